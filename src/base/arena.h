@@ -1,0 +1,50 @@
+/*
+ * arena.h - all the memory of one process, real or simulated.
+ *
+ * Every object above the world is allocated from the arena of its process, so
+ * that a simulated crash is dropping the arena, and a leak is what is left in
+ * it.  Not for the I/O path: there, pools and slots are used.
+ */
+#ifndef WEIR_BASE_ARENA_H
+#define WEIR_BASE_ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+
+struct arena {
+	struct list blocks;
+	size_t bytes;      /* asked for and not given back */
+	size_t bytes_max;  /* 0: no limit */
+	uint64_t fail_at;  /* the n-th allocation from now fails (1: the next); 0: none */
+};
+
+void arena_init(struct arena *arena, size_t bytes_max);
+
+/*
+ * Zeroed memory of `bytes` bytes, aligned for any type; large blocks are fresh
+ * pages that take no memory before they are touched.  NULL: none left.
+ * An arena is used by one thread at a time.
+ */
+void *arena_alloc(struct arena *arena, size_t bytes) __attribute__((warn_unused_result));
+
+/* As arena_alloc(), but whatever was there before is still in it: for large arrays that are made
+ * ready piece by piece, so that what is not used takes no memory. */
+void *arena_alloc_raw(struct arena *arena, size_t bytes) __attribute__((warn_unused_result));
+
+/* As arena_alloc(), aligned to `align`, a power of two not above a page. */
+void *arena_alloc_aligned(struct arena *arena, size_t bytes, size_t align)
+    __attribute__((warn_unused_result));
+
+/* A copy of the string, or NULL. */
+char *arena_strdup(struct arena *arena, const char *string) __attribute__((warn_unused_result));
+
+/* Gives one block back; NULL is ignored. */
+void arena_free(struct arena *arena, void *ptr);
+
+/* Gives everything back; the arena can be used again. */
+void arena_drop(struct arena *arena);
+
+#endif
