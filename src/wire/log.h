@@ -1,0 +1,120 @@
+/*
+ * log.h - the log pages (NVMe Base 2.0, 5.16) and the events that point to them (5.2).
+ *
+ * Layouts and names only.
+ */
+#ifndef WEIR_WIRE_LOG_H
+#define WEIR_WIRE_LOG_H
+
+#include <assert.h>
+#include <stddef.h>
+
+#include "base/bytes.h"
+
+enum nvme_lid {
+	NVME_LOG_PAGES = 0x00,
+	NVME_LOG_ERROR = 0x01,
+	NVME_LOG_SMART = 0x02,
+	NVME_LOG_FIRMWARE = 0x03,
+	NVME_LOG_CHANGED_NS = 0x04,
+	NVME_LOG_EFFECTS = 0x05,
+	NVME_LOG_FEATURE_EFFECTS = 0x12,
+	NVME_LOG_DISCOVERY = 0x70,
+};
+
+#define NVME_LOG_RAE (UINT32_C(1) << 15) /* CDW10: the read leaves the event pending */
+#define NVME_LOG_OFFSET_TYPE (UINT32_C(1) << 23) /* CDW14: the offset is an index */
+
+struct nvme_log_error_entry {
+	le64 error_count; /* 0: the entry is empty */
+	le16 sqid, cid, status, location;
+	le64 lba;
+	le32 nsid;
+	uint8_t vendor, trtype, csi, opcode;
+	le64 command_specific;
+	uint8_t reserved40[24];
+};
+static_assert(sizeof(struct nvme_log_error_entry) == 64, "error entry");
+static_assert(offsetof(struct nvme_log_error_entry, lba) == 16, "error LBA");
+static_assert(offsetof(struct nvme_log_error_entry, opcode) == 31, "error opcode");
+
+enum { NVME_ERROR_NO_LOCATION = 0xffff };
+
+typedef struct { le64 low, high; } le128;
+
+enum nvme_smart_warning { NVME_SMART_TEMPERATURE = 1 << 1 };
+
+struct nvme_log_smart {
+	uint8_t critical_warning;
+	uint8_t temperature[2]; /* kelvin; not aligned */
+	uint8_t available_spare, spare_threshold, percentage_used, reserved6[26];
+	le128 units_read, units_written; /* 1000 x 512 bytes, rounded up */
+	le128 host_reads, host_writes, busy_minutes, power_cycles, power_on_hours, unsafe_shutdowns;
+	le128 media_errors, error_entries;
+	le32 warning_minutes, critical_minutes;
+	le16 sensor[8];
+	uint8_t reserved216[296];
+};
+static_assert(sizeof(struct nvme_log_smart) == 512, "SMART log");
+static_assert(offsetof(struct nvme_log_smart, units_read) == 32, "data units read");
+static_assert(offsetof(struct nvme_log_smart, busy_minutes) == 96, "busy time");
+static_assert(offsetof(struct nvme_log_smart, error_entries) == 176, "error entries");
+static_assert(offsetof(struct nvme_log_smart, sensor) == 200, "sensors");
+
+struct nvme_log_firmware {
+	uint8_t afi, reserved1[7];
+	char revision[7][8];
+	uint8_t reserved64[448];
+};
+static_assert(sizeof(struct nvme_log_firmware) == 512, "firmware slot log");
+
+struct nvme_log_effects {
+	le32 admin[256], io[256];
+	uint8_t reserved2048[2048];
+};
+static_assert(sizeof(struct nvme_log_effects) == 4096, "commands supported and effects");
+
+#define NVME_EFFECT_SUPPORTED (UINT32_C(1) << 0) /* also of pages and of features */
+#define NVME_EFFECT_CONTENT (UINT32_C(1) << 1)   /* changes what blocks hold */
+
+enum { NVME_LOG_TABLE_LEN = 256 * 4 }; /* pages 00h and 12h: a word for each id */
+
+enum nvme_trtype { NVME_TRTYPE_TCP = 3 };
+enum nvme_adrfam { NVME_ADRFAM_IPV4 = 1, NVME_ADRFAM_IPV6 = 2 };
+enum nvme_subtype { NVME_SUBTYPE_REFERRAL = 1, NVME_SUBTYPE_NVM = 2, NVME_SUBTYPE_CURRENT = 3 };
+enum nvme_treq { NVME_TREQ_NOT_REQUIRED = 2, NVME_TREQ_NO_SQ_FLOW = 4 };
+enum nvme_eflags { NVME_EFLAGS_DUPLICATE = 1, NVME_EFLAGS_EPCSD = 2 };
+
+struct nvme_log_discovery_entry {
+	uint8_t trtype, adrfam, subtype, treq;
+	le16 portid, cntlid, asqsz, eflags;
+	uint8_t reserved12[20];
+	char trsvcid[32];
+	uint8_t reserved64[192];
+	char subnqn[256];
+	char traddr[256];
+	uint8_t tsas[256]; /* TCP: byte 0 is SECTYPE */
+};
+static_assert(sizeof(struct nvme_log_discovery_entry) == 1024, "discovery entry");
+static_assert(offsetof(struct nvme_log_discovery_entry, trsvcid) == 32, "TRSVCID");
+static_assert(offsetof(struct nvme_log_discovery_entry, subnqn) == 256, "discovery SUBNQN");
+static_assert(offsetof(struct nvme_log_discovery_entry, traddr) == 512, "TRADDR");
+
+struct nvme_log_discovery {
+	le64 genctr, numrec;
+	le16 recfmt;
+	uint8_t reserved18[1006];
+	struct nvme_log_discovery_entry entries[];
+};
+static_assert(sizeof(struct nvme_log_discovery) == 1024, "discovery log header");
+
+/* Asynchronous events: DW0 is type | information << 8 | log page << 16. */
+enum nvme_event_type { NVME_EVENT_ERROR = 0, NVME_EVENT_SMART = 1, NVME_EVENT_NOTICE = 2 };
+enum nvme_event_notice { NVME_NOTICE_NS = 0x00, NVME_NOTICE_DISCOVERY = 0xf0 };
+
+/* Feature 0Bh, and OAES of Identify Controller. */
+#define NVME_ASYNC_SMART UINT32_C(0xff)
+#define NVME_ASYNC_NS (UINT32_C(1) << 8)
+#define NVME_ASYNC_DISCOVERY (UINT32_C(1) << 31)
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * nvme.h - submission and completion queue entries, opcodes and status.
+ *
+ * Layouts of NVMe Base 2.0 (3.3.3 and 4.x) and NVM Command Set 1.0, as they
+ * travel over Fabrics.  Names keep the letters of the specifications.
+ */
+#ifndef WEIR_WIRE_NVME_H
+#define WEIR_WIRE_NVME_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/bytes.h"
+
+enum nvme_admin_opcode {
+	NVME_ADMIN_GET_LOG_PAGE = 0x02,
+	NVME_ADMIN_IDENTIFY = 0x06,
+	NVME_ADMIN_ABORT = 0x08,
+	NVME_ADMIN_SET_FEATURES = 0x09,
+	NVME_ADMIN_GET_FEATURES = 0x0a,
+	NVME_ADMIN_ASYNC_EVENT = 0x0c,
+	NVME_ADMIN_KEEP_ALIVE = 0x18,
+};
+
+enum nvme_io_opcode {
+	NVME_FLUSH = 0x00,
+	NVME_WRITE = 0x01,
+	NVME_READ = 0x02,
+	NVME_WRITE_ZEROES = 0x08,
+	NVME_DATASET_MGMT = 0x09,
+};
+
+enum { NVME_FABRICS = 0x7f };
+
+enum nvme_fctype {
+	NVME_PROPERTY_SET = 0x00,
+	NVME_CONNECT = 0x01,
+	NVME_PROPERTY_GET = 0x04,
+	NVME_DISCONNECT = 0x08,
+};
+
+enum { NVME_PSDT_SGL = 0x40, NVME_PSDT_MASK = 0xc0, NVME_FUSE_MASK = 0x03 };
+
+/* SGL descriptor type << 4 | subtype (Base 2.0, 4.1.2). */
+enum nvme_sgl_id {
+	NVME_SGL_OFFSET = 0x01,    /* data block at an offset: in the capsule */
+	NVME_SGL_TRANSPORT = 0x5a, /* transport data block: by R2T or C2HData */
+};
+
+struct nvme_sgl {
+	le64 address;
+	le32 length;
+	uint8_t reserved[3];
+	uint8_t id;
+};
+static_assert(sizeof(struct nvme_sgl) == 16, "SGL descriptor");
+
+struct nvme_sqe {
+	uint8_t opcode;
+	uint8_t flags; /* FUSE, PSDT */
+	le16 cid;
+	union {
+		le32 nsid;
+		uint8_t fctype;
+	};
+	le32 cdw2, cdw3;
+	le64 mptr;
+	struct nvme_sgl sgl1;
+	le32 cdw10, cdw11, cdw12, cdw13, cdw14, cdw15;
+};
+static_assert(sizeof(struct nvme_sqe) == 64, "SQE");
+static_assert(offsetof(struct nvme_sqe, cdw10) == 40, "SQE CDW10");
+
+struct nvme_cqe {
+	le32 dw0, dw1;
+	le16 sqhd, sqid, cid;
+	le16 status; /* b0 phase (0), 8:1 SC, 11:9 SCT, 13:12 CRD, b14 More, b15 DNR */
+};
+static_assert(sizeof(struct nvme_cqe) == 16, "CQE");
+
+/* A status as a value: {0, 0, false} is success (Base 2.0, 3.3.3.2.1). */
+struct nvme_status {
+	uint16_t sct : 3, sc : 8, dnr : 1; /* one register's worth: it is passed with every I/O */
+};
+
+#define NVME_OK ((struct nvme_status){ 0, 0, false })
+
+enum nvme_sct { NVME_SCT_GENERIC = 0, NVME_SCT_COMMAND = 1, NVME_SCT_MEDIA = 2, NVME_SCT_PATH = 3 };
+
+/* Status codes as SCT << 8 | SC. */
+enum nvme_sc {
+	NVME_SC_SUCCESS = 0x000,
+	NVME_SC_INVALID_OPCODE = 0x001,
+	NVME_SC_INVALID_FIELD = 0x002,
+	NVME_SC_CID_CONFLICT = 0x003,
+	NVME_SC_DATA_TRANSFER = 0x004,
+	NVME_SC_INTERNAL = 0x006,
+	NVME_SC_ABORT_REQUESTED = 0x007,
+	NVME_SC_SQ_DELETED = 0x008,
+	NVME_SC_INVALID_NS = 0x00b,
+	NVME_SC_SEQUENCE = 0x00c,
+	NVME_SC_SGL_LENGTH = 0x00f,
+	NVME_SC_SGL_TYPE = 0x011,
+	NVME_SC_KATO_INVALID = 0x01a,
+	NVME_SC_WRITE_PROTECTED = 0x020,
+	NVME_SC_INTERRUPTED = 0x021,
+	NVME_SC_TRANSIENT_TRANSPORT = 0x022,
+	NVME_SC_LBA_RANGE = 0x080,
+	NVME_SC_CAPACITY = 0x081,
+	NVME_SC_ABORT_LIMIT = 0x103,
+	NVME_SC_AER_LIMIT = 0x105,
+	NVME_SC_LOG_PAGE = 0x109,
+	NVME_SC_NOT_SAVEABLE = 0x10d,
+	NVME_SC_NOT_CHANGEABLE = 0x10e,
+	NVME_SC_NOT_NS_SPECIFIC = 0x10f,
+	NVME_SC_CONNECT_FORMAT = 0x180,
+	NVME_SC_CONNECT_BUSY = 0x181,
+	NVME_SC_CONNECT_PARAMS = 0x182,
+	NVME_SC_CONNECT_HOST = 0x184,
+	NVME_SC_CONNECT_QUEUE_TYPE = 0x185,
+	NVME_SC_SIZE_LIMIT = 0x183,
+	NVME_SC_WRITE_FAULT = 0x280,
+	NVME_SC_READ_ERROR = 0x281,
+	NVME_SC_HOST_ABORTED = 0x371,
+};
+
+static inline struct nvme_status
+nvme_status_of(enum nvme_sc sc, bool dnr)
+{
+	return (struct nvme_status){ (unsigned)sc >> 8 & 7, (unsigned)sc & 0xff, dnr };
+}
+
+static inline bool nvme_ok(struct nvme_status s) { return (s.sct | s.sc) == 0; }
+
+/* SCT << 8 | SC of a status. */
+static inline enum nvme_sc
+nvme_sc(struct nvme_status s)
+{
+	return (enum nvme_sc)(s.sct << 8 | s.sc);
+}
+
+static inline le16
+nvme_status_put(struct nvme_status s)
+{
+	return le16_of((uint16_t)(s.sc << 1 | s.sct << 9 | (s.dnr ? 0x8000 : 0)));
+}
+
+static inline struct nvme_status
+nvme_status_get(le16 wire)
+{
+	unsigned v = le16_get(wire);
+
+	return (struct nvme_status){ v >> 9 & 7, v >> 1 & 0xff, v >> 15 & 1 };
+}
+
+/* What the status is called in the specification; `connect`: of a Connect, whose codes overlap. */
+const char *nvme_status_text(struct nvme_status status, bool connect);
+
+/*
+ * The one place where a failure of the machine becomes a status: `error` is a
+ * negative errno of a read (`write` false) or of anything that changes data.
+ */
+struct nvme_status nvme_status_of_errno(int error, bool write);
+
+/* And the one place the other way round; 0 for success. */
+int nvme_status_errno(struct nvme_status status);
+
+/* I/O command fields (NVM Command Set 1.0, 3.2). */
+#define NVME_RW_FUA (UINT32_C(1) << 30)    /* CDW12 of Read, Write, Write Zeroes */
+#define NVME_WZ_DEAC (UINT32_C(1) << 25)   /* CDW12 of Write Zeroes */
+#define NVME_DSM_AD (UINT32_C(1) << 2)     /* CDW11 of Dataset Management */
+
+static inline uint64_t
+nvme_slba(const struct nvme_sqe *sqe)
+{
+	return le32_get(sqe->cdw10) | (uint64_t)le32_get(sqe->cdw11) << 32;
+}
+
+/* Blocks of a Read, Write or Write Zeroes: NLB is 0's based. */
+static inline uint32_t
+nvme_blocks(const struct nvme_sqe *sqe)
+{
+	return (le32_get(sqe->cdw12) & 0xffff) + 1;
+}
+
+struct nvme_dsm_range {
+	le32 attributes, blocks; /* not 0's based */
+	le64 slba;
+};
+static_assert(sizeof(struct nvme_dsm_range) == 16, "DSM range");
+
+#endif
