@@ -1,0 +1,156 @@
+/*
+ * world.h - what an engine may ask of the world: streams, files, memory, mail.
+ *
+ * The rest of Weir sees time, sockets, disks and other threads only through
+ * these operations.  `rt` implements them over the kernel, `sim` in virtual
+ * time, and the code above cannot tell which.  Nothing here is called per I/O:
+ * a stream moves a batch of PDUs at a time, a file is submitted to in batches.
+ *
+ * Every function belongs to one reactor and is called from its turn.
+ */
+#ifndef WEIR_WORLD_WORLD_H
+#define WEIR_WORLD_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/list.h"
+
+struct reactor;
+
+/* ---- streams: ordered bytes to and from a peer ---- */
+
+enum stream_events {
+	STREAM_READABLE = 1,
+	STREAM_WRITABLE = 2,
+};
+
+struct stream;
+
+struct stream_ops {
+	/* Bytes moved; 0 from readv: the peer has closed its side; -EAGAIN: nothing now;
+	 * another negative errno: the stream is dead.  A short count means nothing more now. */
+	ssize_t (*readv)(struct stream *stream, const struct iovec *iov, int count);
+	ssize_t (*writev)(struct stream *stream, const struct iovec *iov, int count);
+
+	/* Sets which of the events ready() is to be called for.  An event newly wanted is
+	 * delivered soon if it may hold: at once where it did hold or nobody has looked,
+	 * else when it does.  ready() may come without cause; a read then says -EAGAIN. */
+	void (*wants)(struct stream *stream, unsigned events);
+
+	/* Ends the stream and frees it; ready() is never called again.  Bytes written before
+	 * still reach the peer, unless `abort`, which resets the connection. */
+	void (*close)(struct stream *stream, bool abort);
+
+	/* Leaves its reactor, to be given to another one by mail and attached there.
+	 * Between the two nobody may use it. */
+	void (*detach)(struct stream *stream);
+	int (*attach)(struct stream *stream, struct reactor *reactor) __attribute__((warn_unused_result));
+
+	/* "address:port" of the near or far end, for logs and the discovery log. */
+	void (*name)(const struct stream *stream, bool peer, char *out, size_t bytes);
+};
+
+struct stream {
+	const struct stream_ops *ops;
+	struct reactor *reactor;
+	void (*ready)(struct stream *stream, unsigned events); /* set by the owner */
+	void *owner;
+
+	struct list ready_node; /* in reactor->ready, while events are to be delivered */
+	uint8_t wanted, pending;
+};
+
+struct listener {
+	void (*accepted)(struct listener *listener, struct stream *stream); /* takes the stream */
+	void *owner;
+	char host[64];  /* numeric; after listen() the address really bound */
+	uint16_t port;  /* after listen() never 0 */
+	void *impl;     /* the world's */
+};
+
+/* ---- files: where persistent volumes lie ---- */
+
+enum file_op {
+	FILE_READ,
+	FILE_WRITE,
+	FILE_SYNC,  /* all completed writes durable */
+	FILE_PUNCH, /* deallocate; the range reads as zeros; the size stays */
+	FILE_ZERO,  /* the range reads as zeros */
+};
+
+struct file;
+
+struct file_io {
+	struct fifo_node node; /* the world's until done() */
+	enum file_op op;
+	bool durable;          /* of a WRITE: on the medium before done() */
+	uint64_t offset;       /* bytes */
+	uint64_t bytes;        /* of PUNCH and ZERO */
+	const struct iovec *iov;
+	int iov_count;
+	int64_t result;        /* bytes moved, or negative errno; set before done() */
+	void (*done)(struct file_io *io);
+	void *owner;
+};
+
+struct file {
+	struct reactor *reactor;
+	uint64_t size;      /* bytes */
+	uint32_t align;     /* offsets, lengths and addresses must be multiples of it; 1: any */
+	bool direct;        /* writes bypass the page cache */
+};
+
+/* ---- mail: a fixed-size message to another reactor of the process ---- */
+
+struct mail {
+	uint16_t kind; /* the owner of the process gives kinds and words their meaning */
+	uint16_t from; /* set by post() */
+	uint32_t arg;
+	uint64_t words[5];
+};
+_Static_assert(sizeof(struct mail) == 48, "mail is of a fixed size");
+
+/* ---- the operations ---- */
+
+struct world_ops {
+	const char *name; /* "kernel" or "sim" */
+
+	/* Listens on listener->host and port (0: any free one). */
+	int (*listen)(struct reactor *reactor, struct listener *listener) __attribute__((warn_unused_result));
+	void (*unlisten)(struct reactor *reactor, struct listener *listener);
+
+	/* Begins to connect.  The stream wants nothing yet; it becomes writable when connected,
+	 * and a read or write says the error if that fails. */
+	int (*connect)(struct reactor *reactor, const char *host, uint16_t port, struct stream **stream)
+	    __attribute__((warn_unused_result));
+
+	/* Opens a file for direct I/O where it can.  size > 0: makes it, sparse, where it is not
+	 * there, and extends it to this size where it is smaller. */
+	int (*file_open)(struct reactor *reactor, const char *path, uint64_t size, struct file **file)
+	    __attribute__((warn_unused_result));
+	/* Cannot fail: every outcome arrives by io->done(), never from inside. */
+	void (*file_submit)(struct file *file, struct file_io *io);
+	/* Nothing may be in flight. */
+	void (*file_close)(struct file *file);
+
+	/* Zeroed pages shared by all reactors of the process, for RAM volumes. */
+	void *(*pages_map)(struct reactor *reactor, size_t bytes);
+	void (*pages_unmap)(struct reactor *reactor, void *pages, size_t bytes);
+	/* Gives whole pages back; they read as zeros.  Start and length are multiples of 4096. */
+	void (*pages_discard)(struct reactor *reactor, void *pages, size_t bytes);
+
+	/* Sends to reactor `to` of this process; to itself too.  Arrives once, in order per sender. */
+	void (*post)(struct reactor *reactor, unsigned to, const struct mail *mail);
+
+	uint64_t (*random)(struct reactor *reactor);
+	uint64_t (*wall_ms)(struct reactor *reactor); /* since 1970-01-01, for timestamps */
+
+	/* A line for the operator; `level`: 0 error, 1 warning, 2 information. */
+	void (*log)(struct reactor *reactor, int level, const char *text);
+};
+
+#endif
