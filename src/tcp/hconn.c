@@ -1,0 +1,505 @@
+#include "tcp/hconn.h"
+
+#include <assert.h>
+
+#include "base/crc32c.h"
+
+enum { CMD_HLEN = sizeof(struct pdu_capsule_cmd), DATA_HLEN = sizeof(struct pdu_data) };
+
+void
+hconn_init(struct hconn *hc, const struct hconn_options *options, struct hreq **reqs,
+    uint16_t *cids, uint32_t depth)
+{
+	struct pdu_ic req = {
+		.ch = { .type = PDU_ICREQ, .hlen = sizeof(req), .plen = le32_of(sizeof(req)) },
+		.dgst = (uint8_t)(options->hdgst | options->ddgst << 1),
+	};
+
+	*hc = (struct hconn){
+		.options = *options, .state = HCONN_HELLO,
+		.reqs = reqs, .free_cids = cids, .depth = depth, .free_count = depth,
+	};
+	framer_init(&hc->framer, PDU_TO_HOST, options->data_max);
+	fifo_init(&hc->out);
+	for (uint32_t i = 0; i < depth; i++) {
+		reqs[i] = NULL;
+		cids[i] = (uint16_t)(depth - 1 - i);
+	}
+	memcpy(hc->control, &req, sizeof(req));
+	hc->control_len = sizeof(req);
+}
+
+/* ---- ending ---- */
+
+static enum hconn_event
+closing(struct hconn *hc, uint16_t fes, uint32_t fei, const char *why, const uint8_t *header,
+    uint32_t len)
+{
+	hc->fault = (struct pdu_fault){ fes, fei, why };
+	hc->control_len = pdu_term_write(hc->control, PDU_TO_TARGET, hc->fault, header, len);
+	hc->control_sent = 0;
+	hc->state = HCONN_TERMINATING;
+	return HCONN_CLOSING;
+}
+
+static enum hconn_event
+broken(struct hconn *hc, uint16_t fes, uint32_t fei, const char *why, const void *header)
+{
+	return closing(hc, fes, fei, why, header, hc->framer.shape.hlen);
+}
+
+/* ---- receiving ---- */
+
+static enum hconn_event
+on_icresp(struct hconn *hc, const uint8_t *header)
+{
+	const struct pdu_ic *resp = (const void *)header;
+	struct pdu_fault fault = pdu_check_ic(resp);
+	uint8_t asked = (uint8_t)(hc->options.hdgst | hc->options.ddgst << 1);
+
+	if (fault.fes == PDU_FES_NONE && (resp->dgst & 3) != asked)
+		fault = (struct pdu_fault){ PDU_FES_HEADER_FIELD, 11, "digests other than asked for" };
+	if (fault.fes != PDU_FES_NONE)
+		return broken(hc, fault.fes, fault.fei, fault.why, header);
+	hc->cpda = resp->pda;
+	hc->maxh2cdata = le32_get(resp->limit);
+	framer_agree(&hc->framer, hc->options.hdgst, hc->options.ddgst);
+	hc->state = HCONN_OPEN;
+	return HCONN_UP;
+}
+
+static struct hreq *
+find(const struct hconn *hc, uint16_t cid)
+{
+	struct hreq *req = cid < hc->depth ? hc->reqs[cid] : NULL;
+
+	/* What was not sent cannot be answered. */
+	return req != NULL && req->state != HREQ_CAPSULE && !req->answered ? req : NULL;
+}
+
+static void
+release(struct hconn *hc, struct hreq *req)
+{
+	hc->reqs[req->cid] = NULL;
+	hc->free_cids[hc->free_count++] = req->cid;
+	req->state = HREQ_IDLE;
+}
+
+/* The result stands in the request; it is done once its data is out of the line. */
+static enum hconn_event
+complete(struct hconn *hc, struct hreq *req, struct hreq **done)
+{
+	if (req->data_bad && nvme_ok(req->status))
+		req->status = nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false);
+	if (req->state == HREQ_DATA) {
+		req->answered = true;
+		return HCONN_MORE;
+	}
+	release(hc, req);
+	*done = req;
+	return HCONN_DONE;
+}
+
+static enum hconn_event
+on_response(struct hconn *hc, const uint8_t *header, struct hreq **done)
+{
+	const struct nvme_cqe *cqe = &((const struct pdu_capsule_resp *)(const void *)header)->cqe;
+	struct hreq *req = find(hc, le16_get(cqe->cid));
+
+	if (req == NULL)
+		return broken(hc, PDU_FES_HEADER_FIELD, 20, "a completion of no command", header);
+	req->status = nvme_status_get(cqe->status);
+	req->dw0 = le32_get(cqe->dw0);
+	req->dw1 = le32_get(cqe->dw1);
+	if (nvme_ok(req->status) && req->data == HREQ_READ && !req->ended)
+		return broken(hc, PDU_FES_SEQUENCE, 0, "success of a read without all its data", header);
+	if (nvme_ok(req->status) && req->data == HREQ_WRITE && req->moved < req->length)
+		return broken(hc, PDU_FES_SEQUENCE, 0, "success of a write whose data was not asked for",
+		    header);
+	return complete(hc, req, done);
+}
+
+static enum hconn_event
+data_arrived(struct hconn *hc, struct hreq *req, bool ok, uint8_t flags, struct hreq **done)
+{
+	req->moved += hc->framer.shape.data_len;
+	if (!ok)
+		req->data_bad = true;
+	req->ended = flags & PDU_LAST;
+	if (!(flags & PDU_SUCCESS))
+		return HCONN_MORE;
+	req->status = NVME_OK;
+	req->dw0 = req->dw1 = 0;
+	return complete(hc, req, done);
+}
+
+/* Copies data that came whole with its header to its place. */
+static void
+place(const struct hreq *req, const uint8_t *data, uint32_t bytes)
+{
+	const struct iovec *iov = req->iov;
+	size_t at = req->moved;
+
+	while (at >= iov->iov_len)
+		at -= (iov++)->iov_len;
+	for (; bytes > 0; iov++, at = 0) {
+		size_t room = iov->iov_len - at, step = bytes < room ? bytes : room;
+
+		memcpy((uint8_t *)iov->iov_base + at, data, step);
+		data += step;
+		bytes -= (uint32_t)step;
+	}
+}
+
+static enum hconn_event
+on_c2hdata(struct hconn *hc, const struct frame_item *frame, struct hreq **done)
+{
+	const struct pdu_data *pdu = (const void *)frame->header;
+	uint32_t offset = le32_get(pdu->offset), length = le32_get(pdu->length);
+	uint8_t flags = pdu->ch.flags;
+	struct hreq *req = find(hc, le16_get(pdu->cccid));
+
+	if (req == NULL)
+		return broken(hc, PDU_FES_HEADER_FIELD, 8, "C2HData for no command", frame->header);
+	if (length == 0 || length != hc->framer.shape.data_len)
+		return broken(hc, PDU_FES_HEADER_FIELD, 16, "C2HData's DATAL is not its data's length",
+		    frame->header);
+	if (req->data != HREQ_READ || req->ended)
+		return broken(hc, PDU_FES_SEQUENCE, 0, "C2HData where none can follow", frame->header);
+	if (offset != req->moved || length > req->length - offset)
+		return broken(hc, PDU_FES_OUT_OF_RANGE, 0, "C2HData outside what is read", frame->header);
+	if (flags & PDU_LAST && offset + length != req->length)
+		return broken(hc, PDU_FES_SEQUENCE, 0, "C2HData ends before all was read", frame->header);
+	if (frame->data != NULL) {
+		place(req, frame->data, length);
+		return data_arrived(hc, req, frame->data_ok, flags, done);
+	}
+	hc->filling = req;
+	framer_sink(&hc->framer, req->iov, req->iov_count, req->moved);
+	return HCONN_MORE;
+}
+
+static enum hconn_event
+on_r2t(struct hconn *hc, const uint8_t *header)
+{
+	const struct pdu_data *pdu = (const void *)header;
+	uint32_t offset = le32_get(pdu->offset), length = le32_get(pdu->length);
+	struct hreq *req = find(hc, le16_get(pdu->cccid));
+
+	if (req == NULL)
+		return broken(hc, PDU_FES_HEADER_FIELD, 8, "R2T for no command", header);
+	if (req->data != HREQ_WRITE || req->moved == req->length)
+		return broken(hc, PDU_FES_SEQUENCE, 0, "R2T where nothing is to be sent", header);
+	if (req->state == HREQ_DATA)
+		return broken(hc, PDU_FES_LIMIT_EXCEEDED, 0, "a second R2T of a command", header);
+	if (length == 0 || offset != req->moved || length > req->length - offset)
+		return broken(hc, PDU_FES_OUT_OF_RANGE, 0, "R2T outside what is written next", header);
+	req->ttag = le16_get(pdu->ttag);
+	req->r2t_at = offset;
+	req->r2t_left = length;
+	req->moved += length;
+	req->sent = 0;
+	req->ddgst_set = false;
+	req->state = HREQ_DATA;
+	fifo_push(&hc->out, &req->tx_node);
+	return HCONN_MORE;
+}
+
+static enum hconn_event
+on_pdu(struct hconn *hc, const struct frame_item *frame, struct hreq **done)
+{
+	uint8_t type = frame->header[0];
+
+	if (type == PDU_C2H_TERM) {
+		const struct pdu_term *term = (const void *)frame->header;
+
+		hc->fault = (struct pdu_fault){ le16_get(term->fes), get_le32(term->fei),
+			"the target ended the connection by a TermReq" };
+		hc->state = HCONN_ENDED;
+		return HCONN_CLOSING;
+	}
+	if ((hc->state == HCONN_HELLO) != (type == PDU_ICRESP))
+		return broken(hc, PDU_FES_SEQUENCE, 0, "ICResp is not the first PDU, or not alone",
+		    frame->header);
+	switch (type) {
+	case PDU_ICRESP:
+		return on_icresp(hc, frame->header);
+	case PDU_CAPSULE_RESP:
+		return on_response(hc, frame->header, done);
+	case PDU_C2H_DATA:
+		return on_c2hdata(hc, frame, done);
+	default:
+		assert(type == PDU_R2T);
+		return on_r2t(hc, frame->header);
+	}
+}
+
+static enum hconn_event
+on_fault(struct hconn *hc, const struct frame_item *frame)
+{
+	if (frame->header[0] == PDU_C2H_TERM) {
+		hc->fault = frame->fault;
+		hc->state = HCONN_ENDED;
+		return HCONN_CLOSING;
+	}
+	return closing(hc, frame->fault.fes, frame->fault.fei, frame->fault.why, frame->header,
+	    frame->header_len);
+}
+
+enum hconn_event
+hconn_next(struct hconn *hc, const uint8_t **at, size_t *left, struct hreq **done)
+{
+	if (hc->state != HCONN_HELLO && hc->state != HCONN_OPEN)
+		return HCONN_CLOSING;
+	for (;;) {
+		struct frame_item frame;
+		enum hconn_event event = HCONN_MORE;
+
+		switch (framer_next(&hc->framer, at, left, &frame)) {
+		case FRAME_MORE:
+			return HCONN_MORE;
+		case FRAME_PDU:
+			event = on_pdu(hc, &frame, done);
+			break;
+		case FRAME_DATA_END:
+			event = data_arrived(hc, hc->filling, frame.data_ok, hc->framer.shape.flags, done);
+			break;
+		case FRAME_FAULT:
+			event = on_fault(hc, &frame);
+			break;
+		}
+		if (event != HCONN_MORE)
+			return event;
+	}
+}
+
+/* ---- commands ---- */
+
+static bool
+in_capsule(const struct hconn *hc, const struct hreq *req)
+{
+	return req->data == HREQ_WRITE && req->length <= hc->options.incapsule_max;
+}
+
+bool
+hconn_submit(struct hconn *hc, struct hreq *req)
+{
+	bool inside = in_capsule(hc, req);
+
+	assert(hc->state == HCONN_OPEN && req->state == HREQ_IDLE);
+	if (hc->free_count == 0)
+		return false;
+	req->cid = hc->free_cids[--hc->free_count];
+	hc->reqs[req->cid] = req;
+	req->answered = req->data_bad = req->ended = req->ddgst_set = false;
+	req->moved = inside ? req->length : 0;
+	req->sent = 0;
+	req->sqe.flags = NVME_PSDT_SGL;
+	req->sqe.cid = le16_of(req->cid);
+	req->sqe.sgl1 = (struct nvme_sgl){
+		.length = le32_of(req->data != HREQ_NONE ? req->length : 0),
+		.id = inside ? NVME_SGL_OFFSET : NVME_SGL_TRANSPORT,
+	};
+	req->state = HREQ_CAPSULE;
+	fifo_push(&hc->out, &req->tx_node);
+	return true;
+}
+
+/* ---- sending ---- */
+
+bool
+hconn_pending(const struct hconn *hc)
+{
+	if (hc->control_sent < hc->control_len)
+		return true;
+	return hc->state == HCONN_OPEN && !fifo_empty(&hc->out);
+}
+
+/* What the PDU in line carries: how much data, and how it lies. */
+struct outgoing {
+	uint32_t head, pdo, data_at, data_len, plen;
+};
+
+static struct outgoing
+outgoing(const struct hconn *hc, const struct hreq *req)
+{
+	uint32_t hlen = req->state == HREQ_CAPSULE ? CMD_HLEN : DATA_HLEN;
+	struct outgoing o = { .head = hlen + (hc->options.hdgst ? PDU_DIGEST_LEN : 0) };
+
+	if (req->state == HREQ_DATA) {
+		o.data_at = req->r2t_at;
+		o.data_len = req->r2t_left < hc->maxh2cdata ? req->r2t_left : hc->maxh2cdata;
+	} else if (in_capsule(hc, req)) {
+		o.data_len = req->length;
+	}
+	o.pdo = o.data_len > 0 ? pdu_align(o.head, hc->cpda) : o.head;
+	o.plen = o.pdo + o.data_len + (o.data_len > 0 && hc->options.ddgst ? PDU_DIGEST_LEN : 0);
+	return o;
+}
+
+static uint32_t
+digest(const struct hreq *req, uint32_t at, uint32_t len)
+{
+	const struct iovec *iov = req->iov;
+	uint32_t crc = 0;
+
+	while (at >= iov->iov_len)
+		at -= (uint32_t)(iov++)->iov_len;
+	for (; len > 0; iov++, at = 0) {
+		uint32_t room = (uint32_t)iov->iov_len - at, step = len < room ? len : room;
+
+		crc = crc32c(crc, (const uint8_t *)iov->iov_base + at, step);
+		len -= step;
+	}
+	return crc;
+}
+
+static void
+gather_payload(struct hconn *hc, struct hreq *req, const struct outgoing *o, struct gather *g)
+{
+	const struct iovec *iov = req->iov;
+	uint32_t at = o->data_at, len = o->data_len;
+
+	while (at >= iov->iov_len)
+		at -= (uint32_t)(iov++)->iov_len;
+	for (; len > 0; iov++, at = 0) {
+		uint32_t room = (uint32_t)iov->iov_len - at, step = len < room ? len : room;
+
+		gather_data(g, &(struct iovec){ (uint8_t *)iov->iov_base + at, step }, 1);
+		len -= step;
+	}
+	if (!hc->options.ddgst)
+		return;
+	if (!req->ddgst_set) {
+		req->ddgst = digest(req, o->data_at, o->data_len);
+		req->ddgst_set = true;
+	}
+	put_le32(gather_head(g, PDU_DIGEST_LEN), req->ddgst);
+}
+
+static void
+gather_req(struct hconn *hc, struct hreq *req, struct gather *g)
+{
+	struct outgoing o = outgoing(hc, req);
+	uint8_t *head = gather_head(g, o.pdo);
+	uint32_t hlen = req->state == HREQ_CAPSULE ? CMD_HLEN : DATA_HLEN;
+	unsigned pdo = o.data_len > 0 ? o.pdo : 0;
+	unsigned flags = (hc->options.hdgst ? PDU_HDGST : 0u) |
+	    (o.data_len > 0 && hc->options.ddgst ? PDU_DDGST : 0u);
+
+	if (req->state == HREQ_CAPSULE) {
+		pdu_ch_put(head, PDU_CAPSULE_CMD, flags, hlen, pdo, o.plen);
+		memcpy(head + PDU_CH_LEN, &req->sqe, sizeof(req->sqe));
+	} else {
+		flags |= o.data_len == req->r2t_left ? PDU_LAST : 0u;
+		pdu_ch_put(head, PDU_H2C_DATA, flags, hlen, pdo, o.plen);
+		pdu_data_put(head, req->cid, req->ttag, o.data_at, o.data_len);
+	}
+	if (hc->options.hdgst)
+		put_le32(head + hlen, crc32c(0, head, hlen));
+	if (o.pdo > o.head)
+		memset(head + o.head, 0, o.pdo - o.head);
+	if (o.data_len > 0)
+		gather_payload(hc, req, &o, g);
+}
+
+static struct hreq *
+req_of(struct fifo_node *node)
+{
+	return container_of(node, struct hreq, tx_node);
+}
+
+static bool
+room_for(const struct gather *g, const struct hreq *req)
+{
+	return gather_room(g) && g->count + req->iov_count + 4 <= GATHER_IOV;
+}
+
+void
+hconn_gather(struct hconn *hc, struct gather *g)
+{
+	struct fifo_node *node = hc->out.head;
+	uint32_t control = hc->control_len - hc->control_sent;
+
+	gather_reset(g);
+	if (node != NULL && req_of(node)->sent > 0) {
+		gather_req(hc, req_of(node), g);
+		gather_skip(g, req_of(node)->sent);
+		node = node->next;
+	}
+	if (control > 0)
+		gather_data(g, &(struct iovec){ hc->control + hc->control_sent, control }, 1);
+	if (hc->state != HCONN_OPEN)
+		return;
+	for (; node != NULL && room_for(g, req_of(node)); node = node->next)
+		gather_req(hc, req_of(node), g);
+}
+
+/* The PDU in line is out: what follows for its request? */
+static void
+pdu_sent(struct hconn *hc, struct hreq *req, uint32_t data_len, struct fifo *done)
+{
+	fifo_pop(&hc->out);
+	if (req->state == HREQ_DATA) {
+		req->r2t_at += data_len;
+		req->r2t_left -= data_len;
+		if (req->r2t_left > 0 && !req->answered) {
+			req->sent = 0;
+			req->ddgst_set = false;
+			fifo_push(&hc->out, &req->tx_node);
+			return;
+		}
+	}
+	req->state = HREQ_WAITING;
+	if (req->answered) {
+		release(hc, req);
+		fifo_push(done, &req->tx_node);
+	}
+}
+
+static size_t
+sent_req(struct hconn *hc, size_t bytes, struct fifo *done)
+{
+	struct hreq *req = req_of(hc->out.head);
+	struct outgoing o = outgoing(hc, req);
+	uint32_t left = o.plen - req->sent;
+
+	if (bytes < left) {
+		req->sent += (uint32_t)bytes;
+		return 0;
+	}
+	pdu_sent(hc, req, o.data_len, done);
+	return bytes - left;
+}
+
+void
+hconn_sent(struct hconn *hc, size_t bytes, struct fifo *done)
+{
+	size_t step;
+
+	if (bytes > 0 && !fifo_empty(&hc->out) && req_of(hc->out.head)->sent > 0)
+		bytes = sent_req(hc, bytes, done);
+	step = hc->control_len - hc->control_sent;
+	step = bytes < step ? bytes : step;
+	hc->control_sent += (uint32_t)step;
+	bytes -= step;
+	while (bytes > 0)
+		bytes = sent_req(hc, bytes, done);
+	if (hc->state == HCONN_TERMINATING && hc->control_sent == hc->control_len)
+		hc->state = HCONN_ENDED;
+}
+
+struct hreq *
+hconn_orphan(struct hconn *hc)
+{
+	fifo_init(&hc->out);
+	for (uint32_t i = 0; hc->free_count < hc->depth && i < hc->depth; i++) {
+		struct hreq *req = hc->reqs[i];
+
+		if (req != NULL) {
+			release(hc, req);
+			return req;
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,100 @@
+/*
+ * hconn.h - the host's side of one NVMe/TCP connection.
+ *
+ * Commands and their data in, bytes out; bytes in, completions out.  It does
+ * the handshake, in-capsule data, R2T and H2CData, takes C2HData straight to
+ * the caller's buffers, and checks every rule that a target may break
+ * (NVMe/TCP Transport 1.0, 3.2 to 3.7).  No socket, no clock, no memory of its
+ * own, and it does not know what a command means.
+ */
+#ifndef WEIR_TCP_HCONN_H
+#define WEIR_TCP_HCONN_H
+
+#include "base/list.h"
+#include "tcp/framer.h"
+#include "tcp/gather.h"
+
+enum hreq_state {
+	HREQ_IDLE,    /* the owner's */
+	HREQ_CAPSULE, /* its capsule is in line to be sent */
+	HREQ_WAITING, /* sent; the target works on it */
+	HREQ_DATA,    /* H2CData is in line to be sent */
+};
+
+enum hreq_data { HREQ_NONE, HREQ_READ, HREQ_WRITE };
+
+/*
+ * One command.  The owner fills sqe (without CID and SGL), data, length and
+ * iov, submits it, and may not touch it or its buffers until it is done.
+ */
+struct hreq {
+	struct fifo_node tx_node;
+	struct nvme_sqe sqe;
+	enum hreq_data data : 8;
+	enum hreq_state state : 8;
+	bool answered;       /* completed before all its data was sent */
+	bool data_bad;       /* a data digest of the read was wrong */
+	bool ended;          /* the last C2HData has come */
+	bool ddgst_set;
+	uint16_t cid, ttag;
+	uint32_t iov_count;
+	const struct iovec *iov;
+	uint32_t length;     /* bytes of data */
+	uint32_t moved;      /* bytes of it that were received or asked for by R2T */
+	uint32_t r2t_at, r2t_left; /* of the R2T being answered */
+	uint32_t sent, ddgst;      /* of the PDU in line */
+	/* the result, once it is done: */
+	struct nvme_status status;
+	uint32_t dw0, dw1;
+};
+
+struct hconn_options {
+	bool hdgst, ddgst;
+	uint32_t incapsule_max; /* bytes; raised for I/O queues when IOCCSZ is known */
+	uint32_t data_max;      /* the largest transfer, bytes */
+};
+
+enum hconn_state { HCONN_HELLO, HCONN_OPEN, HCONN_TERMINATING, HCONN_ENDED };
+
+struct hconn {
+	struct framer framer;
+	struct hconn_options options;
+	enum hconn_state state;
+	uint8_t cpda;
+	uint32_t maxh2cdata;
+	struct hreq **reqs;   /* by CID; depth of them */
+	uint16_t *free_cids;
+	uint32_t depth, free_count;
+	struct hreq *filling;
+	struct fifo out;
+	struct pdu_fault fault;
+	uint8_t control[sizeof(struct pdu_ic) + 24];
+	uint32_t control_len, control_sent;
+};
+
+enum hconn_event {
+	HCONN_MORE,    /* the bytes are used up */
+	HCONN_UP,      /* the handshake is done: commands may be submitted */
+	HCONN_DONE,    /* *req is done */
+	HCONN_CLOSING, /* the target broke a rule (see fault) or ended the connection */
+};
+
+/* `reqs` and `cids` hold `depth` entries each, 1 to 65535, and stay the caller's. */
+void hconn_init(struct hconn *hc, const struct hconn_options *options, struct hreq **reqs,
+    uint16_t *cids, uint32_t depth);
+
+/* False: `depth` requests are in flight. */
+bool hconn_submit(struct hconn *hc, struct hreq *req);
+
+enum hconn_event hconn_next(struct hconn *hc, const uint8_t **at, size_t *left, struct hreq **req);
+
+bool hconn_pending(const struct hconn *hc);
+void hconn_gather(struct hconn *hc, struct gather *g);
+
+/* What was sent; requests answered before their data was out are put in `done`. */
+void hconn_sent(struct hconn *hc, size_t bytes, struct fifo *done);
+
+/* The connection is dead: takes out any one request in flight, or NULL. */
+struct hreq *hconn_orphan(struct hconn *hc);
+
+#endif

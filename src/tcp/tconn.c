@@ -1,0 +1,551 @@
+#include "tcp/tconn.h"
+
+#include <assert.h>
+
+#include "base/crc32c.h"
+
+/* Commands of this connection that make no sense are quoted from here. */
+enum { CMD_HLEN = sizeof(struct pdu_capsule_cmd), DATA_HLEN = sizeof(struct pdu_data) };
+
+void
+tconn_init(struct tconn *tc, const struct tconn_limits *limits)
+{
+	uint32_t data_max = limits->maxh2cdata;
+
+	if (data_max < limits->incapsule_max)
+		data_max = limits->incapsule_max;
+	*tc = (struct tconn){ .limits = *limits, .state = TCONN_HELLO, .admin = true };
+	/* One byte too many must be judged by its own rule (FES 5), not as a wrong PLEN. */
+	framer_init(&tc->framer, PDU_TO_TARGET, data_max * 2);
+	fifo_init(&tc->out);
+}
+
+void
+tconn_slots(struct tconn *tc, void *slots, size_t bytes, uint32_t count)
+{
+	tc->slots = slots;
+	tc->slot_bytes = bytes;
+	tc->slot_count = count;
+}
+
+void
+tconn_connected(struct tconn *tc, bool admin, uint16_t sq_size, bool sq_flow)
+{
+	tc->admin = admin;
+	tc->sq_size = sq_size;
+	tc->sq_flow = sq_flow;
+	tc->sqhd = sq_size > 1 ? 1 : 0; /* Connect itself was the first entry */
+}
+
+static struct xfer *
+slot_at(const struct tconn *tc, uint32_t index)
+{
+	return (struct xfer *)(void *)(tc->slots + index * tc->slot_bytes);
+}
+
+/* ---- ending ---- */
+
+void
+tconn_fault(struct tconn *tc, struct pdu_fault fault, const void *header, uint32_t header_len)
+{
+	if (tc->state == TCONN_TERMINATING || tc->state == TCONN_ENDED)
+		return;
+	tc->fault = fault;
+	tc->control_len = pdu_term_write(tc->control, PDU_TO_HOST, fault, header, header_len);
+	tc->control_sent = 0;
+	tc->state = TCONN_TERMINATING;
+}
+
+static enum tconn_event
+closing(struct tconn *tc, uint16_t fes, uint32_t fei, const char *why, const uint8_t *header)
+{
+	uint32_t len = header[2] <= PDU_HLEN_MAX ? header[2] : PDU_HLEN_MAX;
+
+	tconn_fault(tc, (struct pdu_fault){ fes, fei, why }, header, len);
+	return TCONN_CLOSING;
+}
+
+/* ---- receiving ---- */
+
+static enum tconn_event
+on_icreq(struct tconn *tc, const uint8_t *header)
+{
+	const struct pdu_ic *req = (const void *)header;
+	struct pdu_fault fault = pdu_check_ic(req);
+	struct pdu_ic resp = {
+		.ch = { .type = PDU_ICRESP, .hlen = sizeof(resp), .plen = le32_of(sizeof(resp)) },
+		.dgst = req->dgst & 3,
+		.limit = le32_of(tc->limits.maxh2cdata),
+	};
+
+	if (fault.fes != PDU_FES_NONE)
+		return closing(tc, fault.fes, fault.fei, fault.why, header);
+	tc->head_len = DATA_HLEN + (resp.dgst & 1 ? PDU_DIGEST_LEN : 0);
+	tc->data_at = (uint8_t)pdu_align(tc->head_len, req->pda);
+	tc->ddgst = resp.dgst >> 1 & 1;
+	tc->plain = tc->data_at == DATA_HLEN && !tc->ddgst;
+	memcpy(tc->control, &resp, sizeof(resp));
+	tc->control_len = sizeof(resp);
+	tc->control_sent = 0;
+	framer_agree(&tc->framer, resp.dgst & 1, tc->ddgst);
+	tc->state = TCONN_OPEN;
+	return TCONN_MORE;
+}
+
+static enum tconn_event
+on_command(struct tconn *tc, const struct frame_item *frame, struct tconn_item *item)
+{
+	const struct pdu_capsule_cmd *pdu = (const void *)frame->header;
+	uint32_t data_len = tc->framer.shape.data_len;
+	uint32_t most = tc->admin || pdu->sqe.opcode == 0x7f ? 8192 : tc->limits.incapsule_max;
+
+	if (data_len > most)
+		return closing(tc, PDU_FES_LIMIT_EXCEEDED, 0, "more in-capsule data than announced",
+		    frame->header);
+	if (pdu->sqe.sgl1.id == NVME_SGL_OFFSET) {
+		if (le64_get(pdu->sqe.sgl1.address) != 0)
+			return closing(tc, PDU_FES_UNSUPPORTED, 32, "in-capsule data at an offset",
+			    frame->header);
+		if (le32_get(pdu->sqe.sgl1.length) != data_len)
+			return closing(tc, PDU_FES_HEADER_FIELD, 4,
+			    "in-capsule data is not as long as its SGL says", frame->header);
+	} else if (data_len > 0) {
+		return closing(tc, PDU_FES_UNSUPPORTED, 47, "in-capsule data without an in-capsule SGL",
+		    frame->header);
+	}
+	if (tc->sq_flow && ++tc->sqhd >= tc->sq_size)
+		tc->sqhd = 0;
+	item->sqe = &pdu->sqe;
+	item->data = frame->data;
+	item->data_len = data_len;
+	item->data_ok = frame->data_ok;
+	return TCONN_COMMAND;
+}
+
+/* H2CData must continue exactly where its R2T stands. */
+static enum tconn_event
+check_h2cdata(struct tconn *tc, const uint8_t *header, struct xfer **out)
+{
+	const struct pdu_data *pdu = (const void *)header;
+	uint32_t offset = le32_get(pdu->offset), length = le32_get(pdu->length);
+	bool last = pdu->ch.flags & PDU_LAST;
+	struct xfer *xfer;
+
+	if (le16_get(pdu->ttag) >= tc->slot_count)
+		return closing(tc, PDU_FES_HEADER_FIELD, 10, "H2CData with an unknown TTAG", header);
+	xfer = slot_at(tc, le16_get(pdu->ttag));
+	if (xfer->state != XFER_RECEIVING)
+		return closing(tc, PDU_FES_HEADER_FIELD, 10, "H2CData with a TTAG nobody asked for", header);
+	if (le16_get(pdu->cccid) != xfer->cid)
+		return closing(tc, PDU_FES_HEADER_FIELD, 8, "H2CData with another command's id", header);
+	if (length == 0 || length != tc->framer.shape.data_len)
+		return closing(tc, PDU_FES_HEADER_FIELD, 16, "H2CData's DATAL is not its data's length",
+		    header);
+	if (length > tc->limits.maxh2cdata)
+		return closing(tc, PDU_FES_LIMIT_EXCEEDED, 0, "H2CData larger than MAXH2CDATA", header);
+	if (offset != xfer->received || length > xfer->length - offset)
+		return closing(tc, PDU_FES_OUT_OF_RANGE, 0, "H2CData outside what was asked next", header);
+	if (last != (offset + length == xfer->length))
+		return closing(tc, PDU_FES_SEQUENCE, 0, "H2CData's LAST_PDU too early or too late", header);
+	*out = xfer;
+	return TCONN_MORE;
+}
+
+static enum tconn_event
+data_arrived(struct tconn *tc, struct xfer *xfer, uint32_t bytes, bool ok, struct tconn_item *item)
+{
+	xfer->received += bytes;
+	if (!ok)
+		xfer->data_bad = true;
+	if (xfer->received < xfer->length)
+		return TCONN_MORE;
+	xfer->state = XFER_HELD;
+	item->xfer = xfer;
+	return TCONN_DATA;
+}
+
+/* Copies data that came whole with its header to its place in the transfer. */
+static void
+place(const struct xfer *xfer, const uint8_t *data, uint32_t bytes)
+{
+	const struct iovec *iov = xfer->iov;
+	size_t at = xfer->received;
+
+	while (at >= iov->iov_len) {
+		at -= iov->iov_len;
+		iov++;
+	}
+	for (; bytes > 0; iov++, at = 0) {
+		size_t room = iov->iov_len - at, step = bytes < room ? bytes : room;
+
+		memcpy((uint8_t *)iov->iov_base + at, data, step);
+		data += step;
+		bytes -= (uint32_t)step;
+	}
+}
+
+static enum tconn_event
+on_h2cdata(struct tconn *tc, const struct frame_item *frame, struct tconn_item *item)
+{
+	struct xfer *xfer;
+	enum tconn_event event = check_h2cdata(tc, frame->header, &xfer);
+
+	if (event != TCONN_MORE)
+		return event;
+	if (frame->data != NULL) {
+		place(xfer, frame->data, tc->framer.shape.data_len);
+		return data_arrived(tc, xfer, tc->framer.shape.data_len, frame->data_ok, item);
+	}
+	tc->filling = xfer;
+	framer_sink(&tc->framer, xfer->iov, xfer->iov_count, xfer->received);
+	return TCONN_MORE;
+}
+
+/* Any PDU but a command where commands may come. */
+static enum tconn_event
+on_pdu(struct tconn *tc, const struct frame_item *frame, struct tconn_item *item)
+{
+	uint8_t type = frame->header[0];
+
+	if (type == PDU_H2C_TERM) {
+		tc->state = TCONN_ENDED;
+		return TCONN_CLOSING;
+	}
+	if ((tc->state == TCONN_HELLO) != (type == PDU_ICREQ))
+		return closing(tc, PDU_FES_SEQUENCE, 0,
+		    type == PDU_ICREQ ? "a second ICReq" : "the first PDU is not an ICReq", frame->header);
+	if (type == PDU_ICREQ)
+		return on_icreq(tc, frame->header);
+	assert(type == PDU_H2C_DATA);
+	return on_h2cdata(tc, frame, item);
+}
+
+static enum tconn_event
+on_frame_fault(struct tconn *tc, const struct frame_item *frame)
+{
+	/* A TermReq is never answered, not even a malformed one. */
+	if (frame->header[0] == PDU_H2C_TERM)
+		tc->state = TCONN_ENDED;
+	else
+		tconn_fault(tc, frame->fault, frame->header, frame->header_len);
+	return TCONN_CLOSING;
+}
+
+enum tconn_event
+tconn_next(struct tconn *tc, const uint8_t **at, size_t *left, struct tconn_item *item)
+{
+	if (tc->state != TCONN_HELLO && tc->state != TCONN_OPEN)
+		return TCONN_CLOSING;
+	for (;;) {
+		struct frame_item frame;
+		enum tconn_event event = TCONN_MORE;
+
+		switch (framer_next(&tc->framer, at, left, &frame)) {
+		case FRAME_MORE:
+			return TCONN_MORE;
+		case FRAME_PDU:
+			if (frame.header[0] == PDU_CAPSULE_CMD && tc->state == TCONN_OPEN)
+				return on_command(tc, &frame, item);
+			event = on_pdu(tc, &frame, item);
+			break;
+		case FRAME_DATA_END:
+			event = data_arrived(tc, tc->filling, tc->framer.shape.data_len,
+			    frame.data_ok, item);
+			break;
+		case FRAME_FAULT:
+			event = on_frame_fault(tc, &frame);
+			break;
+		}
+		if (event != TCONN_MORE)
+			return event;
+	}
+}
+
+/* ---- commands and answers ---- */
+
+void
+tconn_hold(struct tconn *tc, struct xfer *xfer, const struct nvme_sqe *sqe)
+{
+	assert(xfer->state == XFER_FREE);
+	xfer->state = XFER_HELD;
+	xfer->sqhd_set = xfer->ddgst_set = xfer->data_bad = false;
+	xfer->cid = le16_get(sqe->cid);
+	xfer->dw0 = xfer->dw1 = 0;
+	xfer->received = xfer->ddgst = 0;
+}
+
+void
+tconn_incapsule(struct tconn *tc, struct xfer *xfer)
+{
+	assert(xfer->state == XFER_HELD && xfer->length == tc->framer.shape.data_len);
+	xfer->state = XFER_RECEIVING;
+	tc->filling = xfer;
+	framer_sink(&tc->framer, xfer->iov, xfer->iov_count, 0);
+}
+
+void
+tconn_ask(struct tconn *tc, struct xfer *xfer)
+{
+	assert(xfer->state == XFER_HELD && xfer->length > 0);
+	xfer->state = XFER_ASKING;
+	xfer->ttag = (uint16_t)(((char *)xfer - tc->slots) / (ptrdiff_t)tc->slot_bytes);
+	xfer->sent = 0;
+	fifo_push(&tc->out, &xfer->tx_node);
+}
+
+void
+tconn_answer(struct tconn *tc, struct xfer *xfer, struct nvme_status status, bool with_data)
+{
+	assert(xfer->state == XFER_HELD);
+	xfer->state = XFER_ANSWERING;
+	xfer->status = nvme_status_put(status);
+	xfer->with_data = with_data;
+	xfer->sent = 0;
+	fifo_push(&tc->out, &xfer->tx_node);
+}
+
+/* ---- sending ---- */
+
+bool
+tconn_pending(const struct tconn *tc)
+{
+	if (tc->control_sent < tc->control_len)
+		return true;
+	return tc->state == TCONN_OPEN && !fifo_empty(&tc->out);
+}
+
+/* A read's answer is its data alone where nothing more is to be said (3.4.4). */
+static bool
+data_suffices(const struct tconn *tc, const struct xfer *xfer)
+{
+	return !tc->sq_flow && get_le16(xfer->status.b) == 0 && (xfer->dw0 | xfer->dw1) == 0;
+}
+
+static unsigned
+head_flags(const struct tconn *tc)
+{
+	return tc->head_len > DATA_HLEN ? PDU_HDGST : 0;
+}
+
+static __attribute__((noinline)) void
+put_digest(uint8_t *head)
+{
+	put_le32(head + DATA_HLEN, crc32c(0, head, DATA_HLEN));
+}
+
+static void
+seal_head(const struct tconn *tc, uint8_t *head)
+{
+	if (tc->head_len > DATA_HLEN)
+		put_digest(head);
+}
+
+static __attribute__((noinline)) void
+gather_r2t(const struct tconn *tc, struct xfer *xfer, struct gather *g)
+{
+	uint8_t *head = gather_head(g, tc->head_len);
+
+	pdu_ch_put(head, PDU_R2T, head_flags(tc), DATA_HLEN, 0, tc->head_len);
+	pdu_data_put(head, xfer->cid, xfer->ttag, 0, xfer->length);
+	seal_head(tc, head);
+	xfer->wire_len = tc->head_len;
+}
+
+static __attribute__((noinline)) void
+gather_response(struct tconn *tc, struct xfer *xfer, struct gather *g)
+{
+	uint8_t *head = gather_head(g, tc->head_len);
+
+	/* What was sent in part is gathered again, and must say the same. */
+	if (!xfer->sqhd_set) {
+		xfer->sqhd = tc->sq_flow ? tc->sqhd : 0xffff;
+		xfer->sqhd_set = true;
+	}
+	pdu_ch_put(head, PDU_CAPSULE_RESP, head_flags(tc), DATA_HLEN, 0, tc->head_len);
+	pdu_cqe_put(head, xfer->dw0, xfer->dw1, xfer->sqhd, xfer->cid, le16_get(xfer->status));
+	seal_head(tc, head);
+}
+
+static __attribute__((noinline)) void
+gather_data_digest(struct xfer *xfer, struct gather *g)
+{
+	if (!xfer->ddgst_set) {
+		for (unsigned i = 0; i < xfer->iov_count; i++)
+			xfer->ddgst = crc32c(xfer->ddgst, xfer->iov[i].iov_base, xfer->iov[i].iov_len);
+		xfer->ddgst_set = true;
+	}
+	put_le32(gather_head(g, PDU_DIGEST_LEN), xfer->ddgst);
+}
+
+static __attribute__((noinline)) void
+gather_any_read(struct tconn *tc, struct xfer *xfer, struct gather *g)
+{
+	bool alone = data_suffices(tc, xfer);
+	uint32_t plen = tc->data_at + xfer->length + (tc->ddgst ? PDU_DIGEST_LEN : 0);
+	uint8_t *head = gather_head(g, tc->data_at);
+
+	pdu_ch_put(head, PDU_C2H_DATA, head_flags(tc) | (tc->ddgst ? PDU_DDGST : 0u) | PDU_LAST |
+	    (alone ? PDU_SUCCESS : 0u), DATA_HLEN, tc->data_at, plen);
+	pdu_data_put(head, xfer->cid, 0, 0, xfer->length);
+	seal_head(tc, head);
+	memset(head + tc->head_len, 0, tc->data_at - tc->head_len);
+	gather_data(g, xfer->iov, xfer->iov_count);
+	if (tc->ddgst)
+		gather_data_digest(xfer, g);
+	xfer->wire_len = plen;
+	if (alone)
+		return;
+	gather_response(tc, xfer, g);
+	xfer->wire_len += tc->head_len;
+}
+
+/* A read in one piece that needs neither digest, padding nor completion: what nearly all are. */
+static void
+gather_read(struct tconn *tc, struct xfer *xfer, struct gather *g)
+{
+	uint32_t plen = DATA_HLEN + xfer->length;
+	uint8_t *head;
+
+	if (!tc->plain || xfer->iov_count != 1 || !data_suffices(tc, xfer)) {
+		gather_any_read(tc, xfer, g);
+		return;
+	}
+	head = gather_new_head(g, DATA_HLEN);
+	pdu_ch_put(head, PDU_C2H_DATA, PDU_LAST | PDU_SUCCESS, DATA_HLEN, DATA_HLEN, plen);
+	pdu_data_put(head, xfer->cid, 0, 0, xfer->length);
+	gather_data(g, xfer->iov, 1);
+	xfer->wire_len = plen;
+}
+
+/* The PDUs of what the xfer has in line; the same to the byte whenever it is asked. */
+static void
+gather_xfer(struct tconn *tc, struct xfer *xfer, struct gather *g)
+{
+	if (xfer->state == XFER_ASKING) {
+		gather_r2t(tc, xfer, g);
+	} else if (xfer->with_data) {
+		gather_read(tc, xfer, g);
+	} else {
+		gather_response(tc, xfer, g);
+		xfer->wire_len = tc->head_len;
+	}
+}
+
+static void
+gather_control(struct tconn *tc, struct gather *g)
+{
+	uint32_t len = tc->control_len - tc->control_sent;
+
+	if (len > 0)
+		gather_data(g, &(struct iovec){ tc->control + tc->control_sent, len }, 1);
+}
+
+static struct xfer *
+xfer_of(struct fifo_node *node)
+{
+	return container_of(node, struct xfer, tx_node);
+}
+
+void
+tconn_gather(struct tconn *tc, struct gather *g)
+{
+	struct fifo_node *node = tc->out.head;
+
+	gather_reset(g);
+	/* A PDU that went out in part must be ended before anything else is sent. */
+	if (node != NULL && xfer_of(node)->sent > 0) {
+		gather_xfer(tc, xfer_of(node), g);
+		gather_skip(g, xfer_of(node)->sent);
+		node = node->next;
+	}
+	gather_control(tc, g);
+	if (tc->state != TCONN_OPEN)
+		return;
+	for (; node != NULL && gather_room(g); node = node->next)
+		gather_xfer(tc, xfer_of(node), g);
+}
+
+static void
+xfer_done(struct tconn *tc, struct xfer *xfer, struct fifo *finished)
+{
+	fifo_pop(&tc->out);
+	if (xfer->state == XFER_ASKING) {
+		xfer->state = XFER_RECEIVING;
+		xfer->received = 0;
+	} else {
+		xfer->state = XFER_HELD;
+		fifo_push(finished, &xfer->tx_node);
+	}
+}
+
+/* Takes `bytes` off the first xfer; answers how many are left over. */
+static size_t
+sent_xfer(struct tconn *tc, size_t bytes, struct fifo *finished)
+{
+	struct xfer *xfer = xfer_of(tc->out.head);
+	uint32_t left = xfer->wire_len - xfer->sent;
+
+	if (bytes < left) {
+		xfer->sent += (uint32_t)bytes;
+		return 0;
+	}
+	xfer_done(tc, xfer, finished);
+	return bytes - left;
+}
+
+void
+tconn_sent(struct tconn *tc, size_t bytes, struct fifo *finished)
+{
+	size_t step;
+
+	if (bytes > 0 && !fifo_empty(&tc->out) && xfer_of(tc->out.head)->sent > 0)
+		bytes = sent_xfer(tc, bytes, finished);
+	step = tc->control_len - tc->control_sent;
+	step = bytes < step ? bytes : step;
+	tc->control_sent += (uint32_t)step;
+	bytes -= step;
+	while (bytes > 0)
+		bytes = sent_xfer(tc, bytes, finished);
+	if (tc->state == TCONN_TERMINATING && tc->control_sent == tc->control_len)
+		tc->state = TCONN_ENDED;
+}
+
+void
+tconn_drop(struct tconn *tc, bool all, struct fifo *dropped)
+{
+	struct fifo_node *node, *kept = NULL;
+
+	while ((node = fifo_pop(&tc->out)) != NULL) {
+		if (!all && kept == NULL && xfer_of(node)->sent > 0) {
+			kept = node;
+			continue;
+		}
+		xfer_of(node)->state = XFER_HELD;
+		fifo_push(dropped, node);
+	}
+	if (kept != NULL)
+		fifo_push(&tc->out, kept);
+}
+
+void
+tconn_withdraw(struct tconn *tc, bool (*pick)(const struct xfer *xfer, void *arg), void *arg,
+    struct fifo *withdrawn)
+{
+	struct fifo_node *node;
+	struct fifo rest;
+
+	fifo_init(&rest);
+	while ((node = fifo_pop(&tc->out)) != NULL) {
+		struct xfer *xfer = xfer_of(node);
+
+		if (xfer->state != XFER_ANSWERING || !xfer->with_data || xfer->sent > 0 || !pick(xfer, arg)) {
+			fifo_push(&rest, node);
+			continue;
+		}
+		xfer->state = XFER_HELD;
+		xfer->ddgst_set = false;
+		xfer->ddgst = 0;
+		fifo_push(withdrawn, node);
+	}
+	fifo_splice(&tc->out, &rest);
+}

@@ -1,0 +1,143 @@
+/*
+ * tconn.h - the target's side of one NVMe/TCP connection.
+ *
+ * Bytes in, commands and their data out; answers in, bytes out.  It does the
+ * handshake, R2T and H2CData, C2HData and responses, digests and TermReqs
+ * (NVMe/TCP Transport 1.0, 3.2 to 3.7).  It has no socket, no clock and no
+ * memory of its own, and does not know what a command means.
+ *
+ * Bytes are offered with tconn_next() until it says TCONN_MORE; what is to be
+ * sent is gathered with tconn_gather(), and tconn_sent() says how much of that
+ * went out.
+ */
+#ifndef WEIR_TCP_TCONN_H
+#define WEIR_TCP_TCONN_H
+
+#include "base/list.h"
+#include "tcp/framer.h"
+#include "tcp/gather.h"
+
+enum xfer_state {
+	XFER_FREE,
+	XFER_HELD,      /* the owner works on it */
+	XFER_ASKING,    /* an R2T is to be sent */
+	XFER_RECEIVING, /* data is on its way: after an R2T, or the rest of a capsule */
+	XFER_ANSWERING, /* in line to be sent */
+};
+
+/* One command's passage through a connection; a part of the owner's request slot. */
+struct xfer {
+	struct fifo_node tx_node;
+	enum xfer_state state : 8;
+	bool with_data;      /* of an answer: C2HData comes first */
+	bool sqhd_set, ddgst_set;
+	bool data_bad;       /* some data digest was wrong */
+	uint8_t iov_count;
+	uint16_t cid;
+	uint16_t ttag;       /* the slot's index, set by tconn_slots() */
+	uint16_t sqhd;
+	le16 status;
+	uint32_t dw0, dw1;
+	uint32_t length;     /* bytes of data, either direction */
+	uint32_t received;   /* of a write */
+	uint32_t ddgst;
+	uint32_t wire_len;   /* bytes of the PDUs now in line, once they were gathered */
+	uint32_t sent;       /* and of those, bytes that went out */
+	struct iovec *iov;   /* the data: exactly `length` bytes */
+};
+
+struct tconn_limits {
+	uint32_t incapsule_max;  /* bytes, I/O queues; the admin queue always takes 8192 */
+	uint32_t maxh2cdata;     /* bytes */
+};
+
+enum tconn_state {
+	TCONN_HELLO,       /* waiting for ICReq: nothing was agreed */
+	TCONN_OPEN,        /* commands flow */
+	TCONN_TERMINATING, /* a TermReq goes out; nothing is heard any more */
+	TCONN_ENDED,       /* the peer sent a TermReq, or ours is out: close */
+};
+
+struct tconn {
+	struct framer framer;
+	struct tconn_limits limits;
+	enum tconn_state state;
+	bool ddgst;
+	bool plain;          /* neither digests nor padding */
+	uint8_t head_len;    /* of PDUs of 24 bytes, with their digest */
+	uint8_t data_at;     /* where C2HData's data begins: aligned as the host asked */
+	bool sq_flow;        /* SQ flow control: SQHD counts, and no SUCCESS flag */
+	bool admin;          /* queue 0, or not connected yet */
+	uint16_t sqhd, sq_size;
+	char *slots;         /* request slots, each with a struct xfer at its start */
+	size_t slot_bytes;
+	uint32_t slot_count;
+	struct xfer *filling; /* whose data the framer is receiving */
+	struct fifo out;     /* xfers in line to be sent */
+	struct pdu_fault fault; /* why it is terminating; for the log */
+	uint8_t control[sizeof(struct pdu_ic) + 24]; /* an ICResp or TermReq to be sent */
+	uint32_t control_len, control_sent;
+};
+
+enum tconn_event {
+	TCONN_MORE,    /* the bytes are used up */
+	TCONN_COMMAND, /* a command; see tconn_item */
+	TCONN_DATA,    /* all data of item->xfer has arrived (see xfer->data_bad) */
+	TCONN_CLOSING, /* the state is no longer OPEN: stop reading */
+};
+
+struct tconn_item {
+	const struct nvme_sqe *sqe; /* valid until the next call */
+	const uint8_t *data;        /* in-capsule data that lies whole in the bytes, or NULL */
+	uint32_t data_len;          /* in-capsule bytes, 0: none */
+	bool data_ok;
+	struct xfer *xfer;          /* of TCONN_DATA */
+};
+
+void tconn_init(struct tconn *tc, const struct tconn_limits *limits);
+
+/* The request slots of the queue: `count` of them, `bytes` apart, zeroed; slot 0 begins with the
+ * xfer at `slots`.  Called when the depth is known; until then the owner gives one slot. */
+void tconn_slots(struct tconn *tc, void *slots, size_t bytes, uint32_t count);
+
+/* A Connect succeeded: the queue's rules. */
+void tconn_connected(struct tconn *tc, bool admin, uint16_t sq_size, bool sq_flow);
+
+enum tconn_event tconn_next(struct tconn *tc, const uint8_t **at, size_t *left, struct tconn_item *item);
+
+/* Begins to use a slot for the command of the last TCONN_COMMAND. */
+void tconn_hold(struct tconn *tc, struct xfer *xfer, const struct nvme_sqe *sqe);
+
+/*
+ * The in-capsule data of the last TCONN_COMMAND did not come whole: it goes to
+ * xfer->iov (length bytes; iov NULL: nowhere), and TCONN_DATA follows.
+ */
+void tconn_incapsule(struct tconn *tc, struct xfer *xfer);
+
+/* Asks the host for xfer->length bytes to xfer->iov by R2T; TCONN_DATA follows. */
+void tconn_ask(struct tconn *tc, struct xfer *xfer);
+
+/* Answers a command; with_data: xfer->length bytes of xfer->iov go first. */
+void tconn_answer(struct tconn *tc, struct xfer *xfer, struct nvme_status status, bool with_data);
+
+/* The peer broke a rule that only the owner could see. */
+void tconn_fault(struct tconn *tc, struct pdu_fault fault, const void *header, uint32_t header_len);
+
+/* Whether anything is to be sent. */
+bool tconn_pending(const struct tconn *tc);
+
+/* Gathers what is to be sent, as much as one send may carry. */
+void tconn_gather(struct tconn *tc, struct gather *g);
+
+/* `bytes` of what was gathered went out: answers that are wholly sent move to `finished`. */
+void tconn_sent(struct tconn *tc, size_t bytes, struct fifo *finished);
+
+/* Takes all answers and R2Ts out of the line, but not the one that went out in part unless `all`. */
+void tconn_drop(struct tconn *tc, bool all, struct fifo *dropped);
+
+/* Takes those answers with data out of the line that `pick` wants and of which nothing was sent;
+ * they may be answered anew. */
+void tconn_withdraw(struct tconn *tc, bool (*pick)(const struct xfer *xfer, void *arg), void *arg,
+    struct fifo *withdrawn);
+
+#endif
