@@ -1,0 +1,97 @@
+/*
+ * admin.c - which admin commands there are, and what is asked of each before
+ * it runs (NVMe Base 2.0, 5).
+ */
+#include "ctrl/internal.h"
+
+#include "wire/log.h"
+
+static void
+admin_keep_alive(struct admin *cmd)
+{
+	/* Arriving is all it does: the target restarts its timer with every command. */
+}
+
+static void
+admin_abort(struct admin *cmd)
+{
+	cmd->reply->dw0 = 1; /* nothing was aborted; that is no error (5.1) */
+}
+
+static const struct command {
+	void (*run)(struct admin *cmd);
+} commands[] = {
+	[NVME_ADMIN_GET_LOG_PAGE] = { admin_get_log },
+	[NVME_ADMIN_IDENTIFY] = { admin_identify },
+	[NVME_ADMIN_ABORT] = { admin_abort },
+	[NVME_ADMIN_SET_FEATURES] = { admin_set_features },
+	[NVME_ADMIN_GET_FEATURES] = { admin_get_features },
+	[NVME_ADMIN_ASYNC_EVENT] = { admin_async_event },
+	[NVME_ADMIN_KEEP_ALIVE] = { admin_keep_alive },
+};
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+void
+admin_effects(const struct ctrl *ctrl, le32 effects[256])
+{
+	for (uint32_t i = 0; i < COMMANDS; i++)
+		if (commands[i].run != NULL)
+			effects[i] = le32_of(NVME_EFFECT_SUPPORTED);
+}
+
+void *
+admin_answer(struct admin *cmd, uint32_t bytes)
+{
+	const struct nvme_sgl *sgl = &cmd->sqe->sgl1;
+
+	if (sgl->id != NVME_SGL_TRANSPORT) {
+		admin_refuse(cmd, NVME_SC_SGL_TYPE);
+		return NULL;
+	}
+	if (le32_get(sgl->length) < bytes) {
+		admin_refuse(cmd, NVME_SC_SGL_LENGTH);
+		return NULL;
+	}
+	memset(cmd->out, 0, bytes < CTRL_PAGE_MAX ? bytes : CTRL_PAGE_MAX);
+	cmd->reply->data_len = bytes;
+	return cmd->out;
+}
+
+uint32_t
+ctrl_admin_data_in(const struct nvme_sqe *sqe)
+{
+	uint32_t bytes = 0;
+
+	if (sqe->opcode == NVME_ADMIN_SET_FEATURES)
+		bytes = features_data_in((uint8_t)le32_get(sqe->cdw10));
+	return le32_get(sqe->sgl1.length) >= bytes ? bytes : 0;
+}
+
+bool
+ctrl_needs_stats(const struct nvme_sqe *sqe)
+{
+	return sqe->opcode == NVME_ADMIN_GET_LOG_PAGE &&
+	    (uint8_t)le32_get(sqe->cdw10) == NVME_LOG_SMART;
+}
+
+void
+ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, uint32_t in_len,
+    uint8_t *out, const struct ctrl_stats *stats, uint64_t now_ns, struct ctrl_reply *reply)
+{
+	struct admin cmd = {
+		.ctrl = ctrl, .sqe = sqe, .in = in, .in_len = in_len, .out = out,
+		.stats = stats, .now_ns = now_ns, .reply = reply,
+	};
+
+	*reply = (struct ctrl_reply){ .status = NVME_OK };
+	if (!(ctrl->cc & NVME_CC_EN) || !(ctrl->csts & NVME_CSTS_RDY))
+		admin_refuse(&cmd, NVME_SC_SEQUENCE);
+	else if (sqe->opcode >= COMMANDS || commands[sqe->opcode].run == NULL)
+		admin_refuse(&cmd, NVME_SC_INVALID_OPCODE);
+	else if ((sqe->flags & (NVME_PSDT_MASK | NVME_FUSE_MASK)) != NVME_PSDT_SGL)
+		admin_refuse(&cmd, NVME_SC_INVALID_FIELD);
+	else
+		commands[sqe->opcode].run(&cmd);
+	assert(nvme_ok(reply->status) || (reply->data_len == 0 && !reply->held));
+}

@@ -1,0 +1,99 @@
+/*
+ * ctrl.c - a controller as a whole: its birth, what it is made of, its errors.
+ */
+#include "ctrl/internal.h"
+
+#include "wire/log.h"
+
+void
+ctrl_init(struct ctrl *ctrl, const struct subsys_info *subsys, uint16_t cntlid,
+    const struct nvme_connect_data *data, uint32_t kato_ms, uint64_t now_ns)
+{
+	assert(subsys->mdts_shift > 0 && cntlid > 0 && cntlid <= NVME_CNTLID_MAX);
+	*ctrl = (struct ctrl){
+		.subsys = subsys, .cntlid = cntlid, .kato_connect_ms = ctrl_kato_round(kato_ms),
+		.timestamp_set_ns = now_ns,
+	};
+	memcpy(ctrl->hostid, data->hostid, sizeof(ctrl->hostid));
+	memcpy(ctrl->hostnqn, data->hostnqn, sizeof(ctrl->hostnqn));
+	features_reset(ctrl);
+	events_reset(ctrl);
+}
+
+uint32_t
+ctrl_kato_round(uint32_t kato_ms)
+{
+	uint64_t rounded = ((uint64_t)kato_ms + CTRL_KAS_MS - 1) / CTRL_KAS_MS * CTRL_KAS_MS;
+
+	return rounded <= UINT32_MAX ? (uint32_t)rounded : UINT32_MAX / CTRL_KAS_MS * CTRL_KAS_MS;
+}
+
+bool
+ctrl_kato_active(const struct ctrl *ctrl)
+{
+	return ctrl->kato_ms != 0 && ctrl->cc & NVME_CC_EN &&
+	    !(ctrl->csts & NVME_CSTS_SHST_MASK);
+}
+
+bool
+ctrl_durable_writes(const struct ctrl *ctrl)
+{
+	return ctrl->features.write_cache == 0;
+}
+
+const struct ns_info *
+ctrl_ns(const struct ctrl *ctrl, uint32_t nsid)
+{
+	const struct subsys_info *subsys = ctrl->subsys;
+
+	for (uint32_t i = 0; i < subsys->ns_count; i++)
+		if (subsys->ns[i].nsid == nsid)
+			return &subsys->ns[i];
+	return NULL;
+}
+
+uint32_t
+ctrl_ns_last(const struct ctrl *ctrl)
+{
+	const struct subsys_info *subsys = ctrl->subsys;
+
+	return subsys->ns_count > 0 ? subsys->ns[subsys->ns_count - 1].nsid : 0;
+}
+
+bool
+ctrl_volatile_cache(const struct ctrl *ctrl)
+{
+	const struct subsys_info *subsys = ctrl->subsys;
+
+	for (uint32_t i = 0; i < subsys->ns_count; i++)
+		if (subsys->ns[i].volatile_cache)
+			return true;
+	return false;
+}
+
+void
+ctrl_pad(char *field, size_t bytes, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (length > bytes)
+		length = bytes;
+	memcpy(field, text, length);
+	memset(field + length, ' ', bytes - length);
+}
+
+void
+ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe,
+    struct nvme_status status)
+{
+	bool addresses = sqid != 0 && sqe->opcode != NVME_FABRICS && sqe->opcode != NVME_FLUSH &&
+	    sqe->opcode != NVME_DATASET_MGMT;
+
+	ctrl->errors[ctrl->error_count % CTRL_ERROR_LOG] = (struct ctrl_error){
+		.count = ctrl->error_count + 1, .lba = addresses ? nvme_slba(sqe) : 0,
+		.sqid = sqid, .cid = le16_get(sqe->cid), .status = le16_get(nvme_status_put(status)),
+		.location = NVME_ERROR_NO_LOCATION,
+		.nsid = sqe->opcode == NVME_FABRICS ? 0 : le32_get(sqe->nsid), .opcode = sqe->opcode,
+	};
+	ctrl->error_count++;
+}

@@ -1,0 +1,65 @@
+/*
+ * internal.h - what the files of ctrl/ share: one admin command at work.
+ */
+#ifndef WEIR_CTRL_INTERNAL_H
+#define WEIR_CTRL_INTERNAL_H
+
+#include "ctrl/ctrl.h"
+
+struct admin {
+	struct ctrl *ctrl;
+	const struct nvme_sqe *sqe;
+	const uint8_t *in; /* in_len bytes from the host */
+	uint32_t in_len;
+	uint8_t *out;      /* CTRL_PAGE_MAX bytes */
+	const struct ctrl_stats *stats;
+	uint64_t now_ns;
+	struct ctrl_reply *reply;
+};
+
+/* What a word of the effects logs says beside "supported"; scope (31:20) is of features. */
+enum { CTRL_SCOPE_SHIFT = 20, CTRL_SCOPE_NS = 1, CTRL_SCOPE_CTRL = 2 };
+
+/* There is no sensor: a machine room's air. */
+enum { CTRL_KELVIN = 303, CTRL_KELVIN_WARNING = 343, CTRL_KELVIN_CRITICAL = 353 };
+
+static inline void
+admin_refuse(struct admin *cmd, enum nvme_sc sc)
+{
+	cmd->reply->status = nvme_status_of(sc, true);
+}
+
+/* Zeroed room for an answer of `bytes` bytes, or NULL: the SGL is not for it, and refused. */
+void *admin_answer(struct admin *cmd, uint32_t bytes);
+
+/* Copies text to a field of `bytes` bytes, padded with spaces. */
+void ctrl_pad(char *field, size_t bytes, const char *text);
+
+/* The namespace, or NULL. */
+const struct ns_info *ctrl_ns(const struct ctrl *ctrl, uint32_t nsid);
+uint32_t ctrl_kato_round(uint32_t kato_ms); /* up to the granularity */
+uint32_t ctrl_ns_last(const struct ctrl *ctrl);
+bool ctrl_volatile_cache(const struct ctrl *ctrl);
+
+void admin_identify(struct admin *cmd);
+void admin_get_log(struct admin *cmd);
+void admin_set_features(struct admin *cmd);
+void admin_get_features(struct admin *cmd);
+void admin_async_event(struct admin *cmd);
+
+/* Which commands there are, for log page 05h; and which features, for 12h: 256 words. */
+void admin_effects(const struct ctrl *ctrl, le32 effects[256]);
+void features_effects(const struct ctrl *ctrl, le32 effects[256]);
+
+void features_reset(struct ctrl *ctrl);
+uint32_t features_data_in(uint8_t fid);
+
+void events_reset(struct ctrl *ctrl);
+void events_notify(struct ctrl *ctrl, enum ctrl_notice notice);
+/* The host read the page of an event, or turned events off. */
+void events_page_read(struct ctrl *ctrl, uint8_t lid);
+void events_configured(struct ctrl *ctrl);
+/* The bits of feature 0Bh, and OAES, that a controller of the kind has. */
+uint32_t events_supported(const struct ctrl *ctrl);
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * log.c - Get Log Page (NVMe Base 2.0, 5.16).
+ *
+ * A page is made as it would be read from its first byte, and the part asked
+ * for is kept; pages are small, and nothing is remembered between reads.
+ */
+#include "ctrl/internal.h"
+
+#include "wire/identify.h"
+#include "wire/log.h"
+
+/* The part of a page that is asked for; what is put outside of it is dropped. */
+struct window {
+	uint8_t *out;
+	uint64_t from; /* page offset of out[0] */
+	uint32_t room;
+};
+
+static void
+put(const struct window *w, uint64_t at, const void *bytes, uint64_t count)
+{
+	uint64_t begin = at > w->from ? at : w->from;
+	uint64_t end = at + count < w->from + w->room ? at + count : w->from + w->room;
+
+	if (begin < end)
+		memcpy(w->out + (begin - w->from), (const uint8_t *)bytes + (begin - at), end - begin);
+}
+
+static void
+error_make(struct admin *cmd, const struct window *w)
+{
+	const struct ctrl *ctrl = cmd->ctrl;
+
+	for (uint64_t i = 0; i < CTRL_ERROR_LOG && i < ctrl->error_count; i++) {
+		const struct ctrl_error *error = &ctrl->errors[(ctrl->error_count - 1 - i) % CTRL_ERROR_LOG];
+		struct nvme_log_error_entry entry = {
+			.error_count = le64_of(error->count), .sqid = le16_of(error->sqid),
+			.cid = le16_of(error->cid), .status = le16_of(error->status),
+			.location = le16_of(error->location), .lba = le64_of(error->lba),
+			.nsid = le32_of(error->nsid), .trtype = NVME_TRTYPE_TCP, .opcode = error->opcode,
+		};
+
+		put(w, i * sizeof(entry), &entry, sizeof(entry));
+	}
+}
+
+static le128
+count_of(uint64_t value)
+{
+	return (le128){ le64_of(value), le64_of(0) };
+}
+
+/* One page for the whole controller: there is none per namespace. */
+static void
+smart_make(struct admin *cmd, const struct window *w)
+{
+	const struct ctrl_features *f = &cmd->ctrl->features;
+	const struct ctrl_stats *stats = cmd->stats;
+	bool warn = CTRL_KELVIN >= f->hot || CTRL_KELVIN <= f->cold;
+	uint32_t nsid = le32_get(cmd->sqe->nsid);
+	struct nvme_log_smart smart = {
+		.critical_warning = warn ? NVME_SMART_TEMPERATURE : 0,
+		.available_spare = 100, .spare_threshold = 10,
+		.power_cycles = count_of(1), .error_entries = count_of(cmd->ctrl->error_count),
+	};
+
+	assert(stats != NULL);
+	if (nsid != 0 && nsid != UINT32_MAX) {
+		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
+		return;
+	}
+	put_le16(smart.temperature, CTRL_KELVIN);
+	smart.units_read = count_of(stats->read_blocks512 / 1000 + (stats->read_blocks512 % 1000 != 0));
+	smart.units_written = count_of(stats->write_blocks512 / 1000 + (stats->write_blocks512 % 1000 != 0));
+	smart.host_reads = count_of(stats->reads);
+	smart.host_writes = count_of(stats->writes);
+	smart.busy_minutes = count_of(stats->busy_ns / UINT64_C(60000000000));
+	smart.power_on_hours = count_of(stats->uptime_ns / UINT64_C(3600000000000));
+	smart.media_errors = count_of(stats->media_errors);
+	put(w, 0, &smart, sizeof(smart));
+}
+
+static void
+firmware_make(struct admin *cmd, const struct window *w)
+{
+	struct nvme_log_firmware page = { .afi = 1 };
+
+	ctrl_pad(page.revision[0], sizeof(page.revision[0]), cmd->ctrl->subsys->firmware);
+	put(w, 0, &page, sizeof(page));
+}
+
+/* Too many changes to tell apart are one word that says so: any namespace may have changed. */
+static void
+changed_make(struct admin *cmd, const struct window *w)
+{
+	struct ctrl *ctrl = cmd->ctrl;
+	uint32_t count = ctrl->changed_count <= CTRL_CHANGED_MAX ? ctrl->changed_count : 0;
+	le32 nsid = le32_of(UINT32_MAX);
+
+	if (count != ctrl->changed_count)
+		put(w, 0, &nsid, sizeof(nsid));
+	for (uint32_t i = 0; i < count; i++) {
+		nsid = le32_of(ctrl->changed[i]);
+		put(w, i * sizeof(nsid), &nsid, sizeof(nsid));
+	}
+	if (!(le32_get(cmd->sqe->cdw10) & NVME_LOG_RAE))
+		ctrl->changed_count = 0;
+}
+
+static void
+effects_make(struct admin *cmd, const struct window *w)
+{
+	struct nvme_log_effects page = { 0 };
+
+	if (le32_get(cmd->sqe->cdw14) >> 24 != NVME_CSI_NVM) {
+		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
+		return;
+	}
+	admin_effects(cmd->ctrl, page.admin);
+	page.io[NVME_FLUSH] = page.io[NVME_READ] = le32_of(NVME_EFFECT_SUPPORTED);
+	page.io[NVME_WRITE] = page.io[NVME_WRITE_ZEROES] = page.io[NVME_DATASET_MGMT] =
+	    le32_of(NVME_EFFECT_SUPPORTED | NVME_EFFECT_CONTENT);
+	put(w, 0, &page, sizeof(page));
+}
+
+static void
+feature_effects_make(struct admin *cmd, const struct window *w)
+{
+	le32 page[256] = { 0 };
+
+	features_effects(cmd->ctrl, page);
+	put(w, 0, page, sizeof(page));
+}
+
+static void
+discovery_put(const struct window *w, uint64_t number, const struct portal_info *portal,
+    uint16_t portid, const struct subsys_info *subsys)
+{
+	struct nvme_log_discovery_entry entry = {
+		.trtype = NVME_TRTYPE_TCP,
+		.adrfam = portal->ipv6 ? NVME_ADRFAM_IPV6 : NVME_ADRFAM_IPV4,
+		.subtype = subsys->discovery ? NVME_SUBTYPE_CURRENT : NVME_SUBTYPE_NVM,
+		.treq = NVME_TREQ_NOT_REQUIRED | NVME_TREQ_NO_SQ_FLOW,
+		.portid = le16_of(portid), .cntlid = le16_of(NVME_CNTLID_DYNAMIC),
+		.asqsz = le16_of(CTRL_ADMIN_ENTRIES),
+		.eflags = le16_of(subsys->discovery ? NVME_EFLAGS_EPCSD : 0),
+	};
+
+	ctrl_pad(entry.trsvcid, sizeof(entry.trsvcid), portal->trsvcid);
+	ctrl_pad(entry.traddr, sizeof(entry.traddr), portal->traddr);
+	memcpy(entry.subnqn, subsys->nqn, sizeof(entry.subnqn));
+	put(w, sizeof(struct nvme_log_discovery) + number * sizeof(entry), &entry, sizeof(entry));
+}
+
+/* Lines of the log: each portal by each subsystem, the discovery subsystem itself first. */
+static uint32_t
+discovery_records(const struct subsys_info *subsys)
+{
+	uint64_t records = (uint64_t)subsys->portal_count * (subsys->shown_count + 1);
+
+	return records < CTRL_DISCOVERY_MAX ? (uint32_t)records : CTRL_DISCOVERY_MAX;
+}
+
+static void
+discovery_make(struct admin *cmd, const struct window *w)
+{
+	const struct subsys_info *subsys = cmd->ctrl->subsys;
+	uint32_t records = discovery_records(subsys);
+	struct nvme_log_discovery head = {
+		.genctr = le64_of(subsys->genctr), .numrec = le64_of(records),
+	};
+
+	put(w, 0, &head, sizeof(head));
+	for (uint32_t i = 0; i < records; i++) {
+		uint32_t portal = i % subsys->portal_count, which = i / subsys->portal_count;
+
+		discovery_put(w, i, &subsys->portals[portal], (uint16_t)(portal + 1),
+		    which == 0 ? subsys : subsys->shown[which - 1]);
+	}
+}
+
+static void pages_make(struct admin *cmd, const struct window *w);
+
+static const struct page {
+	uint32_t bytes;  /* the discovery log grows behind them */
+	bool discovery;  /* of the discovery controller, and only of it */
+	void (*make)(struct admin *cmd, const struct window *w);
+} pages[256] = {
+	[NVME_LOG_PAGES] =           { NVME_LOG_TABLE_LEN, false, pages_make },
+	[NVME_LOG_ERROR] =           { CTRL_ERROR_LOG * sizeof(struct nvme_log_error_entry), false, error_make },
+	[NVME_LOG_SMART] =           { sizeof(struct nvme_log_smart), false, smart_make },
+	[NVME_LOG_FIRMWARE] =        { sizeof(struct nvme_log_firmware), false, firmware_make },
+	[NVME_LOG_CHANGED_NS] =      { 4 * NVME_NS_LIST_MAX, false, changed_make },
+	[NVME_LOG_EFFECTS] =         { sizeof(struct nvme_log_effects), false, effects_make },
+	[NVME_LOG_FEATURE_EFFECTS] = { NVME_LOG_TABLE_LEN, false, feature_effects_make },
+	[NVME_LOG_DISCOVERY] =       { sizeof(struct nvme_log_discovery), true, discovery_make },
+};
+
+static void
+pages_make(struct admin *cmd, const struct window *w)
+{
+	le32 supported = le32_of(NVME_EFFECT_SUPPORTED);
+
+	for (uint32_t lid = 0; lid < 256; lid++)
+		if (pages[lid].make != NULL && !pages[lid].discovery)
+			put(w, lid * sizeof(supported), &supported, sizeof(supported));
+}
+
+static uint64_t
+page_bytes(const struct ctrl *ctrl, const struct page *page)
+{
+	uint64_t more = page->discovery ? discovery_records(ctrl->subsys) : 0;
+
+	return page->bytes + more * sizeof(struct nvme_log_discovery_entry);
+}
+
+void
+admin_get_log(struct admin *cmd)
+{
+	uint32_t cdw10 = le32_get(cmd->sqe->cdw10), cdw11 = le32_get(cmd->sqe->cdw11);
+	uint64_t bytes = ((uint64_t)((cdw11 & 0xffff) << 16 | cdw10 >> 16) + 1) * 4;
+	uint64_t from = le32_get(cmd->sqe->cdw12) | (uint64_t)le32_get(cmd->sqe->cdw13) << 32;
+	const struct subsys_info *subsys = cmd->ctrl->subsys;
+	const struct page *page = &pages[(uint8_t)cdw10];
+	struct window w = { .from = from };
+
+	if (page->make == NULL || page->discovery != subsys->discovery) {
+		admin_refuse(cmd, NVME_SC_LOG_PAGE);
+	} else if (bytes > UINT64_C(4096) << subsys->mdts_shift || from % 4 != 0 ||
+	    from > page_bytes(cmd->ctrl, page) || le32_get(cmd->sqe->cdw14) & NVME_LOG_OFFSET_TYPE) {
+		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
+	} else {
+		w.out = admin_answer(cmd, (uint32_t)bytes);
+		if (w.out == NULL)
+			return;
+		w.room = bytes < CTRL_PAGE_MAX ? (uint32_t)bytes : CTRL_PAGE_MAX;
+		page->make(cmd, &w);
+		if (!nvme_ok(cmd->reply->status))
+			cmd->reply->data_len = 0;
+		else if (!(cdw10 & NVME_LOG_RAE))
+			events_page_read(cmd->ctrl, (uint8_t)cdw10);
+	}
+}
