@@ -1,0 +1,124 @@
+/*
+ * blk.h - the joint of Weir: what every block device looks like.
+ *
+ * RAM, a file, nothing at all, a filter over another device: each is a
+ * `struct blk` with one table of operations.  Everything above sees only this.
+ */
+#ifndef WEIR_BLK_BLK_H
+#define WEIR_BLK_BLK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/list.h"
+#include "wire/nvme.h"
+
+struct arena;
+struct reactor;
+
+enum blk_op {
+	BLK_READ,
+	BLK_WRITE,
+	BLK_FLUSH,        /* every write completed before is durable; also those of other channels */
+	BLK_WRITE_ZEROES,
+	BLK_TRIM,         /* of `ranges`: they read as zeros afterwards where blk->trim_zeroes */
+};
+
+enum blk_flags {
+	BLK_FUA = 1,       /* durable before done() */
+	BLK_MAY_LEND = 2,  /* of a READ on a device that lends: iov holds no buffers, see below */
+	BLK_TRANSIENT = 4, /* of a WRITE: the buffers are valid only until submit() returns; a device
+			    * that needs them longer calls io->keep() from inside submit() */
+	BLK_LENT = 8,      /* set by the device: release() must follow done() */
+	BLK_DEALLOCATE = 16, /* of WRITE_ZEROES: may free the space */
+	BLK_DEVICE = 0xff00, /* bits that are the device's own until done() */
+};
+
+struct blk_range {
+	uint64_t lba;
+	uint32_t blocks;
+};
+
+/*
+ * One I/O.  It is the device's from submit() until done(), which comes exactly
+ * once and never from inside submit().  A device finishes an I/O or fails it
+ * whole.  The caller has checked that every block lies in the volume.
+ *
+ * Lending: a READ with BLK_MAY_LEND on a device with `lends` set carries `iov`
+ * with room for two entries.  The device may fill them with its own memory and
+ * set BLK_LENT; it then keeps those bytes stable until release().  The holder
+ * bounds how long that takes.  Without `lends` a READ brings its buffers.
+ */
+struct blk_io {
+	struct fifo_node node;      /* the device's */
+	enum blk_op op;
+	uint32_t flags;
+	uint64_t lba;
+	uint32_t blocks, iov_count;
+	struct iovec *iov;
+	const struct blk_range *ranges; /* of TRIM; borrowed until done() */
+	uint32_t range_count;
+	uint64_t at;                /* the device's: how far it has come */
+	struct nvme_status status;  /* the device's, before done() */
+	void (*done)(struct blk_io *io, struct nvme_status status);
+	void (*keep)(struct blk_io *io); /* moves transient data to stable buffers, clears the flag */
+	void *owner;
+};
+
+struct blk;
+
+/* What one reactor holds of a device; nothing on the I/O path is shared. */
+struct blk_chan {
+	struct blk *blk;
+	struct reactor *reactor;
+};
+
+struct blk_ops {
+	/* 0, -ENOMEM, or what opening said. */
+	int (*open_chan)(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
+	    __attribute__((warn_unused_result));
+	/* Cannot fail and cannot block. */
+	void (*submit)(struct blk_chan *chan, struct blk_io *io);
+	/* Best effort; done() still comes, once. */
+	void (*cancel)(struct blk_chan *chan, struct blk_io *io);
+	/* Ends the lending of a read whose done() came with BLK_LENT set. */
+	void (*release)(struct blk_chan *chan, struct blk_io *io);
+	/* Nothing is in flight or lent; not from inside done(). */
+	void (*close_chan)(struct blk_chan *chan);
+	/* All channels are closed. */
+	void (*destroy)(struct blk *blk);
+};
+
+struct blk {
+	const struct blk_ops *ops;
+	struct arena *arena;
+	uint64_t blocks;
+	uint32_t block_size;  /* bytes: 512 or 4096 */
+	bool lends;
+	bool volatile_cache;  /* a completed write may be lost unless FUA or a flush follows */
+	bool trim_zeroes;     /* trimmed blocks read as zeros */
+	char spec[256];       /* as the operator wrote it */
+};
+
+static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->blk->ops->submit(chan, io); }
+
+/*
+ * Opens a device by what the operator wrote.  The device uses the world and
+ * the arena of `reactor` until it is destroyed.
+ *   mem:SIZE                        RAM
+ *   null:SIZE                       reads zeros, forgets writes
+ *   file:PATH[,size=SIZE]           a file or block device; size makes or extends it
+ *   fault:OPTION[,OPTION...]@SPEC   SPEC with faults: drop-write=N (the N-th write is
+ *                                   acknowledged and not done), flush-error=N (the N-th fails),
+ *                                   read-error=LBA, write-error=LBA; each reactor counts its own
+ * SIZE is a number with K, M, G or T (powers of 1024).  0, or a negative errno
+ * with `why` (256 bytes) saying in plain words what is wrong.
+ */
+int blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, struct blk **blk,
+    char why[256]) __attribute__((warn_unused_result));
+
+/* A size as above; false: not one. */
+bool blk_parse_size(const char *text, uint64_t *bytes);
+
+#endif

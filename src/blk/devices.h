@@ -1,0 +1,36 @@
+/*
+ * devices.h - the devices that blk_open() chooses from.
+ *
+ * Each is given what open.c has read from the specification and checked:
+ * `bytes` is a multiple of the block size and at least 1 MiB.  The reactor's
+ * world and arena are used until the device is destroyed.  0, or a negative
+ * errno; `why` is filled where the errno alone would not tell an operator.
+ */
+#ifndef WEIR_BLK_DEVICES_H
+#define WEIR_BLK_DEVICES_H
+
+#include "blk/blk.h"
+
+enum { BLK_WHY = 256 };
+
+struct fault_plan {
+	uint64_t drop_write;  /* the n-th write of each reactor is not done; 0: none */
+	uint64_t flush_error; /* the n-th flush of each reactor fails; 0: none */
+	uint64_t read_lba, write_lba; /* touching these fails; UINT64_MAX: none */
+};
+
+int mem_open(struct reactor *reactor, uint64_t bytes, uint32_t block_size, struct blk **blk)
+    __attribute__((warn_unused_result));
+
+int null_open(struct reactor *reactor, uint64_t bytes, uint32_t block_size, struct blk **blk)
+    __attribute__((warn_unused_result));
+
+/* bytes 0: as large as the file is. */
+int file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size,
+    struct blk **blk, char why[BLK_WHY]) __attribute__((warn_unused_result));
+
+/* Takes `inner`, also where it fails. */
+int fault_open(struct reactor *reactor, const struct fault_plan *plan, struct blk *inner,
+    struct blk **blk) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * fault.c - a filter that makes a device go wrong on purpose.
+ *
+ * So that a test can show that it would notice: a write that is acknowledged
+ * and not done, an error at a block.  Writes and flushes are counted by each
+ * reactor for itself: with one reactor the N-th is the N-th of all.
+ */
+#include "blk/devices.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/arena.h"
+#include "blk/finish.h"
+#include "world/reactor.h"
+
+struct fault {
+	struct blk blk;
+	struct blk *inner;
+	struct fault_plan plan;
+};
+
+struct fault_chan {
+	struct blk_chan chan;
+	struct blk_chan *inner;
+	uint64_t writes, flushes;
+	struct fifo finished; /* those that the inner device never sees */
+	struct task collect;
+};
+
+static struct fault_chan *
+fault_chan_of(struct blk_chan *chan)
+{
+	return container_of(chan, struct fault_chan, chan);
+}
+
+static bool
+touches(const struct blk_io *io, uint64_t lba)
+{
+	return lba >= io->lba && lba - io->lba < io->blocks;
+}
+
+/* Whether the I/O ends here, and how. */
+static bool
+strikes(struct fault_chan *fc, const struct fault_plan *plan, const struct blk_io *io,
+    struct nvme_status *status)
+{
+	*status = NVME_OK;
+	switch (io->op) {
+	case BLK_READ:
+		*status = nvme_status_of(NVME_SC_READ_ERROR, false);
+		return touches(io, plan->read_lba);
+	case BLK_WRITE:
+		if (++fc->writes == plan->drop_write)
+			return true;
+		*status = nvme_status_of(NVME_SC_WRITE_FAULT, false);
+		return touches(io, plan->write_lba);
+	case BLK_WRITE_ZEROES:
+		*status = nvme_status_of(NVME_SC_WRITE_FAULT, false);
+		return touches(io, plan->write_lba);
+	case BLK_FLUSH:
+		*status = nvme_status_of(NVME_SC_WRITE_FAULT, false);
+		return ++fc->flushes == plan->flush_error;
+	case BLK_TRIM:
+		break;
+	}
+	return false;
+}
+
+static void
+fault_submit(struct blk_chan *chan, struct blk_io *io)
+{
+	struct fault_chan *fc = fault_chan_of(chan);
+	const struct fault *fault = container_of(chan->blk, struct fault, blk);
+	struct nvme_status status;
+
+	if (!strikes(fc, &fault->plan, io, &status)) {
+		blk_submit(fc->inner, io);
+		return;
+	}
+	finish_push(&fc->finished, io, status);
+	reactor_run_in(chan->reactor, PHASE_COLLECT, &fc->collect);
+}
+
+static void
+fault_collect(struct task *task)
+{
+	finish_all(&container_of(task, struct fault_chan, collect)->finished);
+}
+
+static void
+fault_cancel(struct blk_chan *chan, struct blk_io *io)
+{
+	struct fault_chan *fc = fault_chan_of(chan);
+
+	for (struct fifo_node *node = fc->finished.head; node != NULL; node = node->next)
+		if (node == &io->node)
+			return;
+	fc->inner->blk->ops->cancel(fc->inner, io);
+}
+
+/* What is lent was lent by the inner device. */
+static void
+fault_release(struct blk_chan *chan, struct blk_io *io)
+{
+	struct fault_chan *fc = fault_chan_of(chan);
+
+	fc->inner->blk->ops->release(fc->inner, io);
+}
+
+static void
+fault_close_chan(struct blk_chan *chan)
+{
+	struct fault_chan *fc = fault_chan_of(chan);
+
+	assert(fifo_empty(&fc->finished));
+	task_cancel(&fc->collect);
+	fc->inner->blk->ops->close_chan(fc->inner);
+	arena_free(chan->reactor->arena, fc);
+}
+
+static int
+fault_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
+{
+	struct fault *fault = container_of(blk, struct fault, blk);
+	struct fault_chan *fc = arena_alloc(reactor->arena, sizeof(*fc));
+	int error;
+
+	if (fc == NULL)
+		return -ENOMEM;
+	fc->chan = (struct blk_chan){ blk, reactor };
+	fifo_init(&fc->finished);
+	task_init(&fc->collect, fault_collect);
+	error = fault->inner->ops->open_chan(fault->inner, reactor, &fc->inner);
+	if (error != 0) {
+		arena_free(reactor->arena, fc);
+		return error;
+	}
+	*chan = &fc->chan;
+	return 0;
+}
+
+static void
+fault_destroy(struct blk *blk)
+{
+	struct fault *fault = container_of(blk, struct fault, blk);
+
+	fault->inner->ops->destroy(fault->inner);
+	arena_free(blk->arena, fault);
+}
+
+static const struct blk_ops fault_ops = {
+	.open_chan = fault_open_chan,
+	.submit = fault_submit,
+	.cancel = fault_cancel,
+	.release = fault_release,
+	.close_chan = fault_close_chan,
+	.destroy = fault_destroy,
+};
+
+int
+fault_open(struct reactor *reactor, const struct fault_plan *plan, struct blk *inner, struct blk **blk)
+{
+	struct fault *fault = arena_alloc(reactor->arena, sizeof(*fault));
+
+	if (fault == NULL) {
+		inner->ops->destroy(inner);
+		return -ENOMEM;
+	}
+	fault->blk = *inner;
+	fault->blk.ops = &fault_ops;
+	fault->blk.arena = reactor->arena;
+	fault->inner = inner;
+	fault->plan = *plan;
+	*blk = &fault->blk;
+	return 0;
+}

@@ -1,0 +1,421 @@
+/*
+ * file.c - a volume in a file or block device of the world.
+ *
+ * Each reactor has a handle of its own; the holds of the blocks are common to
+ * all, so that one block is always all old or all new.  A request of the file
+ * is taken from a fixed number per channel; I/Os that find none wait in line.
+ * It does not know how the world does files.
+ *
+ * A write is durable after a flush, or at once with FUA.  Buffers and offsets
+ * are multiples of the block size: a file that wants larger multiples is refused.
+ */
+#include "blk/devices.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "blk/finish.h"
+#include "blk/line.h"
+#include "world/reactor.h"
+
+enum {
+	REQUESTS = 256,           /* in flight per channel */
+	RETRY_NS = 50 * 1000,     /* how often to look whether another reactor's hold has ended */
+	STUCK_MAX = 3,            /* so often a transfer may move less than a block */
+};
+
+struct file_blk {
+	struct blk blk;
+	struct range range;
+	char *path;
+};
+
+struct file_req {
+	struct file_io io;
+	struct file_req *next_free;
+	struct file_chan *chan;
+	struct blk_io *blk_io;
+	uint64_t moved;    /* bytes of a read or write that are done */
+	unsigned stuck;    /* times that it moved less than a block */
+	struct iovec rest; /* after a short one: what is left of one buffer */
+};
+
+struct file_chan {
+	struct blk_chan chan;
+	struct file *file;
+	struct line line;
+	struct file_req *free;
+	uint32_t free_count;
+	struct fifo finished; /* aborted, not yet told */
+	struct task collect;
+	struct timer retry;
+	struct file_req reqs[REQUESTS];
+};
+
+static struct file_chan *
+file_chan_of(struct blk_chan *chan)
+{
+	return container_of(chan, struct file_chan, chan);
+}
+
+static struct file_req *
+req_take(struct file_chan *fc, struct blk_io *io)
+{
+	struct file_req *req = fc->free;
+
+	assert(req != NULL);
+	fc->free = req->next_free;
+	fc->free_count--;
+	req->blk_io = io;
+	req->moved = 0;
+	req->stuck = 0;
+	return req;
+}
+
+static void
+req_give(struct file_req *req)
+{
+	req->blk_io = NULL;
+	req->next_free = req->chan->free;
+	req->chan->free = req;
+	req->chan->free_count++;
+}
+
+static void
+req_send(struct file_req *req, enum file_op op)
+{
+	struct file_chan *fc = req->chan;
+	struct blk_range piece = line_piece(&fc->line, req->blk_io);
+	uint64_t block_size = fc->chan.blk->block_size;
+
+	req->io.op = op;
+	req->io.durable = op == FILE_WRITE && (req->blk_io->flags & BLK_FUA) != 0;
+	req->io.offset = piece.lba * block_size;
+	req->io.bytes = piece.blocks * block_size;
+	req->io.iov = req->blk_io->iov;
+	req->io.iov_count = (int)req->blk_io->iov_count;
+	fc->chan.reactor->world->file_submit(fc->file, &req->io);
+}
+
+/* The piece is held and a request is free.  Always true: the I/O has left the line. */
+static bool
+file_start(void *owner, struct blk_io *io)
+{
+	struct file_req *req = req_take(owner, io);
+
+	switch (io->op) {
+	case BLK_READ:
+		req_send(req, FILE_READ);
+		break;
+	case BLK_WRITE:
+		req_send(req, FILE_WRITE);
+		break;
+	case BLK_FLUSH:
+		req_send(req, FILE_SYNC);
+		break;
+	case BLK_WRITE_ZEROES:
+		req_send(req, (io->flags & BLK_DEALLOCATE) != 0 ? FILE_PUNCH : FILE_ZERO);
+		break;
+	case BLK_TRIM:
+		req_send(req, FILE_PUNCH);
+		break;
+	}
+	return true;
+}
+
+/*
+ * Own completions retry the line too; the timer is for holds of others.  With
+ * no request free only a completion can help.
+ */
+static void
+file_retry(struct file_chan *fc)
+{
+	if (fc->line.count > 0 && fc->free_count > 0)
+		line_retry(&fc->line, fc->free_count, file_start, fc);
+	if (fc->line.count > 0 && fc->free_count > 0 && !fc->retry.armed)
+		timer_set(&fc->chan.reactor->timers, &fc->retry, fc->chan.reactor->now_ns + RETRY_NS);
+}
+
+static void
+file_retry_fire(struct timer *timer)
+{
+	file_retry(container_of(timer, struct file_chan, retry));
+}
+
+/* Starts the I/O or puts it in line. */
+static void
+file_go(struct file_chan *fc, struct blk_io *io)
+{
+	if (fc->free_count == 0)
+		line_join(&fc->line, io);
+	else if (line_enter(&fc->line, io))
+		file_start(fc, io);
+	if (fc->line.count > 0)
+		file_retry(fc);
+}
+
+/* The I/O is over; its hold, if it had one, is dropped. */
+static void
+file_end(struct file_chan *fc, struct blk_io *io, int64_t error)
+{
+	bool changes = io->op != BLK_READ;
+
+	file_retry(fc);
+	io->status = error == 0 ? NVME_OK : nvme_status_of_errno((int)error, changes);
+	io->done(io, io->status);
+}
+
+/* After a short read or write: goes on with the next part; the world's answer to that says why. */
+static void
+req_send_rest(struct file_req *req)
+{
+	struct blk_io *io = req->blk_io;
+	uint64_t skip = req->moved;
+	uint32_t i = 0;
+
+	while (skip >= io->iov[i].iov_len)
+		skip -= io->iov[i++].iov_len;
+	assert(i < io->iov_count);
+	req->rest.iov_base = (uint8_t *)io->iov[i].iov_base + skip;
+	req->rest.iov_len = io->iov[i].iov_len - skip;
+	req->io.offset = io->lba * req->chan->chan.blk->block_size + req->moved;
+	req->io.iov = &req->rest;
+	req->io.iov_count = 1;
+	req->chan->chan.reactor->world->file_submit(req->chan->file, &req->io);
+}
+
+/*
+ * `*result` bytes more were moved.  True: that was all, or *result is an error.
+ * Only whole blocks count: direct I/O moves nothing less.
+ */
+static bool
+req_moved_all(struct file_req *req, int64_t *result)
+{
+	uint32_t block_size = req->chan->chan.blk->block_size;
+	uint64_t wanted = (uint64_t)req->blk_io->blocks * block_size;
+	uint64_t moved = req->moved + (uint64_t)*result;
+	bool ends = *result == 0; /* the file is shorter than it was */
+
+	assert(moved <= wanted);
+	moved &= ~(uint64_t)(block_size - 1);
+	req->stuck = moved == req->moved ? req->stuck + 1 : 0;
+	req->moved = moved;
+	*result = ends || req->stuck > STUCK_MAX ? -EIO : 0;
+	return *result != 0 || moved == wanted;
+}
+
+/* Whether the piece needs another operation, which is then sent. */
+static bool
+req_goes_on(struct file_req *req, int64_t *error)
+{
+	if (*error == -EOPNOTSUPP && req->io.op == FILE_PUNCH) {
+		req_send(req, FILE_ZERO);
+		return true;
+	}
+	if (*error < 0)
+		return false;
+	switch (req->io.op) {
+	case FILE_READ:
+	case FILE_WRITE:
+		if (req_moved_all(req, error))
+			return false;
+		req_send_rest(req);
+		return true;
+	case FILE_PUNCH:
+	case FILE_ZERO:
+	case FILE_SYNC:
+		break;
+	}
+	*error = 0;
+	return false;
+}
+
+static void
+req_done(struct file_io *file_io)
+{
+	struct file_req *req = container_of(file_io, struct file_req, io);
+	struct file_chan *fc = req->chan;
+	struct blk_io *io = req->blk_io;
+	int64_t error = file_io->result;
+	bool synced = file_io->op == FILE_SYNC;
+	bool more;
+
+	if (req_goes_on(req, &error))
+		return;
+	if (io->op == BLK_WRITE_ZEROES && synced) { /* its hold was dropped before */
+		req_give(req);
+		file_end(fc, io, error);
+		return;
+	}
+	more = line_next(&fc->line, io);
+	if (error == 0 && !more && io->op == BLK_WRITE_ZEROES && (io->flags & BLK_FUA) != 0) {
+		req_send(req, FILE_SYNC);
+		return;
+	}
+	req_give(req);
+	if (error == 0 && more)
+		file_go(fc, io);
+	else
+		file_end(fc, io, error);
+}
+
+static void
+file_blk_submit(struct blk_chan *chan, struct blk_io *io)
+{
+	struct file_chan *fc = file_chan_of(chan);
+
+	if (!line_begin(io) && io->op != BLK_FLUSH) {
+		finish_push(&fc->finished, io, NVME_OK);
+		reactor_run_in(chan->reactor, PHASE_COLLECT, &fc->collect);
+		return;
+	}
+	if (io->op == BLK_WRITE && (io->flags & BLK_TRANSIENT) != 0)
+		io->keep(io);
+	file_go(fc, io);
+}
+
+static void
+file_collect(struct task *task)
+{
+	finish_all(&container_of(task, struct file_chan, collect)->finished);
+}
+
+static void
+file_cancel(struct blk_chan *chan, struct blk_io *io)
+{
+	struct file_chan *fc = file_chan_of(chan);
+
+	if (!line_leave(&fc->line, io))
+		return;
+	finish_push(&fc->finished, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
+	reactor_run_in(chan->reactor, PHASE_COLLECT, &fc->collect);
+}
+
+/* Files lend nothing. */
+static void
+file_release(struct blk_chan *chan, struct blk_io *io)
+{
+	(void)chan;
+	(void)io;
+	assert(false);
+}
+
+static int
+file_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
+{
+	struct file_blk *fb = container_of(blk, struct file_blk, blk);
+	struct file_chan *fc = arena_alloc(reactor->arena, sizeof(*fc));
+	int error;
+
+	if (fc == NULL)
+		return -ENOMEM;
+	error = reactor->world->file_open(reactor, fb->path, 0, &fc->file);
+	if (error != 0) {
+		arena_free(reactor->arena, fc);
+		return error;
+	}
+	fc->chan = (struct blk_chan){ blk, reactor };
+	line_init(&fc->line, &fb->range, UINT32_MAX);
+	fifo_init(&fc->finished);
+	task_init(&fc->collect, file_collect);
+	fc->retry.fire = file_retry_fire;
+	for (int i = 0; i < REQUESTS; i++) {
+		fc->reqs[i].chan = fc;
+		fc->reqs[i].io.done = req_done;
+		req_give(&fc->reqs[i]);
+	}
+	*chan = &fc->chan;
+	return 0;
+}
+
+static void
+file_close_chan(struct blk_chan *chan)
+{
+	struct file_chan *fc = file_chan_of(chan);
+
+	assert(fc->line.count == 0 && fc->free_count == REQUESTS && fifo_empty(&fc->finished));
+	timer_clear(&chan->reactor->timers, &fc->retry);
+	task_cancel(&fc->collect);
+	chan->reactor->world->file_close(fc->file);
+	arena_free(chan->reactor->arena, fc);
+}
+
+static void
+file_destroy(struct blk *blk)
+{
+	struct file_blk *fb = container_of(blk, struct file_blk, blk);
+
+	range_fini(&fb->range, blk->arena);
+	arena_free(blk->arena, fb->path);
+	arena_free(blk->arena, fb);
+}
+
+static const struct blk_ops file_ops = {
+	.open_chan = file_open_chan,
+	.submit = file_blk_submit,
+	.cancel = file_cancel,
+	.release = file_release,
+	.close_chan = file_close_chan,
+	.destroy = file_destroy,
+};
+
+/* Makes and extends the file where that is asked for, and looks at it. */
+static int
+file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size,
+    uint64_t *size, char why[BLK_WHY])
+{
+	struct file *file;
+	uint32_t align;
+	int error = reactor->world->file_open(reactor, path, bytes, &file);
+
+	if (error != 0)
+		return error;
+	*size = file->size;
+	align = file->align;
+	reactor->world->file_close(file);
+	if (align > block_size) {
+		snprintf(why, BLK_WHY, "it is read and written in multiples of %u bytes; use --block-size %u",
+		    align, align);
+		return -EINVAL;
+	}
+	if (*size % block_size != 0) {
+		snprintf(why, BLK_WHY, "its size, %llu bytes, is not a multiple of the block size, %u",
+		    (unsigned long long)*size, block_size);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int
+file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size,
+    struct blk **blk, char why[BLK_WHY])
+{
+	struct file_blk *fb;
+	uint64_t size;
+	int error = file_look(reactor, path, bytes, block_size, &size, why);
+
+	if (error != 0)
+		return error;
+	fb = arena_alloc(reactor->arena, sizeof(*fb));
+	if (fb == NULL)
+		return -ENOMEM;
+	fb->blk = (struct blk){
+		.ops = &file_ops, .arena = reactor->arena, .blocks = size / block_size,
+		.block_size = block_size, .volatile_cache = true, .trim_zeroes = true,
+	};
+	error = range_init(&fb->range, reactor->arena, fb->blk.blocks, block_size);
+	if (error != 0)
+		goto fail;
+	error = -ENOMEM;
+	fb->path = arena_strdup(reactor->arena, path);
+	if (fb->path == NULL)
+		goto fail;
+	*blk = &fb->blk;
+	return 0;
+fail:
+	file_destroy(&fb->blk);
+	return error;
+}

@@ -1,0 +1,261 @@
+/*
+ * mem.c - a volume in RAM, shared by all reactors.
+ *
+ * A read lends the volume's own memory under a shared hold until release().
+ * Everything else is done under its hold inside submit(), or from the line
+ * when the blocks are free.  A flush has nothing to do: what was written is as
+ * durable as it will be.
+ */
+#include "blk/devices.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "blk/copy.h"
+#include "blk/finish.h"
+#include "blk/line.h"
+#include "world/reactor.h"
+
+enum {
+	PAGE = 4096,
+	DISCARD_MIN = 64 * 1024,       /* zeroing less is cheaper than faulting the pages in again */
+	PIECE_MAX = 2 * 1024 * 1024,   /* zeroed in one go: bounds the length of a turn */
+	COLD_MIN = 64 * 1024 * 1024,   /* a volume of this size does not stay in the caches */
+	COLD_PIECE = 4096,             /* shorter writes are not worth the fence */
+};
+
+struct mem {
+	struct blk blk;
+	struct range range;
+	struct reactor *reactor; /* who opened it */
+	uint8_t *pages;
+	uint64_t bytes;
+	uint32_t block_shift;
+	bool cold;
+};
+
+struct mem_chan {
+	struct blk_chan chan;
+	struct mem *mem;
+	struct line line;
+	struct fifo finished;
+	struct task collect;
+};
+
+static struct mem_chan *
+mem_chan_of(struct blk_chan *chan)
+{
+	return container_of(chan, struct mem_chan, chan);
+}
+
+static void
+mem_finish(struct mem_chan *mc, struct blk_io *io, struct nvme_status status)
+{
+	finish_push(&mc->finished, io, status);
+	reactor_run_in(mc->chan.reactor, PHASE_COLLECT, &mc->collect);
+}
+
+static inline void
+mem_lend(struct mem_chan *mc, struct blk_io *io)
+{
+	struct mem *mem = mc->mem;
+
+	io->iov[0].iov_base = mem->pages + (io->lba << mem->block_shift);
+	io->iov[0].iov_len = (size_t)io->blocks << mem->block_shift;
+	io->iov_count = 1;
+	io->flags |= BLK_LENT;
+	mem_finish(mc, io, NVME_OK);
+}
+
+static void
+mem_zero(struct mem_chan *mc, struct blk_range piece)
+{
+	struct mem *mem = mc->mem;
+	uint64_t from = piece.lba << mem->block_shift;
+	uint64_t to = from + ((uint64_t)piece.blocks << mem->block_shift);
+	uint64_t first = (from + PAGE - 1) & ~(uint64_t)(PAGE - 1), last = to & ~(uint64_t)(PAGE - 1);
+
+	if (to - from < DISCARD_MIN) {
+		memset(mem->pages + from, 0, to - from);
+		return;
+	}
+	memset(mem->pages + from, 0, first - from);
+	mc->chan.reactor->world->pages_discard(mc->chan.reactor, mem->pages + first, last - first);
+	memset(mem->pages + last, 0, to - last);
+}
+
+/* The current piece is held: does it.  False: there is another one to do. */
+static bool
+mem_start(void *owner, struct blk_io *io)
+{
+	struct mem_chan *mc = owner;
+	struct mem *mem = mc->mem;
+	uint8_t *at = mem->pages + (io->lba << mem->block_shift);
+
+	switch (io->op) {
+	case BLK_READ:
+		if ((io->flags & BLK_MAY_LEND) != 0) {
+			mem_lend(mc, io);
+			return true;
+		}
+		copy_out(io->iov, io->iov_count, at);
+		break;
+	case BLK_WRITE:
+		if (mem->cold && (uint64_t)io->blocks << mem->block_shift >= COLD_PIECE)
+			copy_in_cold(at, io->iov, io->iov_count);
+		else
+			copy_in(at, io->iov, io->iov_count);
+		break;
+	case BLK_WRITE_ZEROES:
+	case BLK_TRIM:
+		mem_zero(mc, line_piece(&mc->line, io));
+		break;
+	case BLK_FLUSH:
+		break;
+	}
+	if (line_next(&mc->line, io))
+		return false;
+	mem_finish(mc, io, NVME_OK);
+	return true;
+}
+
+static void
+mem_wait(struct mem_chan *mc, struct blk_io *io)
+{
+	if (io->op == BLK_WRITE && (io->flags & BLK_TRANSIENT) != 0)
+		io->keep(io);
+	reactor_run_in(mc->chan.reactor, PHASE_COLLECT, &mc->collect);
+}
+
+/* Kept out of mem_submit(), which then needs no frame. */
+static void __attribute__((noinline))
+mem_submit_other(struct mem_chan *mc, struct blk_io *io)
+{
+	if (!line_begin(io)) {
+		mem_finish(mc, io, NVME_OK);
+	} else if (!line_enter(&mc->line, io)) {
+		mem_wait(mc, io);
+	} else if (!mem_start(mc, io)) {
+		line_join(&mc->line, io);
+		mem_wait(mc, io);
+	}
+}
+
+static void
+mem_submit(struct blk_chan *chan, struct blk_io *io)
+{
+	struct mem_chan *mc = mem_chan_of(chan);
+
+	if (io->op == BLK_READ && (io->flags & BLK_MAY_LEND) != 0 && mc->line.count == 0 &&
+	    range_share(&mc->mem->range, io->lba, io->blocks))
+		mem_lend(mc, io);
+	else
+		mem_submit_other(mc, io);
+}
+
+/* While anybody stands in line this is run every turn: the holds of other reactors end unseen. */
+static void
+mem_collect(struct task *task)
+{
+	struct mem_chan *mc = container_of(task, struct mem_chan, collect);
+
+	finish_all(&mc->finished);
+	if (mc->line.count > 0)
+		line_retry(&mc->line, LINE_WINDOW, mem_start, mc);
+	if (mc->line.count > 0)
+		reactor_run_in(mc->chan.reactor, PHASE_COLLECT, &mc->collect);
+}
+
+static void
+mem_cancel(struct blk_chan *chan, struct blk_io *io)
+{
+	struct mem_chan *mc = mem_chan_of(chan);
+
+	if (line_leave(&mc->line, io))
+		mem_finish(mc, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
+}
+
+static void
+mem_release(struct blk_chan *chan, struct blk_io *io)
+{
+	struct mem_chan *mc = mem_chan_of(chan);
+
+	assert((io->flags & BLK_LENT) != 0);
+	io->flags &= ~(uint32_t)BLK_LENT;
+	range_unshare(&mc->mem->range, io->lba, io->blocks);
+}
+
+static int
+mem_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
+{
+	struct mem_chan *mc = arena_alloc(reactor->arena, sizeof(*mc));
+
+	if (mc == NULL)
+		return -ENOMEM;
+	mc->chan = (struct blk_chan){ blk, reactor };
+	mc->mem = container_of(blk, struct mem, blk);
+	line_init(&mc->line, &mc->mem->range, PIECE_MAX >> mc->mem->block_shift);
+	fifo_init(&mc->finished);
+	task_init(&mc->collect, mem_collect);
+	*chan = &mc->chan;
+	return 0;
+}
+
+static void
+mem_close_chan(struct blk_chan *chan)
+{
+	struct mem_chan *mc = mem_chan_of(chan);
+
+	assert(mc->line.count == 0 && fifo_empty(&mc->finished));
+	task_cancel(&mc->collect);
+	arena_free(chan->reactor->arena, mc);
+}
+
+static void
+mem_destroy(struct blk *blk)
+{
+	struct mem *mem = container_of(blk, struct mem, blk);
+
+	if (mem->pages != NULL)
+		mem->reactor->world->pages_unmap(mem->reactor, mem->pages, mem->bytes);
+	range_fini(&mem->range, blk->arena);
+	arena_free(blk->arena, mem);
+}
+
+static const struct blk_ops mem_ops = {
+	.open_chan = mem_open_chan,
+	.submit = mem_submit,
+	.cancel = mem_cancel,
+	.release = mem_release,
+	.close_chan = mem_close_chan,
+	.destroy = mem_destroy,
+};
+
+int
+mem_open(struct reactor *reactor, uint64_t bytes, uint32_t block_size, struct blk **blk)
+{
+	struct mem *mem = arena_alloc(reactor->arena, sizeof(*mem));
+
+	if (mem == NULL)
+		return -ENOMEM;
+	mem->blk = (struct blk){
+		.ops = &mem_ops, .arena = reactor->arena, .blocks = bytes / block_size,
+		.block_size = block_size, .lends = true, .trim_zeroes = true,
+	};
+	mem->reactor = reactor;
+	mem->bytes = bytes;
+	mem->block_shift = block_size == 512 ? 9 : 12;
+	mem->cold = bytes >= COLD_MIN;
+	if (range_init(&mem->range, reactor->arena, mem->blk.blocks, block_size) != 0)
+		goto fail;
+	mem->pages = reactor->world->pages_map(reactor, bytes);
+	if (mem->pages == NULL)
+		goto fail;
+	*blk = &mem->blk;
+	return 0;
+fail:
+	mem_destroy(&mem->blk);
+	return -ENOMEM;
+}

@@ -1,0 +1,250 @@
+/*
+ * open.c - from what the operator wrote to a device.
+ *
+ * Whatever is wrong with a specification is said here in words that name it.
+ */
+#include "blk/devices.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "world/reactor.h"
+
+enum { SPEC_MAX = 256, BYTES_MIN = 1024 * 1024 };
+
+static bool
+parse_number(const char **text, uint64_t *value)
+{
+	const char *at = *text;
+	uint64_t v = 0;
+
+	if (*at < '0' || *at > '9')
+		return false;
+	for (; *at >= '0' && *at <= '9'; at++) {
+		unsigned digit = (unsigned)(*at - '0');
+
+		if (v > (UINT64_MAX - digit) / 10)
+			return false;
+		v = v * 10 + digit;
+	}
+	*text = at;
+	*value = v;
+	return true;
+}
+
+bool
+blk_parse_size(const char *text, uint64_t *bytes)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	unsigned shift = 0;
+	uint64_t v;
+
+	if (!parse_number(&text, &v))
+		return false;
+	unit = *text != '\0' ? strchr(units, toupper((unsigned char)*text)) : NULL;
+	if (unit != NULL) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		text++;
+	}
+	if (*text != '\0' || v > UINT64_MAX >> shift)
+		return false;
+	*bytes = v << shift;
+	return true;
+}
+
+/* What is being opened, for messages. */
+struct opening {
+	struct reactor *reactor;
+	const char *spec;
+	uint32_t block_size;
+	char *why;
+};
+
+static int __attribute__((format(printf, 3, 4)))
+refuse(const struct opening *o, int error, const char *format, ...)
+{
+	int used = snprintf(o->why, BLK_WHY, "%.160s: ", o->spec);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(o->why + used, (size_t)(BLK_WHY - used), format, args);
+	va_end(args);
+	return error;
+}
+
+static int
+check_size(const struct opening *o, const char *text, uint64_t *bytes)
+{
+	if (!blk_parse_size(text, bytes))
+		return refuse(o, -EINVAL, "`%.40s` is not a size (a number with K, M, G or T)", text);
+	if (*bytes < BYTES_MIN)
+		return refuse(o, -EINVAL, "smaller than 1M, the smallest volume");
+	if (*bytes % o->block_size != 0)
+		return refuse(o, -EINVAL, "the size is not a multiple of the block size, %u", o->block_size);
+	if (*bytes > INT64_MAX)
+		return refuse(o, -EINVAL, "too large");
+	return 0;
+}
+
+static int
+open_mem(const struct opening *o, const char *rest, struct blk **blk)
+{
+	uint64_t bytes;
+	int error = check_size(o, rest, &bytes);
+
+	if (error != 0)
+		return error;
+	error = mem_open(o->reactor, bytes, o->block_size, blk);
+	return error == 0 ? 0 : refuse(o, error, "not enough memory");
+}
+
+static int
+open_null(const struct opening *o, const char *rest, struct blk **blk)
+{
+	uint64_t bytes;
+	int error = check_size(o, rest, &bytes);
+
+	if (error != 0)
+		return error;
+	error = null_open(o->reactor, bytes, o->block_size, blk);
+	return error == 0 ? 0 : refuse(o, error, "not enough memory");
+}
+
+static int
+check_file(const struct opening *o, const struct blk *blk)
+{
+	uint64_t bytes = blk->blocks * o->block_size;
+
+	if (bytes < BYTES_MIN)
+		return refuse(o, -EINVAL, "the file has %llu bytes; the smallest volume has 1M (add ,size=1G to extend it)",
+		    (unsigned long long)bytes);
+	return 0;
+}
+
+static int
+open_file(const struct opening *o, const char *rest, struct blk **blk)
+{
+	char path[SPEC_MAX], reason[BLK_WHY];
+	const char *option = strrchr(rest, ',');
+	uint64_t bytes = 0;
+	size_t length = strlen(rest);
+	int error;
+
+	if (option != NULL && strncmp(option, ",size=", 6) == 0) {
+		error = check_size(o, option + 6, &bytes);
+		if (error != 0)
+			return error;
+		length = (size_t)(option - rest);
+	}
+	if (length == 0)
+		return refuse(o, -EINVAL, "no path");
+	memcpy(path, rest, length);
+	path[length] = '\0';
+	reason[0] = '\0';
+	error = file_blk_open(o->reactor, path, bytes, o->block_size, blk, reason);
+	if (error == -ENOENT && bytes == 0)
+		return refuse(o, error, "no such file; add ,size=1G to create it");
+	if (error != 0 && reason[0] == '\0')
+		snprintf(reason, sizeof(reason), "%s", strerrordesc_np(-error));
+	if (error != 0)
+		return refuse(o, error, "%.80s", reason);
+	error = check_file(o, *blk);
+	if (error != 0)
+		(*blk)->ops->destroy(*blk);
+	return error;
+}
+
+/* One option of a fault plan, `length` bytes long. */
+static int
+read_fault(const struct opening *o, const char *option, size_t length, struct fault_plan *plan)
+{
+	const struct { const char *name; uint64_t *value; bool counted; } known[] = {
+		{ "drop-write=", &plan->drop_write, true },
+		{ "flush-error=", &plan->flush_error, true },
+		{ "read-error=", &plan->read_lba, false },
+		{ "write-error=", &plan->write_lba, false },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		size_t name = strlen(known[i].name);
+		const char *value = option + name;
+
+		if (strncmp(option, known[i].name, name) != 0)
+			continue;
+		if (!parse_number(&value, known[i].value) || value != option + length ||
+		    (known[i].counted && *known[i].value == 0))
+			return refuse(o, -EINVAL, "`%.*s` needs a %s", (int)length, option,
+			    known[i].counted ? "number from 1" : "block number");
+		return 0;
+	}
+	return refuse(o, -EINVAL,
+	    "`%.*s` is not a fault (drop-write=N, flush-error=N, read-error=LBA, write-error=LBA)",
+	    (int)(length < 40 ? length : 40), option);
+}
+
+static int
+open_fault(const struct opening *o, const char *rest, struct blk **blk)
+{
+	struct fault_plan plan = { .read_lba = UINT64_MAX, .write_lba = UINT64_MAX };
+	const char *at = strchr(rest, '@');
+	struct blk *inner;
+	int error;
+
+	if (at == NULL)
+		return refuse(o, -EINVAL, "no `@SPEC` that says which device is to fail");
+	if (at == rest)
+		return refuse(o, -EINVAL, "no fault is named before the `@`");
+	while (rest < at) {
+		size_t length = strcspn(rest, ",@");
+
+		error = read_fault(o, rest, length, &plan);
+		if (error != 0)
+			return error;
+		rest += length;
+		if (*rest == ',')
+			rest++;
+	}
+	error = blk_open(o->reactor, at + 1, o->block_size, &inner, o->why);
+	if (error != 0)
+		return error;
+	error = fault_open(o->reactor, &plan, inner, blk);
+	return error == 0 ? 0 : refuse(o, error, "not enough memory");
+}
+
+int
+blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, struct blk **blk, char why[BLK_WHY])
+{
+	static const struct {
+		const char *prefix;
+		int (*open)(const struct opening *o, const char *rest, struct blk **blk);
+	} kinds[] = {
+		{ "mem:", open_mem },
+		{ "null:", open_null },
+		{ "file:", open_file },
+		{ "fault:", open_fault },
+	};
+	const struct opening o = { reactor, spec, block_size, why };
+
+	why[0] = '\0';
+	if (block_size != 512 && block_size != 4096)
+		return refuse(&o, -EINVAL, "a block has 512 or 4096 bytes, not %u", block_size);
+	if (strlen(spec) >= SPEC_MAX)
+		return refuse(&o, -ENAMETOOLONG, "longer than %d bytes", SPEC_MAX - 1);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t length = strlen(kinds[i].prefix);
+		int error;
+
+		if (strncmp(spec, kinds[i].prefix, length) != 0)
+			continue;
+		error = kinds[i].open(&o, spec + length, blk);
+		if (error == 0)
+			memcpy((*blk)->spec, spec, strlen(spec) + 1);
+		return error;
+	}
+	return refuse(&o, -EINVAL,
+	    "not a volume; there are mem:SIZE, null:SIZE, file:PATH[,size=SIZE] and fault:OPTIONS@SPEC");
+}

@@ -1,0 +1,91 @@
+/*
+ * range.h - who may touch which blocks of a volume now.
+ *
+ * A volume without a home is used by every reactor at once.  This table is the
+ * one thing that they share on the I/O path: a hold on a range of blocks is
+ * shared (reads, also while their bytes are lent) or exclusive (whatever
+ * changes blocks).  A taker is answered at once, yes or no: nothing here
+ * waits, spins or wakes anybody.  It does not know I/Os, nor who asks again.
+ *
+ * The volume is cut into stripes of 64 KiB; stripe n is guarded by slot n
+ * modulo the table, so two ranges may meet in a slot without having a block in
+ * common.  That costs a wait and nothing else.  A slot is one word:
+ *
+ *   bit 63       owned exclusively
+ *   bits 62:32   how many takers of exclusive holds wait for this slot
+ *   bits 31:0    how many shared holds there are
+ *
+ * While somebody waits for a slot, no new shared hold of it is given and no
+ * exclusive one to those who do not wait themselves: readers cannot starve a
+ * writer.  One of the two places of the project with atomics.
+ */
+#ifndef WEIR_BLK_RANGE_H
+#define WEIR_BLK_RANGE_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+
+enum { RANGE_STRIPE = 64 * 1024, RANGE_SLOTS_MAX = 4096 };
+
+struct range {
+	_Atomic uint64_t *slots;
+	uint32_t mask;  /* slots less one; their number is a power of two */
+	uint32_t shift; /* from blocks to stripes */
+};
+
+/* 0, or -ENOMEM. */
+int range_init(struct range *range, struct arena *arena, uint64_t blocks, uint32_t block_size)
+    __attribute__((warn_unused_result));
+void range_fini(struct range *range, struct arena *arena);
+
+/* The slow halves of the two below: stripes `first` to `last`. */
+bool range_share_stripes(struct range *range, uint64_t first, uint64_t last);
+void range_unshare_stripes(struct range *range, uint64_t first, uint64_t last);
+
+/* Takes a shared hold of `blocks` blocks (at least one); false: not now, and nothing is held. */
+static inline bool
+range_share(struct range *range, uint64_t lba, uint32_t blocks)
+{
+	uint64_t first = lba >> range->shift, last = (lba + blocks - 1) >> range->shift;
+
+	if (first != last)
+		return range_share_stripes(range, first, last);
+	/* Acquire: what the last owner wrote to the blocks comes before our reads of them. */
+	if (atomic_fetch_add_explicit(&range->slots[first & range->mask], 1, memory_order_acquire) >> 32 == 0)
+		return true;
+	/* Relaxed: we have read nothing that this could come before. */
+	atomic_fetch_sub_explicit(&range->slots[first & range->mask], 1, memory_order_relaxed);
+	return false;
+}
+
+/* Ends a shared hold; lba and blocks as they were taken. */
+static inline void
+range_unshare(struct range *range, uint64_t lba, uint32_t blocks)
+{
+	uint64_t first = lba >> range->shift, last = (lba + blocks - 1) >> range->shift, before;
+
+	if (first != last) {
+		range_unshare_stripes(range, first, last);
+		return;
+	}
+	/* Release: our reads of the blocks come before the writes of the next owner. */
+	before = atomic_fetch_sub_explicit(&range->slots[first & range->mask], 1, memory_order_release);
+	assert((uint32_t)before != 0);
+}
+
+/*
+ * Takes an exclusive hold; false: not now, and nothing is held.  `waiting`: the
+ * caller waits for exactly this range, which ends when the hold is given.
+ */
+bool range_own(struct range *range, uint64_t lba, uint32_t blocks, bool waiting);
+void range_disown(struct range *range, uint64_t lba, uint32_t blocks);
+
+/* Begins or gives up waiting for an exclusive hold. */
+void range_wait(struct range *range, uint64_t lba, uint32_t blocks);
+void range_unwait(struct range *range, uint64_t lba, uint32_t blocks);
+
+#endif
