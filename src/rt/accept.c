@@ -1,0 +1,165 @@
+/*
+ * accept.c - listening sockets, and what becomes of connections.
+ *
+ * A listener is reported once per edge and then asked until it has no more.
+ * Where the process or the machine has no descriptors or memory left,
+ * accepting rests and is tried again by a timer; connections wait in the
+ * kernel's queue meanwhile.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rt/internal.h"
+#include "sys/sock.h"
+
+enum {
+	ACCEPT_BATCH = 64,             /* per turn: those already here are served too */
+	REST_NS = 100 * 1000 * 1000,
+};
+
+struct kaccept {
+	struct listener *listener;
+	struct core *core;
+	struct source source;
+	struct list node;  /* in core->accepting, while there may be connections */
+	struct timer rest;
+	bool told;         /* the operator, of this shortage */
+	int fd;
+};
+
+static void
+accept_event(struct source *source, unsigned events)
+{
+	struct kaccept *acc = container_of(source, struct kaccept, source);
+
+	if (list_empty(&acc->node) && !acc->rest.armed)
+		list_push(&acc->core->accepting, &acc->node);
+}
+
+static void
+rest_end(struct timer *timer)
+{
+	struct kaccept *acc = container_of(timer, struct kaccept, rest);
+
+	list_push(&acc->core->accepting, &acc->node);
+}
+
+static void
+rest(struct kaccept *acc, int rc)
+{
+	struct reactor *reactor = &acc->core->reactor;
+	char line[128];
+
+	list_remove(&acc->node);
+	timer_set(&reactor->timers, &acc->rest, reactor->now_ns + REST_NS);
+	if (acc->told)
+		return;
+	acc->told = true;
+	snprintf(line, sizeof(line), "no more connections for now: %s", strerror(-rc));
+	reactor->world->log(reactor, 1, line);
+}
+
+/* Has the world run short?  Everything else is the one connection's own trouble. */
+static bool
+is_shortage(int rc)
+{
+	return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS || rc == -ENOSPC;
+}
+
+/* False: nothing more now, or the listener is gone. */
+static bool
+accept_one(struct core *core, struct kaccept *acc)
+{
+	struct stream *stream = NULL;
+	int rc = sock_accept(acc->fd, &core->rt->options.sockets);
+
+	core->reactor.syscalls++;
+	if (rc >= 0) {
+		core->reactor.syscalls++;
+		rc = streams_adopt(core, rc, true, &stream);
+	}
+	if (rc == -EAGAIN) {
+		list_remove(&acc->node);
+		return false;
+	}
+	core->moved++;
+	if (is_shortage(rc)) {
+		rest(acc, rc);
+		return false;
+	}
+	if (rc != 0)
+		return true;
+	acc->told = false;
+	acc->listener->accepted(acc->listener, stream);
+	return core->accept_now == acc;
+}
+
+void
+accept_ready(struct core *core)
+{
+	struct list batch, *node;
+
+	if (list_empty(&core->accepting))
+		return;
+	list_init(&batch);
+	while ((node = list_pop(&core->accepting)) != NULL)
+		list_push(&batch, node);
+	while ((node = list_pop(&batch)) != NULL) {
+		struct kaccept *acc = container_of(node, struct kaccept, node);
+		int left = ACCEPT_BATCH;
+
+		list_push(&core->accepting, node);
+		core->accept_now = acc;
+		while (left > 0 && accept_one(core, acc))
+			left--;
+		core->accept_now = NULL;
+	}
+}
+
+int
+world_listen(struct reactor *reactor, struct listener *listener)
+{
+	struct core *core = core_of(reactor);
+	struct kaccept *acc = arena_alloc(reactor->arena, sizeof(*acc));
+	int rc;
+
+	if (acc == NULL)
+		return -ENOMEM;
+	*acc = (struct kaccept){ .listener = listener, .core = core };
+	list_init(&acc->node);
+	acc->source.event = accept_event;
+	acc->rest.fire = rest_end;
+	acc->fd = rc = sock_listen(listener->host, listener->port, &core->rt->options.sockets);
+	if (rc < 0)
+		goto fail;
+	rc = sock_address(acc->fd, false, listener->host, sizeof(listener->host), &listener->port);
+	if (rc != 0)
+		goto fail;
+	rc = core->rt->engine->add(core->engine, acc->fd, &acc->source);
+	if (rc != 0)
+		goto fail;
+	listener->impl = acc;
+	return 0;
+fail:
+	if (acc->fd >= 0)
+		close(acc->fd);
+	arena_free(reactor->arena, acc);
+	return rc;
+}
+
+void
+world_unlisten(struct reactor *reactor, struct listener *listener)
+{
+	struct core *core = core_of(reactor);
+	struct kaccept *acc = listener->impl;
+
+	if (core->accept_now == acc)
+		core->accept_now = NULL;
+	list_remove(&acc->node);
+	timer_clear(&reactor->timers, &acc->rest);
+	close(acc->fd);
+	arena_free(reactor->arena, acc);
+	listener->impl = NULL;
+}

@@ -1,0 +1,100 @@
+/*
+ * disks.c - the open files of the process.
+ *
+ * Reactors that open the same file share one descriptor, which holds the lock
+ * that keeps other processes out until the last of them has closed it.
+ */
+#include <errno.h>
+
+#include "rt/files.h"
+
+static struct kdisk *
+find(struct rt *rt, const struct disk *disk)
+{
+	list_for_each(&rt->disks, node) {
+		struct kdisk *kdisk = container_of(node, struct kdisk, node);
+
+		if (kdisk->disk.dev == disk->dev && kdisk->disk.ino == disk->ino)
+			return kdisk;
+	}
+	return NULL;
+}
+
+static int
+add(struct rt *rt, const struct disk *disk, struct kdisk **out)
+{
+	int rc = disk_lock(disk);
+
+	if (rc != 0)
+		return rc;
+	*out = arena_alloc(&rt->arena, sizeof(**out));
+	if (*out == NULL)
+		return -ENOMEM;
+	(*out)->disk = *disk;
+	list_push(&rt->disks, &(*out)->node);
+	return 0;
+}
+
+/* Closes the descriptor in `disk` where it is not kept. */
+static int
+open_locked(struct rt *rt, struct disk *disk, uint64_t size, struct kdisk **out)
+{
+	struct kdisk *kdisk = find(rt, disk);
+	int rc = 0;
+
+	if (kdisk != NULL)
+		disk_close(disk);
+	else if ((rc = add(rt, disk, &kdisk)) != 0)
+		disk_close(disk);
+	if (rc != 0)
+		return rc;
+	kdisk->users++;
+	*out = kdisk;
+	return disk_extend(&kdisk->disk, size);
+}
+
+static void
+leave(struct rt *rt, struct kdisk *kdisk)
+{
+	if (--kdisk->users > 0)
+		return;
+	list_remove(&kdisk->node);
+	disk_close(&kdisk->disk);
+	arena_free(&rt->arena, kdisk);
+}
+
+int
+kdisk_open(struct rt *rt, const char *path, uint64_t size, struct kdisk **out)
+{
+	struct disk disk;
+	int rc;
+
+	*out = NULL;
+	pthread_mutex_lock(&rt->lock);
+	rc = disk_open(path, size, &disk);
+	if (rc == 0)
+		rc = open_locked(rt, &disk, size, out);
+	if (rc != 0 && *out != NULL)
+		leave(rt, *out);
+	pthread_mutex_unlock(&rt->lock);
+	return rc;
+}
+
+void
+kdisk_close(struct rt *rt, struct kdisk *kdisk)
+{
+	pthread_mutex_lock(&rt->lock);
+	leave(rt, kdisk);
+	pthread_mutex_unlock(&rt->lock);
+}
+
+void
+disks_close(struct rt *rt)
+{
+	while (!list_empty(&rt->disks)) {
+		struct kdisk *kdisk = container_of(rt->disks.next, struct kdisk, node);
+
+		kdisk->users = 1;
+		leave(rt, kdisk);
+	}
+}

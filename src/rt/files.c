@@ -1,0 +1,371 @@
+/*
+ * files.c - what becomes of a request to a file.
+ *
+ * Cuts a file_io into requests that an engine performs one after the other:
+ * what is left of a short read or write, and the next way to make zeros where
+ * a file system or device does not know the first.  It does not know how a
+ * request is performed.
+ */
+#include "rt/files.h"
+
+#include <errno.h>
+
+struct kfile {
+	struct file file;      /* first: a file is its kfile */
+	struct kfiles *files;
+	struct kdisk *disk;
+	struct fifo waiting;   /* file_ios that found no file_job free */
+	struct list node;      /* in files->waiting */
+	unsigned in_flight;
+	unsigned cannot;       /* bits of enum disk_kind that this file has refused */
+};
+
+/* The ways to make a range read as zeros; the last one always works. */
+static const enum disk_kind punch_ways[] = { DISK_PUNCH, DISK_ZERO, DISK_WRITE };
+static const enum disk_kind zero_ways[] = { DISK_ZERO, DISK_PUNCH, DISK_WRITE };
+
+enum { ZEROS_BYTES = 64 * 1024 };
+static const _Alignas(4096) uint8_t zeros[ZEROS_BYTES];
+
+static uint64_t
+bytes_of(const struct file_io *io)
+{
+	uint64_t bytes = 0;
+
+	if (io->op == FILE_PUNCH || io->op == FILE_ZERO)
+		return io->bytes;
+	for (int i = 0; i < io->iov_count; i++)
+		bytes += io->iov[i].iov_len;
+	return bytes;
+}
+
+/* What of the buffers is left: the rest of a piece alone, then whole pieces together. */
+static void
+point_at_rest(struct file_job *job)
+{
+	const struct iovec *iov = job->io->iov;
+	uint64_t skip = job->moved;
+	int left = job->io->iov_count;
+
+	while (skip >= iov->iov_len) {
+		skip -= iov->iov_len;
+		iov++;
+		left--;
+	}
+	job->req.iov = iov;
+	job->req.count = left < SOCK_IOV_MAX ? left : SOCK_IOV_MAX;
+	if (skip > 0) {
+		job->rest.iov_base = (uint8_t *)iov->iov_base + skip;
+		job->rest.iov_len = iov->iov_len - skip;
+		job->req.iov = &job->rest;
+		job->req.count = 1;
+	}
+}
+
+static void
+point_at_zeros(struct file_job *job)
+{
+	uint64_t left = job->io->bytes - job->moved;
+
+	job->rest.iov_base = (void *)zeros;
+	job->rest.iov_len = left < ZEROS_BYTES ? left : ZEROS_BYTES;
+	job->req.kind = DISK_WRITE;
+	job->req.iov = &job->rest;
+	job->req.count = 1;
+}
+
+static void
+choose_way(struct file_job *job)
+{
+	const enum disk_kind *ways = job->io->op == FILE_PUNCH ? punch_ways : zero_ways;
+
+	while (job->file->cannot & 1u << ways[job->attempt])
+		job->attempt++;
+	job->req.kind = ways[job->attempt];
+	job->req.bytes = job->io->bytes;
+	if (job->req.kind == DISK_WRITE)
+		point_at_zeros(job);
+}
+
+/* Makes the request that is next and gives it to the engine. */
+static void
+push(struct file_job *job)
+{
+	struct kfiles *files = job->file->files;
+	struct file_io *io = job->io;
+
+	job->req = (struct disk_req){
+		.fd = job->file->disk->disk.fd, .durable = io->durable, .offset = io->offset + job->moved,
+	};
+	switch (io->op) {
+	case FILE_READ:
+	case FILE_WRITE:
+		job->req.kind = io->op == FILE_READ ? DISK_READ : DISK_WRITE;
+		point_at_rest(job);
+		break;
+	case FILE_SYNC:
+		job->req.kind = DISK_SYNC;
+		break;
+	case FILE_PUNCH:
+	case FILE_ZERO:
+		choose_way(job);
+		break;
+	}
+	files->ops->push(files, job);
+	reactor_run_in(&files->core->reactor, PHASE_SUBMIT, &files->submit);
+}
+
+static bool
+is_refusal(int64_t result)
+{
+	return result == -EOPNOTSUPP || result == -ENOSYS || result == -EINVAL;
+}
+
+/* True: the file_io is done, and its result set. */
+static bool
+is_done(struct file_job *job)
+{
+	struct file_io *io = job->io;
+	enum disk_kind kind = job->req.kind;
+	int64_t result = job->result;
+
+	if (result == -EINTR || result == -EAGAIN)
+		return false;
+	if ((kind == DISK_PUNCH || kind == DISK_ZERO) && is_refusal(result)) {
+		job->file->cannot |= 1u << kind;
+		return false;
+	}
+	io->result = result;
+	if (result < 0)
+		return true;
+	if (kind == DISK_READ || kind == DISK_WRITE) {
+		/* Nothing moved, inside the file: the medium is shorter than it said. */
+		io->result = -EIO;
+		if (result == 0)
+			return true;
+		job->moved += (uint64_t)result;
+		io->result = (int64_t)job->moved;
+		return job->moved == bytes_of(io);
+	}
+	if (kind != DISK_SYNC)
+		io->result = (int64_t)io->bytes;
+	return true;
+}
+
+static void
+start(struct kfile *file, struct file_io *io)
+{
+	struct kfiles *files = file->files;
+	struct file_job *job = container_of(fifo_pop(&files->free), struct file_job, node);
+
+	files->in_flight++;
+	file->in_flight++;
+	job->file = file;
+	job->io = io;
+	job->moved = 0;
+	job->attempt = 0;
+	push(job);
+}
+
+/* One of each file in turn, so that none starves another. */
+static void
+start_waiting(struct kfiles *files)
+{
+	while (!fifo_empty(&files->free) && !list_empty(&files->waiting)) {
+		struct kfile *file = container_of(list_pop(&files->waiting), struct kfile, node);
+		struct fifo_node *first = fifo_pop(&file->waiting);
+
+		if (!fifo_empty(&file->waiting))
+			list_push(&files->waiting, &file->node);
+		start(file, container_of(first, struct file_io, node));
+	}
+}
+
+void
+world_file_submit(struct file *file, struct file_io *io)
+{
+	struct kfile *kfile = (struct kfile *)file;
+	struct kfiles *files = kfile->files;
+
+	assert(io->op == FILE_SYNC || bytes_of(io) > 0);
+	if (!fifo_empty(&files->free) && list_empty(&files->waiting)) {
+		start(kfile, io);
+		return;
+	}
+	if (fifo_empty(&kfile->waiting))
+		list_push(&files->waiting, &kfile->node);
+	fifo_push(&kfile->waiting, &io->node);
+}
+
+static void
+run_submit(struct task *task)
+{
+	struct kfiles *files = container_of(task, struct kfiles, submit);
+	struct reactor *reactor = &files->core->reactor;
+
+	reactor->syscalls++;
+	if (files->ops->submit(files))
+		reactor_run_in(reactor, PHASE_SUBMIT, task);
+	/* What lay in the page cache may be done already. */
+	if (files->ops->ready(files))
+		reactor_run_in(reactor, PHASE_COLLECT, &files->collect);
+}
+
+static void
+run_collect(struct task *task)
+{
+	struct kfiles *files = container_of(task, struct kfiles, collect);
+	struct file_job *job;
+
+	/* Those submitted by done() are handed over in the next turn: this ends. */
+	while (files->ops->ready(files) && (job = files->ops->take(files)) != NULL) {
+		struct file_io *io = job->io;
+
+		if (!is_done(job)) {
+			push(job);
+			continue;
+		}
+		files->in_flight--;
+		job->file->in_flight--;
+		fifo_push(&files->free, &job->node);
+		start_waiting(files);
+		io->done(io);
+	}
+}
+
+bool
+files_ready(const struct core *core)
+{
+	return core->files != NULL && core->files->in_flight > 0 && core->files->ops->ready(core->files);
+}
+
+void
+files_collect(struct core *core)
+{
+	reactor_run_in(&core->reactor, PHASE_COLLECT, &core->files->collect);
+}
+
+/* ---- opening and closing ---- */
+
+static int
+open_engine(struct kfiles *files)
+{
+	enum rt_files wish = files->core->rt->options.files;
+	int rc;
+
+	files->ops = wish == RT_FILES_THREADS ? &files_threads : &files_uring;
+	rc = files->ops->open(files);
+	if (rc != 0 && wish == RT_FILES_AUTO) {
+		files->ops = &files_threads;
+		rc = files->ops->open(files);
+	}
+	return rc;
+}
+
+static int
+files_open(struct core *core)
+{
+	struct arena *arena = &core->arena;
+	struct kfiles *files = arena_alloc(arena, sizeof(*files));
+	int rc = -ENOMEM;
+
+	if (files == NULL)
+		return -ENOMEM;
+	files->core = core;
+	list_init(&files->waiting);
+	fifo_init(&files->free);
+	fifo_init(&files->gathered);
+	task_init(&files->submit, run_submit);
+	task_init(&files->collect, run_collect);
+	files->all = arena_alloc(arena, FILES_IN_FLIGHT * sizeof(*files->all));
+	if (files->all != NULL)
+		rc = open_engine(files);
+	if (rc != 0) {
+		arena_free(arena, files->all);
+		arena_free(arena, files);
+		return rc;
+	}
+	for (int i = 0; i < FILES_IN_FLIGHT; i++) {
+		files->all[i].core = core;
+		fifo_push(&files->free, &files->all[i].node);
+	}
+	core->files = files;
+	return 0;
+}
+
+int
+world_file_open(struct reactor *reactor, const char *path, uint64_t size, struct file **out)
+{
+	struct core *core = core_of(reactor);
+	struct kfile *file;
+	int rc = 0;
+
+	if (core->files == NULL)
+		rc = files_open(core);
+	if (rc != 0)
+		return rc;
+	file = arena_alloc(&core->arena, sizeof(*file));
+	if (file == NULL)
+		return -ENOMEM;
+	rc = kdisk_open(core->rt, path, size, &file->disk);
+	if (rc != 0) {
+		arena_free(&core->arena, file);
+		return rc;
+	}
+	file->files = core->files;
+	list_init(&file->node);
+	fifo_init(&file->waiting);
+	file->file = (struct file){
+		.reactor = reactor, .size = file->disk->disk.size,
+		.align = file->disk->disk.align, .direct = file->disk->disk.direct,
+	};
+	*out = &file->file;
+	return 0;
+}
+
+void
+world_file_close(struct file *file)
+{
+	struct kfile *kfile = (struct kfile *)file;
+	struct core *core = kfile->files->core;
+
+	assert(kfile->in_flight == 0 && fifo_empty(&kfile->waiting));
+	kdisk_close(core->rt, kfile->disk);
+	arena_free(&core->arena, kfile);
+}
+
+/* The kernel and the threads write into memory of the process: they must be done before it goes. */
+void
+files_close(struct core *core)
+{
+	struct kfiles *files = core->files;
+
+	if (files == NULL)
+		return;
+	while (files->in_flight > 0) {
+		files->ops->wait(files);
+		while (files->ops->ready(files) && files->ops->take(files) != NULL)
+			files->in_flight--;
+	}
+	files->ops->close(files);
+	core->files = NULL;
+}
+
+/* A wish that cannot be met is said at the start, not when the first file is opened. */
+int
+files_check(struct rt *rt)
+{
+	struct core *core = rt->cores[0];
+
+	if (rt->options.files != RT_FILES_URING)
+		return 0;
+	return files_open(core);
+}
+
+const char *
+rt_files_engine(struct reactor *reactor)
+{
+	const struct kfiles *files = core_of(reactor)->files;
+
+	return files == NULL ? "none" : files->ops->name;
+}

@@ -1,0 +1,78 @@
+/*
+ * files.h - what serves the files of one reactor: the common part and its two engines.
+ *
+ * An engine performs one request and says what came of it.  What a request is
+ * part of, whether another must follow, and how many may be under way, is
+ * files.c's and the same for both.
+ */
+#ifndef WEIR_RT_FILES_H
+#define WEIR_RT_FILES_H
+
+#include "base/list.h"
+#include "rt/internal.h"
+#include "sys/disk.h"
+
+enum { FILES_IN_FLIGHT = 256 }; /* per reactor; more wait in order */
+
+struct kfile;
+struct kfiles;
+struct uring;
+
+/* One file_io under way: one request at a time until all is done. */
+struct file_job {
+	struct fifo_node node;   /* the engine's, or in kfiles->free */
+	struct core *core;       /* whose it is, for other threads */
+	struct kfile *file;
+	struct file_io *io;
+	uint64_t moved;          /* bytes done */
+	unsigned attempt;        /* of PUNCH and ZERO: which way is tried */
+	struct disk_req req;
+	struct iovec rest;       /* the piece in which a short request ended */
+	int64_t result;          /* of the request */
+};
+
+struct files_ops {
+	const char *name;
+	/* 0 or negative errno: then nothing is left to close. */
+	int (*open)(struct kfiles *files) __attribute__((warn_unused_result));
+	/* Nothing is in flight. */
+	void (*close)(struct kfiles *files);
+	/* Gathers one request, then hands all over; true: some is left to hand over later. */
+	void (*push)(struct kfiles *files, struct file_job *job);
+	bool (*submit)(struct kfiles *files);
+	/* Is one done?  Takes it. */
+	bool (*ready)(const struct kfiles *files);
+	struct file_job *(*take)(struct kfiles *files);
+	/* Hands over and blocks until one is done; only at the end. */
+	void (*wait)(struct kfiles *files);
+};
+
+extern const struct files_ops files_uring, files_threads;
+
+struct kfiles {
+	struct core *core;
+	const struct files_ops *ops;
+	struct task submit, collect;
+	struct file_job *all;     /* FILES_IN_FLIGHT of them */
+	struct fifo free;
+	unsigned in_flight;
+	struct list waiting;     /* files with requests that found none free */
+
+	struct uring *uring;
+	struct source uring_source;
+	struct pool *pool;
+	struct fifo gathered;    /* for the threads */
+};
+
+/* disks.c: a file of the process, opened and locked once, used by its reactors together. */
+struct kdisk {
+	struct list node;        /* in rt->disks */
+	struct disk disk;
+	unsigned users;
+};
+
+int kdisk_open(struct rt *rt, const char *path, uint64_t size, struct kdisk **kdisk)
+    __attribute__((warn_unused_result));
+void kdisk_close(struct rt *rt, struct kdisk *kdisk);
+
+#endif

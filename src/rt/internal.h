@@ -1,0 +1,128 @@
+/*
+ * internal.h - what the files of rt share: the process and its cores.
+ *
+ * A core is one reactor with what the kernel gave it.  Everything in it is its
+ * own thread's, but `waker` and the rings between cores; what the process
+ * shares (streams, open disks) lies in the arena of `struct rt` under its lock
+ * and is touched only when something is opened or closed.
+ */
+#ifndef WEIR_RT_INTERNAL_H
+#define WEIR_RT_INTERNAL_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/ring.h"
+#include "rt/rt.h"
+#include "rt/wake.h"
+#include "sys/engine.h"
+
+struct kfiles;
+struct pool;
+
+enum {
+	HOT_MAX = 4,             /* streams that are polled directly, without asking the engine */
+	LOOK_TURNS = 32,         /* how often the engine is asked nevertheless */
+	LOOK_NS = 20 * 1000,
+	MAIL_SLOTS = 2048,       /* per ring */
+};
+
+struct core {
+	struct reactor reactor;  /* first: a reactor is its core */
+	struct rt *rt;
+	struct arena arena;
+	struct engine *engine;
+	struct waker waker;
+	struct source waker_source;
+	pthread_t thread;
+
+	struct list hot;         /* streams that moved bytes lately, the latest at the end */
+	unsigned hot_count;
+	struct list accepting;   /* listeners that may have connections */
+	struct kaccept *accept_now; /* the one whose accepted() runs; NULL once it is gone */
+	struct source signals;
+	int signal_fd;           /* of core 0; else -1 */
+	bool signal_due;
+
+	struct outbox *outbox;   /* one per reactor of the process */
+	bool posted;             /* mail, in this turn */
+	bool outbox_busy;        /* some waits for room in a ring */
+	struct kfiles *files;    /* NULL before the first file is opened */
+
+	uint64_t moved;          /* counts whatever was of use: bytes, mail, connections */
+	uint64_t turn_ns;        /* when the last turn began */
+	uint64_t useful_ns;      /* when one last did something */
+	uint64_t look_ns;
+	unsigned look_turns;
+	bool looked;             /* the sleep that has just ended was a look */
+	bool was_busy;
+};
+
+struct rt {
+	struct core **cores;
+	struct ring *rings;      /* from * count + to */
+	unsigned count;
+	struct rt_options options;
+	const struct engine_ops *engine;
+	uint64_t spin_ns;
+	struct arena arena;      /* of what is below and the streams; under the lock */
+	pthread_mutex_t lock;
+	struct list socks;       /* every stream, wherever it is attached */
+	struct list disks;       /* open files, each opened and locked once */
+	struct pool *pool;       /* the threads of files; NULL until needed */
+	struct stop_word stop;
+	sigset_t signals_before;
+};
+
+static inline struct core *core_of(struct reactor *reactor) { return (struct core *)reactor; }
+
+extern const struct world_ops rt_world;
+
+/* loop.c */
+void core_run(struct core *core);
+
+/* streams.c */
+int streams_adopt(struct core *core, int fd, bool connected, struct stream **stream)
+    __attribute__((warn_unused_result)); /* takes fd in any case */
+int world_connect(struct reactor *reactor, const char *host, uint16_t port, struct stream **stream)
+    __attribute__((warn_unused_result));
+/* Reads from hot streams, if there are few; false: the engine must be asked. */
+bool streams_poll(struct core *core);
+/* No stream is hot: the engine reports all that follows. */
+void streams_cool(struct core *core);
+void streams_close_all(struct rt *rt);
+
+/* accept.c */
+int world_listen(struct reactor *reactor, struct listener *listener) __attribute__((warn_unused_result));
+void world_unlisten(struct reactor *reactor, struct listener *listener);
+void accept_ready(struct core *core);
+
+/* mail.c */
+int mail_open(struct rt *rt) __attribute__((warn_unused_result));
+void world_post(struct reactor *reactor, unsigned to, const struct mail *mail);
+void mail_deliver(struct core *core);
+/* Puts into the rings what did not fit, and wakes those that were posted to. */
+void mail_flush(struct core *core);
+bool mail_waiting(const struct core *core);
+
+/* files.c */
+/* Of RT_FILES_URING: does the kernel let us? */
+int files_check(struct rt *rt) __attribute__((warn_unused_result));
+int world_file_open(struct reactor *reactor, const char *path, uint64_t size, struct file **file)
+    __attribute__((warn_unused_result));
+void world_file_submit(struct file *file, struct file_io *io);
+void world_file_close(struct file *file);
+/* Completions wait to be collected. */
+bool files_ready(const struct core *core);
+void files_collect(struct core *core); /* asks for it to be done in this turn's PHASE_COLLECT */
+/* Waits for what is in flight, without calling done(). */
+void files_close(struct core *core);
+
+/* disks.c */
+void disks_close(struct rt *rt);
+
+/* files_threads.c */
+void pool_stop(struct pool *pool);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * loop.c - when does a reactor look, turn and sleep?
+ *
+ * It knows the order and the adaptive part: busy while there is work, asleep
+ * in the kernel when there has been none for a while.  What arrives, and what
+ * is done about it, is known elsewhere.
+ */
+#include "rt/internal.h"
+#include "sys/clock.h"
+#include "sys/sigs.h"
+
+/* The sources note what they are told and do nothing else. */
+static void
+look(struct core *core, int64_t timeout_ns)
+{
+	core->rt->engine->wait(core->engine, timeout_ns);
+	core->reactor.syscalls++;
+	core->look_turns = 0;
+	core->look_ns = core->turn_ns;
+}
+
+/* With few hot streams the engine is asked seldom: it only tells of the others. */
+static bool
+look_due(struct core *core)
+{
+	if (core->hot_count == 0 || core->hot_count > HOT_MAX)
+		return true;
+	return ++core->look_turns >= LOOK_TURNS || core->turn_ns - core->look_ns >= LOOK_NS;
+}
+
+static void
+take_signals(struct core *core)
+{
+	int signal;
+
+	core->signal_due = false;
+	do {
+		signal = sigs_take(core->signal_fd);
+		core->reactor.syscalls++;
+		if (signal != 0) {
+			core->moved++;
+			core->rt->options.on_signal(&core->reactor, signal);
+		}
+	} while (signal != 0);
+}
+
+static void
+receive(struct core *core)
+{
+	bool looked = core->looked;
+
+	core->looked = false;
+	if (!looked && look_due(core)) {
+		look(core, 0);
+		looked = true;
+	}
+	if (!streams_poll(core) && !looked)
+		look(core, 0);
+	mail_deliver(core);
+	accept_ready(core);
+	if (core->signal_due)
+		take_signals(core);
+	if (files_ready(core))
+		files_collect(core);
+}
+
+/* True if it was of use. */
+static bool
+turn(struct core *core)
+{
+	struct reactor *reactor = &core->reactor;
+	uint64_t moved = core->moved, now_ns = clock_now_ns();
+	bool busy;
+
+	if (core->was_busy)
+		reactor->busy_ns += now_ns - core->turn_ns;
+	reactor->now_ns = core->turn_ns = now_ns;
+	receive(core);
+	busy = reactor_turn(reactor, now_ns);
+	if (!busy && core->moved != moved) {
+		reactor->busy_turns++;
+		busy = true;
+	}
+	mail_flush(core);
+	core->was_busy = busy;
+	return busy;
+}
+
+/*
+ * Nothing has been of use for a while.  Between waker_doze() and the wait all
+ * that others may leave without the engine seeing it is looked at once more.
+ */
+static void
+sleep_until_due(struct core *core)
+{
+	uint64_t next_ns = reactor_next(&core->reactor);
+	int64_t timeout_ns = -1;
+
+	if (next_ns <= core->turn_ns || core->outbox_busy || !list_empty(&core->accepting))
+		return;
+	if (next_ns != UINT64_MAX)
+		timeout_ns = (int64_t)(next_ns - core->turn_ns);
+	streams_cool(core);
+	waker_doze(&core->waker);
+	if (!mail_waiting(core) && !files_ready(core) && !stop_word_is_set(&core->rt->stop)) {
+		look(core, timeout_ns);
+		core->looked = true;
+	}
+	waker_rise(&core->waker);
+}
+
+void
+core_run(struct core *core)
+{
+	core->useful_ns = clock_now_ns();
+	core->was_busy = false;
+	while (!stop_word_is_set(&core->rt->stop)) {
+		if (turn(core))
+			core->useful_ns = core->turn_ns;
+		else if (core->turn_ns - core->useful_ns >= core->rt->spin_ns)
+			sleep_until_due(core);
+	}
+}

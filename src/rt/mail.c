@@ -1,0 +1,142 @@
+/*
+ * mail.c - messages between the reactors of the process.
+ *
+ * A ring from each to each.  What does not fit waits in the sender's outbox,
+ * and all that follows for the same receiver waits behind it, so that the
+ * order is kept.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rt/internal.h"
+
+enum { OUTBOX_MAX = 1 << 20 }; /* far above what the requests in flight can ask for */
+
+struct letter {
+	struct fifo_node node;
+	struct mail mail;
+};
+
+struct outbox {
+	struct fifo waiting;
+	uint32_t count;
+	bool posted; /* in this turn */
+};
+
+static struct ring *
+ring_between(const struct core *from, const struct core *to)
+{
+	return &from->rt->rings[from->reactor.index * from->rt->count + to->reactor.index];
+}
+
+int
+mail_open(struct rt *rt)
+{
+	size_t rings = (size_t)rt->count * rt->count, each = MAIL_SLOTS * sizeof(struct mail);
+	uint8_t *slots;
+
+	rt->rings = arena_alloc_aligned(&rt->arena, rings * sizeof(*rt->rings), 64);
+	/* One block, so that it is fresh pages of which only what is used is touched. */
+	slots = arena_alloc_aligned(&rt->arena, rings * each, 64);
+	if (rt->rings == NULL || slots == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < rings; i++)
+		ring_init(&rt->rings[i], slots + i * each, MAIL_SLOTS, sizeof(struct mail));
+	for (unsigned i = 0; i < rt->count; i++) {
+		struct core *core = rt->cores[i];
+
+		core->outbox = arena_alloc(&core->arena, rt->count * sizeof(*core->outbox));
+		if (core->outbox == NULL)
+			return -ENOMEM;
+		for (unsigned to = 0; to < rt->count; to++)
+			fifo_init(&core->outbox[to].waiting);
+	}
+	return 0;
+}
+
+/* Mail cannot be lost and the sender cannot wait: if this fails, our own sums were wrong. */
+static void
+keep(struct core *core, struct outbox *box, const struct mail *mail)
+{
+	struct letter *letter = NULL;
+
+	if (box->count < OUTBOX_MAX)
+		letter = arena_alloc(&core->arena, sizeof(*letter));
+	if (letter == NULL) {
+		core->reactor.world->log(&core->reactor, 0, "mail between reactors cannot be kept");
+		abort();
+	}
+	letter->mail = *mail;
+	fifo_push(&box->waiting, &letter->node);
+	box->count++;
+	core->outbox_busy = true;
+}
+
+void
+world_post(struct reactor *reactor, unsigned to, const struct mail *mail)
+{
+	struct core *core = core_of(reactor);
+	struct outbox *box = &core->outbox[to];
+	struct mail stamped = *mail;
+
+	assert(to < reactor->count);
+	stamped.from = (uint16_t)reactor->index;
+	box->posted = true;
+	core->posted = true;
+	if (box->count > 0 || !ring_put(ring_between(core, core->rt->cores[to]), &stamped))
+		keep(core, box, &stamped);
+}
+
+/* True if something still waits. */
+static bool
+flush_one(struct core *core, struct core *to, struct outbox *box)
+{
+	while (box->count > 0) {
+		struct letter *first = container_of(box->waiting.head, struct letter, node);
+
+		if (!ring_put(ring_between(core, to), &first->mail))
+			break;
+		fifo_pop(&box->waiting);
+		arena_free(&core->arena, first);
+		box->count--;
+		box->posted = true;
+	}
+	if (box->posted && to != core)
+		core->reactor.syscalls += waker_call(&to->waker);
+	box->posted = false;
+	return box->count > 0;
+}
+
+void
+mail_flush(struct core *core)
+{
+	if (!core->posted && !core->outbox_busy)
+		return;
+	core->posted = core->outbox_busy = false;
+	for (unsigned i = 0; i < core->rt->count; i++)
+		core->outbox_busy |= flush_one(core, core->rt->cores[i], &core->outbox[i]);
+}
+
+/* No more than a ring holds, so that two who answer each other do not hold the turn. */
+void
+mail_deliver(struct core *core)
+{
+	for (unsigned i = 0; i < core->rt->count; i++) {
+		struct ring *ring = ring_between(core->rt->cores[i], core);
+		struct mail mail;
+
+		for (int left = MAIL_SLOTS; left > 0 && ring_take(ring, &mail); left--) {
+			core->moved++;
+			core->reactor.on_mail(&core->reactor, &mail);
+		}
+	}
+}
+
+bool
+mail_waiting(const struct core *core)
+{
+	for (unsigned i = 0; i < core->rt->count; i++)
+		if (ring_has(ring_between(core->rt->cores[i], core)))
+			return true;
+	return false;
+}

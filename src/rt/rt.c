@@ -1,0 +1,335 @@
+/*
+ * rt.c - making a process, running it, taking it down.
+ */
+#include "rt/rt.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/internal.h"
+#include "sys/clock.h"
+#include "sys/pages.h"
+#include "sys/sigs.h"
+
+struct rt_options
+rt_options_default(void)
+{
+	return (struct rt_options){
+		.reactors = 1,
+		.reactor = { .small_bufs = 256, .large_bufs = 128 },
+		.spin_us = 150,
+	};
+}
+
+/* ---- the small operations of the world ---- */
+
+static void *
+world_pages_map(struct reactor *reactor, size_t bytes)
+{
+	reactor->syscalls++;
+	return pages_map(bytes);
+}
+
+static void
+world_pages_unmap(struct reactor *reactor, void *pages, size_t bytes)
+{
+	reactor->syscalls++;
+	pages_unmap(pages, bytes);
+}
+
+static void
+world_pages_discard(struct reactor *reactor, void *pages, size_t bytes)
+{
+	reactor->syscalls++;
+	pages_discard(pages, bytes);
+}
+
+static uint64_t
+world_random(struct reactor *reactor)
+{
+	reactor->syscalls++;
+	return clock_random();
+}
+
+static uint64_t
+world_wall_ms(struct reactor *reactor)
+{
+	return clock_wall_ms();
+}
+
+/* One write per line, so that lines of several reactors do not mix. */
+static void
+world_log(struct reactor *reactor, int level, const char *text)
+{
+	static const char *const levels[] = { "error: ", "warning: ", "" };
+
+	reactor->syscalls++;
+	fprintf(stderr, "weir: %s%s\n", levels[level], text);
+}
+
+const struct world_ops rt_world = {
+	.name = "kernel",
+	.listen = world_listen,
+	.unlisten = world_unlisten,
+	.connect = world_connect,
+	.file_open = world_file_open,
+	.file_submit = world_file_submit,
+	.file_close = world_file_close,
+	.pages_map = world_pages_map,
+	.pages_unmap = world_pages_unmap,
+	.pages_discard = world_pages_discard,
+	.post = world_post,
+	.random = world_random,
+	.wall_ms = world_wall_ms,
+	.log = world_log,
+};
+
+/* ---- making ---- */
+
+static void
+drop_mail(struct reactor *reactor, const struct mail *mail)
+{
+	reactor->world->log(reactor, 1, "mail to a reactor that takes none");
+}
+
+static void
+woken(struct source *source, unsigned events)
+{
+}
+
+static void
+signalled(struct source *source, unsigned events)
+{
+	container_of(source, struct core, signals)->signal_due = true;
+}
+
+static int
+core_open(struct core *core, struct rt *rt, unsigned index)
+{
+	int rc;
+
+	core->rt = rt;
+	core->signal_fd = core->waker.fd = -1;
+	list_init(&core->hot);
+	list_init(&core->accepting);
+	arena_init(&core->arena, 0);
+	rc = reactor_init(&core->reactor, &rt_world, &core->arena, index, rt->count, &rt->options.reactor);
+	if (rc != 0)
+		return rc;
+	core->reactor.now_ns = clock_now_ns();
+	core->reactor.on_mail = drop_mail;
+	rc = rt->engine->open(&core->arena, &core->engine);
+	if (rc != 0)
+		return rc;
+	core->waker.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (core->waker.fd < 0)
+		return -errno;
+	core->waker_source.event = woken;
+	return rt->engine->add(core->engine, core->waker.fd, &core->waker_source);
+}
+
+static void
+core_close(struct core *core)
+{
+	if (core->engine != NULL)
+		core->rt->engine->close(core->engine);
+	if (core->waker.fd >= 0)
+		close(core->waker.fd);
+	if (core->reactor.scratch != NULL)
+		reactor_fini(&core->reactor);
+	arena_drop(&core->arena);
+	free(core);
+}
+
+static int
+signals_open(struct rt *rt)
+{
+	struct core *core = rt->cores[0];
+	int fd = sigs_open(&rt->signals_before);
+
+	if (fd < 0)
+		return fd;
+	core->signal_fd = fd;
+	core->signals.event = signalled;
+	return rt->engine->add(core->engine, fd, &core->signals);
+}
+
+/* Where there is one processor, who spins keeps the others from what it waits for. */
+static uint64_t
+spin_ns(const struct rt_options *options)
+{
+	cpu_set_t cpus;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1 &&
+	    options->cpu_count == 0)
+		return 0;
+	return options->spin_us * UINT64_C(1000);
+}
+
+static int
+cores_open(struct rt *rt)
+{
+	unsigned count = rt->options.reactors;
+
+	rt->cores = arena_alloc(&rt->arena, count * sizeof(*rt->cores));
+	if (rt->cores == NULL)
+		return -ENOMEM;
+	/* Known before the first is opened: a reactor is told how many there are. */
+	rt->count = count;
+	for (unsigned i = 0; i < count; i++) {
+		int rc;
+
+		rt->cores[i] = aligned_alloc(64, sizeof(struct core));
+		if (rt->cores[i] == NULL)
+			return -ENOMEM;
+		memset(rt->cores[i], 0, sizeof(struct core));
+		rc = core_open(rt->cores[i], rt, i);
+		if (rc != 0)
+			return rc;
+	}
+	return mail_open(rt);
+}
+
+int
+rt_create(struct rt **out, const struct rt_options *options)
+{
+	struct rt *rt = aligned_alloc(64, sizeof(*rt));
+	int rc;
+
+	assert(options->reactors >= 1 && options->reactors <= RT_REACTORS_MAX);
+	if (rt == NULL)
+		return -ENOMEM;
+	memset(rt, 0, sizeof(*rt));
+	rt->options = *options;
+	rt->engine = &engine_epoll;
+	rt->spin_ns = spin_ns(options);
+	arena_init(&rt->arena, 0);
+	pthread_mutex_init(&rt->lock, NULL);
+	list_init(&rt->socks);
+	list_init(&rt->disks);
+	rc = cores_open(rt);
+	if (rc != 0)
+		goto fail;
+	if (options->on_signal != NULL) {
+		rc = signals_open(rt);
+		if (rc != 0)
+			goto fail;
+	}
+	rc = files_check(rt);
+	if (rc != 0)
+		goto fail;
+	*out = rt;
+	return 0;
+fail:
+	rt_destroy(rt);
+	return rc;
+}
+
+void
+rt_destroy(struct rt *rt)
+{
+	if (rt == NULL)
+		return;
+	streams_close_all(rt);
+	/* Before any core goes: a thread of the pool may be about to wake it. */
+	for (unsigned i = 0; rt->cores != NULL && i < rt->count && rt->cores[i] != NULL; i++)
+		files_close(rt->cores[i]);
+	pool_stop(rt->pool);
+	for (unsigned i = 0; rt->cores != NULL && i < rt->count && rt->cores[i] != NULL; i++) {
+		int fd = rt->cores[i]->signal_fd;
+
+		core_close(rt->cores[i]);
+		if (fd >= 0)
+			sigs_close(fd, &rt->signals_before);
+	}
+	disks_close(rt);
+	arena_drop(&rt->arena);
+	pthread_mutex_destroy(&rt->lock);
+	free(rt);
+}
+
+struct reactor *
+rt_reactor(struct rt *rt, unsigned index)
+{
+	assert(index < rt->count);
+	return &rt->cores[index]->reactor;
+}
+
+struct rt *rt_of(struct reactor *reactor) { return core_of(reactor)->rt; }
+
+void *rt_owner(const struct rt *rt) { return rt->options.owner; }
+
+/* ---- running ---- */
+
+static void *
+thread_main(void *arg)
+{
+	core_run(arg);
+	return NULL;
+}
+
+static int
+pin(const struct rt *rt, unsigned index, pthread_attr_t *attr)
+{
+	int cpu = rt->options.cpus[index % rt->options.cpu_count];
+	cpu_set_t set;
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return -EINVAL;
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	if (attr != NULL)
+		return -pthread_attr_setaffinity_np(attr, sizeof(set), &set);
+	return sched_setaffinity(0, sizeof(set), &set) == 0 ? 0 : -errno;
+}
+
+static int
+thread_start(struct rt *rt, unsigned index)
+{
+	pthread_attr_t attr;
+	int rc;
+
+	pthread_attr_init(&attr);
+	rc = rt->options.cpu_count > 0 ? pin(rt, index, &attr) : 0;
+	if (rc == 0)
+		rc = -pthread_create(&rt->cores[index]->thread, &attr, thread_main, rt->cores[index]);
+	pthread_attr_destroy(&attr);
+	return rc;
+}
+
+void
+rt_stop(struct rt *rt)
+{
+	stop_word_set(&rt->stop, true);
+	for (unsigned i = 0; i < rt->count; i++)
+		(void)waker_call(&rt->cores[i]->waker);
+}
+
+int
+rt_run(struct rt *rt)
+{
+	unsigned started = 1;
+	cpu_set_t before;
+	int rc = 0;
+
+	if (sched_getaffinity(0, sizeof(before), &before) != 0)
+		return -errno;
+	if (rt->options.cpu_count > 0)
+		rc = pin(rt, 0, NULL);
+	while (rc == 0 && started < rt->count) {
+		rc = thread_start(rt, started);
+		started += rc == 0;
+	}
+	if (rc == 0)
+		core_run(rt->cores[0]);
+	rt_stop(rt);
+	for (unsigned i = 1; i < started; i++)
+		pthread_join(rt->cores[i]->thread, NULL);
+	stop_word_set(&rt->stop, false);
+	if (rt->options.cpu_count > 0)
+		(void)sched_setaffinity(0, sizeof(before), &before);
+	return rc;
+}

@@ -1,0 +1,67 @@
+/*
+ * rt.h - a process over the kernel: reactors on threads, and the world they see.
+ *
+ * Between rt_create() and rt_run(), and again after rt_run() has returned, the
+ * one caller may use all reactors and all operations of the world: nothing
+ * moves meanwhile.  During rt_run() each reactor is its own thread's.
+ *
+ * A turn: look at the sockets, deliver mail, accept, then reactor_turn().  A
+ * reactor that found nothing to do for `spin_us` sleeps in the kernel until a
+ * socket, a file, a mail, a signal or a timer wakes it.
+ */
+#ifndef WEIR_RT_RT_H
+#define WEIR_RT_RT_H
+
+#include <stdint.h>
+
+#include "sys/sock.h"
+#include "world/reactor.h"
+
+struct rt;
+
+enum rt_files {
+	RT_FILES_AUTO,    /* io_uring, and threads where it is forbidden */
+	RT_FILES_URING,
+	RT_FILES_THREADS,
+};
+
+enum { RT_REACTORS_MAX = 128 };
+
+struct rt_options {
+	unsigned reactors;              /* 1 to RT_REACTORS_MAX */
+	const int *cpus;                /* reactor i is pinned to cpus[i % cpu_count] */
+	unsigned cpu_count;             /* 0: the kernel places them */
+	struct reactor_options reactor;
+	enum rt_files files;
+	uint32_t spin_us;               /* how long to look for work before sleeping */
+	struct sock_options sockets;
+	/* Called on reactor 0 for SIGTERM, SIGINT, SIGHUP and SIGUSR1; NULL: they do what they
+	 * do by themselves. */
+	void (*on_signal)(struct reactor *reactor, int signal);
+	void *owner;                    /* of the process: rt_owner() */
+};
+
+/* One reactor, not pinned, 150 us of spinning. */
+struct rt_options rt_options_default(void);
+
+/* 0 or negative errno: -ENOMEM, -EMFILE, or of RT_FILES_URING what io_uring said. */
+int rt_create(struct rt **rt, const struct rt_options *options) __attribute__((warn_unused_result));
+
+struct reactor *rt_reactor(struct rt *rt, unsigned index);
+struct rt *rt_of(struct reactor *reactor);
+void *rt_owner(const struct rt *rt);
+
+/* "io_uring", "threads", or "none" while no file is open: how this reactor serves files. */
+const char *rt_files_engine(struct reactor *reactor);
+
+/* Runs all reactors, number 0 on the calling thread, until rt_stop().  May be run again.
+ * -EAGAIN: a thread could not be made; -EINVAL: a reactor could not be pinned. */
+int rt_run(struct rt *rt) __attribute__((warn_unused_result));
+
+/* From any thread, and from a signal handler. */
+void rt_stop(struct rt *rt);
+
+/* Closes what is still open.  A half-built one and NULL are accepted. */
+void rt_destroy(struct rt *rt);
+
+#endif

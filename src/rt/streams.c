@@ -1,0 +1,358 @@
+/*
+ * streams.c - sockets as streams of the world.
+ *
+ * The engine tells of edges, once.  `holds` remembers which events may hold
+ * since: an edge sets a bit, a call that moved less than it was offered clears
+ * it, and then the next edge is waited for.  Streams that moved bytes lately
+ * are hot; while they are few, they are read from in each turn without asking
+ * the engine, which saves a system call per request of a queue of depth one.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rt/internal.h"
+#include "sys/sock.h"
+
+enum { LINGER_NS = 1000 * 1000 * 1000 };
+
+struct ksock {
+	struct stream stream;  /* first: a stream is its socket */
+	struct source source;
+	struct rt *rt;
+	struct list all_node, hot_node;
+	struct timer linger;
+	uint64_t hot_ns;       /* when it last moved bytes */
+	int fd;
+	uint8_t holds;
+	bool hot;
+	bool hup;              /* the end has come: a short read is not the last one */
+	bool lingering;        /* closed by its owner; waits for the peer to close too */
+};
+
+static const struct stream_ops sock_ops;
+
+static struct ksock *sock_of(const struct stream *stream) { return (struct ksock *)stream; }
+
+static void
+cool(struct core *core, struct ksock *sock)
+{
+	if (!sock->hot)
+		return;
+	sock->hot = false;
+	list_remove(&sock->hot_node);
+	core->hot_count--;
+}
+
+/* The order of the list is only kept while it is too long to be polled. */
+static void
+heat(struct core *core, struct ksock *sock)
+{
+	core->moved++;
+	sock->hot_ns = core->turn_ns;
+	if (!sock->hot) {
+		sock->hot = true;
+		core->hot_count++;
+	} else if (core->hot_count <= HOT_MAX) {
+		return;
+	} else {
+		list_remove(&sock->hot_node);
+	}
+	list_push(&core->hot, &sock->hot_node);
+}
+
+static bool
+is_cold(const struct core *core, const struct ksock *sock)
+{
+	return core->turn_ns - sock->hot_ns > core->rt->spin_ns;
+}
+
+void
+streams_cool(struct core *core)
+{
+	while (!list_empty(&core->hot))
+		cool(core, container_of(core->hot.next, struct ksock, hot_node));
+}
+
+/* A stream that waits for room to write cannot be polled: its edge comes from the engine. */
+static bool
+poll_one(struct core *core, struct ksock *sock)
+{
+	struct stream *stream = &sock->stream;
+	bool blocked = (stream->wanted & STREAM_WRITABLE) && !(sock->holds & STREAM_WRITABLE);
+
+	if (!(stream->wanted & STREAM_READABLE))
+		return !blocked;
+	if (list_empty(&stream->ready_node))
+		stream->ready(stream, STREAM_READABLE);
+	return !blocked;
+}
+
+bool
+streams_poll(struct core *core)
+{
+	struct list batch, *node;
+	bool enough = core->hot_count > 0;
+
+	while (core->hot_count > HOT_MAX) {
+		struct ksock *first = container_of(core->hot.next, struct ksock, hot_node);
+
+		if (!is_cold(core, first))
+			return false;
+		cool(core, first);
+	}
+	list_init(&batch);
+	while ((node = list_pop(&core->hot)) != NULL)
+		list_push(&batch, node);
+	/* Back into the list before ready(), which may close this stream or any other. */
+	while ((node = list_pop(&batch)) != NULL) {
+		struct ksock *sock = container_of(node, struct ksock, hot_node);
+
+		list_push(&core->hot, node);
+		if (is_cold(core, sock))
+			cool(core, sock);
+		else
+			enough &= poll_one(core, sock);
+	}
+	return enough;
+}
+
+static void
+sock_free(struct ksock *sock)
+{
+	struct rt *rt = sock->rt;
+
+	close(sock->fd);
+	pthread_mutex_lock(&rt->lock);
+	list_remove(&sock->all_node);
+	arena_free(&rt->arena, sock);
+	pthread_mutex_unlock(&rt->lock);
+}
+
+/* Closing a socket with unread bytes would reset the connection, and with it what we wrote last. */
+static void
+linger(struct core *core, struct ksock *sock)
+{
+	core->reactor.syscalls++;
+	if (!sock_discard(sock->fd)) {
+		timer_clear(&core->reactor.timers, &sock->linger);
+		sock_free(sock);
+	}
+}
+
+static void
+linger_end(struct timer *timer)
+{
+	sock_free(container_of(timer, struct ksock, linger));
+}
+
+static void
+sock_event(struct source *source, unsigned events)
+{
+	struct ksock *sock = container_of(source, struct ksock, source);
+	unsigned holds = 0;
+
+	if (sock->lingering) {
+		linger(core_of(sock->stream.reactor), sock);
+		return;
+	}
+	if (events & (ENGINE_IN | ENGINE_HUP))
+		holds |= STREAM_READABLE;
+	if (events & (ENGINE_OUT | ENGINE_HUP))
+		holds |= STREAM_WRITABLE;
+	if (events & ENGINE_HUP)
+		sock->hup = true;
+	sock->holds |= (uint8_t)holds;
+	reactor_stream_ready(&sock->stream, holds);
+}
+
+static size_t
+iov_bytes(const struct iovec *iov, int count)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; i < count; i++)
+		bytes += iov[i].iov_len;
+	return bytes;
+}
+
+/* After a call that moved `n` of `offered` bytes: may `event` still hold? */
+static void
+note_moved(struct ksock *sock, unsigned event, ssize_t n, size_t offered)
+{
+	struct core *core = core_of(sock->stream.reactor);
+	bool more = n > 0 && (size_t)n == offered;
+
+	core->reactor.syscalls++;
+	if (n > 0)
+		heat(core, sock);
+	else if (n != -EAGAIN)
+		core->moved++;
+	if (event == STREAM_READABLE && sock->hup && n > 0)
+		more = true;
+	if (more) {
+		sock->holds |= (uint8_t)event;
+		reactor_stream_ready(&sock->stream, event);
+	} else {
+		sock->holds &= (uint8_t)~event;
+		sock->stream.pending &= (uint8_t)~event;
+	}
+}
+
+static ssize_t
+sock_readv(struct stream *stream, const struct iovec *iov, int count)
+{
+	int taken = count < SOCK_IOV_MAX ? count : SOCK_IOV_MAX;
+	ssize_t n = sock_read(sock_of(stream)->fd, iov, taken);
+
+	note_moved(sock_of(stream), STREAM_READABLE, n, iov_bytes(iov, taken));
+	return n;
+}
+
+static ssize_t
+sock_writev(struct stream *stream, const struct iovec *iov, int count)
+{
+	int taken = count < SOCK_IOV_MAX ? count : SOCK_IOV_MAX;
+	ssize_t n = sock_write(sock_of(stream)->fd, iov, taken);
+
+	note_moved(sock_of(stream), STREAM_WRITABLE, n, iov_bytes(iov, taken));
+	return n;
+}
+
+static void
+sock_wants(struct stream *stream, unsigned events)
+{
+	unsigned newly = events & ~(unsigned)stream->wanted;
+
+	stream->wanted = (uint8_t)events;
+	if (newly != 0)
+		reactor_stream_ready(stream, newly & sock_of(stream)->holds);
+}
+
+static void
+sock_close(struct stream *stream, bool abort)
+{
+	struct core *core = core_of(stream->reactor);
+	struct ksock *sock = sock_of(stream);
+
+	cool(core, sock);
+	reactor_stream_gone(stream);
+	if (abort) {
+		sock_abort(sock->fd);
+		core->reactor.syscalls += 2;
+		sock_free(sock);
+		return;
+	}
+	sock_finish(sock->fd);
+	core->reactor.syscalls += 2;
+	sock->lingering = true;
+	sock->linger.fire = linger_end;
+	timer_set(&core->reactor.timers, &sock->linger, core->reactor.now_ns + LINGER_NS);
+	linger(core, sock);
+}
+
+static void
+sock_detach(struct stream *stream)
+{
+	struct core *core = core_of(stream->reactor);
+	struct ksock *sock = sock_of(stream);
+
+	cool(core, sock);
+	reactor_stream_gone(stream);
+	core->rt->engine->remove(core->engine, sock->fd);
+	core->reactor.syscalls++;
+	stream->reactor = NULL;
+}
+
+static int
+sock_attach(struct stream *stream, struct reactor *reactor)
+{
+	struct core *core = core_of(reactor);
+	struct ksock *sock = sock_of(stream);
+	int rc;
+
+	stream->reactor = reactor;
+	sock->holds = STREAM_READABLE | STREAM_WRITABLE;
+	rc = core->rt->engine->add(core->engine, sock->fd, &sock->source);
+	core->reactor.syscalls++;
+	return rc;
+}
+
+static void
+sock_name(const struct stream *stream, bool peer, char *out, size_t bytes)
+{
+	char host[64];
+	uint16_t port;
+
+	if (sock_address(sock_of(stream)->fd, peer, host, sizeof(host), &port) != 0)
+		snprintf(out, bytes, "unknown");
+	else if (strchr(host, ':') != NULL)
+		snprintf(out, bytes, "[%s]:%u", host, port);
+	else
+		snprintf(out, bytes, "%s:%u", host, port);
+}
+
+static const struct stream_ops sock_ops = {
+	.readv = sock_readv,
+	.writev = sock_writev,
+	.wants = sock_wants,
+	.close = sock_close,
+	.detach = sock_detach,
+	.attach = sock_attach,
+	.name = sock_name,
+};
+
+int
+streams_adopt(struct core *core, int fd, bool connected, struct stream **stream)
+{
+	struct rt *rt = core->rt;
+	struct ksock *sock;
+	int rc;
+
+	pthread_mutex_lock(&rt->lock);
+	sock = arena_alloc(&rt->arena, sizeof(*sock));
+	if (sock != NULL)
+		list_push(&rt->socks, &sock->all_node);
+	pthread_mutex_unlock(&rt->lock);
+	if (sock == NULL) {
+		close(fd);
+		return -ENOMEM;
+	}
+	sock->stream.ops = &sock_ops;
+	list_init(&sock->stream.ready_node);
+	list_init(&sock->hot_node);
+	sock->source.event = sock_event;
+	sock->rt = rt;
+	sock->fd = fd;
+	rc = sock_attach(&sock->stream, &core->reactor);
+	if (rc != 0) {
+		sock_free(sock);
+		return rc;
+	}
+	/* While it connects nothing holds; the edge comes with the end of that. */
+	if (!connected)
+		sock->holds = 0;
+	*stream = &sock->stream;
+	return 0;
+}
+
+int
+world_connect(struct reactor *reactor, const char *host, uint16_t port, struct stream **stream)
+{
+	struct core *core = core_of(reactor);
+	int fd = sock_connect(host, port, &core->rt->options.sockets);
+
+	reactor->syscalls += 4;
+	return fd < 0 ? fd : streams_adopt(core, fd, false, stream);
+}
+
+void
+streams_close_all(struct rt *rt)
+{
+	while (!list_empty(&rt->socks)) {
+		struct ksock *sock = container_of(rt->socks.next, struct ksock, all_node);
+
+		sock_free(sock);
+	}
+}

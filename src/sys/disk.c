@@ -1,0 +1,201 @@
+#include "sys/disk.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <linux/stat.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { ALIGN_MIN = 512, ALIGN_MAX = 4096 };
+
+/* What the kernel says that direct I/O needs; 0: it does not say. */
+static uint32_t
+align_told(int fd)
+{
+#ifdef STATX_DIOALIGN
+	struct statx stx = { 0 };
+	uint32_t align;
+
+	/* The system call itself: the C library's struct may be older than the kernel's. */
+	if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &stx) != 0 ||
+	    !(stx.stx_mask & STATX_DIOALIGN))
+		return 0;
+	align = stx.stx_dio_offset_align;
+	if (align < stx.stx_dio_mem_align)
+		align = stx.stx_dio_mem_align;
+	return align;
+#else
+	return 0;
+#endif
+}
+
+/* Reads the first bytes with each alignment in turn; 0: direct I/O does not work. */
+static uint32_t
+align_tried(int fd)
+{
+	uint8_t *buffer = aligned_alloc(2 * ALIGN_MAX, 2 * ALIGN_MAX);
+	uint32_t align = ALIGN_MIN;
+
+	if (buffer == NULL)
+		return 0;
+	/* The buffer is no better aligned than what is asked about. */
+	while (align <= ALIGN_MAX && pread(fd, buffer + align, align, 0) < 0)
+		align = align == ALIGN_MIN ? ALIGN_MAX : ALIGN_MAX + 1;
+	free(buffer);
+	return align <= ALIGN_MAX ? align : 0;
+}
+
+/* Settles whether the descriptor, opened for direct I/O, can do it. */
+static int
+settle_direct(struct disk *disk)
+{
+	int flags;
+
+	disk->align = align_told(disk->fd);
+	if (disk->align == 0)
+		disk->align = align_tried(disk->fd);
+	disk->direct = disk->align > 0 && disk->align <= ALIGN_MAX;
+	if (disk->direct)
+		return 0;
+	disk->align = 1;
+	flags = fcntl(disk->fd, F_GETFL);
+	return fcntl(disk->fd, F_SETFL, flags & ~O_DIRECT) == 0 ? 0 : -errno;
+}
+
+/* The name of a new file is on the medium only once its folder is. */
+static int
+sync_folder(const char *path)
+{
+	char *copy = strdup(path);
+	int rc = 0, fd;
+
+	if (copy == NULL)
+		return -ENOMEM;
+	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Some file systems cannot sync a folder, and say EINVAL. */
+	if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
+		rc = -errno;
+	if (fd >= 0)
+		close(fd);
+	free(copy);
+	return rc;
+}
+
+static int
+open_any(const char *path, int flags, bool *direct)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_DIRECT | flags, 0644);
+
+	*direct = fd >= 0;
+	if (fd < 0 && errno == EINVAL)
+		fd = open(path, O_RDWR | O_CLOEXEC | flags, 0644);
+	return fd >= 0 ? fd : -errno;
+}
+
+static int
+measure(struct disk *disk)
+{
+	struct stat st;
+
+	if (fstat(disk->fd, &st) != 0)
+		return -errno;
+	disk->dev = st.st_dev;
+	disk->ino = st.st_ino;
+	disk->size = (uint64_t)st.st_size;
+	if (S_ISREG(st.st_mode))
+		return 0;
+	if (!S_ISBLK(st.st_mode))
+		return -ENOTBLK;
+	return ioctl(disk->fd, BLKGETSIZE64, &disk->size) == 0 ? 0 : -errno;
+}
+
+int
+disk_open(const char *path, uint64_t size, struct disk *disk)
+{
+	bool direct, made = false;
+	int rc;
+
+	*disk = (struct disk){ .align = 1 };
+	disk->fd = open_any(path, 0, &direct);
+	if (disk->fd == -ENOENT && size > 0) {
+		disk->fd = open_any(path, O_CREAT, &direct);
+		made = true;
+	}
+	if (disk->fd < 0)
+		return disk->fd;
+	rc = measure(disk);
+	if (rc == 0 && direct)
+		rc = settle_direct(disk);
+	if (rc == 0 && made)
+		rc = sync_folder(path);
+	if (rc != 0)
+		disk_close(disk);
+	return rc;
+}
+
+int
+disk_lock(const struct disk *disk)
+{
+	if (flock(disk->fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	return errno == EWOULDBLOCK ? -EBUSY : -errno;
+}
+
+int
+disk_extend(struct disk *disk, uint64_t size)
+{
+	if (size <= disk->size)
+		return 0;
+	if (ftruncate(disk->fd, (off_t)size) != 0)
+		return errno == EINVAL ? -ENOSPC : -errno;
+	if (fsync(disk->fd) != 0)
+		return -errno;
+	disk->size = size;
+	return 0;
+}
+
+void
+disk_close(struct disk *disk)
+{
+	close(disk->fd);
+	disk->fd = -1;
+}
+
+int
+disk_fallocate_mode(enum disk_kind kind)
+{
+	return (kind == DISK_PUNCH ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE) | FALLOC_FL_KEEP_SIZE;
+}
+
+int64_t
+disk_perform(const struct disk_req *req)
+{
+	int64_t rc = -1;
+
+	switch (req->kind) {
+	case DISK_READ:
+		rc = preadv(req->fd, req->iov, req->count, (off_t)req->offset);
+		break;
+	case DISK_WRITE:
+		rc = pwritev2(req->fd, req->iov, req->count, (off_t)req->offset,
+		    req->durable ? RWF_DSYNC : 0);
+		break;
+	case DISK_SYNC:
+		rc = fdatasync(req->fd);
+		break;
+	case DISK_PUNCH:
+	case DISK_ZERO:
+		rc = fallocate(req->fd, disk_fallocate_mode(req->kind), (off_t)req->offset, (off_t)req->bytes);
+		break;
+	}
+	return rc >= 0 ? rc : -errno;
+}

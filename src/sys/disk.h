@@ -1,0 +1,62 @@
+/*
+ * disk.h - files and block devices as places of numbered bytes.
+ *
+ * Opens one for this process alone, finds out what direct I/O needs, and
+ * performs one request in the calling thread.  Knows nothing of queues.
+ */
+#ifndef WEIR_SYS_DISK_H
+#define WEIR_SYS_DISK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+struct disk {
+	int fd;
+	dev_t dev; /* dev and ino say whether two are the same */
+	ino_t ino;
+	uint64_t size;
+	uint32_t align; /* of offsets, lengths and addresses; 1: any */
+	bool direct;
+};
+
+/*
+ * Opens a regular file or a block device, direct where that works, without a lock.
+ * `size` > 0: made where it is not there, durably.  0 or negative errno.
+ */
+int disk_open(const char *path, uint64_t size, struct disk *disk) __attribute__((warn_unused_result));
+
+/* Keeps other processes out while the descriptor is open; -EBUSY: another one does. */
+int disk_lock(const struct disk *disk) __attribute__((warn_unused_result));
+
+/* Makes a file larger, sparse; a device that is smaller is -ENOSPC. */
+int disk_extend(struct disk *disk, uint64_t size) __attribute__((warn_unused_result));
+
+void disk_close(struct disk *disk);
+
+enum disk_kind {
+	DISK_READ,
+	DISK_WRITE,
+	DISK_SYNC,
+	DISK_PUNCH, /* fallocate(): deallocate, keep the size */
+	DISK_ZERO,  /* fallocate(): zeros, keep the size */
+};
+
+/* One system call's worth. */
+struct disk_req {
+	enum disk_kind kind;
+	int fd;
+	bool durable;
+	const struct iovec *iov;
+	int count;
+	uint64_t offset, bytes; /* bytes: of PUNCH and ZERO */
+};
+
+/* What the system call said: bytes moved, 0, or negative errno.  Blocks. */
+int64_t disk_perform(const struct disk_req *req);
+
+/* The mode of fallocate() for PUNCH and ZERO. */
+int disk_fallocate_mode(enum disk_kind kind);
+
+#endif

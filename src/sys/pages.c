@@ -1,0 +1,37 @@
+#include "sys/pages.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { HUGE_BYTES = 2 << 20 };
+
+void *
+pages_map(size_t bytes)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (pages == MAP_FAILED)
+		return NULL;
+	/* Huge pages where they are to be had; the volume works without. */
+	if (bytes >= HUGE_BYTES)
+		(void)madvise(pages, bytes, MADV_HUGEPAGE);
+	return pages;
+}
+
+void
+pages_unmap(void *pages, size_t bytes)
+{
+	int rc = munmap(pages, bytes);
+
+	assert(rc == 0);
+}
+
+void
+pages_discard(void *pages, size_t bytes)
+{
+	/* Locked pages cannot be given back; zeros are what was promised. */
+	if (madvise(pages, bytes, MADV_DONTNEED) != 0)
+		memset(pages, 0, bytes);
+}

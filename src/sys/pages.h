@@ -1,0 +1,16 @@
+/*
+ * pages.h - memory straight from the kernel, page by page.
+ */
+#ifndef WEIR_SYS_PAGES_H
+#define WEIR_SYS_PAGES_H
+
+#include <stddef.h>
+
+/* Zeroed pages that take no memory before they are touched; NULL: none to be had. */
+void *pages_map(size_t bytes);
+void pages_unmap(void *pages, size_t bytes);
+
+/* Gives the pages back; they read as zeros.  Start and length are multiples of 4096. */
+void pages_discard(void *pages, size_t bytes);
+
+#endif

@@ -1,0 +1,38 @@
+#include "sys/sigs.h"
+
+#include <errno.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+int
+sigs_open(sigset_t *before)
+{
+	sigset_t ours;
+	int fd;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGUSR1);
+	fd = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	pthread_sigmask(SIG_BLOCK, &ours, before);
+	return fd;
+}
+
+int
+sigs_take(int fd)
+{
+	struct signalfd_siginfo info;
+
+	return read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info) ? (int)info.ssi_signo : 0;
+}
+
+void
+sigs_close(int fd, const sigset_t *before)
+{
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+	close(fd);
+}

@@ -1,0 +1,246 @@
+#include "sys/sock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	BACKLOG = 1024,
+	DISCARD_ROUNDS = 16, /* of 1 MiB: a peer that floods does not hold us */
+};
+
+static int
+set_int(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value)) == 0 ? 0 : -errno;
+}
+
+static int
+set_options(int fd, const struct sock_options *options)
+{
+	int rc = set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+
+	if (rc == 0 && options->sndbuf > 0)
+		rc = set_int(fd, SOL_SOCKET, SO_SNDBUF, (int)options->sndbuf);
+	if (rc == 0 && options->rcvbuf > 0)
+		rc = set_int(fd, SOL_SOCKET, SO_RCVBUF, (int)options->rcvbuf);
+	if (rc == 0 && options->congestion != NULL &&
+	    setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, options->congestion,
+	        (socklen_t)strlen(options->congestion)) != 0)
+		rc = -errno;
+	return rc;
+}
+
+/* What getaddrinfo() says, as an errno. */
+static int
+errno_of_lookup(int code)
+{
+	switch (code) {
+	case EAI_SYSTEM:
+		return -errno;
+	case EAI_MEMORY:
+		return -ENOMEM;
+	case EAI_AGAIN:
+		return -EAGAIN;
+	default:
+		return -EADDRNOTAVAIL;
+	}
+}
+
+static int
+look_up(const char *host, uint16_t port, int flags, struct addrinfo **found)
+{
+	struct addrinfo hints = {
+		.ai_family = AF_UNSPEC,
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = flags | AI_NUMERICSERV,
+	};
+	char text[8];
+	int rc;
+
+	snprintf(text, sizeof(text), "%u", port);
+	rc = getaddrinfo(host, text, &hints, found);
+	return rc == 0 ? 0 : errno_of_lookup(rc);
+}
+
+static int
+begin_listen(int fd, const struct addrinfo *at, const struct sock_options *options)
+{
+	int rc = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+
+	if (rc == 0)
+		rc = set_options(fd, options);
+	if (rc == 0 && bind(fd, at->ai_addr, at->ai_addrlen) != 0)
+		rc = -errno;
+	if (rc == 0 && listen(fd, BACKLOG) != 0)
+		rc = -errno;
+	return rc;
+}
+
+static int
+begin_connect(int fd, const struct addrinfo *at, const struct sock_options *options)
+{
+	int rc = set_options(fd, options);
+
+	if (rc == 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0 && errno != EINPROGRESS)
+		rc = -errno;
+	return rc;
+}
+
+/* The first address at which `begin` succeeds; of a name with both, IPv4 is tried first. */
+static int
+open_first(const struct addrinfo *all, const struct sock_options *options,
+    int (*begin)(int, const struct addrinfo *, const struct sock_options *))
+{
+	int rc = -EADDRNOTAVAIL;
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (const struct addrinfo *at = all; at != NULL; at = at->ai_next) {
+			int fd;
+
+			if ((at->ai_family == AF_INET) != (pass == 0))
+				continue;
+			fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+			if (fd < 0) {
+				rc = -errno;
+				continue;
+			}
+			rc = begin(fd, at, options);
+			if (rc == 0)
+				return fd;
+			close(fd);
+		}
+	}
+	return rc;
+}
+
+int
+sock_listen(const char *host, uint16_t port, const struct sock_options *options)
+{
+	struct addrinfo *found;
+	int rc = look_up(host, port, AI_PASSIVE, &found);
+
+	if (rc != 0)
+		return rc;
+	rc = open_first(found, options, begin_listen);
+	freeaddrinfo(found);
+	return rc;
+}
+
+int
+sock_connect(const char *host, uint16_t port, const struct sock_options *options)
+{
+	struct addrinfo *found;
+	int rc = look_up(host, port, 0, &found);
+
+	if (rc != 0)
+		return rc;
+	rc = open_first(found, options, begin_connect);
+	freeaddrinfo(found);
+	return rc;
+}
+
+int
+sock_accept(int listening, const struct sock_options *options)
+{
+	int fd = accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int rc;
+
+	if (fd < 0)
+		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	rc = set_options(fd, options);
+	if (rc != 0) {
+		/* The peer is gone already: what it gave us is no use to anybody. */
+		close(fd);
+		return -ECONNABORTED;
+	}
+	return fd;
+}
+
+ssize_t
+sock_read(int fd, const struct iovec *iov, int count)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count };
+	ssize_t n;
+
+	do {
+		if (count == 1)
+			n = recv(fd, iov->iov_base, iov->iov_len, 0);
+		else
+			n = recvmsg(fd, &msg, 0);
+	} while (n < 0 && errno == EINTR);
+	return n >= 0 ? n : errno == EWOULDBLOCK ? -EAGAIN : -errno;
+}
+
+ssize_t
+sock_write(int fd, const struct iovec *iov, int count)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count };
+	ssize_t n;
+
+	do {
+		if (count == 1)
+			n = send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL);
+		else
+			n = sendmsg(fd, &msg, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n >= 0 ? n : errno == EWOULDBLOCK ? -EAGAIN : -errno;
+}
+
+int
+sock_address(int fd, bool peer, char *host, size_t bytes, uint16_t *port)
+{
+	struct sockaddr_storage at;
+	socklen_t length = sizeof(at);
+	char text[8];
+	int rc;
+
+	rc = peer ? getpeername(fd, (struct sockaddr *)&at, &length) :
+	    getsockname(fd, (struct sockaddr *)&at, &length);
+	if (rc != 0)
+		return -errno;
+	rc = getnameinfo((struct sockaddr *)&at, length, host, (socklen_t)bytes, text, sizeof(text),
+	    NI_NUMERICHOST | NI_NUMERICSERV);
+	if (rc != 0)
+		return errno_of_lookup(rc);
+	*port = at.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&at)->sin6_port) :
+	    ntohs(((struct sockaddr_in *)&at)->sin_port);
+	return 0;
+}
+
+void
+sock_finish(int fd)
+{
+	/* Fails where the connection is gone; the read that follows finds that out too. */
+	(void)shutdown(fd, SHUT_WR);
+}
+
+bool
+sock_discard(int fd)
+{
+	for (int i = 0; i < DISCARD_ROUNDS; i++) {
+		/* Of TCP, MSG_TRUNC drops the bytes without a copy (tcp(7)). */
+		ssize_t n = recv(fd, NULL, 1 << 20, MSG_TRUNC);
+
+		if (n == 0)
+			return false;
+		if (n < 0)
+			return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+	}
+	return true;
+}
+
+void
+sock_abort(int fd)
+{
+	struct linger now = { .l_onoff = 1, .l_linger = 0 };
+	int rc = setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+
+	assert(rc == 0);
+}

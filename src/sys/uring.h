@@ -1,0 +1,40 @@
+/*
+ * uring.h - disk requests through io_uring.
+ *
+ * One ring, one thread.  Requests are gathered and handed over by one system
+ * call; completions are taken from shared memory.
+ */
+#ifndef WEIR_SYS_URING_H
+#define WEIR_SYS_URING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sys/disk.h"
+
+struct arena;
+struct uring;
+
+/* Room for `entries` requests in flight; -EPERM, -ENOSYS, -ENOMEM where it is not to be had. */
+int uring_open(struct arena *arena, unsigned entries, struct uring **uring) __attribute__((warn_unused_result));
+void uring_close(struct uring *uring);
+
+/* Is readable when completions have come; for an engine. */
+int uring_fd(const struct uring *uring);
+
+/* Gathers; iov stays valid until the completion.  There must be room. */
+void uring_push(struct uring *uring, const struct disk_req *req, void *token);
+
+/* Hands over what was gathered; true: some is still left, because the kernel was short of memory. */
+bool uring_submit(struct uring *uring);
+
+/* A completion is there; no system call. */
+bool uring_ready(const struct uring *uring);
+
+/* Takes one: what disk_perform() would have said. */
+bool uring_take(struct uring *uring, void **token, int64_t *result);
+
+/* Hands over, and blocks until a completion is there. */
+void uring_wait(struct uring *uring);
+
+#endif
