@@ -1,0 +1,49 @@
+/*
+ * disk.h - the bytes of a simulated file: what is written, and what is safe.
+ */
+#ifndef WEIR_SIM_DISK_H
+#define WEIR_SIM_DISK_H
+
+#include "sim/internal.h"
+
+enum {
+	DISK_PAGE = 4096,
+	DISK_CHUNK_PAGES = 512,
+};
+
+/* Absent memory reads as zeros. */
+struct sim_page {
+	struct list dirty_node; /* in the file's dirty list, while now and safe may differ */
+	uint8_t *now;           /* what a read sees */
+	uint8_t *safe;          /* what a crash leaves; meaningful while dirty */
+	uint64_t dirty_since;   /* the file's write count when it became dirty */
+	bool dirty;
+};
+
+struct sim_file {
+	struct list node;       /* in sim->files */
+	struct sim *sim;
+	char *path;
+	uint64_t size;
+	struct sim_process *process; /* with whose machine it fails: who opened it last */
+	uint64_t writes;
+	struct list dirty;      /* in the order in which they became so */
+	struct sim_page **chunks;
+	size_t chunk_count;
+};
+
+void sim_disk_get(const struct sim_file *file, uint64_t offset, void *out, size_t bytes, bool safe);
+
+/* Writes; NULL data: zeros.  `durable`: these bytes at once, and nothing else for certain. */
+void sim_disk_put(struct sim_file *file, uint64_t offset, const void *data, size_t bytes, bool durable);
+
+/* Everything written up to the given write count is safe from now on. */
+void sim_disk_sync(struct sim_file *file, uint64_t writes);
+
+/* Each page in the range may become safe by itself. */
+void sim_disk_writeback(struct sim_file *file, uint64_t offset, uint64_t bytes);
+
+/* Power fails: of the pages that differ, some, all or none keep what was written. */
+void sim_disk_crash(struct sim_file *file);
+
+#endif

@@ -1,0 +1,314 @@
+/*
+ * file.c - file operations in flight: when they take effect, and how they fail.
+ *
+ * Operations of one file overtake each other; each takes effect at one instant
+ * between submission and done().  One that is in flight at a crash may have
+ * taken effect in whole, in part (by pages of 4 KiB) or not at all.
+ * Directories, and the sizes of files, are durable at once.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "sim/disk.h"
+
+enum { FILE_BYTES_MAX_SHIFT = 42 };
+
+struct sim_handle {
+	struct file base;
+	struct list node;      /* in the process's handles */
+	struct sim_reactor *reactor;
+	struct sim_file *file;
+	struct list ios;       /* submitted and without effect yet, in that order */
+	unsigned pending;      /* submitted and not done() */
+};
+
+struct sim_io {
+	struct list node;      /* in the handle's ios */
+	struct fifo_node done; /* in the reactor's done, afterwards */
+	struct file_io *io;    /* NULL: its process crashed before it took effect */
+	struct sim_handle *handle;
+	int64_t fault;         /* as the hook answered */
+	uint64_t writes;       /* of the file, at submission: what a sync covers */
+};
+
+struct sim_file *
+sim_file_find(struct sim *sim, const char *path)
+{
+	list_for_each(&sim->files, node) {
+		struct sim_file *file = container_of(node, struct sim_file, node);
+
+		if (strcmp(file->path, path) == 0)
+			return file;
+	}
+	return NULL;
+}
+
+uint64_t sim_file_size(const struct sim_file *file) { return file->size; }
+
+void
+sim_file_peek(const struct sim_file *file, uint64_t offset, void *out, size_t bytes, bool durable)
+{
+	sim_disk_get(file, offset, out, bytes, durable);
+}
+
+void
+sim_file_poke(struct sim_file *file, uint64_t offset, const void *data, size_t bytes)
+{
+	sim_disk_put(file, offset, data, bytes, true);
+}
+
+int
+sim_file_open(struct reactor *base, const char *path, uint64_t size, struct file **out)
+{
+	struct sim_reactor *reactor = sim_reactor_of(base);
+	struct sim_process *process = reactor->process;
+	struct sim *sim = process->sim;
+	struct sim_file *file = sim_file_find(sim, path);
+	struct sim_handle *handle;
+
+	if (size > (uint64_t)1 << FILE_BYTES_MAX_SHIFT)
+		return -EFBIG;
+	if (file == NULL && size == 0)
+		return -ENOENT;
+	if (file == NULL) {
+		file = sim_alloc(sim, sizeof(*file));
+		file->sim = sim;
+		file->path = sim_strdup(sim, path);
+		list_init(&file->dirty);
+		list_push(&sim->files, &file->node);
+	}
+	if (file->size < size)
+		file->size = size;
+	file->process = process;
+	handle = sim_alloc(sim, sizeof(*handle));
+	handle->base = (struct file){
+		.reactor = base, .size = file->size,
+		.align = sim->options.file_align, .direct = sim->options.file_direct,
+	};
+	handle->reactor = reactor;
+	handle->file = file;
+	list_init(&handle->ios);
+	list_push(&process->handles, &handle->node);
+	*out = &handle->base;
+	return 0;
+}
+
+void
+sim_file_close(struct file *base)
+{
+	struct sim_handle *handle = container_of(base, struct sim_handle, base);
+
+	assert(handle->pending == 0);
+	list_remove(&handle->node);
+	arena_free(&handle->file->sim->arena, handle);
+}
+
+static bool
+is_aligned(const struct sim_handle *handle, const struct file_io *io)
+{
+	uint64_t bits = io->offset;
+
+	if (io->op != FILE_READ && io->op != FILE_WRITE)
+		return true;
+	for (int i = 0; i < io->iov_count; i++)
+		bits |= io->iov[i].iov_len | (uintptr_t)io->iov[i].iov_base;
+	return bits % handle->base.align == 0;
+}
+
+void
+sim_file_submit(struct file *base, struct file_io *io)
+{
+	struct sim_handle *handle = container_of(base, struct sim_handle, base);
+	struct sim_file *file = handle->file;
+	struct sim *sim = file->sim;
+	struct sim_io *sio = sim_alloc(sim, sizeof(*sio));
+	struct sim_event *event = sim_event_take(sim, SIM_IO);
+	uint64_t at_ns;
+
+	assert(handle->reactor->in_turn && is_aligned(handle, io));
+	sio->io = io;
+	sio->handle = handle;
+	sio->writes = file->writes;
+	if (sim->options.file_fault != NULL)
+		sio->fault = sim->options.file_fault(sim->options.arg, file->path, io);
+	list_push(&handle->ios, &sio->node);
+	handle->pending++;
+	event->io = sio;
+	at_ns = sim_reactor_spend(handle->reactor, sim->options.io_ns);
+	sim_event_put(sim, event, at_ns + sim_delay(sim, sim->options.io_delay_ns, sim->options.io_jitter_ns));
+}
+
+/* ---- what an operation does ---- */
+
+static uint64_t
+io_bytes(const struct file_io *io)
+{
+	uint64_t bytes = 0;
+
+	if (io->op == FILE_PUNCH || io->op == FILE_ZERO)
+		return io->bytes;
+	for (int i = 0; i < io->iov_count; i++)
+		bytes += io->iov[i].iov_len;
+	return bytes;
+}
+
+/* Moves bytes from or to the operation's buffers, at most `bytes`. */
+static void
+move(struct sim_file *file, const struct file_io *io, uint64_t bytes)
+{
+	uint64_t offset = io->offset;
+
+	for (int i = 0; i < io->iov_count && bytes > 0; i++) {
+		size_t part = io->iov[i].iov_len < bytes ? io->iov[i].iov_len : (size_t)bytes;
+
+		if (io->op == FILE_READ)
+			sim_disk_get(file, offset, io->iov[i].iov_base, part, false);
+		else
+			sim_disk_put(file, offset, io->iov[i].iov_base, part, io->durable);
+		offset += part;
+		bytes -= part;
+	}
+}
+
+static int64_t
+perform(struct sim_io *sio)
+{
+	struct file_io *io = sio->io;
+	struct sim_file *file = sio->handle->file;
+	uint64_t bytes = io_bytes(io);
+
+	if (sio->fault < 0)
+		return sio->fault;
+	if (io->offset > (uint64_t)1 << FILE_BYTES_MAX_SHIFT || bytes > (uint64_t)1 << FILE_BYTES_MAX_SHIFT)
+		return -EFBIG;
+	if (sio->fault > 0 && bytes > (uint64_t)sio->fault)
+		bytes = (uint64_t)sio->fault;
+	switch (io->op) {
+	case FILE_READ:
+		if (io->offset >= file->size)
+			return 0;
+		if (bytes > file->size - io->offset)
+			bytes = file->size - io->offset;
+		move(file, io, bytes);
+		return (int64_t)bytes;
+	case FILE_WRITE:
+		move(file, io, bytes);
+		if (file->size < io->offset + bytes)
+			file->size = io->offset + bytes;
+		sim_disk_writeback(file, io->offset, bytes);
+		return (int64_t)bytes;
+	case FILE_SYNC:
+		sim_disk_sync(file, sio->writes);
+		return 0;
+	case FILE_PUNCH:
+	case FILE_ZERO:
+		sim_disk_put(file, io->offset, NULL, (size_t)bytes, false);
+		sim_disk_writeback(file, io->offset, bytes);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+void
+sim_file_handle(struct sim *sim, struct sim_event *event)
+{
+	struct sim_io *sio = event->io;
+	struct sim_reactor *reactor;
+
+	sim_event_give(sim, event);
+	if (sio->io == NULL) {
+		arena_free(&sim->arena, sio);
+		return;
+	}
+	reactor = sio->handle->reactor;
+	sio->io->result = perform(sio);
+	sim_trace(sim, SIM_IO, sim_reactor_name(reactor), sio->io->offset, (uint64_t)sio->io->result);
+	list_remove(&sio->node);
+	fifo_push(&reactor->done, &sio->done);
+	sim_reactor_wake(reactor, sim->now_ns);
+}
+
+void
+sim_file_done(struct sim_reactor *reactor)
+{
+	struct fifo_node *node;
+
+	while ((node = fifo_pop(&reactor->done)) != NULL) {
+		struct sim_io *sio = container_of(node, struct sim_io, done);
+		struct file_io *io = sio->io;
+
+		sio->handle->pending--;
+		arena_free(&reactor->process->sim->arena, sio);
+		io->done(io);
+	}
+}
+
+/* ---- a crash ---- */
+
+/* What the crash found in flight took effect in some of its pages. */
+static void
+tear(struct sim_file *file, const struct file_io *io)
+{
+	bool zeros = io->op == FILE_PUNCH || io->op == FILE_ZERO, lands = false;
+	uint64_t offset = io->offset, left = io_bytes(io), page = UINT64_MAX;
+	const struct iovec *iov = io->iov;
+	size_t at = 0;
+
+	while (left > 0 && offset < file->size) {
+		uint64_t part = DISK_PAGE - offset % DISK_PAGE;
+
+		if (part > left)
+			part = left;
+		if (!zeros && part > iov->iov_len - at)
+			part = iov->iov_len - at;
+		if (page != offset / DISK_PAGE) {
+			page = offset / DISK_PAGE;
+			lands = sim_chance(file->sim, 500000);
+		}
+		if (lands)
+			sim_disk_put(file, offset, zeros ? NULL : (uint8_t *)iov->iov_base + at, part, false);
+		offset += part;
+		left -= part;
+		at += part;
+		if (!zeros && at == iov->iov_len) {
+			iov++;
+			at = 0;
+		}
+	}
+}
+
+static void
+handle_crash(struct sim *sim, struct sim_handle *handle)
+{
+	list_for_each(&handle->ios, node) {
+		struct sim_io *sio = container_of(node, struct sim_io, node);
+
+		if (sio->fault == 0 && sio->io->op != FILE_READ && sio->io->op != FILE_SYNC)
+			tear(handle->file, sio->io);
+		list_remove(&sio->node);
+		sio->io = NULL; /* its event frees it */
+	}
+	list_remove(&handle->node);
+	arena_free(&sim->arena, handle);
+}
+
+void
+sim_file_crash(struct sim_process *process, bool keeps_writes)
+{
+	struct sim *sim = process->sim;
+
+	for (unsigned i = 0; i < process->count; i++) {
+		struct fifo_node *node;
+
+		while ((node = fifo_pop(&process->reactors[i].done)) != NULL)
+			arena_free(&sim->arena, container_of(node, struct sim_io, done));
+	}
+	list_for_each(&process->handles, node)
+		handle_crash(sim, container_of(node, struct sim_handle, node));
+	list_for_each(&sim->files, node) {
+		struct sim_file *file = container_of(node, struct sim_file, node);
+
+		if (file->process == process && !keeps_writes)
+			sim_disk_crash(file);
+	}
+}

@@ -1,0 +1,164 @@
+/*
+ * sim.h - a whole cluster in one process, in virtual time, from a seed.
+ *
+ * Implements `struct world_ops` over a heap of events instead of a kernel:
+ * processes with reactors, a network that delays, splits, coalesces and cuts,
+ * disks that forget what was not synced, mail, and crashes.  The same seed and
+ * options give the same history with every compiler: no wall clock, no
+ * floating point, no order by address.  It does not know what the processes
+ * are; they are the code that also runs over the kernel.
+ *
+ * It is a tool of tests: where the machine has no memory left, it aborts.
+ */
+#ifndef WEIR_SIM_SIM_H
+#define WEIR_SIM_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "world/reactor.h"
+#include "world/world.h"
+
+struct sim;
+struct sim_process;
+struct sim_file;
+
+/* What the trace is made of; each entry is hashed. */
+enum sim_kind {
+	SIM_TURN = 1,  /* actor: a reactor */
+	SIM_MAIL,      /* arrives; a: kind, b: sender */
+	SIM_SYN,       /* a connection arrives; actor: a link; a: accepted or not */
+	SIM_CONNECTED, /* the client learns of it; a: the error */
+	SIM_BYTES,     /* bytes arrive; a: count, b: side that wrote them */
+	SIM_FIN,       /* a: side that closed */
+	SIM_RESET,     /* a: side that is told */
+	SIM_SPACE,     /* a: side that may write again, b: bytes read by the other */
+	SIM_AGAIN,     /* after a needlessly short count; a: side, b: events */
+	SIM_IO,        /* a file operation took effect; a: offset, b: result */
+	/* these are no events of their own: they happen in a turn, or from outside */
+	SIM_READ,      /* a: bytes, b: hash of them */
+	SIM_WRITE,     /* a: bytes accepted, b: side */
+	SIM_LOG,       /* a: level, b: hash of the text */
+	SIM_START,     /* actor: a process */
+	SIM_CRASH,     /* actor: a process; a: flags */
+};
+
+struct sim_options {
+	/* what a reactor's time is spent on */
+	uint32_t turn_ns;          /* a turn */
+	uint32_t io_ns;            /* a file operation, and a read or write of a stream */
+	uint32_t byte_ps;          /* a byte moved through a stream, in picoseconds */
+	uint32_t wake_jitter_ns;   /* a sleeper wakes up to this much late */
+	/* network */
+	uint32_t latency_ns, jitter_ns;
+	uint32_t socket_bytes_min, socket_bytes_max; /* written and not yet read, per direction */
+	uint32_t segment_max;      /* bytes that arrive at once; 0: every write whole */
+	uint32_t short_ppm;        /* reads and writes that move less than they could */
+	uint32_t spurious_ppm;     /* turns in which some stream is called without cause */
+	uint32_t reset_ppm;        /* writes that break their connection */
+	/* mail between reactors */
+	uint32_t mail_ns, mail_jitter_ns;
+	/* files */
+	uint32_t io_delay_ns, io_jitter_ns;
+	uint32_t writeback_ppm;    /* written pages that become durable without being asked to */
+	uint32_t file_align;
+	bool file_direct;
+	/* where a run ends in any case */
+	uint64_t max_events, max_ns;
+	uint64_t wall_ms;          /* the date at virtual time 0 */
+
+	/*
+	 * Asked once per file operation: 0 lets it be, a negative errno fails it without any
+	 * effect, a positive number lets a read or write move at most so many bytes.
+	 */
+	int64_t (*file_fault)(void *arg, const char *path, const struct file_io *io);
+	void (*log)(void *arg, const char *process, unsigned reactor, int level, const char *text);
+	/* Sees each entry of the trace: to find where two histories part. */
+	void (*trace)(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b);
+	void *arg; /* of the three */
+};
+
+struct sim_process_options {
+	struct reactor_options reactor; /* zeros: the smallest pools that are allowed */
+	size_t arena_bytes;             /* limit of each reactor's memory; 0: none */
+	const char *address;            /* of its ends of connections; NULL: 10.0.0.N */
+	/* Called in the first turn of each reactor; a negative errno ends the process. */
+	int (*start)(struct reactor *reactor, void *arg);
+	void *arg;
+};
+
+/* How a process ends without being asked. */
+enum sim_crash {
+	SIM_CRASH_HALF_OPEN = 1,   /* its peers hear nothing, not even when they write, while it is down */
+	SIM_CRASH_KEEPS_WRITES = 2, /* the process died, its machine did not: completed writes stay */
+};
+
+/* Why a run ended. */
+enum sim_end {
+	SIM_END_MET,    /* the predicate holds */
+	SIM_END_TIME,   /* the time was reached */
+	SIM_END_IDLE,   /* nothing will ever happen again */
+	SIM_END_LIMIT,  /* max_events or max_ns of the options */
+};
+
+/* Mean, but so that useful work gets done. */
+struct sim_options sim_options_default(void);
+
+struct sim *sim_create(uint64_t seed, const struct sim_options *options);
+
+/* Ends all processes and gives back everything; NULL is ignored. */
+void sim_destroy(struct sim *sim);
+
+/* Runs until `met` answers true (NULL: never), asked after each event, or the time has come. */
+enum sim_end sim_run_until(struct sim *sim, uint64_t until_ns, bool (*met)(void *arg), void *arg);
+
+uint64_t sim_now(const struct sim *sim);
+uint64_t sim_events(const struct sim *sim);
+
+/* Of all that happened so far. */
+uint64_t sim_hash(const struct sim *sim);
+
+/* For scenarios: a number from the seed, evenly from 0 to limit - 1. */
+uint64_t sim_below(struct sim *sim, uint64_t limit);
+
+/* ---- processes; they live until sim_destroy(), running or down ---- */
+
+/* Makes and starts one; the texts are copied. */
+struct sim_process *sim_process_create(struct sim *sim, const char *name, unsigned reactors,
+    const struct sim_process_options *options);
+
+/*
+ * Drops its memory, mail, listeners, streams and what of its writes was not
+ * durable; `flags` of enum sim_crash.  Nothing happens if it is down.  Asked
+ * for from a turn of the process itself, it happens at the turn's end.
+ */
+void sim_process_crash(struct sim_process *process, unsigned flags);
+
+/* Starts it again, as first created, with the files as they are; it must be down. */
+void sim_process_start(struct sim_process *process);
+
+bool sim_process_running(const struct sim_process *process);
+
+/* 0, or the negative errno with which its start failed. */
+int sim_process_error(const struct sim_process *process);
+
+/* The reactor, while the process runs; its owner is found in it. */
+struct reactor *sim_process_reactor(struct sim_process *process, unsigned index);
+
+/* Streams not closed yet: 0 where nothing was leaked. */
+unsigned sim_process_streams(const struct sim_process *process);
+
+/* ---- files, for tests and oracles ---- */
+
+/* NULL: no such file. */
+struct sim_file *sim_file_find(struct sim *sim, const char *path);
+uint64_t sim_file_size(const struct sim_file *file);
+
+/* What a read would see; with `durable` what is sure to be there after a crash. */
+void sim_file_peek(const struct sim_file *file, uint64_t offset, void *out, size_t bytes, bool durable);
+
+/* Changes what lies on the medium, as a fault of it would. */
+void sim_file_poke(struct sim_file *file, uint64_t offset, const void *data, size_t bytes);
+
+#endif
