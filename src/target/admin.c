@@ -1,0 +1,257 @@
+/*
+ * admin.c - admin commands: their data in and out; ctrl/ knows the answers.
+ */
+#include <assert.h>
+
+#include "target/core.h"
+
+static bool
+sends_data(const struct request *req)
+{
+	return (req->sqe.opcode & 3) == 2;
+}
+
+static uint32_t
+sgl_length(const struct request *req)
+{
+	return le32_get(req->sqe.sgl1.length);
+}
+
+/* ---- executing ---- */
+
+/* Copies what ctrl/ wrote into the answer's buffers; beyond it they are zeros. */
+static void
+fill_answer(struct request *req, uint32_t len)
+{
+	const uint8_t *page = req->conn->core->page;
+	uint32_t at = 0;
+
+	req->xfer.length = len;
+	for (uint32_t i = 0; i < req->bufs.count; i++) {
+		struct iovec *iov = &req->bufs.iov[i];
+		uint32_t have = at < CTRL_PAGE_MAX ? CTRL_PAGE_MAX - at : 0;
+
+		if (have > iov->iov_len)
+			have = (uint32_t)iov->iov_len;
+		memcpy(iov->iov_base, page + at, have);
+		memset((uint8_t *)iov->iov_base + have, 0, iov->iov_len - have);
+		at += (uint32_t)iov->iov_len;
+	}
+}
+
+static void
+finish(struct request *req, const struct ctrl_reply *reply)
+{
+	struct assoc *assoc = req->conn->assoc;
+
+	req->xfer.dw0 = reply->dw0;
+	req->xfer.dw1 = reply->dw1;
+	if (!nvme_ok(reply->status)) {
+		ctrl_log_error(&assoc->ctrl, 0, &req->sqe, reply->status);
+		request_answer(req, reply->status);
+	} else if (reply->data_len > 0 && reply->data_len != req->bufs.bytes) {
+		request_answer(req, nvme_status_of(NVME_SC_SGL_LENGTH, true));
+	} else if (reply->action == CTRL_WRITE_CACHE) {
+		assoc_set_cache(assoc, req);
+		return;
+	} else if (reply->data_len > 0) {
+		fill_answer(req, reply->data_len);
+		request_answer_data(req, req->bufs.iov, req->bufs.count);
+	} else {
+		request_answer(req, NVME_OK);
+	}
+	assoc_act(assoc, reply->action);
+}
+
+static void
+run(struct request *req, const void *in, uint32_t in_len, const struct ctrl_stats *stats)
+{
+	struct conn *conn = req->conn;
+	struct reactor *reactor = conn->core->reactor;
+	struct assoc *assoc = conn->assoc;
+	struct ctrl_reply reply = { 0 };
+
+	ctrl_admin(&assoc->ctrl, &req->sqe, in, in_len, conn->core->page, stats, reactor->now_ns,
+	    &reply);
+	if (reply.held)
+		req->stage = STAGE_EVENT;
+	else
+		finish(req, &reply);
+	if (conn->assoc == assoc)
+		admin_events(assoc);
+}
+
+/* ---- events and Abort ---- */
+
+static struct request *
+find_event(struct conn *conn, uint16_t cid)
+{
+	for (uint32_t i = 0; i < conn->slots_used; i++) {
+		struct request *req = &conn->slots[i];
+
+		if (req->xfer.state == XFER_HELD && req->stage == STAGE_EVENT && req->xfer.cid == cid)
+			return req;
+	}
+	return NULL;
+}
+
+void
+admin_events(struct assoc *assoc)
+{
+	uint32_t dw0;
+	uint16_t cid;
+
+	while (assoc->admin != NULL && ctrl_event(&assoc->ctrl, &cid, &dw0)) {
+		struct request *req = find_event(assoc->admin, cid);
+
+		assert(req != NULL);
+		req->xfer.dw0 = dw0;
+		request_answer(req, NVME_OK);
+	}
+}
+
+/* A reset forgets held events without a completion (Base 2.0, 5.2). */
+void
+admin_drop_events(struct assoc *assoc)
+{
+	struct conn *conn = assoc->admin;
+
+	for (uint32_t i = 0; i < conn->slots_used; i++) {
+		struct request *req = &conn->slots[i];
+
+		if (req->xfer.state == XFER_HELD && req->stage == STAGE_EVENT)
+			request_free(req);
+	}
+}
+
+static void
+abort_command(struct request *req)
+{
+	struct assoc *assoc = req->conn->assoc;
+	uint32_t cdw10 = le32_get(req->sqe.cdw10);
+	uint16_t cid = (uint16_t)(cdw10 >> 16);
+	struct request *event = NULL;
+
+	if ((cdw10 & 0xffff) == 0 && ctrl_aer_abort(&assoc->ctrl, cid))
+		event = find_event(req->conn, cid);
+	if (event != NULL)
+		request_answer(event, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
+	req->xfer.dw0 = event == NULL;
+	request_answer(req, NVME_OK);
+}
+
+/* ---- statistics: asked of every core ---- */
+
+static void
+stats_start(struct assoc *assoc)
+{
+	struct target_mail mail = { .kind = MAIL_STATS_ASK, .cntlid = assoc->ctrl.cntlid };
+
+	assoc->stats = (struct ctrl_stats){ 0 };
+	assoc->stats_left = assoc->core->reactor->count;
+	for (unsigned i = 0; i < assoc->core->reactor->count; i++)
+		core_post(assoc->core, i, &mail);
+}
+
+void
+admin_stats_ask(struct core *core, const struct target_mail *mail)
+{
+	struct target_mail answer = {
+		.kind = MAIL_STATS, .cntlid = mail->cntlid,
+		.stats = { core->stats.reads, core->stats.writes, core->stats.read_blocks512,
+		    core->stats.write_blocks512, core->stats.media_errors },
+	};
+
+	core_post(core, mail->from, &answer);
+}
+
+void
+admin_stats(struct core *core, const struct target_mail *mail)
+{
+	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct request *req;
+
+	if (assoc == NULL || assoc->stats_left == 0)
+		return;
+	assoc->stats.reads += mail->stats.reads;
+	assoc->stats.writes += mail->stats.writes;
+	assoc->stats.read_blocks512 += mail->stats.read_blocks512;
+	assoc->stats.write_blocks512 += mail->stats.write_blocks512;
+	assoc->stats.media_errors += mail->stats.media_errors;
+	assoc->stats.uptime_ns = core->reactor->now_ns - core->started_ns;
+	if (--assoc->stats_left > 0 || fifo_empty(&assoc->askers))
+		return;
+	req = container_of(fifo_pop(&assoc->askers), struct request, xfer.tx_node);
+	if (!fifo_empty(&assoc->askers))
+		stats_start(assoc);
+	run(req, NULL, 0, &assoc->stats);
+}
+
+/* The admin connection goes: nobody waits any more. */
+void
+admin_drop_askers(struct assoc *assoc)
+{
+	struct fifo_node *node;
+
+	while ((node = fifo_pop(&assoc->askers)) != NULL)
+		request_free(container_of(node, struct request, xfer.tx_node));
+}
+
+/* ---- data ---- */
+
+static void
+execute(struct request *req, const void *in, uint32_t in_len)
+{
+	struct assoc *assoc = req->conn->assoc;
+
+	if (assoc == NULL) {
+		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
+	} else if (req->sqe.opcode == NVME_ADMIN_ABORT) {
+		abort_command(req);
+	} else if (ctrl_needs_stats(&req->sqe)) {
+		bool first = fifo_empty(&assoc->askers);
+
+		req->stage = STAGE_MAIL;
+		fifo_push(&assoc->askers, &req->xfer.tx_node);
+		if (first)
+			stats_start(assoc);
+	} else {
+		run(req, in, in_len, NULL);
+	}
+}
+
+static void
+out_granted(struct bufs_waiter *waiter)
+{
+	execute(request_of(waiter), NULL, 0);
+}
+
+void
+admin_command(struct request *req, const struct capsule *capsule)
+{
+	uint32_t in = ctrl_admin_data_in(&req->sqe), len = sgl_length(req);
+	uint8_t id = req->sqe.sgl1.id;
+
+	if (sends_data(req) && len > 0 && id != NVME_SGL_TRANSPORT) {
+		request_answer(req, nvme_status_of(NVME_SC_SGL_TYPE, true));
+	} else if (sends_data(req) && len > 0) {
+		if (len > BUFS_TRANSFER_MAX)
+			request_answer(req, nvme_status_of(NVME_SC_INVALID_FIELD, true));
+		else if (request_buffers(req, len, out_granted))
+			execute(req, NULL, 0);
+	} else if (in == 0 || capsule->len >= in) {
+		execute(req, capsule->data, capsule->len);
+	} else if (id != NVME_SGL_TRANSPORT || len < in || len > BUFS_SMALL) {
+		request_answer(req, nvme_status_of(NVME_SC_SGL_LENGTH, true));
+	} else {
+		req->xfer.length = len;
+		request_fetch(req);
+	}
+}
+
+/* What was asked for by R2T is in req->bufs. */
+void
+admin_data(struct request *req)
+{
+	execute(req, req->bufs.iov[0].iov_base, req->xfer.length);
+}

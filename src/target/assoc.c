@@ -1,0 +1,420 @@
+/*
+ * assoc.c - associations: a controller, its admin connection and its I/O queues.
+ *
+ * Lives on the core of the admin connection.  Keeps the list of queues, wherever
+ * they are, and the keep-alive timer; carries out what ctrl/ decided.  A queue
+ * is on the list from the answer to its ATTACH until its DETACH, whatever
+ * happens, so mail to it always finds it.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "target/core.h"
+
+enum { NS_PER_MS = 1000000, IDLE_MS = 120000 };
+
+static void kato_fired(struct timer *timer);
+
+struct assoc *
+assoc_find(struct core *core, uint16_t cntlid)
+{
+	list_for_each(&core->assocs, node) {
+		struct assoc *assoc = container_of(node, struct assoc, node);
+
+		if (assoc->ctrl.cntlid == cntlid)
+			return assoc;
+	}
+	return NULL;
+}
+
+/* Ids of one core are those that leave its index when divided by the number of cores; each is used
+ * again as late as can be, so that a host that reconnects never meets its own past. */
+static uint16_t
+take_cntlid(struct core *core)
+{
+	uint32_t count = core->reactor->count;
+
+	for (uint32_t tries = 0; tries <= NVME_CNTLID_MAX / count; tries++) {
+		uint32_t id = core->cntlid_next;
+
+		core->cntlid_next = id + count <= NVME_CNTLID_MAX ? id + count :
+		    (core->reactor->index > 0 ? core->reactor->index : count);
+		if (assoc_find(core, (uint16_t)id) == NULL)
+			return (uint16_t)id;
+	}
+	return 0;
+}
+
+/* ---- keep alive (Base 2.0, 3.9) ---- */
+
+/* How long the host may be silent; 0: for ever.  Before it enables the controller, and after it shut
+ * it down, two minutes. */
+static uint64_t
+kato_ns(const struct assoc *assoc)
+{
+	bool enabled = assoc->ctrl.cc & NVME_CC_EN && (assoc->ctrl.csts & NVME_CSTS_SHST_MASK) == 0;
+
+	if (ctrl_kato_active(&assoc->ctrl))
+		return (uint64_t)assoc->ctrl.kato_ms * NS_PER_MS;
+	return enabled ? 0 : (uint64_t)IDLE_MS * NS_PER_MS;
+}
+
+static void
+kato_start(struct assoc *assoc, uint64_t from_ns)
+{
+	if (kato_ns(assoc) == 0 || assoc->admin == NULL)
+		timer_clear(&assoc->core->reactor->timers, &assoc->kato_timer);
+	else
+		timer_set(&assoc->core->reactor->timers, &assoc->kato_timer, from_ns + kato_ns(assoc));
+}
+
+/* All queues have said when they last heard of the host. */
+static void
+kato_judge(struct assoc *assoc)
+{
+	if (assoc->admin == NULL)
+		return;
+	if (kato_ns(assoc) == 0 || assoc->core->reactor->now_ns - assoc->alive_ns < kato_ns(assoc)) {
+		kato_start(assoc, assoc->alive_ns);
+		return;
+	}
+	core_log(assoc->core, 1, "controller %u of %s: no sign of life within %" PRIu64 " ms; closed",
+	    assoc->ctrl.cntlid, assoc->ctrl.hostnqn, kato_ns(assoc) / NS_PER_MS);
+	ctrl_fatal(&assoc->ctrl);
+	conn_kill(assoc->admin);
+}
+
+static void
+kato_fired(struct timer *timer)
+{
+	struct assoc *assoc = container_of(timer, struct assoc, kato_timer);
+	struct target_mail mail = { .kind = MAIL_ALIVE_ASK, .cntlid = assoc->ctrl.cntlid };
+
+	if (assoc->admin->command_ns > assoc->alive_ns)
+		assoc->alive_ns = assoc->admin->command_ns;
+	if (assoc->queue_count == 0 || assoc->core->reactor->now_ns - assoc->alive_ns < kato_ns(assoc)) {
+		kato_judge(assoc);
+		return;
+	}
+	assoc->alive_asked = 0;
+	for (unsigned qid = 1; qid <= TARGET_IO_QUEUES; qid++) {
+		struct assoc_queue *queue = &assoc->queues[qid];
+
+		if (queue->conn == NULL)
+			continue;
+		assoc->alive_asked++;
+		mail.qid = (uint16_t)qid;
+		mail.conn = queue->conn;
+		core_post(assoc->core, queue->core, &mail);
+	}
+}
+
+void
+assoc_alive_ask(struct core *core, const struct target_mail *mail)
+{
+	struct target_mail answer = {
+		.kind = MAIL_ALIVE, .cntlid = mail->cntlid, .alive_ns = mail->conn->command_ns,
+	};
+
+	core_post(core, mail->from, &answer);
+}
+
+void
+assoc_alive(struct core *core, const struct target_mail *mail)
+{
+	struct assoc *assoc = assoc_find(core, mail->cntlid);
+
+	if (assoc == NULL || assoc->alive_asked == 0)
+		return;
+	if (mail->alive_ns > assoc->alive_ns)
+		assoc->alive_ns = mail->alive_ns;
+	if (--assoc->alive_asked == 0)
+		kato_judge(assoc);
+}
+
+/* ---- errors ---- */
+
+void
+assoc_error(struct core *core, const struct target_mail *mail)
+{
+	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct nvme_sqe sqe = {
+		.opcode = mail->error.opcode, .cid = mail->error.cid, .nsid = mail->error.nsid,
+		.cdw10 = le32_of((uint32_t)mail->error.lba), .cdw11 = le32_of((uint32_t)(mail->error.lba >> 32)),
+	};
+
+	if (assoc != NULL)
+		ctrl_log_error(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
+}
+
+/* ---- life ---- */
+
+/* The discovery log names each portal as this host can reach it: where the target listens on every
+ * address, by the address the host came to. */
+static void
+resolve_portals(struct assoc *assoc, const struct subsys_info *subsys)
+{
+	char near[80], *colon;
+
+	if (!subsys->discovery)
+		return;
+	assoc->discovery = *subsys;
+	assoc->discovery.portals = assoc->portals;
+	assoc->admin->stream->ops->name(assoc->admin->stream, false, near, sizeof(near));
+	colon = strrchr(near, ':');
+	if (colon != NULL)
+		*colon = '\0';
+	for (uint32_t i = 0; i < subsys->portal_count; i++) {
+		struct portal_info *portal = &assoc->portals[i];
+
+		*portal = subsys->portals[i];
+		if (strcmp(portal->traddr, "0.0.0.0") != 0 && strcmp(portal->traddr, "::") != 0)
+			continue;
+		portal->ipv6 = near[0] == '[';
+		snprintf(portal->traddr, sizeof(portal->traddr), "%.*s",
+		    (int)strcspn(near + (near[0] == '['), "]%"), near + (near[0] == '['));
+	}
+}
+
+struct assoc *
+assoc_create(struct core *core, struct conn *admin, const struct subsys_info *subsys,
+    const struct nvme_connect_data *data, uint32_t kato_ms)
+{
+	struct assoc *assoc = arena_alloc(core->reactor->arena, sizeof(*assoc));
+	uint16_t cntlid = take_cntlid(core);
+
+	if (assoc == NULL || cntlid == 0) {
+		arena_free(core->reactor->arena, assoc);
+		return NULL;
+	}
+	assoc->core = core;
+	assoc->admin = admin;
+	assoc->kato_timer.fire = kato_fired;
+	assoc->alive_ns = core->reactor->now_ns;
+	fifo_init(&assoc->askers);
+	resolve_portals(assoc, subsys);
+	ctrl_init(&assoc->ctrl, subsys->discovery ? &assoc->discovery : subsys, cntlid, data, kato_ms,
+	    core->reactor->now_ns);
+	list_push(&core->assocs, &assoc->node);
+	kato_start(assoc, core->reactor->now_ns);
+	return assoc;
+}
+
+static void
+maybe_free(struct assoc *assoc)
+{
+	struct core *core = assoc->core;
+
+	if (assoc->admin != NULL || assoc->queue_count > 0 || assoc->flushing > 0)
+		return;
+	list_remove(&assoc->node);
+	arena_free(core->reactor->arena, assoc->flush_io);
+	arena_free(core->reactor->arena, assoc);
+	core_maybe_drained(core);
+}
+
+static void
+close_queues(struct assoc *assoc)
+{
+	struct target_mail mail = { .kind = MAIL_CLOSE, .cntlid = assoc->ctrl.cntlid };
+
+	for (unsigned qid = 1; qid <= TARGET_IO_QUEUES; qid++) {
+		struct assoc_queue *queue = &assoc->queues[qid];
+
+		if (queue->conn == NULL || queue->closing)
+			continue;
+		queue->closing = true;
+		mail.qid = (uint16_t)qid;
+		mail.conn = queue->conn;
+		core_post(assoc->core, queue->core, &mail);
+	}
+}
+
+void
+assoc_admin_gone(struct assoc *assoc)
+{
+	assoc->admin = NULL;
+	timer_clear(&assoc->core->reactor->timers, &assoc->kato_timer);
+	admin_drop_askers(assoc);
+	if (assoc->cache_setter != NULL)
+		request_free(assoc->cache_setter);
+	assoc->cache_setter = NULL;
+	close_queues(assoc);
+	maybe_free(assoc);
+}
+
+/* ---- reset and shutdown ---- */
+
+static void
+flushed(struct blk_io *io, struct nvme_status status)
+{
+	struct assoc *assoc = io->owner;
+
+	if (!nvme_ok(status))
+		core_log(assoc->core, 0, "a volume could not be flushed at shutdown");
+	if (--assoc->flushing > 0)
+		return;
+	assoc->flushed(assoc);
+	maybe_free(assoc);
+}
+
+/* Flushes every volume, then calls `then`; at once where there is nothing to flush. */
+static void
+flush_all(struct assoc *assoc, void (*then)(struct assoc *assoc))
+{
+	struct core *core = assoc->core;
+	uint32_t count = core->target->nvm.ns_count;
+
+	if (assoc->flush_io == NULL)
+		assoc->flush_io = arena_alloc(core->reactor->arena, count * sizeof(*assoc->flush_io));
+	if (assoc->flush_io == NULL || assoc->ctrl.subsys->discovery || assoc->flushing > 0) {
+		then(assoc);
+		return;
+	}
+	assoc->flushing = count;
+	assoc->flushed = then;
+	for (uint32_t i = 0; i < count; i++) {
+		assoc->flush_io[i] = (struct blk_io){ .op = BLK_FLUSH, .done = flushed, .owner = assoc };
+		blk_submit(core->chans[i], &assoc->flush_io[i]);
+	}
+}
+
+static void
+shutdown_done(struct assoc *assoc)
+{
+	ctrl_shutdown_done(&assoc->ctrl);
+}
+
+/* The last I/O queue is gone: what waited for that is done. */
+static void
+queues_gone(struct assoc *assoc)
+{
+	enum ctrl_action after = assoc->after;
+
+	assoc->after = CTRL_NOTHING;
+	if (after == CTRL_RESET)
+		ctrl_reset_done(&assoc->ctrl);
+	else if (after == CTRL_SHUTDOWN)
+		flush_all(assoc, shutdown_done);
+}
+
+void
+assoc_act(struct assoc *assoc, enum ctrl_action action)
+{
+	if (action != CTRL_NOTHING)
+		kato_start(assoc, assoc->core->reactor->now_ns);
+	switch (action) {
+	case CTRL_NOTHING:
+	case CTRL_ENABLED:
+	case CTRL_KATO:
+	case CTRL_WRITE_CACHE: /* see assoc_set_cache() */
+		return;
+	case CTRL_RESET:
+	case CTRL_SHUTDOWN:
+		break;
+	}
+	if (action == CTRL_RESET && assoc->admin != NULL)
+		admin_drop_events(assoc);
+	assoc->after = action;
+	close_queues(assoc);
+	if (assoc->queue_count == 0)
+		queues_gone(assoc);
+}
+
+/* ---- the volatile write cache, turned off or on (feature 06h) ---- */
+
+static void
+cache_done(struct assoc *assoc)
+{
+	struct request *req = assoc->cache_setter;
+
+	assoc->cache_setter = NULL;
+	if (req != NULL)
+		request_answer(req, NVME_OK);
+}
+
+/* `req` is answered when every queue knows, and what was written before is durable. */
+void
+assoc_set_cache(struct assoc *assoc, struct request *req)
+{
+	struct target_mail mail = { .kind = MAIL_CACHE, .cntlid = assoc->ctrl.cntlid };
+
+	if (assoc->cache_setter != NULL) {
+		request_answer(req, nvme_status_of(NVME_SC_INTERRUPTED, false));
+		return;
+	}
+	assoc->cache_setter = req;
+	assoc->cache_left = assoc->queue_count;
+	req->stage = STAGE_MAIL;
+	for (unsigned qid = 1; qid <= TARGET_IO_QUEUES; qid++) {
+		if (assoc->queues[qid].conn == NULL)
+			continue;
+		mail.qid = (uint16_t)qid;
+		mail.cache.conn = assoc->queues[qid].conn;
+		mail.cache.durable = ctrl_durable_writes(&assoc->ctrl);
+		core_post(assoc->core, assoc->queues[qid].core, &mail);
+	}
+	if (assoc->cache_left == 0)
+		flush_all(assoc, cache_done);
+}
+
+void
+assoc_cache_set(struct core *core, const struct target_mail *mail)
+{
+	struct assoc *assoc = assoc_find(core, mail->cntlid);
+
+	if (assoc != NULL && assoc->cache_setter != NULL && --assoc->cache_left == 0)
+		flush_all(assoc, cache_done);
+}
+
+/* ---- I/O queues ---- */
+
+static struct nvme_status
+check_attach(struct assoc *assoc, const struct target_mail *mail, struct nvme_connect_fault *fault)
+{
+	const struct ctrl *ctrl = assoc != NULL && assoc->admin != NULL ? &assoc->ctrl : NULL;
+	struct nvme_status status = ctrl_check_io_connect(ctrl, mail->attach.sqe, mail->attach.data, fault);
+
+	if (nvme_ok(status) && (mail->qid > TARGET_IO_QUEUES || assoc->queues[mail->qid].conn != NULL ||
+	    assoc->after != CTRL_NOTHING))
+		return nvme_status_of(NVME_SC_SEQUENCE, true);
+	return status;
+}
+
+void
+assoc_attach(struct core *core, const struct target_mail *mail)
+{
+	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct target_mail answer = {
+		.kind = MAIL_ATTACHED, .cntlid = mail->cntlid, .qid = mail->qid,
+		.attached = { .conn = mail->attach.conn },
+	};
+
+	answer.attached.status = check_attach(assoc, mail, &answer.attached.fault);
+	if (nvme_ok(answer.attached.status)) {
+		assoc->queues[mail->qid] = (struct assoc_queue){ mail->attach.conn, mail->from, false };
+		assoc->queue_count++;
+		answer.attached.durable = ctrl_durable_writes(&assoc->ctrl);
+		assoc->ctrl.io_queues_live = assoc->queue_count;
+	}
+	core_post(core, mail->from, &answer);
+}
+
+void
+assoc_detached(struct core *core, const struct target_mail *mail)
+{
+	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct target_mail answer = {
+		.kind = MAIL_DETACHED, .cntlid = mail->cntlid, .qid = mail->qid, .conn = mail->conn,
+	};
+
+	assert(assoc != NULL && assoc->queues[mail->qid].conn == mail->conn);
+	core_post(core, mail->from, &answer);
+	assoc->queues[mail->qid] = (struct assoc_queue){ 0 };
+	assoc->ctrl.io_queues_live = --assoc->queue_count;
+	if (assoc->queue_count > 0)
+		return;
+	queues_gone(assoc);
+	maybe_free(assoc);
+}

@@ -1,0 +1,198 @@
+/*
+ * connect.c - Fabrics commands: Connect, properties, Disconnect.
+ *
+ * An admin Connect makes a controller on this core.  An I/O Connect asks the
+ * controller's core by mail, because only there is known which queues it has.
+ * (NVMe Base 2.0, 6)
+ */
+#include "target/core.h"
+
+static struct nvme_connect_sqe *
+connect_sqe(struct request *req)
+{
+	return (void *)&req->sqe;
+}
+
+static void
+refuse(struct request *req, struct nvme_status status, struct nvme_connect_fault fault)
+{
+	req->xfer.dw0 = fault.ipo | (uint32_t)fault.in_data << 16;
+	request_answer(req, status);
+}
+
+static const struct subsys_info *
+find_subsys(const struct target *target, const char *nqn)
+{
+	if (strncmp(nqn, NVME_DISCOVERY_NQN, NVME_NQN_FIELD) == 0)
+		return &target->discovery;
+	if (strncmp(nqn, target->nvm.nqn, NVME_NQN_FIELD) == 0)
+		return &target->nvm;
+	return NULL;
+}
+
+static bool
+sq_flow(const struct nvme_connect_sqe *sqe)
+{
+	return (sqe->cattr & NVME_CATTR_NO_SQ_FLOW) == 0;
+}
+
+static uint16_t
+entries(const struct nvme_connect_sqe *sqe)
+{
+	return (uint16_t)(le16_get(sqe->sqsize) + 1);
+}
+
+static void
+connect_admin(struct request *req, const struct nvme_connect_data *data)
+{
+	const struct nvme_connect_sqe *sqe = connect_sqe(req);
+	struct conn *conn = req->conn;
+	const struct subsys_info *subsys = find_subsys(conn->core->target, data->subnqn);
+	struct nvme_connect_fault fault = { 0 };
+	struct nvme_status status = ctrl_check_connect(subsys, sqe, data, &fault);
+	struct assoc *assoc;
+
+	if (!nvme_ok(status)) {
+		refuse(req, status, fault);
+		return;
+	}
+	assoc = assoc_create(conn->core, conn, subsys, data, le32_get(sqe->kato));
+	if (assoc == NULL) {
+		refuse(req, nvme_status_of(NVME_SC_CONNECT_BUSY, false), (struct nvme_connect_fault){ 0 });
+		return;
+	}
+	conn->assoc = assoc;
+	conn->cntlid = assoc->ctrl.cntlid;
+	if (conn_queue(conn, true, entries(sqe), sq_flow(sqe)) != 0) {
+		conn->assoc = NULL;
+		assoc_admin_gone(assoc);
+		refuse(req, nvme_status_of(NVME_SC_CONNECT_BUSY, false), (struct nvme_connect_fault){ 0 });
+		return;
+	}
+	req->xfer.dw0 = conn->cntlid;
+	request_answer(req, NVME_OK);
+}
+
+/* The controller's core decides; what it reads of the Connect stands still meanwhile. */
+static void
+connect_io(struct request *req, const struct nvme_connect_data *data)
+{
+	const struct nvme_connect_sqe *sqe = connect_sqe(req);
+	struct conn *conn = req->conn;
+	struct target_mail mail = {
+		.kind = MAIL_ATTACH,
+		.cntlid = le16_get(data->cntlid),
+		.qid = le16_get(sqe->qid),
+		.attach = { conn, sqe, (const void *)conn->reserve },
+	};
+
+	memmove(conn->reserve, data, sizeof(*data));
+	conn->connecting = true;
+	req->stage = STAGE_MAIL;
+	core_post(conn->core, mail.cntlid % conn->core->reactor->count, &mail);
+}
+
+static void
+connect(struct request *req, const struct capsule *capsule)
+{
+	const struct nvme_connect_data *data = (const void *)capsule->data;
+
+	if (req->conn->phase != CONN_NEW || req->conn->connecting)
+		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
+	else if (capsule->len < sizeof(*data))
+		request_answer(req, nvme_status_of(NVME_SC_SGL_LENGTH, true));
+	else if (le16_get(connect_sqe(req)->recfmt) != 0)
+		request_answer(req, nvme_status_of(NVME_SC_CONNECT_FORMAT, true));
+	else if (le16_get(connect_sqe(req)->qid) == 0)
+		connect_admin(req, data);
+	else
+		connect_io(req, data);
+}
+
+static void
+attached(struct conn *conn, const struct target_mail *mail)
+{
+	struct request *req = &conn->first;
+	const struct nvme_connect_sqe *sqe = connect_sqe(req);
+
+	conn->cntlid = mail->cntlid;
+	conn->qid = mail->qid;
+	conn->attached = true;
+	conn->durable = mail->attached.durable;
+	if (conn->phase != CONN_NEW) {
+		request_free(req); /* it was closed meanwhile */
+	} else if (conn_queue(conn, false, entries(sqe), sq_flow(sqe)) != 0) {
+		conn_kill(conn);
+	} else {
+		req->xfer.dw0 = conn->cntlid;
+		request_answer(req, NVME_OK);
+	}
+}
+
+void
+connect_attached(struct core *core, const struct target_mail *mail)
+{
+	struct conn *conn = mail->attached.conn;
+	struct request *req = &conn->first;
+
+	conn->connecting = false;
+	if (nvme_ok(mail->attached.status))
+		attached(conn, mail);
+	else if (conn->phase == CONN_NEW)
+		refuse(req, mail->attached.status, mail->attached.fault);
+	else
+		request_free(req);
+}
+
+/* ---- the others ---- */
+
+static void
+property(struct request *req)
+{
+	struct assoc *assoc = req->conn->assoc;
+	struct ctrl_reply reply = { 0 };
+
+	ctrl_property(&assoc->ctrl, (const void *)&req->sqe, &reply);
+	req->xfer.dw0 = reply.dw0;
+	req->xfer.dw1 = reply.dw1;
+	request_answer(req, reply.status);
+	assoc_act(assoc, reply.action);
+}
+
+/* Answered when everything before it was: see all_sent() in conn.c. */
+static void
+disconnect(struct request *req)
+{
+	struct conn *conn = req->conn;
+
+	if (conn->qid == 0) {
+		request_answer(req, nvme_status_of(NVME_SC_CONNECT_QUEUE_TYPE, true));
+	} else if (le16_get(connect_sqe(req)->recfmt) != 0) {
+		request_answer(req, nvme_status_of(NVME_SC_CONNECT_FORMAT, true));
+	} else {
+		conn->leaving = req;
+		conn_finish(conn);
+	}
+}
+
+void
+fabrics_command(struct request *req, const struct capsule *capsule)
+{
+	struct conn *conn = req->conn;
+	uint8_t fctype = req->sqe.fctype;
+
+	if (fctype == NVME_CONNECT) {
+		connect(req, capsule);
+	} else if (conn->phase == CONN_NEW) {
+		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
+	} else if (fctype == NVME_DISCONNECT) {
+		disconnect(req);
+	} else if (fctype == NVME_PROPERTY_GET || fctype == NVME_PROPERTY_SET) {
+		if (conn->assoc != NULL)
+			property(req);
+		else
+			request_answer(req, nvme_status_of(NVME_SC_INVALID_OPCODE, true));
+	} else {
+		request_answer(req, nvme_status_of(NVME_SC_INVALID_OPCODE, true));
+	}
+}

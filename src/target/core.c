@@ -1,0 +1,524 @@
+/*
+ * core.c - one reactor's part of the target: start, accept, mail, drain.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/rng.h"
+#include "target/core.h"
+
+enum { DRAIN_NS = 500 * 1000 * 1000, DEFAULT_HANDSHAKE_MS = 10000, DEFAULT_STALL_MS = 30000 };
+
+void
+core_log(struct core *core, int level, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	core->reactor->world->log(core->reactor, level, text);
+}
+
+/* ---- the target, before it starts ---- */
+
+/* 16 bytes that depend on the identity and the number alone; a version-8 UUID (RFC 9562). */
+static void
+derive(const uint8_t identity[16], uint64_t number, uint8_t out[16])
+{
+	struct rng rng;
+
+	rng_seed(&rng, get_le64(identity) + number * 0x9e3779b97f4a7c15u);
+	put_le64(out, rng_next(&rng) ^ get_le64(identity + 8));
+	put_le64(out + 8, rng_next(&rng));
+	out[6] = (uint8_t)((out[6] & 0x0f) | 0x80);
+	out[8] = (uint8_t)((out[8] & 0x3f) | 0x80);
+}
+
+static void
+describe_namespace(struct target *target, uint32_t index, const struct blk *blk)
+{
+	struct ns_info *ns = &target->ns[index];
+
+	*ns = (struct ns_info){
+		.nsid = index + 1,
+		.block_size = blk->block_size,
+		.blocks = blk->blocks,
+		.volatile_cache = blk->volatile_cache,
+		.trim_zeroes = blk->trim_zeroes,
+	};
+	derive(target->options.identity, index * 2 + 1, ns->uuid);
+	derive(target->options.identity, index * 2 + 2, ns->nguid);
+}
+
+static void
+describe_subsystems(struct target *target)
+{
+	const struct target_options *options = &target->options;
+	struct subsys_info common = {
+		.model = "Weir", .firmware = "0.1.0",
+		.io_queues_max = TARGET_IO_QUEUES, .entries_max = TARGET_QUEUE_ENTRIES,
+		.incapsule_max = TARGET_INCAPSULE, .mdts_shift = TARGET_MDTS_SHIFT,
+	};
+
+	snprintf(common.serial, sizeof(common.serial), "W%016llx",
+	    (unsigned long long)get_le64(options->identity));
+	target->nvm = target->discovery = common;
+	snprintf(target->nvm.nqn, sizeof(target->nvm.nqn), "%s", options->subnqn);
+	target->nvm.ns = target->ns;
+	target->nvm.ns_count = options->volume_count;
+	snprintf(target->discovery.nqn, sizeof(target->discovery.nqn), "%s", NVME_DISCOVERY_NQN);
+	target->discovery.discovery = true;
+	target->shown[0] = &target->nvm;
+	target->discovery.shown = target->shown;
+	target->discovery.shown_count = 1;
+	target->discovery.genctr = 1;
+}
+
+int
+target_create(struct arena *arena, const struct target_options *options, struct target **out,
+    char why[256])
+{
+	struct target *target;
+	char field[NVME_NQN_FIELD] = { 0 };
+
+	if (strlen(options->subnqn) > NVME_NQN_MAX) {
+		snprintf(why, 256, "the subsystem NQN is longer than %d bytes", NVME_NQN_MAX);
+		return -EINVAL;
+	}
+	memcpy(field, options->subnqn, strlen(options->subnqn));
+	if (nvme_nqn_length(field) < 0 || strncmp(field, "nqn.", 4) != 0 ||
+	    strcmp(field, NVME_DISCOVERY_NQN) == 0) {
+		snprintf(why, 256, "'%s' is not an NQN for a subsystem (nqn.yyyy-mm.reverse.domain:name)",
+		    options->subnqn);
+		return -EINVAL;
+	}
+	if (options->volume_count == 0 || options->volume_count > TARGET_NS_MAX ||
+	    options->listen_count == 0 || options->listen_count > TARGET_LISTENERS_MAX) {
+		snprintf(why, 256, "1 to %d namespaces and 1 to %d listeners, please", TARGET_NS_MAX,
+		    TARGET_LISTENERS_MAX);
+		return -EINVAL;
+	}
+	target = arena_alloc(arena, sizeof(*target));
+	if (target == NULL) {
+		snprintf(why, 256, "out of memory");
+		return -ENOMEM;
+	}
+	target->arena = arena;
+	target->options = *options;
+	if (target->options.handshake_timeout_ms == 0)
+		target->options.handshake_timeout_ms = DEFAULT_HANDSHAKE_MS;
+	if (target->options.stall_timeout_ms == 0)
+		target->options.stall_timeout_ms = DEFAULT_STALL_MS;
+	if (target->options.connections_max == 0)
+		target->options.connections_max = 4096;
+	for (uint32_t i = 0; i < options->volume_count; i++) {
+		target->volumes[i] = options->volumes[i];
+		describe_namespace(target, i, options->volumes[i]);
+	}
+	memcpy(target->listen, options->listen, options->listen_count * sizeof(*options->listen));
+	describe_subsystems(target);
+	*out = target;
+	return 0;
+}
+
+const struct target_listen *
+target_bound(const struct target *target, uint32_t index)
+{
+	return &target->listen[index];
+}
+
+size_t
+target_queue_bytes(uint32_t entries)
+{
+	return entries * sizeof(struct request);
+}
+
+size_t
+target_connection_bytes(void)
+{
+	return sizeof(struct conn) + TARGET_INCAPSULE;
+}
+
+size_t
+target_reactor_bytes(void)
+{
+	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX;
+}
+
+/* ---- mail ---- */
+
+void
+core_post(struct core *core, unsigned to, const struct target_mail *mail)
+{
+	struct mail plain;
+
+	memcpy(&plain, mail, sizeof(plain));
+	core->reactor->world->post(core->reactor, to, &plain);
+}
+
+static void adopt(struct core *core, struct stream *stream);
+static void drain(struct core *core);
+static void drained(struct core *core);
+static void conn_gone(struct core *core);
+static void count(struct core *core);
+static void counted(struct core *core);
+
+static void
+on_mail(struct reactor *reactor, const struct mail *plain)
+{
+	struct core *core = reactor->owner;
+	struct target_mail mail;
+
+	memcpy(&mail, plain, sizeof(mail));
+	switch ((enum target_mail_kind)mail.kind) {
+	case MAIL_STREAM:
+		adopt(core, mail.stream);
+		return;
+	case MAIL_CONN_GONE:
+		conn_gone(core);
+		return;
+	case MAIL_ATTACH:
+		assoc_attach(core, &mail);
+		return;
+	case MAIL_ATTACHED:
+		connect_attached(core, &mail);
+		return;
+	case MAIL_DETACH:
+		assoc_detached(core, &mail);
+		return;
+	case MAIL_DETACHED:
+		mail.conn->attached = false;
+		conn_maybe_free(mail.conn);
+		return;
+	case MAIL_CLOSE:
+		conn_kill(mail.conn);
+		return;
+	case MAIL_CACHE:
+		mail.cache.conn->durable = mail.cache.durable;
+		mail.kind = MAIL_CACHE_SET;
+		core_post(core, mail.from, &mail);
+		return;
+	case MAIL_CACHE_SET:
+		assoc_cache_set(core, &mail);
+		return;
+	case MAIL_ERROR:
+		assoc_error(core, &mail);
+		return;
+	case MAIL_ALIVE_ASK:
+		assoc_alive_ask(core, &mail);
+		return;
+	case MAIL_ALIVE:
+		assoc_alive(core, &mail);
+		return;
+	case MAIL_STATS_ASK:
+		admin_stats_ask(core, &mail);
+		return;
+	case MAIL_STATS:
+		admin_stats(core, &mail);
+		return;
+	case MAIL_COUNT:
+		count(core);
+		mail.kind = MAIL_COUNTED;
+		core_post(core, 0, &mail);
+		return;
+	case MAIL_COUNTED:
+		counted(core);
+		return;
+	case MAIL_DRAIN:
+		drain(core);
+		return;
+	case MAIL_DRAINED:
+		drained(core);
+		return;
+	}
+}
+
+/* ---- connections come and go ---- */
+
+static void
+adopt(struct core *core, struct stream *stream)
+{
+	if (core->draining || stream->ops->attach(stream, core->reactor) != 0) {
+		stream->ops->close(stream, true);
+		core_conn_gone(core);
+		return;
+	}
+	conn_accept(core, stream);
+}
+
+static void
+accepted(struct listener *listener, struct stream *stream)
+{
+	struct core *core = listener->owner;
+	unsigned place = core->place_next++ % core->reactor->count;
+	struct target_mail mail = { .kind = MAIL_STREAM, .stream = stream };
+
+	if (core->draining || core->accepted >= core->target->options.connections_max) {
+		core_log(core, 1, "a connection was refused: %u are open, which is the limit",
+		    core->accepted);
+		stream->ops->close(stream, true);
+		return;
+	}
+	core->accepted++;
+	if (place == core->reactor->index) {
+		conn_accept(core, stream);
+		return;
+	}
+	stream->ops->detach(stream);
+	core_post(core, place, &mail);
+}
+
+static void
+conn_gone(struct core *core)
+{
+	core->accepted--;
+}
+
+/* All connections are gone, and the controllers with them: nothing uses the volumes any more. */
+void
+core_maybe_drained(struct core *core)
+{
+	struct target_mail mail = { .kind = MAIL_DRAINED };
+
+	if (!core->draining || core->conn_count > 0 || !list_empty(&core->assocs) || !core->drain_timer.armed)
+		return;
+	timer_clear(&core->reactor->timers, &core->drain_timer);
+	core_post(core, 0, &mail);
+}
+
+/* A connection of this core was closed and freed, or never became one. */
+void
+core_conn_gone(struct core *core)
+{
+	struct target_mail mail = { .kind = MAIL_CONN_GONE };
+
+	core_post(core, 0, &mail);
+	core_maybe_drained(core);
+}
+
+/* ---- the end ---- */
+
+static void
+drain_expired(struct timer *timer)
+{
+	struct core *core = container_of(timer, struct core, drain_timer);
+
+	/* Those that could not end by themselves; the rest of each follows its device. */
+	timer_set(&core->reactor->timers, timer, core->reactor->now_ns + DRAIN_NS);
+	list_for_each(&core->conns, node)
+		conn_kill(container_of(node, struct conn, node));
+	core_maybe_drained(core);
+}
+
+static void
+drain(struct core *core)
+{
+	core->draining = true;
+	core->drain_timer.fire = drain_expired;
+	timer_set(&core->reactor->timers, &core->drain_timer, core->reactor->now_ns + DRAIN_NS);
+	list_for_each(&core->conns, node) {
+		struct conn *conn = container_of(node, struct conn, node);
+
+		if (conn->phase == CONN_LIVE)
+			conn_finish(conn);
+		else if (conn->phase != CONN_FINISHING)
+			conn_kill(conn);
+	}
+	core_maybe_drained(core);
+}
+
+static void
+drained(struct core *core)
+{
+	if (--core->undrained == 0)
+		core->drained(core->drained_owner);
+}
+
+void
+target_drain(struct target *target, void (*on_drained)(void *owner), void *owner)
+{
+	struct core *core = target->cores[0];
+	struct target_mail mail = { .kind = MAIL_DRAIN };
+
+	if (core->undrained > 0)
+		return;
+	core->drained = on_drained;
+	core->drained_owner = owner;
+	core->undrained = core->reactor->count;
+	for (uint32_t i = 0; i < target->options.listen_count; i++)
+		core->reactor->world->unlisten(core->reactor, &core->listeners[i]);
+	for (unsigned i = 0; i < core->reactor->count; i++)
+		core_post(core, i, &mail);
+}
+
+/* ---- statistics ---- */
+
+static void
+count(struct core *core)
+{
+	core->counted = core->stats;
+	core->counted.connections = core->conn_count;
+	core->counted.turns = core->reactor->turns;
+	core->counted.busy_turns = core->reactor->busy_turns;
+	core->counted.busy_ns = core->reactor->busy_ns;
+	core->counted.syscalls = core->reactor->syscalls;
+}
+
+static void
+add_up(const struct target *target, unsigned cores, struct target_stats *sum)
+{
+	*sum = (struct target_stats){ 0 };
+	for (unsigned i = 0; i < cores; i++) {
+		const struct target_stats *one = &target->cores[i]->counted;
+
+		sum->reads += one->reads;
+		sum->writes += one->writes;
+		sum->read_blocks512 += one->read_blocks512;
+		sum->write_blocks512 += one->write_blocks512;
+		sum->media_errors += one->media_errors;
+		sum->connections += one->connections;
+		sum->turns += one->turns;
+		sum->busy_turns += one->busy_turns;
+		sum->busy_ns += one->busy_ns;
+		sum->syscalls += one->syscalls;
+	}
+}
+
+void
+target_stats(const struct target *target, struct target_stats *sum)
+{
+	unsigned cores = target->cores[0]->reactor->count;
+
+	for (unsigned i = 0; i < cores; i++)
+		count(target->cores[i]);
+	add_up(target, cores, sum);
+}
+
+static void
+counted(struct core *core)
+{
+	struct target_stats sum;
+
+	if (--core->uncounted > 0)
+		return;
+	add_up(core->target, core->reactor->count, &sum);
+	core->told(core->told_owner, &sum);
+}
+
+void
+target_ask_stats(struct target *target, void (*told)(void *owner, const struct target_stats *sum),
+    void *owner)
+{
+	struct core *core = target->cores[0];
+	struct target_mail mail = { .kind = MAIL_COUNT };
+
+	if (core->uncounted > 0)
+		return;
+	core->uncounted = core->reactor->count;
+	core->told = told;
+	core->told_owner = owner;
+	for (unsigned i = 0; i < core->reactor->count; i++)
+		core_post(core, i, &mail);
+}
+
+/* ---- start ---- */
+
+static int
+listen_all(struct core *core, char why[256])
+{
+	struct target *target = core->target;
+	struct portal_info *portals = arena_alloc(target->arena,
+	    target->options.listen_count * sizeof(*portals));
+
+	if (portals == NULL)
+		return -ENOMEM;
+	target->discovery.portals = portals;
+	target->discovery.portal_count = target->options.listen_count;
+	for (uint32_t i = 0; i < target->options.listen_count; i++) {
+		struct listener *listener = &core->listeners[i];
+		int rc;
+
+		listener->accepted = accepted;
+		listener->owner = core;
+		snprintf(listener->host, sizeof(listener->host), "%s", target->listen[i].host);
+		listener->port = target->listen[i].port;
+		rc = core->reactor->world->listen(core->reactor, listener);
+		if (rc != 0) {
+			snprintf(why, 256, "cannot listen on %s:%u: %s", target->listen[i].host,
+			    target->listen[i].port, strerror(-rc));
+			return rc;
+		}
+		snprintf(target->listen[i].host, sizeof(target->listen[i].host), "%s", listener->host);
+		target->listen[i].port = listener->port;
+		snprintf(portals[i].traddr, sizeof(portals[i].traddr), "%s", listener->host);
+		snprintf(portals[i].trsvcid, sizeof(portals[i].trsvcid), "%u", listener->port);
+		portals[i].ipv6 = strchr(listener->host, ':') != NULL;
+	}
+	return 0;
+}
+
+static int
+open_chans(struct core *core, char why[256])
+{
+	for (uint32_t i = 0; i < core->target->options.volume_count; i++) {
+		struct blk *blk = core->target->volumes[i];
+		int rc = blk->ops->open_chan(blk, core->reactor, &core->chans[i]);
+
+		if (rc != 0) {
+			snprintf(why, 256, "cannot open %.180s: %s", blk->spec, strerror(-rc));
+			return rc;
+		}
+	}
+	return 0;
+}
+
+int
+target_start(struct target *target, struct reactor *reactor, char why[256])
+{
+	struct core *core = arena_alloc(reactor->arena, sizeof(*core));
+	int rc = -ENOMEM;
+
+	snprintf(why, 256, "out of memory");
+	if (core == NULL)
+		return rc;
+	core->target = target;
+	core->reactor = reactor;
+	core->started_ns = reactor->now_ns;
+	core->cntlid_next = reactor->index > 0 ? reactor->index : reactor->count;
+	list_init(&core->conns);
+	list_init(&core->assocs);
+	target->cores[reactor->index] = core;
+	reactor->owner = core;
+	reactor->on_mail = on_mail;
+	core->gather = arena_alloc(reactor->arena, sizeof(*core->gather));
+	core->page = arena_alloc(reactor->arena, CTRL_PAGE_MAX);
+	if (core->gather != NULL && core->page != NULL)
+		rc = open_chans(core, why);
+	if (rc == 0 && reactor->index == 0)
+		rc = listen_all(core, why);
+	if (rc != 0)
+		target_fini(target, reactor);
+	return rc;
+}
+
+void
+target_fini(struct target *target, struct reactor *reactor)
+{
+	struct core *core = target->cores[reactor->index];
+
+	if (core == NULL)
+		return;
+	for (uint32_t i = 0; i < TARGET_NS_MAX; i++)
+		if (core->chans[i] != NULL)
+			core->chans[i]->blk->ops->close_chan(core->chans[i]);
+	list_for_each(&core->assocs, node)
+		arena_free(reactor->arena, container_of(node, struct assoc, node));
+	arena_free(reactor->arena, core->gather);
+	arena_free(reactor->arena, core->page);
+	arena_free(reactor->arena, core);
+	target->cores[reactor->index] = NULL;
+	reactor->owner = NULL;
+}

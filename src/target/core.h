@@ -1,0 +1,236 @@
+/*
+ * core.h - what the files of target/ share: a reactor's core, its connections,
+ * their requests and controllers.
+ *
+ * A connection and its requests belong to one core.  A controller (an
+ * association) belongs to the core where its admin connection lives; I/O
+ * queues speak to it by mail, even on the same core.
+ */
+#ifndef WEIR_TARGET_CORE_H
+#define WEIR_TARGET_CORE_H
+
+#include "target/mail.h"
+#include "target/target.h"
+#include "tcp/tconn.h"
+
+struct target {
+	struct arena *arena;
+	struct target_options options;
+	struct subsys_info nvm, discovery;
+	const struct subsys_info *shown[1];
+	struct ns_info ns[TARGET_NS_MAX];
+	struct blk *volumes[TARGET_NS_MAX];
+	struct target_listen listen[TARGET_LISTENERS_MAX];
+	struct core *cores[64];
+	unsigned core_count;
+};
+
+struct core {
+	struct target *target;
+	struct reactor *reactor;
+	struct blk_chan *chans[TARGET_NS_MAX];
+	struct gather *gather;
+	uint8_t *page;          /* CTRL_PAGE_MAX bytes for answers of ctrl/ */
+	struct list conns, assocs;
+	uint32_t conn_count;
+	uint32_t cntlid_next;
+	struct target_stats stats;
+	uint64_t started_ns;
+	bool draining;
+	struct timer drain_timer;
+
+	/* of reactor 0: */
+	struct listener listeners[TARGET_LISTENERS_MAX];
+	uint32_t accepted;      /* connections of all cores */
+	struct target_stats counted; /* as it was at the last MAIL_COUNT; read by core 0 after COUNTED */
+	uint32_t uncounted;     /* cores that have not answered MAIL_COUNT */
+	void (*told)(void *owner, const struct target_stats *sum);
+	void *told_owner;
+	uint32_t undrained;     /* cores that have not said that they are drained */
+	unsigned place_next;    /* where the next connection goes */
+	void (*drained)(void *owner);
+	void *drained_owner;
+};
+
+/* Where a request is while its xfer is HELD. */
+enum stage {
+	STAGE_NEW,
+	STAGE_BUFS,   /* in line for buffers */
+	STAGE_TURN,   /* may not ask for its data before others of its connection have theirs */
+	STAGE_FILL,   /* its data is being received (xfer RECEIVING or ASKING) */
+	STAGE_DEVICE, /* the device's */
+	STAGE_MAIL,   /* waiting for an answer of another core */
+	STAGE_EVENT,  /* an Asynchronous Event Request that is held */
+	STAGE_ANSWER, /* in line to be sent */
+	STAGE_AGAIN,  /* read, but not taken by the peer in time: to be read again */
+};
+
+struct request {
+	struct xfer xfer;         /* first: tconn finds it by its slot */
+	enum stage stage;
+	struct conn *conn;
+	struct blk_chan *chan;    /* the device's, while and after it is there */
+	struct blk_io io;
+	struct iovec iov[2];      /* lent by the device, or lying in the capsule */
+	struct nvme_sqe sqe;
+	uint64_t since_ns;        /* when its data was asked for */
+	struct bufs_waiter waiter;
+	struct bufs_list bufs;
+};
+
+enum conn_phase {
+	CONN_NEW,        /* no Connect yet */
+	CONN_LIVE,       /* a queue */
+	CONN_FINISHING,  /* takes no more commands; closes when all is answered */
+	CONN_TERMINATED, /* a TermReq is under way or out; waits for the peer to close */
+	CONN_DEAD,       /* the stream is closed; lives until nobody refers to it */
+};
+
+struct conn {
+	struct list node;
+	struct core *core;
+	struct stream *stream;
+	struct tconn tc;
+	enum conn_phase phase;
+	struct task send;
+	struct timer timer;       /* handshake and stalls */
+	struct timer lend_timer;  /* when lent memory that was not sent is copied */
+	bool blocked;             /* the socket takes nothing now */
+	bool paused;              /* not reading: a capsule waits for a buffer */
+	bool connecting;          /* a Connect is being decided */
+	bool durable;             /* the host turned the write cache off: every write is FUA */
+	bool attached, detaching; /* an I/O queue known to its controller; told it that it leaves */
+	uint64_t rx_pdus, tx_bytes;           /* progress, and what it was */
+	uint64_t rx_pdus_then, tx_bytes_then; /* when the stall timer was set */
+	uint64_t command_ns;      /* the last command's arrival */
+	uint32_t device_count;    /* requests in STAGE_DEVICE */
+	uint32_t request_count;   /* requests not free */
+	uint16_t cntlid, qid;
+	struct assoc *assoc;      /* of an admin queue */
+	struct fifo turns;        /* requests in STAGE_TURN */
+	uint32_t asked_bytes;     /* of buffers for data that was asked for and has not come */
+	struct fifo again;        /* requests in STAGE_AGAIN */
+	struct request *leaving;  /* a Disconnect, answered when it is alone */
+	struct request *slots;    /* the queue's; before Connect, &first */
+	uint32_t slot_count, slots_used;
+	struct fifo free;
+	uint8_t *reserve;         /* TARGET_INCAPSULE bytes, for one capsule when buffers are short */
+	struct request *reserve_user;
+	struct request *stalled;  /* waits for the reserve or a buffer; the connection is paused */
+	struct request first;     /* Connect's slot */
+};
+
+struct assoc_queue {
+	struct conn *conn; /* a token: only mailed, never looked into (but on its own core) */
+	uint16_t core;
+	bool closing;
+};
+
+/* A controller with its queues. */
+struct assoc {
+	struct list node;
+	struct core *core;
+	struct ctrl ctrl;
+	struct conn *admin;         /* NULL: gone, and the rest follows */
+	struct assoc_queue queues[TARGET_IO_QUEUES + 1];
+	uint32_t queue_count;       /* connected I/O queues */
+	struct timer kato_timer;
+	uint32_t alive_asked;       /* answers outstanding to "were you alive?" */
+	uint64_t alive_ns;          /* the latest command heard of */
+	enum ctrl_action after;     /* what is done when the last queue is gone */
+	uint32_t flushing;          /* flushes in flight */
+	void (*flushed)(struct assoc *assoc);
+	struct request *cache_setter; /* a Set Features 06h that waits for all queues */
+	uint32_t cache_left;
+	struct blk_io *flush_io;    /* one per namespace */
+	struct fifo askers;         /* requests that wait for statistics, one after the other */
+	uint32_t stats_left;
+	struct ctrl_stats stats;
+	struct subsys_info discovery; /* with portals as this host sees them */
+	struct portal_info portals[TARGET_LISTENERS_MAX];
+};
+
+/* conn.c: a stream and the protocol on it */
+void conn_accept(struct core *core, struct stream *stream);
+void conn_send_soon(struct conn *conn);
+void conn_watch(struct conn *conn);
+void conn_pause(struct conn *conn);
+void conn_resume(struct conn *conn);
+void conn_finish(struct conn *conn);
+void conn_fault(struct conn *conn, struct pdu_fault fault, const void *header, uint32_t len);
+void conn_kill(struct conn *conn);
+void conn_maybe_free(struct conn *conn);
+int conn_queue(struct conn *conn, bool admin, uint16_t entries, bool sq_flow);
+
+/* A command's data, whole: in the bytes just received (transient) or in the request's buffer. */
+struct capsule {
+	const uint8_t *data;
+	uint32_t len;
+	bool transient;
+};
+
+/* request.c: a command's life between its capsule and its answer */
+struct request *request_take(struct conn *conn);
+void request_command(struct request *req, const struct tconn_item *item);
+void request_data(struct request *req);
+void request_answer(struct request *req, struct nvme_status status);
+void request_answer_data(struct request *req, struct iovec *iov, uint32_t count);
+void request_free(struct request *req);
+void request_abandon(struct request *req);
+void request_unlend(struct request *req);
+void request_unstall(struct request *req);
+void request_unread(struct request *req);
+void request_fetch(struct request *req);
+/* true: req->bufs holds `bytes` bytes; false: `granted` will be called. */
+bool request_buffers(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *));
+static inline struct request *
+request_of(struct bufs_waiter *waiter)
+{
+	return container_of(waiter, struct request, waiter);
+}
+
+/* connect.c: Fabrics commands */
+void fabrics_command(struct request *req, const struct capsule *capsule);
+void connect_attached(struct core *core, const struct target_mail *mail);
+
+/* io.c: I/O commands */
+void io_command(struct request *req, const struct capsule *capsule);
+void io_data(struct request *req);
+void io_read_again(struct request *req);
+
+/* admin.c: admin commands */
+void admin_command(struct request *req, const struct capsule *capsule);
+void admin_data(struct request *req);
+void admin_events(struct assoc *assoc);
+void admin_drop_events(struct assoc *assoc);
+void admin_drop_askers(struct assoc *assoc);
+void admin_stats_ask(struct core *core, const struct target_mail *mail);
+void admin_stats(struct core *core, const struct target_mail *mail);
+
+/* assoc.c: controllers */
+struct assoc *assoc_find(struct core *core, uint16_t cntlid);
+struct assoc *assoc_create(struct core *core, struct conn *admin, const struct subsys_info *subsys,
+    const struct nvme_connect_data *data, uint32_t kato_ms);
+void assoc_attach(struct core *core, const struct target_mail *mail);
+void assoc_detached(struct core *core, const struct target_mail *mail);
+void assoc_alive_ask(struct core *core, const struct target_mail *mail);
+void assoc_error(struct core *core, const struct target_mail *mail);
+void assoc_alive(struct core *core, const struct target_mail *mail);
+void assoc_act(struct assoc *assoc, enum ctrl_action action);
+void assoc_cache_set(struct core *core, const struct target_mail *mail);
+void assoc_set_cache(struct assoc *assoc, struct request *req);
+void assoc_admin_gone(struct assoc *assoc);
+
+/* core.c */
+void core_post(struct core *core, unsigned to, const struct target_mail *mail);
+void core_conn_gone(struct core *core);
+void core_maybe_drained(struct core *core);
+void core_log(struct core *core, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static inline const struct ns_info *
+core_ns(const struct core *core, uint32_t nsid)
+{
+	return nsid >= 1 && nsid <= core->target->nvm.ns_count ? &core->target->ns[nsid - 1] : NULL;
+}
+
+#endif

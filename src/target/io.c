@@ -1,0 +1,359 @@
+/*
+ * io.c - I/O commands: checked, and made into I/O of a block device.
+ *
+ * A table says for each opcode what it is checked for and how it begins; every
+ * one ends in done().  (NVM Command Set 1.0, 3)
+ */
+#include <assert.h>
+
+#include "target/core.h"
+
+enum { SECTOR = 512 };
+
+struct io_rule {
+	/* Checks what is special to the command; fills op, flags, lba, blocks of req->io. */
+	struct nvme_status (*check)(struct request *req, const struct ns_info *ns);
+	void (*begin)(struct request *req, const struct capsule *capsule);
+	bool known;
+};
+
+/* ---- completion ---- */
+
+static void flush_next(struct request *req);
+
+static void
+count(struct core *core, const struct request *req)
+{
+	if (req->io.op == BLK_READ) {
+		core->stats.reads++;
+		core->stats.read_blocks512 += req->xfer.length / SECTOR;
+	} else if (req->io.op == BLK_WRITE) {
+		core->stats.writes++;
+		core->stats.write_blocks512 += req->xfer.length / SECTOR;
+	}
+}
+
+static void
+done(struct blk_io *io, struct nvme_status status)
+{
+	struct request *req = io->owner;
+	struct conn *conn = req->conn;
+
+	bool finishing = conn->phase == CONN_FINISHING; /* a dead one may be gone after the answer */
+
+	conn->device_count--;
+	req->stage = STAGE_NEW;
+	if (!nvme_ok(status)) {
+		conn->core->stats.media_errors += status.sct == NVME_SCT_MEDIA;
+		request_answer(req, status);
+	} else if (io->op == BLK_READ) {
+		count(conn->core, req);
+		request_answer_data(req, io->iov, io->iov_count);
+	} else if (io->op == BLK_FLUSH) {
+		flush_next(req);
+	} else {
+		count(conn->core, req);
+		request_answer(req, NVME_OK);
+	}
+	if (finishing)
+		conn_send_soon(conn);
+}
+
+static void
+submit(struct request *req, struct blk_chan *chan)
+{
+	req->stage = STAGE_DEVICE;
+	req->chan = chan;
+	req->io.done = done;
+	req->io.owner = req;
+	req->conn->device_count++;
+	blk_submit(chan, &req->io);
+}
+
+static struct blk_chan *
+chan_of(const struct request *req)
+{
+	return req->conn->core->chans[le32_get(req->sqe.nsid) - 1];
+}
+
+/* ---- Read, Write, Write Zeroes ---- */
+
+static struct nvme_status
+check_range(struct request *req, const struct ns_info *ns)
+{
+	uint64_t slba = nvme_slba(&req->sqe);
+	uint32_t blocks = nvme_blocks(&req->sqe);
+
+	if (slba >= ns->blocks || blocks > ns->blocks - slba)
+		return nvme_status_of(NVME_SC_LBA_RANGE, true);
+	req->io.lba = slba;
+	req->io.blocks = blocks;
+	return NVME_OK;
+}
+
+/* The SGL carries the transfer, neither more nor less. */
+static struct nvme_status
+check_transfer(struct request *req, const struct ns_info *ns)
+{
+	uint64_t bytes = (uint64_t)nvme_blocks(&req->sqe) * ns->block_size;
+	uint8_t id = req->sqe.sgl1.id;
+
+	if (id != NVME_SGL_TRANSPORT && (id != NVME_SGL_OFFSET || req->io.op == BLK_READ))
+		return nvme_status_of(NVME_SC_SGL_TYPE, true);
+	if (bytes > (uint64_t)4096 << TARGET_MDTS_SHIFT)
+		return nvme_status_of(NVME_SC_INVALID_FIELD, true);
+	if (le32_get(req->sqe.sgl1.length) != bytes)
+		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
+	req->xfer.length = (uint32_t)bytes;
+	return check_range(req, ns);
+}
+
+static struct nvme_status
+check_read(struct request *req, const struct ns_info *ns)
+{
+	req->io.op = BLK_READ;
+	return check_transfer(req, ns);
+}
+
+static struct nvme_status
+check_write(struct request *req, const struct ns_info *ns)
+{
+	req->io.op = BLK_WRITE;
+	req->io.flags = le32_get(req->sqe.cdw12) & NVME_RW_FUA || req->conn->durable ? BLK_FUA : 0;
+	return check_transfer(req, ns);
+}
+
+static struct nvme_status
+check_write_zeroes(struct request *req, const struct ns_info *ns)
+{
+	uint32_t cdw12 = le32_get(req->sqe.cdw12);
+
+	req->io.op = BLK_WRITE_ZEROES;
+	req->io.flags = (cdw12 & NVME_RW_FUA || req->conn->durable ? BLK_FUA : 0u) | (cdw12 & NVME_WZ_DEAC ? BLK_DEALLOCATE : 0u);
+	return check_range(req, ns);
+}
+
+/* From now on the data is in req->bufs. */
+static void
+use_bufs(struct request *req)
+{
+	req->io.iov = req->bufs.iov;
+	req->io.iov_count = req->bufs.count;
+}
+
+static void
+read_granted(struct bufs_waiter *waiter)
+{
+	struct request *req = request_of(waiter);
+
+	use_bufs(req);
+	submit(req, chan_of(req));
+}
+
+static void
+begin_read(struct request *req, const struct capsule *capsule)
+{
+	struct blk_chan *chan = chan_of(req);
+
+	(void)capsule;
+	if (chan->blk->lends) {
+		req->io.flags = BLK_MAY_LEND;
+		req->io.iov = req->iov;
+		req->io.iov_count = 2;
+		submit(req, chan);
+	} else if (request_buffers(req, req->xfer.length, read_granted)) {
+		read_granted(&req->waiter);
+	}
+}
+
+/* The device needs a capsule's data longer than the receive buffer keeps it. */
+static void
+keep(struct blk_io *io)
+{
+	struct request *req = io->owner;
+
+	assert(io->flags & BLK_TRANSIENT && io->iov_count == 1);
+	bufs_take_promised(&req->conn->core->reactor->bufs, (uint32_t)io->iov[0].iov_len, &req->bufs);
+	memcpy(req->bufs.iov[0].iov_base, io->iov[0].iov_base, io->iov[0].iov_len);
+	use_bufs(req);
+	io->flags &= ~(uint32_t)BLK_TRANSIENT;
+}
+
+static void
+begin_write(struct request *req, const struct capsule *capsule)
+{
+	if (capsule->len > 0) {
+		req->iov[0] = (struct iovec){ (void *)(uintptr_t)capsule->data, capsule->len };
+		req->io.iov = req->iov;
+		req->io.iov_count = 1;
+		req->io.keep = keep;
+		if (capsule->transient)
+			req->io.flags |= BLK_TRANSIENT;
+		submit(req, chan_of(req));
+	} else {
+		request_fetch(req);
+	}
+}
+
+static void
+begin_write_zeroes(struct request *req, const struct capsule *capsule)
+{
+	(void)capsule;
+	submit(req, chan_of(req));
+}
+
+/* ---- Flush: of one namespace or, one after the other, of all ---- */
+
+static struct nvme_status
+check_flush(struct request *req, const struct ns_info *ns)
+{
+	(void)ns;
+	req->io.op = BLK_FLUSH;
+	req->io.lba = req->io.blocks = 0;
+	return NVME_OK;
+}
+
+static void
+begin_flush(struct request *req, const struct capsule *capsule)
+{
+	struct core *core = req->conn->core;
+
+	(void)capsule;
+	if (le32_get(req->sqe.nsid) != UINT32_MAX)
+		submit(req, chan_of(req));
+	else
+		submit(req, core->chans[0]);
+}
+
+static void
+flush_next(struct request *req)
+{
+	struct core *core = req->conn->core;
+
+	if (le32_get(req->sqe.nsid) == UINT32_MAX && ++req->io.lba < core->target->nvm.ns_count)
+		submit(req, core->chans[req->io.lba]);
+	else
+		request_answer(req, NVME_OK);
+}
+
+/* ---- Dataset Management ---- */
+
+static struct nvme_status
+check_dsm(struct request *req, const struct ns_info *ns)
+{
+	uint32_t ranges = (le32_get(req->sqe.cdw10) & 0xff) + 1;
+	uint8_t id = req->sqe.sgl1.id;
+
+	(void)ns;
+	if (id != NVME_SGL_TRANSPORT && id != NVME_SGL_OFFSET)
+		return nvme_status_of(NVME_SC_SGL_TYPE, true);
+	if (le32_get(req->sqe.sgl1.length) < ranges * sizeof(struct nvme_dsm_range) ||
+	    le32_get(req->sqe.sgl1.length) > 4096)
+		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
+	req->io.op = BLK_TRIM;
+	req->io.lba = req->io.blocks = 0;
+	req->io.range_count = ranges;
+	req->xfer.length = le32_get(req->sqe.sgl1.length);
+	return NVME_OK;
+}
+
+/* Wire ranges become device ranges in place: both are 16 bytes. */
+static void
+trim(struct request *req, void *data)
+{
+	static_assert(sizeof(struct blk_range) == sizeof(struct nvme_dsm_range), "converted in place");
+	const struct ns_info *ns = core_ns(req->conn->core, le32_get(req->sqe.nsid));
+	uint8_t *at = data;
+
+	for (uint32_t i = 0; i < req->io.range_count; i++, at += sizeof(struct blk_range)) {
+		struct nvme_dsm_range wire;
+		struct blk_range range;
+
+		memcpy(&wire, at, sizeof(wire));
+		range = (struct blk_range){ le64_get(wire.slba), le32_get(wire.blocks) };
+		if (range.lba > ns->blocks || range.blocks > ns->blocks - range.lba) {
+			request_answer(req, nvme_status_of(NVME_SC_LBA_RANGE, true));
+			return;
+		}
+		memcpy(at, &range, sizeof(range));
+	}
+	req->io.ranges = data;
+	if (le32_get(req->sqe.cdw11) & NVME_DSM_AD)
+		submit(req, chan_of(req));
+	else
+		request_answer(req, NVME_OK); /* the other attributes are hints */
+}
+
+static void
+begin_dsm(struct request *req, const struct capsule *capsule)
+{
+	void *data = req->iov;
+
+	if (capsule->len == 0) {
+		request_fetch(req);
+		return;
+	}
+	if (!capsule->transient) {
+		trim(req, (void *)(uintptr_t)capsule->data);
+		return;
+	}
+	if (capsule->len > sizeof(req->iov)) {
+		bufs_take_promised(&req->conn->core->reactor->bufs, capsule->len, &req->bufs);
+		data = req->bufs.iov[0].iov_base;
+	}
+	memcpy(data, capsule->data, capsule->len);
+	trim(req, data);
+}
+
+/* The peer takes answers again: what was given back in the meantime is read anew. */
+void
+io_read_again(struct request *req)
+{
+	req->io.op = BLK_READ;
+	begin_read(req, NULL);
+}
+
+/* ---- dispatch ---- */
+
+static const struct io_rule rules[256] = {
+	[NVME_FLUSH] = { check_flush, begin_flush, true },
+	[NVME_WRITE] = { check_write, begin_write, true },
+	[NVME_READ] = { check_read, begin_read, true },
+	[NVME_WRITE_ZEROES] = { check_write_zeroes, begin_write_zeroes, true },
+	[NVME_DATASET_MGMT] = { check_dsm, begin_dsm, true },
+};
+
+void
+io_command(struct request *req, const struct capsule *capsule)
+{
+	const struct io_rule *rule = &rules[req->sqe.opcode];
+	uint32_t nsid = le32_get(req->sqe.nsid);
+	const struct ns_info *ns = core_ns(req->conn->core, nsid);
+	struct nvme_status status;
+
+	if (!rule->known) {
+		request_answer(req, nvme_status_of(NVME_SC_INVALID_OPCODE, true));
+		return;
+	}
+	if (ns == NULL && !(req->sqe.opcode == NVME_FLUSH && nsid == UINT32_MAX)) {
+		request_answer(req, nvme_status_of(NVME_SC_INVALID_NS, true));
+		return;
+	}
+	status = rule->check(req, ns);
+	if (nvme_ok(status))
+		rule->begin(req, capsule);
+	else
+		request_answer(req, status);
+}
+
+/* What was asked for by R2T is in req->bufs. */
+void
+io_data(struct request *req)
+{
+	if (req->io.op == BLK_TRIM) {
+		trim(req, req->bufs.iov[0].iov_base);
+		return;
+	}
+	use_bufs(req);
+	submit(req, chan_of(req));
+}

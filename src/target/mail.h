@@ -1,0 +1,75 @@
+/*
+ * mail.h - what the cores of a target say to each other.
+ *
+ * A tagged union of fixed size: it can be printed, counted and replayed.
+ * Pointers are tokens of their owner's memory: the owner keeps what they point
+ * to until the answer has come, and only the owner looks inside.
+ */
+#ifndef WEIR_TARGET_MAIL_H
+#define WEIR_TARGET_MAIL_H
+
+#include <stdint.h>
+
+#include "wire/fabrics.h"
+#include "world/world.h"
+
+struct assoc;
+struct conn;
+
+enum target_mail_kind {
+	MAIL_STREAM = 1,  /* 0 -> any: a connection for you */
+	MAIL_CONN_GONE,   /* any -> 0: one connection fewer */
+	MAIL_ATTACH,      /* queue's core -> controller's: may this I/O queue connect? */
+	MAIL_ATTACHED,    /* and back: yes or no */
+	MAIL_DETACH,      /* queue's core -> controller's: the queue is gone */
+	MAIL_DETACHED,    /* and back: nothing more will come to it from here */
+	MAIL_CLOSE,       /* controller's core -> queue's: close */
+	MAIL_CACHE,       /* controller's core -> queue's: from now on each write is durable, or not */
+	MAIL_CACHE_SET,   /* and back: so it is */
+	MAIL_ERROR,       /* queue's core -> controller's: a command failed */
+	MAIL_ALIVE_ASK,   /* controller's core -> queue's: when was your last command? */
+	MAIL_ALIVE,       /* and back */
+	MAIL_STATS_ASK,   /* controller's core -> all */
+	MAIL_STATS,       /* and back: the asked core's counters stand still in its own memory */
+	MAIL_COUNT,       /* 0 -> all: note down what you counted */
+	MAIL_COUNTED,     /* and back: it stands in your core */
+	MAIL_DRAIN,       /* 0 -> all: end */
+	MAIL_DRAINED,     /* and back */
+};
+
+struct target_mail {
+	uint16_t kind, from;
+	uint16_t cntlid, qid;
+	union {
+		struct stream *stream; /* STREAM */
+		struct {
+			struct conn *conn;                      /* token */
+			const struct nvme_connect_sqe *sqe;     /* stand until ATTACHED */
+			const struct nvme_connect_data *data;
+		} attach;
+		struct {
+			struct conn *conn;
+			struct nvme_status status;
+			struct nvme_connect_fault fault;
+			bool durable;
+		} attached;
+		struct {
+			struct conn *conn;
+			bool durable;
+		} cache;
+		struct conn *conn;     /* DETACH, DETACHED, CLOSE, ALIVE_ASK */
+		uint64_t alive_ns;
+		struct {
+			uint64_t lba;
+			le32 nsid;
+			le16 cid, status;
+			uint8_t opcode;
+		} error;
+		struct {
+			uint64_t reads, writes, read_blocks512, write_blocks512, media_errors;
+		} stats;
+	};
+};
+_Static_assert(sizeof(struct target_mail) == sizeof(struct mail), "fits a mail, to the byte");
+
+#endif

@@ -1,0 +1,364 @@
+/*
+ * request.c - a command between its capsule and its answer.
+ *
+ * Gathers the command's data (in the capsule, or asked for by R2T), hands the
+ * whole to fabrics, admin or I/O code, and takes their answer.  Every request
+ * is answered once, or dropped with its connection; either way its buffers,
+ * lent memory and slot are given back in request_free().
+ */
+#include <assert.h>
+
+#include "target/core.h"
+
+struct request *
+request_take(struct conn *conn)
+{
+	struct fifo_node *node = fifo_pop(&conn->free);
+	struct request *req;
+
+	if (node != NULL) {
+		req = container_of(node, struct request, xfer.tx_node);
+	} else if (conn->slots_used < conn->slot_count) {
+		req = &conn->slots[conn->slots_used++];
+		memset(req, 0, sizeof(*req));
+	} else {
+		return NULL;
+	}
+	req->conn = conn;
+	req->stage = STAGE_NEW;
+	req->io.flags = 0;
+	conn->request_count++;
+	return req;
+}
+
+void
+request_free(struct request *req)
+{
+	struct conn *conn = req->conn;
+	struct core *core = conn->core;
+
+	if (req->io.flags & BLK_LENT) {
+		req->chan->blk->ops->release(req->chan, &req->io);
+		req->io.flags = 0;
+	}
+	if (conn->reserve_user == req)
+		conn->reserve_user = NULL;
+	req->xfer.state = XFER_FREE;
+	conn->request_count--;
+	/* The Connect's own slot serves no second time. */
+	if (req == &conn->first && conn->slots == &conn->first)
+		conn->slots_used = 0;
+	else if (req != &conn->first)
+		fifo_push(&conn->free, &req->xfer.tx_node);
+	if (req->bufs.bytes > 0)
+		bufs_give(&core->reactor->bufs, &req->bufs);
+	if (conn->stalled != NULL && conn->reserve_user == NULL)
+		request_unstall(conn->stalled);
+	if (conn->phase == CONN_DEAD)
+		conn_maybe_free(conn);
+}
+
+/* Its connection will not be served any more: let go of what only we hold. */
+void
+request_abandon(struct request *req)
+{
+	switch (req->xfer.state) {
+	case XFER_FREE:
+	case XFER_ASKING:    /* in line: tconn_drop() gave it to request_free() */
+	case XFER_ANSWERING:
+		return;
+	case XFER_HELD:
+	case XFER_RECEIVING:
+		break;
+	}
+	switch (req->stage) {
+	case STAGE_DEVICE:
+		req->chan->blk->ops->cancel(req->chan, &req->io);
+		return; /* freed by its done() */
+	case STAGE_MAIL:
+		return; /* freed when the answer comes */
+	case STAGE_BUFS:
+		bufs_unwait(&req->waiter);
+		break;
+	case STAGE_NEW:
+	case STAGE_TURN:
+	case STAGE_FILL:
+	case STAGE_AGAIN:
+	case STAGE_EVENT:
+	case STAGE_ANSWER:
+		break;
+	}
+	request_free(req);
+}
+
+/* ---- answers ---- */
+
+/* A command of an I/O queue failed: its controller keeps the Error Information log. */
+static void
+report(const struct request *req, struct nvme_status status)
+{
+	struct target_mail mail = {
+		.kind = MAIL_ERROR, .cntlid = req->conn->cntlid, .qid = req->conn->qid,
+		.error = {
+			.lba = nvme_slba(&req->sqe), .nsid = req->sqe.nsid, .cid = req->sqe.cid,
+			.status = nvme_status_put(status), .opcode = req->sqe.opcode,
+		},
+	};
+
+	core_post(req->conn->core, req->conn->cntlid % req->conn->core->reactor->count, &mail);
+}
+
+static bool
+still_served(const struct request *req)
+{
+	return req->conn->phase != CONN_DEAD && req->conn->phase != CONN_TERMINATED;
+}
+
+void
+request_answer(struct request *req, struct nvme_status status)
+{
+	if (!still_served(req)) {
+		request_free(req);
+		return;
+	}
+	if (!nvme_ok(status) && req->conn->attached)
+		report(req, status);
+	req->stage = STAGE_ANSWER;
+	tconn_answer(&req->conn->tc, &req->xfer, status, false);
+	conn_send_soon(req->conn);
+}
+
+/* Success, with data: iov stays valid until the request is freed; xfer.length bytes. */
+void
+request_answer_data(struct request *req, struct iovec *iov, uint32_t count)
+{
+	if (!still_served(req)) {
+		request_free(req);
+		return;
+	}
+	req->stage = STAGE_ANSWER;
+	req->xfer.iov = iov;
+	req->xfer.iov_count = (uint8_t)count;
+	tconn_answer(&req->conn->tc, &req->xfer, NVME_OK, true);
+	conn_send_soon(req->conn);
+}
+
+/* Moves lent data that is still to be sent into buffers of our own, if there are any. */
+void
+request_unlend(struct request *req)
+{
+	struct core *core = req->conn->core;
+	const uint8_t *from;
+	uint32_t i = 0;
+
+	if (!bufs_take(&core->reactor->bufs, req->xfer.length, &req->bufs))
+		return;
+	for (uint32_t k = 0; k < req->xfer.iov_count; k++) {
+		size_t left = req->xfer.iov[k].iov_len;
+
+		for (from = req->xfer.iov[k].iov_base; left > 0; i++) {
+			size_t step = req->bufs.iov[i].iov_len < left ? req->bufs.iov[i].iov_len : left;
+
+			/* Volumes lend one piece, or pieces of whole buffers. */
+			memcpy(req->bufs.iov[i].iov_base, from, step);
+			from += step;
+			left -= step;
+		}
+	}
+	req->xfer.iov = req->bufs.iov;
+	req->xfer.iov_count = (uint8_t)req->bufs.count;
+	req->chan->blk->ops->release(req->chan, &req->io);
+	req->io.flags = 0;
+}
+
+/* Gives back what was read: it will be read again when the peer takes it. */
+void
+request_unread(struct request *req)
+{
+	if (req->io.flags & BLK_LENT)
+		req->chan->blk->ops->release(req->chan, &req->io);
+	req->io.flags = 0;
+	bufs_give(&req->conn->core->reactor->bufs, &req->bufs);
+	req->stage = STAGE_AGAIN;
+	fifo_push(&req->conn->again, &req->xfer.tx_node);
+}
+
+/* ---- data ---- */
+
+bool
+request_buffers(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *))
+{
+	struct bufs *bufs = &req->conn->core->reactor->bufs;
+
+	if (bufs_take(bufs, bytes, &req->bufs))
+		return true;
+	req->stage = STAGE_BUFS;
+	req->waiter.bytes = bytes;
+	req->waiter.list = &req->bufs;
+	req->waiter.granted = granted;
+	bufs_wait(bufs, &req->waiter);
+	return false;
+}
+
+/* Asks the host for xfer.length bytes into req->bufs. */
+static void
+ask(struct request *req)
+{
+	if (!still_served(req)) {
+		request_free(req);
+		return;
+	}
+	req->stage = STAGE_FILL;
+	req->since_ns = req->conn->core->reactor->now_ns;
+	req->xfer.iov = req->bufs.iov;
+	req->xfer.iov_count = (uint8_t)req->bufs.count;
+	tconn_ask(&req->conn->tc, &req->xfer);
+	conn_send_soon(req->conn);
+	conn_watch(req->conn);
+}
+
+static void
+fetch_granted(struct bufs_waiter *waiter)
+{
+	ask(request_of(waiter));
+}
+
+/*
+ * Gets xfer.length bytes of data from the host; request_data() follows.  One
+ * connection may have so much asked for at a time that it cannot take all
+ * buffers for data that it never sends.
+ */
+void
+request_fetch(struct request *req)
+{
+	struct conn *conn = req->conn;
+
+	if (conn->asked_bytes > 0 && conn->asked_bytes + req->xfer.length > TARGET_ASKED_MAX) {
+		req->stage = STAGE_TURN;
+		fifo_push(&conn->turns, &req->xfer.tx_node);
+		return;
+	}
+	conn->asked_bytes += req->xfer.length;
+	if (request_buffers(req, req->xfer.length, fetch_granted))
+		ask(req);
+}
+
+/* What was asked for is there: the next may ask. */
+static void
+fetched(struct request *req)
+{
+	struct conn *conn = req->conn;
+	struct fifo_node *node;
+
+	conn->asked_bytes -= req->xfer.length;
+	if (fifo_empty(&conn->turns))
+		return;
+	node = fifo_pop(&conn->turns);
+	request_fetch(container_of(node, struct request, xfer.tx_node));
+}
+
+static void
+execute(struct request *req, const struct capsule *capsule)
+{
+	struct conn *conn = req->conn;
+
+	if ((req->sqe.flags & NVME_PSDT_MASK) != NVME_PSDT_SGL || (req->sqe.flags & NVME_FUSE_MASK) != 0)
+		request_answer(req, nvme_status_of(NVME_SC_INVALID_FIELD, true));
+	else if (req->sqe.opcode == NVME_FABRICS)
+		fabrics_command(req, capsule);
+	else if (conn->phase == CONN_NEW)
+		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
+	else if (conn->qid == 0)
+		admin_command(req, capsule);
+	else
+		io_command(req, capsule);
+}
+
+/* ---- capsules whose data did not come in one piece ---- */
+
+static void
+capsule_into(struct request *req, void *buffer)
+{
+	req->stage = STAGE_FILL;
+	req->since_ns = req->conn->core->reactor->now_ns;
+	req->iov[0] = (struct iovec){ buffer, req->xfer.length };
+	req->xfer.iov = req->iov;
+	req->xfer.iov_count = 1;
+	tconn_incapsule(&req->conn->tc, &req->xfer);
+}
+
+/* A buffer came free, or the reserve did: the paused connection goes on. */
+void
+request_unstall(struct request *req)
+{
+	struct conn *conn = req->conn;
+
+	bufs_unwait(&req->waiter);
+	conn->reserve_user = req;
+	capsule_into(req, conn->reserve);
+	conn_resume(conn);
+}
+
+static void
+capsule_granted(struct bufs_waiter *waiter)
+{
+	struct request *req = request_of(waiter);
+
+	if (!still_served(req)) {
+		request_free(req);
+		return;
+	}
+	capsule_into(req, req->bufs.iov[0].iov_base);
+	conn_resume(req->conn);
+}
+
+static void
+capsule_receive(struct request *req, uint32_t bytes)
+{
+	struct conn *conn = req->conn;
+
+	req->xfer.length = bytes;
+	if (bufs_take(&conn->core->reactor->bufs, bytes, &req->bufs)) {
+		capsule_into(req, req->bufs.iov[0].iov_base);
+	} else if (conn->reserve_user == NULL) {
+		conn->reserve_user = req;
+		capsule_into(req, conn->reserve);
+	} else {
+		conn->stalled = req;
+		conn_pause(conn);
+		request_buffers(req, bytes, capsule_granted);
+	}
+}
+
+/* ---- what the connection tells ---- */
+
+void
+request_command(struct request *req, const struct tconn_item *item)
+{
+	struct capsule capsule = { item->data, item->data_len, true };
+
+	if (item->data_len > 0 && item->data == NULL)
+		capsule_receive(req, item->data_len);
+	else if (!item->data_ok)
+		request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));
+	else
+		execute(req, &capsule);
+}
+
+/* All data of the request is there: of its capsule, or what was asked for. */
+void
+request_data(struct request *req)
+{
+	struct capsule capsule = { req->iov[0].iov_base, req->xfer.length, false };
+
+	if (req->xfer.iov != req->iov)
+		fetched(req);
+	if (req->xfer.data_bad)
+		request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));
+	else if (req->xfer.iov == req->iov)
+		execute(req, &capsule);
+	else if (req->conn->qid == 0)
+		admin_data(req);
+	else
+		io_data(req);
+}
