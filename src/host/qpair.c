@@ -1,0 +1,281 @@
+#include "host/qpair.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { MDTS = 1024 * 1024 };
+
+/* ---- ending ---- */
+
+static void
+release(struct qpair *qp)
+{
+	struct hreq *req;
+
+	qp->state = QPAIR_DOWN;
+	task_cancel(&qp->send);
+	if (qp->stream != NULL)
+		qp->stream->ops->close(qp->stream, false);
+	qp->stream = NULL;
+	while ((req = hconn_orphan(&qp->hc)) != NULL) {
+		struct hio *io = container_of(req, struct hio, req);
+
+		req->status = nvme_status_of(NVME_SC_HOST_ABORTED, false);
+		if (io != &qp->connect)
+			io->done(io);
+	}
+	arena_free(qp->reactor->arena, qp->reqs);
+	arena_free(qp->reactor->arena, qp->cids);
+	arena_free(qp->reactor->arena, qp->data);
+	qp->reqs = NULL;
+	qp->cids = NULL;
+	qp->data = NULL;
+}
+
+void
+qpair_close(struct qpair *qp)
+{
+	if (qp->state != QPAIR_DOWN)
+		release(qp);
+}
+
+static void
+go_down(struct qpair *qp, int error, const char *why)
+{
+	if (qp->state == QPAIR_DOWN)
+		return;
+	snprintf(qp->why, sizeof(qp->why), "%s", why);
+	release(qp);
+	qp->down(qp, error);
+}
+
+/* ---- Connect ---- */
+
+static void
+connected(struct hio *io)
+{
+	struct qpair *qp = io->owner;
+	struct nvme_status status = io->req.status;
+
+	if (!nvme_ok(status)) {
+		char why[160];
+
+		snprintf(why, sizeof(why), "Connect of queue %u was refused: %s (%u:%02x%s)", qp->options.qid,
+		    nvme_status_text(status, true), status.sct, status.sc, status.dnr ? ", do not retry" : "");
+		go_down(qp, -ECONNREFUSED, why);
+		return;
+	}
+	qp->cntlid = (uint16_t)io->req.dw0;
+	qp->state = QPAIR_UP;
+	qp->hc.options.incapsule_max = qp->options.incapsule_max;
+	qp->up(qp);
+}
+
+static void
+send_connect(struct qpair *qp)
+{
+	struct nvme_connect_sqe sqe = {
+		.opcode = NVME_FABRICS, .fctype = NVME_CONNECT,
+		.qid = le16_of(qp->options.qid),
+		.sqsize = le16_of((uint16_t)(qp->options.entries - 1)),
+		.cattr = qp->options.sq_flow ? 0 : NVME_CATTR_NO_SQ_FLOW,
+		.kato = le32_of(qp->options.qid == 0 ? qp->options.kato_ms : 0),
+	};
+	bool room;
+
+	memcpy(qp->data->hostid, qp->options.hostid, sizeof(qp->data->hostid));
+	qp->data->cntlid = le16_of(qp->options.cntlid);
+	snprintf(qp->data->subnqn, NVME_NQN_FIELD, "%s", qp->options.subnqn);
+	snprintf(qp->data->hostnqn, NVME_NQN_FIELD, "%s", qp->options.hostnqn);
+	qp->data_iov = (struct iovec){ qp->data, sizeof(*qp->data) };
+	memcpy(&qp->connect.req.sqe, &sqe, sizeof(sqe));
+	qp->connect.req.data = HREQ_WRITE;
+	qp->connect.req.length = sizeof(*qp->data);
+	qp->connect.req.iov = &qp->data_iov;
+	qp->connect.req.iov_count = 1;
+	qp->connect.owner = qp;
+	qp->connect.done = connected;
+	qp->state = QPAIR_CONNECTING;
+	room = hconn_submit(&qp->hc, &qp->connect.req);
+	assert(room);
+}
+
+/* ---- bytes ---- */
+
+static void
+send_soon(struct qpair *qp)
+{
+	if (!qp->blocked && qp->stream != NULL)
+		reactor_run_in(qp->reactor, PHASE_SEND, &qp->send);
+}
+
+static void
+set_wants(struct qpair *qp)
+{
+	qp->stream->ops->wants(qp->stream, STREAM_READABLE | (qp->blocked ? STREAM_WRITABLE : 0));
+}
+
+static void
+send_now(struct task *task)
+{
+	struct qpair *qp = container_of(task, struct qpair, send);
+	struct gather *g = qp->gather;
+	struct fifo_node *node;
+	struct fifo done;
+
+	fifo_init(&done);
+	while (!qp->blocked && hconn_pending(&qp->hc)) {
+		ssize_t bytes;
+
+		hconn_gather(&qp->hc, g);
+		bytes = qp->stream->ops->writev(qp->stream, g->iov + g->first, (int)(g->count - g->first));
+		if (bytes < 0 && bytes != -EAGAIN) {
+			go_down(qp, (int)bytes, strerror(-(int)bytes));
+			return;
+		}
+		if (bytes > 0)
+			hconn_sent(&qp->hc, (size_t)bytes, &done);
+		if (bytes < (ssize_t)g->bytes) {
+			qp->blocked = true;
+			set_wants(qp);
+		}
+	}
+	while ((node = fifo_pop(&done)) != NULL) {
+		struct hio *io = container_of(node, struct hio, req.tx_node);
+
+		io->done(io);
+	}
+	if (qp->state != QPAIR_DOWN && qp->hc.state == HCONN_ENDED)
+		go_down(qp, -EPROTO, qp->hc.fault.why);
+}
+
+static void
+parse(struct qpair *qp, const uint8_t *at, size_t left)
+{
+	struct hreq *req;
+
+	while (qp->state != QPAIR_DOWN) {
+		switch (hconn_next(&qp->hc, &at, &left, &req)) {
+		case HCONN_MORE:
+			return;
+		case HCONN_UP:
+			send_connect(qp);
+			break;
+		case HCONN_DONE: {
+			struct hio *io = container_of(req, struct hio, req);
+
+			io->done(io);
+			break;
+		}
+		case HCONN_CLOSING: {
+			char why[160];
+
+			snprintf(why, sizeof(why), "%s (FES %u, FEI %" PRIu32 ")", qp->hc.fault.why,
+			    qp->hc.fault.fes, qp->hc.fault.fei);
+			/* The TermReq goes out first, as far as the socket takes it. */
+			if (qp->hc.state == HCONN_TERMINATING && !qp->blocked) {
+				hconn_gather(&qp->hc, qp->gather);
+				(void)qp->stream->ops->writev(qp->stream, qp->gather->iov + qp->gather->first,
+				    (int)(qp->gather->count - qp->gather->first));
+			}
+			go_down(qp, -EPROTO, why);
+			return;
+		}
+		}
+	}
+}
+
+static void
+receive(struct qpair *qp)
+{
+	struct iovec iov[BUFS_IOV_MAX + 1];
+	int count = framer_direct(&qp->hc.framer, iov, BUFS_IOV_MAX);
+	size_t direct = 0, landed;
+	ssize_t bytes;
+
+	for (int i = 0; i < count; i++)
+		direct += iov[i].iov_len;
+	iov[count++] = (struct iovec){ qp->reactor->scratch, REACTOR_SCRATCH };
+	bytes = qp->stream->ops->readv(qp->stream, iov, count);
+	if (bytes == -EAGAIN)
+		return;
+	if (bytes <= 0) {
+		go_down(qp, bytes < 0 ? (int)bytes : -ECONNRESET,
+		    bytes < 0 ? strerror(-(int)bytes) : "the target closed the connection");
+		return;
+	}
+	landed = (size_t)bytes < direct ? (size_t)bytes : direct;
+	if (landed > 0)
+		framer_landed(&qp->hc.framer, landed);
+	parse(qp, qp->reactor->scratch, (size_t)bytes - landed);
+	if (qp->state != QPAIR_DOWN && hconn_pending(&qp->hc))
+		send_soon(qp);
+}
+
+static void
+ready(struct stream *stream, unsigned events)
+{
+	struct qpair *qp = stream->owner;
+
+	if (qp->state == QPAIR_DIALLING && events & STREAM_WRITABLE)
+		qp->state = QPAIR_HELLO;
+	if (events & STREAM_WRITABLE && qp->blocked) {
+		qp->blocked = false;
+		set_wants(qp);
+		send_soon(qp);
+	}
+	if (events & STREAM_READABLE)
+		receive(qp);
+}
+
+/* ---- beginning ---- */
+
+int
+qpair_open(struct qpair *qp, struct reactor *reactor, struct gather *gather,
+    const struct qpair_options *options)
+{
+	struct hconn_options hc = {
+		.hdgst = options->hdgst, .ddgst = options->ddgst,
+		/* Connect's data always travels in the capsule. */
+		.incapsule_max = NVME_ADMIN_INCAPSULE, .data_max = MDTS,
+	};
+	struct arena *arena = reactor->arena;
+	int rc = -ENOMEM;
+
+	qp->reactor = reactor;
+	qp->options = *options;
+	qp->gather = gather;
+	qp->state = QPAIR_DIALLING;
+	qp->stream = NULL;
+	qp->blocked = true; /* until the stream is connected */
+	task_init(&qp->send, send_now);
+	qp->reqs = arena_alloc(arena, options->entries * sizeof(*qp->reqs));
+	qp->cids = arena_alloc(arena, options->entries * sizeof(*qp->cids));
+	qp->data = arena_alloc(arena, sizeof(*qp->data));
+	memset(&qp->connect, 0, sizeof(qp->connect));
+	hconn_init(&qp->hc, &hc, NULL, NULL, 0);
+	if (qp->reqs == NULL || qp->cids == NULL || qp->data == NULL)
+		goto fail;
+	hconn_init(&qp->hc, &hc, qp->reqs, qp->cids, options->entries);
+	rc = reactor->world->connect(reactor, options->host, options->port, &qp->stream);
+	if (rc != 0)
+		goto fail;
+	qp->stream->owner = qp;
+	qp->stream->ready = ready;
+	set_wants(qp);
+	return 0;
+fail:
+	release(qp);
+	return rc;
+}
+
+bool
+qpair_submit(struct qpair *qp, struct hio *io)
+{
+	if (qp->state != QPAIR_UP || !hconn_submit(&qp->hc, &io->req))
+		return false;
+	send_soon(qp);
+	return true;
+}
