@@ -1,0 +1,27 @@
+/*
+ * cmd.h - the subcommands of `weir`.
+ *
+ * Each has its own file with its options; it answers the exit code: 0 done,
+ * 1 it went wrong, 2 the command line is wrong.
+ */
+#ifndef WEIR_CMD_H
+#define WEIR_CMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* What is served, and asked for, where nothing else is said. */
+#define DEFAULT_SUBNQN "nqn.2026-11.local.weir:default"
+enum { DEFAULT_PORT = 4420 };
+
+int cmd_serve(int argc, char **argv);
+int cmd_perf(int argc, char **argv);
+
+/* options.c: words of the command line; false: not one, and nothing was changed */
+bool option_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
+bool option_address(const char *text, char *host, unsigned host_bytes, uint16_t *port);
+bool option_cpus(const char *text, int *cpus, unsigned max, unsigned *count);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * main.c - `weir`: one program, whose first word says what it is.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+} commands[] = {
+	{ "serve", cmd_serve, "serve volumes over NVMe/TCP" },
+	{ "perf", cmd_perf, "load a namespace, verify it, and measure" },
+};
+
+static void
+usage(FILE *out)
+{
+	fprintf(out, "Usage: weir COMMAND [OPTION...]\n\n");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+	fprintf(out, "\n`weir COMMAND --help` says more.\n");
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc < 2) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+		usage(stdout);
+		return EXIT_OK;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("weir " WEIR_VERSION);
+		return EXIT_OK;
+	}
+	fprintf(stderr, "weir: there is no command '%s'\n\n", argv[1]);
+	usage(stderr);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,84 @@
+/*
+ * options.c - numbers, addresses and lists on the command line.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+
+bool
+option_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+	unsigned long long v;
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (errno != 0 || *end != '\0' || v < min || v > max)
+		return false;
+	*value = v;
+	return true;
+}
+
+/* ADDR:PORT, [V6ADDR]:PORT, or ADDR alone. */
+bool
+option_address(const char *text, char *host, unsigned host_bytes, uint16_t *port)
+{
+	const char *start = text, *end, *colon;
+	uint64_t number = *port;
+
+	if (text[0] == '[') {
+		start = text + 1;
+		end = strchr(start, ']');
+		if (end == NULL || (end[1] != '\0' && end[1] != ':'))
+			return false;
+		colon = end[1] == ':' ? end + 1 : NULL;
+	} else {
+		colon = strrchr(text, ':');
+		end = colon != NULL ? colon : text + strlen(text);
+	}
+	if (end == start || (unsigned)(end - start) >= host_bytes)
+		return false;
+	if (colon != NULL && !option_number(colon + 1, 0, UINT16_MAX, &number))
+		return false;
+	snprintf(host, host_bytes, "%.*s", (int)(end - start), start);
+	*port = (uint16_t)number;
+	return true;
+}
+
+/* Numbers and ranges: 0,2-5 */
+bool
+option_cpus(const char *text, int *cpus, unsigned max, unsigned *count)
+{
+	unsigned n = 0;
+
+	for (;;) {
+		char *end;
+		long first = strtol(text, &end, 10), last = first;
+
+		if (end == text || first < 0)
+			return false;
+		if (*end == '-') {
+			text = end + 1;
+			last = strtol(text, &end, 10);
+			if (end == text || last < first)
+				return false;
+		}
+		for (; first <= last; first++) {
+			if (n == max)
+				return false;
+			cpus[n++] = (int)first;
+		}
+		if (*end == '\0')
+			break;
+		if (*end != ',')
+			return false;
+		text = end + 1;
+	}
+	*count = n;
+	return true;
+}

@@ -1,0 +1,38 @@
+/*
+ * perf.h - the load of `weir perf`: options in, measurements out.
+ */
+#ifndef WEIR_CMD_PERF_H
+#define WEIR_CMD_PERF_H
+
+#include "base/hist.h"
+#include "blk/blk.h"
+#include "host/host.h"
+
+struct perf_options {
+	const char *uri_text, *hostnqn;
+	struct host_uri uri;
+	bool random, verify, json, hdgst, ddgst, sq_flow, progress;
+	int fixed_mix;    /* percent of reads that --rw means; -1: `mix` says */
+	unsigned mix, qd, queues;
+	uint64_t bs, seconds, size, seed;
+	int cpu;          /* -1: not pinned */
+};
+
+struct perf_side {
+	struct hist hist; /* ns */
+	uint64_t bytes;
+};
+
+struct perf_result {
+	struct perf_side read, write;
+	uint64_t elapsed_ns;
+	uint64_t errors;
+	char first_error[96];
+	bool verify;
+	uint64_t checked, wrong, first_wrong; /* pieces of one I/O's size; byte offset */
+};
+
+/* 0, or -1 after having said on stderr why there is no result. */
+int perf_run(const struct perf_options *options, struct perf_result *result);
+
+#endif

@@ -1,0 +1,423 @@
+/*
+ * serve.c - `weir serve`: the target over the kernel's world.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "rt/rt.h"
+#include "sys/clock.h"
+#include "target/target.h"
+
+enum { SMALL_BUFS = 2304, LARGE_BUFS = 256, SPECS_MAX = TARGET_NS_MAX };
+
+enum key {
+	KEY_LISTEN = 1000, KEY_NS, KEY_BLOCK_SIZE, KEY_SUBNQN, KEY_REACTORS, KEY_CPUS, KEY_FILES,
+	KEY_DATA_DIR, KEY_STATS, KEY_EXPLAIN, KEY_HANDSHAKE, KEY_STALL, KEY_CONNECTIONS, KEY_CONGESTION,
+};
+
+struct serve {
+	const char *specs[SPECS_MAX];
+	uint32_t spec_count;
+	const char *data_dir;
+	uint32_t block_size;
+	bool stats, explain;
+	struct target_listen listen[TARGET_LISTENERS_MAX];
+	struct target_options options;
+	struct rt_options rt_options;
+	int cpus[RT_REACTORS_MAX];
+	char default_spec[512];
+
+	struct rt *rt;
+	struct arena arena;
+	struct target *target;
+	struct blk *volumes[TARGET_NS_MAX];
+	uint64_t stop_count;
+};
+
+/* ---- options ---- */
+
+static const struct argp_option options[] = {
+	{ "listen", KEY_LISTEN, "ADDR:PORT", 0, "listen here (default 127.0.0.1:4420; port 0: any free one); may be repeated", 0 },
+	{ "ns", KEY_NS, "SPEC", 0, "a namespace: mem:SIZE, null:SIZE, file:PATH[,size=SIZE], fault:FAULTS@SPEC; may be repeated", 0 },
+	{ "block-size", KEY_BLOCK_SIZE, "BYTES", 0, "512 or 4096 (default)", 0 },
+	{ "subnqn", KEY_SUBNQN, "NQN", 0, "the subsystem's name (default " DEFAULT_SUBNQN ")", 0 },
+	{ "data-dir", KEY_DATA_DIR, "DIR", 0, "where the default volume lies when no --ns is given", 0 },
+	{ "reactors", KEY_REACTORS, "N", 0, "threads that serve (default 1)", 0 },
+	{ "cpus", KEY_CPUS, "LIST", 0, "pin the threads to these processors, e.g. 0,2-5", 0 },
+	{ "files", KEY_FILES, "ENGINE", 0, "how files are read and written: auto, uring or threads", 0 },
+	{ "handshake-timeout", KEY_HANDSHAKE, "MS", 0, "from accept to Connect (default 10000)", 0 },
+	{ "stall-timeout", KEY_STALL, "MS", 0, "a transfer without progress (default 30000)", 0 },
+	{ "max-connections", KEY_CONNECTIONS, "N", 0, "refuse more (default 4096)", 0 },
+	{ "tcp-congestion", KEY_CONGESTION, "NAME", 0, "congestion control of the connections (default: the system's)", 0 },
+	{ "stats", KEY_STATS, NULL, 0, "print counters as JSON at SIGUSR1 and at the end", 0 },
+	{ "explain-memory", KEY_EXPLAIN, NULL, 0, "print what memory this configuration takes, and exit", 0 },
+	{ 0 },
+};
+
+static error_t
+parse_listen(struct serve *serve, const char *arg, struct argp_state *state)
+{
+	struct target_listen *listen = &serve->listen[serve->options.listen_count];
+
+	if (serve->options.listen_count == TARGET_LISTENERS_MAX)
+		argp_error(state, "more than %d --listen", TARGET_LISTENERS_MAX);
+	listen->port = DEFAULT_PORT;
+	if (!option_address(arg, listen->host, sizeof(listen->host), &listen->port))
+		argp_error(state, "--listen '%s': not an ADDR:PORT", arg);
+	serve->options.listen_count++;
+	return 0;
+}
+
+static uint64_t
+number(struct argp_state *state, const char *option, const char *arg, uint64_t min, uint64_t max)
+{
+	uint64_t value = 0;
+
+	if (!option_number(arg, min, max, &value))
+		argp_error(state, "%s '%s': not a number from %" PRIu64 " to %" PRIu64, option, arg, min, max);
+	return value;
+}
+
+static void
+parse_files(struct serve *serve, const char *arg, struct argp_state *state)
+{
+	if (strcmp(arg, "auto") == 0)
+		serve->rt_options.files = RT_FILES_AUTO;
+	else if (strcmp(arg, "uring") == 0)
+		serve->rt_options.files = RT_FILES_URING;
+	else if (strcmp(arg, "threads") == 0)
+		serve->rt_options.files = RT_FILES_THREADS;
+	else
+		argp_error(state, "--files '%s': auto, uring or threads", arg);
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+	struct serve *serve = state->input;
+
+	switch (key) {
+	case KEY_LISTEN:
+		return parse_listen(serve, arg, state);
+	case KEY_NS:
+		if (serve->spec_count == SPECS_MAX)
+			argp_error(state, "more than %d --ns", SPECS_MAX);
+		serve->specs[serve->spec_count++] = arg;
+		return 0;
+	case KEY_BLOCK_SIZE:
+		if (strcmp(arg, "512") != 0 && strcmp(arg, "4096") != 0)
+			argp_error(state, "--block-size '%s': 512 or 4096", arg);
+		serve->block_size = arg[0] == '5' ? 512 : 4096;
+		return 0;
+	case KEY_SUBNQN:
+		serve->options.subnqn = arg;
+		return 0;
+	case KEY_DATA_DIR:
+		serve->data_dir = arg;
+		return 0;
+	case KEY_REACTORS:
+		serve->rt_options.reactors = (unsigned)number(state, "--reactors", arg, 1, 64);
+		return 0;
+	case KEY_CPUS:
+		if (!option_cpus(arg, serve->cpus, RT_REACTORS_MAX, &serve->rt_options.cpu_count))
+			argp_error(state, "--cpus '%s': not a list like 0,2-5", arg);
+		serve->rt_options.cpus = serve->cpus;
+		return 0;
+	case KEY_FILES:
+		parse_files(serve, arg, state);
+		return 0;
+	case KEY_HANDSHAKE:
+		serve->options.handshake_timeout_ms = (uint32_t)number(state, "--handshake-timeout", arg, 1, 3600000);
+		return 0;
+	case KEY_STALL:
+		serve->options.stall_timeout_ms = (uint32_t)number(state, "--stall-timeout", arg, 1, 3600000);
+		return 0;
+	case KEY_CONNECTIONS:
+		serve->options.connections_max = (uint32_t)number(state, "--max-connections", arg, 1, 1000000);
+		return 0;
+	case KEY_CONGESTION:
+		serve->rt_options.sockets.congestion = arg;
+		return 0;
+	case KEY_STATS:
+		serve->stats = true;
+		return 0;
+	case KEY_EXPLAIN:
+		serve->explain = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "what is '%s'?", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options, parse, NULL,
+	"Serves volumes as an NVMe/TCP subsystem until SIGTERM or SIGINT.", NULL, NULL, NULL,
+};
+
+/* ---- memory ---- */
+
+static void
+explain_memory(const struct serve *serve)
+{
+	const double mib = 1024.0 * 1024.0;
+	size_t connection = target_connection_bytes(), slot = target_queue_bytes(1);
+	unsigned reactors = serve->rt_options.reactors;
+
+	printf("Memory is reserved at start and taken from the machine when it is first used.\n\n"
+	    "per reactor (%u):\n"
+	    "  receive buffer            %8d KiB\n"
+	    "  small data buffers        %8d KiB   %d x %d KiB\n"
+	    "  large data buffers        %8d KiB   %d x %d KiB\n"
+	    "  answers being sent        %8zu KiB\n"
+	    "per connection:             %8.1f KiB   with an 8 KiB reserve for one capsule\n"
+	    "per queue:                  %8.1f KiB   of 128 entries, %zu bytes each\n"
+	    "per RAM volume:             its size, as it is written\n\n"
+	    "at most: reactors x %.1f MiB + connections x %.1f KiB + queue entries x %zu bytes + RAM volumes\n",
+	    reactors, REACTOR_SCRATCH / 1024, SMALL_BUFS * BUFS_SMALL / 1024, SMALL_BUFS, BUFS_SMALL / 1024,
+	    LARGE_BUFS * BUFS_LARGE / 1024, LARGE_BUFS, BUFS_LARGE / 1024,
+	    target_reactor_bytes() / 1024,
+	    (double)connection / 1024.0, (double)target_queue_bytes(128) / 1024.0, slot,
+	    (REACTOR_SCRATCH + SMALL_BUFS * (double)BUFS_SMALL + LARGE_BUFS * (double)BUFS_LARGE) / mib,
+	    (double)connection / 1024.0, slot);
+}
+
+/* ---- statistics ---- */
+
+static void
+print_stats(void *owner, const struct target_stats *sum)
+{
+	(void)owner;
+	printf("{\"now_ns\":%" PRIu64 ",\"turns\":%" PRIu64 ",\"busy_turns\":%" PRIu64 ",\"busy_ns\":%" PRIu64
+	    ",\"syscalls\":%" PRIu64 ",\"reads\":%" PRIu64 ",\"writes\":%" PRIu64 ",\"connections\":%" PRIu64 "}\n",
+	    clock_now_ns(), sum->turns, sum->busy_turns, sum->busy_ns, sum->syscalls, sum->reads, sum->writes,
+	    sum->connections);
+	fflush(stdout);
+}
+
+/* ---- volumes ---- */
+
+static int
+make_data_dir(const char *dir)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s", dir);
+	for (char *p = path + 1; *p != '\0'; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(path, 0755) != 0 && errno != EEXIST)
+			return -errno;
+		*p = '/';
+	}
+	return mkdir(path, 0755) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+static int
+default_volume(struct serve *serve)
+{
+	char dir[200];
+	const char *base;
+	int rc;
+
+	if (serve->data_dir != NULL)
+		snprintf(dir, sizeof(dir), "%s", serve->data_dir);
+	else if ((base = getenv("XDG_DATA_HOME")) != NULL && base[0] == '/')
+		snprintf(dir, sizeof(dir), "%s/weir", base);
+	else if ((base = getenv("HOME")) != NULL && base[0] == '/')
+		snprintf(dir, sizeof(dir), "%s/.local/share/weir", base);
+	else
+		snprintf(dir, sizeof(dir), "/var/lib/weir");
+	rc = make_data_dir(dir);
+	if (rc != 0) {
+		fprintf(stderr, "weir: cannot make the data directory %s: %s\n", dir, strerror(-rc));
+		return rc;
+	}
+	snprintf(serve->default_spec, sizeof(serve->default_spec), "file:%s/volume.img,size=1G", dir);
+	serve->specs[serve->spec_count++] = serve->default_spec;
+	return 0;
+}
+
+static int
+open_volumes(struct serve *serve)
+{
+	char why[256];
+
+	for (uint32_t i = 0; i < serve->spec_count; i++) {
+		int rc = blk_open(rt_reactor(serve->rt, 0), serve->specs[i], serve->block_size,
+		    &serve->volumes[i], why);
+
+		if (rc != 0) {
+			fprintf(stderr, "weir: --ns %s: %s\n", serve->specs[i], why);
+			return rc;
+		}
+		serve->options.volume_count++;
+	}
+	serve->options.volumes = serve->volumes;
+	return 0;
+}
+
+/* The same machine and subsystem give the same volume identifiers after a restart. */
+static void
+identify(struct serve *serve)
+{
+	char text[512] = "weir";
+	size_t used = 4;
+	uint64_t a = 0xcbf29ce484222325u, b = 0x84222325cbf29ce4u;
+	int fd = open("/etc/machine-id", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, text, 64) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (got > 0)
+		used = (size_t)got;
+	used += (size_t)snprintf(text + used, sizeof(text) - used, "%.250s", serve->options.subnqn);
+	for (size_t i = 0; i < used; i++) {
+		a = (a ^ (uint8_t)text[i]) * 0x100000001b3u;
+		b = (b ^ (uint8_t)text[used - 1 - i]) * 0x100000001b3u;
+	}
+	memcpy(serve->options.identity, &a, 8);
+	memcpy(serve->options.identity + 8, &b, 8);
+}
+
+/* ---- life ---- */
+
+static void
+drained(void *owner)
+{
+	rt_stop(((struct serve *)owner)->rt);
+}
+
+static void
+on_signal(struct reactor *reactor, int signal)
+{
+	struct serve *serve = rt_owner(rt_of(reactor));
+
+	if (signal == SIGUSR1) {
+		if (serve->stats)
+			target_ask_stats(serve->target, print_stats, serve);
+	} else if (signal == SIGTERM || signal == SIGINT) {
+		if (serve->stop_count++ == 0)
+			target_drain(serve->target, drained, serve);
+		else
+			rt_stop(serve->rt); /* asked twice: now */
+	}
+}
+
+static void
+warn_open(const struct target_listen *listen)
+{
+	if (strncmp(listen->host, "127.", 4) != 0 && strcmp(listen->host, "::1") != 0)
+		fprintf(stderr, "weir: warning: %s is reachable from the network, and every host is allowed\n",
+		    listen->host);
+}
+
+static int
+start(struct serve *serve)
+{
+	char why[256];
+	int rc = target_create(&serve->arena, &serve->options, &serve->target, why);
+
+	for (unsigned i = serve->rt_options.reactors; rc == 0 && i-- > 0;)
+		rc = target_start(serve->target, rt_reactor(serve->rt, i), why);
+	if (rc != 0) {
+		fprintf(stderr, "weir: %s\n", why);
+		return rc;
+	}
+	for (uint32_t i = 0; i < serve->options.listen_count; i++) {
+		const struct target_listen *listen = target_bound(serve->target, i);
+
+		warn_open(listen);
+		printf(strchr(listen->host, ':') != NULL ? "weir: listening on [%s]:%u\n" :
+		    "weir: listening on %s:%u\n", listen->host, listen->port);
+	}
+	puts("weir: ready");
+	fflush(stdout);
+	return 0;
+}
+
+static void
+stop(struct serve *serve)
+{
+	if (serve->target != NULL)
+		for (unsigned i = 0; i < serve->rt_options.reactors; i++)
+			target_fini(serve->target, rt_reactor(serve->rt, i));
+	for (uint32_t i = 0; i < serve->options.volume_count; i++)
+		serve->volumes[i]->ops->destroy(serve->volumes[i]);
+	rt_destroy(serve->rt);
+	arena_drop(&serve->arena);
+}
+
+static int
+run(struct serve *serve)
+{
+	int rc = rt_create(&serve->rt, &serve->rt_options);
+
+	if (rc != 0) {
+		fprintf(stderr, "weir: cannot start%s: %s\n",
+		    serve->rt_options.files == RT_FILES_URING ? " with --files uring (io_uring)" : "", strerror(-rc));
+		return rc;
+	}
+	rc = open_volumes(serve);
+	if (rc == 0)
+		rc = start(serve);
+	if (rc == 0) {
+		rc = rt_run(serve->rt);
+		if (rc != 0)
+			fprintf(stderr, "weir: cannot run: %s\n", strerror(-rc));
+		if (serve->stats) {
+			struct target_stats sum;
+
+			target_stats(serve->target, &sum);
+			print_stats(serve, &sum);
+		}
+	}
+	stop(serve);
+	return rc;
+}
+
+int
+cmd_serve(int argc, char **argv)
+{
+	struct serve serve = {
+		.block_size = 4096,
+		.options = { .subnqn = DEFAULT_SUBNQN },
+		.rt_options = rt_options_default(),
+	};
+
+	argv[0] = (char *)"weir serve";
+	serve.rt_options.reactor = (struct reactor_options){ SMALL_BUFS, LARGE_BUFS };
+	serve.rt_options.on_signal = on_signal;
+	serve.rt_options.owner = &serve;
+	argp_err_exit_status = EXIT_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &serve) != 0)
+		return EXIT_USAGE;
+	if (serve.options.listen_count == 0) {
+		snprintf(serve.listen[0].host, sizeof(serve.listen[0].host), "127.0.0.1");
+		serve.listen[0].port = DEFAULT_PORT;
+		serve.options.listen_count = 1;
+	}
+	serve.options.listen = serve.listen;
+	if (serve.explain) {
+		explain_memory(&serve);
+		return EXIT_OK;
+	}
+	if (serve.spec_count == 0 && default_volume(&serve) != 0)
+		return EXIT_FAILED;
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails its writes, not us */
+	identify(&serve);
+	arena_init(&serve.arena, 0);
+	return run(&serve) == 0 ? EXIT_OK : EXIT_FAILED;
+}
