@@ -1,0 +1,55 @@
+"""layers.py ROOT - holds every #include of src/ and cmd/ to the rules of the house.
+
+ 1. A folder of src/ includes headers of itself and of the folders that
+    layers.txt names for it; cmd/ may see everything.
+ 2. Atomics are in the two files that reactors share, and in rt's waker.
+ 3. Headers of system calls are included only by sys/ and rt/, and by cmd/.
+"""
+import re
+import sys
+from pathlib import Path
+
+ATOMICS = {"base/ring.c", "base/ring.h", "blk/range.c", "blk/range.h", "rt/wake.c", "rt/wake.h"}
+PURE = set("""
+    assert ctype errno inttypes limits stdalign stdarg stdbool stddef stdint stdio stdlib stdnoreturn
+    string strings cpuid arm_acle sys/types sys/uio
+    """.split())  # what any folder may include; whatever is not here talks to the system
+KERNEL = {"sys", "rt", "cmd"}
+
+
+def rules(text):
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return {folder: set(seen.split()) | {folder} for folder, seen in (line.split(":") for line in lines)}
+
+
+def complaints(name, text, layers):
+    folder = "cmd" if name.startswith("cmd/") else name.split("/")[0]
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+    for header in re.findall(r'^\s*#\s*include\s+"([^"]+)"', code, re.M):
+        target = header.split("/")[0] if "/" in header else folder
+        if folder != "cmd" and target not in layers[folder]:
+            yield f"{name}: {folder} may not include {header}"
+    for header in re.findall(r"^\s*#\s*include\s+<([^>]+)\.h>", code, re.M):
+        if header == "stdatomic":
+            continue
+        if folder not in KERNEL and header not in PURE and not header.endswith("intrin"):
+            yield f"{name}: <{header}.h> belongs to sys and rt"
+    if name not in ATOMICS and re.search(r"stdatomic|\b_Atomic\b|\b__atomic_|\b__sync_|\batomic_\w+\(", code):
+        yield f"{name}: atomics are for {', '.join(sorted(ATOMICS))} alone"
+
+
+def main():
+    root = Path(sys.argv[1])
+    layers = rules((root / "layers.txt").read_text())
+    found = []
+    for path in sorted([*root.glob("src/*/*.[ch]"), *root.glob("cmd/**/*.[ch]")]):
+        name = str(path.relative_to(root)).removeprefix("src/")
+        if not name.startswith("cmd/") and name.split("/")[0] not in layers:
+            found.append(f"src/{name}: its folder is not in layers.txt")
+            continue
+        found += complaints(name, path.read_text(), layers)
+    print("\n".join(found))
+    sys.exit(1 if found else 0)
+
+
+main()

@@ -1,0 +1,241 @@
+#include "cluster.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum { RETRY_NS = 2 * 1000 * 1000, BLOCK = 4096 };
+
+/* ---- the target ---- */
+
+int
+cluster_target_start(struct reactor *reactor, void *arg)
+{
+	struct cluster_target *t = arg;
+	struct target_listen listen = { .port = CLUSTER_PORT };
+	char why[256];
+	int rc;
+
+	/* The first reactor of a new life makes what they share; a former life's went with its arenas. */
+	if (t->started++ % t->reactors == 0) {
+		struct target_options options = {
+			.subnqn = CLUSTER_NQN, .volumes = &t->volume, .volume_count = 1,
+			.listen = &listen, .listen_count = 1, .stall_timeout_ms = t->stall_timeout_ms,
+		};
+
+		snprintf(listen.host, sizeof(listen.host), "%s", t->host);
+		rc = blk_open(reactor, t->spec, 4096, &t->volume, why);
+		if (rc == 0)
+			rc = target_create(reactor->arena, &options, &t->target, why);
+		if (rc != 0)
+			return rc;
+	}
+	return target_start(t->target, reactor, why);
+}
+
+/* ---- the content of a slot: its number and version, and words that follow from them ---- */
+
+static void
+fill(const struct cluster_host *h, uint8_t *data, unsigned slot, uint32_t version)
+{
+	for (uint32_t at = 0; at < h->slot_bytes; at += 8)
+		put_le64(data + at, (uint64_t)version << 32 | (h->first_slot + slot) << 16 | (at / 8 & 0xffff));
+}
+
+/* The version of one block of a slot, 0 for zeros; UINT32_MAX: no version, or two of them mixed. */
+static uint32_t
+version_of(const struct cluster_host *h, const uint8_t *data, unsigned slot, uint32_t block)
+{
+	uint32_t version = (uint32_t)(get_le64(data + block) >> 32);
+
+	for (uint32_t at = block; at < block + BLOCK; at += 8) {
+		uint64_t want = version == 0 ? 0 :
+		    (uint64_t)version << 32 | (h->first_slot + slot) << 16 | (at / 8 & 0xffff);
+
+		if (get_le64(data + at) != want)
+			return UINT32_MAX;
+	}
+	return version;
+}
+
+/* ---- the load ---- */
+
+static void next(struct cluster_work *work);
+
+static void
+closed(void *owner)
+{
+	struct cluster_host *h = owner;
+
+	h->host = NULL;
+	h->finished = true;
+}
+
+static void
+check_read(struct cluster_host *h, const struct cluster_work *work)
+{
+	const struct cluster_slot *slot = &h->slots[work->slot];
+
+	h->reads++;
+	/* A write of several blocks may be cut between two of them by a crash, one block never. */
+	for (uint32_t block = 0; block < h->slot_bytes; block += BLOCK) {
+		uint32_t found = version_of(h, work->data, work->slot, block);
+
+		if (found < work->oldest || found > slot->issued)
+			h->wrong++;
+	}
+}
+
+static void
+succeeded(struct cluster_host *h, struct cluster_work *work)
+{
+	struct cluster_slot *slot = &h->slots[work->slot];
+
+	if (work->op == NVME_READ) {
+		check_read(h, work);
+	} else if (work->op == NVME_WRITE) {
+		slot->acked = work->version;
+	} else {
+		for (unsigned i = 0; i < CLUSTER_SLOTS; i++)
+			if (h->slots[i].durable < work->flush_acked[i])
+				h->slots[i].durable = work->flush_acked[i];
+	}
+}
+
+static void
+done(struct hio *io)
+{
+	struct cluster_work *work = io->owner;
+	struct cluster_host *h = work->owner;
+
+	h->in_flight--;
+	h->slots[work->slot].busy = false;
+	if (nvme_ok(io->req.status))
+		succeeded(h, work);
+	else if (nvme_sc(io->req.status) != NVME_SC_HOST_ABORTED)
+		h->failures++;
+	h->done_ios++;
+	next(work);
+}
+
+/* Every slot has one I/O at a time, so that there is an order to check against. */
+static bool
+choose(struct cluster_host *h, struct cluster_work *work)
+{
+	uint64_t dice = rng_below(&h->rng, 100);
+
+	work->slot = (unsigned)rng_below(&h->rng, CLUSTER_SLOTS);
+	while (h->slots[work->slot].busy)
+		work->slot = (work->slot + 1) % CLUSTER_SLOTS;
+	work->op = dice < 45 ? NVME_READ : dice < 92 ? NVME_WRITE : NVME_FLUSH;
+	h->slots[work->slot].busy = true;
+	return true;
+}
+
+static void
+next(struct cluster_work *work)
+{
+	struct cluster_host *h = work->owner;
+	uint32_t blocks = h->slot_bytes / BLOCK;
+	struct cluster_slot *slot;
+	unsigned queue;
+	uint64_t lba;
+	bool ok;
+
+	if (h->host == NULL)
+		return;
+	if (h->done_ios >= h->ios) {
+		if (h->in_flight == 0 && !h->leaving) {
+			h->leaving = true;
+			host_disconnect(h->host, closed);
+		}
+		return;
+	}
+	choose(h, work);
+	slot = &h->slots[work->slot];
+	lba = (uint64_t)(h->first_slot + work->slot) * blocks;
+	queue = (unsigned)rng_below(&h->rng, host_namespace(h->host)->queues);
+	work->iov = (struct iovec){ work->data, h->slot_bytes };
+	if (work->op == NVME_READ) {
+		work->oldest = slot->acked;
+		ok = host_read(h->host, queue, &work->io, lba, blocks, &work->iov, 1);
+	} else if (work->op == NVME_WRITE) {
+		work->version = ++slot->issued;
+		fill(h, work->data, work->slot, work->version);
+		ok = host_write(h->host, queue, &work->io, lba, blocks, &work->iov, 1, false);
+	} else {
+		for (unsigned i = 0; i < CLUSTER_SLOTS; i++)
+			work->flush_acked[i] = h->slots[i].acked;
+		ok = host_flush(h->host, queue, &work->io);
+	}
+	if (ok)
+		h->in_flight++;
+	else
+		slot->busy = false; /* the connection is being lost */
+}
+
+/* ---- connecting, and again after a loss ---- */
+
+static void
+ready(struct host *host)
+{
+	struct cluster_host *h = host_owner(host);
+
+	for (unsigned i = 0; i < CLUSTER_WORKS; i++)
+		next(&h->works[i]);
+}
+
+static void
+lost(struct host *host, int error, const char *why)
+{
+	struct cluster_host *h = host_owner(host);
+
+	(void)error;
+	(void)why;
+	h->host = NULL;
+	h->losses++;
+	h->leaving = false;
+	host_destroy(host);
+	/* A target that crashed may have forgotten what was not flushed. */
+	for (unsigned i = 0; i < CLUSTER_SLOTS; i++)
+		h->slots[i].acked = h->slots[i].durable;
+	timer_set(&h->reactor->timers, &h->retry, h->reactor->now_ns + RETRY_NS);
+}
+
+static void
+connect_again(struct timer *timer)
+{
+	struct cluster_host *h = container_of(timer, struct cluster_host, retry);
+	struct host_options options = {
+		.port = CLUSTER_PORT, .nsid = 1, .queues = h->queues, .entries = 32,
+		.hdgst = h->hdgst, .ddgst = h->ddgst, .sq_flow = h->sq_flow,
+		.kato_ms = 200, .connect_ms = 300, .ready = ready, .lost = lost, .owner = h,
+	};
+
+	snprintf(options.addr, sizeof(options.addr), "%s", h->addr);
+	snprintf(options.subnqn, sizeof(options.subnqn), "%s", CLUSTER_NQN);
+	snprintf(options.hostnqn, sizeof(options.hostnqn), "nqn.2026-11.local.weir:host%u", h->first_slot);
+	put_le64(options.hostid, h->first_slot + 1);
+	if (host_connect(h->reactor, &options, &h->host) != 0)
+		timer_set(&h->reactor->timers, timer, h->reactor->now_ns + RETRY_NS);
+}
+
+int
+cluster_host_start(struct reactor *reactor, void *arg)
+{
+	struct cluster_host *h = arg;
+
+	h->reactor = reactor;
+	rng_seed(&h->rng, reactor->world->random(reactor));
+	for (unsigned i = 0; i < CLUSTER_WORKS; i++) {
+		struct cluster_work *work = &h->works[i];
+
+		work->owner = h;
+		work->io.owner = work;
+		work->io.done = done;
+		work->data = arena_alloc_aligned(reactor->arena, h->slot_bytes, 4096);
+		assert(work->data != NULL);
+	}
+	h->retry.fire = connect_again;
+	connect_again(&h->retry);
+	return 0;
+}

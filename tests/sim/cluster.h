@@ -1,0 +1,76 @@
+/*
+ * cluster.h - the real target and the real host as actors of the simulation.
+ *
+ * A target process serves one file volume; host processes write versions of
+ * slots, flush, and check every read.  What they know lies in structs of the
+ * test, which outlive crashes; so after a crash of the target a host can say
+ * which versions may be found.
+ */
+#ifndef WEIR_TESTS_CLUSTER_H
+#define WEIR_TESTS_CLUSTER_H
+
+#include "base/rng.h"
+#include "host/host.h"
+#include "sim/sim.h"
+#include "target/target.h"
+
+#define CLUSTER_NQN "nqn.2026-11.local.weir:sim"
+
+enum { CLUSTER_PORT = 4420, CLUSTER_SLOTS = 48, CLUSTER_WORKS = 8, CLUSTER_VOLUME_MIB = 16 };
+
+/* Of one target process; zeroed by the test, which sets host, spec and reactors. */
+struct cluster_target {
+	const char *host, *spec;
+	uint32_t stall_timeout_ms;
+	struct target *target;
+	struct blk *volume;
+	unsigned reactors, started;
+};
+
+int cluster_target_start(struct reactor *reactor, void *arg);
+
+/* What is known of a slot: versions are numbered from 1 as they are written. */
+struct cluster_slot {
+	uint32_t issued;   /* the last version handed to the target */
+	uint32_t acked;    /* the last one whose write was answered */
+	uint32_t durable;  /* the last one that a flush, answered, covers */
+	bool busy;
+};
+
+struct cluster_host;
+
+struct cluster_work {
+	struct hio io;
+	struct cluster_host *owner;
+	unsigned slot;
+	uint8_t op;
+	uint32_t version;  /* of a write: what is written */
+	uint32_t oldest;   /* of a read: the oldest version it may find */
+	struct iovec iov;
+	uint8_t *data;
+	uint32_t flush_acked[CLUSTER_SLOTS]; /* of a flush: what was answered before it */
+};
+
+/* Of one host process; zeroed by the test, which sets the first lines. */
+struct cluster_host {
+	const char *addr;
+	unsigned first_slot;       /* its slots lie behind each other: no two hosts share one */
+	uint16_t queues;
+	bool hdgst, ddgst, sq_flow;
+	uint32_t slot_bytes;       /* a multiple of the block size */
+	uint64_t ios;              /* how many to do; then it disconnects */
+
+	struct reactor *reactor;
+	struct host *host;
+	struct rng rng;
+	struct cluster_slot slots[CLUSTER_SLOTS];
+	struct cluster_work works[CLUSTER_WORKS];
+	struct timer retry;
+	uint64_t done_ios, reads, wrong, losses, failures;
+	unsigned in_flight;
+	bool leaving, finished;
+};
+
+int cluster_host_start(struct reactor *reactor, void *arg);
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * test_cluster.c - the target and hosts that serve production, in virtual time:
+ * connect, I/O, disconnect, crashes; nothing lost, nothing leaked.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cluster.h"
+
+enum { SEEDS = 25, HOSTS = 2, MS = 1000 * 1000 };
+
+struct cluster {
+	struct sim *sim;
+	struct cluster_target target;
+	struct cluster_host hosts[HOSTS];
+	struct sim_process *target_process, *host_processes[HOSTS];
+};
+
+static bool
+all_finished(void *arg)
+{
+	const struct cluster *c = arg;
+
+	for (unsigned i = 0; i < HOSTS; i++)
+		if (!c->hosts[i].finished)
+			return false;
+	return true;
+}
+
+static struct cluster *
+cluster_create(uint64_t seed, const char *spec, uint64_t ios)
+{
+	struct cluster *c = calloc(1, sizeof(*c));
+	struct sim_options options = sim_options_default();
+	struct sim_process_options target = { .start = cluster_target_start };
+
+	assert_non_null(c);
+	options.reset_ppm = 0;
+	options.max_ns = 60ULL * 1000 * MS;
+	options.max_events = 20 * 1000 * 1000;
+	c->sim = sim_create(seed, &options);
+	c->target = (struct cluster_target){
+		.host = "10.0.0.1", .spec = spec, .reactors = (unsigned)(1 + seed % 3), .stall_timeout_ms = 500,
+	};
+	target.arg = &c->target;
+	target.reactor = (struct reactor_options){ 256, 32 };
+	c->target_process = sim_process_create(c->sim, "target", c->target.reactors, &target);
+	for (unsigned i = 0; i < HOSTS; i++) {
+		struct sim_process_options host = { .start = cluster_host_start, .arg = &c->hosts[i] };
+
+		c->hosts[i] = (struct cluster_host){
+			.addr = "10.0.0.1", .first_slot = i * CLUSTER_SLOTS, .queues = (uint16_t)(1 + (seed + i) % 3),
+			.hdgst = seed & 1, .ddgst = seed & 2, .sq_flow = (seed + i) & 4,
+			.slot_bytes = 4096u << (2 * ((seed + i) % 3)), .ios = ios,
+		};
+		/* Slots of different sizes would overlap. */
+		c->hosts[i].slot_bytes = c->hosts[0].slot_bytes;
+		c->host_processes[i] = sim_process_create(c->sim, "host", 1, &host);
+	}
+	return c;
+}
+
+static void
+cluster_check(struct cluster *c)
+{
+	for (unsigned i = 0; i < HOSTS; i++) {
+		assert_true(c->hosts[i].finished);
+		assert_int_equal(c->hosts[i].wrong, 0);
+		assert_int_equal(c->hosts[i].failures, 0);
+		assert_true(c->hosts[i].reads > 0);
+	}
+}
+
+/* The hosts have gone: the target has closed everything and all its buffers are back. */
+static void
+nothing_is_leaked(struct cluster *c)
+{
+	sim_run_until(c->sim, sim_now(c->sim) + 5000ULL * MS, NULL, NULL);
+	assert_int_equal(sim_process_streams(c->target_process), 0);
+	for (unsigned i = 0; i < c->target.reactors; i++)
+		assert_true(bufs_idle(&sim_process_reactor(c->target_process, i)->bufs));
+}
+
+static void
+cluster_destroy(struct cluster *c)
+{
+	sim_destroy(c->sim);
+	free(c);
+}
+
+static void
+hosts_read_what_they_wrote(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		struct cluster *c = cluster_create(seed, seed % 2 == 0 ? "mem:16M" : "file:volume.img,size=16M", 300);
+
+		sim_run_until(c->sim, 30000ULL * MS, all_finished, c);
+		cluster_check(c);
+		for (unsigned i = 0; i < HOSTS; i++)
+			assert_int_equal(c->hosts[i].losses, 0);
+		nothing_is_leaked(c);
+		cluster_destroy(c);
+	}
+}
+
+static void
+what_was_flushed_survives_crashes_of_the_target(void **state)
+{
+	uint64_t losses = 0;
+
+	(void)state;
+	for (uint64_t seed = 100; seed < 100 + SEEDS; seed++) {
+		struct cluster *c = cluster_create(seed, "file:volume.img,size=16M", 1000);
+
+		for (int crash = 0; crash < 3; crash++) {
+			sim_run_until(c->sim, sim_now(c->sim) + 2 * MS + sim_below(c->sim, 10 * MS), NULL, NULL);
+			sim_process_crash(c->target_process, (unsigned)sim_below(c->sim, 2) * SIM_CRASH_HALF_OPEN);
+			sim_run_until(c->sim, sim_now(c->sim) + 1 * MS, NULL, NULL);
+			sim_process_start(c->target_process);
+		}
+		sim_run_until(c->sim, 30000ULL * MS, all_finished, c);
+		cluster_check(c);
+		losses += c->hosts[0].losses;
+		nothing_is_leaked(c);
+		cluster_destroy(c);
+	}
+	assert_true(losses > SEEDS); /* most crashes met a host at work */
+}
+
+static void
+a_host_that_crashes_leaves_nothing_behind(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 200; seed < 200 + SEEDS; seed++) {
+		struct cluster *c = cluster_create(seed, "mem:16M", 400);
+
+		sim_run_until(c->sim, 1 * MS + sim_below(c->sim, 10 * MS), NULL, NULL);
+		sim_process_crash(c->host_processes[1], (unsigned)sim_below(c->sim, 2) * SIM_CRASH_HALF_OPEN);
+		c->hosts[1].finished = true;
+		sim_run_until(c->sim, 30000ULL * MS, all_finished, c);
+		assert_true(c->hosts[0].finished);
+		assert_int_equal(c->hosts[0].wrong + c->hosts[0].failures + c->hosts[0].losses, 0);
+		nothing_is_leaked(c);
+		cluster_destroy(c);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hosts_read_what_they_wrote),
+		cmocka_unit_test(what_was_flushed_survives_crashes_of_the_target),
+		cmocka_unit_test(a_host_that_crashes_leaves_nothing_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,305 @@
+#include "fakeworld.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <setjmp.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+struct fake_handle {
+	struct file file;
+	struct fake_file *of;
+};
+
+static struct fakeworld *
+world_of(struct reactor *reactor)
+{
+	return container_of(reactor - reactor->index, struct fakeworld, reactors[0]);
+}
+
+/* ---- files ---- */
+
+struct fake_file *
+fake_file_find(struct fakeworld *fw, const char *path)
+{
+	for (int i = 0; i < FAKE_FILES; i++)
+		if (fw->files[i].path[0] != '\0' && strcmp(fw->files[i].path, path) == 0)
+			return &fw->files[i];
+	return NULL;
+}
+
+static void
+file_grow(struct fakeworld *fw, struct fake_file *file, uint64_t size)
+{
+	uint8_t *bytes = arena_alloc(&fw->arena, size);
+
+	assert_non_null(bytes);
+	if (file->size > 0)
+		memcpy(bytes, file->bytes, file->size);
+	arena_free(&fw->arena, file->bytes);
+	file->bytes = bytes;
+	file->size = size;
+}
+
+struct fake_file *
+fake_file_make(struct fakeworld *fw, const char *path, uint64_t size)
+{
+	for (int i = 0; i < FAKE_FILES; i++) {
+		struct fake_file *file = &fw->files[i];
+
+		if (file->path[0] != '\0')
+			continue;
+		assert_true(strlen(path) < sizeof(file->path));
+		strcpy(file->path, path);
+		file_grow(fw, file, size);
+		return file;
+	}
+	fail_msg("more than %d files", FAKE_FILES);
+	return NULL;
+}
+
+static int
+fake_file_open(struct reactor *reactor, const char *path, uint64_t size, struct file **file)
+{
+	struct fakeworld *fw = world_of(reactor);
+	struct fake_file *of = fake_file_find(fw, path);
+	struct fake_handle *handle;
+
+	if (fw->fail_open != 0)
+		return fw->fail_open;
+	if (of == NULL && size == 0)
+		return -ENOENT;
+	if (of == NULL)
+		of = fake_file_make(fw, path, size);
+	if (of->size < size)
+		file_grow(fw, of, size);
+	handle = arena_alloc(&fw->arena, sizeof(*handle));
+	if (handle == NULL)
+		return -ENOMEM;
+	handle->file = (struct file){ .reactor = reactor, .size = of->size, .align = fw->align > 0 ? fw->align : 1 };
+	handle->of = of;
+	of->handles++;
+	*file = &handle->file;
+	return 0;
+}
+
+static void
+fake_file_close(struct file *file)
+{
+	struct fake_handle *handle = container_of(file, struct fake_handle, file);
+
+	handle->of->handles--;
+	arena_free(&world_of(file->reactor)->arena, handle);
+}
+
+/* The outcome is decided here, so that failures set afterwards spare it; done() is told later. */
+static int64_t
+file_move(struct fakeworld *fw, struct fake_file *file, struct file_io *io)
+{
+	uint64_t bytes = 0, at = io->offset, limit = io->op == FILE_READ ? file->size : UINT64_MAX;
+
+	for (int i = 0; i < io->iov_count; i++)
+		bytes += io->iov[i].iov_len;
+	if (io->op == FILE_WRITE && fw->disk_bytes > 0)
+		limit = fw->disk_bytes;
+	if (io->op == FILE_WRITE && at >= limit)
+		return -ENOSPC;
+	if (at + bytes > limit)
+		bytes = at < limit ? limit - at : 0;
+	if (fw->short_by > 0) {
+		assert_true(fw->short_by < bytes);
+		bytes -= fw->short_by;
+		fw->short_by = 0;
+	}
+	for (int i = 0; at < io->offset + bytes; i++) {
+		uint64_t n = io->offset + bytes - at < io->iov[i].iov_len ? io->offset + bytes - at : io->iov[i].iov_len;
+
+		if (io->op == FILE_READ)
+			memcpy(io->iov[i].iov_base, file->bytes + at, n);
+		else
+			memcpy(file->bytes + at, io->iov[i].iov_base, n);
+		at += n;
+	}
+	fw->durable += io->durable;
+	return (int64_t)bytes;
+}
+
+static int64_t
+file_do(struct fakeworld *fw, struct fake_file *file, struct file_io *io)
+{
+	if (fw->fail[io->op] != 0)
+		return fw->fail[io->op];
+	fw->done[io->op]++;
+	switch (io->op) {
+	case FILE_READ:
+	case FILE_WRITE:
+		return file_move(fw, file, io);
+	case FILE_PUNCH:
+	case FILE_ZERO:
+		assert_true(io->offset + io->bytes <= file->size);
+		memset(file->bytes + io->offset, 0, io->bytes);
+		break;
+	case FILE_SYNC:
+		break;
+	}
+	return 0;
+}
+
+static void
+fake_file_submit(struct file *file, struct file_io *io)
+{
+	struct fake_handle *handle = container_of(file, struct fake_handle, file);
+	struct fakeworld *fw = world_of(file->reactor);
+
+	io->result = file_do(fw, handle->of, io);
+	fifo_push(&fw->requests, &io->node);
+	fw->in_flight++;
+	if (!fw->hold_files)
+		reactor_run_in(file->reactor, PHASE_COLLECT, &fw->finish[file->reactor->index].task);
+}
+
+void
+fake_files_finish(struct fakeworld *fw)
+{
+	struct fifo batch;
+	struct fifo_node *node;
+
+	fifo_init(&batch);
+	fifo_splice(&batch, &fw->requests);
+	while ((node = fifo_pop(&batch)) != NULL) {
+		struct file_io *io = container_of(node, struct file_io, node);
+
+		fw->in_flight--;
+		io->done(io);
+	}
+}
+
+static void
+finish_task(struct task *task)
+{
+	fake_files_finish(container_of(task, struct fake_finish, task)->world);
+}
+
+/* ---- memory, mail and the rest ---- */
+
+static void *
+fake_pages_map(struct reactor *reactor, size_t bytes)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (pages == MAP_FAILED)
+		return NULL;
+	world_of(reactor)->pages_mapped += bytes;
+	return pages;
+}
+
+static void
+fake_pages_unmap(struct reactor *reactor, void *pages, size_t bytes)
+{
+	assert_int_equal(munmap(pages, bytes), 0);
+	world_of(reactor)->pages_mapped -= bytes;
+}
+
+static void
+fake_pages_discard(struct reactor *reactor, void *pages, size_t bytes)
+{
+	assert_int_equal((uintptr_t)pages % 4096, 0);
+	assert_int_equal(bytes % 4096, 0);
+	assert_int_equal(madvise(pages, bytes, MADV_DONTNEED), 0);
+	world_of(reactor)->pages_discarded += bytes;
+}
+
+static void
+fake_post(struct reactor *reactor, unsigned to, const struct mail *mail)
+{
+	struct fakeworld *fw = world_of(reactor);
+
+	assert_true(to < fw->count && fw->mail_count[to] < FAKE_MAIL);
+	fw->mail[to][fw->mail_count[to]] = *mail;
+	fw->mail[to][fw->mail_count[to]++].from = (uint16_t)reactor->index;
+}
+
+static uint64_t
+fake_random(struct reactor *reactor)
+{
+	return rng_next(&world_of(reactor)->rng);
+}
+
+static uint64_t
+fake_wall_ms(struct reactor *reactor)
+{
+	return world_of(reactor)->now_ns / 1000000;
+}
+
+static void
+fake_log(struct reactor *reactor, int level, const char *text)
+{
+	(void)reactor;
+	print_message("# log %d: %s\n", level, text);
+}
+
+static const struct world_ops fake_ops = {
+	.name = "fake",
+	.file_open = fake_file_open,
+	.file_submit = fake_file_submit,
+	.file_close = fake_file_close,
+	.pages_map = fake_pages_map,
+	.pages_unmap = fake_pages_unmap,
+	.pages_discard = fake_pages_discard,
+	.post = fake_post,
+	.random = fake_random,
+	.wall_ms = fake_wall_ms,
+	.log = fake_log,
+};
+
+void
+fakeworld_init(struct fakeworld *fw, unsigned reactors)
+{
+	const struct reactor_options options = { .small_bufs = 128, .large_bufs = 16 };
+
+	assert_true(reactors <= FAKE_REACTORS);
+	memset(fw, 0, sizeof(*fw));
+	arena_init(&fw->arena, 0);
+	fifo_init(&fw->requests);
+	rng_seed(&fw->rng, 1);
+	fw->count = reactors;
+	for (unsigned i = 0; i < reactors; i++) {
+		assert_int_equal(reactor_init(&fw->reactors[i], &fake_ops, &fw->arena, i, reactors, &options), 0);
+		task_init(&fw->finish[i].task, finish_task);
+		fw->finish[i].world = fw;
+	}
+}
+
+void
+fakeworld_fini(struct fakeworld *fw)
+{
+	assert_int_equal(fw->in_flight, 0);
+	assert_int_equal(fw->pages_mapped, 0);
+	for (int i = 0; i < FAKE_FILES; i++) {
+		assert_int_equal(fw->files[i].handles, 0);
+		arena_free(&fw->arena, fw->files[i].bytes);
+	}
+	for (unsigned i = 0; i < fw->count; i++)
+		reactor_fini(&fw->reactors[i]);
+	assert_int_equal(fw->arena.bytes, 0);
+	arena_drop(&fw->arena);
+}
+
+void
+fake_turn(struct fakeworld *fw)
+{
+	fw->now_ns += FAKE_TURN_NS;
+	for (unsigned i = 0; i < fw->count; i++) {
+		struct reactor *reactor = &fw->reactors[i];
+		struct mail batch[FAKE_MAIL];
+		unsigned count = fw->mail_count[i];
+
+		memcpy(batch, fw->mail[i], count * sizeof(batch[0]));
+		fw->mail_count[i] = 0;
+		for (unsigned m = 0; m < count; m++)
+			reactor->on_mail(reactor, &batch[m]);
+		reactor_turn(reactor, fw->now_ns);
+	}
+}

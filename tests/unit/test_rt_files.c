@@ -1,0 +1,495 @@
+/* rt: files through io_uring and through threads, and where io_uring is forbidden. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "rt/rt.h"
+
+enum { FILE_BYTES = 8 << 20, PIECE = 16384, MANY = 1500 };
+
+#define MUST(what) do { if (!(what)) abort(); } while (0)
+
+/* The file lies where the tests are run, which is a file system that is not in memory, as a rule. */
+static char path[] = "test_rt_files.XXXXXX";
+
+static int
+make_path(void **state)
+{
+	int fd;
+
+	strcpy(path, "test_rt_files.XXXXXX");
+	fd = mkstemp(path);
+	alarm(100);
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int
+remove_path(void **state)
+{
+	return unlink(path);
+}
+
+static struct rt *
+open_rt(unsigned reactors, enum rt_files files)
+{
+	struct rt_options options = rt_options_default();
+	struct rt *rt;
+
+	options.reactors = reactors;
+	options.spin_us = 10;
+	options.reactor = (struct reactor_options){ 16, 16 };
+	options.files = files;
+	MUST(rt_create(&rt, &options) == 0);
+	return rt;
+}
+
+/* Some containers forbid it; then the threads alone are tested. */
+static bool
+has_io_uring(void)
+{
+	struct rt_options options = rt_options_default();
+	struct rt *rt;
+	int rc;
+
+	options.files = RT_FILES_URING;
+	rc = rt_create(&rt, &options);
+	if (rc == 0)
+		rt_destroy(rt);
+	return rc == 0;
+}
+
+static void
+stop_when_done(struct file_io *io)
+{
+	rt_stop(rt_of(io->owner));
+}
+
+/* Does one thing and waits for it. */
+static int64_t
+perform(struct file *file, struct file_io io)
+{
+	struct rt *rt = rt_of(file->reactor);
+
+	io.owner = file->reactor;
+	io.done = stop_when_done;
+	io.result = -1;
+	file->reactor->world->file_submit(file, &io);
+	MUST(rt_run(rt) == 0);
+	return io.result;
+}
+
+static int64_t
+move(struct file *file, enum file_op op, void *bytes, uint64_t offset, size_t count)
+{
+	/* Pieces of unequal size, each a multiple of what direct I/O needs. */
+	struct iovec iov[2] = { { bytes, 4096 }, { (uint8_t *)bytes + 4096, count - 4096 } };
+
+	return perform(file, (struct file_io){
+		.op = op, .offset = offset, .iov = iov, .iov_count = 2,
+	});
+}
+
+static uint8_t *
+random_bytes(size_t count, uint64_t seed)
+{
+	uint8_t *bytes = aligned_alloc(4096, count);
+	struct rng rng;
+
+	MUST(bytes != NULL);
+	rng_seed(&rng, seed);
+	for (size_t i = 0; i < count; i++)
+		bytes[i] = (uint8_t)rng_next(&rng);
+	return bytes;
+}
+
+static bool
+is_zero(const uint8_t *bytes, size_t count)
+{
+	return bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0;
+}
+
+static void
+write_punch_zero_and_read(enum rt_files files, const char *engine)
+{
+	struct rt *rt = open_rt(1, files);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	uint8_t *out = random_bytes(1 << 20, 1), *in = random_bytes(1 << 20, 2);
+	struct stat before, after;
+	struct file *file;
+
+	MUST(reactor->world->file_open(reactor, path, FILE_BYTES, &file) == 0);
+	MUST(strcmp(rt_files_engine(reactor), engine) == 0);
+	MUST(file->size == FILE_BYTES);
+	MUST(move(file, FILE_READ, in, FILE_BYTES - (1 << 20), 1 << 20) == 1 << 20);
+	MUST(is_zero(in, 1 << 20));
+	MUST(move(file, FILE_WRITE, out, 1 << 20, 1 << 20) == 1 << 20);
+	MUST(perform(file, (struct file_io){ .op = FILE_SYNC }) == 0);
+	MUST(move(file, FILE_READ, in, 1 << 20, 1 << 20) == 1 << 20);
+	MUST(memcmp(in, out, 1 << 20) == 0);
+	MUST(stat(path, &before) == 0);
+	MUST(perform(file, (struct file_io){
+		.op = FILE_PUNCH, .offset = 1 << 20, .bytes = 256 << 10 }) == 256 << 10);
+	MUST(perform(file, (struct file_io){
+		.op = FILE_ZERO, .offset = (1 << 20) + (512 << 10), .bytes = 128 << 10 }) == 128 << 10);
+	MUST(stat(path, &after) == 0);
+	MUST(after.st_size == before.st_size);
+	memset(out, 0, 256 << 10);
+	memset(out + (512 << 10), 0, 128 << 10);
+	MUST(move(file, FILE_READ, in, 1 << 20, 1 << 20) == 1 << 20);
+	MUST(memcmp(in, out, 1 << 20) == 0);
+	reactor->world->file_close(file);
+	rt_destroy(rt);
+	free(out);
+	free(in);
+}
+
+static void
+what_was_written_is_read_and_holes_are_zeros_with_io_uring(void **state)
+{
+	if (!has_io_uring())
+		skip();
+	write_punch_zero_and_read(RT_FILES_URING, "io_uring");
+}
+
+static void
+what_was_written_is_read_and_holes_are_zeros_with_threads(void **state)
+{
+	write_punch_zero_and_read(RT_FILES_THREADS, "threads");
+}
+
+static void
+a_durable_write_is_one_request(void **state)
+{
+	static const enum rt_files both[] = { RT_FILES_URING, RT_FILES_THREADS };
+	uint8_t *out = random_bytes(PIECE, 3);
+	struct iovec iov = { out, PIECE };
+
+	for (int i = has_io_uring() ? 0 : 1; i < 2; i++) {
+		struct rt *rt = open_rt(1, both[i]);
+		struct reactor *reactor = rt_reactor(rt, 0);
+		struct file *file;
+
+		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, &file), 0);
+		assert_int_equal(perform(file, (struct file_io){
+			.op = FILE_WRITE, .durable = true, .iov = &iov, .iov_count = 1 }), PIECE);
+		reactor->world->file_close(file);
+		rt_destroy(rt);
+	}
+	free(out);
+}
+
+static void
+a_request_of_more_pieces_than_one_call_takes_is_done_in_several(void **state)
+{
+	static struct iovec iov[MANY];
+	uint8_t *out = random_bytes((size_t)MANY * 4096, 6), *in = random_bytes((size_t)MANY * 4096, 7);
+	struct rt *rt = open_rt(1, RT_FILES_AUTO);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	struct file *file;
+
+	assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, &file), 0);
+	for (int i = 0; i < MANY; i++)
+		iov[i] = (struct iovec){ out + (size_t)i * 4096, 4096 };
+	assert_int_equal(perform(file, (struct file_io){
+		.op = FILE_WRITE, .iov = iov, .iov_count = MANY }), MANY * 4096);
+	assert_int_equal(move(file, FILE_READ, in, 0, (size_t)MANY * 4096), MANY * 4096);
+	assert_memory_equal(in, out, (size_t)MANY * 4096);
+	reactor->world->file_close(file);
+	rt_destroy(rt);
+	free(out);
+	free(in);
+}
+
+/* ---- many at once, from two reactors ---- */
+
+struct many {
+	struct reactor *reactor;
+	struct file *file;
+	uint8_t *bytes;
+	unsigned done, writes;
+	bool *finished; /* the other's */
+	struct { struct file_io io; struct iovec iov; } all[MANY];
+};
+
+static void many_start(struct many *many, enum file_op op);
+
+static void
+many_done(struct file_io *io)
+{
+	struct many *many = io->owner;
+
+	MUST(io->result == PIECE);
+	if (++many->done < MANY)
+		return;
+	many->done = 0;
+	if (io->op == FILE_WRITE) {
+		memset(many->bytes, 0, (size_t)PIECE * 256);
+		many_start(many, FILE_READ);
+	} else {
+		many->reactor->world->post(many->reactor, 0, &(struct mail){ .kind = 1 });
+	}
+}
+
+/* Places repeat; what lies at one depends on the place alone. */
+static void
+many_start(struct many *many, enum file_op op)
+{
+	for (unsigned i = 0; i < MANY; i++) {
+		uint64_t place = i % 256;
+		struct file_io *io = &many->all[i].io;
+
+		many->all[i].iov = (struct iovec){ many->bytes + place * PIECE, PIECE };
+		if (op == FILE_WRITE)
+			memset(many->all[i].iov.iov_base, (int)place + 1, PIECE);
+		*io = (struct file_io){
+			.op = op, .offset = (many->reactor->index * 256 + place) * PIECE,
+			.iov = &many->all[i].iov, .iov_count = 1, .done = many_done, .owner = many,
+		};
+		many->reactor->world->file_submit(many->file, io);
+	}
+}
+
+static void
+count_finished(struct reactor *reactor, const struct mail *mail)
+{
+	unsigned *finished = reactor->owner;
+
+	if (++*finished == 2)
+		rt_stop(rt_of(reactor));
+}
+
+static void
+more_than_may_be_in_flight_wait_for_their_turn(void **state)
+{
+	static const enum rt_files both[] = { RT_FILES_URING, RT_FILES_THREADS };
+
+	for (int k = has_io_uring() ? 0 : 1; k < 2; k++) {
+		struct rt *rt = open_rt(2, both[k]);
+		struct many *many = calloc(2, sizeof(*many));
+		unsigned finished = 0;
+
+		assert_non_null(many);
+		rt_reactor(rt, 0)->owner = &finished;
+		rt_reactor(rt, 0)->on_mail = count_finished;
+		for (unsigned i = 0; i < 2; i++) {
+			struct reactor *reactor = many[i].reactor = rt_reactor(rt, i);
+
+			many[i].bytes = random_bytes((size_t)PIECE * 256, i);
+			assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, &many[i].file), 0);
+			many_start(&many[i], FILE_WRITE);
+		}
+		assert_int_equal(rt_run(rt), 0);
+		assert_int_equal(finished, 2);
+		for (unsigned i = 0; i < 2; i++) {
+			for (unsigned p = 0; p < 256; p++)
+				for (unsigned b = 0; b < PIECE; b += 511)
+					assert_int_equal(many[i].bytes[p * PIECE + b], (p + 1) & 0xff);
+			rt_reactor(rt, i)->world->file_close(many[i].file);
+			free(many[i].bytes);
+		}
+		free(many);
+		rt_destroy(rt);
+	}
+}
+
+/* ---- what goes wrong ---- */
+
+static void
+a_file_that_became_shorter_is_an_error_of_the_medium(void **state)
+{
+	static const enum rt_files both[] = { RT_FILES_URING, RT_FILES_THREADS };
+	uint8_t *in = random_bytes(1 << 20, 4);
+
+	for (int i = has_io_uring() ? 0 : 1; i < 2; i++) {
+		struct rt *rt = open_rt(1, both[i]);
+		struct reactor *reactor = rt_reactor(rt, 0);
+		struct file *file;
+
+		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, &file), 0);
+		assert_int_equal(truncate(path, 64 << 10), 0);
+		/* The first part is there: what is read in pieces ends where the file does. */
+		assert_int_equal(move(file, FILE_READ, in, 0, 1 << 20), -EIO);
+		assert_int_equal(move(file, FILE_READ, in, 0, 64 << 10), 64 << 10);
+		reactor->world->file_close(file);
+		rt_destroy(rt);
+	}
+	free(in);
+}
+
+static void
+a_file_that_cannot_be_opened_says_why(void **state)
+{
+	struct rt *rt = open_rt(1, RT_FILES_AUTO);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	struct file *file;
+
+	assert_int_equal(reactor->world->file_open(reactor, "no/such/folder/file", 4096, &file), -ENOENT);
+	assert_int_equal(reactor->world->file_open(reactor, "no-such-file", 0, &file), -ENOENT);
+	assert_int_equal(reactor->world->file_open(reactor, ".", 0, &file), -EISDIR);
+	assert_int_equal(reactor->world->file_open(reactor, "/dev/null", 4096, &file), -ENOTBLK);
+	rt_destroy(rt);
+}
+
+/* Runs `body` in a process of its own; what it must not do ends it. */
+static void
+in_another_process(void (*body)(void))
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		alarm(60);
+		body();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void
+find_it_busy(void)
+{
+	struct rt *rt = open_rt(1, RT_FILES_THREADS);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	struct file *file;
+
+	MUST(reactor->world->file_open(reactor, path, FILE_BYTES, &file) == -EBUSY);
+	rt_destroy(rt);
+}
+
+static void
+a_second_process_is_kept_out_and_a_second_reactor_is_not(void **state)
+{
+	struct rt *rt = open_rt(2, RT_FILES_AUTO);
+	struct reactor *first = rt_reactor(rt, 0), *second = rt_reactor(rt, 1);
+	struct file *a, *b;
+
+	assert_int_equal(first->world->file_open(first, path, FILE_BYTES, &a), 0);
+	assert_int_equal(second->world->file_open(second, path, 2 * FILE_BYTES, &b), 0);
+	assert_int_equal(b->size, 2 * FILE_BYTES);
+	first->world->file_close(a);
+	in_another_process(find_it_busy);
+	second->world->file_close(b);
+	assert_int_equal(first->world->file_open(first, path, FILE_BYTES, &a), 0);
+	first->world->file_close(a);
+	rt_destroy(rt);
+}
+
+/* From now on these system calls fail, as in a container. */
+static void
+forbid(long number, int error)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ((uint32_t)error & SECCOMP_RET_DATA)),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };
+
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0);
+}
+
+static void
+serve_without_io_uring(void)
+{
+	struct rt_options options = rt_options_default();
+	struct rt *rt;
+
+	forbid(SYS_io_uring_setup, EPERM);
+	options.files = RT_FILES_URING;
+	MUST(rt_create(&rt, &options) == -EPERM);
+	write_punch_zero_and_read(RT_FILES_AUTO, "threads");
+}
+
+static void
+without_io_uring_files_are_served_by_threads_unless_it_was_asked_for(void **state)
+{
+	in_another_process(serve_without_io_uring);
+}
+
+static void
+serve_without_fallocate(void)
+{
+	forbid(SYS_fallocate, EOPNOTSUPP);
+	write_punch_zero_and_read(RT_FILES_THREADS, "threads");
+}
+
+static void
+where_holes_cannot_be_made_zeros_are_written(void **state)
+{
+	in_another_process(serve_without_fallocate);
+}
+
+/* ---- the end ---- */
+
+static void
+never(struct file_io *io)
+{
+	abort();
+}
+
+static void
+what_is_in_flight_at_the_end_is_waited_for(void **state)
+{
+	static const enum rt_files both[] = { RT_FILES_URING, RT_FILES_THREADS };
+
+	for (int k = has_io_uring() ? 0 : 1; k < 2; k++) {
+		struct rt *rt = open_rt(1, both[k]);
+		struct reactor *reactor = rt_reactor(rt, 0);
+		uint8_t *out = random_bytes(PIECE, 5);
+		struct iovec iov = { out, PIECE };
+		struct file_io io[40];
+		struct file *file;
+
+		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, &file), 0);
+		for (uint64_t i = 0; i < 40; i++) {
+			io[i] = (struct file_io){
+				.op = FILE_WRITE, .offset = i * PIECE, .iov = &iov, .iov_count = 1, .done = never,
+			};
+			reactor->world->file_submit(file, &io[i]);
+		}
+		rt_destroy(rt);
+		free(out);
+	}
+}
+
+#define with_file(test) cmocka_unit_test_setup_teardown(test, make_path, remove_path)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_file(what_was_written_is_read_and_holes_are_zeros_with_io_uring),
+		with_file(what_was_written_is_read_and_holes_are_zeros_with_threads),
+		with_file(a_durable_write_is_one_request),
+		with_file(a_request_of_more_pieces_than_one_call_takes_is_done_in_several),
+		with_file(more_than_may_be_in_flight_wait_for_their_turn),
+		with_file(a_file_that_became_shorter_is_an_error_of_the_medium),
+		with_file(a_file_that_cannot_be_opened_says_why),
+		with_file(a_second_process_is_kept_out_and_a_second_reactor_is_not),
+		with_file(without_io_uring_files_are_served_by_threads_unless_it_was_asked_for),
+		with_file(where_holes_cannot_be_made_zeros_are_written),
+		with_file(what_is_in_flight_at_the_end_is_waited_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

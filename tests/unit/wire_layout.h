@@ -1,0 +1,128 @@
+/*
+ * wire_layout.h - what test_wire_layout holds against libnvme: rows of our
+ * name and libnvme's.  Both headers define the same names, so they are compiled
+ * apart, each expanding its own half of the rows.
+ */
+#ifndef TESTS_WIRE_LAYOUT_H
+#define TESTS_WIRE_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+extern const uint64_t their_values[];
+extern const size_t their_count;
+
+#define CTRL(ours, theirs) FIELD(nvme_identify_ctrl, ours, nvme_id_ctrl, theirs)
+#define NS(ours, theirs) FIELD(nvme_identify_ns, ours, nvme_id_ns, theirs)
+#define SMART(ours, theirs) FIELD(nvme_log_smart, ours, nvme_smart_log, theirs)
+#define DISC(ours, theirs) FIELD(nvme_log_discovery_entry, ours, nvmf_disc_log_entry, theirs)
+#define SAME(macro, field) macro(field, field)
+
+#define WIRE_LAYOUT_ROWS \
+	SIZE(nvme_identify_ctrl, nvme_id_ctrl) \
+	SAME(CTRL, vid) SAME(CTRL, ssvid) SAME(CTRL, sn) SAME(CTRL, mn) SAME(CTRL, fr) \
+	SAME(CTRL, rab) SAME(CTRL, ieee) SAME(CTRL, cmic) SAME(CTRL, mdts) SAME(CTRL, cntlid) \
+	SAME(CTRL, ver) SAME(CTRL, rtd3r) SAME(CTRL, rtd3e) SAME(CTRL, oaes) SAME(CTRL, ctratt) \
+	SAME(CTRL, cntrltype) SAME(CTRL, fguid) SAME(CTRL, oacs) SAME(CTRL, acl) SAME(CTRL, aerl) \
+	SAME(CTRL, frmw) SAME(CTRL, lpa) SAME(CTRL, elpe) SAME(CTRL, npss) SAME(CTRL, avscc) \
+	SAME(CTRL, apsta) SAME(CTRL, wctemp) SAME(CTRL, cctemp) SAME(CTRL, kas) SAME(CTRL, anatt) \
+	SAME(CTRL, anacap) SAME(CTRL, anagrpmax) SAME(CTRL, nanagrpid) SAME(CTRL, sqes) \
+	SAME(CTRL, cqes) SAME(CTRL, maxcmd) SAME(CTRL, nn) SAME(CTRL, oncs) SAME(CTRL, fuses) \
+	SAME(CTRL, fna) SAME(CTRL, vwc) SAME(CTRL, awun) SAME(CTRL, awupf) SAME(CTRL, icsvscc) \
+	SAME(CTRL, nwpc) SAME(CTRL, acwu) CTRL(cdfs, ocfs) SAME(CTRL, sgls) SAME(CTRL, mnan) \
+	SAME(CTRL, subnqn) SAME(CTRL, ioccsz) SAME(CTRL, iorcsz) SAME(CTRL, icdoff) \
+	SAME(CTRL, fcatt) SAME(CTRL, msdbd) SAME(CTRL, ofcs) SAME(CTRL, dctype) SAME(CTRL, psd) \
+	CTRL(vendor, vs) SIZE(nvme_id_power_state, nvme_id_psd) \
+	SIZE(nvme_identify_ns, nvme_id_ns) SAME(NS, nsze) SAME(NS, ncap) SAME(NS, nuse) \
+	SAME(NS, nsfeat) SAME(NS, nlbaf) SAME(NS, flbas) SAME(NS, mc) SAME(NS, dpc) SAME(NS, dps) \
+	SAME(NS, nmic) SAME(NS, rescap) SAME(NS, fpi) SAME(NS, dlfeat) SAME(NS, nawun) \
+	SAME(NS, nawupf) SAME(NS, nacwu) SAME(NS, nabsn) SAME(NS, nabo) SAME(NS, nabspf) \
+	SAME(NS, noiob) SAME(NS, nvmcap) SAME(NS, npwg) SAME(NS, npwa) SAME(NS, npdg) \
+	SAME(NS, npda) SAME(NS, nows) SAME(NS, mssrl) SAME(NS, mcl) SAME(NS, msrc) \
+	SAME(NS, anagrpid) SAME(NS, nsattr) SAME(NS, nvmsetid) SAME(NS, endgid) SAME(NS, nguid) \
+	SAME(NS, eui64) SAME(NS, lbaf) FIELD(nvme_lba_format, lbads, nvme_lbaf, ds) \
+	FIELD(nvme_ns_descriptor, nidl, nvme_ns_id_desc, nidl) \
+	SIZE(nvme_identify_ns_independent, nvme_id_independent_id_ns) \
+	FIELD(nvme_identify_ns_independent, nstat, nvme_id_independent_id_ns, nstat) \
+	SIZE(nvme_identify_ctrl_nvm, nvme_id_ctrl_nvm) \
+	FIELD(nvme_identify_ctrl_nvm, dmsl, nvme_id_ctrl_nvm, dmsl) SIZE(nvme_ctrl_ids, nvme_ctrl_list) \
+	SIZE(nvme_log_error_entry, nvme_error_log_page) \
+	FIELD(nvme_log_error_entry, status, nvme_error_log_page, status_field) \
+	FIELD(nvme_log_error_entry, location, nvme_error_log_page, parm_error_location) \
+	FIELD(nvme_log_error_entry, lba, nvme_error_log_page, lba) \
+	FIELD(nvme_log_error_entry, trtype, nvme_error_log_page, trtype) \
+	FIELD(nvme_log_error_entry, command_specific, nvme_error_log_page, cs) \
+	SIZE(nvme_log_smart, nvme_smart_log) SAME(SMART, temperature) \
+	SMART(available_spare, avail_spare) SMART(units_read, data_units_read) \
+	SMART(units_written, data_units_written) SAME(SMART, host_reads) SAME(SMART, host_writes) \
+	SMART(busy_minutes, ctrl_busy_time) SAME(SMART, power_cycles) SAME(SMART, power_on_hours) \
+	SAME(SMART, unsafe_shutdowns) SAME(SMART, media_errors) \
+	SMART(error_entries, num_err_log_entries) SMART(warning_minutes, warning_temp_time) \
+	SMART(sensor, temp_sensor) SIZE(nvme_log_firmware, nvme_firmware_slot) \
+	FIELD(nvme_log_firmware, revision, nvme_firmware_slot, frs) \
+	SIZE(nvme_log_effects, nvme_cmd_effects_log) FIELD(nvme_log_effects, io, nvme_cmd_effects_log, iocs) \
+	SIZE(nvme_log_discovery_entry, nvmf_disc_log_entry) SAME(DISC, trtype) SAME(DISC, adrfam) \
+	SAME(DISC, subtype) SAME(DISC, treq) SAME(DISC, portid) SAME(DISC, cntlid) SAME(DISC, asqsz) \
+	SAME(DISC, eflags) SAME(DISC, trsvcid) SAME(DISC, subnqn) SAME(DISC, traddr) SAME(DISC, tsas) \
+	SIZE(nvme_log_discovery, nvmf_discovery_log) \
+	FIELD(nvme_log_discovery, recfmt, nvmf_discovery_log, recfmt) \
+	SIZE(nvme_connect_data, nvmf_connect_data) \
+	FIELD(nvme_connect_data, cntlid, nvmf_connect_data, cntlid) \
+	FIELD(nvme_connect_data, subnqn, nvmf_connect_data, subsysnqn) \
+	FIELD(nvme_connect_data, hostnqn, nvmf_connect_data, hostnqn) \
+	VALUE(NVME_ADMIN_GET_LOG_PAGE, nvme_admin_get_log_page) \
+	VALUE(NVME_ADMIN_IDENTIFY, nvme_admin_identify) VALUE(NVME_ADMIN_ABORT, nvme_admin_abort_cmd) \
+	VALUE(NVME_ADMIN_SET_FEATURES, nvme_admin_set_features) \
+	VALUE(NVME_ADMIN_GET_FEATURES, nvme_admin_get_features) \
+	VALUE(NVME_ADMIN_ASYNC_EVENT, nvme_admin_async_event) \
+	VALUE(NVME_ADMIN_KEEP_ALIVE, nvme_admin_keep_alive) VALUE(NVME_FABRICS, nvme_admin_fabrics) \
+	VALUE(NVME_FLUSH, nvme_cmd_flush) VALUE(NVME_WRITE, nvme_cmd_write) VALUE(NVME_READ, nvme_cmd_read) \
+	VALUE(NVME_WRITE_ZEROES, nvme_cmd_write_zeroes) VALUE(NVME_DATASET_MGMT, nvme_cmd_dsm) \
+	VALUE(NVME_CAP, NVME_REG_CAP) VALUE(NVME_VS, NVME_REG_VS) VALUE(NVME_CC, NVME_REG_CC) \
+	VALUE(NVME_CSTS, NVME_REG_CSTS) VALUE(NVME_CRTO, NVME_REG_CRTO) \
+	VALUE(NVME_CNS_NS_DESCRIPTORS, NVME_IDENTIFY_CNS_NS_DESC_LIST) \
+	VALUE(NVME_CNS_CSI_NS, NVME_IDENTIFY_CNS_CSI_NS) \
+	VALUE(NVME_CNS_CSI_CTRL, NVME_IDENTIFY_CNS_CSI_CTRL) \
+	VALUE(NVME_CNS_CSI_INDEPENDENT_NS, NVME_IDENTIFY_CNS_CSI_INDEPENDENT_ID_NS) \
+	VALUE(NVME_CNS_COMMAND_SETS, NVME_IDENTIFY_CNS_COMMAND_SET_STRUCTURE) \
+	VALUE(NVME_LOG_CHANGED_NS, NVME_LOG_LID_CHANGED_NS) VALUE(NVME_LOG_EFFECTS, NVME_LOG_LID_CMD_EFFECTS) \
+	VALUE(NVME_LOG_FEATURE_EFFECTS, NVME_LOG_LID_FID_SUPPORTED_EFFECTS) \
+	VALUE(NVME_LOG_DISCOVERY, NVME_LOG_LID_DISCOVER) \
+	VALUE(NVME_FEATURE_TEMPERATURE, NVME_FEAT_FID_TEMP_THRESH) \
+	VALUE(NVME_FEATURE_RECOVERY, NVME_FEAT_FID_ERR_RECOVERY) \
+	VALUE(NVME_FEATURE_WRITE_CACHE, NVME_FEAT_FID_VOLATILE_WC) \
+	VALUE(NVME_FEATURE_QUEUES, NVME_FEAT_FID_NUM_QUEUES) \
+	VALUE(NVME_FEATURE_ATOMICITY, NVME_FEAT_FID_WRITE_ATOMIC) \
+	VALUE(NVME_FEATURE_EVENTS, NVME_FEAT_FID_ASYNC_EVENT) \
+	VALUE(NVME_FEATURE_TIMESTAMP, NVME_FEAT_FID_TIMESTAMP) VALUE(NVME_FEATURE_KATO, NVME_FEAT_FID_KATO) \
+	VALUE(NVME_FEATURE_BEHAVIOR, NVME_FEAT_FID_HOST_BEHAVIOR) \
+	VALUE(NVME_FEATURE_HOST_ID, NVME_FEAT_FID_HOST_ID) \
+	VALUE(NVME_CTRATT_TBKAS, NVME_CTRL_CTRATT_TBKAS) VALUE(NVME_LPA_EXTENDED, NVME_CTRL_LPA_EXTENDED) \
+	VALUE(NVME_LPA_PAGES, NVME_CTRL_LPA_LI0_LI5_LI12_LI13) VALUE(NVME_ONCS_DSM, NVME_CTRL_ONCS_DSM) \
+	VALUE(NVME_ONCS_WRITE_ZEROES, NVME_CTRL_ONCS_WRITE_ZEROES) \
+	VALUE(NVME_ONCS_TIMESTAMP, NVME_CTRL_ONCS_TIMESTAMP) VALUE(NVME_VWC_FLUSH_ALL, NVME_CTRL_VWC_FLUSH) \
+	VALUE(NVME_SGLS_OFFSET, NVME_CTRL_SGLS_OFFSET) VALUE(NVME_SGLS_TRANSPORT, NVME_CTRL_SGLS_TPORT) \
+	VALUE(NVME_DLFEAT_DEAC, NVME_NS_DLFEAT_WRITE_ZEROES) VALUE(NVME_NIDT_NGUID, NVME_NIDT_NGUID) \
+	VALUE(NVME_NIDT_CSI, NVME_NIDT_CSI) VALUE(NVME_NOTICE_DISCOVERY, NVME_AER_NOTICE_DISC_CHANGED) \
+	VALUE(NVME_SUBTYPE_CURRENT, NVME_NQN_CURR) VALUE(NVME_EFLAGS_EPCSD, NVMF_DISC_EFLAGS_EPCSD) \
+	VALUE(NVME_TREQ_NO_SQ_FLOW, NVMF_TREQ_DISABLE_SQFLOW) \
+	GENERIC(NVME_SC_INVALID_FIELD) GENERIC(NVME_SC_INVALID_NS) GENERIC(NVME_SC_LBA_RANGE) \
+	VALUE(NVME_SC_SEQUENCE, NVME_SC_CMD_SEQ_ERROR) VALUE(NVME_SC_SGL_LENGTH, NVME_SC_SGL_INVALID_DATA) \
+	VALUE(NVME_SC_SGL_TYPE, NVME_SC_SGL_INVALID_TYPE) VALUE(NVME_SC_CAPACITY, NVME_SC_CAP_EXCEEDED) \
+	VALUE(NVME_SC_TRANSIENT_TRANSPORT, NVME_SC_TRAN_TPORT_ERROR) \
+	VALUE(NVME_SC_KATO_INVALID, NVME_SC_KAT_INVALID) \
+	VALUE(NVME_SC_WRITE_PROTECTED, NVME_SC_NS_WRITE_PROTECTED) \
+	CODE(1, NVME_SC_LOG_PAGE, NVME_SC_INVALID_LOG_PAGE) CODE(1, NVME_SC_AER_LIMIT, NVME_SC_ASYNC_LIMIT) \
+	CODE(1, NVME_SC_NOT_SAVEABLE, NVME_SC_FEATURE_NOT_SAVEABLE) \
+	CODE(1, NVME_SC_NOT_CHANGEABLE, NVME_SC_FEATURE_NOT_CHANGEABLE) \
+	CODE(1, NVME_SC_NOT_NS_SPECIFIC, NVME_SC_FEATURE_NOT_PER_NS) \
+	CODE(1, NVME_SC_CONNECT_FORMAT, NVME_SC_CONNECT_FORMAT) \
+	CODE(1, NVME_SC_CONNECT_PARAMS, NVME_SC_CONNECT_INVALID_PARAM) \
+	CODE(1, NVME_SC_CONNECT_HOST, NVME_SC_CONNECT_INVALID_HOST) \
+	CODE(1, NVME_SC_CONNECT_QUEUE_TYPE, NVME_SC_DISCONNECT_INVALID_QTYPE) \
+	CODE(2, NVME_SC_WRITE_FAULT, NVME_SC_WRITE_FAULT) CODE(2, NVME_SC_READ_ERROR, NVME_SC_READ_ERROR) \
+	CODE(3, NVME_SC_HOST_ABORTED, NVME_SC_CMD_ABORTED_BY_HOST)
+
+#define GENERIC(name) VALUE(name, name)
+
+#endif
