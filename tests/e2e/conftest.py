@@ -1,0 +1,120 @@
+"""Fixtures: a target for a whole file, targets of one's own, and a host that watches."""
+import os
+import sys
+
+sys.dont_write_bytecode = True
+
+import pytest
+
+import nvme
+import target as targets
+from nvmetcp import Closed, Conn
+
+
+@pytest.fixture(scope="session")
+def binary():
+    if not os.path.exists(targets.WEIR):
+        pytest.fail("there is no %s: build first, or set WEIR_BUILD" % targets.WEIR)
+    return targets.WEIR
+
+
+@pytest.fixture
+def serve(binary):
+    """Starts targets of the test's own: serve(*args, ns=[...]).  All must end well."""
+    daemons = []
+
+    def start(*args, **how):
+        daemons.append(targets.Daemon(*args, **how))
+        return daemons[-1]
+
+    yield start
+    try:
+        for daemon in daemons:
+            if not daemon.stopped:
+                daemon.stop()
+    finally:
+        for daemon in daemons:
+            daemon.kill()
+
+
+class _Shared:
+    """The target of a test file; made anew when a test has killed it."""
+
+    def __init__(self, args, ns):
+        self.args, self.ns = args, ns
+        self.daemon = None
+
+    def get(self):
+        if self.daemon is None:
+            self.daemon = targets.Daemon(*self.args, ns=self.ns)
+        return self.daemon
+
+
+@pytest.fixture(scope="module")
+def _shared(request, binary):
+    shared = _Shared(getattr(request.module, "TARGET_ARGS", ()), getattr(request.module, "TARGET_NS", ("mem:64M",)))
+    yield shared
+    if shared.daemon is not None:
+        with shared.daemon as daemon:
+            stats = daemon.no_connections()
+            assert stats["connections"] == 0
+            assert daemon.stop()["connections"] == 0
+
+
+@pytest.fixture
+def target(_shared):
+    """The file's target (TARGET_ARGS, TARGET_NS); the test must leave it alive."""
+    daemon = _shared.get()
+    yield daemon
+    if not daemon.alive():
+        _shared.daemon = None
+        pytest.fail("the target died (%s); stderr:\n%s" % (daemon.process.poll(), daemon.stderr()))
+
+
+@pytest.fixture
+def conn(target):
+    """A TCP connection on which nothing was said yet."""
+    with Conn(target.address) as conn:
+        yield conn
+
+
+@pytest.fixture
+def open_conn(conn):
+    """A connection after ICReq and ICResp, without digests."""
+    conn.handshake()
+    yield conn
+
+
+@pytest.fixture
+def ctrl(target):
+    """An enabled controller with I/O queues granted."""
+    with nvme.Controller(target.address) as ctrl:
+        ctrl.grant()
+        yield ctrl
+
+
+@pytest.fixture
+def queue(ctrl):
+    """An I/O queue of it, SQ flow control on."""
+    yield ctrl.io_queue()
+
+
+@pytest.fixture
+def bystander(target):
+    """Another host, whose I/O must go on whatever the test does."""
+    with nvme.Controller(target.address, hostid=bytes(range(16))) as ctrl:
+        ctrl.grant()
+        queue = ctrl.io_queue()
+
+        def look():
+            data = os.urandom(4096)
+            try:
+                assert queue.write(100, data).ok
+                assert bytes(queue.read(100).got) == data
+            except (Closed, OSError, AssertionError) as error:
+                pytest.fail("another host is not served any more: %r; stderr of the target (%s):\n%s" % (
+                    error, target.process.poll(), target.stderr()))
+
+        look()
+        yield look
+        look()

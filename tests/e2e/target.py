@@ -1,0 +1,205 @@
+"""
+target - the real daemon, started and stopped for a test.
+
+Waits for what the daemon says, never for a time to pass; a stop is a SIGTERM
+that must end in exit code 0 within a second; what the daemon wrote to stderr
+is shown whenever something is wrong.
+"""
+import ctypes
+import errno
+import json
+import os
+import re
+import resource
+import select
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+
+from nvmetcp import PATIENCE, require
+
+REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("WEIR_BUILD", os.path.join(REPO, "build"))
+WEIR = os.path.join(BUILD, "cmd", "weir")
+START_S = 10 * PATIENCE
+STOP_S = 1 * PATIENCE
+
+
+
+def sanitized():
+    with open(WEIR, "rb") as binary:
+        code = binary.read()
+    return b"__asan_" in code or b"__tsan_" in code
+
+
+class Daemon:
+    """`weir serve` with the arguments given; ready, with a port, when made."""
+
+    def __init__(self, *args, ns=("mem:64M",), listen=("127.0.0.1:0",), prefix=(), preexec=None,
+                 env=None, binary=None, cwd=None):
+        self.command = [*prefix, binary or WEIR, "serve", "--stats"]
+        for address in listen:
+            self.command += ["--listen", address]
+        for spec in ns:
+            self.command += ["--ns", spec]
+        self.command += args
+        self.errors = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors,
+            preexec_fn=preexec, env=dict(os.environ, **(env or {})), cwd=cwd)
+        self.pid = self.process.pid
+        self.buffered = b""
+        self.addresses = []
+        self.stopped = False
+        try:
+            self._wait_ready()
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
+        self.address = self.addresses[0]
+        self.port = self.address[1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *exc):
+        if kind is not None:
+            self.kill()
+        elif not self.stopped:
+            self.stop()
+
+    # -- what it says --
+
+    def stderr(self):
+        self.errors.seek(0)
+        return self.errors.read().decode(errors="replace")
+
+    def _line(self, deadline):
+        while b"\n" not in self.buffered:
+            left = deadline - time.monotonic()
+            ready = left > 0 and select.select([self.process.stdout], [], [], left)[0]
+            require(ready, "the daemon said nothing in time; stderr:\n%s", self.stderr())
+            piece = os.read(self.process.stdout.fileno(), 65536)
+            require(piece, "the daemon ended (%s); stderr:\n%s", self.process.poll(), self.stderr())
+            self.buffered += piece
+        line, self.buffered = self.buffered.split(b"\n", 1)
+        return line.decode()
+
+    def _wait_ready(self):
+        deadline = time.monotonic() + START_S
+        while True:
+            line = self._line(deadline)
+            match = re.fullmatch(r"weir: listening on \[?([^]]+?)\]?:(\d+)", line)
+            if match:
+                self.addresses.append((match.group(1), int(match.group(2))))
+            elif line == "weir: ready":
+                break
+        require(self.addresses, "ready, but nowhere listening")
+
+    # -- what can be asked of it --
+
+    def stats(self):
+        """The counters now."""
+        self.process.send_signal(signal.SIGUSR1)
+        return json.loads(self._line(time.monotonic() + START_S))
+
+    def until(self, what, condition, seconds=START_S):
+        """Asks for the counters until the condition on them holds."""
+        deadline = time.monotonic() + seconds
+        while True:
+            stats = self.stats()
+            if condition(stats):
+                return stats
+            require(time.monotonic() < deadline, "%s: not reached, counters %s\nstderr:\n%s", what,
+                    stats, self.stderr())
+
+    def no_connections(self, seconds=START_S):
+        return self.until("all connections gone", lambda s: s["connections"] == 0, seconds)
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def rss_kib(self):
+        """Resident memory; 0 where a sanitizer's own memory would hide it."""
+        if sanitized():
+            return 0
+        with open("/proc/%d/status" % self.pid) as status:
+            return int(re.search(r"VmRSS:\s+(\d+) kB", status.read()).group(1))
+
+    def open_files(self):
+        return len(os.listdir("/proc/%d/fd" % self.pid))
+
+    # -- its end --
+
+    def stop(self, signum=signal.SIGTERM):
+        """Ends it properly; returns the counters it printed last."""
+        require(self.alive(), "the daemon died (%s); stderr:\n%s", self.process.poll(), self.stderr())
+        began = time.monotonic()
+        self.process.send_signal(signum)
+        try:
+            rest, _ = self.process.communicate(timeout=START_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError("%s is ignored; stderr:\n%s" % (signal.Signals(signum).name, self.stderr()))
+        took = time.monotonic() - began
+        self.stopped = True
+        require(self.process.returncode == 0, "exit code %s; stderr:\n%s", self.process.returncode,
+                self.stderr())
+        require(took <= STOP_S, "took %.2f s to end", took)
+        lines = (self.buffered + rest).decode().strip().splitlines()
+        require(lines, "--stats printed nothing at the end")
+        return json.loads(lines[-1])
+
+    def kill(self):
+        """Ends it the hard way."""
+        if self.alive():
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.stopped = True
+
+
+def run(*args, timeout=60 * PATIENCE, **how):
+    """Runs `weir` to its end."""
+    return subprocess.run([WEIR, *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=timeout, **how)
+
+
+# ---- things to take away from a daemon, as its preexec ----
+
+_PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _SECCOMP_MODE_FILTER = 22, 38, 2
+_RET_ALLOW, _RET_ERRNO = 0x7FFF0000, 0x00050000
+_IO_URING_SETUP, _IO_URING_REGISTER = 425, 427  # the same number on every common machine
+
+
+class _Program(ctypes.Structure):
+    _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+
+
+def forbid_io_uring():
+    """The io_uring system calls fail with EPERM from here on, as in many containers."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    code = b"".join(struct.pack("<HBBI", *row) for row in (
+        (0x20, 0, 0, 0),                         # load the system call's number
+        (0x35, 0, 2, _IO_URING_SETUP),           # below: allow
+        (0x25, 1, 0, _IO_URING_REGISTER),        # above: allow
+        (0x06, 0, 0, _RET_ERRNO | errno.EPERM),
+        (0x06, 0, 0, _RET_ALLOW),
+    ))
+    program = _Program(5, code)
+    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "no_new_privs")
+    if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def no_locked_memory():
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+
+
+def small_files(limit):
+    """No file may grow beyond `limit` bytes."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))

@@ -1,0 +1,302 @@
+"""Peers that stall, trickle or never read: bounded memory, an end in time, and nobody else notices."""
+import contextlib
+import os
+import random
+import select
+import time
+
+import pytest
+
+import nvme
+from nvmetcp import PATIENCE, Conn, capsule, h2cdata, icreq, patch
+
+BLOCK = 4096
+MIB = 1 << 20
+CONNECT = capsule(nvme.connect_sqe(), nvme.connect_data())
+
+
+class Others:
+    """A host whose I/O goes on; each step proves that it is served."""
+
+    def __init__(self, target):
+        self.ctrl = nvme.Controller(target.address, hostid=b"\1" * 16, timeout=30 * PATIENCE)
+        self.queue = self.ctrl.io_queue()
+        self.slowest = 0.0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.ctrl.close()
+
+    def step(self):
+        data = os.urandom(16 * BLOCK)
+        began = time.monotonic()
+        assert self.queue.write(4096, data).ok
+        assert bytes(self.queue.read(4096, 16).got) == data
+        self.slowest = max(self.slowest, time.monotonic() - began)
+
+    def until(self, condition, seconds=20 * PATIENCE):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.step()
+            assert time.monotonic() < deadline, "not reached"
+        assert self.slowest < 1 * PATIENCE, "the others waited %.2f s" % self.slowest
+
+
+@pytest.fixture
+def tried(serve):
+    """A target with short limits, and its well-behaved host."""
+    target = serve("--stall-timeout", "300", "--handshake-timeout", "300")
+    with Others(target) as others:
+        others.step()
+        yield target, others
+        others.step()
+    target.no_connections()
+
+
+def gone(conn):
+    """Whether the target has closed it; takes what it sent on the way."""
+    while select.select([conn.sock], [], [], 0)[0]:
+        try:
+            if not conn.sock.recv(1 << 20):
+                return True
+        except ConnectionError:
+            return True
+    return False
+
+
+def stalled_writer(address):
+    ctrl = nvme.Controller(address)
+    queue = ctrl.io_queue()
+    queue.serve_r2ts = False
+    request = queue.submit_write(0, bytes(64 * BLOCK))
+    while not request.r2ts:
+        queue.step()
+    return ctrl, queue, request
+
+
+def test_a_peer_that_stalls_in_each_state(tried):
+    """C11, C12, P09: every one of them is closed in time"""
+    target, others = tried
+    conns = []
+    for said in (b"", icreq()[:50], icreq(), icreq() + CONNECT[:30], icreq() + CONNECT[:500]):
+        conn = Conn(target.address)
+        conn.send(said[:128])
+        if len(said) >= 128:
+            conn.handshaken()
+            conn.send(said[128:])
+        conns.append(conn)
+    ctrl, queue, request = stalled_writer(target.address)
+    conns.append(queue.conn)  # never any data
+    ctrl2, queue2, request2 = stalled_writer(target.address)
+    ttag, _, length = request2.r2ts[0]
+    queue2.conn.send(h2cdata(request2.cid, ttag, 0, bytes(length))[:5000])  # the middle of its data
+    conns.append(queue2.conn)
+    ctrl3 = nvme.Controller(target.address)
+    ctrl3.admin.conn.send(capsule(nvme.sqe(0x06))[:40])
+    conns.append(ctrl3.admin.conn)
+    waiting = set(conns)
+    others.until(lambda: not [waiting.discard(c) for c in list(waiting) if gone(c)] and not waiting)
+    assert ctrl.keep_alive().ok and ctrl2.keep_alive().ok, "only the stalled queue went"
+    for c in conns + [ctrl, ctrl2, ctrl3]:
+        c.close()
+
+
+def test_trickling_a_handshake_does_not_stretch_its_limit(tried):
+    """C11: a byte now and then is no progress"""
+    target, others = tried
+    with Conn(target.address) as conn:
+        began = time.monotonic()
+        sent = [0]
+
+        def trickle():
+            if gone(conn):
+                return True
+            if sent[0] < 100:
+                try:
+                    conn.send(icreq()[sent[0]:sent[0] + 1])
+                except ConnectionError:
+                    return True
+                sent[0] += 1
+                conn.sock.settimeout(5)
+            return False
+        others.until(trickle)
+        assert time.monotonic() - began < 3 * PATIENCE
+
+
+def test_trickling_a_capsule_is_timed_out(tried):
+    """P09: one byte per turn of the others; a PDU has to arrive whole in time"""
+    target, others = tried
+    with nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        request = queue.submit_write(0, bytes(8192), send=False)
+        at = [0]
+
+        def trickle():
+            if gone(queue.conn):
+                return True
+            try:
+                queue.conn.send(request.capsule[at[0]:at[0] + 1])
+            except ConnectionError:
+                return True
+            at[0] += 1
+            return False
+        others.until(trickle)
+        assert at[0] < len(request.capsule)
+
+
+def until_gone(target, others, conns):
+    """Others' I/O goes on until all of the connections are closed; the most memory taken meanwhile."""
+    waiting, most = set(conns), 0
+    deadline = time.monotonic() + 30 * PATIENCE
+    while waiting:
+        others.step()
+        most = max(most, target.rss_kib())
+        waiting = {c for c in waiting if not gone(c)}
+        assert time.monotonic() < deadline, "%d are still there" % len(waiting)
+    return most
+
+
+def test_many_writers_that_never_send_their_data(tried):
+    """An R2T is sent when its buffers are there; who holds them without use must not make others wait long"""
+    target, others = tried
+    before = target.rss_kib()
+    with contextlib.ExitStack() as stack:
+        hogs = []
+        for _ in range(20):
+            ctrl = stack.enter_context(nvme.Controller(target.address))
+            queue = ctrl.io_queue()
+            queue.serve_r2ts = False
+            for _ in range(64):
+                queue.submit_write(0, bytes(MIB))
+            hogs.append(queue.conn)
+        most = until_gone(target, others, hogs)
+    assert most - before < 64 * 1024
+    # All buffers may be theirs for one stall limit (0.3 s), but not one limit for each of them.
+    assert others.slowest < 1.2 * PATIENCE, "the others waited %.2f s" % others.slowest
+
+
+@pytest.mark.parametrize("ns", ["mem:64M", "null:1T", "file:{dir}/v.img,size=64M"],
+                         ids=["mem", "null", "file"])
+def test_peers_that_never_read_their_answers(serve, tmp_path, ns):
+    """Memory is bounded, they are closed in time, the others are served meanwhile"""
+    target = serve("--stall-timeout", "300", ns=["mem:64M", ns.format(dir=tmp_path)])
+    with Others(target) as others, contextlib.ExitStack() as stack:
+        assert others.queue.write(0, bytes(MIB)).ok
+        before = target.rss_kib()
+        hogs, controllers = [], []
+        for _ in range(10):
+            ctrl = stack.enter_context(nvme.Controller(target.address))
+            queue = ctrl.io_queue(rcvbuf=4096)
+            for n in range(100):
+                queue.submit_read(0, 256, nsid=2)
+            hogs.append(queue)
+            controllers.append(ctrl)
+        # Ten admin queues, ten I/O queues and the others' two: until the ten have gone.
+        most, deadline = 0, time.monotonic() + 30 * PATIENCE
+        while target.stats()["connections"] > 12:
+            others.step()
+            most = max(most, target.rss_kib())
+            assert time.monotonic() < deadline
+        assert max(most, target.rss_kib()) - before < 96 * 1024
+        assert others.slowest < 1.2 * PATIENCE, "the others waited %.2f s" % others.slowest
+        assert all(ctrl.keep_alive().ok for ctrl in controllers)
+
+
+def test_a_peer_that_reads_slowly_gets_everything(serve):
+    """A slow reader makes progress: it is not closed, and what was lent to it does not change"""
+    target = serve("--stall-timeout", "1000")
+    with Others(target) as others, nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        old = os.urandom(MIB)
+        assert others.queue.write(0, old).ok
+        requests = [queue.submit_read(0, 256) for _ in range(32)]
+        received = bytearray()
+        while len(received) < 32 * (MIB + 48):
+            received += queue.conn.sock.recv(65536)
+            others.step()
+        assert all(bytes(received[n * (MIB + 48) + 24:][:MIB]) == old for n in range(len(requests)))
+
+
+def test_a_write_over_a_lent_range_waits_a_bounded_time(serve):
+    """House rule: one logical block is all old or all new, and a peer that does not read holds nobody up"""
+    target = serve("--stall-timeout", "5000")
+    with Others(target) as others, nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        old, new = b"\x11" * MIB, b"\x22" * MIB
+        assert others.queue.write(0, old).ok
+        requests = [queue.submit_read(0, 256) for _ in range(14)]
+        began = time.monotonic()
+        assert others.queue.write(0, new).ok
+        assert time.monotonic() - began < 1 * PATIENCE
+        queue.wait(*requests)
+        for r in requests:
+            for at in range(0, MIB, BLOCK):
+                assert bytes(r.got[at:at + BLOCK]) in (old[:BLOCK], new[:BLOCK]), "a torn block"
+        assert bytes(queue.read(0, 256).got) == new
+
+
+def test_hundreds_of_idle_connections(serve):
+    """Each costs bounded memory: at most 64 KiB with a queue of 128 entries"""
+    target = serve()
+    with nvme.Controller(target.address) as ctrl:
+        granted = ctrl.grant(128)
+        before = target.rss_kib()
+        controllers, queues = [ctrl], []
+        while len(queues) < 500:
+            if len(controllers[-1].queues) > granted:
+                controllers.append(nvme.Controller(target.address))
+                granted = controllers[-1].grant(128)
+            queues.append(controllers[-1].io_queue(len(controllers[-1].queues), entries=128))
+        each = (target.rss_kib() - before) / len(queues)
+        assert each < 64, "%.1f KiB" % each
+        assert all(q.read(0).ok for q in queues[::50])
+        for c in controllers[1:]:
+            c.close()
+
+
+def test_rubbish_of_every_kind(tried):
+    """No byte sequence harms anyone else"""
+    target, others = tried
+    rng = random.Random(20260)
+    good = [icreq(), CONNECT, capsule(nvme.sqe(0x06, sgl1=nvme.sgl(0x5A, 4096), cdw10=1)),
+            capsule(nvme.sqe(0x01, nsid=1, sgl1=nvme.sgl(1, BLOCK)), bytes(BLOCK)), h2cdata(0, 0, 0, bytes(64))]
+    for _ in range(300):
+        with Conn(target.address) as conn:
+            data = b""
+            for part in rng.sample(good, rng.randint(1, 5)):
+                at = rng.randrange(min(len(part), 80))
+                data += patch(part, at, rng.randrange(256)) if rng.random() < 0.6 else part
+            if rng.random() < 0.3:
+                data = icreq() + rng.randbytes(rng.randint(1, 500))
+            try:
+                if rng.random() < 0.8:
+                    conn.send(icreq())
+                conn.send(data)
+            except ConnectionError:
+                pass
+            if rng.random() < 0.3:
+                conn.reset()
+        if rng.random() < 0.1:
+            others.step()
+
+
+def test_rubbish_on_live_queues(tried):
+    """Mutated commands on connected queues: any status, any TermReq, never a crash"""
+    target, others = tried
+    rng = random.Random(20261)
+    for _ in range(60):
+        with nvme.Controller(target.address) as ctrl:
+            queue = ctrl.io_queue()
+            q = queue if rng.random() < 0.7 else ctrl.admin
+            for _ in range(20):
+                sqe = bytearray(nvme.sqe(rng.choice((0, 1, 2, 8, 9, 6, 0x0A, 0x7F)), nsid=1,
+                                         sgl1=nvme.sgl(0x5A, rng.choice((0, 512, 4096, MIB)))))
+                for _ in range(rng.randint(0, 4)):
+                    sqe[rng.randrange(64)] = rng.randrange(256)
+                try:
+                    q.conn.send(capsule(bytes(sqe)))
+                except ConnectionError:
+                    break
+        others.step()

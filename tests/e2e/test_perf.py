@@ -1,0 +1,151 @@
+"""`weir perf`: a verified load through our own host, its report and its exit codes."""
+import json
+import re
+import socket
+
+import pytest
+
+import nvme
+import target as targets
+
+
+def perf(target, *args, nqn=nvme.SUBNQN, query="?ns=1"):
+    return targets.run("perf", "nvme+tcp://127.0.0.1:%d/%s%s" % (target.port, nqn, query), *args)
+
+
+def report(done, code=0):
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def check_side(side):
+    assert side["ios"] > 0 and side["iops"] > 0 and side["mb_s"] > 0
+    latency = side["latency_us"]
+    assert 0 < latency["p50"] <= latency["p90"] <= latency["p99"] <= latency["p99.9"] <= latency["p99.99"]
+    assert latency["p99.99"] <= latency["max"] * 1.1 and 0 < latency["mean"] <= latency["max"]
+
+
+@pytest.mark.parametrize("options", [
+    ["--rw", "randrw"], ["--rw", "randrw", "--queues", "4", "--qd", "16"], ["--rw", "randrw", "--hdgst", "--ddgst"],
+    ["--rw", "randrw", "--flow-control"], ["--rw", "randrw", "--bs", "64k", "--qd", "8"],
+    ["--rw", "randrw", "--bs", "1m", "--qd", "4", "--ddgst"], ["--rw", "randrw", "--qd", "1"],
+    ["--rw", "randrw", "--mix", "30", "--qd", "128"]], ids=" ".join)
+def test_a_verified_load(target, options):
+    found = report(perf(target, *options, "--verify", "--json", "--time", "1"))
+    check_side(found["read"])
+    check_side(found["write"])
+    assert found["errors"] == 0 and 0.9 <= found["seconds"] < 10
+    assert found["verify"]["enabled"] and found["verify"]["checked"] > 0 and found["verify"]["wrong"] == 0
+
+
+@pytest.mark.parametrize("rw, sides", [("read", ["read"]), ("randread", ["read"]), ("write", ["write"]),
+                                       ("randwrite", ["write"])])
+def test_each_kind_of_load(target, rw, sides):
+    found = report(perf(target, "--rw", rw, "--json", "--time", "1"))
+    for name in ("read", "write"):
+        if name in sides:
+            check_side(found[name])
+        else:
+            assert found[name]["ios"] == 0
+    assert found["errors"] == 0
+
+
+def test_what_perf_counts_the_target_counts(serve):
+    target = serve()
+    before = target.stats()
+    found = report(perf(target, "--rw", "randrw", "--json", "--time", "1"))
+    after = target.stats()
+    assert after["reads"] - before["reads"] >= found["read"]["ios"]
+    assert after["writes"] - before["writes"] >= found["write"]["ios"]
+    assert target.no_connections()["connections"] == 0
+
+
+def test_a_file_volume_with_small_blocks(serve, tmp_path):
+    target = serve("--block-size", "512", ns=["file:%s/v.img,size=64M" % tmp_path])
+    found = report(perf(target, "--rw", "randrw", "--bs", "512", "--verify", "--json", "--time", "1"))
+    assert found["verify"]["checked"] > 0 and found["verify"]["wrong"] == 0
+
+
+@pytest.mark.parametrize("drop", [1, 10])
+def test_a_dropped_write_is_found(serve, drop):
+    """the test of the test: an acknowledged write that was not done (and hardly was done over again)"""
+    spec = "fault:drop-write=%d@mem:4G" % drop
+    load = ["--rw", "randrw", "--qd", "1", "--verify", "--time", "1"]
+    found = report(perf(serve(ns=[spec]), *load, "--json"), 1)
+    assert found["verify"]["wrong"] > 0
+    done = perf(serve(ns=[spec]), *load)
+    assert done.returncode == 1 and "VERIFICATION FAILED" in done.stdout
+
+
+def test_io_errors_are_counted(serve):
+    target = serve(ns=["fault:read-error=7@mem:1M"])
+    found = report(perf(target, "--rw", "randread", "--json", "--time", "1"), 1)
+    assert found["errors"] > 0 and found["read"]["ios"] > 0
+
+
+def test_the_table_for_people(target):
+    done = perf(target, "--rw", "randrw", "--verify", "--time", "1")
+    assert done.returncode == 0 and "IOPS" in done.stdout and "p99" in done.stdout and "verified" in done.stdout
+
+
+@pytest.mark.parametrize("uri", [
+    "", "nvme", "http://127.0.0.1:4420/nqn?ns=1", "nvme+tcp://", "nvme+tcp://127.0.0.1", "nvme+tcp://:4420/nqn?ns=1",
+    "nvme+tcp://127.0.0.1:x/nqn?ns=1", "nvme+tcp://127.0.0.1:99999/nqn?ns=1", "nvme+tcp://127.0.0.1:4420/?ns=1",
+    "nvme+tcp://127.0.0.1:4420/nqn?ns=0", "nvme+tcp://127.0.0.1:4420/nqn?ns=x", "nvme+tcp://127.0.0.1:4420/nqn?x=1"])
+def test_a_wrong_uri_is_named(binary, uri):
+    done = targets.run("perf", uri, "--time", "1")
+    assert done.returncode == 2 and done.stdout == "" and uri in done.stderr, done
+
+
+@pytest.mark.parametrize("args, words", [
+    (["--rw", "sideways"], "sideways"), (["--mix", "101"], "101"), (["--bs", "0"], "--bs"), (["--bs", "x"], "--bs"),
+    (["--qd", "0"], "--qd"), (["--queues", "0"], "--queues"), (["--time", "0"], "--time"), (["--nope"], "nope")])
+def test_a_wrong_option_is_named(binary, args, words):
+    done = targets.run("perf", "nvme+tcp://127.0.0.1:1/nqn.2026-11.local.weir:default?ns=1", *args)
+    assert done.returncode == 2 and words in done.stderr, done
+
+
+def test_an_unreachable_port_is_said_in_plain_words(binary):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    done = targets.run("perf", "nvme+tcp://127.0.0.1:%d/%s?ns=1" % (port, nvme.SUBNQN), "--time", "1")
+    assert done.returncode == 1 and re.search("refused|connect", done.stderr) and str(port) in done.stderr, done
+
+
+def test_a_peer_that_says_nothing_is_given_up(binary):
+    """C15: within 10 s"""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        done = targets.run("perf", "nvme+tcp://127.0.0.1:%d/%s?ns=1" % (server.getsockname()[1], nvme.SUBNQN),
+                           "--time", "1", timeout=20)
+        assert done.returncode == 1 and done.stderr.strip(), done
+
+
+def test_another_name_and_another_namespace_are_said_in_plain_words(target):
+    done = perf(target, "--time", "1", nqn="nqn.2026-11.local.weir:other")
+    assert done.returncode == 1 and done.stderr.strip(), done
+    done = perf(target, "--time", "1", query="?ns=9")
+    assert done.returncode == 1 and "namespace" in done.stderr, done
+
+
+@pytest.mark.parametrize("bs", ["512", "3k", "2m"])
+def test_a_block_size_that_does_not_fit_is_said_in_plain_words(target, bs):
+    """less than a block, no multiple of it, beyond what the target transfers"""
+    done = perf(target, "--bs", bs, "--time", "1")
+    assert done.returncode in (1, 2) and re.search("bs|block|size|large", done.stderr), done
+
+
+def test_a_target_that_dies_is_noticed(serve):
+    import subprocess
+    target = serve()
+    process = subprocess.Popen([targets.WEIR, "perf", "nvme+tcp://127.0.0.1:%d/%s?ns=1" % (
+        target.port, nvme.SUBNQN), "--time", "30"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        target.until("I/O flows", lambda s: s["reads"] > 1000)
+        target.kill()
+        out, err = process.communicate(timeout=20)
+        assert process.returncode == 1 and (out + err).strip(), (process.returncode, out, err)
+    finally:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,415 @@
+"""The daemon itself: options, start, end, what it leaves behind, and what can be taken from it."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+import nvme
+import target as targets
+from nvmetcp import PATIENCE, Closed, Conn, Violation
+
+BLOCK = 4096
+MIB = 1 << 20
+
+
+# ---- the end ----
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_well(serve, signum):
+    """L19: exit 0 within a second"""
+    assert serve().stop(signum)["connections"] == 0
+
+
+def test_a_signal_with_connections_in_every_state(serve):
+    """L19: silent, half-way, idle and waiting ones do not hold it up"""
+    target = serve()
+    conns = [Conn(target.address)]
+    conns.append(Conn(target.address))
+    conns[-1].handshake()
+    controllers = [nvme.Controller(target.address) for _ in range(3)]
+    queue = controllers[0].io_queue()
+    queue.serve_r2ts = False
+    request = queue.submit_write(0, bytes(64 * BLOCK))
+    while not request.r2ts:
+        queue.step()
+    controllers[1].aer()
+    deaf = controllers[2].io_queue(rcvbuf=4096)
+    for _ in range(50):
+        deaf.submit_read(0, 256)
+    stats = target.stop()
+    assert stats["connections"] == 0
+    for conn in conns:
+        conn.expect_close()
+        conn.close()
+    for ctrl in controllers:
+        ctrl.close()
+
+
+@pytest.mark.parametrize("spec", ["mem:64M", "file:{dir}/v.img,size=64M"])
+def test_what_is_in_flight_at_the_end_is_answered_or_not_but_right(serve, tmp_path, spec):
+    """L19: responses are drained; an acknowledged write is there after a restart"""
+    spec = spec.format(dir=tmp_path)
+    target = serve(ns=[spec])
+    with nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        requests = [queue.submit_write(8 * n, bytes([n]) * 8 * BLOCK) for n in range(100)]
+        requests += [queue.submit_read(0, 64) for _ in range(20)]
+        os.kill(target.pid, signal.SIGTERM)
+        try:
+            queue.wait(*requests)
+        except (Closed, ConnectionError, Violation):
+            pass
+        assert target.process.wait(targets.STOP_S * 2) == 0
+        target.stopped = True
+    if spec.startswith("file"):
+        target = serve(ns=[spec])
+        with nvme.Controller(target.address) as ctrl:
+            queue = ctrl.io_queue()
+            for n, request in enumerate(requests[:100]):
+                if request.ok:
+                    assert bytes(queue.read(8 * n, 8).got) == bytes([n]) * 8 * BLOCK
+
+
+@pytest.mark.parametrize("files", ["auto", "threads"])
+@pytest.mark.parametrize("going", ["close", "reset", "stay"])
+def test_a_signal_while_files_are_busy(serve, tmp_path, files, going):
+    """L19: hosts have just left, or have not, and their I/O is still with the disk"""
+    for _ in range(5):
+        target = serve("--block-size", "512", "--files", files, ns=["file:%s/v.img,size=64M" % tmp_path])
+        with nvme.Controller(target.address) as ctrl:
+            queue = ctrl.io_queue()
+            writes = [queue.submit_write(8 * n, bytes(BLOCK), block_size=512, fua=n % 4 == 0, send=False)
+                      for n in range(100)]
+            queue.conn.send(*[w.capsule for w in writes])
+            queue.wait(writes[0])
+            if going != "stay":
+                getattr(queue.conn, going)()
+                getattr(ctrl.admin.conn, going)()
+            target.stop()
+
+
+@pytest.mark.parametrize("going", ["close", "stay"])
+def test_a_signal_while_a_shutdown_is_flushing(serve, tmp_path, going):
+    """L09, L19: the volumes are still being flushed for a controller when the daemon is told to end"""
+    for _ in range(3):
+        target = serve(ns=["file:%s/v.img,size=64M" % tmp_path])
+        with nvme.Controller(target.address) as ctrl:
+            queue = ctrl.io_queue()
+            queue.wait(*[queue.submit_write(64 * n, os.urandom(64 * BLOCK)) for n in range(16)])
+            shutdown = ctrl.admin.submit_raw(nvme.property_set_sqe(nvme.CC, nvme.CC_READY | 1 | 1 << 14))
+            if going == "close":
+                ctrl.admin.wait(shutdown)
+                ctrl.close()
+            target.stop()
+
+
+def test_nothing_new_is_accepted_while_it_ends(serve):
+    """L19"""
+    target = serve()
+    address = target.address
+    target.stop()
+    with pytest.raises(ConnectionRefusedError):
+        Conn(address)
+
+
+def test_the_port_can_be_had_again_at_once(serve):
+    """A restart finds its address free although connections were open"""
+    target = serve()
+    with nvme.Controller(target.address) as ctrl:
+        ctrl.keep_alive()
+        target.stop()
+    again = serve(listen=("127.0.0.1:%d" % target.port,))
+    assert again.port == target.port
+
+
+def test_counters_are_printed_when_asked_for(serve):
+    """--stats: at SIGUSR1 and at the end"""
+    target = serve()
+    with nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        before = target.stats()
+        for n in range(10):
+            assert queue.write(n, bytes(BLOCK)).ok and queue.read(n).ok and queue.read(n).ok
+        after = target.stats()
+        assert after["connections"] == 2
+        assert after["writes"] - before["writes"] == 10 and after["reads"] - before["reads"] == 20
+        for key in ("now_ns", "turns", "busy_turns", "syscalls"):
+            assert after[key] >= before[key]
+        assert after["now_ns"] > before["now_ns"]
+    last = target.stop()
+    assert last["reads"] == after["reads"] and last["connections"] == 0
+
+
+def test_an_idle_daemon_sleeps(serve):
+    """No turns while nothing happens: under 1 % of a core"""
+    target = serve()
+
+    def ticks():
+        with open("/proc/%d/stat" % target.pid) as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return int(fields[11]) + int(fields[12])
+    with nvme.Controller(target.address) as ctrl:
+        ctrl.keep_alive()
+        time.sleep(0.3)  # what it may spin
+        began, at = ticks(), time.monotonic()
+        time.sleep(1.5)  # the measure is of a time in which nothing happens
+        used = (ticks() - began) / os.sysconf("SC_CLK_TCK")
+        assert used / (time.monotonic() - at) < 0.02 * PATIENCE
+
+
+# ---- refusals: exit 2 for what was said wrongly, 1 for what the machine refuses ----
+
+@pytest.mark.parametrize("args, words", [
+    (["--listen", "127.0.0.1:70000"], "70000"),
+    (["--listen", "127.0.0.1:x"], "127.0.0.1:x"),
+    (["--listen", ""], "--listen"),
+    (["--block-size", "1024"], "512|4096"),
+    (["--block-size", "x"], "--block-size"),
+    (["--reactors", "0"], "--reactors"),
+    (["--reactors", "-1"], "--reactors"),
+    (["--reactors", "two"], "two"),
+    (["--cpus", "a"], "--cpus"),
+    (["--files", "aio"], "auto.*uring.*threads"),
+    (["--handshake-timeout", "0"], "--handshake-timeout"),
+    (["--stall-timeout", "soon"], "soon"),
+    (["--max-connections", "0"], "--max-connections"),
+    (["--no-such-option"], "no-such-option"),
+    (["stray"], "stray"),
+    (["--ns"], "ns"),
+])
+def test_a_wrong_option_is_named(binary, args, words):
+    """exit code 2, and the message says which rule was broken"""
+    done = targets.run("serve", *args)
+    assert done.returncode == 2 and done.stdout == ""
+    assert re.search(words, done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("spec, words", [
+    ("", "."), ("mem", "mem"), ("mem:", "size|SIZE"), ("mem:0", "0|size"), ("mem:x", "x"), ("mem:1Q", "1Q"),
+    ("mem:-1", "-1"), ("mem:1000", "multiple|block|small"), ("mem:99999999T", "large|size|memory"),
+    ("disk:1G", "disk"), ("null:", "size|SIZE"), ("file:", "path|PATH|file"),
+    ("file:/nonexistent/dir/v.img,size=1M", "No such file"), ("file:/tmp,size=1M", "directory"),
+    ("file:/tmp/nothing-here.img", "No such file|size"), ("file:/tmp/x.img,size=x", "size"),
+    ("file:/tmp/x.img,depth=3", "depth"), ("fault:@mem:1M", "fault"), ("fault:x=1@mem:1M", "x"),
+    ("fault:read-error=1", "@|volume|device|SPEC"), ("fault:read-error=y@mem:1M", "y|read-error"),
+    ("fault:read-error=1@disk:1M", "disk"), ("fault:drop-write=0@mem:1M", "drop-write|0"),
+])
+def test_a_wrong_volume_is_named(binary, spec, words):
+    """the message names the volume and the broken rule"""
+    try:
+        done = targets.run("serve", "--listen", "127.0.0.1:0", "--ns", spec, timeout=3 * PATIENCE)
+    except subprocess.TimeoutExpired:
+        pytest.fail("%s is served" % spec)
+    assert done.returncode in (1, 2) and "ready" not in done.stdout
+    assert spec in done.stderr and re.search(words, done.stderr.replace(spec, "", 1) if words not in spec
+                                             else done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("nqn", ["", "x" * 224, nvme.DISCOVERY])
+def test_a_subsystem_name_that_is_none(binary, nqn):
+    """F09"""
+    done = targets.run("serve", "--listen", "127.0.0.1:0", "--ns", "mem:1M", "--subnqn", nqn, timeout=5)
+    assert done.returncode in (1, 2) and re.search("NQN|name|subnqn", done.stderr), done.stderr
+
+
+def test_a_port_in_use_is_a_clear_error(serve):
+    """with the address, and the system's word for it"""
+    target = serve()
+    done = targets.run("serve", "--listen", "127.0.0.1:%d" % target.port, "--ns", "mem:1M")
+    assert done.returncode == 1
+    assert "127.0.0.1:%d" % target.port in done.stderr and "in use" in done.stderr.lower(), done.stderr
+
+
+def test_an_address_that_is_not_ours_is_a_clear_error(binary):
+    done = targets.run("serve", "--listen", "192.0.2.1:0", "--ns", "mem:1M")
+    assert done.returncode == 1 and "192.0.2.1" in done.stderr, done.stderr
+
+
+def test_too_many_volumes_are_refused(binary):
+    done = targets.run("serve", "--listen", "127.0.0.1:0", *["--ns=null:1G"] * 2000)
+    assert done.returncode == 2 and "--ns" in done.stderr
+
+
+def test_listening_for_everyone_is_warned_of(serve):
+    target = serve(listen=("0.0.0.0:0",))
+    target.stop()
+    assert "warning" in target.stderr().lower()
+
+
+def test_help_and_version(binary):
+    for args in (["--help"], ["serve", "--help"], ["perf", "--help"], ["--version"]):
+        done = targets.run(*args)
+        assert done.returncode == 0 and done.stdout, args
+    for args in ([], ["nothing"]):
+        done = targets.run(*args)
+        assert done.returncode == 2 and done.stderr
+
+
+def test_explain_memory(binary):
+    """prints the formula and ends"""
+    done = targets.run("serve", "--explain-memory", "--ns", "mem:1M", "--reactors", "2")
+    assert done.returncode == 0
+    assert "connection" in done.stdout and "reactor" in done.stdout and "KiB" in done.stdout
+
+
+# ---- volumes that stay ----
+
+@pytest.mark.parametrize("how", ["--data-dir", "HOME"])
+def test_the_default_volume_stays(serve, tmp_path, how):
+    """1 GiB, sparse, in the data directory; what was written is there after a restart"""
+    if how == "HOME":
+        args, env, where = [], {"HOME": str(tmp_path), "XDG_DATA_HOME": ""}, tmp_path / ".local/share/weir"
+    else:
+        args, env, where = ["--data-dir", str(tmp_path / "a/b")], {}, tmp_path / "a/b"
+    data = os.urandom(BLOCK)
+    ids = []
+    for run in range(2):
+        target = serve(*args, ns=[], env=env)
+        with nvme.Controller(target.address) as ctrl:
+            queue = ctrl.io_queue()
+            if run == 0:
+                assert queue.write(1000, data).ok
+            else:
+                assert bytes(queue.read(1000).got) == data
+            ids.append(ctrl.identified(3, 1))
+        target.stop()
+    image = os.stat(where / "volume.img")
+    assert image.st_size == 1 << 30 and image.st_blocks * 512 < 16 * MIB
+    assert ids[0] == ids[1]
+
+
+def test_ids_are_stable_over_a_restart(serve):
+    """I07: NGUID, UUID, serial number"""
+    seen = set()
+    for _ in range(2):
+        target = serve(ns=["mem:16M", "null:1G"])
+        with nvme.Controller(target.address) as ctrl:
+            seen.add((ctrl.identified(3, 1), ctrl.identified(3, 2), ctrl.identified(0, 1)[104:128],
+                      ctrl.identified(1)[4:24]))
+        target.stop()
+    assert len(seen) == 1
+
+
+def test_a_second_daemon_on_the_same_file(serve, binary, tmp_path):
+    """Two would overwrite each other: refused, or at least not silently (a warning)"""
+    spec = "file:%s/v.img,size=16M" % tmp_path
+    serve(ns=[spec])
+    process = None
+    try:
+        process = targets.Daemon(ns=[spec])
+    except Violation:
+        return
+    try:
+        assert "warning" in process.stderr().lower()
+    finally:
+        process.kill()
+
+
+def test_a_file_is_extended_never_cut(serve, tmp_path):
+    path = tmp_path / "v.img"
+    path.write_bytes(b"\x77" * 2 * MIB)
+    for size, wanted in (("1M", 2 * MIB), ("4M", 4 * MIB)):
+        target = serve(ns=["file:%s,size=%s" % (path, size)])
+        with nvme.Controller(target.address) as ctrl:
+            assert bytes(ctrl.io_queue().read(0).got) == b"\x77" * BLOCK
+            assert int.from_bytes(ctrl.identified(0, 1)[:8], "little") * BLOCK == wanted
+        target.stop()
+        assert os.stat(path).st_size == wanted
+
+
+# ---- what may be missing ----
+
+def works(target):
+    with nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        data = os.urandom(64 * BLOCK)
+        assert queue.write(0, data).ok and queue.flush().ok
+        assert bytes(queue.read(0, 64).got) == data
+        assert queue.write(70, data[:BLOCK], fua=True).ok
+        assert queue.deallocate([(0, 16)]).ok and queue.write_zeroes(16, 16).ok
+        assert bytes(queue.read(0, 64).got)[:32 * BLOCK] in (bytes(32 * BLOCK), )
+        writes = [queue.submit_write(100 + n, data[:BLOCK]) for n in range(100)]
+        queue.wait(*writes)
+        assert all(w.ok for w in writes)
+
+
+@pytest.mark.parametrize("files", ["auto", "uring", "threads"])
+def test_each_engine_for_files(serve, tmp_path, files):
+    works(serve("--files", files, ns=["file:%s/v.img,size=16M" % tmp_path]))
+
+
+def test_without_io_uring(serve, tmp_path):
+    """forbidden by a seccomp filter: falls back to threads"""
+    works(serve(ns=["file:%s/v.img,size=16M" % tmp_path], preexec=targets.forbid_io_uring))
+
+
+def test_io_uring_asked_for_and_forbidden_is_a_clear_error(binary, tmp_path):
+    with pytest.raises(Violation) as failed:
+        targets.Daemon("--files", "uring", ns=["file:%s/v.img,size=16M" % tmp_path],
+                       preexec=targets.forbid_io_uring)
+    assert re.search("uring", str(failed.value))
+
+
+@pytest.mark.parametrize("files", ["auto", "uring"])
+def test_without_locked_memory(serve, tmp_path, files):
+    """registered buffers are optional"""
+    works(serve("--files", files, ns=["file:%s/v.img,size=16M" % tmp_path], preexec=targets.no_locked_memory))
+
+
+def test_without_root(binary, tmp_path):
+    """as nobody, with a file of its own"""
+    if os.getuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs root to become nobody")
+    where = tempfile.mkdtemp()
+    try:
+        os.chmod(where, 0o777)
+        copy = shutil.copy(binary, where)
+        with targets.Daemon(ns=["file:%s/v.img,size=16M" % where, "mem:16M"], binary=copy, cwd="/",
+                            prefix=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                                    "--no-new-privs", "--bounding-set=-all"],
+                            preexec=lambda: os.umask(0o022)) as target:
+            with open("/proc/%d/status" % target.pid) as status:
+                assert re.search(r"Uid:\s+65534\s+65534", status.read())
+            works(target)
+    finally:
+        shutil.rmtree(where)
+
+
+def test_without_huge_pages(serve):
+    """nothing is mapped from them"""
+    target = serve()
+    works(target)
+    with open("/proc/%d/smaps" % target.pid) as smaps:
+        for line in smaps:
+            if line.startswith("VmFlags:"):
+                assert "ht" not in line.split()
+            if line.startswith(("Private_Hugetlb:", "Shared_Hugetlb:")):
+                assert line.split()[1] == "0"
+
+
+def test_with_few_files_allowed(serve):
+    """EMFILE at accept: those who are there go on, and when some leave others get in"""
+    import resource
+    target = serve(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32)))
+    with nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        crowd = [Conn(target.address) for _ in range(50)]
+        for _ in range(20):
+            assert queue.read(0).ok
+        for conn in crowd:
+            conn.close()
+        target.until("the crowd gone", lambda s: s["connections"] == 2)
+        with nvme.Controller(target.address) as other:
+            assert other.keep_alive().ok
+
+
+def test_it_starts_quickly(serve):
+    """under 50 ms from exec to listening is the aim; ten times that is a fault"""
+    began = time.monotonic()
+    serve()
+    assert time.monotonic() - began < 0.5 * PATIENCE
