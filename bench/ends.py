@@ -1,0 +1,193 @@
+"""The two servers, the client and the probe as processes.
+
+Answers: how is each end started, asked for its counters and ended?  It does
+not know what is compared with what.
+"""
+
+import glob
+import json
+import os
+import re
+import resource
+import select
+import signal
+import subprocess
+import tempfile
+import time
+
+SERVER_CPU, CLIENT_CPU = 0, 1
+VOLUME = 1 << 30
+START_S = 60
+
+
+class Failed(Exception):
+    """An end did not do what was asked; the message says which and what it said."""
+
+
+def raise_file_limit():
+    """Connections by the thousand, for us and what we start."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def file_of(path):
+    with open(path, encoding="ascii", errors="replace") as file:
+        return file.read()
+
+
+class Process:
+    """A child with lines on its stdout; what it says on stderr is kept for messages."""
+
+    def __init__(self, args):
+        self.args = [str(arg) for arg in args]
+        self.log = tempfile.TemporaryFile(mode="w+")
+        self.buffer = b""
+        self.started = time.perf_counter()
+        self.child = subprocess.Popen(self.args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      stderr=self.log)
+        self.pid = self.child.pid
+
+    def line(self, timeout=START_S):
+        """The next line of stdout."""
+        end = time.monotonic() + timeout
+        while b"\n" not in self.buffer:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.child.stdout], [], [], left)[0]:
+                raise Failed(f"no answer within {timeout} s from: {' '.join(self.args)}\n{self.said()}")
+            some = os.read(self.child.stdout.fileno(), 65536)
+            if not some:
+                raise Failed(f"ended early ({self.child.wait()}): {' '.join(self.args)}\n{self.said()}")
+            self.buffer += some
+        line, self.buffer = self.buffer.split(b"\n", 1)
+        return line.decode()
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()[-2000:]
+
+    def json_line(self, timeout=START_S):
+        while True:
+            line = self.line(timeout)
+            if line.startswith("{"):
+                return json.loads(line)
+
+    def stop(self):
+        """Ends the child in the ordinary way, and otherwise if it does not."""
+        if self.child.poll() is None:
+            self.child.send_signal(signal.SIGTERM)
+            try:
+                self.child.wait(START_S)
+            except subprocess.TimeoutExpired:
+                self.child.kill()
+                self.child.wait()
+        self.child.stdout.close()
+        self.log.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def schedule_ns(self):
+        """(ran, waited for a processor) of all threads, in ns."""
+        ran = waited = 0
+        for path in glob.glob(f"/proc/{self.pid}/task/*/schedstat"):
+            run, wait = file_of(path).split()[:2]
+            ran += int(run)
+            waited += int(wait)
+        return ran, waited
+
+    def memory_kib(self, which):
+        """Rss or Pss of the child."""
+        return int(re.search(rf"^{which}:\s+(\d+) kB", file_of(f"/proc/{self.pid}/smaps_rollup"),
+                             re.MULTILINE).group(1))
+
+
+class Server(Process):
+    """A server that has said where it listens; `listening_s` after it was started."""
+
+    def __init__(self, args):
+        super().__init__(args)
+        try:
+            while True:
+                line = self.line()
+                if " listening on " in line:
+                    self.listening_s = time.perf_counter() - self.started
+                    self.address = line.split()[-1]
+                if line.endswith(": ready"):
+                    return
+        except Failed:
+            self.stop()
+            raise
+
+    def counters(self):
+        """What it has done so far: ios, busy_ns, busy_turns, syscalls, waited_ns."""
+        self.child.send_signal(signal.SIGUSR1)
+        counters = self.json_line()
+        counters["ios"] = counters["reads"] + counters["writes"]
+        counters["waited_ns"] = self.schedule_ns()[1]
+        return counters
+
+
+class Machine:
+    """Where the programs are, and how they are started for a measurement."""
+
+    def __init__(self, build, needs_weir=True, cpus=(SERVER_CPU, CLIENT_CPU)):
+        self.weir_path = os.path.join(build, "cmd", "weir")
+        self.ceiling_path = os.path.join(build, "bench", "weir-ceiling")
+        self.cpus = cpus
+        for path in (self.ceiling_path, *([self.weir_path] if needs_weir else [])):
+            if not os.access(path, os.X_OK):
+                raise Failed(f"{path} is not there: build first, or say --build DIR")
+
+    def weir(self, *more, prefix=()):
+        return Server([*prefix, self.weir_path, "serve", "--listen", "127.0.0.1:0", *more])
+
+    def weir_ram(self, size=VOLUME, prefix=()):
+        return self.weir("--ns", f"mem:{size >> 20}M", "--cpus", self.cpus[0], "--tcp-congestion", "cubic",
+                         "--stats", prefix=prefix)
+
+    def ceiling(self, engine="poll", copy="memcpy", io_size=4096, size=VOLUME, prefix=(), more=()):
+        server = Server([*prefix, self.ceiling_path, "server", "--cpu", self.cpus[0], "--engine", engine,
+                         "--copy", copy, "--io-size", io_size, "--size", size, "--congestion", "cubic", *more])
+        server.engine = engine
+        return server
+
+    def client(self, server, *args):
+        """One run of the ceiling's client; its counters."""
+        with Process([self.ceiling_path, "client", "--connect", server.address, "--cpu", self.cpus[1],
+                      "--congestion", "cubic", *args]) as process:
+            try:
+                return process.json_line(600)
+            except Failed as why:
+                raise Failed(f"{why}\nthe server said: {server.said()}") from None
+
+    def idle(self, server, connections):
+        """Idle I/O connections of queue size 128, held until the process is stopped."""
+        process = Process([self.ceiling_path, "idle", "--connect", server.address, "--connections",
+                           connections, "--queue-size", 128])
+        try:
+            process.json_line()
+        except Failed:
+            process.stop()
+            raise
+        return process
+
+    def probe(self):
+        """Round trip of a cache line between the two processors, in ns, and the mode that it means."""
+        with Process([self.ceiling_path, "probe", "--cpus", f"{self.cpus[0]},{self.cpus[1]}"]) as process:
+            answer = process.json_line()
+        return answer["round_trip_ns"], answer["mode"]
+
+    def fill(self, server, size=VOLUME):
+        """Writes every block of the volume once, so that no page of it is missing."""
+        self.client(server, "--rw", "write", "--sequential", "--count", size // 4096, "--qd", 128,
+                    "--engine", "poll")
+
+    @staticmethod
+    def describe():
+        """The machine in words."""
+        model = re.search(r"^model name\s*:\s*(.*)$", file_of("/proc/cpuinfo"), re.MULTILINE)
+        return f"{model.group(1) if model else os.uname().machine}, {os.cpu_count()} processors, " \
+               f"Linux {os.uname().release}, loopback TCP"

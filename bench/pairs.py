@@ -1,0 +1,164 @@
+"""Ratios of two servers, measured in pairs.
+
+Answers: how much does B do for each one that A does, and how sure is that?
+Virtual processors move about and other work disturbs, so a pair is four slices
+A B B A between probes; it counts only if nothing changed meanwhile.  It does
+not know what A and B are.
+"""
+
+import math
+import random
+import statistics
+from dataclasses import dataclass, field
+
+PROBE_SPREAD = 1.15   # the probes of a pair: largest by smallest
+WAITED_MAX = 0.02     # of a slice, that an end may wait for its processor
+HALF_WIDTH_MAX = 0.03
+HALF_WIDTH_ENOUGH = 0.015
+RESAMPLES = 4000
+
+
+@dataclass
+class Effort:
+    """How long to measure: seconds of a slice, valid pairs, and pairs to try at most."""
+    slice_s: float = 2.0
+    warm_up_s: float = 0.1
+    pairs_min: int = 7
+    pairs_max: int = 15
+    tries: int = 30
+
+
+QUICK = Effort(slice_s=0.5, pairs_min=3, pairs_max=3, tries=9)
+
+
+@dataclass
+class Side:
+    """What one server's slices of one mode say beside the ratio."""
+    iops: list = field(default_factory=list)
+    server_busy_ns: list = field(default_factory=list)
+    client_busy_ns: list = field(default_factory=list)
+    syscalls: list = field(default_factory=list)
+    batch: list = field(default_factory=list)
+    p50_ns: list = field(default_factory=list)
+    p99_ns: list = field(default_factory=list)
+
+    def add(self, one):
+        for name, values in vars(self).items():
+            if name in one:
+                values.append(one[name])
+
+
+@dataclass
+class Result:
+    """The valid pairs of one mode: log ratios, and the sides by name."""
+    logs: list = field(default_factory=list)
+    sides: dict = field(default_factory=dict)
+    probes_ns: list = field(default_factory=list)
+
+    def ratio(self):
+        """(median, low, high) of B by A, the interval by bootstrap."""
+        return tuple(math.exp(value) for value in bootstrap(self.logs))
+
+
+def bootstrap(values):
+    """The median and its 95 % interval; the same values give the same interval."""
+    chance = random.Random(1)
+    medians = sorted(statistics.median(chance.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    return statistics.median(values), medians[int(RESAMPLES * 0.025)], medians[int(RESAMPLES * 0.975)]
+
+
+def half_width(interval):
+    return (interval[2] - interval[1]) / 2
+
+
+def run_slice(machine, server, client_args, effort):
+    """One slice: rates and busy time of both ends, and whether something else ran on their processors."""
+    before = server.counters()
+    client = machine.client(server, *client_args, "--time", effort.slice_s, "--warm-up", effort.warm_up_s)
+    after = server.counters()
+    did = {name: after[name] - before[name] for name in ("ios", "busy_ns", "busy_turns", "syscalls", "waited_ns")}
+    # With io_uring the end of a send makes a turn of its own, which is no batch; Weir counts no sends.
+    batches = after["sends"] - before["sends"] if "sends" in after else did["busy_turns"]
+    slice_ns = client["elapsed_ns"]
+    waited = max(did["waited_ns"] / slice_ns, 1 - client["cpu_ns"] / slice_ns)
+    ios = max(1, did["ios"])
+    one = {
+        "iops": client["iops"],
+        "client_busy_ns": client["busy_ns"] / max(1, client["ios"]),
+        "server_busy_ns": did["busy_ns"] / ios,
+        "syscalls": did["syscalls"] / ios,
+        "batch": did["ios"] / max(1, batches),
+        "disturbed": waited > WAITED_MAX,
+        "waited": waited,
+    }
+    if "p50_ns" in client:
+        one["p50_ns"], one["p99_ns"] = client["p50_ns"], client["p99_ns"]
+    return one
+
+
+class Comparison:
+    """Slices of several servers in a fixed order that is its own mirror; the ratio is `value` of their rates.
+
+    `ends`: name -> (server, client's arguments).  `order`: names.  `value`: from
+    the mean log rate by name to the pair's log ratio.
+    """
+
+    def __init__(self, machine, ends, order, value, effort):
+        self.machine, self.ends, self.order, self.value, self.effort = machine, ends, order, value, effort
+        self.modes = {}
+        self.refused = {"mode changed": 0, "disturbed": 0}
+
+    def pair(self):
+        """One try; a pair that cannot become valid is given up at once."""
+        probes = [self.machine.probe()]
+        slices = []
+        for name in self.order:
+            server, args = self.ends[name]
+            one = run_slice(self.machine, server, args, self.effort)
+            probes.append(self.machine.probe())
+            times = [probe[0] for probe in probes]
+            if len({probe[1] for probe in probes}) > 1 or max(times) > PROBE_SPREAD * min(times):
+                self.refused["mode changed"] += 1
+                return
+            if one["disturbed"]:
+                self.refused["disturbed"] += 1
+                return
+            slices.append((name, one))
+        result = self.modes.setdefault(probes[0][1], Result())
+        logs = {name: statistics.mean(math.log(one["iops"]) for other, one in slices if other == name)
+                for name in self.ends}
+        result.logs.append(self.value(logs))
+        result.probes_ns += [probe[0] for probe in probes]
+        for name, one in slices:
+            result.sides.setdefault(name, Side()).add(one)
+
+    def enough(self):
+        for result in self.modes.values():
+            if len(result.logs) >= self.effort.pairs_max:
+                return True
+            if len(result.logs) >= self.effort.pairs_min and half_width(result.ratio()) <= HALF_WIDTH_ENOUGH:
+                return True
+        return False
+
+    def run(self, progress):
+        """Pairs until they are enough or the tries are used up; {mode: Result} of those with enough pairs."""
+        for attempt in range(self.effort.tries):
+            self.pair()
+            progress(f"try {attempt + 1}: " + (", ".join(
+                f"{mode} {len(result.logs)} pairs {result.ratio()[0]:.3f} +- {half_width(result.ratio()):.3f}"
+                for mode, result in self.modes.items()) or "no valid pair"))
+            if self.enough():
+                break
+        return {mode: result for mode, result in self.modes.items()
+                if len(result.logs) >= self.effort.pairs_min}
+
+    def why_nothing(self):
+        found = ", ".join(f"{len(result.logs)} valid pairs in {mode}" for mode, result in self.modes.items())
+        return f"not measured: {found or 'no valid pair'}; refused: " + \
+               ", ".join(f"{count} {why}" for why, count in self.refused.items())
+
+
+def versus(machine, a, b, effort):
+    """B by A in the order A B B A; each is (server, client's arguments)."""
+    return Comparison(machine, {"ceiling": a, "weir": b}, ("ceiling", "weir", "weir", "ceiling"),
+                      lambda logs: logs["weir"] - logs["ceiling"], effort)

@@ -1,0 +1,132 @@
+"""Is the ceiling itself right, and is it still what it was?
+
+The self test moves data through each engine and variant and looks whether what
+is read is what was written.  The count of instructions is what the ceiling is
+frozen by; the same count is a figure of the target.
+"""
+
+import json
+import os
+import re
+import tempfile
+import time
+
+import ends
+
+SIZE = 64 << 20
+FROZEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "frozen.json")
+CALLGRIND_READS = 50000
+VARIANTS = ((), ("--hdgst",), ("--ddgst",), ("--hdgst", "--ddgst"), ("--flow-control",),
+            ("--hdgst", "--ddgst", "--flow-control"))
+SHAPES = (("--qd", 128), ("--qd", 32, "--connections", 16), ("--qd", 1), ("--qd", 1, "--connections", 256))
+
+
+def check_engine(machine, engine, copy):
+    """Every variant and shape of 4 KiB: written with a pattern, read back; returns I/Os."""
+    moved = 0
+    with machine.ceiling(engine, copy, size=SIZE) as server:
+        for variant in VARIANTS:
+            common = ("--engine", engine, "--pattern", *variant)
+            wrote = machine.client(server, *common, "--rw", "write", "--sequential", "--qd", 64,
+                                   "--connections", 4, "--count", SIZE // 4096)
+            if wrote["writes"] != SIZE // 4096:
+                raise ends.Failed(f"{wrote['writes']} writes of {SIZE // 4096}: {engine} {variant}")
+            moved += wrote["ios"]
+            for shape in SHAPES:
+                count = 1000 if shape == ("--qd", 1) else 5000
+                read = machine.client(server, *common, *shape, "--count", count)
+                if read["reads"] != count:
+                    raise ends.Failed(f"{read['reads']} reads of {count}: {engine} {shape} {variant}")
+                moved += count
+        if server.counters()["ios"] != moved:
+            raise ends.Failed(f"the server counts other I/Os than the client: {engine}")
+    return moved
+
+
+def check_large(machine, engine):
+    """128 KiB reads have the length and, of a volume never written, the zeros they must have."""
+    with machine.ceiling(engine, io_size=131072, size=SIZE) as server:
+        read = machine.client(server, "--engine", engine, "--io-size", 131072, "--qd", 8, "--ddgst",
+                              "--count", 2000)
+        if read["reads"] != 2000:
+            raise ends.Failed(f"{read['reads']} reads of 128 KiB: {engine}")
+        machine.client(server, "--engine", engine, "--rw", "write", "--pattern", "--sequential",
+                       "--count", SIZE // 4096, "--qd", 64)
+        machine.client(server, "--engine", engine, "--io-size", 131072, "--qd", 8, "--pattern",
+                       "--count", 1000)
+
+
+def check_detection(machine):
+    """The client does find what is wrong: a volume without the pattern."""
+    with machine.ceiling("epoll", size=SIZE) as server:
+        try:
+            machine.client(server, "--pattern", "--count", 10)
+        except ends.Failed as why:
+            if "written was" in str(why):
+                return
+            raise
+    raise ends.Failed("the client accepts data that was not written")
+
+
+def check_sleep(machine):
+    """A server without work leaves its processor to others."""
+    for engine in ("poll", "epoll", "uring"):
+        with machine.ceiling(engine, size=SIZE) as server, machine.idle(server, 1):
+            time.sleep(0.2)
+            before = server.schedule_ns()[0]
+            time.sleep(0.5)
+            busy = (server.schedule_ns()[0] - before) / 0.5e9
+            if busy > 0.01:
+                raise ends.Failed(f"{engine}: an idle server uses {100 * busy:.0f} % of its processor")
+
+
+def run(machine):
+    for engine in ("poll", "epoll", "uring"):
+        copy = "nt" if engine == "epoll" else "memcpy"
+        print(f"ok {engine} {copy}: {check_engine(machine, engine, copy)} I/Os, data as written")
+        check_large(machine, engine)
+        print(f"ok {engine}: 128 KiB")
+    check_detection(machine)
+    print("ok wrong data is found")
+    check_sleep(machine)
+    print("ok idle servers sleep")
+    return 0
+
+
+def collected(machine, start, reads):
+    """Instructions of a server under callgrind from start to end, and the I/Os of a busy turn."""
+    with tempfile.TemporaryDirectory(prefix="weir-bench-") as scratch:
+        log = os.path.join(scratch, "log")
+        prefix = ("valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch}/out", f"--log-file={log}")
+        with start(size=SIZE, prefix=prefix) as server:
+            before = server.counters()
+            machine.client(server, "--engine", "poll", "--qd", 128, "--count", reads)
+            after = server.counters()
+        found = re.search(r"Collected\s*:\s*(\d+)", ends.file_of(log))
+        if found is None:
+            raise ends.Failed("callgrind printed no count:\n" + ends.file_of(log)[-1000:])
+    return int(found.group(1)), reads / max(1, after["busy_turns"] - before["busy_turns"])
+
+
+def ceiling_without_spinning(machine):
+    """How to start a ceiling whose count does not hold the turns in which it waited for the client."""
+    return lambda **options: machine.ceiling(more=("--spin-us", 0), **options)
+
+
+def instructions_per_read(machine, start):
+    """((Ir(2N) - Ir(N)) / N, batch, N) of a server that `start` starts; QD128, one connection, no digests."""
+    once, _ = collected(machine, start, CALLGRIND_READS)
+    twice, batch = collected(machine, start, 2 * CALLGRIND_READS)
+    return (twice - once) / CALLGRIND_READS, batch, CALLGRIND_READS
+
+
+def run_frozen(machine):
+    """0 if the ceiling's instructions per read are those recorded when it was reviewed."""
+    with open(FROZEN, encoding="ascii") as file:
+        frozen = json.load(file)
+    value, batch, _ = instructions_per_read(machine, ceiling_without_spinning(machine))
+    low, high = (frozen["ceiling_instructions_per_read_4k"] * (1 + sign * frozen["tolerance"]) for sign in (-1, 1))
+    right = low <= value <= high
+    print(f"{'ok' if right else 'not ok'} ceiling_instructions_per_read_4k {value:.1f} "
+          f"(recorded {low:.1f} to {high:.1f}), batch {batch:.1f}")
+    return 0 if right else 1
