@@ -146,14 +146,17 @@ class Comparison:
             self.pair()
             progress(f"try {attempt + 1}: " + (", ".join(
                 f"{mode} {len(result.logs)} pairs {result.ratio()[0]:.3f} +- {half_width(result.ratio()):.3f}"
-                for mode, result in self.modes.items()) or "no valid pair"))
+                for mode, result in self.modes.items()) or "no valid pair") +
+                f" (refused: {self.refused['mode changed']} mode changed, {self.refused['disturbed']} disturbed)")
             if self.enough():
                 break
         return {mode: result for mode, result in self.modes.items()
                 if len(result.logs) >= self.effort.pairs_min}
 
     def why_nothing(self):
-        found = ", ".join(f"{len(result.logs)} valid pairs in {mode}" for mode, result in self.modes.items())
+        found = ", ".join(
+            f"{len(result.logs)} valid pairs in {mode} (median {result.ratio()[0]:.3f} +- {half_width(result.ratio()):.3f})"
+            for mode, result in self.modes.items())
         return f"not measured: {found or 'no valid pair'}; refused: " + \
                ", ".join(f"{count} {why}" for why, count in self.refused.items())
 

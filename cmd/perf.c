@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,28 +127,50 @@ static const struct { const char *name; uint32_t ppm; } quantiles[] = {
 
 enum { QUANTILES = sizeof(quantiles) / sizeof(quantiles[0]) };
 
-static void
-json_side(const char *name, const struct perf_side *side, double seconds)
+/* Microseconds with two digits behind the point: what the histogram can tell. */
+static struct json_object *
+microseconds(uint64_t ns)
 {
-	printf("\"%s\":{\"ios\":%" PRIu64 ",\"iops\":%.1f,\"mb_s\":%.2f,\"latency_us\":{\"mean\":%.2f", name,
-	    side->hist.count, (double)side->hist.count / seconds, (double)side->bytes / seconds / 1e6,
-	    side->hist.count > 0 ? (double)side->hist.sum / (double)side->hist.count / 1e3 : 0.0);
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.2f", (double)ns / 1e3);
+	return json_object_new_double_s((double)ns / 1e3, text);
+}
+
+static struct json_object *
+json_side(const struct perf_side *side, double seconds)
+{
+	struct json_object *object = json_object_new_object(), *latency = json_object_new_object();
+
+	json_object_object_add(object, "ios", json_object_new_uint64(side->hist.count));
+	json_object_object_add(object, "iops", json_object_new_double((double)side->hist.count / seconds));
+	json_object_object_add(object, "mb_s", json_object_new_double((double)side->bytes / seconds / 1e6));
+	json_object_object_add(latency, "mean",
+	    microseconds(side->hist.count > 0 ? side->hist.sum / side->hist.count : 0));
 	for (size_t i = 0; i < QUANTILES; i++)
-		printf(",\"%s\":%.2f", quantiles[i].name, (double)hist_quantile(&side->hist, quantiles[i].ppm) / 1e3);
-	printf(",\"max\":%.2f}}", (double)side->hist.max / 1e3);
+		json_object_object_add(latency, quantiles[i].name,
+		    microseconds(hist_quantile(&side->hist, quantiles[i].ppm)));
+	json_object_object_add(latency, "max", microseconds(side->hist.max));
+	json_object_object_add(object, "latency_us", latency);
+	return object;
 }
 
 static void
 print_json(const struct perf_result *result)
 {
 	double seconds = (double)result->elapsed_ns / 1e9;
+	struct json_object *object = json_object_new_object(), *verify = json_object_new_object();
 
-	printf("{\"seconds\":%.3f,", seconds);
-	json_side("read", &result->read, seconds);
-	putchar(',');
-	json_side("write", &result->write, seconds);
-	printf(",\"errors\":%" PRIu64 ",\"verify\":{\"enabled\":%s,\"checked\":%" PRIu64 ",\"wrong\":%" PRIu64 "}}\n",
-	    result->errors, result->verify ? "true" : "false", result->checked, result->wrong);
+	json_object_object_add(object, "seconds", json_object_new_double(seconds));
+	json_object_object_add(object, "read", json_side(&result->read, seconds));
+	json_object_object_add(object, "write", json_side(&result->write, seconds));
+	json_object_object_add(object, "errors", json_object_new_uint64(result->errors));
+	json_object_object_add(verify, "enabled", json_object_new_boolean(result->verify));
+	json_object_object_add(verify, "checked", json_object_new_uint64(result->checked));
+	json_object_object_add(verify, "wrong", json_object_new_uint64(result->wrong));
+	json_object_object_add(object, "verify", verify);
+	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
+	json_object_put(object);
 }
 
 static void

@@ -193,6 +193,7 @@ assoc_create(struct core *core, struct conn *admin, const struct subsys_info *su
 	assoc->kato_timer.fire = kato_fired;
 	assoc->alive_ns = core->reactor->now_ns;
 	fifo_init(&assoc->askers);
+	fifo_init(&assoc->cache_setters);
 	resolve_portals(assoc, subsys);
 	ctrl_init(&assoc->ctrl, subsys->discovery ? &assoc->discovery : subsys, cntlid, data, kato_ms,
 	    core->reactor->now_ns);
@@ -234,12 +235,13 @@ close_queues(struct assoc *assoc)
 void
 assoc_admin_gone(struct assoc *assoc)
 {
+	struct fifo_node *node;
+
 	assoc->admin = NULL;
 	timer_clear(&assoc->core->reactor->timers, &assoc->kato_timer);
 	admin_drop_askers(assoc);
-	if (assoc->cache_setter != NULL)
-		request_free(assoc->cache_setter);
-	assoc->cache_setter = NULL;
+	while ((node = fifo_pop(&assoc->cache_setters)) != NULL)
+		request_free(container_of(node, struct request, xfer.tx_node));
 	close_queues(assoc);
 	maybe_free(assoc);
 }
@@ -324,29 +326,27 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 
 /* ---- the volatile write cache, turned off or on (feature 06h) ---- */
 
+static void cache_round(struct assoc *assoc);
+
 static void
 cache_done(struct assoc *assoc)
 {
-	struct request *req = assoc->cache_setter;
+	struct fifo_node *node = fifo_pop(&assoc->cache_setters);
 
-	assoc->cache_setter = NULL;
-	if (req != NULL)
-		request_answer(req, NVME_OK);
+	if (node == NULL)
+		return; /* the admin connection went meanwhile */
+	request_answer(container_of(node, struct request, xfer.tx_node), NVME_OK);
+	if (!fifo_empty(&assoc->cache_setters))
+		cache_round(assoc);
 }
 
-/* `req` is answered when every queue knows, and what was written before is durable. */
-void
-assoc_set_cache(struct assoc *assoc, struct request *req)
+/* Tells every queue what holds now; the first setter is answered when all have heard it. */
+static void
+cache_round(struct assoc *assoc)
 {
 	struct target_mail mail = { .kind = MAIL_CACHE, .cntlid = assoc->ctrl.cntlid };
 
-	if (assoc->cache_setter != NULL) {
-		request_answer(req, nvme_status_of(NVME_SC_INTERRUPTED, false));
-		return;
-	}
-	assoc->cache_setter = req;
 	assoc->cache_left = assoc->queue_count;
-	req->stage = STAGE_MAIL;
 	for (unsigned qid = 1; qid <= TARGET_IO_QUEUES; qid++) {
 		if (assoc->queues[qid].conn == NULL)
 			continue;
@@ -359,12 +359,24 @@ assoc_set_cache(struct assoc *assoc, struct request *req)
 		flush_all(assoc, cache_done);
 }
 
+/* `req` is answered when every queue knows, and what was written before is durable. */
+void
+assoc_set_cache(struct assoc *assoc, struct request *req)
+{
+	bool first = fifo_empty(&assoc->cache_setters);
+
+	req->stage = STAGE_MAIL;
+	fifo_push(&assoc->cache_setters, &req->xfer.tx_node);
+	if (first)
+		cache_round(assoc);
+}
+
 void
 assoc_cache_set(struct core *core, const struct target_mail *mail)
 {
 	struct assoc *assoc = assoc_find(core, mail->cntlid);
 
-	if (assoc != NULL && assoc->cache_setter != NULL && --assoc->cache_left == 0)
+	if (assoc != NULL && assoc->cache_left > 0 && --assoc->cache_left == 0)
 		flush_all(assoc, cache_done);
 }
 

@@ -122,8 +122,8 @@ abandon_requests(struct conn *conn)
 }
 
 /* The controller must forget an I/O queue before its memory goes. */
-static void
-leave_controller(struct conn *conn)
+void
+conn_leave(struct conn *conn)
 {
 	struct target_mail mail = {
 		.kind = MAIL_DETACH, .cntlid = conn->cntlid, .qid = conn->qid, .conn = conn,
@@ -173,7 +173,7 @@ die(struct conn *conn, bool abort)
 	task_cancel(&conn->send);
 	conn->request_count++; /* holds the connection while its requests are let go */
 	abandon_requests(conn);
-	leave_controller(conn);
+	conn_leave(conn);
 	conn->request_count--;
 	conn_maybe_free(conn);
 }
@@ -216,7 +216,7 @@ terminate(struct conn *conn)
 	conn->phase = CONN_TERMINATED;
 	conn->request_count++;
 	abandon_requests(conn);
-	leave_controller(conn);
+	conn_leave(conn);
 	conn->request_count--;
 	timer_set(&conn->core->reactor->timers, &conn->timer, conn->core->reactor->now_ns + stall_ns(conn));
 	conn_send_soon(conn);
@@ -372,6 +372,7 @@ receive(struct conn *conn)
 	struct bufs *bufs = &conn->core->reactor->bufs;
 	int count = framer_direct(&conn->tc.framer, iov, BUFS_IOV_MAX);
 	size_t direct = 0, landed;
+	uint32_t promise;
 	ssize_t bytes;
 
 	for (int i = 0; i < count; i++)
@@ -391,7 +392,9 @@ receive(struct conn *conn)
 	landed = (size_t)bytes < direct ? (size_t)bytes : direct;
 	if (landed > 0)
 		framer_landed(&conn->tc.framer, landed);
-	bufs_promise(bufs, (uint32_t)((size_t)bytes - landed) / CAPSULE_MIN);
+	/* Where buffers are short no capsule comes whole, and none is needed for one. */
+	promise = (uint32_t)((size_t)bytes - landed) / CAPSULE_MIN;
+	bufs_promise(bufs, promise < bufs->small.free_count ? promise : bufs->small.free_count);
 	conn->request_count++; /* holds the connection while it is parsed */
 	parse(conn, scratch, (size_t)bytes - landed);
 	conn->request_count--;

@@ -120,7 +120,10 @@ attached(struct conn *conn, const struct target_mail *mail)
 	conn->attached = true;
 	conn->durable = mail->attached.durable;
 	if (conn->phase != CONN_NEW) {
-		request_free(req); /* it was closed meanwhile */
+		/* It was closed meanwhile. */
+		if (conn->phase == CONN_DEAD || conn->phase == CONN_TERMINATED)
+			conn_leave(conn);
+		request_free(req);
 	} else if (conn_queue(conn, false, entries(sqe), sq_flow(sqe)) != 0) {
 		conn_kill(conn);
 	} else {

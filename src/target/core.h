@@ -94,7 +94,7 @@ struct conn {
 	enum conn_phase phase;
 	struct task send;
 	struct timer timer;       /* handshake and stalls */
-	struct timer lend_timer;  /* when lent memory that was not sent is copied */
+	struct timer lend_timer;  /* when lent memory that was not sent is given back */
 	bool blocked;             /* the socket takes nothing now */
 	bool paused;              /* not reading: a capsule waits for a buffer */
 	bool connecting;          /* a Connect is being decided */
@@ -140,7 +140,7 @@ struct assoc {
 	enum ctrl_action after;     /* what is done when the last queue is gone */
 	uint32_t flushing;          /* flushes in flight */
 	void (*flushed)(struct assoc *assoc);
-	struct request *cache_setter; /* a Set Features 06h that waits for all queues */
+	struct fifo cache_setters;  /* Set Features 06h that wait for all queues, one after the other */
 	uint32_t cache_left;
 	struct blk_io *flush_io;    /* one per namespace */
 	struct fifo askers;         /* requests that wait for statistics, one after the other */
@@ -159,6 +159,7 @@ void conn_resume(struct conn *conn);
 void conn_finish(struct conn *conn);
 void conn_fault(struct conn *conn, struct pdu_fault fault, const void *header, uint32_t len);
 void conn_kill(struct conn *conn);
+void conn_leave(struct conn *conn);
 void conn_maybe_free(struct conn *conn);
 int conn_queue(struct conn *conn, bool admin, uint16_t entries, bool sq_flow);
 
