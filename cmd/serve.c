@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include "sys/clock.h"
 #include "target/target.h"
 
-enum { SMALL_BUFS = 2304, LARGE_BUFS = 256, SPECS_MAX = TARGET_NS_MAX };
+enum { SMALL_BUFS = 2304, LARGE_BUFS = 256, SPECS_MAX = TARGET_NS_MAX, STOP_NS = 900 * 1000 * 1000 };
 
 enum key {
 	KEY_LISTEN = 1000, KEY_NS, KEY_BLOCK_SIZE, KEY_SUBNQN, KEY_REACTORS, KEY_CPUS, KEY_FILES,
@@ -40,6 +41,8 @@ struct serve {
 	struct arena arena;
 	struct target *target;
 	struct blk *volumes[TARGET_NS_MAX];
+	uint8_t volume_ids[TARGET_NS_MAX][16];
+	struct timer stop_limit;
 	uint64_t stop_count;
 };
 
@@ -240,7 +243,7 @@ default_volume(struct serve *serve)
 		snprintf(dir, sizeof(dir), "%s/.local/share/weir", base);
 	else
 		snprintf(dir, sizeof(dir), "/var/lib/weir");
-	rc = make_data_dir(dir);
+	rc = serve->data_dir != NULL && strlen(serve->data_dir) >= sizeof(dir) ? -ENAMETOOLONG : make_data_dir(dir);
 	if (rc != 0) {
 		fprintf(stderr, "weir: cannot make the data directory %s: %s\n", dir, strerror(-rc));
 		return rc;
@@ -269,27 +272,54 @@ open_volumes(struct serve *serve)
 	return 0;
 }
 
-/* The same machine and subsystem give the same volume identifiers after a restart. */
+/* 16 bytes that depend on the text alone (FNV-1a, forwards and backwards). */
+static void
+digest(const char *text, uint8_t out[16])
+{
+	uint64_t a = 0xcbf29ce484222325u, b = 0x84222325cbf29ce4u;
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++) {
+		a = (a ^ (uint8_t)text[i]) * 0x100000001b3u;
+		b = (b ^ (uint8_t)text[len - 1 - i]) * 0x100000001b3u;
+	}
+	memcpy(out, &a, 8);
+	memcpy(out + 8, &b, 8);
+}
+
+/*
+ * Who we are: the machine and the subsystem's name.  A file is the same volume
+ * after a restart, and another file never is; what lies in RAM is a new volume
+ * each time, because its content is.
+ */
 static void
 identify(struct serve *serve)
 {
-	char text[512] = "weir";
-	size_t used = 4;
-	uint64_t a = 0xcbf29ce484222325u, b = 0x84222325cbf29ce4u;
+	char text[1024], machine[64] = "", path[PATH_MAX];
 	int fd = open("/etc/machine-id", O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? read(fd, text, 64) : 0;
 
-	if (fd >= 0)
+	if (fd >= 0) {
+		ssize_t got = read(fd, machine, sizeof(machine) - 1);
+
+		machine[got > 0 ? got : 0] = '\0';
 		close(fd);
-	if (got > 0)
-		used = (size_t)got;
-	used += (size_t)snprintf(text + used, sizeof(text) - used, "%.250s", serve->options.subnqn);
-	for (size_t i = 0; i < used; i++) {
-		a = (a ^ (uint8_t)text[i]) * 0x100000001b3u;
-		b = (b ^ (uint8_t)text[used - 1 - i]) * 0x100000001b3u;
 	}
-	memcpy(serve->options.identity, &a, 8);
-	memcpy(serve->options.identity + 8, &b, 8);
+	snprintf(text, sizeof(text), "%s/%s", machine, serve->options.subnqn);
+	digest(text, serve->options.identity);
+	for (uint32_t i = 0; i < serve->options.volume_count; i++) {
+		const char *file = strstr(serve->specs[i], "file:");
+		struct stat st;
+
+		snprintf(path, sizeof(path), "%.*s", (int)(file != NULL ? strcspn(file + 5, ",") : 0),
+		    file != NULL ? file + 5 : "");
+		if (file != NULL && stat(path, &st) == 0)
+			snprintf(text, sizeof(text), "%s/%s/%ju/%ju", machine, serve->options.subnqn,
+			    (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+		else
+			snprintf(text, sizeof(text), "%" PRIx64 "/%" PRIx64, clock_random(), clock_random());
+		digest(text, serve->volume_ids[i]);
+	}
+	serve->options.volume_ids = (const uint8_t (*)[16])serve->volume_ids;
 }
 
 /* ---- life ---- */
@@ -298,6 +328,30 @@ static void
 drained(void *owner)
 {
 	rt_stop(((struct serve *)owner)->rt);
+}
+
+/* Everything that was promised to a host is on its way or on the disk: nothing is lost by leaving at once. */
+static void
+leave_now(void)
+{
+	fflush(stdout);
+	_exit(EXIT_OK);
+}
+
+static void
+stop_expired(struct timer *timer)
+{
+	(void)timer;
+	fprintf(stderr, "weir: a volume did not finish its I/O in time; leaving it\n");
+	leave_now();
+}
+
+static void
+stop_begin(struct serve *serve, struct reactor *reactor)
+{
+	serve->stop_limit.fire = stop_expired;
+	timer_set(&reactor->timers, &serve->stop_limit, reactor->now_ns + STOP_NS);
+	target_drain(serve->target, drained, serve);
 }
 
 static void
@@ -310,9 +364,9 @@ on_signal(struct reactor *reactor, int signal)
 			target_ask_stats(serve->target, print_stats, serve);
 	} else if (signal == SIGTERM || signal == SIGINT) {
 		if (serve->stop_count++ == 0)
-			target_drain(serve->target, drained, serve);
+			stop_begin(serve, reactor);
 		else
-			rt_stop(serve->rt); /* asked twice: now */
+			leave_now(); /* asked twice */
 	}
 }
 
@@ -371,8 +425,10 @@ run(struct serve *serve)
 		return rc;
 	}
 	rc = open_volumes(serve);
-	if (rc == 0)
+	if (rc == 0) {
+		identify(serve);
 		rc = start(serve);
+	}
 	if (rc == 0) {
 		rc = rt_run(serve->rt);
 		if (rc != 0)
@@ -417,7 +473,6 @@ cmd_serve(int argc, char **argv)
 	if (serve.spec_count == 0 && default_volume(&serve) != 0)
 		return EXIT_FAILED;
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails its writes, not us */
-	identify(&serve);
 	arena_init(&serve.arena, 0);
 	return run(&serve) == 0 ? EXIT_OK : EXIT_FAILED;
 }

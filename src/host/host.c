@@ -15,6 +15,8 @@
 
 enum { NS_PER_MS = 1000000, ADMIN_ENTRIES = 32, RDY_POLL_NS = NS_PER_MS, DEFAULT_CONNECT_MS = 10000 };
 
+static const uint64_t SHUTDOWN_NS = 5000000000;
+
 /* Enabled, with entries of 64 and 16 bytes. */
 static const uint32_t cc_enable = NVME_CC_EN | 6u << 16 | 4u << 20;
 static const uint32_t cc_shutdown = 1u << 14;
@@ -116,7 +118,8 @@ admin(struct host *host, const struct nvme_sqe *sqe, enum hreq_data data, uint32
 static bool
 step_ok(struct host *host, const struct hio *io, const char *what)
 {
-	if (host->closing)
+	/* Of a connection that is lost the reason is told by queue_down(). */
+	if (host->closing || host->admin.state == QPAIR_DOWN)
 		return false;
 	if (nvme_ok(io->req.status))
 		return true;
@@ -325,7 +328,7 @@ alive_done(struct hio *io)
 {
 	struct host *host = io->owner;
 
-	if (!host->closing && !nvme_ok(io->req.status))
+	if (!host->closing && host->admin.state != QPAIR_DOWN && !nvme_ok(io->req.status))
 		refused(host, "Keep Alive", io->req.status);
 }
 
@@ -364,8 +367,12 @@ admin_up(struct qpair *qp)
 static void
 too_late(struct timer *timer)
 {
-	lose(container_of(timer, struct host, limit_timer), -ETIMEDOUT,
-	    "the target did not answer in time while connecting");
+	struct host *host = container_of(timer, struct host, limit_timer);
+
+	if (host->closing)
+		qpair_close(&host->admin); /* which ends the shutdown that waits there */
+	else
+		lose(host, -ETIMEDOUT, "the target did not answer in time while connecting");
 }
 
 int
@@ -457,7 +464,8 @@ host_disconnect(struct host *host, void (*closed)(void *owner))
 	for (unsigned i = 0; i < host->opened; i++)
 		qpair_close(&host->queues[i]);
 	host->opened = 0;
-	if (host->admin.state == QPAIR_UP) {
+	if (host->admin.state == QPAIR_UP && host->command.req.state == HREQ_IDLE) {
+		timer_set(&host->reactor->timers, &host->limit_timer, host->reactor->now_ns + SHUTDOWN_NS);
 		property(host, NVME_PROPERTY_SET, NVME_CC, cc_enable | cc_shutdown, shut_down);
 	} else {
 		host_destroy(host);

@@ -169,6 +169,7 @@ void
 admin_stats(struct core *core, const struct target_mail *mail)
 {
 	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct ctrl_stats sum;
 	struct request *req;
 
 	if (assoc == NULL || assoc->stats_left == 0)
@@ -182,9 +183,10 @@ admin_stats(struct core *core, const struct target_mail *mail)
 	if (--assoc->stats_left > 0 || fifo_empty(&assoc->askers))
 		return;
 	req = container_of(fifo_pop(&assoc->askers), struct request, xfer.tx_node);
+	sum = assoc->stats;
 	if (!fifo_empty(&assoc->askers))
 		stats_start(assoc);
-	run(req, NULL, 0, &assoc->stats);
+	run(req, NULL, 0, &sum);
 }
 
 /* The admin connection goes: nobody waits any more. */
@@ -223,7 +225,12 @@ execute(struct request *req, const void *in, uint32_t in_len)
 static void
 out_granted(struct bufs_waiter *waiter)
 {
-	execute(request_of(waiter), NULL, 0);
+	struct request *req = request_of(waiter);
+
+	if (request_served(req))
+		execute(req, NULL, 0);
+	else
+		request_free(req);
 }
 
 void

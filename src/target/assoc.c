@@ -182,12 +182,16 @@ assoc_create(struct core *core, struct conn *admin, const struct subsys_info *su
     const struct nvme_connect_data *data, uint32_t kato_ms)
 {
 	struct assoc *assoc = arena_alloc(core->reactor->arena, sizeof(*assoc));
+	struct blk_io *flush_io = arena_alloc(core->reactor->arena,
+	    core->target->nvm.ns_count * sizeof(*flush_io));
 	uint16_t cntlid = take_cntlid(core);
 
-	if (assoc == NULL || cntlid == 0) {
+	if (assoc == NULL || flush_io == NULL || cntlid == 0) {
 		arena_free(core->reactor->arena, assoc);
+		arena_free(core->reactor->arena, flush_io);
 		return NULL;
 	}
+	assoc->flush_io = flush_io;
 	assoc->core = core;
 	assoc->admin = admin;
 	assoc->kato_timer.fire = kato_fired;
@@ -248,34 +252,45 @@ assoc_admin_gone(struct assoc *assoc)
 
 /* ---- reset and shutdown ---- */
 
+static void flush_all(struct assoc *assoc, void (*then)(struct assoc *, struct nvme_status));
+
 static void
 flushed(struct blk_io *io, struct nvme_status status)
 {
 	struct assoc *assoc = io->owner;
+	void (*next)(struct assoc *, struct nvme_status) = assoc->flush_next;
 
-	if (!nvme_ok(status))
-		core_log(assoc->core, 0, "a volume could not be flushed at shutdown");
+	if (!nvme_ok(status)) {
+		core_log(assoc->core, 0, "a volume could not be flushed: %s", nvme_status_text(status, false));
+		assoc->flush_status = status;
+	}
 	if (--assoc->flushing > 0)
 		return;
-	assoc->flushed(assoc);
+	assoc->flush_next = NULL;
+	assoc->flushed(assoc, assoc->flush_status);
+	if (next != NULL)
+		flush_all(assoc, next);
 	maybe_free(assoc);
 }
 
-/* Flushes every volume, then calls `then`; at once where there is nothing to flush. */
+/* Flushes every volume, then calls `then`; what asks while a flush is in flight has its own after it. */
 static void
-flush_all(struct assoc *assoc, void (*then)(struct assoc *assoc))
+flush_all(struct assoc *assoc, void (*then)(struct assoc *, struct nvme_status))
 {
 	struct core *core = assoc->core;
 	uint32_t count = core->target->nvm.ns_count;
 
-	if (assoc->flush_io == NULL)
-		assoc->flush_io = arena_alloc(core->reactor->arena, count * sizeof(*assoc->flush_io));
-	if (assoc->flush_io == NULL || assoc->ctrl.subsys->discovery || assoc->flushing > 0) {
-		then(assoc);
+	if (assoc->ctrl.subsys->discovery) {
+		then(assoc, NVME_OK);
+		return;
+	}
+	if (assoc->flushing > 0) {
+		assoc->flush_next = then;
 		return;
 	}
 	assoc->flushing = count;
 	assoc->flushed = then;
+	assoc->flush_status = NVME_OK;
 	for (uint32_t i = 0; i < count; i++) {
 		assoc->flush_io[i] = (struct blk_io){ .op = BLK_FLUSH, .done = flushed, .owner = assoc };
 		blk_submit(core->chans[i], &assoc->flush_io[i]);
@@ -283,8 +298,9 @@ flush_all(struct assoc *assoc, void (*then)(struct assoc *assoc))
 }
 
 static void
-shutdown_done(struct assoc *assoc)
+shutdown_done(struct assoc *assoc, struct nvme_status status)
 {
+	(void)status; /* logged; there is no shutdown that failed */
 	ctrl_shutdown_done(&assoc->ctrl);
 }
 
@@ -329,13 +345,13 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 static void cache_round(struct assoc *assoc);
 
 static void
-cache_done(struct assoc *assoc)
+cache_done(struct assoc *assoc, struct nvme_status status)
 {
 	struct fifo_node *node = fifo_pop(&assoc->cache_setters);
 
 	if (node == NULL)
 		return; /* the admin connection went meanwhile */
-	request_answer(container_of(node, struct request, xfer.tx_node), NVME_OK);
+	request_answer(container_of(node, struct request, xfer.tx_node), status);
 	if (!fifo_empty(&assoc->cache_setters))
 		cache_round(assoc);
 }

@@ -265,7 +265,7 @@ peer_stalls(const struct conn *conn)
 void
 conn_watch(struct conn *conn)
 {
-	if (conn->timer.armed || conn->phase != CONN_LIVE)
+	if (conn->timer.armed || (conn->phase != CONN_LIVE && conn->phase != CONN_FINISHING))
 		return;
 	conn->rx_pdus_then = conn->rx_pdus;
 	conn->tx_bytes_then = conn->tx_bytes;
@@ -276,9 +276,10 @@ static void
 timer_fired(struct timer *timer)
 {
 	struct conn *conn = container_of(timer, struct conn, timer);
+	bool serving = conn->phase == CONN_LIVE || conn->phase == CONN_FINISHING;
 	char peer[80];
 
-	if (conn->phase == CONN_LIVE && !peer_stalls(conn)) {
+	if (serving && !peer_stalls(conn)) {
 		if (peer_owes(conn))
 			conn_watch(conn);
 		return;
@@ -287,13 +288,27 @@ timer_fired(struct timer *timer)
 	if (conn->phase == CONN_NEW)
 		core_log(conn->core, 1, "%s: closed: no Connect within %" PRIu32 " ms", peer,
 		    conn->core->target->options.handshake_timeout_ms);
-	else if (conn->phase == CONN_LIVE)
+	else if (serving)
 		core_log(conn->core, 1, "%s: closed: no progress within %" PRIu32 " ms", peer,
 		    conn->core->target->options.stall_timeout_ms);
 	die(conn, true);
 }
 
 /* ---- receiving ---- */
+
+/* So few buffers are free that PDUs are received one piece at a time: no capsule comes whole then. */
+static bool
+buffers_short(const struct bufs *bufs)
+{
+	return bufs->small.free_count < RECEIVE_MIN / CAPSULE_MIN || !list_empty(&bufs->small.waiting);
+}
+
+/* How many buffers the capsules in so many bytes may want, the last one being cut off. */
+static uint32_t
+capsules_in(size_t bytes)
+{
+	return (uint32_t)(bytes / CAPSULE_MIN) + 1;
+}
 
 /*
  * How much may be received at once beside what goes straight to its place: so
@@ -304,12 +319,13 @@ static size_t
 receive_limit(const struct conn *conn, size_t direct)
 {
 	const struct bufs *bufs = &conn->core->reactor->bufs;
-	size_t limit = (size_t)bufs->small.free_count * CAPSULE_MIN;
+	size_t limit;
 
 	if (conn->phase == CONN_TERMINATED)
 		return REACTOR_SCRATCH;
-	if (limit < RECEIVE_MIN || !list_empty(&bufs->small.waiting))
+	if (buffers_short(bufs))
 		return framer_need(&conn->tc.framer) - direct;
+	limit = (size_t)(bufs->small.free_count - 1) * CAPSULE_MIN;
 	return limit < REACTOR_SCRATCH ? limit : REACTOR_SCRATCH;
 }
 
@@ -372,7 +388,6 @@ receive(struct conn *conn)
 	struct bufs *bufs = &conn->core->reactor->bufs;
 	int count = framer_direct(&conn->tc.framer, iov, BUFS_IOV_MAX);
 	size_t direct = 0, landed;
-	uint32_t promise;
 	ssize_t bytes;
 
 	for (int i = 0; i < count; i++)
@@ -392,9 +407,8 @@ receive(struct conn *conn)
 	landed = (size_t)bytes < direct ? (size_t)bytes : direct;
 	if (landed > 0)
 		framer_landed(&conn->tc.framer, landed);
-	/* Where buffers are short no capsule comes whole, and none is needed for one. */
-	promise = (uint32_t)((size_t)bytes - landed) / CAPSULE_MIN;
-	bufs_promise(bufs, promise < bufs->small.free_count ? promise : bufs->small.free_count);
+	if (!buffers_short(bufs))
+		bufs_promise(bufs, capsules_in((size_t)bytes - landed));
 	conn->request_count++; /* holds the connection while it is parsed */
 	parse(conn, scratch, (size_t)bytes - landed);
 	conn->request_count--;
@@ -449,6 +463,7 @@ conn_resume(struct conn *conn)
 	if (conn->paused && conn->phase == CONN_LIVE) {
 		conn->paused = false;
 		set_wants(conn);
+		conn_watch(conn);
 	}
 }
 
@@ -480,13 +495,14 @@ all_sent(struct conn *conn)
 
 	for (int i = 0; i < AGAIN_BATCH && (node = fifo_pop(&conn->again)) != NULL; i++)
 		io_read_again(container_of(node, struct request, xfer.tx_node));
-	if (conn->phase != CONN_FINISHING || conn->device_count > 0)
-		return;
-	conn->leaving = NULL;
-	if (leaving != NULL)
+	/* A Disconnect is answered when it is alone; then nothing is heard any more (Base 2.0, 6.4). */
+	if (conn->phase == CONN_LIVE && leaving != NULL && conn->request_count == 1) {
+		conn->leaving = NULL;
 		request_answer(leaving, NVME_OK);
-	else
+		conn_finish(conn);
+	} else if (conn->phase == CONN_FINISHING && conn->device_count == 0) {
 		die(conn, false);
+	}
 }
 
 static void

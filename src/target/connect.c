@@ -174,7 +174,7 @@ disconnect(struct request *req)
 		request_answer(req, nvme_status_of(NVME_SC_CONNECT_FORMAT, true));
 	} else {
 		conn->leaving = req;
-		conn_finish(conn);
+		conn_send_soon(conn);
 	}
 }
 

@@ -49,8 +49,8 @@ describe_namespace(struct target *target, uint32_t index, const struct blk *blk)
 		.volatile_cache = blk->volatile_cache,
 		.trim_zeroes = blk->trim_zeroes,
 	};
-	derive(target->options.identity, index * 2 + 1, ns->uuid);
-	derive(target->options.identity, index * 2 + 2, ns->nguid);
+	derive(target->options.volume_ids[index], 1, ns->uuid);
+	derive(target->options.volume_ids[index], 2, ns->nguid);
 }
 
 static void

@@ -139,7 +139,9 @@ struct assoc {
 	uint64_t alive_ns;          /* the latest command heard of */
 	enum ctrl_action after;     /* what is done when the last queue is gone */
 	uint32_t flushing;          /* flushes in flight */
-	void (*flushed)(struct assoc *assoc);
+	void (*flushed)(struct assoc *assoc, struct nvme_status status);
+	void (*flush_next)(struct assoc *assoc, struct nvme_status status); /* waits for the flushes in flight */
+	struct nvme_status flush_status;
 	struct fifo cache_setters;  /* Set Features 06h that wait for all queues, one after the other */
 	uint32_t cache_left;
 	struct blk_io *flush_io;    /* one per namespace */
@@ -176,6 +178,7 @@ void request_command(struct request *req, const struct tconn_item *item);
 void request_data(struct request *req);
 void request_answer(struct request *req, struct nvme_status status);
 void request_answer_data(struct request *req, struct iovec *iov, uint32_t count);
+bool request_served(const struct request *req);
 void request_free(struct request *req);
 void request_abandon(struct request *req);
 void request_unlend(struct request *req);

@@ -146,6 +146,10 @@ read_granted(struct bufs_waiter *waiter)
 {
 	struct request *req = request_of(waiter);
 
+	if (!request_served(req)) {
+		request_free(req);
+		return;
+	}
 	use_bufs(req);
 	submit(req, chan_of(req));
 }
@@ -288,6 +292,7 @@ static void
 begin_dsm(struct request *req, const struct capsule *capsule)
 {
 	void *data = req->iov;
+	uint32_t len;
 
 	if (capsule->len == 0) {
 		request_fetch(req);
@@ -297,11 +302,13 @@ begin_dsm(struct request *req, const struct capsule *capsule)
 		trim(req, (void *)(uintptr_t)capsule->data);
 		return;
 	}
-	if (capsule->len > sizeof(req->iov)) {
-		bufs_take_promised(&req->conn->core->reactor->bufs, capsule->len, &req->bufs);
+	/* Two ranges find room in the request; with three the capsule is long enough for a promised buffer. */
+	len = req->io.range_count * (uint32_t)sizeof(struct nvme_dsm_range);
+	if (len > sizeof(req->iov)) {
+		bufs_take_promised(&req->conn->core->reactor->bufs, len, &req->bufs);
 		data = req->bufs.iov[0].iov_base;
 	}
-	memcpy(data, capsule->data, capsule->len);
+	memcpy(data, capsule->data, len);
 	trim(req, data);
 }
 

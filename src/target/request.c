@@ -78,7 +78,7 @@ request_abandon(struct request *req)
 	case STAGE_MAIL:
 		return; /* freed when the answer comes */
 	case STAGE_BUFS:
-		bufs_unwait(&req->waiter);
+		bufs_unwait(&req->conn->core->reactor->bufs, &req->waiter);
 		break;
 	case STAGE_NEW:
 	case STAGE_TURN:
@@ -108,8 +108,9 @@ report(const struct request *req, struct nvme_status status)
 	core_post(req->conn->core, req->conn->cntlid % req->conn->core->reactor->count, &mail);
 }
 
-static bool
-still_served(const struct request *req)
+/* Its connection still wants an answer. */
+bool
+request_served(const struct request *req)
 {
 	return req->conn->phase != CONN_DEAD && req->conn->phase != CONN_TERMINATED;
 }
@@ -117,7 +118,7 @@ still_served(const struct request *req)
 void
 request_answer(struct request *req, struct nvme_status status)
 {
-	if (!still_served(req)) {
+	if (!request_served(req)) {
 		request_free(req);
 		return;
 	}
@@ -132,7 +133,7 @@ request_answer(struct request *req, struct nvme_status status)
 void
 request_answer_data(struct request *req, struct iovec *iov, uint32_t count)
 {
-	if (!still_served(req)) {
+	if (!request_served(req)) {
 		request_free(req);
 		return;
 	}
@@ -175,9 +176,13 @@ request_unlend(struct request *req)
 void
 request_unread(struct request *req)
 {
+	struct target_stats *stats = &req->conn->core->stats;
+
 	if (req->io.flags & BLK_LENT)
 		req->chan->blk->ops->release(req->chan, &req->io);
 	req->io.flags = 0;
+	stats->reads--; /* it is counted when it is read again */
+	stats->read_blocks512 -= req->xfer.length / 512;
 	bufs_give(&req->conn->core->reactor->bufs, &req->bufs);
 	req->stage = STAGE_AGAIN;
 	fifo_push(&req->conn->again, &req->xfer.tx_node);
@@ -204,7 +209,7 @@ request_buffers(struct request *req, uint32_t bytes, void (*granted)(struct bufs
 static void
 ask(struct request *req)
 {
-	if (!still_served(req)) {
+	if (!request_served(req)) {
 		request_free(req);
 		return;
 	}
@@ -223,6 +228,22 @@ fetch_granted(struct bufs_waiter *waiter)
 	ask(request_of(waiter));
 }
 
+static bool
+may_ask(const struct request *req)
+{
+	const struct conn *conn = req->conn;
+
+	return conn->asked_bytes == 0 || conn->asked_bytes + req->xfer.length <= TARGET_ASKED_MAX;
+}
+
+static void
+fetch_now(struct request *req)
+{
+	req->conn->asked_bytes += req->xfer.length;
+	if (request_buffers(req, req->xfer.length, fetch_granted))
+		ask(req);
+}
+
 /*
  * Gets xfer.length bytes of data from the host; request_data() follows.  One
  * connection may have so much asked for at a time that it cannot take all
@@ -233,28 +254,29 @@ request_fetch(struct request *req)
 {
 	struct conn *conn = req->conn;
 
-	if (conn->asked_bytes > 0 && conn->asked_bytes + req->xfer.length > TARGET_ASKED_MAX) {
+	if (!fifo_empty(&conn->turns) || !may_ask(req)) {
 		req->stage = STAGE_TURN;
 		fifo_push(&conn->turns, &req->xfer.tx_node);
-		return;
+	} else {
+		fetch_now(req);
 	}
-	conn->asked_bytes += req->xfer.length;
-	if (request_buffers(req, req->xfer.length, fetch_granted))
-		ask(req);
 }
 
-/* What was asked for is there: the next may ask. */
+/* What was asked for is there: the next ones may ask, in order. */
 static void
 fetched(struct request *req)
 {
 	struct conn *conn = req->conn;
-	struct fifo_node *node;
 
 	conn->asked_bytes -= req->xfer.length;
-	if (fifo_empty(&conn->turns))
-		return;
-	node = fifo_pop(&conn->turns);
-	request_fetch(container_of(node, struct request, xfer.tx_node));
+	while (!fifo_empty(&conn->turns)) {
+		struct request *first = container_of(conn->turns.head, struct request, xfer.tx_node);
+
+		if (!may_ask(first))
+			return;
+		fifo_pop(&conn->turns);
+		fetch_now(first);
+	}
 }
 
 static void
@@ -293,7 +315,7 @@ request_unstall(struct request *req)
 {
 	struct conn *conn = req->conn;
 
-	bufs_unwait(&req->waiter);
+	bufs_unwait(&conn->core->reactor->bufs, &req->waiter);
 	conn->reserve_user = req;
 	capsule_into(req, conn->reserve);
 	conn_resume(conn);
@@ -304,7 +326,7 @@ capsule_granted(struct bufs_waiter *waiter)
 {
 	struct request *req = request_of(waiter);
 
-	if (!still_served(req)) {
+	if (!request_served(req)) {
 		request_free(req);
 		return;
 	}
@@ -317,8 +339,14 @@ capsule_receive(struct request *req, uint32_t bytes)
 {
 	struct conn *conn = req->conn;
 
+	struct bufs *bufs = &conn->core->reactor->bufs;
+
 	req->xfer.length = bytes;
-	if (bufs_take(&conn->core->reactor->bufs, bytes, &req->bufs)) {
+	/* Where more was received than this piece, a buffer for it was promised. */
+	if (bufs->promised > 0) {
+		bufs_take_promised(bufs, bytes, &req->bufs);
+		capsule_into(req, req->bufs.iov[0].iov_base);
+	} else if (bufs_take(bufs, bytes, &req->bufs)) {
 		capsule_into(req, req->bufs.iov[0].iov_base);
 	} else if (conn->reserve_user == NULL) {
 		conn->reserve_user = req;

@@ -31,8 +31,9 @@ struct target_listen {
 
 struct target_options {
 	const char *subnqn;
-	uint8_t identity[16];      /* what volume identifiers are derived from; stable over restarts */
+	uint8_t identity[16];      /* of the subsystem: its serial number is derived from it */
 	struct blk *const *volumes; /* become namespaces 1.. */
+	const uint8_t (*volume_ids)[16]; /* one for each: its UUID and NGUID are derived from it */
 	uint32_t volume_count;
 	const struct target_listen *listen;
 	uint32_t listen_count;

@@ -10,7 +10,7 @@ enum { DIRECT_MIN = 4096 };
 void
 framer_init(struct framer *framer, enum pdu_side side, uint32_t data_max)
 {
-	*framer = (struct framer){ .terms = { .side = side, .data_max = data_max } };
+	*framer = (struct framer){ .terms = { .side = side, .data_max = data_max }, .known = FRAMER_UNKNOWN };
 }
 
 void
@@ -18,7 +18,7 @@ framer_agree(struct framer *framer, bool hdgst, bool ddgst)
 {
 	framer->terms.hdgst = hdgst;
 	framer->terms.ddgst = ddgst;
-	framer->known = 0;
+	framer->known = FRAMER_UNKNOWN;
 }
 
 /* pdu_check(), whose answer to the same eight bytes is remembered: most PDUs are like the last one. */
@@ -31,7 +31,7 @@ check(struct framer *f, const uint8_t *ch)
 	if (word == f->known)
 		return fault;
 	fault = pdu_check(ch, &f->terms, &f->shape);
-	f->known = fault.fes == PDU_FES_NONE ? word : 0;
+	f->known = fault.fes == PDU_FES_NONE ? word : FRAMER_UNKNOWN;
 	return fault;
 }
 

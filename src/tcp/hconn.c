@@ -286,7 +286,7 @@ hconn_submit(struct hconn *hc, struct hreq *req)
 {
 	bool inside = in_capsule(hc, req);
 
-	assert(hc->state == HCONN_OPEN && req->state == HREQ_IDLE);
+	assert(hc->state == HCONN_OPEN && req->state == HREQ_IDLE && req->iov_count <= HREQ_IOV_MAX);
 	if (hc->free_count == 0)
 		return false;
 	req->cid = hc->free_cids[--hc->free_count];

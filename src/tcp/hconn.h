@@ -21,6 +21,8 @@ enum hreq_state {
 	HREQ_DATA,    /* H2CData is in line to be sent */
 };
 
+enum { HREQ_IOV_MAX = 512 }; /* pieces of one command's data */
+
 enum hreq_data { HREQ_NONE, HREQ_READ, HREQ_WRITE };
 
 /*

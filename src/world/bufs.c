@@ -88,9 +88,10 @@ bufs_take(struct bufs *bufs, uint32_t bytes, struct bufs_list *list)
 void
 bufs_take_promised(struct bufs *bufs, uint32_t bytes, struct bufs_list *list)
 {
-	bool filled = bytes <= BUFS_SMALL && fill(bufs, bytes, 0, list);
+	bool filled = bytes <= BUFS_SMALL && bufs->promised > 0 && fill(bufs, bytes, 0, list);
 
 	assert(filled);
+	bufs->promised--;
 }
 
 void
@@ -99,11 +100,6 @@ bufs_wait(struct bufs *bufs, struct bufs_waiter *waiter)
 	list_push(&pool_for(bufs, waiter->bytes)->waiting, &waiter->node);
 }
 
-void
-bufs_unwait(struct bufs_waiter *waiter)
-{
-	list_remove(&waiter->node);
-}
 
 /* granted() may give and wait in turn: the loop here serves those too. */
 static void
@@ -121,6 +117,13 @@ grant(struct bufs *bufs, struct bufs_pool *pool)
 		first->granted(first);
 	}
 	pool->granting = false;
+}
+
+void
+bufs_unwait(struct bufs *bufs, struct bufs_waiter *waiter)
+{
+	list_remove(&waiter->node);
+	grant(bufs, pool_for(bufs, waiter->bytes));
 }
 
 void

@@ -71,8 +71,8 @@ void bufs_take_promised(struct bufs *bufs, uint32_t bytes, struct bufs_list *lis
 /* Stands in line; granted() comes later, never from inside. */
 void bufs_wait(struct bufs *bufs, struct bufs_waiter *waiter);
 
-/* Leaves the line before being granted. */
-void bufs_unwait(struct bufs_waiter *waiter);
+/* Leaves the line before being granted; those behind may have their turn. */
+void bufs_unwait(struct bufs *bufs, struct bufs_waiter *waiter);
 
 /* Gives all pieces back; an empty list is ignored. */
 void bufs_give(struct bufs *bufs, struct bufs_list *list);

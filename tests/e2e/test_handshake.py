@@ -80,6 +80,20 @@ def test_the_first_pdu_must_be_icreq(conn, bystander, first):
     conn.expect_term((2, 0), first)
 
 
+@pytest.mark.parametrize("zeros", [8, 128, 4096])
+def test_zeros_are_no_icreq(conn, bystander, zeros):
+    """C06: TYPE 00h with an HLEN of 0 is a wrong HLEN, however much follows"""
+    conn.send(bytes(zeros))
+    conn.expect_term((1, 2))
+
+
+@pytest.mark.parametrize("zeros", [8, 128, 4096])
+def test_zeros_after_the_handshake_are_fatal(open_conn, bystander, zeros):
+    """C08, P04"""
+    open_conn.send(bytes(zeros))
+    open_conn.expect_term([(1, 2), (2, 0)])
+
+
 def test_a_second_icreq_is_fatal(open_conn, bystander):
     """C08"""
     open_conn.send(icreq())

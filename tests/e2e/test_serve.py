@@ -283,16 +283,30 @@ def test_the_default_volume_stays(serve, tmp_path, how):
     assert ids[0] == ids[1]
 
 
-def test_ids_are_stable_over_a_restart(serve):
-    """I07: NGUID, UUID, serial number"""
-    seen = set()
-    for _ in range(2):
-        target = serve(ns=["mem:16M", "null:1G"])
-        with nvme.Controller(target.address) as ctrl:
-            seen.add((ctrl.identified(3, 1), ctrl.identified(3, 2), ctrl.identified(0, 1)[104:128],
-                      ctrl.identified(1)[4:24]))
-        target.stop()
-    assert len(seen) == 1
+def ids_of(target, nsid):
+    with nvme.Controller(target.address) as ctrl:
+        serial = ctrl.identified(1)[4:24]
+        return serial, ctrl.identified(3, nsid), ctrl.identified(0, nsid)[104:128]
+
+
+def test_ids_of_a_file_are_stable_over_a_restart(serve, tmp_path):
+    """I07: NGUID, UUID, serial number; wherever in the list the file stands"""
+    image = "file:%s,size=16M" % (tmp_path / "volume.img")
+    first = serve(ns=[image])
+    before = ids_of(first, 1)
+    first.stop()
+    second = serve(ns=["mem:16M", image])
+    assert ids_of(second, 2) == before
+    second.stop()
+
+
+def test_no_two_volumes_have_the_same_ids(serve, tmp_path):
+    """I04: neither two in one target nor those of two targets on one machine; RAM is new each time"""
+    seen = []
+    for n in range(2):
+        target = serve(ns=["mem:16M", "mem:16M", "file:%s,size=16M" % (tmp_path / ("%d.img" % n))])
+        seen += [ids_of(target, nsid)[1:] for nsid in (1, 2, 3)]
+    assert len({ids[0] for ids in seen}) == len({ids[1] for ids in seen}) == 6
 
 
 def test_a_second_daemon_on_the_same_file(serve, binary, tmp_path):

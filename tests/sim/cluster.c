@@ -12,13 +12,14 @@ cluster_target_start(struct reactor *reactor, void *arg)
 {
 	struct cluster_target *t = arg;
 	struct target_listen listen = { .port = CLUSTER_PORT };
+	static const uint8_t volume_id[16] = { 1 };
 	char why[256];
 	int rc;
 
 	/* The first reactor of a new life makes what they share; a former life's went with its arenas. */
 	if (t->started++ % t->reactors == 0) {
 		struct target_options options = {
-			.subnqn = CLUSTER_NQN, .volumes = &t->volume, .volume_count = 1,
+			.subnqn = CLUSTER_NQN, .volumes = &t->volume, .volume_ids = &volume_id, .volume_count = 1,
 			.listen = &listen, .listen_count = 1, .stall_timeout_ms = t->stall_timeout_ms,
 		};
 

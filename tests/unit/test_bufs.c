@@ -193,7 +193,7 @@ who_leaves_the_line_is_not_called_and_frees_the_way(void **state)
 	ask(&all, &bufs, BUFS_TRANSFER_MAX);
 	ask(&first, &bufs, BUFS_TRANSFER_MAX);
 	ask(&second, &bufs, BUFS_LARGE);
-	bufs_unwait(&first.waiter);
+	bufs_unwait(&bufs, &first.waiter);
 	bufs_give(&bufs, &all.list);
 	assert_false(first.holds);
 	assert_true(second.holds);
@@ -236,7 +236,7 @@ in_any_history_grants_come_in_order_and_nobody_is_forgotten(void **state)
 			bufs_give(&bufs, &user->list);
 		} else if (user->waits) {
 			if (rng_below(&rng, 50) == 0) {
-				bufs_unwait(&user->waiter);
+				bufs_unwait(&bufs, &user->waiter);
 				user->waits = false;
 			}
 		} else {
