@@ -156,7 +156,8 @@ report_begin(const char *role, const struct options *options, const struct count
 	uint64_t ios = counters->reads + counters->writes;
 
 	printf("{\"role\":\"%s\",\"engine\":\"%s\",\"elapsed_ns\":%llu,\"cpu_ns\":%llu,\"ios\":%llu,\"reads\":%llu,"
-	    "\"writes\":%llu,\"turns\":%llu,\"busy_turns\":%llu,\"busy_ns\":%.0f,\"syscalls\":%llu,\"sends\":%llu,\"batch\":%.2f",
+	    "\"writes\":%llu,\"turns\":%llu,\"busy_turns\":%llu,\"busy_ns\":%.0f,\"syscalls\":%llu,\"sends\":%llu,"
+	    "\"batch\":%.2f",
 	    role, engine_names[options->engine], (unsigned long long)elapsed_ns,
 	    (unsigned long long)cpu_ns, (unsigned long long)ios,
 	    (unsigned long long)counters->reads, (unsigned long long)counters->writes,
@@ -327,7 +328,9 @@ main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(const struct options *);
-	} modes[] = { { "server", server_run }, { "client", client_run }, { "idle", idle_run }, { "probe", probe_run } };
+	} modes[] = {
+		{ "server", server_run }, { "client", client_run }, { "idle", idle_run }, { "probe", probe_run },
+	};
 	struct options options = {
 		.host = "127.0.0.1", .subnqn = "nqn.2026-11.local.weir:default", .cpu = -1, .other_cpu = -1,
 		.size = 1 << 30, .io_size = BLOCK, .connections = 1, .depth = 1, .time_ns = 2000000000,

@@ -231,8 +231,8 @@ every_second(struct timer *timer)
 	struct perf *perf = container_of(timer, struct perf, second);
 	uint64_t ios = perf->result->read.hist.count + perf->result->write.hist.count;
 
-	fprintf(stderr, "\r\033[K%3" PRIu64 " of %" PRIu64 " s: %" PRIu64 " IOPS", (now(perf) - perf->begun_ns + NS_PER_S / 2) /
-	    NS_PER_S, perf->options->seconds, ios - perf->shown_ios);
+	fprintf(stderr, "\r\033[K%3" PRIu64 " of %" PRIu64 " s: %" PRIu64 " IOPS",
+	    (now(perf) - perf->begun_ns + NS_PER_S / 2) / NS_PER_S, perf->options->seconds, ios - perf->shown_ios);
 	perf->shown_ios = ios;
 	timer_set(&rt_reactor(perf->rt, 0)->timers, timer, now(perf) + NS_PER_S);
 }
@@ -357,7 +357,8 @@ perf_run(const struct perf_options *options, struct perf_result *result)
 		host.owner = &perf;
 		rc = host_connect(rt_reactor(perf.rt, 0), &host, &perf.host);
 		if (rc != 0)
-			fprintf(stderr, "weir perf: cannot connect to %s:%u: %s\n", host.addr, host.port, strerror(-rc));
+			fprintf(stderr, "weir perf: cannot connect to %s:%u: %s\n", host.addr, host.port,
+			    strerror(-rc));
 		else
 			rc = rt_run(perf.rt);
 	} else {

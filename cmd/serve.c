@@ -49,8 +49,10 @@ struct serve {
 /* ---- options ---- */
 
 static const struct argp_option options[] = {
-	{ "listen", KEY_LISTEN, "ADDR:PORT", 0, "listen here (default 127.0.0.1:4420; port 0: any free one); may be repeated", 0 },
-	{ "ns", KEY_NS, "SPEC", 0, "a namespace: mem:SIZE, null:SIZE, file:PATH[,size=SIZE], fault:FAULTS@SPEC; may be repeated", 0 },
+	{ "listen", KEY_LISTEN, "ADDR:PORT", 0,
+	    "listen here (default 127.0.0.1:4420; port 0: any free one); may be repeated", 0 },
+	{ "ns", KEY_NS, "SPEC", 0,
+	    "a namespace: mem:SIZE, null:SIZE, file:PATH[,size=SIZE], fault:FAULTS@SPEC; may be repeated", 0 },
 	{ "block-size", KEY_BLOCK_SIZE, "BYTES", 0, "512 or 4096 (default)", 0 },
 	{ "subnqn", KEY_SUBNQN, "NQN", 0, "the subsystem's name (default " DEFAULT_SUBNQN ")", 0 },
 	{ "data-dir", KEY_DATA_DIR, "DIR", 0, "where the default volume lies when no --ns is given", 0 },
@@ -60,7 +62,8 @@ static const struct argp_option options[] = {
 	{ "handshake-timeout", KEY_HANDSHAKE, "MS", 0, "from accept to Connect (default 10000)", 0 },
 	{ "stall-timeout", KEY_STALL, "MS", 0, "a transfer without progress (default 30000)", 0 },
 	{ "max-connections", KEY_CONNECTIONS, "N", 0, "refuse more (default 4096)", 0 },
-	{ "tcp-congestion", KEY_CONGESTION, "NAME", 0, "congestion control of the connections (default: the system's)", 0 },
+	{ "tcp-congestion", KEY_CONGESTION, "NAME", 0,
+	    "congestion control of the connections (default: the system's)", 0 },
 	{ "stats", KEY_STATS, NULL, 0, "print counters as JSON at SIGUSR1 and at the end", 0 },
 	{ "explain-memory", KEY_EXPLAIN, NULL, 0, "print what memory this configuration takes, and exit", 0 },
 	{ 0 },

@@ -120,7 +120,8 @@ check_file(const struct opening *o, const struct blk *blk)
 	uint64_t bytes = blk->blocks * o->block_size;
 
 	if (bytes < BYTES_MIN)
-		return refuse(o, -EINVAL, "the file has %llu bytes; the smallest volume has 1M (add ,size=1G to extend it)",
+		return refuse(o, -EINVAL,
+		    "the file has %llu bytes; the smallest volume has 1M (add ,size=1G to extend it)",
 		    (unsigned long long)bytes);
 	return 0;
 }

@@ -73,7 +73,8 @@ conn_accept(struct core *core, struct stream *stream)
 	stream->ops->wants(stream, STREAM_READABLE);
 }
 
-/* Gives the queue its slots, which request_take() makes ready one by one; 0 or -ENOMEM.  Connect itself keeps using the first one. */
+/* Gives the queue its slots, which request_take() makes ready one by one; 0 or -ENOMEM.  Connect itself
+ * keeps using the first one. */
 int
 conn_queue(struct conn *conn, bool admin, uint16_t entries, bool sq_flow)
 {

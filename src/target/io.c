@@ -129,7 +129,8 @@ check_write_zeroes(struct request *req, const struct ns_info *ns)
 	uint32_t cdw12 = le32_get(req->sqe.cdw12);
 
 	req->io.op = BLK_WRITE_ZEROES;
-	req->io.flags = (cdw12 & NVME_RW_FUA || req->conn->durable ? BLK_FUA : 0u) | (cdw12 & NVME_WZ_DEAC ? BLK_DEALLOCATE : 0u);
+	req->io.flags = (cdw12 & NVME_RW_FUA || req->conn->durable ? BLK_FUA : 0u) |
+	    (cdw12 & NVME_WZ_DEAC ? BLK_DEALLOCATE : 0u);
 	return check_range(req, ns);
 }
 

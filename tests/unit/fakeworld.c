@@ -114,7 +114,8 @@ file_move(struct fakeworld *fw, struct fake_file *file, struct file_io *io)
 		fw->short_by = 0;
 	}
 	for (int i = 0; at < io->offset + bytes; i++) {
-		uint64_t n = io->offset + bytes - at < io->iov[i].iov_len ? io->offset + bytes - at : io->iov[i].iov_len;
+		uint64_t left = io->offset + bytes - at;
+		uint64_t n = left < io->iov[i].iov_len ? left : io->iov[i].iov_len;
 
 		if (io->op == FILE_READ)
 			memcpy(io->iov[i].iov_base, file->bytes + at, n);

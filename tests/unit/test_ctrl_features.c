@@ -64,7 +64,8 @@ words_are_kept_and_forgotten_by_a_reset(void **state)
 			assert_int_equal(get_feature(b, fid, words[i].value, 0), NVME_SC_SUCCESS);
 			assert_int_equal(b->reply.dw0,
 			    reset ? words[i].initial : words[i].value & (fid == 4 ? 0xffff : UINT32_MAX));
-			assert_int_equal(get_feature(b, fid | NVME_SELECT_SAVED << 8, words[i].value, 0), NVME_SC_SUCCESS);
+			assert_int_equal(get_feature(b, fid | NVME_SELECT_SAVED << 8, words[i].value, 0),
+			    NVME_SC_SUCCESS);
 			assert_int_equal(b->reply.dw0, words[i].initial);
 		}
 		property_set(b, NVME_CC, CC_NVM);
