@@ -85,7 +85,7 @@ pdu_check(const uint8_t ch[PDU_CH_LEN], const struct pdu_terms *terms, struct pd
 	}
 
 	/* Bytes 4-7, PLEN. */
-	if (plen < data_at + tail)
+	if (plen < data_at + tail + data) /* what carries data carries some */
 		return bad_field(4, "PLEN is too small");
 	if (rule->carries == NOTHING && plen != head)
 		return bad_field(4, "PLEN is not that of the PDU type");
