@@ -22,7 +22,8 @@ release(struct qpair *qp)
 	while ((req = hconn_orphan(&qp->hc)) != NULL) {
 		struct hio *io = container_of(req, struct hio, req);
 
-		req->status = nvme_status_of(NVME_SC_HOST_ABORTED, false);
+		if (!req->answered)
+			req->status = nvme_status_of(NVME_SC_HOST_ABORTED, false);
 		if (io != &qp->connect)
 			io->done(io);
 	}

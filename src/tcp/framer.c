@@ -10,7 +10,7 @@ enum { DIRECT_MIN = 4096 };
 void
 framer_init(struct framer *framer, enum pdu_side side, uint32_t data_max)
 {
-	*framer = (struct framer){ .terms = { .side = side, .data_max = data_max }, .known = FRAMER_UNKNOWN };
+	*framer = (struct framer){ .terms = { .side = side, .data_max = data_max } };
 }
 
 void
@@ -18,7 +18,7 @@ framer_agree(struct framer *framer, bool hdgst, bool ddgst)
 {
 	framer->terms.hdgst = hdgst;
 	framer->terms.ddgst = ddgst;
-	framer->known = FRAMER_UNKNOWN;
+	framer->is_known = false;
 }
 
 /* pdu_check(), whose answer to the same eight bytes is remembered: most PDUs are like the last one. */
@@ -28,10 +28,11 @@ check(struct framer *f, const uint8_t *ch)
 	struct pdu_fault fault = { 0 };
 	uint64_t word = get_le64(ch);
 
-	if (word == f->known)
+	if (f->is_known && word == f->known)
 		return fault;
 	fault = pdu_check(ch, &f->terms, &f->shape);
-	f->known = fault.fes == PDU_FES_NONE ? word : FRAMER_UNKNOWN;
+	f->is_known = fault.fes == PDU_FES_NONE;
+	f->known = word;
 	return fault;
 }
 
@@ -276,8 +277,8 @@ enum frame
 framer_next(struct framer *f, const uint8_t **at, size_t *left, struct frame_item *item)
 {
 	/* A whole PDU like the one before: what nearly all bytes of a busy connection are. */
-	if (f->state == FRAMER_HEADER && f->have == 0 && *left >= f->shape.plen &&
-	    *left >= PDU_CH_LEN && get_le64(*at) == f->known)
+	if (f->state == FRAMER_HEADER && f->have == 0 && f->is_known && *left >= f->shape.plen &&
+	    get_le64(*at) == f->known)
 		return whole(f, at, left, item);
 	return next_piece(f, at, left, item);
 }

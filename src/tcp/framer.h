@@ -14,9 +14,6 @@
 
 #include "wire/pdu.h"
 
-/* No header: type FFh never passes. */
-#define FRAMER_UNKNOWN UINT64_MAX
-
 enum frame_state {
 	FRAMER_HEADER, /* gathering a header; nothing of the data was seen */
 	FRAMER_SINK,   /* the owner was shown a header and owes a place for the data */
@@ -29,7 +26,8 @@ struct framer {
 	struct pdu_terms terms;
 	enum frame_state state;
 	struct pdu_shape shape; /* of the PDU at hand */
-	uint64_t known;         /* the common header that gave this shape, or FRAMER_UNKNOWN */
+	bool is_known;          /* the shape is that of the common header `known` */
+	uint64_t known;
 	uint32_t have;          /* header bytes gathered in head[] */
 	uint32_t pad_left, data_left;
 	const struct iovec *sink; /* where the data goes; NULL: nowhere */

@@ -96,7 +96,8 @@ void hconn_gather(struct hconn *hc, struct gather *g);
 /* What was sent; requests answered before their data was out are put in `done`. */
 void hconn_sent(struct hconn *hc, size_t bytes, struct fifo *done);
 
-/* The connection is dead: takes out any one request in flight, or NULL. */
+/* The connection is dead: takes out any one request in flight, or NULL.  If it was answered while its data
+ * was still being sent (req->answered), its result stands in it. */
 struct hreq *hconn_orphan(struct hconn *hc);
 
 #endif

@@ -219,8 +219,11 @@ play_host(const uint8_t *data, size_t size, size_t step)
 		host_send(&hc, g, &o);
 	}
 	/* Whatever came: every command is done once, or still in flight. */
-	while ((req = hconn_orphan(&hc)) != NULL)
+	while ((req = hconn_orphan(&hc)) != NULL) {
 		assert(req->state == HREQ_IDLE);
+		if (req->answered)
+			host_done(&o, req);
+	}
 	assert(hc.free_count == DEPTH);
 	o.fes = hc.fault.fes;
 	o.fei = hc.fault.fei;
