@@ -37,7 +37,7 @@ def pytest_addoption(parser):
 
 
 class Booted:
-    """The guest of this session: booted when it is first wanted, and again after it was lost."""
+    """The guest: booted when it is first wanted, and again after it was lost."""
 
     def __init__(self, directory, logs):
         self.directory, self.logs = directory, logs
