@@ -37,6 +37,7 @@ static const char usage[] =
 "                           [--pattern] [--hdgst] [--ddgst] [--flow-control] [common]\n"
 "       weir-ceiling idle --connect ADDR:PORT [--connections N] [--queue-size N]\n"
 "       weir-ceiling probe --cpus A,B\n"
+"       weir-ceiling awake --cpus A,B\n"
 "Common: --engine poll|epoll|uring --cpu N --congestion NAME\n"
 "Counters are printed as one JSON line at the end, and by a server at SIGUSR1.\n";
 
@@ -330,6 +331,7 @@ main(int argc, char **argv)
 		int (*run)(const struct options *);
 	} modes[] = {
 		{ "server", server_run }, { "client", client_run }, { "idle", idle_run }, { "probe", probe_run },
+		{ "awake", awake_run },
 	};
 	struct options options = {
 		.host = "127.0.0.1", .subnqn = "nqn.2026-11.local.weir:default", .cpu = -1, .other_cpu = -1,

@@ -192,6 +192,7 @@ int client_run(const struct options *options);
 int idle_run(const struct options *options);
 int server_run(const struct options *options);
 int probe_run(const struct options *options);
+int awake_run(const struct options *options);
 
 /*
  * admin.c: the server's answer to one PDU that is neither Read nor Write, of

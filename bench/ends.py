@@ -137,6 +137,7 @@ class Machine:
         self.weir_path = os.path.join(build, "cmd", "weir")
         self.ceiling_path = os.path.join(build, "bench", "weir-ceiling")
         self.cpus = cpus
+        self.awake = None
         for path in (self.ceiling_path, *([self.weir_path] if needs_weir else [])):
             if not os.access(path, os.X_OK):
                 raise Failed(f"{path} is not there: build first, or say --build DIR")
@@ -173,6 +174,24 @@ class Machine:
             process.stop()
             raise
         return process
+
+    def stay_awake(self):
+        """Keeps both processors busy with what gives way to everything: asleep, they would move about."""
+        if self.awake is None:
+            self.awake = Process([self.ceiling_path, "awake", "--cpus", f"{self.cpus[0]},{self.cpus[1]}"])
+            self.awake.json_line()
+
+    def may_sleep(self):
+        """Ends stay_awake()."""
+        if self.awake is not None:
+            self.awake.stop()
+            self.awake = None
+
+    def move(self):
+        """Lets the processors sleep for a moment: woken, they may be elsewhere."""
+        self.may_sleep()
+        time.sleep(0.3)
+        self.stay_awake()
 
     def probe(self):
         """Round trip of a cache line between the two processors, in ns, and the mode that it means."""

@@ -2,13 +2,15 @@
 
 Answers: how much does B do for each one that A does, and how sure is that?
 Virtual processors move about and other work disturbs, so a pair is four slices
-A B B A between probes; it counts only if nothing changed meanwhile.  It does
-not know what A and B are.
+A B B A between probes; it counts only if nothing changed meanwhile.  Each way
+that the processors can lie to each other, a mode, is measured by itself.  It
+does not know what A and B are.
 """
 
 import math
 import random
 import statistics
+import time
 from dataclasses import dataclass, field
 
 PROBE_SPREAD = 1.15   # the probes of a pair: largest by smallest
@@ -16,19 +18,20 @@ WAITED_MAX = 0.02     # of a slice, that an end may wait for its processor
 HALF_WIDTH_MAX = 0.03
 HALF_WIDTH_ENOUGH = 0.015
 RESAMPLES = 4000
+MODES = ("L", "X")    # what is looked for; weir-ceiling probe says which it is
 
 
 @dataclass
 class Effort:
-    """How long to measure: seconds of a slice, valid pairs, and pairs to try at most."""
-    slice_s: float = 2.0
+    """How long to measure: seconds of a slice, valid pairs of a mode, and seconds for a figure."""
+    slice_s: float = 0.4
     warm_up_s: float = 0.1
-    pairs_min: int = 7
-    pairs_max: int = 15
-    tries: int = 30
+    pairs_min: int = 15
+    pairs_max: int = 60
+    patience_s: float = 300
 
 
-QUICK = Effort(slice_s=0.5, pairs_min=3, pairs_max=3, tries=9)
+QUICK = Effort(pairs_min=3, pairs_max=3, patience_s=15)
 
 
 @dataclass
@@ -106,11 +109,15 @@ class Comparison:
     def __init__(self, machine, ends, order, value, effort):
         self.machine, self.ends, self.order, self.value, self.effort = machine, ends, order, value, effort
         self.modes = {}
-        self.refused = {"mode changed": 0, "disturbed": 0}
+        self.refused = {"mode changed": 0, "disturbed": 0, "not a mode that is looked for": 0}
 
     def pair(self):
         """One try; a pair that cannot become valid is given up at once."""
         probes = [self.machine.probe()]
+        if probes[0][1] not in MODES or self.enough(probes[0][1]):
+            self.refused["not a mode that is looked for"] += 1
+            self.machine.move()
+            return
         slices = []
         for name in self.order:
             server, args = self.ends[name]
@@ -132,33 +139,34 @@ class Comparison:
         for name, one in slices:
             result.sides.setdefault(name, Side()).add(one)
 
-    def enough(self):
-        for result in self.modes.values():
-            if len(result.logs) >= self.effort.pairs_max:
-                return True
-            if len(result.logs) >= self.effort.pairs_min and half_width(result.ratio()) <= HALF_WIDTH_ENOUGH:
-                return True
-        return False
+    def enough(self, mode):
+        """Nothing is left to find out in this mode."""
+        result = self.modes.get(mode, Result())
+        if len(result.logs) < self.effort.pairs_min:
+            return False
+        return len(result.logs) >= self.effort.pairs_max or half_width(result.ratio()) <= HALF_WIDTH_ENOUGH
 
     def run(self, progress):
-        """Pairs until they are enough or the tries are used up; {mode: Result} of those with enough pairs."""
-        for attempt in range(self.effort.tries):
+        """Pairs until they are enough or patience ends; {mode: Result} of those with enough pairs."""
+        end = time.monotonic() + self.effort.patience_s
+        self.machine.stay_awake()
+        while time.monotonic() < end and not all(self.enough(mode) for mode in MODES):
             self.pair()
-            progress(f"try {attempt + 1}: " + (", ".join(
-                f"{mode} {len(result.logs)} pairs {result.ratio()[0]:.3f} +- {half_width(result.ratio()):.3f}"
-                for mode, result in self.modes.items()) or "no valid pair") +
-                f" (refused: {self.refused['mode changed']} mode changed, {self.refused['disturbed']} disturbed)")
-            if self.enough():
-                break
+            progress((self.found() or "no valid pair") + f" (refused: {self.why_refused()})")
+        self.machine.may_sleep()
         return {mode: result for mode, result in self.modes.items()
                 if len(result.logs) >= self.effort.pairs_min}
 
+    def found(self):
+        return ", ".join(
+            f"{mode} {len(result.logs)} pairs {result.ratio()[0]:.3f} +- {half_width(result.ratio()):.3f}"
+            for mode, result in sorted(self.modes.items()))
+
+    def why_refused(self):
+        return ", ".join(f"{count} {why}" for why, count in self.refused.items())
+
     def why_nothing(self):
-        found = ", ".join(
-            f"{len(result.logs)} valid pairs in {mode} (median {result.ratio()[0]:.3f} +- {half_width(result.ratio()):.3f})"
-            for mode, result in self.modes.items())
-        return f"not measured: {found or 'no valid pair'}; refused: " + \
-               ", ".join(f"{count} {why}" for why, count in self.refused.items())
+        return f"not measured: {self.found() or 'no valid pair'}; refused: {self.why_refused()}"
 
 
 def versus(machine, a, b, effort):

@@ -69,7 +69,7 @@ class Bench:
     def __init__(self, options):
         self.machine = ends.Machine(options.build)
         self.quick = options.quick
-        self.effort = pairs.QUICK if options.quick else pairs.Effort(slice_s=options.slice, tries=options.tries)
+        self.effort = pairs.QUICK if options.quick else pairs.Effort(slice_s=options.slice, patience_s=options.patience)
         self.figures = []
         self.aa = {}        # mode -> A/A ratio
         self.weir_ram = None
@@ -97,6 +97,7 @@ class Bench:
         return self.weir_ram
 
     def close(self):
+        self.machine.may_sleep()
         if self.weir_ram is not None:
             self.weir_ram.stop()
 
@@ -322,9 +323,10 @@ def main():
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--only", action="append", default=[], metavar="FIGURE", help="may be repeated")
     parser.add_argument("--quick", action="store_true", help="short slices and few pairs, to try it out")
-    parser.add_argument("--slice", type=float, default=2.0, metavar="S",
-                        help="seconds of a slice (2); shorter ones find more valid pairs on a machine that flips modes")
-    parser.add_argument("--tries", type=int, default=30, metavar="N", help="pairs to try for a figure (30)")
+    parser.add_argument("--slice", type=float, default=pairs.Effort.slice_s, metavar="S",
+                        help=f"seconds of a slice ({pairs.Effort.slice_s})")
+    parser.add_argument("--patience", type=float, default=pairs.Effort.patience_s, metavar="S",
+                        help=f"seconds to spend on a ratio at most ({pairs.Effort.patience_s})")
     options = parser.parse_args()
     ends.raise_file_limit()
     try:
