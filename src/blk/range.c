@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 
-#define OWNED (UINT64_C(1) << 63)
+#define OWNED RANGE_OWNED
 #define WAITER (UINT64_C(1) << 32)
 #define WAITERS (OWNED - WAITER)
 

@@ -77,12 +77,40 @@ range_unshare(struct range *range, uint64_t lba, uint32_t blocks)
 	assert((uint32_t)before != 0);
 }
 
+#define RANGE_OWNED (UINT64_C(1) << 63)
+
 /*
  * Takes an exclusive hold; false: not now, and nothing is held.  `waiting`: the
  * caller waits for exactly this range, which ends when the hold is given.
  */
 bool range_own(struct range *range, uint64_t lba, uint32_t blocks, bool waiting);
 void range_disown(struct range *range, uint64_t lba, uint32_t blocks);
+
+/*
+ * The same for the common case, a range in one stripe and a caller who does not
+ * wait; false also where it is none.
+ */
+static inline bool
+range_own_one(struct range *range, uint64_t lba, uint32_t blocks)
+{
+	uint64_t stripe = lba >> range->shift, free = 0;
+
+	/* Acquire: the reads of the last sharers and the writes of the last owner come before our writes. */
+	return stripe == (lba + blocks - 1) >> range->shift &&
+	    atomic_compare_exchange_strong_explicit(&range->slots[stripe & range->mask], &free, RANGE_OWNED,
+	        memory_order_acquire, memory_order_relaxed);
+}
+
+/* Ends what range_own_one() gave. */
+static inline void
+range_disown_one(struct range *range, uint64_t lba)
+{
+	/* Release: our writes to the blocks come before what the next holder reads or writes. */
+	uint64_t before = atomic_fetch_sub_explicit(&range->slots[lba >> range->shift & range->mask], RANGE_OWNED,
+	    memory_order_release);
+
+	assert((before & RANGE_OWNED) != 0);
+}
 
 /* Begins or gives up waiting for an exclusive hold. */
 void range_wait(struct range *range, uint64_t lba, uint32_t blocks);

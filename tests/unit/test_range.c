@@ -87,6 +87,26 @@ an_owner_keeps_everybody_out(void **state)
 }
 
 static void
+one_stripe_is_owned_at_once_if_nobody_has_it_or_waits_for_it(void **state)
+{
+	struct range range = range_of(1 << 20, 4096);
+
+	assert_true(range_own_one(&range, STRIPE + 1, STRIPE - 1));
+	assert_false(range_own_one(&range, STRIPE, 1));
+	assert_false(range_share(&range, STRIPE, 1));
+	assert_true(range_share(&range, 0, 1));
+	assert_false(range_own_one(&range, 0, 1));
+	range_unshare(&range, 0, 1);
+	range_disown_one(&range, STRIPE + 1);
+
+	assert_false(range_own_one(&range, STRIPE - 1, 2)); /* two stripes are not one */
+	range_wait(&range, STRIPE, 1);
+	assert_false(range_own_one(&range, STRIPE, 1));
+	range_unwait(&range, STRIPE, 1);
+	range_end(&range);
+}
+
+static void
 a_refused_range_leaves_nothing_held(void **state)
 {
 	struct range range = range_of(1 << 20, 4096);
@@ -175,7 +195,8 @@ race_write(struct racer *racer, uint32_t cell, uint32_t cells)
 	struct race *race = racer->race;
 	uint64_t lba = (uint64_t)cell * STRIPE;
 	uint32_t blocks = cells * STRIPE;
-	bool got = range_own(&race->range, lba, blocks, false);
+	bool one = range_own_one(&race->range, lba, blocks); /* where it is one */
+	bool got = one || range_own(&race->range, lba, blocks, false);
 
 	if (!got)
 		range_wait(&race->range, lba, blocks);
@@ -188,7 +209,10 @@ race_write(struct racer *racer, uint32_t cell, uint32_t cells)
 		race->cells[i][1]++;
 		race->wrote[racer->index][i]++;
 	}
-	range_disown(&race->range, lba, blocks);
+	if (one)
+		range_disown_one(&race->range, lba);
+	else
+		range_disown(&race->range, lba, blocks);
 }
 
 static void *
@@ -241,6 +265,7 @@ main(void)
 		cmocka_unit_test(a_small_volume_has_a_small_table),
 		cmocka_unit_test(shared_holds_keep_an_owner_out),
 		cmocka_unit_test(an_owner_keeps_everybody_out),
+		cmocka_unit_test(one_stripe_is_owned_at_once_if_nobody_has_it_or_waits_for_it),
 		cmocka_unit_test(a_refused_range_leaves_nothing_held),
 		cmocka_unit_test(a_range_past_the_end_of_the_table_takes_each_slot_once),
 		cmocka_unit_test(whoever_waits_keeps_new_readers_and_writers_out),
