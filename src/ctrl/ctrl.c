@@ -83,13 +83,19 @@ ctrl_pad(char *field, size_t bytes, const char *text)
 }
 
 void
+ctrl_errors_missed(struct ctrl *ctrl, uint32_t count)
+{
+	ctrl->error_count += count;
+}
+
+void
 ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe,
     struct nvme_status status)
 {
 	bool addresses = sqid != 0 && sqe->opcode != NVME_FABRICS && sqe->opcode != NVME_FLUSH &&
 	    sqe->opcode != NVME_DATASET_MGMT;
 
-	ctrl->errors[ctrl->error_count % CTRL_ERROR_LOG] = (struct ctrl_error){
+	ctrl->errors[ctrl->error_lines++ % CTRL_ERROR_LOG] = (struct ctrl_error){
 		.count = ctrl->error_count + 1, .lba = addresses ? nvme_slba(sqe) : 0,
 		.sqid = sqid, .cid = le16_get(sqe->cid), .status = le16_get(nvme_status_put(status)),
 		.location = NVME_ERROR_NO_LOCATION,

@@ -98,7 +98,8 @@ struct ctrl {
 	uint32_t changed[CTRL_CHANGED_MAX];     /* namespaces, ascending */
 	uint32_t changed_count;                 /* CTRL_CHANGED_MAX + 1: too many to tell */
 	struct ctrl_error errors[CTRL_ERROR_LOG];
-	uint64_t error_count;
+	uint64_t error_count;    /* commands that failed */
+	uint64_t error_lines;    /* of them those that were written into errors[] */
 };
 
 /* What the target must do beside answering. */
@@ -186,6 +187,9 @@ void ctrl_discovery_changed(struct ctrl *ctrl);
 
 /* The next event to report: fills the CID of a held AER and its DW0; false: nothing, or no AER held. */
 bool ctrl_event(struct ctrl *ctrl, uint16_t *cid, uint32_t *dw0);
+
+/* So many commands failed of which nothing else is known: they count, and have no line in the log. */
+void ctrl_errors_missed(struct ctrl *ctrl, uint32_t count);
 
 /* A command of any queue failed: a line for the Error Information log. */
 void ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe,

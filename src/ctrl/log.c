@@ -31,8 +31,8 @@ error_make(struct admin *cmd, const struct window *w)
 {
 	const struct ctrl *ctrl = cmd->ctrl;
 
-	for (uint64_t i = 0; i < CTRL_ERROR_LOG && i < ctrl->error_count; i++) {
-		const struct ctrl_error *error = &ctrl->errors[(ctrl->error_count - 1 - i) % CTRL_ERROR_LOG];
+	for (uint64_t i = 0; i < CTRL_ERROR_LOG && i < ctrl->error_lines; i++) {
+		const struct ctrl_error *error = &ctrl->errors[(ctrl->error_lines - 1 - i) % CTRL_ERROR_LOG];
 		struct nvme_log_error_entry entry = {
 			.error_count = le64_of(error->count), .sqid = le16_of(error->sqid),
 			.cid = le16_of(error->cid), .status = le16_of(error->status),

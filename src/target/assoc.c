@@ -91,6 +91,8 @@ kato_fired(struct timer *timer)
 	struct assoc *assoc = container_of(timer, struct assoc, kato_timer);
 	struct target_mail mail = { .kind = MAIL_ALIVE_ASK, .cntlid = assoc->ctrl.cntlid };
 
+	/* Answers that are still to come belong to a round that was judged without them. */
+	mail.alive.round = ++assoc->alive_round;
 	if (assoc->admin->command_ns > assoc->alive_ns)
 		assoc->alive_ns = assoc->admin->command_ns;
 	if (assoc->queue_count == 0 || assoc->core->reactor->now_ns - assoc->alive_ns < kato_ns(assoc)) {
@@ -105,7 +107,7 @@ kato_fired(struct timer *timer)
 			continue;
 		assoc->alive_asked++;
 		mail.qid = (uint16_t)qid;
-		mail.conn = queue->conn;
+		mail.alive.conn = queue->conn;
 		core_post(assoc->core, queue->core, &mail);
 	}
 }
@@ -114,7 +116,8 @@ void
 assoc_alive_ask(struct core *core, const struct target_mail *mail)
 {
 	struct target_mail answer = {
-		.kind = MAIL_ALIVE, .cntlid = mail->cntlid, .alive_ns = mail->conn->command_ns,
+		.kind = MAIL_ALIVE, .cntlid = mail->cntlid,
+		.alive = { .command_ns = mail->alive.conn->command_ns, .round = mail->alive.round },
 	};
 
 	core_post(core, mail->from, &answer);
@@ -125,10 +128,12 @@ assoc_alive(struct core *core, const struct target_mail *mail)
 {
 	struct assoc *assoc = assoc_find(core, mail->cntlid);
 
-	if (assoc == NULL || assoc->alive_asked == 0)
+	if (assoc == NULL)
 		return;
-	if (mail->alive_ns > assoc->alive_ns)
-		assoc->alive_ns = mail->alive_ns;
+	if (mail->alive.command_ns > assoc->alive_ns)
+		assoc->alive_ns = mail->alive.command_ns;
+	if (mail->alive.round != assoc->alive_round || assoc->alive_asked == 0)
+		return;
 	if (--assoc->alive_asked == 0)
 		kato_judge(assoc);
 }
@@ -144,8 +149,10 @@ assoc_error(struct core *core, const struct target_mail *mail)
 		.cdw10 = le32_of((uint32_t)mail->error.lba), .cdw11 = le32_of((uint32_t)(mail->error.lba >> 32)),
 	};
 
-	if (assoc != NULL)
-		ctrl_log_error(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
+	if (assoc == NULL)
+		return;
+	ctrl_errors_missed(&assoc->ctrl, mail->error.missed);
+	ctrl_log_error(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
 }
 
 /* ---- life ---- */

@@ -206,6 +206,11 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 		return;
 	case MAIL_ERROR:
 		assoc_error(core, &mail);
+		mail.kind = MAIL_ERROR_HEARD;
+		core_post(core, mail.from, &mail);
+		return;
+	case MAIL_ERROR_HEARD:
+		core->errors_unheard--;
 		return;
 	case MAIL_ALIVE_ASK:
 		assoc_alive_ask(core, &mail);

@@ -36,6 +36,7 @@ struct core {
 	uint32_t cntlid_next;
 	struct target_stats stats;
 	uint64_t started_ns;
+	uint32_t errors_unheard; /* MAIL_ERRORs under way */
 	bool draining;
 	struct timer drain_timer;
 
@@ -106,6 +107,7 @@ struct conn {
 	uint32_t device_count;    /* requests in STAGE_DEVICE */
 	uint32_t request_count;   /* requests not free */
 	uint16_t cntlid, qid;
+	uint32_t errors_missed;   /* failed commands that its controller was not told of yet */
 	struct assoc *assoc;      /* of an admin queue */
 	struct fifo turns;        /* requests in STAGE_TURN */
 	uint32_t asked_bytes;     /* of buffers for data that was asked for and has not come */
@@ -135,7 +137,8 @@ struct assoc {
 	struct assoc_queue queues[TARGET_IO_QUEUES + 1];
 	uint32_t queue_count;       /* connected I/O queues */
 	struct timer kato_timer;
-	uint32_t alive_asked;       /* answers outstanding to "were you alive?" */
+	uint32_t alive_round;       /* of asking "were you alive?" */
+	uint32_t alive_asked;       /* answers outstanding in this round */
 	uint64_t alive_ns;          /* the latest command heard of */
 	enum ctrl_action after;     /* what is done when the last queue is gone */
 	uint32_t flushing;          /* flushes in flight */

@@ -27,6 +27,7 @@ enum target_mail_kind {
 	MAIL_CACHE,       /* controller's core -> queue's: from now on each write is durable, or not */
 	MAIL_CACHE_SET,   /* and back: so it is */
 	MAIL_ERROR,       /* queue's core -> controller's: a command failed */
+	MAIL_ERROR_HEARD, /* and back */
 	MAIL_ALIVE_ASK,   /* controller's core -> queue's: when was your last command? */
 	MAIL_ALIVE,       /* and back */
 	MAIL_STATS_ASK,   /* controller's core -> all */
@@ -57,13 +58,18 @@ struct target_mail {
 			struct conn *conn;
 			bool durable;
 		} cache;
-		struct conn *conn;     /* DETACH, DETACHED, CLOSE, ALIVE_ASK */
-		uint64_t alive_ns;
+		struct conn *conn;     /* DETACH, DETACHED, CLOSE */
+		struct {
+			struct conn *conn;     /* of the ASK; a token */
+			uint64_t command_ns;   /* of the answer */
+			uint32_t round;        /* the same in both */
+		} alive;
 		struct {
 			uint64_t lba;
 			le32 nsid;
 			le16 cid, status;
 			uint8_t opcode;
+			uint32_t missed;       /* others before it, of which nothing was said */
 		} error;
 		struct {
 			uint64_t reads, writes, read_blocks512, write_blocks512, media_errors;

@@ -10,6 +10,8 @@
 
 #include "target/core.h"
 
+enum { ERRORS_UNHEARD_MAX = CTRL_ERROR_LOG }; /* more would only push each other out of the log */
+
 struct request *
 request_take(struct conn *conn)
 {
@@ -93,19 +95,31 @@ request_abandon(struct request *req)
 
 /* ---- answers ---- */
 
-/* A command of an I/O queue failed: its controller keeps the Error Information log. */
+/*
+ * A command of an I/O queue failed: its controller keeps the Error Information
+ * log.  A host that does nothing but fail is told of as fast as it is heard;
+ * what comes in between is only counted.
+ */
 static void
 report(const struct request *req, struct nvme_status status)
 {
+	struct core *core = req->conn->core;
 	struct target_mail mail = {
 		.kind = MAIL_ERROR, .cntlid = req->conn->cntlid, .qid = req->conn->qid,
 		.error = {
 			.lba = nvme_slba(&req->sqe), .nsid = req->sqe.nsid, .cid = req->sqe.cid,
 			.status = nvme_status_put(status), .opcode = req->sqe.opcode,
+			.missed = req->conn->errors_missed,
 		},
 	};
 
-	core_post(req->conn->core, req->conn->cntlid % req->conn->core->reactor->count, &mail);
+	if (core->errors_unheard == ERRORS_UNHEARD_MAX) {
+		req->conn->errors_missed++;
+		return;
+	}
+	core->errors_unheard++;
+	req->conn->errors_missed = 0;
+	core_post(core, req->conn->cntlid % core->reactor->count, &mail);
 }
 
 /* Its connection still wants an answer. */

@@ -179,6 +179,11 @@ the_error_log_is_newest_first(void **state)
 		assert_int_equal(entry[i].opcode, NVME_READ);
 		assert_int_equal(le16_get(entry[i].location), 0xffff);
 	}
+	ctrl_errors_missed(&b->ctrl, 1000); /* they count, and leave the lines as they are */
+	ctrl_log_error(&b->ctrl, 2, &sqe, nvme_status_of(NVME_SC_LBA_RANGE, true));
+	assert_int_equal(get_log(b, NVME_LOG_ERROR, 4096), NVME_SC_SUCCESS);
+	assert_int_equal(le64_get(entry[0].error_count), 1071);
+	assert_int_equal(le64_get(entry[1].error_count), 70);
 	test_free(b);
 }
 
