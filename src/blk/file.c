@@ -7,7 +7,8 @@
  * It does not know how the world does files.
  *
  * A write is durable after a flush, or at once with FUA.  Buffers and offsets
- * are multiples of the block size: a file that wants larger multiples is refused.
+ * are multiples of the block size: a file whose direct I/O wants larger ones is
+ * read and written through the page cache.
  */
 #include "blk/devices.h"
 
@@ -312,7 +313,7 @@ file_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 
 	if (fc == NULL)
 		return -ENOMEM;
-	error = reactor->world->file_open(reactor, fb->path, 0, &fc->file);
+	error = reactor->world->file_open(reactor, fb->path, 0, blk->block_size, &fc->file);
 	if (error != 0) {
 		arena_free(reactor->arena, fc);
 		return error;
@@ -368,19 +369,13 @@ file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t bl
     uint64_t *size, char why[BLK_WHY])
 {
 	struct file *file;
-	uint32_t align;
-	int error = reactor->world->file_open(reactor, path, bytes, &file);
+	int error = reactor->world->file_open(reactor, path, bytes, block_size, &file);
 
 	if (error != 0)
 		return error;
+	assert(file->align <= block_size);
 	*size = file->size;
-	align = file->align;
 	reactor->world->file_close(file);
-	if (align > block_size) {
-		snprintf(why, BLK_WHY, "it is read and written in multiples of %u bytes; use --block-size %u",
-		    align, align);
-		return -EINVAL;
-	}
 	if (*size % block_size != 0) {
 		snprintf(why, BLK_WHY, "its size, %llu bytes, is not a multiple of the block size, %u",
 		    (unsigned long long)*size, block_size);

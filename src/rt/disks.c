@@ -64,14 +64,14 @@ leave(struct rt *rt, struct kdisk *kdisk)
 }
 
 int
-kdisk_open(struct rt *rt, const char *path, uint64_t size, struct kdisk **out)
+kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struct kdisk **out)
 {
 	struct disk disk;
 	int rc;
 
 	*out = NULL;
 	pthread_mutex_lock(&rt->lock);
-	rc = disk_open(path, size, &disk);
+	rc = disk_open(path, size, block, &disk);
 	if (rc == 0)
 		rc = open_locked(rt, &disk, size, out);
 	if (rc != 0 && *out != NULL)

@@ -294,7 +294,7 @@ files_open(struct core *core)
 }
 
 int
-world_file_open(struct reactor *reactor, const char *path, uint64_t size, struct file **out)
+world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_t block, struct file **out)
 {
 	struct core *core = core_of(reactor);
 	struct kfile *file;
@@ -307,7 +307,7 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, struct
 	file = arena_alloc(&core->arena, sizeof(*file));
 	if (file == NULL)
 		return -ENOMEM;
-	rc = kdisk_open(core->rt, path, size, &file->disk);
+	rc = kdisk_open(core->rt, path, size, block, &file->disk);
 	if (rc != 0) {
 		arena_free(&core->arena, file);
 		return rc;

@@ -58,13 +58,14 @@ sim_file_poke(struct sim_file *file, uint64_t offset, const void *data, size_t b
 }
 
 int
-sim_file_open(struct reactor *base, const char *path, uint64_t size, struct file **out)
+sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t block, struct file **out)
 {
 	struct sim_reactor *reactor = sim_reactor_of(base);
 	struct sim_process *process = reactor->process;
 	struct sim *sim = process->sim;
 	struct sim_file *file = sim_file_find(sim, path);
 	struct sim_handle *handle;
+	bool direct = sim->options.file_direct && sim->options.file_align <= block;
 
 	if (size > (uint64_t)1 << FILE_BYTES_MAX_SHIFT)
 		return -EFBIG;
@@ -83,7 +84,7 @@ sim_file_open(struct reactor *base, const char *path, uint64_t size, struct file
 	handle = sim_alloc(sim, sizeof(*handle));
 	handle->base = (struct file){
 		.reactor = base, .size = file->size,
-		.align = sim->options.file_align, .direct = sim->options.file_direct,
+		.align = direct ? sim->options.file_align : 1, .direct = direct,
 	};
 	handle->reactor = reactor;
 	handle->file = file;

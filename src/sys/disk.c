@@ -56,14 +56,14 @@ align_tried(int fd)
 
 /* Settles whether the descriptor, opened for direct I/O, can do it. */
 static int
-settle_direct(struct disk *disk)
+settle_direct(struct disk *disk, uint32_t block)
 {
 	int flags;
 
 	disk->align = align_told(disk->fd);
 	if (disk->align == 0)
 		disk->align = align_tried(disk->fd);
-	disk->direct = disk->align > 0 && disk->align <= ALIGN_MAX;
+	disk->direct = disk->align > 0 && disk->align <= block;
 	if (disk->direct)
 		return 0;
 	disk->align = 1;
@@ -119,7 +119,7 @@ measure(struct disk *disk)
 }
 
 int
-disk_open(const char *path, uint64_t size, struct disk *disk)
+disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
 {
 	bool direct, made = false;
 	int rc;
@@ -134,7 +134,7 @@ disk_open(const char *path, uint64_t size, struct disk *disk)
 		return disk->fd;
 	rc = measure(disk);
 	if (rc == 0 && direct)
-		rc = settle_direct(disk);
+		rc = settle_direct(disk, block);
 	if (rc == 0 && made)
 		rc = sync_folder(path);
 	if (rc != 0)

@@ -22,10 +22,12 @@ struct disk {
 };
 
 /*
- * Opens a regular file or a block device, direct where that works, without a lock.
- * `size` > 0: made where it is not there, durably.  0 or negative errno.
+ * Opens a regular file or a block device, without a lock; direct where that works in
+ * multiples of `block` bytes or less.  `size` > 0: made where it is not there, durably.
+ * 0 or negative errno.
  */
-int disk_open(const char *path, uint64_t size, struct disk *disk) __attribute__((warn_unused_result));
+int disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
+    __attribute__((warn_unused_result));
 
 /* Keeps other processes out while the descriptor is open; -EBUSY: another one does. */
 int disk_lock(const struct disk *disk) __attribute__((warn_unused_result));

@@ -128,10 +128,11 @@ struct world_ops {
 	int (*connect)(struct reactor *reactor, const char *host, uint16_t port, struct stream **stream)
 	    __attribute__((warn_unused_result));
 
-	/* Opens a file for direct I/O where it can.  size > 0: makes it, sparse, where it is not
-	 * there, and extends it to this size where it is smaller. */
-	int (*file_open)(struct reactor *reactor, const char *path, uint64_t size, struct file **file)
-	    __attribute__((warn_unused_result));
+	/* Opens a file for direct I/O where that works in multiples of `block` bytes or less.
+	 * size > 0: makes it, sparse, where it is not there, and extends it to this size where
+	 * it is smaller. */
+	int (*file_open)(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
+	    struct file **file) __attribute__((warn_unused_result));
 	/* Cannot fail: every outcome arrives by io->done(), never from inside. */
 	void (*file_submit)(struct file *file, struct file_io *io);
 	/* Nothing may be in flight. */

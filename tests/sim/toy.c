@@ -422,7 +422,7 @@ toy_writer_start(struct reactor *reactor, void *arg)
 		if (writer->ops[i].bytes == NULL)
 			return -ENOMEM;
 	}
-	rc = reactor->world->file_open(reactor, writer->toy->path, TOY_PAGES * TOY_PAGE, &writer->file);
+	rc = reactor->world->file_open(reactor, writer->toy->path, TOY_PAGES * TOY_PAGE, 4096, &writer->file);
 	if (rc == 0)
 		reactor_run_in(reactor, PHASE_SUBMIT, &writer->task);
 	return rc;

@@ -61,7 +61,7 @@ fake_file_make(struct fakeworld *fw, const char *path, uint64_t size)
 }
 
 static int
-fake_file_open(struct reactor *reactor, const char *path, uint64_t size, struct file **file)
+fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_t block, struct file **file)
 {
 	struct fakeworld *fw = world_of(reactor);
 	struct fake_file *of = fake_file_find(fw, path);
@@ -78,7 +78,10 @@ fake_file_open(struct reactor *reactor, const char *path, uint64_t size, struct 
 	handle = arena_alloc(&fw->arena, sizeof(*handle));
 	if (handle == NULL)
 		return -ENOMEM;
-	handle->file = (struct file){ .reactor = reactor, .size = of->size, .align = fw->align > 0 ? fw->align : 1 };
+	handle->file = (struct file){ .reactor = reactor, .size = of->size, .align = 1 };
+	handle->file.direct = fw->align > 0 && fw->align <= block;
+	if (handle->file.direct)
+		handle->file.align = fw->align;
 	handle->of = of;
 	of->handles++;
 	*file = &handle->file;

@@ -779,10 +779,10 @@ a_file_is_made_extended_and_refused_as_it_must_be(void **state)
 	assert_int_equal(blk_open(&fw.reactors[0], "file:/a,b,size=4M", 512, &blk, why), 0);
 	assert_int_equal(blk->blocks, 8192);
 	blk->ops->destroy(blk);
-	fw.align = 4096;
-	assert_int_equal(blk_open(&fw.reactors[0], "file:/a,b", 512, &blk, why), -EINVAL);
-	assert_string_equal(why,
-	    "file:/a,b: it is read and written in multiples of 4096 bytes; use --block-size 4096");
+	fw.align = 4096; /* too much for direct I/O: through the page cache, then */
+	assert_int_equal(blk_open(&fw.reactors[0], "file:/a,b", 512, &blk, why), 0);
+	assert_int_equal(blk->blocks, 8192);
+	blk->ops->destroy(blk);
 	fw.fail_open = -EACCES;
 	assert_int_equal(blk_open(&fw.reactors[0], "file:/a,b", BS, &blk, why), -EACCES);
 	assert_string_equal(why, "file:/a,b: Permission denied");

@@ -133,7 +133,7 @@ write_punch_zero_and_read(enum rt_files files, const char *engine)
 	struct stat before, after;
 	struct file *file;
 
-	MUST(reactor->world->file_open(reactor, path, FILE_BYTES, &file) == 0);
+	MUST(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file) == 0);
 	MUST(strcmp(rt_files_engine(reactor), engine) == 0);
 	MUST(file->size == FILE_BYTES);
 	MUST(move(file, FILE_READ, in, FILE_BYTES - (1 << 20), 1 << 20) == 1 << 20);
@@ -185,7 +185,7 @@ a_durable_write_is_one_request(void **state)
 		struct reactor *reactor = rt_reactor(rt, 0);
 		struct file *file;
 
-		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, &file), 0);
+		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file), 0);
 		assert_int_equal(perform(file, (struct file_io){
 			.op = FILE_WRITE, .durable = true, .iov = &iov, .iov_count = 1 }), PIECE);
 		reactor->world->file_close(file);
@@ -203,7 +203,7 @@ a_request_of_more_pieces_than_one_call_takes_is_done_in_several(void **state)
 	struct reactor *reactor = rt_reactor(rt, 0);
 	struct file *file;
 
-	assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, &file), 0);
+	assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file), 0);
 	for (int i = 0; i < MANY; i++)
 		iov[i] = (struct iovec){ out + (size_t)i * 4096, 4096 };
 	assert_int_equal(perform(file, (struct file_io){
@@ -291,7 +291,7 @@ more_than_may_be_in_flight_wait_for_their_turn(void **state)
 			struct reactor *reactor = many[i].reactor = rt_reactor(rt, i);
 
 			many[i].bytes = random_bytes((size_t)PIECE * 256, i);
-			assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, &many[i].file), 0);
+			assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &many[i].file), 0);
 			many_start(&many[i], FILE_WRITE);
 		}
 		assert_int_equal(rt_run(rt), 0);
@@ -321,7 +321,7 @@ a_file_that_became_shorter_is_an_error_of_the_medium(void **state)
 		struct reactor *reactor = rt_reactor(rt, 0);
 		struct file *file;
 
-		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, &file), 0);
+		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file), 0);
 		assert_int_equal(truncate(path, 64 << 10), 0);
 		/* The first part is there: what is read in pieces ends where the file does. */
 		assert_int_equal(move(file, FILE_READ, in, 0, 1 << 20), -EIO);
@@ -339,10 +339,32 @@ a_file_that_cannot_be_opened_says_why(void **state)
 	struct reactor *reactor = rt_reactor(rt, 0);
 	struct file *file;
 
-	assert_int_equal(reactor->world->file_open(reactor, "no/such/folder/file", 4096, &file), -ENOENT);
-	assert_int_equal(reactor->world->file_open(reactor, "no-such-file", 0, &file), -ENOENT);
-	assert_int_equal(reactor->world->file_open(reactor, ".", 0, &file), -EISDIR);
-	assert_int_equal(reactor->world->file_open(reactor, "/dev/null", 4096, &file), -ENOTBLK);
+	assert_int_equal(reactor->world->file_open(reactor, "no/such/folder/file", 4096, 4096, &file), -ENOENT);
+	assert_int_equal(reactor->world->file_open(reactor, "no-such-file", 0, 4096, &file), -ENOENT);
+	assert_int_equal(reactor->world->file_open(reactor, ".", 0, 4096, &file), -EISDIR);
+	assert_int_equal(reactor->world->file_open(reactor, "/dev/null", 4096, 4096, &file), -ENOTBLK);
+	rt_destroy(rt);
+}
+
+/* Direct I/O is in multiples of some hundred bytes everywhere. */
+static void
+blocks_too_small_for_direct_io_go_through_the_page_cache(void **state)
+{
+	struct rt *rt = open_rt(1, RT_FILES_AUTO);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	uint8_t out[3] = "ab", in[3] = "";
+	struct iovec from = { out, sizeof(out) }, to = { in, sizeof(in) };
+	struct file *file;
+
+	assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 1, &file), 0);
+	assert_false(file->direct);
+	assert_int_equal(file->align, 1);
+	assert_int_equal(perform(file, (struct file_io){
+	    .op = FILE_WRITE, .durable = true, .offset = 7, .iov = &from, .iov_count = 1 }), 3);
+	assert_int_equal(perform(file, (struct file_io){
+	    .op = FILE_READ, .offset = 7, .iov = &to, .iov_count = 1 }), 3);
+	assert_string_equal((char *)in, "ab");
+	reactor->world->file_close(file);
 	rt_destroy(rt);
 }
 
@@ -370,7 +392,7 @@ find_it_busy(void)
 	struct reactor *reactor = rt_reactor(rt, 0);
 	struct file *file;
 
-	MUST(reactor->world->file_open(reactor, path, FILE_BYTES, &file) == -EBUSY);
+	MUST(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file) == -EBUSY);
 	rt_destroy(rt);
 }
 
@@ -381,13 +403,13 @@ a_second_process_is_kept_out_and_a_second_reactor_is_not(void **state)
 	struct reactor *first = rt_reactor(rt, 0), *second = rt_reactor(rt, 1);
 	struct file *a, *b;
 
-	assert_int_equal(first->world->file_open(first, path, FILE_BYTES, &a), 0);
-	assert_int_equal(second->world->file_open(second, path, 2 * FILE_BYTES, &b), 0);
+	assert_int_equal(first->world->file_open(first, path, FILE_BYTES, 4096, &a), 0);
+	assert_int_equal(second->world->file_open(second, path, 2 * FILE_BYTES, 4096, &b), 0);
 	assert_int_equal(b->size, 2 * FILE_BYTES);
 	first->world->file_close(a);
 	in_another_process(find_it_busy);
 	second->world->file_close(b);
-	assert_int_equal(first->world->file_open(first, path, FILE_BYTES, &a), 0);
+	assert_int_equal(first->world->file_open(first, path, FILE_BYTES, 4096, &a), 0);
 	first->world->file_close(a);
 	rt_destroy(rt);
 }
@@ -460,7 +482,7 @@ what_is_in_flight_at_the_end_is_waited_for(void **state)
 		struct file_io io[40];
 		struct file *file;
 
-		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, &file), 0);
+		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file), 0);
 		for (uint64_t i = 0; i < 40; i++) {
 			io[i] = (struct file_io){
 				.op = FILE_WRITE, .offset = i * PIECE, .iov = &iov, .iov_count = 1, .done = never,
@@ -484,6 +506,7 @@ main(void)
 		with_file(a_request_of_more_pieces_than_one_call_takes_is_done_in_several),
 		with_file(more_than_may_be_in_flight_wait_for_their_turn),
 		with_file(a_file_that_became_shorter_is_an_error_of_the_medium),
+		with_file(blocks_too_small_for_direct_io_go_through_the_page_cache),
 		with_file(a_file_that_cannot_be_opened_says_why),
 		with_file(a_second_process_is_kept_out_and_a_second_reactor_is_not),
 		with_file(without_io_uring_files_are_served_by_threads_unless_it_was_asked_for),

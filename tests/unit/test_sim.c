@@ -500,10 +500,10 @@ static int
 puncher_start(struct reactor *reactor, void *arg)
 {
 	struct puncher *puncher = arg;
-	int rc = reactor->world->file_open(reactor, "p", 65536, &puncher->file);
+	int rc = reactor->world->file_open(reactor, "p", 65536, 4096, &puncher->file);
 
 	assert_int_equal(rc, 0);
-	assert_int_equal(reactor->world->file_open(reactor, "absent", 0, &puncher->file), -ENOENT);
+	assert_int_equal(reactor->world->file_open(reactor, "absent", 0, 4096, &puncher->file), -ENOENT);
 	puncher->bytes = arena_alloc_aligned(reactor->arena, 16384, 4096);
 	memset(puncher->bytes, 7, 16384);
 	puncher->iov = (struct iovec){ puncher->bytes, 16384 };
