@@ -48,7 +48,7 @@ stream(uint8_t *to, const uint8_t *from, size_t bytes)
 }
 
 void
-copy_in_cold(void *to, const struct iovec *iov, uint32_t iov_count)
+copy_in_cold(void *to, const struct iovec *iov, uint32_t iov_count, bool shared)
 {
 	uint8_t *at = to;
 
@@ -57,13 +57,14 @@ copy_in_cold(void *to, const struct iovec *iov, uint32_t iov_count)
 		at += iov[i].iov_len;
 	}
 	/* The streamed stores come before whatever tells others of them: a release does not order these. */
-	_mm_sfence();
+	if (shared)
+		_mm_sfence();
 }
 
 #else
 
 void
-copy_in_cold(void *to, const struct iovec *iov, uint32_t iov_count)
+copy_in_cold(void *to, const struct iovec *iov, uint32_t iov_count, bool shared)
 {
 	copy_in(to, iov, iov_count);
 }

@@ -14,10 +14,10 @@ void copy_in(void *to, const struct iovec *iov, uint32_t iov_count);
 
 /*
  * The same past the cache: for a destination that nobody touched of late the
- * stores need not fetch the lines they overwrite.  All of it is visible to
- * every processor when this returns.
+ * stores need not fetch the lines they overwrite.  `shared`: all of it is
+ * visible to every processor when this returns; otherwise to this thread.
  */
-void copy_in_cold(void *to, const struct iovec *iov, uint32_t iov_count);
+void copy_in_cold(void *to, const struct iovec *iov, uint32_t iov_count, bool shared);
 
 /* Fills the buffers from memory. */
 void copy_out(const struct iovec *iov, uint32_t iov_count, const void *from);

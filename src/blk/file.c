@@ -401,7 +401,7 @@ file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_
 		.ops = &file_ops, .arena = reactor->arena, .blocks = size / block_size,
 		.block_size = block_size, .volatile_cache = true, .trim_zeroes = true,
 	};
-	error = range_init(&fb->range, reactor->arena, fb->blk.blocks, block_size);
+	error = range_init(&fb->range, reactor->arena, fb->blk.blocks, block_size, reactor->count);
 	if (error != 0)
 		goto fail;
 	error = -ENOMEM;

@@ -109,7 +109,7 @@ mem_write(struct mem *mem, const struct blk_io *io)
 	uint8_t *at = mem->pages + (io->lba << mem->block_shift);
 
 	if (mem->cold && (uint64_t)io->blocks << mem->block_shift >= COLD_PIECE)
-		copy_in_cold(at, io->iov, io->iov_count);
+		copy_in_cold(at, io->iov, io->iov_count, mem->range.shared);
 	else
 		copy_in(at, io->iov, io->iov_count);
 }
@@ -280,7 +280,7 @@ mem_open(struct reactor *reactor, uint64_t bytes, uint32_t block_size, struct bl
 	mem->bytes = bytes;
 	mem->block_shift = block_size == 512 ? 9 : 12;
 	mem->cold = bytes >= COLD_MIN;
-	if (range_init(&mem->range, reactor->arena, mem->blk.blocks, block_size) != 0)
+	if (range_init(&mem->range, reactor->arena, mem->blk.blocks, block_size, reactor->count) != 0)
 		goto fail;
 	mem->pages = reactor->world->pages_map(reactor, bytes);
 	if (mem->pages == NULL)

@@ -45,7 +45,8 @@ slot_at(struct range *range, struct span span, uint32_t i)
 }
 
 int
-range_init(struct range *range, struct arena *arena, uint64_t blocks, uint32_t block_size)
+range_init(struct range *range, struct arena *arena, uint64_t blocks, uint32_t block_size,
+    unsigned reactors)
 {
 	uint32_t slots = 1;
 
@@ -54,6 +55,7 @@ range_init(struct range *range, struct arena *arena, uint64_t blocks, uint32_t b
 	while (slots < RANGE_SLOTS_MAX && (uint64_t)slots << range->shift < blocks)
 		slots *= 2;
 	range->mask = slots - 1;
+	range->shared = reactors > 1;
 	range->slots = arena_alloc_aligned(arena, slots * sizeof(*range->slots), 64);
 	return range->slots != NULL ? 0 : -ENOMEM;
 }
@@ -71,7 +73,7 @@ unshare(struct range *range, struct span span, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		/* Release: our reads of the blocks come before the writes of the next owner. */
-		uint64_t before = atomic_fetch_sub_explicit(slot_at(range, span, i), 1, memory_order_release);
+		uint64_t before = range_slot_add(range, slot_at(range, span, i), -UINT64_C(1), memory_order_release);
 
 		assert((uint32_t)before != 0);
 	}
@@ -84,7 +86,7 @@ range_share_stripes(struct range *range, uint64_t first, uint64_t last)
 
 	for (uint32_t i = 0; i < span.count; i++) {
 		/* Acquire: what the last owner wrote to the blocks comes before our reads of them. */
-		if (atomic_fetch_add_explicit(slot_at(range, span, i), 1, memory_order_acquire) >> 32 != 0) {
+		if (range_slot_add(range, slot_at(range, span, i), 1, memory_order_acquire) >> 32 != 0) {
 			unshare(range, span, i + 1);
 			return false;
 		}
@@ -105,24 +107,21 @@ disown(struct range *range, struct span span, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		/* Release: our writes to the blocks come before what the next holder reads or writes. */
-		uint64_t before = atomic_fetch_sub_explicit(slot_at(range, span, i), OWNED, memory_order_release);
+		uint64_t before = range_slot_add(range, slot_at(range, span, i), -OWNED, memory_order_release);
 
 		assert((before & OWNED) != 0);
 	}
 }
 
 static bool
-slot_own(_Atomic uint64_t *slot, bool waiting)
+slot_own(const struct range *range, _Atomic uint64_t *slot, bool waiting)
 {
-	/* Relaxed: only a guess for the exchange. */
+	/* Relaxed: only a guess. */
 	uint64_t seen = atomic_load_explicit(slot, memory_order_relaxed);
 
 	if ((waiting ? seen & ~WAITERS : seen) != 0)
 		return false;
-	/* Acquire: the reads of the last sharers and the writes of the last owner come before our
-	 * writes.  A slot that changed since we looked counts as busy: we do not spin. */
-	return atomic_compare_exchange_strong_explicit(slot, &seen, seen | OWNED,
-	    memory_order_acquire, memory_order_relaxed);
+	return range_slot_take(range, slot, seen, seen | OWNED);
 }
 
 bool
@@ -131,7 +130,7 @@ range_own(struct range *range, uint64_t lba, uint32_t blocks, bool waiting)
 	struct span span = span_of_blocks(range, lba, blocks);
 
 	for (uint32_t i = 0; i < span.count; i++) {
-		if (!slot_own(slot_at(range, span, i), waiting)) {
+		if (!slot_own(range, slot_at(range, span, i), waiting)) {
 			disown(range, span, i);
 			return false;
 		}
@@ -156,7 +155,7 @@ range_wait(struct range *range, uint64_t lba, uint32_t blocks)
 
 	/* Relaxed here and below: the count orders no access to the blocks, it only turns takers away. */
 	for (uint32_t i = 0; i < span.count; i++)
-		atomic_fetch_add_explicit(slot_at(range, span, i), WAITER, memory_order_relaxed);
+		range_slot_add(range, slot_at(range, span, i), WAITER, memory_order_relaxed);
 }
 
 void
@@ -165,7 +164,7 @@ range_unwait(struct range *range, uint64_t lba, uint32_t blocks)
 	struct span span = span_of_blocks(range, lba, blocks);
 
 	for (uint32_t i = 0; i < span.count; i++) {
-		uint64_t before = atomic_fetch_sub_explicit(slot_at(range, span, i), WAITER, memory_order_relaxed);
+		uint64_t before = range_slot_add(range, slot_at(range, span, i), -WAITER, memory_order_relaxed);
 
 		assert((before & WAITERS) != 0);
 	}

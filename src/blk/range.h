@@ -35,12 +35,42 @@ struct range {
 	_Atomic uint64_t *slots;
 	uint32_t mask;  /* slots less one; their number is a power of two */
 	uint32_t shift; /* from blocks to stripes */
+	bool shared;    /* by several reactors */
 };
 
-/* 0, or -ENOMEM. */
-int range_init(struct range *range, struct arena *arena, uint64_t blocks, uint32_t block_size)
-    __attribute__((warn_unused_result));
+/* For so many reactors: where there is one alone, the words need not be changed atomically, which
+ * would also wait for all its stores.  0, or -ENOMEM. */
+int range_init(struct range *range, struct arena *arena, uint64_t blocks, uint32_t block_size,
+    unsigned reactors) __attribute__((warn_unused_result));
 void range_fini(struct range *range, struct arena *arena);
+
+/* Adds to a slot's word and returns what it was. */
+static inline uint64_t
+range_slot_add(const struct range *range, _Atomic uint64_t *slot, uint64_t n, memory_order order)
+{
+	uint64_t before;
+
+	if (range->shared)
+		return atomic_fetch_add_explicit(slot, n, order);
+	before = atomic_load_explicit(slot, memory_order_relaxed);
+	atomic_store_explicit(slot, before + n, memory_order_relaxed);
+	return before;
+}
+
+/* Makes a free word owned; false: it is not free. */
+static inline bool
+range_slot_take(const struct range *range, _Atomic uint64_t *slot, uint64_t free, uint64_t owned)
+{
+	/* Acquire: the reads of the last sharers and the writes of the last owner come before our
+	 * writes.  A slot that changed since we looked counts as busy: we do not spin. */
+	if (range->shared)
+		return atomic_compare_exchange_strong_explicit(slot, &free, owned, memory_order_acquire,
+		    memory_order_relaxed);
+	if (atomic_load_explicit(slot, memory_order_relaxed) != free)
+		return false;
+	atomic_store_explicit(slot, owned, memory_order_relaxed);
+	return true;
+}
 
 /* The slow halves of the two below: stripes `first` to `last`. */
 bool range_share_stripes(struct range *range, uint64_t first, uint64_t last);
@@ -55,10 +85,10 @@ range_share(struct range *range, uint64_t lba, uint32_t blocks)
 	if (first != last)
 		return range_share_stripes(range, first, last);
 	/* Acquire: what the last owner wrote to the blocks comes before our reads of them. */
-	if (atomic_fetch_add_explicit(&range->slots[first & range->mask], 1, memory_order_acquire) >> 32 == 0)
+	if (range_slot_add(range, &range->slots[first & range->mask], 1, memory_order_acquire) >> 32 == 0)
 		return true;
 	/* Relaxed: we have read nothing that this could come before. */
-	atomic_fetch_sub_explicit(&range->slots[first & range->mask], 1, memory_order_relaxed);
+	range_slot_add(range, &range->slots[first & range->mask], -UINT64_C(1), memory_order_relaxed);
 	return false;
 }
 
@@ -73,7 +103,7 @@ range_unshare(struct range *range, uint64_t lba, uint32_t blocks)
 		return;
 	}
 	/* Release: our reads of the blocks come before the writes of the next owner. */
-	before = atomic_fetch_sub_explicit(&range->slots[first & range->mask], 1, memory_order_release);
+	before = range_slot_add(range, &range->slots[first & range->mask], -UINT64_C(1), memory_order_release);
 	assert((uint32_t)before != 0);
 }
 
@@ -93,12 +123,10 @@ void range_disown(struct range *range, uint64_t lba, uint32_t blocks);
 static inline bool
 range_own_one(struct range *range, uint64_t lba, uint32_t blocks)
 {
-	uint64_t stripe = lba >> range->shift, free = 0;
+	uint64_t stripe = lba >> range->shift;
 
-	/* Acquire: the reads of the last sharers and the writes of the last owner come before our writes. */
 	return stripe == (lba + blocks - 1) >> range->shift &&
-	    atomic_compare_exchange_strong_explicit(&range->slots[stripe & range->mask], &free, RANGE_OWNED,
-	        memory_order_acquire, memory_order_relaxed);
+	    range_slot_take(range, &range->slots[stripe & range->mask], 0, RANGE_OWNED);
 }
 
 /* Ends what range_own_one() gave. */
@@ -106,7 +134,7 @@ static inline void
 range_disown_one(struct range *range, uint64_t lba)
 {
 	/* Release: our writes to the blocks come before what the next holder reads or writes. */
-	uint64_t before = atomic_fetch_sub_explicit(&range->slots[lba >> range->shift & range->mask], RANGE_OWNED,
+	uint64_t before = range_slot_add(range, &range->slots[lba >> range->shift & range->mask], -RANGE_OWNED,
 	    memory_order_release);
 
 	assert((before & RANGE_OWNED) != 0);

@@ -19,6 +19,7 @@
 enum { STRIPE = RANGE_STRIPE / 4096 }; /* blocks */
 
 static struct arena arena;
+static unsigned reactors; /* that share the range: each test is run for one and for two */
 
 static struct range
 range_of(uint64_t blocks, uint32_t block_size)
@@ -26,7 +27,7 @@ range_of(uint64_t blocks, uint32_t block_size)
 	struct range range;
 
 	arena_init(&arena, 0);
-	assert_int_equal(range_init(&range, &arena, blocks, block_size), 0);
+	assert_int_equal(range_init(&range, &arena, blocks, block_size, reactors), 0);
 	return range;
 }
 
@@ -258,19 +259,38 @@ two_threads_never_meet_in_what_one_of_them_owns(void **state)
 	range_end(&race.range);
 }
 
+static int
+alone(void **state)
+{
+	reactors = 1;
+	return 0;
+}
+
+static int
+shared(void **state)
+{
+	reactors = 2;
+	return 0;
+}
+
+/* For a range of one reactor, and for one of two. */
+#define BOTH(test) \
+	{ #test " (alone)", test, alone, NULL, NULL }, \
+	{ #test " (shared)", test, shared, NULL, NULL }
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_small_volume_has_a_small_table),
-		cmocka_unit_test(shared_holds_keep_an_owner_out),
-		cmocka_unit_test(an_owner_keeps_everybody_out),
-		cmocka_unit_test(one_stripe_is_owned_at_once_if_nobody_has_it_or_waits_for_it),
-		cmocka_unit_test(a_refused_range_leaves_nothing_held),
-		cmocka_unit_test(a_range_past_the_end_of_the_table_takes_each_slot_once),
-		cmocka_unit_test(whoever_waits_keeps_new_readers_and_writers_out),
-		cmocka_unit_test(of_two_who_wait_one_leaving_does_not_end_the_others_wait),
-		cmocka_unit_test(two_threads_never_meet_in_what_one_of_them_owns),
+		BOTH(a_small_volume_has_a_small_table),
+		BOTH(shared_holds_keep_an_owner_out),
+		BOTH(an_owner_keeps_everybody_out),
+		BOTH(one_stripe_is_owned_at_once_if_nobody_has_it_or_waits_for_it),
+		BOTH(a_refused_range_leaves_nothing_held),
+		BOTH(a_range_past_the_end_of_the_table_takes_each_slot_once),
+		BOTH(whoever_waits_keeps_new_readers_and_writers_out),
+		BOTH(of_two_who_wait_one_leaving_does_not_end_the_others_wait),
+		cmocka_unit_test_setup(two_threads_never_meet_in_what_one_of_them_owns, shared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
