@@ -16,11 +16,16 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 #define DEFAULT_SUBNQN "nqn.2026-11.local.weir:default"
 enum { DEFAULT_PORT = 4420 };
 
+struct argp_state;
+
 int cmd_serve(int argc, char **argv);
 int cmd_perf(int argc, char **argv);
 
 /* options.c: words of the command line; false: not one, and nothing was changed */
 bool option_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
+/* The same for an argp parser: what is not one ends the program with a message. */
+uint64_t option_number_of(struct argp_state *state, const char *option, const char *arg, uint64_t min,
+    uint64_t max);
 bool option_address(const char *text, char *host, unsigned host_bytes, uint16_t *port);
 bool option_cpus(const char *text, int *cpus, unsigned max, unsigned *count);
 

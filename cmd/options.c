@@ -1,7 +1,9 @@
 /*
  * options.c - numbers, addresses and lists on the command line.
  */
+#include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,16 @@ option_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 		return false;
 	*value = v;
 	return true;
+}
+
+uint64_t
+option_number_of(struct argp_state *state, const char *option, const char *arg, uint64_t min, uint64_t max)
+{
+	uint64_t value = 0;
+
+	if (!option_number(arg, min, max, &value))
+		argp_error(state, "%s '%s': not a number from %" PRIu64 " to %" PRIu64, option, arg, min, max);
+	return value;
 }
 
 /* ADDR:PORT, [V6ADDR]:PORT, or ADDR alone. */

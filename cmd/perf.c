@@ -38,16 +38,6 @@ static const struct argp_option options[] = {
 };
 
 static uint64_t
-number(struct argp_state *state, const char *option, const char *arg, uint64_t min, uint64_t max)
-{
-	uint64_t value = 0;
-
-	if (!option_number(arg, min, max, &value))
-		argp_error(state, "%s '%s': not a number from %" PRIu64 " to %" PRIu64, option, arg, min, max);
-	return value;
-}
-
-static uint64_t
 size(struct argp_state *state, const char *option, const char *arg)
 {
 	uint64_t value = 0;
@@ -83,19 +73,19 @@ parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_RW: parse_rw(perf, arg, state); return 0;
-	case KEY_MIX: perf->mix = (unsigned)number(state, "--mix", arg, 0, 100); return 0;
+	case KEY_MIX: perf->mix = (unsigned)option_number_of(state, "--mix", arg, 0, 100); return 0;
 	case KEY_BS: perf->bs = size(state, "--bs", arg); return 0;
-	case KEY_QD: perf->qd = (unsigned)number(state, "--qd", arg, 1, 1023); return 0;
-	case KEY_QUEUES: perf->queues = (unsigned)number(state, "--queues", arg, 1, HOST_QUEUES_MAX); return 0;
-	case KEY_TIME: perf->seconds = number(state, "--time", arg, 1, 86400); return 0;
+	case KEY_QD: perf->qd = (unsigned)option_number_of(state, "--qd", arg, 1, 1023); return 0;
+	case KEY_QUEUES: perf->queues = (unsigned)option_number_of(state, "--queues", arg, 1, HOST_QUEUES_MAX); return 0;
+	case KEY_TIME: perf->seconds = option_number_of(state, "--time", arg, 1, 86400); return 0;
 	case KEY_SIZE: perf->size = size(state, "--size", arg); return 0;
-	case KEY_SEED: perf->seed = number(state, "--seed", arg, 0, UINT64_MAX); return 0;
+	case KEY_SEED: perf->seed = option_number_of(state, "--seed", arg, 0, UINT64_MAX); return 0;
 	case KEY_VERIFY: perf->verify = true; return 0;
 	case KEY_JSON: perf->json = true; return 0;
 	case KEY_HDGST: perf->hdgst = true; return 0;
 	case KEY_DDGST: perf->ddgst = true; return 0;
 	case KEY_FLOW: perf->sq_flow = true; return 0;
-	case KEY_CPUS: perf->cpu = (int)number(state, "--cpus", arg, 0, 4095); return 0;
+	case KEY_CPUS: perf->cpu = (int)option_number_of(state, "--cpus", arg, 0, 4095); return 0;
 	case KEY_HOSTNQN: perf->hostnqn = arg; return 0;
 	case ARGP_KEY_ARG:
 		if (perf->uri_text != NULL)

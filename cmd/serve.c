@@ -16,6 +16,7 @@
 #include "cmd.h"
 #include "rt/rt.h"
 #include "sys/clock.h"
+#include "sys/inherit.h"
 #include "target/target.h"
 
 enum { SMALL_BUFS = 2304, LARGE_BUFS = 256, SPECS_MAX = TARGET_NS_MAX, STOP_NS = 900 * 1000 * 1000 };
@@ -83,16 +84,6 @@ parse_listen(struct serve *serve, const char *arg, struct argp_state *state)
 	return 0;
 }
 
-static uint64_t
-number(struct argp_state *state, const char *option, const char *arg, uint64_t min, uint64_t max)
-{
-	uint64_t value = 0;
-
-	if (!option_number(arg, min, max, &value))
-		argp_error(state, "%s '%s': not a number from %" PRIu64 " to %" PRIu64, option, arg, min, max);
-	return value;
-}
-
 static void
 parse_files(struct serve *serve, const char *arg, struct argp_state *state)
 {
@@ -131,7 +122,7 @@ parse(int key, char *arg, struct argp_state *state)
 		serve->data_dir = arg;
 		return 0;
 	case KEY_REACTORS:
-		serve->rt_options.reactors = (unsigned)number(state, "--reactors", arg, 1, 64);
+		serve->rt_options.reactors = (unsigned)option_number_of(state, "--reactors", arg, 1, 64);
 		return 0;
 	case KEY_CPUS:
 		if (!option_cpus(arg, serve->cpus, RT_REACTORS_MAX, &serve->rt_options.cpu_count))
@@ -142,13 +133,13 @@ parse(int key, char *arg, struct argp_state *state)
 		parse_files(serve, arg, state);
 		return 0;
 	case KEY_HANDSHAKE:
-		serve->options.handshake_timeout_ms = (uint32_t)number(state, "--handshake-timeout", arg, 1, 3600000);
+		serve->options.handshake_timeout_ms = (uint32_t)option_number_of(state, "--handshake-timeout", arg, 1, 3600000);
 		return 0;
 	case KEY_STALL:
-		serve->options.stall_timeout_ms = (uint32_t)number(state, "--stall-timeout", arg, 1, 3600000);
+		serve->options.stall_timeout_ms = (uint32_t)option_number_of(state, "--stall-timeout", arg, 1, 3600000);
 		return 0;
 	case KEY_CONNECTIONS:
-		serve->options.connections_max = (uint32_t)number(state, "--max-connections", arg, 1, 1000000);
+		serve->options.connections_max = (uint32_t)option_number_of(state, "--max-connections", arg, 1, 1000000);
 		return 0;
 	case KEY_CONGESTION:
 		serve->rt_options.sockets.congestion = arg;
@@ -325,6 +316,57 @@ identify(struct serve *serve)
 	serve->options.volume_ids = (const uint8_t (*)[16])serve->volume_ids;
 }
 
+/* ---- where to listen ---- */
+
+static bool
+listens(const struct serve *serve, const struct target_listen *at)
+{
+	for (uint32_t i = 0; i < serve->options.listen_count; i++)
+		if (serve->listen[i].port == at->port && strcmp(serve->listen[i].host, at->host) == 0)
+			return true;
+	return false;
+}
+
+/* The sockets that whoever started us has opened already are served too. */
+static int
+inherit(struct serve *serve)
+{
+	int count = inherit_listeners();
+
+	if (count < 0) {
+		fprintf(stderr, "weir: what LISTEN_FDS hands over are not listening TCP sockets: %s\n",
+		    strerror(-count));
+		return count;
+	}
+	for (int i = 0; i < count; i++) {
+		struct target_listen at = { 0 };
+		int rc = sock_address(INHERIT_FIRST + i, false, at.host, sizeof(at.host), &at.port);
+
+		if (rc != 0)
+			return rc;
+		if (listens(serve, &at))
+			continue;
+		if (serve->options.listen_count == TARGET_LISTENERS_MAX) {
+			fprintf(stderr, "weir: more than %d addresses to listen on\n", TARGET_LISTENERS_MAX);
+			return -E2BIG;
+		}
+		serve->listen[serve->options.listen_count++] = at;
+	}
+	serve->rt_options.inherited_first = INHERIT_FIRST;
+	serve->rt_options.inherited_count = (unsigned)count;
+	return 0;
+}
+
+static void
+listen_by_default(struct serve *serve)
+{
+	if (serve->options.listen_count > 0)
+		return;
+	snprintf(serve->listen[0].host, sizeof(serve->listen[0].host), "127.0.0.1");
+	serve->listen[0].port = DEFAULT_PORT;
+	serve->options.listen_count = 1;
+}
+
 /* ---- life ---- */
 
 static void
@@ -463,16 +505,14 @@ cmd_serve(int argc, char **argv)
 	argp_err_exit_status = EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &serve) != 0)
 		return EXIT_USAGE;
-	if (serve.options.listen_count == 0) {
-		snprintf(serve.listen[0].host, sizeof(serve.listen[0].host), "127.0.0.1");
-		serve.listen[0].port = DEFAULT_PORT;
-		serve.options.listen_count = 1;
-	}
-	serve.options.listen = serve.listen;
 	if (serve.explain) {
 		explain_memory(&serve);
 		return EXIT_OK;
 	}
+	if (inherit(&serve) != 0)
+		return EXIT_FAILED;
+	listen_by_default(&serve);
+	serve.options.listen = serve.listen;
 	if (serve.spec_count == 0 && default_volume(&serve) != 0)
 		return EXIT_FAILED;
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails its writes, not us */

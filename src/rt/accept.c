@@ -118,6 +118,22 @@ accept_ready(struct core *core)
 	}
 }
 
+/* The socket that we were handed for this address, or -1. */
+static int
+inherited(struct rt *rt, const struct listener *listener)
+{
+	for (unsigned i = 0; i < rt->options.inherited_count; i++) {
+		int fd = rt->options.inherited_first + (int)i;
+		char host[sizeof(listener->host)];
+		uint16_t port;
+
+		if (sock_address(fd, false, host, sizeof(host), &port) == 0 && port == listener->port &&
+		    strcmp(host, listener->host) == 0)
+			return fd;
+	}
+	return -1;
+}
+
 int
 world_listen(struct reactor *reactor, struct listener *listener)
 {
@@ -131,7 +147,9 @@ world_listen(struct reactor *reactor, struct listener *listener)
 	list_init(&acc->node);
 	acc->source.event = accept_event;
 	acc->rest.fire = rest_end;
-	acc->fd = rc = sock_listen(listener->host, listener->port, &core->rt->options.sockets);
+	acc->fd = rc = inherited(core->rt, listener);
+	if (rc < 0)
+		acc->fd = rc = sock_listen(listener->host, listener->port, &core->rt->options.sockets);
 	if (rc < 0)
 		goto fail;
 	rc = sock_address(acc->fd, false, listener->host, sizeof(listener->host), &listener->port);

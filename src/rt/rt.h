@@ -35,6 +35,10 @@ struct rt_options {
 	enum rt_files files;
 	uint32_t spin_us;               /* how long to look for work before sleeping */
 	struct sock_options sockets;
+	/* Listening sockets that we were handed: to listen where one of them does is to take it.  They
+	 * are the process's from rt_create() on. */
+	int inherited_first;
+	unsigned inherited_count;
 	/* Called on reactor 0 for SIGTERM, SIGINT, SIGHUP and SIGUSR1; NULL: they do what they
 	 * do by themselves. */
 	void (*on_signal)(struct reactor *reactor, int signal);

@@ -38,7 +38,7 @@ class Daemon:
     """`weir serve` with the arguments given; ready, with a port, when made."""
 
     def __init__(self, *args, ns=("mem:64M",), listen=("127.0.0.1:0",), prefix=(), preexec=None,
-                 env=None, binary=None, cwd=None):
+                 env=None, binary=None, cwd=None, pass_fds=()):
         self.command = [*prefix, binary or WEIR, "serve", "--stats"]
         for address in listen:
             self.command += ["--listen", address]
@@ -48,7 +48,7 @@ class Daemon:
         self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors,
-            preexec_fn=preexec, env=dict(os.environ, **(env or {})), cwd=cwd)
+            preexec_fn=preexec, env=dict(os.environ, **(env or {})), cwd=cwd, pass_fds=pass_fds)
         self.pid = self.process.pid
         self.buffered = b""
         self.addresses = []

@@ -3,7 +3,9 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -420,6 +422,54 @@ def test_with_few_files_allowed(serve):
         target.until("the crowd gone", lambda s: s["connections"] == 2)
         with nvme.Controller(target.address) as other:
             assert other.keep_alive().ok
+
+
+HAND_OVER = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def handed(sock):
+    """How to start a daemon that is handed this socket as sd_listen_fds(3) says"""
+    return {"prefix": [sys.executable, "-c", HAND_OVER, str(sock.fileno())], "pass_fds": [sock.fileno()]}
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_successor_takes_over_the_socket_and_who_waits_in_it(serve, named):
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        how = handed(sock) | {"listen": ["127.0.0.1:%d" % sock.getsockname()[1]] if named else []}
+        first = serve(**how)
+        assert first.addresses == [sock.getsockname()]
+        works(first)
+        first.stop()
+        between = Conn(sock.getsockname())
+        second = serve(**how)
+        between.handshake()
+        works(second)
+
+
+def test_a_handed_socket_is_served_beside_the_named_ones(serve):
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        target = serve(**handed(sock))
+        assert sock.getsockname() in target.addresses and len(target.addresses) == 2
+        works(target)
+        with nvme.Controller(sock.getsockname()) as ctrl:
+            assert ctrl.keep_alive().ok
+
+
+def test_a_handed_socket_that_does_not_listen_is_a_clear_error(binary):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        with pytest.raises(Violation) as failed:
+            targets.Daemon(**handed(sock))
+    assert re.search("LISTEN_FDS.*not listening TCP sockets", str(failed.value))
+
+
+def test_sockets_handed_to_another_process_are_not_ours(serve):
+    target = serve(env={"LISTEN_FDS": "1", "LISTEN_PID": "1"})
+    assert len(target.addresses) == 1
 
 
 def test_it_starts_quickly(serve):
