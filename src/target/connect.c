@@ -36,6 +36,13 @@ sq_flow(const struct nvme_connect_sqe *sqe)
 	return (sqe->cattr & NVME_CATTR_NO_SQ_FLOW) == 0;
 }
 
+/* DW0 of a successful Connect (Base 2.0, 6.3). */
+static uint32_t
+connected(const struct conn *conn)
+{
+	return conn->cntlid | (conn->phase == CONN_AUTH ? NVME_CONNECT_ATR : 0u);
+}
+
 static uint16_t
 entries(const struct nvme_connect_sqe *sqe)
 {
@@ -69,7 +76,7 @@ connect_admin(struct request *req, const struct nvme_connect_data *data)
 		refuse(req, nvme_status_of(NVME_SC_CONNECT_BUSY, false), (struct nvme_connect_fault){ 0 });
 		return;
 	}
-	req->xfer.dw0 = conn->cntlid;
+	req->xfer.dw0 = connected(conn);
 	request_answer(req, NVME_OK);
 }
 
@@ -127,7 +134,7 @@ attached(struct conn *conn, const struct target_mail *mail)
 	} else if (conn_queue(conn, false, entries(sqe), sq_flow(sqe)) != 0) {
 		conn_kill(conn);
 	} else {
-		req->xfer.dw0 = conn->cntlid;
+		req->xfer.dw0 = connected(conn);
 		request_answer(req, NVME_OK);
 	}
 }
@@ -188,6 +195,8 @@ fabrics_command(struct request *req, const struct capsule *capsule)
 		connect(req, capsule);
 	} else if (conn->phase == CONN_NEW) {
 		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
+	} else if (conn->phase == CONN_AUTH) {
+		request_answer(req, nvme_status_of(NVME_SC_AUTH_REQUIRED, true));
 	} else if (fctype == NVME_DISCONNECT) {
 		disconnect(req);
 	} else if (fctype == NVME_PROPERTY_GET || fctype == NVME_PROPERTY_SET) {

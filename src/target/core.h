@@ -81,6 +81,7 @@ struct request {
 
 enum conn_phase {
 	CONN_NEW,        /* no Connect yet */
+	CONN_AUTH,       /* a queue whose host has yet to show who it is: it may do nothing else */
 	CONN_LIVE,       /* a queue */
 	CONN_FINISHING,  /* takes no more commands; closes when all is answered */
 	CONN_TERMINATED, /* a TermReq is under way or out; waits for the peer to close */
@@ -96,6 +97,8 @@ struct conn {
 	struct task send;
 	struct timer timer;       /* handshake and stalls */
 	struct timer lend_timer;  /* when lent memory that was not sent is given back */
+	const struct request *lend_head; /* half sent, with no buffer to keep it in, */
+	uint32_t lend_tries;      /* and so often one was sought */
 	bool blocked;             /* the socket takes nothing now */
 	bool paused;              /* not reading: a capsule waits for a buffer */
 	bool connecting;          /* a Connect is being decided */
@@ -155,14 +158,21 @@ struct assoc {
 	struct portal_info portals[TARGET_LISTENERS_MAX];
 };
 
-/* conn.c: a stream and the protocol on it */
-void conn_accept(struct core *core, struct stream *stream);
+/* traffic.c: what a connection receives and sends, and when */
+void traffic_begin(struct conn *conn);
+void traffic_wants(struct conn *conn);
 void conn_send_soon(struct conn *conn);
-void conn_watch(struct conn *conn);
 void conn_pause(struct conn *conn);
 void conn_resume(struct conn *conn);
+
+/* conn.c: a connection's life */
+void conn_accept(struct core *core, struct stream *stream);
+void conn_enter(struct conn *conn, enum conn_phase phase);
+bool conn_takes_commands(const struct conn *conn);
+void conn_watch(struct conn *conn);
 void conn_finish(struct conn *conn);
-void conn_fault(struct conn *conn, struct pdu_fault fault, const void *header, uint32_t len);
+void conn_terminate(struct conn *conn);
+void conn_end(struct conn *conn, bool abort);
 void conn_kill(struct conn *conn);
 void conn_leave(struct conn *conn);
 void conn_maybe_free(struct conn *conn);
@@ -183,6 +193,7 @@ void request_answer(struct request *req, struct nvme_status status);
 void request_answer_data(struct request *req, struct iovec *iov, uint32_t count);
 bool request_served(const struct request *req);
 void request_free(struct request *req);
+void request_free_all(struct fifo *finished);
 void request_abandon(struct request *req);
 void request_unlend(struct request *req);
 void request_unstall(struct request *req);

@@ -60,6 +60,16 @@ request_free(struct request *req)
 		conn_maybe_free(conn);
 }
 
+/* Those that tconn is done with. */
+void
+request_free_all(struct fifo *finished)
+{
+	struct fifo_node *node;
+
+	while ((node = fifo_pop(finished)) != NULL)
+		request_free(container_of(node, struct request, xfer.tx_node));
+}
+
 /* Its connection will not be served any more: let go of what only we hold. */
 void
 request_abandon(struct request *req)
@@ -304,6 +314,8 @@ execute(struct request *req, const struct capsule *capsule)
 		fabrics_command(req, capsule);
 	else if (conn->phase == CONN_NEW)
 		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
+	else if (conn->phase == CONN_AUTH)
+		request_answer(req, nvme_status_of(NVME_SC_AUTH_REQUIRED, true));
 	else if (conn->qid == 0)
 		admin_command(req, capsule);
 	else

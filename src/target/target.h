@@ -37,7 +37,8 @@ struct target_options {
 	uint32_t volume_count;
 	const struct target_listen *listen;
 	uint32_t listen_count;
-	uint32_t handshake_timeout_ms; /* accept to Connect; 0: 10 s */
+	bool authenticate;         /* hosts must show who they are; until a way to is built, none can */
+	uint32_t handshake_timeout_ms; /* accept to a usable queue; 0: 10 s */
 	uint32_t stall_timeout_ms;     /* a PDU, an R2T or an answer without progress; 0: 30 s */
 	uint32_t connections_max;      /* 0: 4096 */
 };

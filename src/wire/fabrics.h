@@ -30,6 +30,9 @@ static_assert(offsetof(struct nvme_connect_sqe, kato) == 48, "Connect KATO");
 
 enum { NVME_CATTR_NO_SQ_FLOW = 0x04 };
 
+/* DW0 of a Connect's success, beside the controller's number: the host has to authenticate. */
+enum { NVME_CONNECT_ATR = 1 << 17 };
+
 struct nvme_connect_data {
 	uint8_t hostid[16];
 	le16 cntlid;

@@ -59,6 +59,7 @@ static const struct text texts[] = {
 	{ 0x181, "invalid protection information" },
 	{ 0x182, "attempted write to read only range" },
 	{ 0x183, "command size limit exceeded" },
+	{ 0x191, "authentication required" },
 	{ 0x280, "write fault" },
 	{ 0x281, "unrecovered read error" },
 	{ 0x282, "end-to-end guard check error" },
@@ -85,7 +86,6 @@ static const struct text connect_texts[] = {
 	{ 0x184, "connect invalid host" },
 	{ 0x185, "invalid queue type" },
 	{ 0x190, "discover restart" },
-	{ 0x191, "authentication required" },
 };
 
 static const char *

@@ -21,6 +21,7 @@ cluster_target_start(struct reactor *reactor, void *arg)
 		struct target_options options = {
 			.subnqn = CLUSTER_NQN, .volumes = &t->volume, .volume_ids = &volume_id, .volume_count = 1,
 			.listen = &listen, .listen_count = 1, .stall_timeout_ms = t->stall_timeout_ms,
+			.authenticate = t->authenticate,
 		};
 
 		snprintf(listen.host, sizeof(listen.host), "%s", t->host);

@@ -22,6 +22,7 @@ enum { CLUSTER_PORT = 4420, CLUSTER_SLOTS = 48, CLUSTER_WORKS = 8, CLUSTER_VOLUM
 struct cluster_target {
 	const char *host, *spec;
 	uint32_t stall_timeout_ms;
+	bool authenticate;
 	struct target *target;
 	struct blk *volume;
 	unsigned reactors, started;

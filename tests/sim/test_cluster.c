@@ -156,6 +156,24 @@ a_host_that_crashes_leaves_nothing_behind(void **state)
 	}
 }
 
+/* Until there is a way to authenticate, a target that wants it keeps everybody out, and holds nobody. */
+static void
+who_has_not_authenticated_gets_nothing(void **state)
+{
+	struct cluster *c = cluster_create(seed_first, "mem:16M", 100);
+
+	(void)state;
+	c->target.authenticate = true;
+	sim_run_until(c->sim, 2000ULL * MS, NULL, NULL);
+	for (unsigned i = 0; i < HOSTS; i++) {
+		assert_true(c->hosts[i].losses > 10);
+		assert_int_equal(c->hosts[i].done_ios, 0);
+		sim_process_crash(c->host_processes[i], 0);
+	}
+	nothing_is_leaked(c);
+	cluster_destroy(c);
+}
+
 int
 main(void)
 {
@@ -164,6 +182,7 @@ main(void)
 		cmocka_unit_test(hosts_read_what_they_wrote),
 		cmocka_unit_test(what_was_flushed_survives_crashes_of_the_target),
 		cmocka_unit_test(a_host_that_crashes_leaves_nothing_behind),
+		cmocka_unit_test(who_has_not_authenticated_gets_nothing),
 	};
 
 	seed_first = first != NULL ? strtoull(first, NULL, 10) : 0;

@@ -1,0 +1,367 @@
+/*
+ * traffic.c - what a connection receives and sends, and when.
+ *
+ * Answers: how much to read now, when to send, and what becomes of lent memory
+ * that a peer does not take.  Does not know what a command does.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+
+#include "target/core.h"
+
+enum {
+	LEND_NS = 1000000,      /* lent memory that was not sent by then is given back */
+	LEND_TRIES = 1000,      /* so often a buffer is sought for what is half sent */
+	AGAIN_BATCH = 4,        /* reads done again at a time, so that a slow peer cannot multiply them */
+	/* A capsule whose data needs a buffer of its own is at least so long. */
+	CAPSULE_MIN = 72 + 48,
+	RECEIVE_MIN = 4096,     /* below this, PDUs are received one piece at a time */
+	RECEIVE_MORE = 32 * 1024,
+	RECEIVE_TURN = REACTOR_SCRATCH, /* of one connection in a turn, or little more */
+};
+
+/* ---- receiving ---- */
+
+static bool
+wants_to_read(const struct conn *conn)
+{
+	return !conn->paused && conn->phase != CONN_FINISHING && conn->phase != CONN_DEAD;
+}
+
+/* So few buffers are free that PDUs are received one piece at a time: no capsule comes whole then. */
+static bool
+buffers_short(const struct bufs *bufs)
+{
+	return bufs->small.free_count < RECEIVE_MIN / CAPSULE_MIN || !list_empty(&bufs->small.waiting);
+}
+
+/* How many buffers the capsules in so many bytes may want, the last one being cut off. */
+static uint32_t
+capsules_in(size_t bytes)
+{
+	return (uint32_t)(bytes / CAPSULE_MIN) + 1;
+}
+
+/*
+ * How much may be received at once beside what goes straight to its place: so
+ * much that every capsule in it finds its buffer; where buffers are short, no
+ * more than the piece of a PDU at hand.
+ */
+static size_t
+receive_limit(const struct conn *conn, size_t direct)
+{
+	const struct bufs *bufs = &conn->core->reactor->bufs;
+	size_t limit;
+
+	if (conn->phase == CONN_TERMINATED)
+		return REACTOR_SCRATCH;
+	if (buffers_short(bufs))
+		return framer_need(&conn->tc.framer) - direct;
+	limit = (size_t)(bufs->small.free_count - 1) * CAPSULE_MIN;
+	return limit < REACTOR_SCRATCH ? limit : REACTOR_SCRATCH;
+}
+
+/* The peer broke a rule that only we know. */
+static void
+break_off(struct conn *conn, struct pdu_fault fault, const void *header, uint32_t len)
+{
+	tconn_fault(&conn->tc, fault, header, len);
+	conn_terminate(conn);
+}
+
+static void
+on_command(struct conn *conn, const struct tconn_item *item)
+{
+	struct request *req = request_take(conn);
+
+	if (req == NULL) {
+		struct pdu_capsule_cmd head = {
+			.ch = { PDU_CAPSULE_CMD, 0, sizeof(head), 0, le32_of(sizeof(head)) },
+			.sqe = *item->sqe,
+		};
+
+		break_off(conn, (struct pdu_fault){ PDU_FES_SEQUENCE, 0,
+		    "more commands than the queue has entries" }, &head, sizeof(head));
+		return;
+	}
+	conn->command_ns = conn->core->reactor->now_ns;
+	tconn_hold(&conn->tc, &req->xfer, item->sqe);
+	req->sqe = *item->sqe;
+	request_command(req, item);
+}
+
+static void
+parse(struct conn *conn, const uint8_t *at, size_t left)
+{
+	struct tconn_item item;
+
+	for (;;) {
+		switch (tconn_next(&conn->tc, &at, &left, &item)) {
+		case TCONN_MORE:
+			return;
+		case TCONN_COMMAND:
+			conn->rx_pdus++;
+			on_command(conn, &item);
+			break;
+		case TCONN_DATA:
+			conn->rx_pdus++;
+			request_data(container_of(item.xfer, struct request, xfer));
+			break;
+		case TCONN_CLOSING:
+			conn_terminate(conn);
+			return;
+		}
+		if (!conn_takes_commands(conn))
+			return;
+		if (conn->paused) {
+			assert(left == 0);
+			return;
+		}
+	}
+}
+
+/* One read and what came with it; the bytes, or 0 when nothing more is to be read now. */
+static size_t
+receive(struct conn *conn)
+{
+	struct iovec iov[BUFS_IOV_MAX + 1];
+	uint8_t *scratch = conn->core->reactor->scratch;
+	struct bufs *bufs = &conn->core->reactor->bufs;
+	int count = framer_direct(&conn->tc.framer, iov, BUFS_IOV_MAX);
+	size_t direct = 0, landed;
+	ssize_t bytes;
+
+	for (int i = 0; i < count; i++)
+		direct += iov[i].iov_len;
+	if (conn->phase == CONN_TERMINATED)
+		direct = 0, count = 0;
+	iov[count] = (struct iovec){ scratch, receive_limit(conn, direct) };
+	count += iov[count].iov_len > 0;
+	bytes = conn->stream->ops->readv(conn->stream, iov, count);
+	if (bytes <= 0) {
+		if (bytes != -EAGAIN)
+			conn_end(conn, bytes < 0);
+		return 0;
+	}
+	if (conn->phase == CONN_TERMINATED)
+		return 0;
+	landed = (size_t)bytes < direct ? (size_t)bytes : direct;
+	if (landed > 0)
+		framer_landed(&conn->tc.framer, landed);
+	if (!buffers_short(bufs))
+		bufs_promise(bufs, capsules_in((size_t)bytes - landed));
+	conn->request_count++; /* holds the connection while it is parsed */
+	parse(conn, scratch, (size_t)bytes - landed);
+	conn->request_count--;
+	bufs_promise(bufs, 0);
+	if (conn->phase == CONN_DEAD) {
+		conn_maybe_free(conn);
+		return 0;
+	}
+	if (conn->phase == CONN_LIVE && framer_midway(&conn->tc.framer))
+		conn_watch(conn);
+	if (tconn_pending(&conn->tc))
+		conn_send_soon(conn);
+	return wants_to_read(conn) ? (size_t)bytes : 0;
+}
+
+/*
+ * A peer that sent this much at once is in the middle of sending more.  What
+ * comes while the first part is worked on is taken in the same turn, so that
+ * all answers go out together: many small answers would make it send little at
+ * a time, and that costs both ends more.
+ */
+static void
+receive_all(struct conn *conn)
+{
+	size_t total = 0, bytes;
+
+	do {
+		bytes = receive(conn);
+		total += bytes;
+	} while (bytes >= RECEIVE_MORE && total < RECEIVE_TURN);
+}
+
+void
+traffic_wants(struct conn *conn)
+{
+	unsigned events = conn->blocked ? STREAM_WRITABLE : 0;
+
+	if (wants_to_read(conn))
+		events |= STREAM_READABLE;
+	conn->stream->ops->wants(conn->stream, events);
+}
+
+static void
+ready(struct stream *stream, unsigned events)
+{
+	struct conn *conn = stream->owner;
+
+	if (events & STREAM_WRITABLE && conn->blocked) {
+		conn->blocked = false;
+		traffic_wants(conn);
+		conn_send_soon(conn);
+	}
+	if (events & STREAM_READABLE && wants_to_read(conn))
+		receive_all(conn);
+}
+
+/* A capsule has to wait for its buffer: nothing more is read until then. */
+void
+conn_pause(struct conn *conn)
+{
+	conn->paused = true;
+	traffic_wants(conn);
+}
+
+/* It got its buffer: reading goes on. */
+void
+conn_resume(struct conn *conn)
+{
+	conn->stalled = NULL;
+	if (conn->paused && conn_takes_commands(conn)) {
+		conn->paused = false;
+		traffic_wants(conn);
+		conn_watch(conn);
+	}
+}
+
+/* ---- sending ---- */
+
+void
+conn_send_soon(struct conn *conn)
+{
+	if (!conn->blocked && conn->phase != CONN_DEAD)
+		reactor_run_in(conn->core->reactor, PHASE_SEND, &conn->send);
+}
+
+static void
+now_blocked(struct conn *conn)
+{
+	conn->blocked = true;
+	traffic_wants(conn);
+	conn_watch(conn);
+	if (!conn->lend_timer.armed)
+		timer_set(&conn->core->reactor->timers, &conn->lend_timer,
+		    conn->core->reactor->now_ns + LEND_NS);
+}
+
+static void
+all_sent(struct conn *conn)
+{
+	struct request *leaving = conn->leaving;
+	struct fifo_node *node;
+
+	for (int i = 0; i < AGAIN_BATCH && (node = fifo_pop(&conn->again)) != NULL; i++)
+		io_read_again(container_of(node, struct request, xfer.tx_node));
+	/* A Disconnect is answered when it is alone; then nothing is heard any more (Base 2.0, 6.4). */
+	if (conn->phase == CONN_LIVE && leaving != NULL && conn->request_count == 1) {
+		conn->leaving = NULL;
+		request_answer(leaving, NVME_OK);
+		conn_finish(conn);
+	} else if (conn->phase == CONN_FINISHING && conn->device_count == 0) {
+		conn_end(conn, false);
+	}
+}
+
+static void
+send_now(struct task *task)
+{
+	struct conn *conn = container_of(task, struct conn, send);
+	struct gather *g = conn->core->gather;
+	struct fifo finished;
+
+	fifo_init(&finished);
+	while (!conn->blocked && tconn_pending(&conn->tc)) {
+		ssize_t bytes;
+
+		tconn_gather(&conn->tc, g);
+		bytes = conn->stream->ops->writev(conn->stream, g->iov + g->first,
+		    (int)(g->count - g->first));
+		if (bytes < 0 && bytes != -EAGAIN) {
+			conn_end(conn, true);
+			return;
+		}
+		if (bytes > 0) {
+			conn->tx_bytes += (uint64_t)bytes;
+			tconn_sent(&conn->tc, (size_t)bytes, &finished);
+			request_free_all(&finished);
+		}
+		if (bytes < (ssize_t)g->bytes)
+			now_blocked(conn);
+	}
+	if (!conn->blocked)
+		all_sent(conn);
+}
+
+static bool
+to_take_back(const struct xfer *xfer, void *arg)
+{
+	const struct request *req = container_of(xfer, const struct request, xfer);
+	const bool *all = arg;
+
+	return *all || req->io.flags & BLK_LENT;
+}
+
+/*
+ * No buffer is free for what is half sent.  Whoever wants to write those blocks
+ * does not wait for ever: after a second it costs the peer its connection.
+ */
+static bool
+keeps_too_long(struct conn *conn, const struct request *head)
+{
+	char peer[80];
+
+	conn->lend_tries = conn->lend_head == head ? conn->lend_tries + 1 : 1;
+	conn->lend_head = head;
+	if (conn->lend_tries < LEND_TRIES)
+		return false;
+	conn->stream->ops->name(conn->stream, true, peer, sizeof(peer));
+	core_log(conn->core, 1, "%s: closed: it does not take what it read, and no buffer is free to keep it in", peer);
+	conn_kill(conn);
+	return true;
+}
+
+/*
+ * A peer that does not read must not hold the volume's memory, nor, where they
+ * are short, buffers.  Reads of which nothing was sent are given back, to be
+ * done again when the peer takes them; the one that is half sent is copied.
+ */
+static void
+lend_expired(struct timer *timer)
+{
+	struct conn *conn = container_of(timer, struct conn, lend_timer);
+	bool all = bufs_short(&conn->core->reactor->bufs);
+	struct fifo_node *node;
+	struct fifo back;
+
+	if (!conn->blocked || conn->qid == 0)
+		return;
+	fifo_init(&back);
+	tconn_withdraw(&conn->tc, to_take_back, &all, &back);
+	while ((node = fifo_pop(&back)) != NULL)
+		request_unread(container_of(node, struct request, xfer.tx_node));
+	if (!fifo_empty(&conn->tc.out)) {
+		struct request *head = container_of(conn->tc.out.head, struct request, xfer.tx_node);
+
+		if (head->xfer.state == XFER_ANSWERING && head->io.flags & BLK_LENT) {
+			request_unlend(head);
+			if (head->io.flags & BLK_LENT && keeps_too_long(conn, head))
+				return;
+		}
+	}
+	timer_set(&conn->core->reactor->timers, timer, conn->core->reactor->now_ns + LEND_NS);
+}
+
+/* ---- beginning ---- */
+
+void
+traffic_begin(struct conn *conn)
+{
+	task_init(&conn->send, send_now);
+	conn->lend_timer.fire = lend_expired;
+	conn->stream->owner = conn;
+	conn->stream->ready = ready;
+	traffic_wants(conn);
+}
