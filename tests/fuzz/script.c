@@ -1,0 +1,457 @@
+#include "script.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/crc32c.h"
+#include "cluster.h"
+#include "wire/fabrics.h"
+#include "wire/pdu.h"
+
+enum {
+	CLIENTS = 6, STEPS_MAX = 600, OUT_BYTES = 128 * 1024, BURST_MAX = 64,
+	STEP_NS = 2000, WAIT_SHIFT_MAX = 29, /* half a second: as long as a stall may last */
+	BLOCK = 4096, DATA_MAX = 16 * BLOCK, HONEST_IOS = 20, ASKED_MAX = 8,
+};
+
+struct client {
+	struct script *script;
+	struct stream *stream;
+	bool deaf, holding;  /* does not read; sends nothing for now */
+	bool hdgst, ddgst;
+	bool connecting;     /* the answer to its Connect as an admin queue is to come */
+	uint16_t cntlid;     /* what that said */
+	struct pdu_data asked[ASKED_MAX]; /* the latest R2Ts */
+	unsigned asked_count;
+	uint16_t cid;
+	size_t out_from, out_to;
+	uint8_t out[OUT_BYTES];
+};
+
+struct script {
+	const uint8_t *at, *end;
+	unsigned steps;
+	struct reactor *reactor;
+	struct timer timer;
+	bool over;
+	struct client clients[CLIENTS];
+};
+
+/* The next byte of the script; zeros behind its end. */
+static uint8_t
+take(struct script *script)
+{
+	return script->at < script->end ? *script->at++ : 0;
+}
+
+/* ---- the connection ---- */
+
+static void
+leave(struct client *client, bool abort)
+{
+	if (client->stream != NULL)
+		client->stream->ops->close(client->stream, abort);
+	client->stream = NULL;
+	client->out_from = client->out_to = 0;
+}
+
+static void
+push(struct client *client)
+{
+	while (client->stream != NULL && !client->holding && client->out_from < client->out_to) {
+		struct iovec iov = { client->out + client->out_from, client->out_to - client->out_from };
+		ssize_t sent = client->stream->ops->writev(client->stream, &iov, 1);
+
+		if (sent == -EAGAIN)
+			return;
+		if (sent < 0) {
+			leave(client, true);
+			return;
+		}
+		client->out_from += (size_t)sent;
+	}
+	if (client->out_from == client->out_to)
+		client->out_from = client->out_to = 0;
+}
+
+static void
+listen_to(struct client *client)
+{
+	if (client->stream != NULL)
+		client->stream->ops->wants(client->stream,
+		    STREAM_WRITABLE | (client->deaf ? 0u : STREAM_READABLE));
+}
+
+/* Of what the target says two things matter: which controller it made, and what data it asks for. */
+static void
+listen_for(struct client *client, const uint8_t *at, ssize_t got)
+{
+	const ssize_t step = (ssize_t)sizeof(struct pdu_data) + (client->hdgst ? PDU_DIGEST_LEN : 0);
+
+	for (; got >= step && (at[0] == PDU_CAPSULE_RESP || at[0] == PDU_R2T); got -= step, at += step) {
+		if (at[0] == PDU_R2T)
+			memcpy(&client->asked[client->asked_count++ % ASKED_MAX], at, sizeof(client->asked[0]));
+		else if (client->connecting)
+			client->cntlid = get_le16(at + 8);
+		client->connecting = false;
+	}
+}
+
+static void
+ready(struct stream *stream, unsigned events)
+{
+	struct client *client = stream->owner;
+	struct iovec iov = { client->script->reactor->scratch, REACTOR_SCRATCH };
+	ssize_t got = 1;
+
+	while (events & STREAM_READABLE && !client->deaf && got > 0) {
+		got = stream->ops->readv(stream, &iov, 1);
+		listen_for(client, iov.iov_base, got);
+	}
+	if (got == 0 || (got < 0 && got != -EAGAIN))
+		leave(client, true);
+	else
+		push(client);
+}
+
+static void
+put(struct client *client, const void *bytes, size_t count)
+{
+	if (client->stream == NULL || OUT_BYTES - client->out_to < count)
+		return;
+	memcpy(client->out + client->out_to, bytes, count);
+	client->out_to += count;
+}
+
+/* A PDU with its digests; `header` without them. */
+static void
+put_pdu(struct client *client, void *header, uint8_t hlen, const void *data, uint32_t len)
+{
+	struct pdu_ch *ch = header;
+	uint8_t digest[PDU_DIGEST_LEN];
+	uint32_t hdgst = client->hdgst ? PDU_DIGEST_LEN : 0, ddgst = client->ddgst && len > 0 ? PDU_DIGEST_LEN : 0;
+
+	ch->flags |= (uint8_t)((hdgst ? PDU_HDGST : 0) | (ddgst ? PDU_DDGST : 0));
+	ch->hlen = hlen;
+	ch->pdo = (uint8_t)(len > 0 ? hlen + hdgst : 0);
+	ch->plen = le32_of(hlen + hdgst + len + ddgst);
+	if (client->stream == NULL || OUT_BYTES - client->out_to < le32_get(ch->plen))
+		return;
+	put(client, header, hlen);
+	put_le32(digest, crc32c(0, header, hlen));
+	put(client, digest, hdgst);
+	if (len == 0)
+		return;
+	put(client, data, len);
+	put_le32(digest, crc32c(0, data, len));
+	put(client, digest, ddgst);
+}
+
+static void
+put_command(struct client *client, struct nvme_sqe *sqe, const void *data, uint32_t len)
+{
+	struct pdu_capsule_cmd pdu = { .ch = { .type = PDU_CAPSULE_CMD } };
+
+	sqe->flags = NVME_PSDT_SGL;
+	sqe->cid = le16_of(client->cid++);
+	if (len > 0)
+		sqe->sgl1 = (struct nvme_sgl){ .length = le32_of(len), .id = NVME_SGL_OFFSET };
+	pdu.sqe = *sqe;
+	put_pdu(client, &pdu, sizeof(pdu), data, len);
+}
+
+/* ---- the steps ---- */
+
+static void
+step_open(struct script *script, struct client *client)
+{
+	struct pdu_ic ic = { .ch = { .type = PDU_ICREQ } };
+	uint8_t how = take(script);
+
+	leave(client, true);
+	client->deaf = client->holding = client->hdgst = client->ddgst = false;
+	client->cid = 0;
+	if (script->reactor->world->connect(script->reactor, "10.0.0.1", CLUSTER_PORT, &client->stream) != 0) {
+		client->stream = NULL;
+		return;
+	}
+	client->stream->owner = client;
+	client->stream->ready = ready;
+	listen_to(client);
+	ic.dgst = how & 3;
+	ic.pda = how >> 2 & 7;
+	put_pdu(client, &ic, sizeof(ic), NULL, 0);
+	client->hdgst = how & 1;
+	client->ddgst = how & 2;
+}
+
+static void
+step_connect(struct script *script, struct client *client)
+{
+	uint8_t how = take(script);
+	struct nvme_connect_sqe sqe = {
+		.opcode = NVME_FABRICS, .fctype = NVME_CONNECT, .qid = le16_of(how & 3),
+		.sqsize = le16_of((uint16_t)(take(script) + 1)), .cattr = how & 4 ? NVME_CATTR_NO_SQ_FLOW : 0,
+		.kato = le32_of(how & 8 ? 100 : 0),
+	};
+	uint16_t cntlid = (how & 3) == 0 ? NVME_CNTLID_DYNAMIC : script->clients[(how >> 4) % CLIENTS].cntlid;
+	struct nvme_connect_data data = {
+		.hostid = { 1 }, .cntlid = le16_of(cntlid), .hostnqn = "nqn.2026-11.local.weir:rude",
+	};
+	struct nvme_sqe plain;
+
+	snprintf(data.subnqn, sizeof(data.subnqn), "%s", how & 128 ? NVME_DISCOVERY_NQN : CLUSTER_NQN);
+	memcpy(&plain, &sqe, sizeof(plain));
+	client->connecting = (how & 3) == 0;
+	put_command(client, &plain, &data, sizeof(data));
+}
+
+static void
+step_property(struct script *script, struct client *client)
+{
+	static const uint32_t values[] = { NVME_CC_EN | 6u << 16 | 4u << 20, 0, 1u << 14 | NVME_CC_EN, 2u << 14, UINT32_MAX };
+	uint8_t how = take(script);
+	struct nvme_property_sqe sqe = {
+		.opcode = NVME_FABRICS, .fctype = how & 1 ? NVME_PROPERTY_GET : NVME_PROPERTY_SET,
+		.ofst = le32_of(how & 2 ? how : NVME_CC), .value = le64_of(values[(how >> 2) % 5]),
+	};
+	struct nvme_sqe plain;
+
+	memcpy(&plain, &sqe, sizeof(plain));
+	put_command(client, &plain, NULL, 0);
+}
+
+/* Read, Write by R2T, and others; somewhere behind the honest host's blocks, or beyond the end. */
+static void
+step_io(struct script *script, struct client *client)
+{
+	static const uint8_t opcodes[] = { NVME_READ, NVME_WRITE, NVME_WRITE_ZEROES, NVME_FLUSH, 0x05, NVME_DATASET_MGMT };
+	uint8_t what = take(script), where = take(script), blocks = take(script);
+	struct nvme_sqe sqe = {
+		.opcode = opcodes[(what & 15) % 6], .nsid = le32_of(what & 16 ? 2 : what & 32 ? UINT32_MAX : 1),
+		.cdw10 = le32_of(1024u + where * 12u), .cdw12 = le32_of(blocks | (what & 64 ? NVME_RW_FUA : 0)),
+		.sgl1 = { .length = le32_of((blocks + 1u) * BLOCK), .id = NVME_SGL_TRANSPORT },
+	};
+
+	if (sqe.opcode == NVME_DATASET_MGMT) {
+		sqe.cdw10 = le32_of(where);
+		sqe.cdw11 = le32_of(NVME_DSM_AD);
+		sqe.sgl1.length = le32_of((where + 1u) * 16);
+	}
+	put_command(client, &sqe, NULL, 0);
+}
+
+static void
+step_write(struct script *script, struct client *client)
+{
+	static const uint8_t data[2 * BLOCK];
+	uint8_t where = take(script);
+	bool two = where & 1, trim = where & 2;
+	struct nvme_sqe sqe = {
+		.opcode = trim ? NVME_DATASET_MGMT : NVME_WRITE, .nsid = le32_of(1),
+		.cdw10 = le32_of(trim ? where : 1024u + where * 12u), .cdw11 = le32_of(trim ? NVME_DSM_AD : 0),
+		.cdw12 = le32_of(two),
+	};
+
+	put_command(client, &sqe, data, trim ? (where + 1u) * 16 : two ? 2 * BLOCK : BLOCK);
+}
+
+/* What was asked for, as much as fits; or something else. */
+static void
+step_data(struct script *script, struct client *client)
+{
+	static const uint8_t data[DATA_MAX];
+	uint8_t what = take(script), from = take(script);
+	uint32_t len = ((what >> 4) + 1u) * BLOCK;
+	struct pdu_data pdu = {
+		.ch = { .type = PDU_H2C_DATA, .flags = what & 8 ? PDU_LAST : 0 },
+		.cccid = le16_of(from & 15), .ttag = le16_of(what & 7), .offset = le32_of((from >> 4) * (uint32_t)BLOCK),
+		.length = le32_of(len),
+	};
+
+	if (what & 4 && client->asked_count > 0) {
+		pdu = client->asked[from % ASKED_MAX];
+		len = le32_get(pdu.length) < DATA_MAX ? le32_get(pdu.length) : DATA_MAX;
+		pdu.ch = (struct pdu_ch){ .type = PDU_H2C_DATA };
+		pdu.ch.flags = len == le32_get(pdu.length) ? PDU_LAST : 0;
+		pdu.length = le32_of(len);
+		if (len == 0)
+			return;
+	}
+	put_pdu(client, &pdu, sizeof(pdu), data, len);
+}
+
+static void
+step_admin(struct script *script, struct client *client)
+{
+	static const uint8_t opcodes[] = {
+		NVME_ADMIN_IDENTIFY, NVME_ADMIN_GET_LOG_PAGE, NVME_ADMIN_SET_FEATURES, NVME_ADMIN_GET_FEATURES,
+		NVME_ADMIN_ASYNC_EVENT, NVME_ADMIN_ABORT, NVME_ADMIN_KEEP_ALIVE, 0x15,
+	};
+	uint8_t what = take(script), dw10 = take(script), dw11 = take(script);
+	struct nvme_sqe sqe = {
+		.opcode = opcodes[what & 7], .nsid = le32_of(what & 8 ? 1 : what & 16 ? UINT32_MAX : 0),
+		.cdw10 = le32_of(dw10 | (what & 32 ? 0x03ffu << 16 : what & 64 ? 1u << 16 : 0u)), .cdw11 = le32_of(dw11),
+		.sgl1 = { .length = le32_of(4096), .id = NVME_SGL_TRANSPORT },
+	};
+
+	put_command(client, &sqe, NULL, 0);
+}
+
+static void
+step_disconnect(struct script *script, struct client *client)
+{
+	struct nvme_sqe sqe = { .opcode = NVME_FABRICS, .fctype = NVME_DISCONNECT };
+
+	(void)script;
+	put_command(client, &sqe, NULL, 0);
+}
+
+/* The same read again and again. */
+static void
+step_burst(struct script *script, struct client *client)
+{
+	uint8_t how = take(script);
+	struct nvme_sqe sqe = {
+		.opcode = NVME_READ, .nsid = le32_of(1), .cdw10 = le32_of(1024u + how),
+		.cdw12 = le32_of(how >> 2),
+		.sgl1 = { .length = le32_of(((how >> 2) + 1u) * BLOCK), .id = NVME_SGL_TRANSPORT },
+	};
+
+	for (unsigned i = take(script) % BURST_MAX; i > 0; i--)
+		put_command(client, &sqe, NULL, 0);
+}
+
+static void
+step_raw(struct script *script, struct client *client)
+{
+	for (unsigned i = take(script); i > 0 && script->at < script->end; i--)
+		put(client, &(uint8_t){ take(script) }, 1);
+}
+
+static void
+step_deaf(struct script *script, struct client *client)
+{
+	client->deaf = take(script) & 1;
+	listen_to(client);
+}
+
+static void
+step_hold(struct script *script, struct client *client)
+{
+	client->holding = take(script) & 1;
+}
+
+/* All that waits but its last bytes: the target is left in the middle of something. */
+static void
+step_halt(struct script *script, struct client *client)
+{
+	size_t waits = client->out_to - client->out_from, last = take(script);
+
+	client->holding = false;
+	client->out_to -= last < waits ? last : waits;
+	push(client);
+	client->holding = true;
+}
+
+static void
+step_leave(struct script *script, struct client *client)
+{
+	leave(client, take(script) & 1);
+}
+
+static void (*const steps[])(struct script *, struct client *) = {
+	step_open, step_connect, step_property, step_io, step_write, step_data, step_admin, step_disconnect,
+	step_burst, step_raw, step_deaf, step_hold, step_halt, step_leave, step_io, NULL, /* wait */
+};
+
+/* One step a turn, and at the end all leave. */
+static void
+next(struct timer *timer)
+{
+	struct script *script = container_of(timer, struct script, timer);
+	uint8_t what = take(script);
+	struct client *client = &script->clients[(what >> 4) % CLIENTS];
+	uint64_t wait = STEP_NS;
+
+	if (script->at == script->end || script->steps++ == STEPS_MAX) {
+		for (unsigned i = 0; i < CLIENTS; i++)
+			leave(&script->clients[i], what & 1);
+		script->over = true;
+		return;
+	}
+	if (steps[what & 15] != NULL)
+		steps[what & 15](script, client);
+	else
+		wait = UINT64_C(1) << (take(script) % (WAIT_SHIFT_MAX + 1));
+	push(client);
+	timer_set(&script->reactor->timers, timer, script->reactor->now_ns + wait);
+}
+
+static int
+script_start(struct reactor *reactor, void *arg)
+{
+	struct script *script = arg;
+
+	script->reactor = reactor;
+	script->timer.fire = next;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		script->clients[i].script = script;
+	timer_set(&reactor->timers, &script->timer, reactor->now_ns + STEP_NS);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+struct play {
+	struct script script;
+	struct cluster_host honest;
+};
+
+static bool
+is_over(void *arg)
+{
+	const struct play *play = arg;
+
+	return play->script.over && play->honest.finished;
+}
+
+struct script_end
+script_play(const uint8_t *bytes, size_t count)
+{
+	const uint64_t second = 1000 * 1000 * 1000;
+	static struct play play;
+	struct cluster_target target = { .host = "10.0.0.1", .spec = "mem:16M", .reactors = 2, .stall_timeout_ms = 200 };
+	struct sim_process_options served = {
+		.reactor = { 16, 16 }, .start = cluster_target_start, .arg = &target, .address = "10.0.0.1",
+	};
+	struct sim_process_options rude = { .start = script_start, .arg = &play.script };
+	struct sim_process_options polite = { .start = cluster_host_start, .arg = &play.honest };
+	struct sim_options options = sim_options_default();
+	struct sim_process *process;
+	struct script_end end;
+	struct sim *sim;
+
+	options.reset_ppm = 0;
+	options.max_ns = 10000 * second;
+	options.max_events = 1u << 30;
+	play = (struct play){
+		.script = { .at = bytes, .end = bytes + count },
+		.honest = { .addr = "10.0.0.1", .queues = 2, .slot_bytes = 2 * BLOCK, .ios = HONEST_IOS },
+	};
+	sim = sim_create(1, &options);
+	process = sim_process_create(sim, "target", target.reactors, &served);
+	sim_process_create(sim, "honest", 1, &polite);
+	sim_process_create(sim, "rude", 1, &rude);
+	sim_run_until(sim, 1000 * second, is_over, &play);
+	end.served = play.honest.finished && play.honest.failures == 0 && play.honest.losses == 0;
+	/* A controller that was never enabled is given two minutes. */
+	sim_run_until(sim, sim_now(sim) + 150 * second, NULL, NULL);
+	end.nothing_left = play.script.over && sim_process_streams(process) == 0;
+	for (unsigned i = 0; i < target.reactors; i++)
+		end.nothing_left = end.nothing_left && bufs_idle(&sim_process_reactor(process, i)->bufs);
+	sim_destroy(sim);
+	return end;
+}
