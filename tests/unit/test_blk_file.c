@@ -1,0 +1,189 @@
+/*
+ * test_blk_file.c - volumes in files: what is durable when, and what the file may say.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "blk_bench.h"
+
+/* ---- files ---- */
+
+static void
+a_file_keeps_what_was_written_and_syncs_when_told(void **state)
+{
+	blk_begin_file();
+	assert_true(blk->volatile_cache);
+	assert_false(blk->lends);
+	write_now(7, 2, 'a');
+	assert_int_equal(fw.durable, 0);
+	io_ended(write_start(1, BLK_FUA | BLK_TRANSIENT, 8, 1, 'b'), NVME_SC_SUCCESS);
+	assert_int_equal(fw.durable, 1);
+	assert_block(7, 'a');
+	assert_block(8, 'b');
+	assert_bytes(fake_file_find(&fw, "/v")->bytes + 7 * BS, BS, 'a');
+	assert_int_equal(fw.done[FILE_SYNC], 0);
+	io_ended(io_start(0, BLK_FLUSH, 0, 0, 0), NVME_SC_SUCCESS);
+	assert_int_equal(fw.done[FILE_SYNC], 1);
+	blk_end();
+}
+
+static void
+transient_data_for_a_file_is_always_kept(void **state)
+{
+	struct test_io *w;
+
+	blk_begin_file();
+	w = write_start(0, BLK_TRANSIENT, 0, 1, 'a');
+	assert_non_null(w->kept);
+	io_ended(w, NVME_SC_SUCCESS);
+	blk_end();
+}
+
+static void
+a_read_in_flight_keeps_a_write_of_another_reactor_waiting(void **state)
+{
+	struct test_io *r, *w;
+
+	blk_begin_file();
+	fw.hold_files = true;
+	r = io_start(1, BLK_READ, 0, 3, 1);
+	w = write_start(0, 0, 3, 1, 'a');
+	turns(10);
+	assert_true(waits(w));
+	fake_files_finish(&fw);
+	assert_int_equal(r->done, 1);
+	fw.hold_files = false;
+	turns(60); /* until the writer looks again */
+	assert_int_equal(w->done, 1);
+	assert_bytes(r->buffer, BS, 0);
+	io_ended(r, NVME_SC_SUCCESS);
+	io_ended(w, NVME_SC_SUCCESS);
+	blk_end();
+}
+
+static void
+no_more_than_256_requests_of_a_channel_are_in_flight(void **state)
+{
+	enum { N = 700 };
+	struct test_io *w[N];
+
+	blk_begin_file();
+	fw.hold_files = true;
+	for (int i = 0; i < N; i++)
+		w[i] = i % 16 < 15 ? io_start(0, BLK_READ, 0, (uint64_t)i, 1) : io_start(0, BLK_FLUSH, 0, 0, 0);
+	assert_int_equal(fw.in_flight, 256);
+	chans[0]->blk->ops->cancel(chans[0], &w[N - 1]->io);
+	for (unsigned i = 0; fw.in_flight > 0; i++) {
+		fake_files_finish(&fw);
+		assert_true(fw.in_flight <= 256);
+	}
+	io_ended(w[N - 1], NVME_SC_ABORT_REQUESTED);
+	for (int i = 0; i < N - 1; i++)
+		io_ended(w[i], NVME_SC_SUCCESS);
+	blk_end();
+}
+
+static void
+a_trim_punches_each_range_and_zeroes_are_synced_for_fua(void **state)
+{
+	const struct blk_range ranges[] = { { 1, 1 }, { 4, 0 }, { 6, 2 } };
+	struct test_io *t;
+
+	blk_begin_file();
+	write_now(0, 10, 'a');
+	t = io_make(0, BLK_TRIM, 0, 0, 0);
+	t->io.ranges = ranges;
+	t->io.range_count = 3;
+	io_submit(t);
+	io_ended(t, NVME_SC_SUCCESS);
+	assert_int_equal(fw.done[FILE_PUNCH], 2);
+	assert_block(1, 0);
+	assert_block(5, 'a');
+	assert_block(7, 0);
+	io_ended(io_start(0, BLK_WRITE_ZEROES, BLK_FUA, 0, 1), NVME_SC_SUCCESS);
+	assert_int_equal(fw.done[FILE_ZERO], 1);
+	assert_int_equal(fw.done[FILE_SYNC], 1);
+	io_ended(io_start(0, BLK_WRITE_ZEROES, BLK_DEALLOCATE, 0, 1), NVME_SC_SUCCESS);
+	assert_int_equal(fw.done[FILE_PUNCH], 3);
+	fw.fail[FILE_PUNCH] = -EOPNOTSUPP; /* then zeros must do */
+	io_ended(io_start(0, BLK_WRITE_ZEROES, BLK_DEALLOCATE, 8, 2), NVME_SC_SUCCESS);
+	assert_block(9, 0);
+	blk_end();
+}
+
+static void
+a_short_write_goes_on_where_it_stopped(void **state)
+{
+	struct test_io *w;
+
+	blk_begin_file();
+	w = io_make(0, BLK_WRITE, 0, 0, 4);
+	memset(w->buffer, 'a', 4 * BS);
+	w->iov[1] = (struct iovec){ w->buffer + BS, 3 * BS };
+	w->iov[0].iov_len = BS;
+	w->io.iov_count = 2;
+	fw.short_by = BS + 100;
+	io_submit(w);
+	io_ended(w, NVME_SC_SUCCESS);
+	assert_int_equal(fw.done[FILE_WRITE], 2);
+	assert_bytes(fake_file_find(&fw, "/v")->bytes, 4 * BS, 'a');
+	blk_end();
+}
+
+static void
+a_full_disk_is_capacity_exceeded(void **state)
+{
+	blk_begin_file();
+	fw.disk_bytes = 10 * BS;
+	io_ended(write_start(0, 0, 10, 1, 'a'), NVME_SC_CAPACITY);
+	io_ended(write_start(0, 0, 8, 4, 'a'), NVME_SC_CAPACITY); /* half of it fits */
+	fw.disk_bytes = 0;
+	write_now(10, 1, 'b');
+	assert_block(10, 'b');
+	blk_end();
+}
+
+static void
+a_file_that_became_shorter_is_a_read_error(void **state)
+{
+	blk_begin_file();
+	fake_file_find(&fw, "/v")->size = 2 * IO_MAX + 100;
+	io_ended(io_start(0, BLK_READ, 0, 700, 1), NVME_SC_READ_ERROR);
+	io_ended(io_start(0, BLK_READ, 0, 510, 4), NVME_SC_READ_ERROR);
+	blk_end();
+}
+
+static void
+an_error_of_the_file_is_the_status_of_that_io_alone(void **state)
+{
+	blk_begin_file();
+	fw.fail[FILE_READ] = -EIO;
+	fw.fail[FILE_WRITE] = -EIO;
+	fw.fail[FILE_SYNC] = -EIO;
+	io_ended(io_start(0, BLK_READ, 0, 0, 1), NVME_SC_READ_ERROR);
+	io_ended(write_start(0, 0, 0, 1, 'a'), NVME_SC_WRITE_FAULT);
+	io_ended(io_start(0, BLK_FLUSH, 0, 0, 0), NVME_SC_WRITE_FAULT);
+	io_ended(io_start(0, BLK_WRITE_ZEROES, BLK_FUA, 0, 1), NVME_SC_WRITE_FAULT);
+	memset(fw.fail, 0, sizeof(fw.fail));
+	write_now(0, 1, 'b');
+	assert_block(0, 'b');
+	blk_end();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_keeps_what_was_written_and_syncs_when_told),
+		cmocka_unit_test(transient_data_for_a_file_is_always_kept),
+		cmocka_unit_test(a_read_in_flight_keeps_a_write_of_another_reactor_waiting),
+		cmocka_unit_test(no_more_than_256_requests_of_a_channel_are_in_flight),
+		cmocka_unit_test(a_trim_punches_each_range_and_zeroes_are_synced_for_fua),
+		cmocka_unit_test(a_short_write_goes_on_where_it_stopped),
+		cmocka_unit_test(a_full_disk_is_capacity_exceeded),
+		cmocka_unit_test(a_file_that_became_shorter_is_a_read_error),
+		cmocka_unit_test(an_error_of_the_file_is_the_status_of_that_io_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
