@@ -19,6 +19,7 @@ HALF_WIDTH_MAX = 0.03
 HALF_WIDTH_ENOUGH = 0.015
 RESAMPLES = 4000
 MODES = ("L", "X")    # what is looked for; weir-ceiling probe says which it is
+MOVES_MAX = 100       # in a row that did not lead to one that is still looked for: it does not occur now
 
 
 @dataclass
@@ -109,15 +110,18 @@ class Comparison:
     def __init__(self, machine, ends, order, value, effort):
         self.machine, self.ends, self.order, self.value, self.effort = machine, ends, order, value, effort
         self.modes = {}
-        self.refused = {"mode changed": 0, "disturbed": 0, "not a mode that is looked for": 0}
+        self.refused = {"mode changed": 0, "disturbed": 0, "not in a mode that is still looked for": 0}
+        self.moves = 0  # in a row
 
     def pair(self):
         """One try; a pair that cannot become valid is given up at once."""
         probes = [self.machine.probe()]
         if probes[0][1] not in MODES or self.enough(probes[0][1]):
-            self.refused["not a mode that is looked for"] += 1
+            self.refused["not in a mode that is still looked for"] += 1
+            self.moves += 1
             self.machine.move()
             return
+        self.moves = 0
         slices = []
         for name in self.order:
             server, args = self.ends[name]
@@ -150,7 +154,7 @@ class Comparison:
         """Pairs until they are enough or patience ends; {mode: Result} of those with enough pairs."""
         end = time.monotonic() + self.effort.patience_s
         self.machine.stay_awake()
-        while time.monotonic() < end and not all(self.enough(mode) for mode in MODES):
+        while time.monotonic() < end and self.moves < MOVES_MAX and not all(self.enough(mode) for mode in MODES):
             self.pair()
             progress((self.found() or "no valid pair") + f" (refused: {self.why_refused()})")
         self.machine.may_sleep()

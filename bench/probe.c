@@ -20,7 +20,6 @@
 
 enum { PAGE = 4096, LINES = 64, SAMPLES = 4000, ROUNDS = LINES * SAMPLES, SAME_CORE_NS = 75, NEAR_NS = 250 };
 
-/* Tight loops: a pause instruction is as long as half a round trip, and blurs it. */
 struct ball {
 	atomic_uint count;
 	uint8_t apart[PAGE + 128 - sizeof(atomic_uint)];
@@ -31,6 +30,7 @@ struct table {
 	_Alignas(128) struct ball balls[LINES];
 };
 
+/* Here and below tight loops: a pause instruction is as long as half a round trip, and blurs it. */
 static void *
 answer(void *arg)
 {

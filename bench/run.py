@@ -245,9 +245,9 @@ class Bench:
     @staticmethod
     def cpu_percent(server, seconds):
         time.sleep(1)  # what was started last is allowed to settle
-        before, begin = server.schedule_ns()[0], time.monotonic()
+        before, begin = server.ran_ns(), time.monotonic()
         time.sleep(seconds)
-        return (server.schedule_ns()[0] - before) / 1e7 / (time.monotonic() - begin)
+        return (server.ran_ns() - before) / 1e7 / (time.monotonic() - begin)
 
     def run_start(self):
         """From before fork and exec to the line that says it listens, each time with a new data directory."""
