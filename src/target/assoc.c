@@ -127,11 +127,15 @@ void
 assoc_alive(struct core *core, const struct target_mail *mail)
 {
 	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	uint64_t command_ns = mail->alive.command_ns;
 
 	if (assoc == NULL)
 		return;
-	if (mail->alive.command_ns > assoc->alive_ns)
-		assoc->alive_ns = mail->alive.command_ns;
+	/* The other core's turn may have begun later than ours: nothing we know of is later than now. */
+	if (command_ns > core->reactor->now_ns)
+		command_ns = core->reactor->now_ns;
+	if (command_ns > assoc->alive_ns)
+		assoc->alive_ns = command_ns;
 	if (mail->alive.round != assoc->alive_round || assoc->alive_asked == 0)
 		return;
 	if (--assoc->alive_asked == 0)
@@ -149,10 +153,17 @@ assoc_error(struct core *core, const struct target_mail *mail)
 		.cdw10 = le32_of((uint32_t)mail->error.lba), .cdw11 = le32_of((uint32_t)(mail->error.lba >> 32)),
 	};
 
-	if (assoc == NULL)
-		return;
-	ctrl_errors_missed(&assoc->ctrl, mail->error.missed);
-	ctrl_log_error(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
+	if (assoc != NULL)
+		ctrl_log_error(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
+}
+
+void
+assoc_errors_missed(struct core *core, const struct target_mail *mail)
+{
+	struct assoc *assoc = assoc_find(core, mail->cntlid);
+
+	if (assoc != NULL)
+		ctrl_errors_missed(&assoc->ctrl, mail->errors_missed);
 }
 
 /* ---- life ---- */

@@ -23,8 +23,8 @@ conn_enter(struct conn *conn, enum conn_phase phase)
 		TERMINATED = 1 << CONN_TERMINATED, DEAD = 1 << CONN_DEAD,
 	};
 	static const uint8_t may_follow[] = {
-		[CONN_NEW] =        AUTH | LIVE | FINISHING | TERMINATED | DEAD,
-		[CONN_AUTH] =              LIVE | FINISHING | TERMINATED | DEAD,
+		[CONN_NEW] =        AUTH | LIVE |             TERMINATED | DEAD,
+		[CONN_AUTH] =              LIVE |             TERMINATED | DEAD,
 		[CONN_LIVE] =                     FINISHING | TERMINATED | DEAD,
 		[CONN_FINISHING] =                            TERMINATED | DEAD,
 		[CONN_TERMINATED] =                                        DEAD,
@@ -142,6 +142,7 @@ conn_leave(struct conn *conn)
 
 	if (conn->attached && !conn->detaching) {
 		conn->detaching = true;
+		request_tell_missed(conn);
 		core_post(conn->core, conn->cntlid % conn->core->reactor->count, &mail);
 	}
 	if (assoc != NULL) {
@@ -199,7 +200,7 @@ conn_kill(struct conn *conn)
 void
 conn_finish(struct conn *conn)
 {
-	if (!conn_takes_commands(conn))
+	if (conn->phase != CONN_LIVE)
 		return;
 	conn_enter(conn, CONN_FINISHING);
 	traffic_wants(conn);

@@ -169,7 +169,7 @@ property(struct request *req)
 	assoc_act(assoc, reply.action);
 }
 
-/* Answered when everything before it was: see all_sent() in conn.c. */
+/* Answered when everything before it was: see all_sent() in traffic.c. */
 static void
 disconnect(struct request *req)
 {

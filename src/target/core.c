@@ -210,7 +210,10 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 		core_post(core, mail.from, &mail);
 		return;
 	case MAIL_ERROR_HEARD:
-		core->errors_unheard--;
+		request_error_heard(mail.error.conn);
+		return;
+	case MAIL_ERRORS_MISSED:
+		assoc_errors_missed(core, &mail);
 		return;
 	case MAIL_ALIVE_ASK:
 		assoc_alive_ask(core, &mail);

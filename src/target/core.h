@@ -36,7 +36,6 @@ struct core {
 	uint32_t cntlid_next;
 	struct target_stats stats;
 	uint64_t started_ns;
-	uint32_t errors_unheard; /* MAIL_ERRORs under way */
 	bool draining;
 	struct timer drain_timer;
 
@@ -97,8 +96,7 @@ struct conn {
 	struct task send;
 	struct timer timer;       /* handshake and stalls */
 	struct timer lend_timer;  /* when lent memory that was not sent is given back */
-	const struct request *lend_head; /* half sent, with no buffer to keep it in, */
-	uint32_t lend_tries;      /* and so often one was sought */
+	uint64_t lend_since_ns;   /* no buffer for what is half sent since then; 0: not so */
 	bool blocked;             /* the socket takes nothing now */
 	bool paused;              /* not reading: a capsule waits for a buffer */
 	bool connecting;          /* a Connect is being decided */
@@ -110,6 +108,7 @@ struct conn {
 	uint32_t device_count;    /* requests in STAGE_DEVICE */
 	uint32_t request_count;   /* requests not free */
 	uint16_t cntlid, qid;
+	uint32_t errors_unheard;  /* MAIL_ERRORs under way */
 	uint32_t errors_missed;   /* failed commands that its controller was not told of yet */
 	struct assoc *assoc;      /* of an admin queue */
 	struct fifo turns;        /* requests in STAGE_TURN */
@@ -192,6 +191,8 @@ void request_data(struct request *req);
 void request_answer(struct request *req, struct nvme_status status);
 void request_answer_data(struct request *req, struct iovec *iov, uint32_t count);
 bool request_served(const struct request *req);
+void request_error_heard(struct conn *conn);
+void request_tell_missed(struct conn *conn);
 void request_free(struct request *req);
 void request_free_all(struct fifo *finished);
 void request_abandon(struct request *req);
@@ -233,6 +234,7 @@ void assoc_attach(struct core *core, const struct target_mail *mail);
 void assoc_detached(struct core *core, const struct target_mail *mail);
 void assoc_alive_ask(struct core *core, const struct target_mail *mail);
 void assoc_error(struct core *core, const struct target_mail *mail);
+void assoc_errors_missed(struct core *core, const struct target_mail *mail);
 void assoc_alive(struct core *core, const struct target_mail *mail);
 void assoc_act(struct assoc *assoc, enum ctrl_action action);
 void assoc_cache_set(struct core *core, const struct target_mail *mail);

@@ -28,6 +28,7 @@ enum target_mail_kind {
 	MAIL_CACHE_SET,   /* and back: so it is */
 	MAIL_ERROR,       /* queue's core -> controller's: a command failed */
 	MAIL_ERROR_HEARD, /* and back */
+	MAIL_ERRORS_MISSED, /* queue's core -> controller's: so many failed of which nothing else is said */
 	MAIL_ALIVE_ASK,   /* controller's core -> queue's: when was your last command? */
 	MAIL_ALIVE,       /* and back */
 	MAIL_STATS_ASK,   /* controller's core -> all */
@@ -58,6 +59,7 @@ struct target_mail {
 			struct conn *conn;
 			bool durable;
 		} cache;
+		uint32_t errors_missed;
 		struct conn *conn;     /* DETACH, DETACHED, CLOSE */
 		struct {
 			struct conn *conn;     /* of the ASK; a token */
@@ -65,11 +67,11 @@ struct target_mail {
 			uint32_t round;        /* the same in both */
 		} alive;
 		struct {
+			struct conn *conn;
 			uint64_t lba;
 			le32 nsid;
 			le16 cid, status;
 			uint8_t opcode;
-			uint32_t missed;       /* others before it, of which nothing was said */
 		} error;
 		struct {
 			uint64_t reads, writes, read_blocks512, write_blocks512, media_errors;

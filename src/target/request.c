@@ -113,23 +113,43 @@ request_abandon(struct request *req)
 static void
 report(const struct request *req, struct nvme_status status)
 {
-	struct core *core = req->conn->core;
+	struct conn *conn = req->conn;
 	struct target_mail mail = {
-		.kind = MAIL_ERROR, .cntlid = req->conn->cntlid, .qid = req->conn->qid,
+		.kind = MAIL_ERROR, .cntlid = conn->cntlid, .qid = conn->qid,
 		.error = {
+			.conn = conn,
 			.lba = nvme_slba(&req->sqe), .nsid = req->sqe.nsid, .cid = req->sqe.cid,
 			.status = nvme_status_put(status), .opcode = req->sqe.opcode,
-			.missed = req->conn->errors_missed,
 		},
 	};
 
-	if (core->errors_unheard == ERRORS_UNHEARD_MAX) {
-		req->conn->errors_missed++;
+	if (conn->errors_unheard == ERRORS_UNHEARD_MAX) {
+		conn->errors_missed++;
 		return;
 	}
-	core->errors_unheard++;
-	req->conn->errors_missed = 0;
-	core_post(core, req->conn->cntlid % core->reactor->count, &mail);
+	conn->errors_unheard++;
+	core_post(conn->core, conn->cntlid % conn->core->reactor->count, &mail);
+}
+
+/* Of what failed meanwhile the controller hears the number: now, and before the queue leaves it. */
+void
+request_tell_missed(struct conn *conn)
+{
+	struct target_mail mail = {
+		.kind = MAIL_ERRORS_MISSED, .cntlid = conn->cntlid, .errors_missed = conn->errors_missed,
+	};
+
+	if (conn->errors_missed == 0)
+		return;
+	conn->errors_missed = 0;
+	core_post(conn->core, conn->cntlid % conn->core->reactor->count, &mail);
+}
+
+void
+request_error_heard(struct conn *conn)
+{
+	if (--conn->errors_unheard == 0 && !conn->detaching)
+		request_tell_missed(conn);
 }
 
 /* Its connection still wants an answer. */

@@ -6,19 +6,18 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 
 #include "target/core.h"
 
 enum {
 	LEND_NS = 1000000,      /* lent memory that was not sent by then is given back */
-	LEND_TRIES = 1000,      /* so often a buffer is sought for what is half sent */
+	HALF_SENT_NS = 1000000000, /* without a buffer for what is half sent, the peer has so long to take it */
 	AGAIN_BATCH = 4,        /* reads done again at a time, so that a slow peer cannot multiply them */
 	/* A capsule whose data needs a buffer of its own is at least so long. */
 	CAPSULE_MIN = 72 + 48,
 	RECEIVE_MIN = 4096,     /* below this, PDUs are received one piece at a time */
 	RECEIVE_MORE = 32 * 1024,
-	RECEIVE_TURN = REACTOR_SCRATCH, /* of one connection in a turn, or little more */
+	RECEIVE_TURN = REACTOR_SCRATCH, /* of one connection in a turn, and then what one more read gives */
 };
 
 /* ---- receiving ---- */
@@ -286,6 +285,8 @@ send_now(struct task *task)
 		if (bytes > 0) {
 			conn->tx_bytes += (uint64_t)bytes;
 			tconn_sent(&conn->tc, (size_t)bytes, &finished);
+			if (!fifo_empty(&finished))
+				conn->lend_since_ns = 0; /* another one is half sent now, or none */
 			request_free_all(&finished);
 		}
 		if (bytes < (ssize_t)g->bytes)
@@ -305,20 +306,22 @@ to_take_back(const struct xfer *xfer, void *arg)
 }
 
 /*
- * No buffer is free for what is half sent.  Whoever wants to write those blocks
- * does not wait for ever: after a second it costs the peer its connection.
+ * No buffer is free for the rest of what is half sent, and until it is sent
+ * nobody can write those blocks: so it may not take for ever.  True: the peer
+ * took too long and has lost its connection.
  */
 static bool
-keeps_too_long(struct conn *conn, const struct request *head)
+keeps_too_long(struct conn *conn)
 {
+	uint64_t now = conn->core->reactor->now_ns;
 	char peer[80];
 
-	conn->lend_tries = conn->lend_head == head ? conn->lend_tries + 1 : 1;
-	conn->lend_head = head;
-	if (conn->lend_tries < LEND_TRIES)
+	if (conn->lend_since_ns == 0)
+		conn->lend_since_ns = now;
+	if (now - conn->lend_since_ns < HALF_SENT_NS)
 		return false;
 	conn->stream->ops->name(conn->stream, true, peer, sizeof(peer));
-	core_log(conn->core, 1, "%s: closed: it does not take what it read, and no buffer is free to keep it in", peer);
+	core_log(conn->core, 1, "%s: closed: it takes too long over a read, and no buffer is free to keep it in", peer);
 	conn_kill(conn);
 	return true;
 }
@@ -347,7 +350,9 @@ lend_expired(struct timer *timer)
 
 		if (head->xfer.state == XFER_ANSWERING && head->io.flags & BLK_LENT) {
 			request_unlend(head);
-			if (head->io.flags & BLK_LENT && keeps_too_long(conn, head))
+			if ((head->io.flags & BLK_LENT) == 0)
+				conn->lend_since_ns = 0;
+			else if (keeps_too_long(conn))
 				return;
 		}
 	}
