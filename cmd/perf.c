@@ -76,7 +76,9 @@ parse(int key, char *arg, struct argp_state *state)
 	case KEY_MIX: perf->mix = (unsigned)option_number_of(state, "--mix", arg, 0, 100); return 0;
 	case KEY_BS: perf->bs = size(state, "--bs", arg); return 0;
 	case KEY_QD: perf->qd = (unsigned)option_number_of(state, "--qd", arg, 1, 1023); return 0;
-	case KEY_QUEUES: perf->queues = (unsigned)option_number_of(state, "--queues", arg, 1, HOST_QUEUES_MAX); return 0;
+	case KEY_QUEUES:
+		perf->queues = (unsigned)option_number_of(state, "--queues", arg, 1, HOST_QUEUES_MAX);
+		return 0;
 	case KEY_TIME: perf->seconds = option_number_of(state, "--time", arg, 1, 86400); return 0;
 	case KEY_SIZE: perf->size = size(state, "--size", arg); return 0;
 	case KEY_SEED: perf->seed = option_number_of(state, "--seed", arg, 0, UINT64_MAX); return 0;

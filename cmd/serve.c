@@ -133,13 +133,15 @@ parse(int key, char *arg, struct argp_state *state)
 		parse_files(serve, arg, state);
 		return 0;
 	case KEY_HANDSHAKE:
-		serve->options.handshake_timeout_ms = (uint32_t)option_number_of(state, "--handshake-timeout", arg, 1, 3600000);
+		serve->options.handshake_timeout_ms =
+		    (uint32_t)option_number_of(state, "--handshake-timeout", arg, 1, 3600000);
 		return 0;
 	case KEY_STALL:
 		serve->options.stall_timeout_ms = (uint32_t)option_number_of(state, "--stall-timeout", arg, 1, 3600000);
 		return 0;
 	case KEY_CONNECTIONS:
-		serve->options.connections_max = (uint32_t)option_number_of(state, "--max-connections", arg, 1, 1000000);
+		serve->options.connections_max =
+		    (uint32_t)option_number_of(state, "--max-connections", arg, 1, 1000000);
 		return 0;
 	case KEY_CONGESTION:
 		serve->rt_options.sockets.congestion = arg;
@@ -327,6 +329,22 @@ listens(const struct serve *serve, const struct target_listen *at)
 	return false;
 }
 
+/* Of two sockets with one address only one would be accepted from. */
+static bool
+listens_before(const struct target_listen *at, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct target_listen other = { 0 };
+
+		if (sock_address(INHERIT_FIRST + i, false, other.host, sizeof(other.host), &other.port) == 0 &&
+		    other.port == at->port && strcmp(other.host, at->host) == 0) {
+			fprintf(stderr, "weir: LISTEN_FDS hands over %s:%u twice\n", at->host, at->port);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The sockets that whoever started us has opened already are served too. */
 static int
 inherit(struct serve *serve)
@@ -334,18 +352,23 @@ inherit(struct serve *serve)
 	int count = inherit_listeners();
 
 	if (count < 0) {
-		fprintf(stderr, "weir: what LISTEN_FDS hands over are not listening TCP sockets: %s\n",
-		    strerror(-count));
+		fprintf(stderr, count == -EINVAL ? "weir: LISTEN_FDS is not a number of descriptors\n" :
+		    "weir: what LISTEN_FDS hands over are not listening TCP sockets: %s\n", strerror(-count));
 		return count;
 	}
 	for (int i = 0; i < count; i++) {
 		struct target_listen at = { 0 };
 		int rc = sock_address(INHERIT_FIRST + i, false, at.host, sizeof(at.host), &at.port);
 
-		if (rc != 0)
+		if (rc != 0) {
+			fprintf(stderr, "weir: descriptor %d of LISTEN_FDS: %s\n", INHERIT_FIRST + i, strerror(-rc));
 			return rc;
-		if (listens(serve, &at))
+		}
+		if (listens(serve, &at)) {
+			if (i > 0 && listens_before(&at, i))
+				return -EADDRINUSE;
 			continue;
+		}
 		if (serve->options.listen_count == TARGET_LISTENERS_MAX) {
 			fprintf(stderr, "weir: more than %d addresses to listen on\n", TARGET_LISTENERS_MAX);
 			return -E2BIG;

@@ -75,7 +75,6 @@ static inline void
 mem_lend(struct mem_chan *mc, struct blk_io *io)
 {
 	struct mem *mem = mc->mem;
-
 	uint8_t *at = mem->pages + (io->lba << mem->block_shift);
 
 	prefetch(at);

@@ -37,11 +37,14 @@ add(struct rt *rt, const struct disk *disk, struct kdisk **out)
 
 /* Closes the descriptor in `disk` where it is not kept. */
 static int
-open_locked(struct rt *rt, struct disk *disk, uint64_t size, struct kdisk **out)
+open_locked(struct rt *rt, struct disk *disk, uint64_t size, uint32_t block, struct kdisk **out)
 {
 	struct kdisk *kdisk = find(rt, disk);
 	int rc = 0;
 
+	/* One descriptor serves all who have it open, in the way of the first. */
+	if (kdisk != NULL && kdisk->disk.align > block)
+		rc = -EBUSY;
 	if (kdisk != NULL)
 		disk_close(disk);
 	else if ((rc = add(rt, disk, &kdisk)) != 0)
@@ -73,7 +76,7 @@ kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struc
 	pthread_mutex_lock(&rt->lock);
 	rc = disk_open(path, size, block, &disk);
 	if (rc == 0)
-		rc = open_locked(rt, &disk, size, out);
+		rc = open_locked(rt, &disk, size, block, out);
 	if (rc != 0 && *out != NULL)
 		leave(rt, *out);
 	pthread_mutex_unlock(&rt->lock);

@@ -71,8 +71,8 @@ struct kdisk {
 	unsigned users;
 };
 
-int kdisk_open(struct rt *rt, const char *path, uint64_t size,
-    uint32_t block, struct kdisk **kdisk)
+int kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block,
+    struct kdisk **kdisk)
     __attribute__((warn_unused_result));
 void kdisk_close(struct rt *rt, struct kdisk *kdisk);
 

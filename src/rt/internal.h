@@ -109,8 +109,8 @@ bool mail_waiting(const struct core *core);
 /* files.c */
 /* Of RT_FILES_URING: does the kernel let us? */
 int files_check(struct rt *rt) __attribute__((warn_unused_result));
-int world_file_open(struct reactor *reactor, const char *path, uint64_t size,
-    uint32_t block, struct file **file)
+int world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
+    struct file **file)
     __attribute__((warn_unused_result));
 void world_file_submit(struct file *file, struct file_io *io);
 void world_file_close(struct file *file);

@@ -139,8 +139,8 @@ void sim_net_handle(struct sim *sim, struct sim_event *event);
 
 /* ---- files ---- */
 
-int sim_file_open(struct reactor *reactor, const char *path, uint64_t size,
-    uint32_t block, struct file **file)
+int sim_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
+    struct file **file)
     __attribute__((warn_unused_result));
 void sim_file_submit(struct file *file, struct file_io *io);
 void sim_file_close(struct file *file);

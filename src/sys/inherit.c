@@ -48,12 +48,14 @@ take(int fd)
 int
 inherit_listeners(void)
 {
-	long pid = number_of("LISTEN_PID"), count = number_of("LISTEN_FDS");
+	long count;
 
-	if (pid < 0 || count < 0 || count > COUNT_MAX)
-		return -EINVAL;
-	if (pid != getpid())
+	/* Meant for another process, the rest may say what it likes. */
+	if (number_of("LISTEN_PID") != getpid())
 		return 0;
+	count = number_of("LISTEN_FDS");
+	if (count < 0 || count > COUNT_MAX)
+		return -EINVAL;
 	for (int i = 0; i < count; i++) {
 		int rc = take(INHERIT_FIRST + i);
 

@@ -237,6 +237,29 @@ def test_a_write_over_a_lent_range_waits_a_bounded_time(serve):
         assert bytes(queue.read(0, 256).got) == new
 
 
+def test_a_write_over_what_is_half_sent_waits_a_bounded_time_without_a_free_buffer(serve):
+    """All buffers are others', so what the deaf peer took half of cannot be kept for it: it is closed after a second"""
+    target = serve("--stall-timeout", "60000")
+    with contextlib.ExitStack() as stack:
+        def queue(**how):
+            return stack.enter_context(nvme.Controller(target.address)).io_queue(**how)
+
+        writer, deaf = queue(), queue(rcvbuf=4096)
+        assert writer.write(0, bytes(MIB)).ok
+        for _ in range(20):
+            hog = queue()
+            hog.serve_r2ts = False
+            hog.submit_write(1024, bytes(MIB))
+        for _ in range(4):
+            deaf.submit_read(0, 256)
+        deadline = time.monotonic() + 20 * PATIENCE
+        while target.stats()["connections"] == 44: # the admin queues of all, and an I/O queue each
+            assert writer.write(0, b"\x22" * BLOCK).ok
+            assert time.monotonic() < deadline
+        assert "takes too long over a read" in target.stderr()
+        assert bytes(writer.read(0).got) == b"\x22" * BLOCK
+
+
 def test_hundreds_of_idle_connections(serve):
     """Each costs bounded memory: at most 64 KiB with a queue of 128 entries"""
     target = serve()

@@ -467,8 +467,9 @@ def test_a_handed_socket_that_does_not_listen_is_a_clear_error(binary):
     assert re.search("LISTEN_FDS.*not listening TCP sockets", str(failed.value))
 
 
-def test_sockets_handed_to_another_process_are_not_ours(serve):
-    target = serve(env={"LISTEN_FDS": "1", "LISTEN_PID": "1"})
+@pytest.mark.parametrize("fds", ["1", "5000", "x"])
+def test_sockets_handed_to_another_process_are_not_ours(serve, fds):
+    target = serve(env={"LISTEN_FDS": fds, "LISTEN_PID": "1"})
     assert len(target.addresses) == 1
 
 

@@ -211,7 +211,9 @@ step_connect(struct script *script, struct client *client)
 static void
 step_property(struct script *script, struct client *client)
 {
-	static const uint32_t values[] = { NVME_CC_EN | 6u << 16 | 4u << 20, 0, 1u << 14 | NVME_CC_EN, 2u << 14, UINT32_MAX };
+	static const uint32_t values[] = {
+		NVME_CC_EN | 6u << 16 | 4u << 20, 0, 1u << 14 | NVME_CC_EN, 2u << 14, UINT32_MAX,
+	};
 	uint8_t how = take(script);
 	struct nvme_property_sqe sqe = {
 		.opcode = NVME_FABRICS, .fctype = how & 1 ? NVME_PROPERTY_GET : NVME_PROPERTY_SET,
@@ -227,7 +229,9 @@ step_property(struct script *script, struct client *client)
 static void
 step_io(struct script *script, struct client *client)
 {
-	static const uint8_t opcodes[] = { NVME_READ, NVME_WRITE, NVME_WRITE_ZEROES, NVME_FLUSH, 0x05, NVME_DATASET_MGMT };
+	static const uint8_t opcodes[] = {
+		NVME_READ, NVME_WRITE, NVME_WRITE_ZEROES, NVME_FLUSH, 0x05, NVME_DATASET_MGMT,
+	};
 	uint8_t what = take(script), where = take(script), blocks = take(script);
 	struct nvme_sqe sqe = {
 		.opcode = opcodes[(what & 15) % 6], .nsid = le32_of(what & 16 ? 2 : what & 32 ? UINT32_MAX : 1),
@@ -267,8 +271,8 @@ step_data(struct script *script, struct client *client)
 	uint32_t len = ((what >> 4) + 1u) * BLOCK;
 	struct pdu_data pdu = {
 		.ch = { .type = PDU_H2C_DATA, .flags = what & 8 ? PDU_LAST : 0 },
-		.cccid = le16_of(from & 15), .ttag = le16_of(what & 7), .offset = le32_of((from >> 4) * (uint32_t)BLOCK),
-		.length = le32_of(len),
+		.cccid = le16_of(from & 15), .ttag = le16_of(what & 7),
+		.offset = le32_of((from >> 4) * (uint32_t)BLOCK), .length = le32_of(len),
 	};
 
 	if (what & 4 && client->asked_count > 0) {
@@ -293,8 +297,8 @@ step_admin(struct script *script, struct client *client)
 	uint8_t what = take(script), dw10 = take(script), dw11 = take(script);
 	struct nvme_sqe sqe = {
 		.opcode = opcodes[what & 7], .nsid = le32_of(what & 8 ? 1 : what & 16 ? UINT32_MAX : 0),
-		.cdw10 = le32_of(dw10 | (what & 32 ? 0x03ffu << 16 : what & 64 ? 1u << 16 : 0u)), .cdw11 = le32_of(dw11),
-		.sgl1 = { .length = le32_of(4096), .id = NVME_SGL_TRANSPORT },
+		.cdw10 = le32_of(dw10 | (what & 32 ? 0x03ffu << 16 : what & 64 ? 1u << 16 : 0u)),
+		.cdw11 = le32_of(dw11), .sgl1 = { .length = le32_of(4096), .id = NVME_SGL_TRANSPORT },
 	};
 
 	put_command(client, &sqe, NULL, 0);
@@ -423,7 +427,9 @@ script_play(const uint8_t *bytes, size_t count)
 {
 	const uint64_t second = 1000 * 1000 * 1000;
 	static struct play play;
-	struct cluster_target target = { .host = "10.0.0.1", .spec = "mem:16M", .reactors = 2, .stall_timeout_ms = 200 };
+	struct cluster_target target = {
+		.host = "10.0.0.1", .spec = "mem:16M", .reactors = 2, .stall_timeout_ms = 200,
+	};
 	struct sim_process_options served = {
 		.reactor = { 16, 16 }, .start = cluster_target_start, .arg = &target, .address = "10.0.0.1",
 	};
