@@ -89,7 +89,8 @@ probe_run(const struct options *options)
 	return 0;
 }
 
-/* No system call and no pause instruction: either may give the processor to the host. */
+/* No pause instruction, which may give the processor to the host.  Yielding, it is at once out of
+ * the way of whoever else is there; its low priority alone would still let it run out a tick. */
 static void *
 spin(void *cpu)
 {
@@ -99,7 +100,7 @@ spin(void *cpu)
 	if (sched_setscheduler(0, SCHED_IDLE, &none) != 0)
 		die("sched_setscheduler failed");
 	while (!stop_wanted())
-		continue;
+		sched_yield();
 	return NULL;
 }
 
