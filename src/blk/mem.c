@@ -171,13 +171,12 @@ mem_submit(struct blk_chan *chan, struct blk_io *io)
 {
 	struct mem_chan *mc = mem_chan_of(chan);
 	struct range *range = &mc->mem->range;
+	bool first = mc->line.count == 0; /* nobody stands in line before us */
 
-	if (mc->line.count > 0) {
-		mem_submit_other(mc, io);
-	} else if (io->op == BLK_READ && (io->flags & BLK_MAY_LEND) != 0 &&
+	if (first && io->op == BLK_READ && (io->flags & BLK_MAY_LEND) != 0 &&
 	    range_share(range, io->lba, io->blocks)) {
 		mem_lend(mc, io);
-	} else if (io->op == BLK_WRITE && io->blocks > 0 && range_own_one(range, io->lba, io->blocks)) {
+	} else if (first && io->op == BLK_WRITE && io->blocks > 0 && range_own_one(range, io->lba, io->blocks)) {
 		mem_write(mc->mem, io);
 		range_disown_one(range, io->lba);
 		mem_finish(mc, io, NVME_OK);
