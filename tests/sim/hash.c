@@ -31,26 +31,18 @@ print_entry(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint
 	printf("%" PRIu64 " %d %" PRIx64 " %" PRIu64 " %" PRIx64 "\n", now_ns, (int)kind, actor, a, b);
 }
 
-static struct sim_process *
-add(struct sim *sim, const char *name, unsigned reactors, int (*start)(struct reactor *, void *), void *arg)
-{
-	struct sim_process_options options = { .start = start, .arg = arg };
-
-	return sim_process_create(sim, name, reactors, &options);
-}
-
 /* Connect, I/O, disconnect, and a crash of each kind on the way. */
 static void
 play(struct sim *sim, struct world *world)
 {
-	struct sim_process *server = add(sim, "server", 2, toy_server_start, &world->server);
+	struct sim_process *server = toy_process(sim, "server", 2, toy_server_start, &world->server);
 	struct sim_process *writer;
 
 	sim_run_until(sim, 100 * 1000, NULL, NULL);
 	for (int i = 0; i < CLIENTS; i++)
-		add(sim, "client", 1, toy_client_start, &world->clients[i]);
-	add(sim, "mail", 3, toy_mail_start, &world->mail);
-	writer = add(sim, "writer", 1, toy_writer_start, &world->writer);
+		toy_process(sim, "client", 1, toy_client_start, &world->clients[i]);
+	toy_process(sim, "mail", 3, toy_mail_start, &world->mail);
+	writer = toy_process(sim, "writer", 1, toy_writer_start, &world->writer);
 	sim_run_until(sim, 1000 * 1000 + sim_below(sim, 1000 * 1000), NULL, NULL);
 	sim_process_crash(writer, 0);
 	sim_process_start(writer);
@@ -58,7 +50,7 @@ play(struct sim *sim, struct world *world)
 	sim_process_crash(server, sim_below(sim, 2) == 0 ? SIM_CRASH_HALF_OPEN : 0);
 	sim_run_until(sim, sim_now(sim) + 1000 * 1000, NULL, NULL);
 	sim_process_start(server);
-	add(sim, "late", 1, toy_client_start, &world->late);
+	toy_process(sim, "late", 1, toy_client_start, &world->late);
 	sim_run_until(sim, LIMIT_NS, NULL, NULL);
 }
 

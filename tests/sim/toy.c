@@ -427,3 +427,31 @@ toy_writer_start(struct reactor *reactor, void *arg)
 		reactor_run_in(reactor, PHASE_SUBMIT, &writer->task);
 	return rc;
 }
+
+/* ---- what tests begin with ---- */
+
+struct sim_process *
+toy_process(struct sim *sim, const char *name, unsigned reactors, int (*start)(struct reactor *, void *),
+    void *arg)
+{
+	struct sim_process_options options = { .start = start, .arg = arg };
+
+	return sim_process_create(sim, name, reactors, &options);
+}
+
+struct toy_client
+toy_client_of(uint64_t total)
+{
+	return (struct toy_client){ .host = "10.0.0.1", .port = 4420, .total = total, .salt = total };
+}
+
+struct sim_process *
+toy_serve(struct sim *sim, struct toy_server *server)
+{
+	struct sim_process *process;
+
+	*server = (struct toy_server){ .host = "10.0.0.1", .port = 4420 };
+	process = toy_process(sim, "server", 2, toy_server_start, server);
+	sim_run_until(sim, sim_now(sim) + 1000 * 1000, NULL, NULL);
+	return process;
+}

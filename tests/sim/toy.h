@@ -8,7 +8,14 @@
 #ifndef WEIR_TESTS_TOY_H
 #define WEIR_TESTS_TOY_H
 
+#include "sim/sim.h"
 #include "world/reactor.h"
+
+#define TOY_FOREVER (UINT64_C(100000) * 1000 * 1000) /* ns; nothing a toy does takes so long */
+
+/* A process with the smallest pools and no limit. */
+struct sim_process *toy_process(struct sim *sim, const char *name, unsigned reactors,
+    int (*start)(struct reactor *, void *), void *arg);
 
 /* Echoes what it is sent; every second stream is given to the last reactor, where there are two. */
 struct toy_server {
@@ -20,6 +27,9 @@ struct toy_server {
 };
 
 int toy_server_start(struct reactor *reactor, void *arg);
+
+/* One on two reactors at 10.0.0.1:4420, which has come up, so that nobody is refused. */
+struct sim_process *toy_serve(struct sim *sim, struct toy_server *server);
 
 /* Sends `total` bytes and expects them back; one reactor. */
 struct toy_client {
@@ -35,6 +45,9 @@ struct toy_client {
 };
 
 int toy_client_start(struct reactor *reactor, void *arg);
+
+/* A client of that one. */
+struct toy_client toy_client_of(uint64_t total);
 
 /* Every reactor sends bursts of numbered mail to every other and checks what it gets. */
 struct toy_mail {

@@ -1,0 +1,227 @@
+/*
+ * The simulated disks keep what was synced, forget what was not, and fail as
+ * they are told.  The actors are those of tests/sim/toy.h.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/internal.h"
+#include "toy.h"
+
+struct plight {
+	struct sim *sim;
+	struct sim_process *process;
+	struct toy_writer writer;
+	bool ended; /* the writer had nothing left to do */
+};
+
+/* A writer that is stopped after the given number of events. */
+static void
+plight_make(struct plight *plight, uint64_t seed, uint64_t events)
+{
+	struct sim_options options = sim_options_default();
+
+	*plight = (struct plight){ .writer = { .path = "f", .ops = 100 } };
+	options.max_events = events;
+	plight->sim = sim_create(seed, &options);
+	plight->process = toy_process(plight->sim, "writer", 1, toy_writer_start, &plight->writer);
+	plight->ended = sim_run_until(plight->sim, TOY_FOREVER, NULL, NULL) == SIM_END_IDLE;
+	plight->sim->options.max_events = UINT64_MAX;
+}
+
+/* Each page is one version, of those that were promised or still under way; answers how many writes are gone. */
+static unsigned
+check_pages(struct plight *plight, const uint32_t *promised)
+{
+	struct sim_file *file = sim_file_find(plight->sim, plight->writer.path);
+	unsigned lost = 0;
+
+	for (uint32_t i = 0; i < TOY_PAGES && file != NULL; i++) {
+		uint8_t page[TOY_PAGE];
+		uint32_t version;
+
+		sim_file_peek(file, (uint64_t)i * TOY_PAGE, page, sizeof(page), false);
+		version = toy_page_version(page, i);
+		if (version == UINT32_MAX || version < promised[i] || version > plight->writer.submitted[i])
+			fail_msg("after %llu events page %u holds version %d: at least %u, at most %u",
+			    (unsigned long long)sim_events(plight->sim), i, (int)version, promised[i],
+			    plight->writer.submitted[i]);
+		lost += version < plight->writer.written[i];
+	}
+	return lost;
+}
+
+/* What a restarted writer finds is what it builds on. */
+static void
+restart(struct plight *plight)
+{
+	struct sim_file *file = sim_file_find(plight->sim, plight->writer.path);
+
+	for (uint32_t i = 0; i < TOY_PAGES && file != NULL; i++) {
+		uint8_t page[TOY_PAGE];
+
+		sim_file_peek(file, (uint64_t)i * TOY_PAGE, page, sizeof(page), true);
+		plight->writer.synced[i] = toy_page_version(page, i);
+		sim_file_peek(file, (uint64_t)i * TOY_PAGE, page, sizeof(page), false);
+		plight->writer.written[i] = toy_page_version(page, i);
+	}
+	plight->writer.ops = plight->writer.issued + 40;
+	sim_process_start(plight->process);
+	assert_int_equal(sim_run_until(plight->sim, TOY_FOREVER, NULL, NULL), SIM_END_IDLE);
+	assert_true(plight->writer.done);
+	assert_int_equal(plight->writer.failed, 0);
+}
+
+static void
+a_crash_loses_unsynced_writes_only(void **state)
+{
+	for (uint64_t seed = 0; seed < 3; seed++) {
+		struct plight plight = { 0 };
+		unsigned lost = 0;
+
+		for (uint64_t events = 1; !plight.ended; events++) {
+			plight_make(&plight, seed, events);
+			sim_process_crash(plight.process, 0);
+			lost += check_pages(&plight, plight.writer.synced);
+			restart(&plight);
+			sim_process_crash(plight.process, 0);
+			check_pages(&plight, plight.writer.synced);
+			sim_destroy(plight.sim);
+		}
+		assert_true(lost > 0);
+	}
+}
+
+static void
+a_killed_process_loses_no_completed_write(void **state)
+{
+	struct plight plight = { 0 };
+
+	for (uint64_t events = 1; !plight.ended; events++) {
+		plight_make(&plight, 9, events);
+		sim_process_crash(plight.process, SIM_CRASH_KEEPS_WRITES);
+		assert_int_equal(check_pages(&plight, plight.writer.written), 0);
+		restart(&plight);
+		sim_process_crash(plight.process, 0);
+		check_pages(&plight, plight.writer.synced);
+		sim_destroy(plight.sim);
+	}
+}
+
+/* Every third write fails, or is cut short to a block. */
+static int64_t
+fail_some(void *arg, const char *path, const struct file_io *io)
+{
+	unsigned *count = arg;
+
+	assert_string_equal(path, "f");
+	if (io->op != FILE_WRITE || ++*count % 3 != 0)
+		return 0;
+	return *count % 2 == 0 ? -EIO : 512;
+}
+
+static void
+file_operations_fail_as_the_hook_says(void **state)
+{
+	struct sim_options options = sim_options_default();
+	struct toy_writer writer = { .path = "f", .ops = 70 };
+	unsigned count = 0;
+	struct sim *sim;
+
+	options.file_fault = fail_some;
+	options.arg = &count;
+	sim = sim_create(6, &options);
+	toy_process(sim, "writer", 1, toy_writer_start, &writer);
+	assert_int_equal(sim_run_until(sim, TOY_FOREVER, NULL, NULL), SIM_END_IDLE);
+	assert_true(writer.done);
+	assert_int_equal(count, 60);
+	assert_int_equal(writer.failed, 20);
+	sim_destroy(sim);
+}
+
+struct puncher {
+	struct file *file;
+	struct file_io io;
+	struct iovec iov;
+	uint8_t *bytes;
+	int step;
+};
+
+static void
+puncher_step(struct file_io *io)
+{
+	struct puncher *puncher = io->owner;
+
+	assert_true(io->result >= 0);
+	puncher->step++;
+	if (puncher->step == 1)
+		*io = (struct file_io){ .op = FILE_PUNCH, .offset = 1024, .bytes = 8192 };
+	else if (puncher->step == 2)
+		*io = (struct file_io){ .op = FILE_READ, .iov = &puncher->iov, .iov_count = 1 };
+	else
+		return;
+	io->owner = puncher;
+	io->done = puncher_step;
+	puncher->file->reactor->world->file_submit(puncher->file, io);
+}
+
+static int
+puncher_start(struct reactor *reactor, void *arg)
+{
+	struct puncher *puncher = arg;
+	int rc = reactor->world->file_open(reactor, "p", 65536, 4096, &puncher->file);
+
+	assert_int_equal(rc, 0);
+	assert_int_equal(reactor->world->file_open(reactor, "absent", 0, 4096, &puncher->file), -ENOENT);
+	puncher->bytes = arena_alloc_aligned(reactor->arena, 16384, 4096);
+	memset(puncher->bytes, 7, 16384);
+	puncher->iov = (struct iovec){ puncher->bytes, 16384 };
+	puncher->io = (struct file_io){
+		.op = FILE_WRITE, .iov = &puncher->iov, .iov_count = 1, .done = puncher_step, .owner = puncher,
+		.durable = true,
+	};
+	reactor->world->file_submit(puncher->file, &puncher->io);
+	return 0;
+}
+
+static void
+a_punched_range_reads_as_zeros(void **state)
+{
+	struct sim_options options = sim_options_default();
+	struct puncher puncher = { 0 };
+	uint8_t safe[16384];
+	struct sim *sim;
+
+	options.writeback_ppm = 0;
+	sim = sim_create(7, &options);
+	toy_process(sim, "puncher", 1, puncher_start, &puncher);
+	assert_int_equal(sim_run_until(sim, TOY_FOREVER, NULL, NULL), SIM_END_IDLE);
+	assert_int_equal(puncher.step, 3);
+	assert_int_equal(puncher.io.result, 16384);
+	sim_file_peek(sim_file_find(sim, "p"), 0, safe, sizeof(safe), true);
+	for (int i = 0; i < 16384; i++) {
+		assert_int_equal(puncher.bytes[i], i >= 1024 && i < 9216 ? 0 : 7);
+		assert_int_equal(safe[i], 7); /* the write was durable, the punch is not yet */
+	}
+	assert_int_equal(sim_file_size(sim_file_find(sim, "p")), 65536);
+	sim_destroy(sim);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_crash_loses_unsynced_writes_only),
+		cmocka_unit_test(a_killed_process_loses_no_completed_write),
+		cmocka_unit_test(file_operations_fail_as_the_hook_says),
+		cmocka_unit_test(a_punched_range_reads_as_zeros),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
