@@ -426,15 +426,19 @@ def test_with_few_files_allowed(serve):
 
 HAND_OVER = """
 import os, sys
-os.dup2(int(sys.argv[1]), 3)
-os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
-os.execv(sys.argv[2], sys.argv[2:])
+times = int(sys.argv[2])
+for n in range(times):
+    os.dup2(int(sys.argv[1]), 100 + n)
+for n in range(times):
+    os.dup2(100 + n, 3 + n)
+os.environ.update(LISTEN_FDS=str(times), LISTEN_PID=str(os.getpid()))
+os.execv(sys.argv[3], sys.argv[3:])
 """
 
 
-def handed(sock):
+def handed(sock, times=1):
     """How to start a daemon that is handed this socket as sd_listen_fds(3) says"""
-    return {"prefix": [sys.executable, "-c", HAND_OVER, str(sock.fileno())], "pass_fds": [sock.fileno()]}
+    return {"prefix": [sys.executable, "-c", HAND_OVER, str(sock.fileno()), str(times)], "pass_fds": [sock.fileno()]}
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -465,6 +469,14 @@ def test_a_handed_socket_that_does_not_listen_is_a_clear_error(binary):
         with pytest.raises(Violation) as failed:
             targets.Daemon(**handed(sock))
     assert re.search("LISTEN_FDS.*not listening TCP sockets", str(failed.value))
+
+
+def test_a_socket_handed_twice_is_a_clear_error(binary):
+    """of the two only one would be accepted from"""
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        with pytest.raises(Violation) as failed:
+            targets.Daemon(**handed(sock, times=2))
+    assert re.search("hands over 127.0.0.1:[0-9]+ twice", str(failed.value))
 
 
 @pytest.mark.parametrize("fds", ["1", "5000", "x"])
