@@ -7,19 +7,16 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/rng.h"
 #include "rt/rt.h"
+#include "sandbox.h"
 
 enum { FILE_BYTES = 8 << 20, PIECE = 16384, MANY = 1500 };
 
@@ -57,21 +54,6 @@ open_rt(unsigned reactors, enum rt_files files)
 	options.files = files;
 	MUST(rt_create(&rt, &options) == 0);
 	return rt;
-}
-
-/* Some containers forbid it; then the threads alone are tested. */
-static bool
-has_io_uring(void)
-{
-	struct rt_options options = rt_options_default();
-	struct rt *rt;
-	int rc;
-
-	options.files = RT_FILES_URING;
-	rc = rt_create(&rt, &options);
-	if (rc == 0)
-		rt_destroy(rt);
-	return rc == 0;
 }
 
 static void
@@ -162,7 +144,7 @@ write_punch_zero_and_read(enum rt_files files, const char *engine)
 static void
 what_was_written_is_read_and_holes_are_zeros_with_io_uring(void **state)
 {
-	if (!has_io_uring())
+	if (!sandbox_has_io_uring())
 		skip();
 	write_punch_zero_and_read(RT_FILES_URING, "io_uring");
 }
@@ -180,7 +162,7 @@ a_durable_write_is_one_request(void **state)
 	uint8_t *out = random_bytes(PIECE, 3);
 	struct iovec iov = { out, PIECE };
 
-	for (int i = has_io_uring() ? 0 : 1; i < 2; i++) {
+	for (int i = sandbox_has_io_uring() ? 0 : 1; i < 2; i++) {
 		struct rt *rt = open_rt(1, both[i]);
 		struct reactor *reactor = rt_reactor(rt, 0);
 		struct file *file;
@@ -279,7 +261,7 @@ more_than_may_be_in_flight_wait_for_their_turn(void **state)
 {
 	static const enum rt_files both[] = { RT_FILES_URING, RT_FILES_THREADS };
 
-	for (int k = has_io_uring() ? 0 : 1; k < 2; k++) {
+	for (int k = sandbox_has_io_uring() ? 0 : 1; k < 2; k++) {
 		struct rt *rt = open_rt(2, both[k]);
 		struct many *many = calloc(2, sizeof(*many));
 		unsigned finished = 0;
@@ -316,7 +298,7 @@ a_file_that_became_shorter_is_an_error_of_the_medium(void **state)
 	static const enum rt_files both[] = { RT_FILES_URING, RT_FILES_THREADS };
 	uint8_t *in = random_bytes(1 << 20, 4);
 
-	for (int i = has_io_uring() ? 0 : 1; i < 2; i++) {
+	for (int i = sandbox_has_io_uring() ? 0 : 1; i < 2; i++) {
 		struct rt *rt = open_rt(1, both[i]);
 		struct reactor *reactor = rt_reactor(rt, 0);
 		struct file *file;
@@ -368,23 +350,6 @@ blocks_too_small_for_direct_io_go_through_the_page_cache(void **state)
 	rt_destroy(rt);
 }
 
-/* Runs `body` in a process of its own; what it must not do ends it. */
-static void
-in_another_process(void (*body)(void))
-{
-	int status = 0;
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		alarm(60);
-		body();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
 static void
 find_it_busy(void)
 {
@@ -407,27 +372,11 @@ a_second_process_is_kept_out_and_a_second_reactor_is_not(void **state)
 	assert_int_equal(second->world->file_open(second, path, 2 * FILE_BYTES, 4096, &b), 0);
 	assert_int_equal(b->size, 2 * FILE_BYTES);
 	first->world->file_close(a);
-	in_another_process(find_it_busy);
+	sandbox_run(find_it_busy);
 	second->world->file_close(b);
 	assert_int_equal(first->world->file_open(first, path, FILE_BYTES, 4096, &a), 0);
 	first->world->file_close(a);
 	rt_destroy(rt);
-}
-
-/* From now on these system calls fail, as in a container. */
-static void
-forbid(long number, int error)
-{
-	struct sock_filter rules[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ((uint32_t)error & SECCOMP_RET_DATA)),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };
-
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0);
 }
 
 static void
@@ -436,7 +385,7 @@ serve_without_io_uring(void)
 	struct rt_options options = rt_options_default();
 	struct rt *rt;
 
-	forbid(SYS_io_uring_setup, EPERM);
+	sandbox_forbid(SYS_io_uring_setup, EPERM);
 	options.files = RT_FILES_URING;
 	MUST(rt_create(&rt, &options) == -EPERM);
 	write_punch_zero_and_read(RT_FILES_AUTO, "threads");
@@ -445,20 +394,20 @@ serve_without_io_uring(void)
 static void
 without_io_uring_files_are_served_by_threads_unless_it_was_asked_for(void **state)
 {
-	in_another_process(serve_without_io_uring);
+	sandbox_run(serve_without_io_uring);
 }
 
 static void
 serve_without_fallocate(void)
 {
-	forbid(SYS_fallocate, EOPNOTSUPP);
+	sandbox_forbid(SYS_fallocate, EOPNOTSUPP);
 	write_punch_zero_and_read(RT_FILES_THREADS, "threads");
 }
 
 static void
 where_holes_cannot_be_made_zeros_are_written(void **state)
 {
-	in_another_process(serve_without_fallocate);
+	sandbox_run(serve_without_fallocate);
 }
 
 /* ---- the end ---- */
@@ -474,7 +423,7 @@ what_is_in_flight_at_the_end_is_waited_for(void **state)
 {
 	static const enum rt_files both[] = { RT_FILES_URING, RT_FILES_THREADS };
 
-	for (int k = has_io_uring() ? 0 : 1; k < 2; k++) {
+	for (int k = sandbox_has_io_uring() ? 0 : 1; k < 2; k++) {
 		struct rt *rt = open_rt(1, both[k]);
 		struct reactor *reactor = rt_reactor(rt, 0);
 		uint8_t *out = random_bytes(PIECE, 5);
