@@ -134,6 +134,7 @@ class Machine:
         self.ceiling_path = os.path.join(build, "bench", "weir-ceiling")
         self.cpus = cpus
         self.awake = None
+        self.softirq_pids = None
         for path in (self.ceiling_path, *([self.weir_path] if needs_weir else [])):
             if not os.access(path, os.X_OK):
                 raise Failed(f"{path} is not there: build first, or say --build DIR")
@@ -194,6 +195,21 @@ class Machine:
         with Process([self.ceiling_path, "probe", "--cpus", f"{self.cpus[0]},{self.cpus[1]}"]) as process:
             answer = process.json_line()
         return answer["round_trip_ns"], answer["mode"]
+
+    def softirq_ns(self):
+        """(server's processor, client's): what the kernel's thread for deferred network work ran there, in ns.
+
+        It is the work of the connections that are measured: who waits for it waits for itself."""
+        if self.softirq_pids is None:
+            names = [f"ksoftirqd/{cpu}" for cpu in self.cpus]
+            pids = {}
+            for path in glob.glob("/proc/[0-9]*/comm"):
+                try:
+                    pids[file_of(path).strip()] = path.split("/")[2]
+                except OSError:
+                    pass  # it has ended
+            self.softirq_pids = [pids.get(name) for name in names]
+        return [int(file_of(f"/proc/{pid}/schedstat").split()[0]) if pid else 0 for pid in self.softirq_pids]
 
     def fill(self, server, size=VOLUME):
         """Writes every block of the volume once, so that no page of it is missing."""

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, field
 
 PROBE_SPREAD = 1.15   # the probes of a pair: largest by smallest
-WAITED_MAX = 0.02     # of a slice, that an end may wait for its processor
+WAITED_MAX = 0.02     # of a slice, that an end may wait for its processor while others' work is done there
 HALF_WIDTH_MAX = 0.03
 HALF_WIDTH_ENOUGH = 0.015
 RESAMPLES = 4000
@@ -77,14 +77,17 @@ def half_width(interval):
 
 def run_slice(machine, server, client_args, effort):
     """One slice: rates and busy time of both ends, and whether something else ran on their processors."""
+    begin, softirq_before = time.perf_counter_ns(), machine.softirq_ns()
     before = server.counters()
     client = machine.client(server, *client_args, "--time", effort.slice_s, "--warm-up", effort.warm_up_s)
     after = server.counters()
+    softirq = [now - then for now, then in zip(machine.softirq_ns(), softirq_before)]
+    all_ns = time.perf_counter_ns() - begin
     did = {name: after[name] - before[name] for name in ("ios", "busy_ns", "busy_turns", "syscalls", "waited_ns")}
     # With io_uring the end of a send makes a turn of its own, which is no batch; Weir counts no sends.
     batches = after["sends"] - before["sends"] if "sends" in after else did["busy_turns"]
     slice_ns = client["elapsed_ns"]
-    waited = max(did["waited_ns"] / slice_ns, 1 - client["cpu_ns"] / slice_ns)
+    waited = max((did["waited_ns"] - softirq[0]) / all_ns, 1 - client["cpu_ns"] / slice_ns - softirq[1] / all_ns)
     ios = max(1, did["ios"])
     one = {
         "iops": client["iops"],

@@ -45,6 +45,7 @@ DIGESTS = ("--hdgst", "--ddgst")
 IDLE_CONNECTIONS = 1000
 STARTS = 11
 AA_MAX = 0.02
+CHOICE_ROUNDS = 5     # a single run says how the machine was just then
 
 # Figure -> (">=" or "<=", bar); the rest are for orientation.
 BARS = {f"{name}_vs_ceiling": (">=", cell.bar) for name, cell in CELLS.items()} | {
@@ -104,28 +105,27 @@ class Bench:
     # ---- ratios ----
 
     def choose(self, name, cell):
-        """The better of the ceiling's variants by a short run of each: (server, engine of the client, words).
+        """The better of the ceiling's variants by short runs of each: (server, engine of the client, words).
 
         The client's engine is chosen too, and is then the same for both servers."""
-        servers = {}
-        best = (0, None, None)
+        servers, rates = {}, {}
         try:
             for engine in cell.engines:
                 for copy in cell.copies:
                     servers[engine, copy] = self.machine.ceiling(engine, copy, cell.io_size)
                     if cell.rw == "write":
                         self.machine.fill(servers[engine, copy])
-            for _ in range(2):
+            for _ in range(CHOICE_ROUNDS):
                 for key, server in servers.items():
                     for engine in cell.engines:
-                        iops = self.machine.client(server, *cell.args, "--engine", engine, "--time", 0.3,
-                                                   "--warm-up", 0.1)["iops"]
-                        best = max(best, (iops, key, engine), key=lambda one: one[0])
+                        client = self.machine.client(server, *cell.args, "--engine", engine, "--time", 0.3,
+                                                     "--warm-up", 0.1)
+                        rates.setdefault((key, engine), []).append(client["iops"])
         except BaseException:
             for server in servers.values():
                 server.stop()
             raise
-        _, key, engine = best
+        key, engine = max(rates, key=lambda one: statistics.median(rates[one]))
         for other, server in servers.items():
             if other != key:
                 server.stop()
