@@ -34,6 +34,18 @@ cluster_target_start(struct reactor *reactor, void *arg)
 	return target_start(t->target, reactor, why);
 }
 
+bool
+cluster_target_idle(const struct cluster_target *t, struct sim_process *process)
+{
+	struct target_stats stats;
+	bool idle = sim_process_streams(process) == 0;
+
+	target_stats(t->target, &stats);
+	for (unsigned i = 0; i < t->reactors; i++)
+		idle = idle && bufs_idle(&sim_process_reactor(process, i)->bufs);
+	return idle && stats.connections == 0;
+}
+
 /* ---- the content of a slot: its number and version, and words that follow from them ---- */
 
 static void

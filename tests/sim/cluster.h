@@ -30,6 +30,9 @@ struct cluster_target {
 
 int cluster_target_start(struct reactor *reactor, void *arg);
 
+/* Nothing is left of any connection: no stream, no memory of one, no buffer. */
+bool cluster_target_idle(const struct cluster_target *t, struct sim_process *process);
+
 /* What is known of a slot: versions are numbered from 1 as they are written. */
 struct cluster_slot {
 	uint32_t issued;   /* the last version handed to the target */
