@@ -22,7 +22,7 @@
 enum { SMALL_BUFS = 2304, LARGE_BUFS = 256, SPECS_MAX = TARGET_NS_MAX, STOP_NS = 900 * 1000 * 1000 };
 
 enum key {
-	KEY_LISTEN = 1000, KEY_NS, KEY_BLOCK_SIZE, KEY_SUBNQN, KEY_REACTORS, KEY_CPUS, KEY_FILES,
+	KEY_LISTEN = 1000, KEY_NS, KEY_BLOCK_SIZE, KEY_SUBNQN, KEY_REACTORS, KEY_CPUS, KEY_FILES, KEY_SOCKETS,
 	KEY_DATA_DIR, KEY_STATS, KEY_EXPLAIN, KEY_HANDSHAKE, KEY_STALL, KEY_CONNECTIONS, KEY_CONGESTION,
 };
 
@@ -59,6 +59,8 @@ static const struct argp_option options[] = {
 	{ "data-dir", KEY_DATA_DIR, "DIR", 0, "where the default volume lies when no --ns is given", 0 },
 	{ "reactors", KEY_REACTORS, "N", 0, "threads that serve (default 1)", 0 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "pin the threads to these processors, e.g. 0,2-5", 0 },
+	{ "sockets", KEY_SOCKETS, "ENGINE", 0,
+	    "how several sockets are read and written at once: auto, uring or calls", 0 },
 	{ "files", KEY_FILES, "ENGINE", 0, "how files are read and written: auto, uring or threads", 0 },
 	{ "handshake-timeout", KEY_HANDSHAKE, "MS", 0, "from accept to Connect (default 10000)", 0 },
 	{ "stall-timeout", KEY_STALL, "MS", 0, "a transfer without progress (default 30000)", 0 },
@@ -84,18 +86,23 @@ parse_listen(struct serve *serve, const char *arg, struct argp_state *state)
 	return 0;
 }
 
-static void
-parse_files(struct serve *serve, const char *arg, struct argp_state *state)
+/* Which of the words it is; an option takes no others. */
+static unsigned
+parse_word(const char *option, const char *const words[3], const char *arg, struct argp_state *state)
 {
-	if (strcmp(arg, "auto") == 0)
-		serve->rt_options.files = RT_FILES_AUTO;
-	else if (strcmp(arg, "uring") == 0)
-		serve->rt_options.files = RT_FILES_URING;
-	else if (strcmp(arg, "threads") == 0)
-		serve->rt_options.files = RT_FILES_THREADS;
-	else
-		argp_error(state, "--files '%s': auto, uring or threads", arg);
+	for (unsigned i = 0; i < 3; i++)
+		if (strcmp(arg, words[i]) == 0)
+			return i;
+	argp_error(state, "%s '%s': %s, %s or %s", option, arg, words[0], words[1], words[2]);
+	return 0;
 }
+
+static const char *const files_words[] = {
+	[RT_FILES_AUTO] = "auto", [RT_FILES_URING] = "uring", [RT_FILES_THREADS] = "threads",
+};
+static const char *const sockets_words[] = {
+	[RT_MOVES_AUTO] = "auto", [RT_MOVES_URING] = "uring", [RT_MOVES_CALLS] = "calls",
+};
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
@@ -130,7 +137,10 @@ parse(int key, char *arg, struct argp_state *state)
 		serve->rt_options.cpus = serve->cpus;
 		return 0;
 	case KEY_FILES:
-		parse_files(serve, arg, state);
+		serve->rt_options.files = parse_word("--files", files_words, arg, state);
+		return 0;
+	case KEY_SOCKETS:
+		serve->rt_options.moves = parse_word("--sockets", sockets_words, arg, state);
 		return 0;
 	case KEY_HANDSHAKE:
 		serve->options.handshake_timeout_ms =
@@ -183,7 +193,8 @@ explain_memory(const struct serve *serve)
 	    "per connection:             %8.1f KiB   with an 8 KiB reserve for one capsule\n"
 	    "per queue:                  %8.1f KiB   of 128 entries, %zu bytes each\n"
 	    "per RAM volume:             its size, as it is written\n\n"
-	    "at most: reactors x %.1f MiB + connections x %.1f KiB + queue entries x %zu bytes + RAM volumes\n",
+	    "at most: reactors x %.1f MiB + connections x %.1f KiB + queue entries x %zu bytes + RAM volumes\n"
+	    "not counted: the program, and what the kernel holds for sockets and for io_uring\n",
 	    reactors, REACTOR_SCRATCH / 1024, SMALL_BUFS * BUFS_SMALL / 1024, SMALL_BUFS, BUFS_SMALL / 1024,
 	    LARGE_BUFS * BUFS_LARGE / 1024, LARGE_BUFS, BUFS_LARGE / 1024,
 	    target_reactor_bytes() / 1024,
@@ -488,8 +499,8 @@ run(struct serve *serve)
 	int rc = rt_create(&serve->rt, &serve->rt_options);
 
 	if (rc != 0) {
-		fprintf(stderr, "weir: cannot start%s: %s\n",
-		    serve->rt_options.files == RT_FILES_URING ? " with --files uring (io_uring)" : "", strerror(-rc));
+		fprintf(stderr, "weir: cannot start%s: %s\n", serve->rt_options.files == RT_FILES_URING ||
+		    serve->rt_options.moves == RT_MOVES_URING ? " with io_uring, as was asked" : "", strerror(-rc));
 		return rc;
 	}
 	rc = open_volumes(serve);

@@ -130,6 +130,7 @@ send_now(struct task *task)
 	while (!qp->blocked && hconn_pending(&qp->hc)) {
 		ssize_t bytes;
 
+		gather_reset(g);
 		hconn_gather(&qp->hc, g);
 		bytes = qp->stream->ops->writev(qp->stream, g->iov + g->first, (int)(g->count - g->first));
 		if (bytes < 0 && bytes != -EAGAIN) {
@@ -177,6 +178,7 @@ parse(struct qpair *qp, const uint8_t *at, size_t left)
 			    qp->hc.fault.fes, qp->hc.fault.fei);
 			/* The TermReq goes out first, as far as the socket takes it. */
 			if (qp->hc.state == HCONN_TERMINATING && !qp->blocked) {
+				gather_reset(qp->gather);
 				hconn_gather(&qp->hc, qp->gather);
 				(void)qp->stream->ops->writev(qp->stream, qp->gather->iov + qp->gather->first,
 				    (int)(qp->gather->count - qp->gather->first));

@@ -33,6 +33,7 @@ struct core {
 	struct rt *rt;
 	struct arena arena;
 	struct engine *engine;
+	struct sockring *sockring; /* NULL: there is none */
 	struct waker waker;
 	struct source waker_source;
 	pthread_t thread;
@@ -87,7 +88,8 @@ int streams_adopt(struct core *core, int fd, bool connected, struct stream **str
     __attribute__((warn_unused_result)); /* takes fd in any case */
 int world_connect(struct reactor *reactor, const char *host, uint16_t port, struct stream **stream)
     __attribute__((warn_unused_result));
-/* Reads from hot streams, if there are few; false: the engine must be asked. */
+void world_move(struct reactor *reactor, bool out, struct stream_move *moves, unsigned count);
+/* Tells the owners of hot streams to look, if there are few; false: the engine must be asked. */
 bool streams_poll(struct core *core);
 /* No stream is hot: the engine reports all that follows. */
 void streams_cool(struct core *core);

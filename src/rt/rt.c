@@ -13,6 +13,7 @@
 #include "sys/clock.h"
 #include "sys/pages.h"
 #include "sys/sigs.h"
+#include "sys/sockring.h"
 
 struct rt_options
 rt_options_default(void)
@@ -75,6 +76,7 @@ const struct world_ops rt_world = {
 	.listen = world_listen,
 	.unlisten = world_unlisten,
 	.connect = world_connect,
+	.move = world_move,
 	.file_open = world_file_open,
 	.file_submit = world_file_submit,
 	.file_close = world_file_close,
@@ -106,6 +108,19 @@ signalled(struct source *source, unsigned events)
 	container_of(source, struct core, signals)->signal_due = true;
 }
 
+/* Without one each socket is read and written by a system call of its own. */
+static int
+open_sockring(struct core *core)
+{
+	enum rt_moves wish = core->rt->options.moves;
+	int rc;
+
+	if (wish == RT_MOVES_CALLS)
+		return 0;
+	rc = sockring_open(&core->arena, &core->sockring);
+	return wish == RT_MOVES_URING ? rc : 0;
+}
+
 static int
 core_open(struct core *core, struct rt *rt, unsigned index)
 {
@@ -128,6 +143,9 @@ core_open(struct core *core, struct rt *rt, unsigned index)
 	if (core->waker.fd < 0)
 		return -errno;
 	core->waker_source.event = woken;
+	rc = open_sockring(core);
+	if (rc != 0)
+		return rc;
 	return rt->engine->add(core->engine, core->waker.fd, &core->waker_source);
 }
 
@@ -136,6 +154,8 @@ core_close(struct core *core)
 {
 	if (core->engine != NULL)
 		core->rt->engine->close(core->engine);
+	if (core->sockring != NULL)
+		sockring_close(core->sockring);
 	if (core->waker.fd >= 0)
 		close(core->waker.fd);
 	if (core->reactor.scratch != NULL)

@@ -25,6 +25,13 @@ enum rt_files {
 	RT_FILES_THREADS,
 };
 
+/* How several sockets are read or written at a time. */
+enum rt_moves {
+	RT_MOVES_AUTO,  /* as with URING, and as with CALLS where io_uring is forbidden */
+	RT_MOVES_URING, /* by one system call for all, through io_uring */
+	RT_MOVES_CALLS, /* by a system call for each */
+};
+
 enum { RT_REACTORS_MAX = 128 };
 
 struct rt_options {
@@ -33,6 +40,7 @@ struct rt_options {
 	unsigned cpu_count;             /* 0: the kernel places them */
 	struct reactor_options reactor;
 	enum rt_files files;
+	enum rt_moves moves;
 	uint32_t spin_us;               /* how long to look for work before sleeping */
 	struct sock_options sockets;
 	/* Listening sockets that we were handed: to listen where one of them does is to take it.  They
@@ -48,7 +56,8 @@ struct rt_options {
 /* One reactor, not pinned, 150 us of spinning. */
 struct rt_options rt_options_default(void);
 
-/* 0 or negative errno: -ENOMEM, -EMFILE, or of RT_FILES_URING what io_uring said. */
+/* 0 or negative errno: -ENOMEM, -EMFILE, or of RT_FILES_URING and RT_MOVES_URING what
+ * io_uring said. */
 int rt_create(struct rt **rt, const struct rt_options *options) __attribute__((warn_unused_result));
 
 struct reactor *rt_reactor(struct rt *rt, unsigned index);

@@ -4,8 +4,9 @@
  * The engine tells of edges, once.  `holds` remembers which events may hold
  * since: an edge sets a bit, a call that moved less than it was offered clears
  * it, and then the next edge is waited for.  Streams that moved bytes lately
- * are hot; while they are few, they are read from in each turn without asking
- * the engine, which saves a system call per request of a queue of depth one.
+ * are hot; while they are few, their owners read from them in each turn without
+ * the engine being asked, which saves a system call per request of a queue of
+ * depth one.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 
 #include "rt/internal.h"
 #include "sys/sock.h"
+#include "sys/sockring.h"
 
 enum { LINGER_NS = 1000 * 1000 * 1000 };
 
@@ -167,6 +169,9 @@ sock_event(struct source *source, unsigned events)
 	reactor_stream_ready(&sock->stream, holds);
 }
 
+/* Of so many pieces, what one system call takes. */
+static int at_once(int count) { return count < SOCK_IOV_MAX ? count : SOCK_IOV_MAX; }
+
 static size_t
 iov_bytes(const struct iovec *iov, int count)
 {
@@ -184,7 +189,6 @@ note_moved(struct ksock *sock, unsigned event, ssize_t n, size_t offered)
 	struct core *core = core_of(sock->stream.reactor);
 	bool more = n > 0 && (size_t)n == offered;
 
-	core->reactor.syscalls++;
 	if (n > 0)
 		heat(core, sock);
 	else if (n != -EAGAIN)
@@ -203,21 +207,55 @@ note_moved(struct ksock *sock, unsigned event, ssize_t n, size_t offered)
 static ssize_t
 sock_readv(struct stream *stream, const struct iovec *iov, int count)
 {
-	int taken = count < SOCK_IOV_MAX ? count : SOCK_IOV_MAX;
-	ssize_t n = sock_read(sock_of(stream)->fd, iov, taken);
+	ssize_t n = sock_read(sock_of(stream)->fd, iov, at_once(count));
 
-	note_moved(sock_of(stream), STREAM_READABLE, n, iov_bytes(iov, taken));
+	stream->reactor->syscalls++;
+	note_moved(sock_of(stream), STREAM_READABLE, n, iov_bytes(iov, at_once(count)));
 	return n;
 }
 
 static ssize_t
 sock_writev(struct stream *stream, const struct iovec *iov, int count)
 {
-	int taken = count < SOCK_IOV_MAX ? count : SOCK_IOV_MAX;
-	ssize_t n = sock_write(sock_of(stream)->fd, iov, taken);
+	ssize_t n = sock_write(sock_of(stream)->fd, iov, at_once(count));
 
-	note_moved(sock_of(stream), STREAM_WRITABLE, n, iov_bytes(iov, taken));
+	stream->reactor->syscalls++;
+	note_moved(sock_of(stream), STREAM_WRITABLE, n, iov_bytes(iov, at_once(count)));
 	return n;
+}
+
+/* Several at once through the ring; what a signal came between is made alone. */
+static void
+move_together(struct core *core, bool out, struct stream_move *moves, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		sockring_push(core->sockring, sock_of(moves[i].stream)->fd, out, moves[i].iov,
+		    at_once(moves[i].count), &moves[i].result);
+	core->reactor.syscalls += sockring_run(core->sockring);
+	for (unsigned i = 0; i < count; i++) {
+		struct stream_move *move = &moves[i];
+
+		if (move->result == -EINTR)
+			reactor_move_each(&core->reactor, out, move, 1);
+		else
+			note_moved(sock_of(move->stream), out ? STREAM_WRITABLE : STREAM_READABLE, move->result,
+			    iov_bytes(move->iov, at_once(move->count)));
+	}
+}
+
+void
+world_move(struct reactor *reactor, bool out, struct stream_move *moves, unsigned count)
+{
+	struct core *core = core_of(reactor);
+
+	while (core->sockring != NULL && count > 1) {
+		unsigned some = count < SOCKRING_MAX ? count : SOCKRING_MAX;
+
+		move_together(core, out, moves, some);
+		moves += some;
+		count -= some;
+	}
+	reactor_move_each(reactor, out, moves, count);
 }
 
 static void

@@ -347,6 +347,7 @@ const struct world_ops sim_world_ops = {
 	.listen = sim_net_listen,
 	.unlisten = sim_net_unlisten,
 	.connect = sim_net_connect,
+	.move = reactor_move_each,
 	.file_open = sim_file_open,
 	.file_submit = sim_file_submit,
 	.file_close = sim_file_close,

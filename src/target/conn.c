@@ -157,11 +157,10 @@ conn_maybe_free(struct conn *conn)
 {
 	struct core *core = conn->core;
 
-	if (conn->phase != CONN_DEAD || conn->request_count > 0 || conn->attached || conn->connecting)
+	if (conn->phase != CONN_DEAD || conn->request_count > 0 || conn->held > 0 || conn->attached || conn->connecting)
 		return;
 	timer_clear(&core->reactor->timers, &conn->timer);
 	timer_clear(&core->reactor->timers, &conn->lend_timer);
-	task_cancel(&conn->send);
 	list_remove(&conn->node);
 	core->conn_count--;
 	if (conn->slots != &conn->first)
@@ -182,11 +181,12 @@ conn_end(struct conn *conn, bool abort)
 	conn->stream = NULL;
 	timer_clear(&conn->core->reactor->timers, &conn->timer);
 	timer_clear(&conn->core->reactor->timers, &conn->lend_timer);
-	task_cancel(&conn->send);
-	conn->request_count++; /* holds the connection while its requests are let go */
+	list_remove(&conn->read_node);
+	list_remove(&conn->send_node);
+	conn->held++; /* while its requests are let go */
 	abandon_requests(conn);
 	conn_leave(conn);
-	conn->request_count--;
+	conn->held--;
 	conn_maybe_free(conn);
 }
 
@@ -225,10 +225,10 @@ conn_terminate(struct conn *conn)
 	core_log(conn->core, 1, "%s: closed: %s (FES %u, FEI %" PRIu32 ")", peer, fault->why,
 	    fault->fes, fault->fei);
 	conn_enter(conn, CONN_TERMINATED);
-	conn->request_count++;
+	conn->held++;
 	abandon_requests(conn);
 	conn_leave(conn);
-	conn->request_count--;
+	conn->held--;
 	timer_set(&conn->core->reactor->timers, &conn->timer, conn->core->reactor->now_ns + stall_ns(conn));
 	conn_send_soon(conn);
 }

@@ -498,6 +498,7 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 	core->cntlid_next = reactor->index > 0 ? reactor->index : reactor->count;
 	list_init(&core->conns);
 	list_init(&core->assocs);
+	turn_begin(core);
 	target->cores[reactor->index] = core;
 	reactor->owner = core;
 	reactor->on_mail = on_mail;
@@ -522,6 +523,7 @@ target_fini(struct target *target, struct reactor *reactor)
 	for (uint32_t i = 0; i < TARGET_NS_MAX; i++)
 		if (core->chans[i] != NULL)
 			core->chans[i]->blk->ops->close_chan(core->chans[i]);
+	turn_end(core);
 	list_for_each(&core->assocs, node)
 		arena_free(reactor->arena, container_of(node, struct assoc, node));
 	arena_free(reactor->arena, core->gather);

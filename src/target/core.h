@@ -30,6 +30,8 @@ struct core {
 	struct reactor *reactor;
 	struct blk_chan *chans[TARGET_NS_MAX];
 	struct gather *gather;
+	struct list reading, sending; /* connections that have something to read or to send in this turn */
+	struct task receive, send;
 	uint8_t *page;          /* CTRL_PAGE_MAX bytes for answers of ctrl/ */
 	struct list conns, assocs;
 	uint32_t conn_count;
@@ -93,7 +95,8 @@ struct conn {
 	struct stream *stream;
 	struct tconn tc;
 	enum conn_phase phase;
-	struct task send;
+	struct list read_node, send_node;
+	uint32_t expected;        /* bytes: as much came the last time */
 	struct timer timer;       /* handshake and stalls */
 	struct timer lend_timer;  /* when lent memory that was not sent is given back */
 	uint64_t lend_since_ns;   /* no buffer for what is half sent since then; 0: not so */
@@ -107,6 +110,7 @@ struct conn {
 	uint64_t command_ns;      /* the last command's arrival */
 	uint32_t device_count;    /* requests in STAGE_DEVICE */
 	uint32_t request_count;   /* requests not free */
+	uint32_t held;            /* by functions that still look at it, whatever becomes of it */
 	uint16_t cntlid, qid;
 	uint32_t errors_unheard;  /* MAIL_ERRORs under way */
 	uint32_t errors_missed;   /* failed commands that its controller was not told of yet */
@@ -157,9 +161,19 @@ struct assoc {
 	struct portal_info portals[TARGET_LISTENERS_MAX];
 };
 
-/* traffic.c: what a connection receives and sends, and when */
+/* turn.c: what a core's connections receive and send in one turn */
+void turn_begin(struct core *core);
+void turn_end(struct core *core);
+void turn_receive(struct conn *conn);
+void turn_send(struct conn *conn);
+
+/* traffic.c: what becomes of the bytes of a connection */
 void traffic_begin(struct conn *conn);
 void traffic_wants(struct conn *conn);
+bool traffic_wants_to_read(const struct conn *conn);
+void traffic_take(struct conn *conn, ssize_t bytes, size_t direct, const uint8_t *at);
+void traffic_sent(struct conn *conn, ssize_t bytes, struct fifo *finished);
+void traffic_after_send(struct conn *conn, ssize_t bytes, size_t asked);
 void conn_send_soon(struct conn *conn);
 void conn_pause(struct conn *conn);
 void conn_resume(struct conn *conn);

@@ -1,8 +1,9 @@
 /*
- * traffic.c - what a connection receives and sends, and when.
+ * traffic.c - what becomes of the bytes of a connection.
  *
- * Answers: how much to read now, when to send, and what becomes of lent memory
- * that a peer does not take.  Does not know what a command does.
+ * Answers: which commands are in what was received, when to read on, and what
+ * becomes of lent memory that a peer does not take.  Does not know what a
+ * command does, nor how reads and sends are made (turn.c).
  */
 #include <assert.h>
 #include <errno.h>
@@ -13,52 +14,14 @@ enum {
 	LEND_NS = 1000000,      /* lent memory that was not sent by then is given back */
 	HALF_SENT_NS = 1000000000, /* without a buffer for what is half sent, the peer has so long to take it */
 	AGAIN_BATCH = 4,        /* reads done again at a time, so that a slow peer cannot multiply them */
-	/* A capsule whose data needs a buffer of its own is at least so long. */
-	CAPSULE_MIN = 72 + 48,
-	RECEIVE_MIN = 4096,     /* below this, PDUs are received one piece at a time */
-	RECEIVE_MORE = 32 * 1024,
-	RECEIVE_TURN = REACTOR_SCRATCH, /* of one connection in a turn, and then what one more read gives */
 };
 
 /* ---- receiving ---- */
 
-static bool
-wants_to_read(const struct conn *conn)
+bool
+traffic_wants_to_read(const struct conn *conn)
 {
 	return !conn->paused && conn->phase != CONN_FINISHING && conn->phase != CONN_DEAD;
-}
-
-/* So few buffers are free that PDUs are received one piece at a time: no capsule comes whole then. */
-static bool
-buffers_short(const struct bufs *bufs)
-{
-	return bufs->small.free_count < RECEIVE_MIN / CAPSULE_MIN || !list_empty(&bufs->small.waiting);
-}
-
-/* How many buffers the capsules in so many bytes may want, the last one being cut off. */
-static uint32_t
-capsules_in(size_t bytes)
-{
-	return (uint32_t)(bytes / CAPSULE_MIN) + 1;
-}
-
-/*
- * How much may be received at once beside what goes straight to its place: so
- * much that every capsule in it finds its buffer; where buffers are short, no
- * more than the piece of a PDU at hand.
- */
-static size_t
-receive_limit(const struct conn *conn, size_t direct)
-{
-	const struct bufs *bufs = &conn->core->reactor->bufs;
-	size_t limit;
-
-	if (conn->phase == CONN_TERMINATED)
-		return REACTOR_SCRATCH;
-	if (buffers_short(bufs))
-		return framer_need(&conn->tc.framer) - direct;
-	limit = (size_t)(bufs->small.free_count - 1) * CAPSULE_MIN;
-	return limit < REACTOR_SCRATCH ? limit : REACTOR_SCRATCH;
 }
 
 /* The peer broke a rule that only we know. */
@@ -120,66 +83,30 @@ parse(struct conn *conn, const uint8_t *at, size_t left)
 	}
 }
 
-/* One read and what came with it; the bytes, or 0 when nothing more is to be read now. */
-static size_t
-receive(struct conn *conn)
+/* What a read gave, as readv() says it: `direct` bytes first went to their place, the rest to `at`.
+ * The caller holds the connection and has promised the buffers for what is at `at`. */
+void
+traffic_take(struct conn *conn, ssize_t bytes, size_t direct, const uint8_t *at)
 {
-	struct iovec iov[BUFS_IOV_MAX + 1];
-	uint8_t *scratch = conn->core->reactor->scratch;
-	struct bufs *bufs = &conn->core->reactor->bufs;
-	int count = framer_direct(&conn->tc.framer, iov, BUFS_IOV_MAX);
-	size_t direct = 0, landed;
-	ssize_t bytes;
+	size_t landed;
 
-	for (int i = 0; i < count; i++)
-		direct += iov[i].iov_len;
-	if (conn->phase == CONN_TERMINATED)
-		direct = 0, count = 0;
-	iov[count] = (struct iovec){ scratch, receive_limit(conn, direct) };
-	count += iov[count].iov_len > 0;
-	bytes = conn->stream->ops->readv(conn->stream, iov, count);
 	if (bytes <= 0) {
 		if (bytes != -EAGAIN)
 			conn_end(conn, bytes < 0);
-		return 0;
+		return;
 	}
 	if (conn->phase == CONN_TERMINATED)
-		return 0;
+		return;
 	landed = (size_t)bytes < direct ? (size_t)bytes : direct;
 	if (landed > 0)
 		framer_landed(&conn->tc.framer, landed);
-	if (!buffers_short(bufs))
-		bufs_promise(bufs, capsules_in((size_t)bytes - landed));
-	conn->request_count++; /* holds the connection while it is parsed */
-	parse(conn, scratch, (size_t)bytes - landed);
-	conn->request_count--;
-	bufs_promise(bufs, 0);
-	if (conn->phase == CONN_DEAD) {
-		conn_maybe_free(conn);
-		return 0;
-	}
+	parse(conn, at, (size_t)bytes - landed);
+	if (conn->phase == CONN_DEAD)
+		return;
 	if (conn->phase == CONN_LIVE && framer_midway(&conn->tc.framer))
 		conn_watch(conn);
 	if (tconn_pending(&conn->tc))
 		conn_send_soon(conn);
-	return wants_to_read(conn) ? (size_t)bytes : 0;
-}
-
-/*
- * A peer that sent this much at once is in the middle of sending more.  What
- * comes while the first part is worked on is taken in the same turn, so that
- * all answers go out together: many small answers would make it send little at
- * a time, and that costs both ends more.
- */
-static void
-receive_all(struct conn *conn)
-{
-	size_t total = 0, bytes;
-
-	do {
-		bytes = receive(conn);
-		total += bytes;
-	} while (bytes >= RECEIVE_MORE && total < RECEIVE_TURN);
 }
 
 void
@@ -187,7 +114,7 @@ traffic_wants(struct conn *conn)
 {
 	unsigned events = conn->blocked ? STREAM_WRITABLE : 0;
 
-	if (wants_to_read(conn))
+	if (traffic_wants_to_read(conn))
 		events |= STREAM_READABLE;
 	conn->stream->ops->wants(conn->stream, events);
 }
@@ -202,8 +129,8 @@ ready(struct stream *stream, unsigned events)
 		traffic_wants(conn);
 		conn_send_soon(conn);
 	}
-	if (events & STREAM_READABLE && wants_to_read(conn))
-		receive_all(conn);
+	if (events & STREAM_READABLE && traffic_wants_to_read(conn))
+		turn_receive(conn);
 }
 
 /* A capsule has to wait for its buffer: nothing more is read until then. */
@@ -232,13 +159,14 @@ void
 conn_send_soon(struct conn *conn)
 {
 	if (!conn->blocked && conn->phase != CONN_DEAD)
-		reactor_run_in(conn->core->reactor, PHASE_SEND, &conn->send);
+		turn_send(conn);
 }
 
 static void
-now_blocked(struct conn *conn)
+blocked(struct conn *conn)
 {
 	conn->blocked = true;
+	list_remove(&conn->send_node);
 	traffic_wants(conn);
 	conn_watch(conn);
 	if (!conn->lend_timer.armed)
@@ -246,6 +174,7 @@ now_blocked(struct conn *conn)
 		    conn->core->reactor->now_ns + LEND_NS);
 }
 
+/* Nothing is left to be sent. */
 static void
 all_sent(struct conn *conn)
 {
@@ -264,35 +193,35 @@ all_sent(struct conn *conn)
 	}
 }
 
-static void
-send_now(struct task *task)
+/* `bytes` went out, as writev() says it; what is wholly sent moves to `finished`. */
+void
+traffic_sent(struct conn *conn, ssize_t bytes, struct fifo *finished)
 {
-	struct conn *conn = container_of(task, struct conn, send);
-	struct gather *g = conn->core->gather;
-	struct fifo finished;
+	struct fifo mine;
 
-	fifo_init(&finished);
-	while (!conn->blocked && tconn_pending(&conn->tc)) {
-		ssize_t bytes;
+	if (bytes <= 0)
+		return;
+	conn->tx_bytes += (uint64_t)bytes;
+	fifo_init(&mine);
+	tconn_sent(&conn->tc, (size_t)bytes, &mine);
+	if (!fifo_empty(&mine))
+		conn->lend_since_ns = 0; /* another one is half sent now, or none */
+	fifo_splice(finished, &mine);
+}
 
-		tconn_gather(&conn->tc, g);
-		bytes = conn->stream->ops->writev(conn->stream, g->iov + g->first,
-		    (int)(g->count - g->first));
-		if (bytes < 0 && bytes != -EAGAIN) {
-			conn_end(conn, true);
-			return;
-		}
-		if (bytes > 0) {
-			conn->tx_bytes += (uint64_t)bytes;
-			tconn_sent(&conn->tc, (size_t)bytes, &finished);
-			if (!fifo_empty(&finished))
-				conn->lend_since_ns = 0; /* another one is half sent now, or none */
-			request_free_all(&finished);
-		}
-		if (bytes < (ssize_t)g->bytes)
-			now_blocked(conn);
-	}
-	if (!conn->blocked)
+/* What follows from it; `asked` bytes were to be sent. */
+void
+traffic_after_send(struct conn *conn, ssize_t bytes, size_t asked)
+{
+	if (conn->phase == CONN_DEAD)
+		return;
+	if (bytes < 0 && bytes != -EAGAIN)
+		conn_end(conn, true);
+	else if (bytes < (ssize_t)asked)
+		blocked(conn);
+	else if (tconn_pending(&conn->tc))
+		conn_send_soon(conn);
+	else
 		all_sent(conn);
 }
 
@@ -364,7 +293,8 @@ lend_expired(struct timer *timer)
 void
 traffic_begin(struct conn *conn)
 {
-	task_init(&conn->send, send_now);
+	list_init(&conn->read_node);
+	list_init(&conn->send_node);
 	conn->lend_timer.fire = lend_expired;
 	conn->stream->owner = conn;
 	conn->stream->ready = ready;

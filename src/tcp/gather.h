@@ -1,11 +1,11 @@
 /*
- * gather.h - one send's worth of bytes: entries for writev, and the headers
- * among them.
+ * gather.h - what is sent at one time: entries for writev, and the headers
+ * among them, of one connection or of several, one behind the other.
  *
  * PDU headers are written when a batch is sent, one after the other, so that
  * a completion and the next header are one entry; a request stores none.
  * What was not sent is built again next time, the same to the byte.
- * One per reactor, empty between two sends.
+ * One per reactor, empty between two moves.
  */
 #ifndef WEIR_TCP_GATHER_H
 #define WEIR_TCP_GATHER_H
@@ -24,13 +24,17 @@ enum {
 };
 
 struct gather {
-	unsigned first, count; /* iov[first .. count - 1] is to be sent */
-	size_t heads_used, bytes;
+	unsigned first, count; /* iov[first .. count - 1] is the last connection's */
+	size_t bytes;          /* of the last connection */
+	size_t heads_used;     /* of all */
 	struct iovec iov[GATHER_IOV];
 	uint8_t heads[GATHER_HEADS];
 };
 
 static inline void gather_reset(struct gather *g) { g->first = g->count = 0; g->heads_used = g->bytes = 0; }
+
+/* What follows is another connection's: first, count and bytes are its own. */
+static inline void gather_next(struct gather *g) { g->first = g->count; g->bytes = 0; }
 
 /* Room for one more command, whatever it is. */
 static inline bool

@@ -421,7 +421,7 @@ hconn_gather(struct hconn *hc, struct gather *g)
 	struct fifo_node *node = hc->out.head;
 	uint32_t control = hc->control_len - hc->control_sent;
 
-	gather_reset(g);
+	gather_next(g);
 	if (node != NULL && req_of(node)->sent > 0) {
 		gather_req(hc, req_of(node), g);
 		gather_skip(g, req_of(node)->sent);

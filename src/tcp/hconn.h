@@ -91,6 +91,7 @@ bool hconn_submit(struct hconn *hc, struct hreq *req);
 enum hconn_event hconn_next(struct hconn *hc, const uint8_t **at, size_t *left, struct hreq **req);
 
 bool hconn_pending(const struct hconn *hc);
+/* As tconn_gather(). */
 void hconn_gather(struct hconn *hc, struct gather *g);
 
 /* What was sent; requests answered before their data was out are put in `done`. */

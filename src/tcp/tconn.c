@@ -451,7 +451,7 @@ tconn_gather(struct tconn *tc, struct gather *g)
 {
 	struct fifo_node *node = tc->out.head;
 
-	gather_reset(g);
+	gather_next(g);
 	/* A PDU that went out in part must be ended before anything else is sent. */
 	if (node != NULL && xfer_of(node)->sent > 0) {
 		gather_xfer(tc, xfer_of(node), g);

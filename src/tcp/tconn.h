@@ -126,7 +126,8 @@ void tconn_fault(struct tconn *tc, struct pdu_fault fault, const void *header, u
 /* Whether anything is to be sent. */
 bool tconn_pending(const struct tconn *tc);
 
-/* Gathers what is to be sent, as much as one send may carry. */
+/* Gathers what is to be sent behind what lies in `g`, as much as one send may carry: at least one command's
+ * worth where there is room for one.  gather_reset() was called before the first. */
 void tconn_gather(struct tconn *tc, struct gather *g);
 
 /* `bytes` of what was gathered went out: answers that are wholly sent move to `finished`. */

@@ -93,8 +93,11 @@ reactor_turn(struct reactor *reactor, uint64_t now_ns)
 	reactor->now_ns = now_ns;
 	reactor->turns++;
 	busy = deliver(reactor);
+	/* Before the timers: what a peer has sent in time must not be judged late because we were.  A look is
+	 * no work; if something came, the world knows. */
+	(void)run_phase(reactor, PHASE_RECEIVE);
 	busy |= timers_run(&reactor->timers, now_ns) > 0;
-	for (int phase = 0; phase < PHASE_COUNT; phase++)
+	for (int phase = PHASE_RECEIVE + 1; phase < PHASE_COUNT; phase++)
 		busy |= run_phase(reactor, (enum reactor_phase)phase);
 	reactor->busy_turns += busy;
 	return busy;
@@ -109,4 +112,15 @@ reactor_next(const struct reactor *reactor)
 		if (!list_empty(&reactor->tasks[phase]))
 			return 0;
 	return timers_next(&reactor->timers);
+}
+
+void
+reactor_move_each(struct reactor *reactor, bool out, struct stream_move *moves, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct stream *stream = moves[i].stream;
+
+		moves[i].result = out ? stream->ops->writev(stream, moves[i].iov, moves[i].count) :
+		    stream->ops->readv(stream, moves[i].iov, moves[i].count);
+	}
 }

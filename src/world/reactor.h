@@ -15,11 +15,12 @@
 #include "world/timer.h"
 #include "world/world.h"
 
-/* What a turn does after receiving, in this order. */
+/* What a turn does after it has told of events, in this order; timers come after the first. */
 enum reactor_phase {
+	PHASE_RECEIVE, /* read what streams have, those with little together */
 	PHASE_SUBMIT,  /* hand what was gathered to devices: one doorbell or system call */
 	PHASE_COLLECT, /* take completions */
-	PHASE_SEND,    /* one send per connection */
+	PHASE_SEND,    /* one send per connection, those with little together */
 	PHASE_COUNT,
 };
 
@@ -38,7 +39,7 @@ struct reactor {
 	struct bufs bufs;
 	struct list ready;     /* streams with events to deliver */
 	struct list tasks[PHASE_COUNT];
-	uint8_t *scratch;      /* REACTOR_SCRATCH bytes to receive into; nobody's between two streams */
+	uint8_t *scratch;      /* REACTOR_SCRATCH bytes to receive into; nobody's outside PHASE_RECEIVE */
 	void (*on_mail)(struct reactor *reactor, const struct mail *mail);
 	void *owner;           /* the target's or the host's part of this reactor */
 
@@ -79,9 +80,13 @@ void reactor_stream_ready(struct stream *stream, unsigned events);
 /* For worlds: the stream leaves (closed or detached). */
 void reactor_stream_gone(struct stream *stream);
 
+/* For worlds that know nothing better: world_ops.move, stream by stream. */
+void reactor_move_each(struct reactor *reactor, bool out, struct stream_move *moves, unsigned count);
+
 /*
- * One turn at `now_ns`: streams, timers, then the phases.  Mail is delivered by
- * the world before it.  True if anything was done.
+ * One turn at `now_ns`: streams, PHASE_RECEIVE, timers, then the other phases.
+ * Mail is delivered by the world before it.  True if anything was done; bytes
+ * that were received are the world's to count.
  */
 bool reactor_turn(struct reactor *reactor, uint64_t now_ns);
 

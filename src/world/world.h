@@ -64,6 +64,14 @@ struct stream {
 	uint8_t wanted, pending;
 };
 
+/* One of several transfers that are made together: what readv() or writev() of `stream` is given, and answers. */
+struct stream_move {
+	struct stream *stream;
+	const struct iovec *iov;
+	int count;
+	ssize_t result;
+};
+
 struct listener {
 	void (*accepted)(struct listener *listener, struct stream *stream); /* takes the stream */
 	void *owner;
@@ -127,6 +135,11 @@ struct world_ops {
 	 * and a read or write says the error if that fails. */
 	int (*connect)(struct reactor *reactor, const char *host, uint16_t port, struct stream **stream)
 	    __attribute__((warn_unused_result));
+
+	/* Does what readv() of each stream does, or writev() if `out`, in their order; each stream
+	 * is there once.  Nothing is called back meanwhile.  Where the world can, it costs one
+	 * system call. */
+	void (*move)(struct reactor *reactor, bool out, struct stream_move *moves, unsigned count);
 
 	/* Opens a file for direct I/O where that works in multiples of `block` bytes or less.
 	 * size > 0: makes it, sparse, where it is not there, and extends it to this size where

@@ -177,6 +177,7 @@ def test_an_idle_daemon_sleeps(serve):
     (["--reactors", "two"], "two"),
     (["--cpus", "a"], "--cpus"),
     (["--files", "aio"], "auto.*uring.*threads"),
+    (["--sockets", "threads"], "auto.*uring.*calls"),
     (["--handshake-timeout", "0"], "--handshake-timeout"),
     (["--stall-timeout", "soon"], "soon"),
     (["--max-connections", "0"], "--max-connections"),
@@ -359,14 +360,37 @@ def test_each_engine_for_files(serve, tmp_path, files):
     works(serve("--files", files, ns=["file:%s/v.img,size=16M" % tmp_path]))
 
 
+def many_work_at_once(target):
+    """queues that all have something to say at the same time: little and much"""
+    with nvme.Controller(target.address) as ctrl:
+        queues = [(n, ctrl.io_queue(qid=n + 1), os.urandom(BLOCK)) for n in range(16)]
+        for burst in (1, 3, 30):
+            writes = [queue.submit_write(32 * n + i, data) for n, queue, data in queues for i in range(burst)]
+            for n, queue, _ in queues:
+                queue.wait(*writes[n * burst:(n + 1) * burst])
+            reads = [queue.submit_read(32 * n + i, 1) for n, queue, _ in queues for i in range(burst)]
+            for n, queue, data in queues:
+                queue.wait(*reads[n * burst:(n + 1) * burst])
+                assert all(bytes(read.got) == data for read in reads[n * burst:(n + 1) * burst])
+            assert all(command.ok for command in writes + reads)
+
+
+@pytest.mark.parametrize("sockets", ["auto", "uring", "calls"])
+def test_each_engine_for_sockets(serve, sockets):
+    many_work_at_once(serve("--sockets", sockets, ns=["mem:16M"]))
+
+
 def test_without_io_uring(serve, tmp_path):
-    """forbidden by a seccomp filter: falls back to threads"""
-    works(serve(ns=["file:%s/v.img,size=16M" % tmp_path], preexec=targets.forbid_io_uring))
+    """forbidden by a seccomp filter: falls back to threads, and to a system call for each socket"""
+    target = serve(ns=["file:%s/v.img,size=16M" % tmp_path], preexec=targets.forbid_io_uring)
+    works(target)
+    many_work_at_once(target)
 
 
-def test_io_uring_asked_for_and_forbidden_is_a_clear_error(binary, tmp_path):
+@pytest.mark.parametrize("option", ["--files", "--sockets"])
+def test_io_uring_asked_for_and_forbidden_is_a_clear_error(binary, tmp_path, option):
     with pytest.raises(Violation) as failed:
-        targets.Daemon("--files", "uring", ns=["file:%s/v.img,size=16M" % tmp_path],
+        targets.Daemon(option, "uring", ns=["file:%s/v.img,size=16M" % tmp_path],
                        preexec=targets.forbid_io_uring)
     assert re.search("uring", str(failed.value))
 

@@ -40,6 +40,7 @@ send_all(struct tconn *tc, struct gather *g)
 
 	fifo_init(&finished);
 	while (tconn_pending(tc)) {
+		gather_reset(g);
 		tconn_gather(tc, g);
 		assert(g->count > g->first && g->bytes > 0);
 		tconn_sent(tc, g->bytes, &finished);
@@ -177,6 +178,7 @@ host_send(struct hconn *hc, struct gather *g, struct outcome *o)
 
 	fifo_init(&done);
 	while (hconn_pending(hc)) {
+		gather_reset(g);
 		hconn_gather(hc, g);
 		assert(g->bytes > 0);
 		hconn_sent(hc, g->bytes, &done);

@@ -181,6 +181,7 @@ send_target(struct pair *pair)
 	struct fifo_node *node;
 
 	fifo_init(&finished);
+	gather_reset(&pair->gather);
 	tconn_gather(&pair->tc, &pair->gather);
 	tconn_sent(&pair->tc, put(pair, &pair->to_host), &finished);
 	while ((node = fifo_pop(&finished)) != NULL)
@@ -194,6 +195,7 @@ send_host(struct pair *pair)
 	struct fifo_node *node;
 
 	fifo_init(&done);
+	gather_reset(&pair->gather);
 	hconn_gather(&pair->hc, &pair->gather);
 	hconn_sent(&pair->hc, put(pair, &pair->to_target), &done);
 	while ((node = fifo_pop(&done)) != NULL)

@@ -93,28 +93,44 @@ close_reactor(void **state)
 }
 
 static void
-a_turn_serves_streams_then_timers_then_each_phase(void **state)
+a_turn_tells_streams_and_receives_then_timers_then_each_phase(void **state)
 {
-	struct thing send, collect, submit, timer, stream;
+	struct thing send, collect, submit, timer, receive, stream;
 
 	thing_init(&send, 's');
 	thing_init(&collect, 'c');
 	thing_init(&submit, 'b');
 	thing_init(&timer, 't');
+	thing_init(&receive, 'v');
 	thing_init(&stream, 'r');
 	reactor_run_in(&reactor, PHASE_SEND, &send.task);
 	reactor_run_in(&reactor, PHASE_COLLECT, &collect.task);
 	reactor_run_in(&reactor, PHASE_SUBMIT, &submit.task);
+	reactor_run_in(&reactor, PHASE_RECEIVE, &receive.task);
 	timer_set(&reactor.timers, &timer.timer, 5);
 	stream.stream.wanted = STREAM_READABLE;
 	reactor_stream_ready(&stream.stream, STREAM_READABLE);
 	assert_true(reactor_turn(&reactor, 5));
-	assert_string_equal(history, "rtbcs");
+	assert_string_equal(history, "rvtbcs");
 	assert_int_equal(reactor.now_ns, 5);
 	assert_false(reactor_turn(&reactor, 6));
-	assert_string_equal(history, "rtbcs");
+	assert_string_equal(history, "rvtbcs");
 	assert_int_equal(reactor.turns, 2);
 	assert_int_equal(reactor.busy_turns, 1);
+}
+
+/* A reactor that polls would else never find that it has nothing to do. */
+static void
+looking_for_bytes_makes_no_turn_busy(void **state)
+{
+	struct thing receive;
+
+	thing_init(&receive, 'v');
+	reactor_run_in(&reactor, PHASE_RECEIVE, &receive.task);
+	assert_int_equal(reactor_next(&reactor), 0);
+	assert_false(reactor_turn(&reactor, 1));
+	assert_string_equal(history, "v");
+	assert_int_equal(reactor.busy_turns, 0);
 }
 
 static void
@@ -260,7 +276,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_reactor(a_turn_serves_streams_then_timers_then_each_phase),
+		with_reactor(a_turn_tells_streams_and_receives_then_timers_then_each_phase),
+		with_reactor(looking_for_bytes_makes_no_turn_busy),
 		with_reactor(a_task_is_run_once_however_often_it_was_asked_for),
 		with_reactor(a_task_for_a_later_phase_runs_in_this_turn_and_for_this_or_an_earlier_one_in_the_next),
 		with_reactor(only_what_a_stream_wants_is_delivered_and_the_rest_is_kept),

@@ -191,6 +191,7 @@ a_wrong_data_digest_fails_one_command_and_spares_the_connection(void **state)
 	fifo_init(&done);
 	pair_request(&req, NVME_WRITE, 0, &iov, 1, sizeof(data));
 	assert_true(hconn_submit(&pair->hc, &req));
+	gather_reset(&pair->gather);
 	hconn_gather(&pair->hc, &pair->gather);
 	for (unsigned i = 0; i < pair->gather.count; i++) {
 		memcpy(pair->to_target.bytes + pair->to_target.tail, pair->gather.iov[i].iov_base,
@@ -240,6 +241,7 @@ host_says(const void *bytes, size_t len, uint8_t opcode)
 	fifo_init(&done);
 	pair_request(&req, opcode, 0, &iov, 1, sizeof(data));
 	assert_true(hconn_submit(&pair->hc, &req)); /* CID 0 */
+	gather_reset(&pair->gather);
 	hconn_gather(&pair->hc, &pair->gather);
 	hconn_sent(&pair->hc, pair->gather.bytes, &done); /* sent, and lost */
 	memcpy(pair->to_host.bytes, bytes, len);
