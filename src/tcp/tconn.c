@@ -543,7 +543,8 @@ tconn_withdraw(struct tconn *tc, bool (*pick)(const struct xfer *xfer, void *arg
 			continue;
 		}
 		xfer->state = XFER_HELD;
-		xfer->ddgst_set = false;
+		/* Both are the moment's: the data may be others, and others may be answered before it. */
+		xfer->ddgst_set = xfer->sqhd_set = false;
 		xfer->ddgst = 0;
 		fifo_push(withdrawn, node);
 	}

@@ -208,6 +208,45 @@ a_wrong_data_digest_fails_one_command_and_spares_the_connection(void **state)
 	free(pair);
 }
 
+static bool
+pick_any(const struct xfer *xfer, void *arg)
+{
+	(void)xfer;
+	(void)arg;
+	return true;
+}
+
+/* Others may be answered before it: SQHD must not go back (Base 2.0, 3.3.1.2). */
+static void
+an_answer_that_was_withdrawn_tells_the_queue_head_of_when_it_is_sent(void **state)
+{
+	struct pair *pair = connected(13, false, false, true);
+	struct nvme_sqe sqe = { .opcode = NVME_READ };
+	struct xfer *xfer = &pair->slots[0].xfer;
+	struct iovec iov = { pair->volume, 4096 };
+	struct fifo withdrawn;
+	uint16_t then;
+
+	(void)state;
+	fifo_init(&withdrawn);
+	tconn_hold(&pair->tc, xfer, &sqe);
+	xfer->iov = &iov;
+	xfer->iov_count = 1;
+	xfer->length = 4096;
+	tconn_answer(&pair->tc, xfer, NVME_OK, true);
+	gather_reset(&pair->gather);
+	tconn_gather(&pair->tc, &pair->gather);
+	then = xfer->sqhd;
+	tconn_withdraw(&pair->tc, pick_any, NULL, &withdrawn);
+	assert_ptr_equal(fifo_pop(&withdrawn), &xfer->tx_node);
+	pair->tc.sqhd++;
+	tconn_answer(&pair->tc, xfer, NVME_OK, true);
+	gather_reset(&pair->gather);
+	tconn_gather(&pair->tc, &pair->gather);
+	assert_int_equal(xfer->sqhd, then + 1);
+	free(pair);
+}
+
 /* ---- peers that break the rules ---- */
 
 /* What the target says to these bytes after a handshake. */
@@ -351,6 +390,7 @@ main(void)
 		cmocka_unit_test(success_replaces_the_completion_only_without_flow_control),
 		cmocka_unit_test(a_failing_command_brings_its_status_and_no_data),
 		cmocka_unit_test(a_wrong_data_digest_fails_one_command_and_spares_the_connection),
+		cmocka_unit_test(an_answer_that_was_withdrawn_tells_the_queue_head_of_when_it_is_sent),
 		cmocka_unit_test(the_target_names_the_rule_that_was_broken),
 		cmocka_unit_test(the_host_names_the_rule_that_was_broken),
 		cmocka_unit_test(digests_other_than_asked_for_are_refused),
