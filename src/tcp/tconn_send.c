@@ -1,0 +1,255 @@
+/*
+ * tconn_send.c - what a connection of the target has in line, as PDUs.
+ *
+ * Built when it is sent, and built again, the same to the byte, when only a
+ * part of it went out; no request stores a header.
+ */
+#include "base/crc32c.h"
+#include "tcp/tconn.h"
+
+enum { DATA_HLEN = sizeof(struct pdu_data) };
+
+bool
+tconn_pending(const struct tconn *tc)
+{
+	if (tc->control_sent < tc->control_len)
+		return true;
+	return tc->state == TCONN_OPEN && !fifo_empty(&tc->out);
+}
+
+/* A read's answer is its data alone where nothing more is to be said (3.4.4). */
+static bool
+data_suffices(const struct tconn *tc, const struct xfer *xfer)
+{
+	return !tc->sq_flow && get_le16(xfer->status.b) == 0 && (xfer->dw0 | xfer->dw1) == 0;
+}
+
+static unsigned
+head_flags(const struct tconn *tc)
+{
+	return tc->head_len > DATA_HLEN ? PDU_HDGST : 0;
+}
+
+static __attribute__((noinline)) void
+put_digest(uint8_t *head)
+{
+	put_le32(head + DATA_HLEN, crc32c(0, head, DATA_HLEN));
+}
+
+static void
+seal_head(const struct tconn *tc, uint8_t *head)
+{
+	if (tc->head_len > DATA_HLEN)
+		put_digest(head);
+}
+
+static __attribute__((noinline)) void
+gather_r2t(const struct tconn *tc, struct xfer *xfer, struct gather *g)
+{
+	uint8_t *head = gather_head(g, tc->head_len);
+
+	pdu_ch_put(head, PDU_R2T, head_flags(tc), DATA_HLEN, 0, tc->head_len);
+	pdu_data_put(head, xfer->cid, xfer->ttag, 0, xfer->length);
+	seal_head(tc, head);
+	xfer->wire_len = tc->head_len;
+}
+
+static __attribute__((noinline)) void
+gather_response(struct tconn *tc, struct xfer *xfer, struct gather *g)
+{
+	uint8_t *head = gather_head(g, tc->head_len);
+
+	/* What was sent in part is gathered again, and must say the same. */
+	if (!xfer->sqhd_set) {
+		xfer->sqhd = tc->sq_flow ? tc->sqhd : 0xffff;
+		xfer->sqhd_set = true;
+	}
+	pdu_ch_put(head, PDU_CAPSULE_RESP, head_flags(tc), DATA_HLEN, 0, tc->head_len);
+	pdu_cqe_put(head, xfer->dw0, xfer->dw1, xfer->sqhd, xfer->cid, le16_get(xfer->status));
+	seal_head(tc, head);
+}
+
+static __attribute__((noinline)) void
+gather_data_digest(struct xfer *xfer, struct gather *g)
+{
+	if (!xfer->ddgst_set) {
+		for (unsigned i = 0; i < xfer->iov_count; i++)
+			xfer->ddgst = crc32c(xfer->ddgst, xfer->iov[i].iov_base, xfer->iov[i].iov_len);
+		xfer->ddgst_set = true;
+	}
+	put_le32(gather_head(g, PDU_DIGEST_LEN), xfer->ddgst);
+}
+
+static __attribute__((noinline)) void
+gather_any_read(struct tconn *tc, struct xfer *xfer, struct gather *g)
+{
+	bool alone = data_suffices(tc, xfer);
+	uint32_t plen = tc->data_at + xfer->length + (tc->ddgst ? PDU_DIGEST_LEN : 0);
+	uint8_t *head = gather_head(g, tc->data_at);
+
+	pdu_ch_put(head, PDU_C2H_DATA, head_flags(tc) | (tc->ddgst ? PDU_DDGST : 0u) | PDU_LAST |
+	    (alone ? PDU_SUCCESS : 0u), DATA_HLEN, tc->data_at, plen);
+	pdu_data_put(head, xfer->cid, 0, 0, xfer->length);
+	seal_head(tc, head);
+	memset(head + tc->head_len, 0, tc->data_at - tc->head_len);
+	gather_data(g, xfer->iov, xfer->iov_count);
+	if (tc->ddgst)
+		gather_data_digest(xfer, g);
+	xfer->wire_len = plen;
+	if (alone)
+		return;
+	gather_response(tc, xfer, g);
+	xfer->wire_len += tc->head_len;
+}
+
+/* A read in one piece that needs neither digest, padding nor completion: what nearly all are. */
+static void
+gather_read(struct tconn *tc, struct xfer *xfer, struct gather *g)
+{
+	uint32_t plen = DATA_HLEN + xfer->length;
+	uint8_t *head;
+
+	if (!tc->plain || xfer->iov_count != 1 || !data_suffices(tc, xfer)) {
+		gather_any_read(tc, xfer, g);
+		return;
+	}
+	head = gather_new_head(g, DATA_HLEN);
+	pdu_ch_put(head, PDU_C2H_DATA, PDU_LAST | PDU_SUCCESS, DATA_HLEN, DATA_HLEN, plen);
+	pdu_data_put(head, xfer->cid, 0, 0, xfer->length);
+	gather_data(g, xfer->iov, 1);
+	xfer->wire_len = plen;
+}
+
+/* The PDUs of what the xfer has in line; the same to the byte whenever it is asked. */
+static void
+gather_xfer(struct tconn *tc, struct xfer *xfer, struct gather *g)
+{
+	if (xfer->state == XFER_ASKING) {
+		gather_r2t(tc, xfer, g);
+	} else if (xfer->with_data) {
+		gather_read(tc, xfer, g);
+	} else {
+		gather_response(tc, xfer, g);
+		xfer->wire_len = tc->head_len;
+	}
+}
+
+static void
+gather_control(struct tconn *tc, struct gather *g)
+{
+	uint32_t len = tc->control_len - tc->control_sent;
+
+	if (len > 0)
+		gather_data(g, &(struct iovec){ tc->control + tc->control_sent, len }, 1);
+}
+
+static struct xfer *
+xfer_of(struct fifo_node *node)
+{
+	return container_of(node, struct xfer, tx_node);
+}
+
+void
+tconn_gather(struct tconn *tc, struct gather *g)
+{
+	struct fifo_node *node = tc->out.head;
+
+	gather_next(g);
+	/* A PDU that went out in part must be ended before anything else is sent. */
+	if (node != NULL && xfer_of(node)->sent > 0) {
+		gather_xfer(tc, xfer_of(node), g);
+		gather_skip(g, xfer_of(node)->sent);
+		node = node->next;
+	}
+	gather_control(tc, g);
+	if (tc->state != TCONN_OPEN)
+		return;
+	for (; node != NULL && gather_room(g); node = node->next)
+		gather_xfer(tc, xfer_of(node), g);
+}
+
+static void
+xfer_done(struct tconn *tc, struct xfer *xfer, struct fifo *finished)
+{
+	fifo_pop(&tc->out);
+	if (xfer->state == XFER_ASKING) {
+		xfer->state = XFER_RECEIVING;
+		xfer->received = 0;
+	} else {
+		xfer->state = XFER_HELD;
+		fifo_push(finished, &xfer->tx_node);
+	}
+}
+
+/* Takes `bytes` off the first xfer; answers how many are left over. */
+static size_t
+sent_xfer(struct tconn *tc, size_t bytes, struct fifo *finished)
+{
+	struct xfer *xfer = xfer_of(tc->out.head);
+	uint32_t left = xfer->wire_len - xfer->sent;
+
+	if (bytes < left) {
+		xfer->sent += (uint32_t)bytes;
+		return 0;
+	}
+	xfer_done(tc, xfer, finished);
+	return bytes - left;
+}
+
+void
+tconn_sent(struct tconn *tc, size_t bytes, struct fifo *finished)
+{
+	size_t step;
+
+	if (bytes > 0 && !fifo_empty(&tc->out) && xfer_of(tc->out.head)->sent > 0)
+		bytes = sent_xfer(tc, bytes, finished);
+	step = tc->control_len - tc->control_sent;
+	step = bytes < step ? bytes : step;
+	tc->control_sent += (uint32_t)step;
+	bytes -= step;
+	while (bytes > 0)
+		bytes = sent_xfer(tc, bytes, finished);
+	if (tc->state == TCONN_TERMINATING && tc->control_sent == tc->control_len)
+		tc->state = TCONN_ENDED;
+}
+
+void
+tconn_drop(struct tconn *tc, bool all, struct fifo *dropped)
+{
+	struct fifo_node *node, *kept = NULL;
+
+	while ((node = fifo_pop(&tc->out)) != NULL) {
+		if (!all && kept == NULL && xfer_of(node)->sent > 0) {
+			kept = node;
+			continue;
+		}
+		xfer_of(node)->state = XFER_HELD;
+		fifo_push(dropped, node);
+	}
+	if (kept != NULL)
+		fifo_push(&tc->out, kept);
+}
+
+void
+tconn_withdraw(struct tconn *tc, bool (*pick)(const struct xfer *xfer, void *arg), void *arg,
+    struct fifo *withdrawn)
+{
+	struct fifo_node *node;
+	struct fifo rest;
+
+	fifo_init(&rest);
+	while ((node = fifo_pop(&tc->out)) != NULL) {
+		struct xfer *xfer = xfer_of(node);
+
+		if (xfer->state != XFER_ANSWERING || !xfer->with_data || xfer->sent > 0 || !pick(xfer, arg)) {
+			fifo_push(&rest, node);
+			continue;
+		}
+		xfer->state = XFER_HELD;
+		/* Both are the moment's: the data may be others, and others may be answered before it. */
+		xfer->ddgst_set = xfer->sqhd_set = false;
+		xfer->ddgst = 0;
+		fifo_push(withdrawn, node);
+	}
+	fifo_splice(&tc->out, &rest);
+}
