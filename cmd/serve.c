@@ -3,9 +3,7 @@
  */
 #include <argp.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +13,8 @@
 
 #include "cmd.h"
 #include "rt/rt.h"
+#include "serve.h"
 #include "sys/clock.h"
-#include "sys/inherit.h"
 #include "target/target.h"
 
 enum { SMALL_BUFS = 2304, LARGE_BUFS = 256, SPECS_MAX = TARGET_NS_MAX, STOP_NS = 900 * 1000 * 1000 };
@@ -279,128 +277,6 @@ open_volumes(struct serve *serve)
 	return 0;
 }
 
-/* 16 bytes that depend on the text alone (FNV-1a, forwards and backwards). */
-static void
-digest(const char *text, uint8_t out[16])
-{
-	uint64_t a = 0xcbf29ce484222325u, b = 0x84222325cbf29ce4u;
-	size_t len = strlen(text);
-
-	for (size_t i = 0; i < len; i++) {
-		a = (a ^ (uint8_t)text[i]) * 0x100000001b3u;
-		b = (b ^ (uint8_t)text[len - 1 - i]) * 0x100000001b3u;
-	}
-	memcpy(out, &a, 8);
-	memcpy(out + 8, &b, 8);
-}
-
-/*
- * Who we are: the machine and the subsystem's name.  A file is the same volume
- * after a restart, and another file never is; what lies in RAM is a new volume
- * each time, because its content is.
- */
-static void
-identify(struct serve *serve)
-{
-	char text[1024], machine[64] = "", path[PATH_MAX];
-	int fd = open("/etc/machine-id", O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		ssize_t got = read(fd, machine, sizeof(machine) - 1);
-
-		machine[got > 0 ? got : 0] = '\0';
-		close(fd);
-	}
-	snprintf(text, sizeof(text), "%s/%s", machine, serve->options.subnqn);
-	digest(text, serve->options.identity);
-	for (uint32_t i = 0; i < serve->options.volume_count; i++) {
-		const char *file = strstr(serve->specs[i], "file:");
-		struct stat st;
-
-		snprintf(path, sizeof(path), "%.*s", (int)(file != NULL ? strcspn(file + 5, ",") : 0),
-		    file != NULL ? file + 5 : "");
-		if (file != NULL && stat(path, &st) == 0)
-			snprintf(text, sizeof(text), "%s/%s/%ju/%ju", machine, serve->options.subnqn,
-			    (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
-		else
-			snprintf(text, sizeof(text), "%" PRIx64 "/%" PRIx64, clock_random(), clock_random());
-		digest(text, serve->volume_ids[i]);
-	}
-	serve->options.volume_ids = (const uint8_t (*)[16])serve->volume_ids;
-}
-
-/* ---- where to listen ---- */
-
-static bool
-listens(const struct serve *serve, const struct target_listen *at)
-{
-	for (uint32_t i = 0; i < serve->options.listen_count; i++)
-		if (serve->listen[i].port == at->port && strcmp(serve->listen[i].host, at->host) == 0)
-			return true;
-	return false;
-}
-
-/* Of two sockets with one address only one would be accepted from. */
-static bool
-listens_before(const struct target_listen *at, int count)
-{
-	for (int i = 0; i < count; i++) {
-		struct target_listen other = { 0 };
-
-		if (sock_address(INHERIT_FIRST + i, false, other.host, sizeof(other.host), &other.port) == 0 &&
-		    other.port == at->port && strcmp(other.host, at->host) == 0) {
-			fprintf(stderr, "weir: LISTEN_FDS hands over %s:%u twice\n", at->host, at->port);
-			return true;
-		}
-	}
-	return false;
-}
-
-/* The sockets that whoever started us has opened already are served too. */
-static int
-inherit(struct serve *serve)
-{
-	int count = inherit_listeners();
-
-	if (count < 0) {
-		fprintf(stderr, count == -EINVAL ? "weir: LISTEN_FDS is not a number of descriptors\n" :
-		    "weir: what LISTEN_FDS hands over are not listening TCP sockets: %s\n", strerror(-count));
-		return count;
-	}
-	for (int i = 0; i < count; i++) {
-		struct target_listen at = { 0 };
-		int rc = sock_address(INHERIT_FIRST + i, false, at.host, sizeof(at.host), &at.port);
-
-		if (rc != 0) {
-			fprintf(stderr, "weir: descriptor %d of LISTEN_FDS: %s\n", INHERIT_FIRST + i, strerror(-rc));
-			return rc;
-		}
-		if (listens(serve, &at)) {
-			if (i > 0 && listens_before(&at, i))
-				return -EADDRINUSE;
-			continue;
-		}
-		if (serve->options.listen_count == TARGET_LISTENERS_MAX) {
-			fprintf(stderr, "weir: more than %d addresses to listen on\n", TARGET_LISTENERS_MAX);
-			return -E2BIG;
-		}
-		serve->listen[serve->options.listen_count++] = at;
-	}
-	serve->rt_options.inherited_first = INHERIT_FIRST;
-	serve->rt_options.inherited_count = (unsigned)count;
-	return 0;
-}
-
-static void
-listen_by_default(struct serve *serve)
-{
-	if (serve->options.listen_count > 0)
-		return;
-	snprintf(serve->listen[0].host, sizeof(serve->listen[0].host), "127.0.0.1");
-	serve->listen[0].port = DEFAULT_PORT;
-	serve->options.listen_count = 1;
-}
-
 /* ---- life ---- */
 
 static void
@@ -505,7 +381,7 @@ run(struct serve *serve)
 	}
 	rc = open_volumes(serve);
 	if (rc == 0) {
-		identify(serve);
+		identify(&serve->options, serve->volume_ids);
 		rc = start(serve);
 	}
 	if (rc == 0) {
@@ -543,9 +419,9 @@ cmd_serve(int argc, char **argv)
 		explain_memory(&serve);
 		return EXIT_OK;
 	}
-	if (inherit(&serve) != 0)
+	if (listen_inherit(serve.listen, &serve.options.listen_count, &serve.rt_options) != 0)
 		return EXIT_FAILED;
-	listen_by_default(&serve);
+	listen_by_default(serve.listen, &serve.options.listen_count);
 	serve.options.listen = serve.listen;
 	if (serve.spec_count == 0 && default_volume(&serve) != 0)
 		return EXIT_FAILED;

@@ -99,6 +99,7 @@ struct blk {
 	bool volatile_cache;  /* a completed write may be lost unless FUA or a flush follows */
 	bool trim_zeroes;     /* trimmed blocks read as zeros */
 	char spec[256];       /* as the operator wrote it */
+	char *path;           /* of the file of the world that holds its blocks; NULL: none does */
 };
 
 static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->blk->ops->submit(chan, io); }

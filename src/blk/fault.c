@@ -167,7 +167,7 @@ fault_open(struct reactor *reactor, const struct fault_plan *plan, struct blk *i
 		inner->ops->destroy(inner);
 		return -ENOMEM;
 	}
-	fault->blk = *inner;
+	fault->blk = *inner; /* the path too: the device below owns it and lives as long */
 	fault->blk.ops = &fault_ops;
 	fault->blk.arena = reactor->arena;
 	fault->inner = inner;

@@ -31,7 +31,6 @@ enum {
 struct file_blk {
 	struct blk blk;
 	struct range range;
-	char *path;
 };
 
 struct file_req {
@@ -313,7 +312,7 @@ file_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 
 	if (fc == NULL)
 		return -ENOMEM;
-	error = reactor->world->file_open(reactor, fb->path, 0, blk->block_size, &fc->file);
+	error = reactor->world->file_open(reactor, blk->path, 0, blk->block_size, &fc->file);
 	if (error != 0) {
 		arena_free(reactor->arena, fc);
 		return error;
@@ -350,7 +349,7 @@ file_destroy(struct blk *blk)
 	struct file_blk *fb = container_of(blk, struct file_blk, blk);
 
 	range_fini(&fb->range, blk->arena);
-	arena_free(blk->arena, fb->path);
+	arena_free(blk->arena, blk->path);
 	arena_free(blk->arena, fb);
 }
 
@@ -405,8 +404,8 @@ file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_
 	if (error != 0)
 		goto fail;
 	error = -ENOMEM;
-	fb->path = arena_strdup(reactor->arena, path);
-	if (fb->path == NULL)
+	fb->blk.path = arena_strdup(reactor->arena, path);
+	if (fb->blk.path == NULL)
 		goto fail;
 	*blk = &fb->blk;
 	return 0;

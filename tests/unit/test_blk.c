@@ -146,6 +146,39 @@ a_file_is_made_extended_and_refused_as_it_must_be(void **state)
 }
 
 static void
+a_volume_says_which_file_it_is_in(void **state)
+{
+	static const struct { const char *spec, *path; } cases[] = {
+		{ "mem:1M", NULL },
+		{ "null:1M", NULL },
+		{ "fault:drop-write=1@mem:1M", NULL },
+		{ "file:/a", "/a" },
+		{ "file:/a,size=1M", "/a" },
+		{ "file:/a,b.img", "/a,b.img" },
+		{ "file:/a,b.img,size=1M", "/a,b.img" },
+		{ "file:/a,size=1M,size=1M", "/a,size=1M" },
+		{ "file:/file:a", "/file:a" },
+		{ "fault:drop-write=1,read-error=5@file:/a,b.img,size=1M", "/a,b.img" },
+		{ "fault:drop-write=1@fault:flush-error=1@file:/a", "/a" },
+	};
+	char why[256];
+
+	fakeworld_init(&fw, 1);
+	fake_file_make(&fw, "/a", 1 << 20);
+	fake_file_make(&fw, "/a,b.img", 1 << 20);
+	fake_file_make(&fw, "/file:a", 1 << 20);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (blk_open(&fw.reactors[0], cases[i].spec, BS, &blk, why) != 0)
+			fail_msg("%s", why);
+		assert_int_equal(blk->path == NULL, cases[i].path == NULL);
+		if (blk->path != NULL)
+			assert_string_equal(blk->path, cases[i].path);
+		blk->ops->destroy(blk);
+	}
+	fakeworld_fini(&fw);
+}
+
+static void
 no_memory_at_any_point_leaves_nothing_behind(void **state)
 {
 	static const char *const specs[] = { "mem:1M", "null:1M", "file:/f", "fault:drop-write=1@mem:1M" };
@@ -185,6 +218,7 @@ main(void)
 		cmocka_unit_test(sizes_are_numbers_with_a_unit),
 		cmocka_unit_test(what_is_wrong_with_a_specification_is_said_in_words),
 		cmocka_unit_test(a_file_is_made_extended_and_refused_as_it_must_be),
+		cmocka_unit_test(a_volume_says_which_file_it_is_in),
 		cmocka_unit_test(no_memory_at_any_point_leaves_nothing_behind),
 	};
 

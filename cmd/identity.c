@@ -1,0 +1,78 @@
+/*
+ * identity.c - who the subsystem and its volumes are, the same after a restart.
+ *
+ * What hosts are told is derived from these 16 bytes elsewhere.  How a volume's
+ * specification is read is not known here: the volume says which file it is in.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "blk/blk.h"
+#include "serve.h"
+#include "sys/clock.h"
+
+/* 16 bytes that depend on the text alone (FNV-1a, forwards and backwards). */
+static void
+digest(const char *text, uint8_t out[16])
+{
+	uint64_t a = 0xcbf29ce484222325u, b = 0x84222325cbf29ce4u;
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++) {
+		a = (a ^ (uint8_t)text[i]) * 0x100000001b3u;
+		b = (b ^ (uint8_t)text[len - 1 - i]) * 0x100000001b3u;
+	}
+	memcpy(out, &a, 8);
+	memcpy(out + 8, &b, 8);
+}
+
+static void
+machine_id(char *id, size_t bytes)
+{
+	int fd = open("/etc/machine-id", O_RDONLY | O_CLOEXEC);
+	ssize_t got = 0;
+
+	if (fd >= 0) {
+		got = read(fd, id, bytes - 1);
+		close(fd);
+	}
+	id[got > 0 ? got : 0] = '\0';
+}
+
+/*
+ * A file is the same volume after a restart, and another file never is; what
+ * lies in RAM is a new volume each time, because its content is.  A block device
+ * is known by its number: its node in /dev is made anew at each boot, and there
+ * may be several of one device.
+ */
+static void
+identify_volume(const char *whose, const struct blk *blk, uint8_t id[16])
+{
+	char text[1024];
+	struct stat st;
+
+	if (blk->path == NULL || stat(blk->path, &st) != 0)
+		snprintf(text, sizeof(text), "%" PRIx64 "/%" PRIx64, clock_random(), clock_random());
+	else if (S_ISBLK(st.st_mode))
+		snprintf(text, sizeof(text), "%s/block/%ju", whose, (uintmax_t)st.st_rdev);
+	else
+		snprintf(text, sizeof(text), "%s/%ju/%ju", whose, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	digest(text, id);
+}
+
+void
+identify(struct target_options *options, uint8_t (*ids)[16])
+{
+	char whose[512], machine[64];
+
+	machine_id(machine, sizeof(machine));
+	snprintf(whose, sizeof(whose), "%s/%s", machine, options->subnqn);
+	digest(whose, options->identity);
+	for (uint32_t i = 0; i < options->volume_count; i++)
+		identify_volume(whose, options->volumes[i], ids[i]);
+	options->volume_ids = (const uint8_t (*)[16])ids;
+}

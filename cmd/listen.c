@@ -1,0 +1,81 @@
+/*
+ * listen.c - where `weir serve` listens beside what its options name.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "serve.h"
+#include "sys/inherit.h"
+#include "sys/sock.h"
+
+static bool
+listens(const struct target_listen *listen, uint32_t count, const struct target_listen *at)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (listen[i].port == at->port && strcmp(listen[i].host, at->host) == 0)
+			return true;
+	return false;
+}
+
+/* Of two sockets with one address only one would be accepted from. */
+static bool
+handed_before(const struct target_listen *at, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct target_listen other = { 0 };
+
+		if (sock_address(INHERIT_FIRST + i, false, other.host, sizeof(other.host), &other.port) == 0 &&
+		    other.port == at->port && strcmp(other.host, at->host) == 0) {
+			fprintf(stderr, "weir: LISTEN_FDS hands over %s:%u twice\n", at->host, at->port);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The sockets that whoever started us has opened already are served too. */
+int
+listen_inherit(struct target_listen *listen, uint32_t *count, struct rt_options *options)
+{
+	int handed = inherit_listeners();
+
+	if (handed < 0) {
+		fprintf(stderr, handed == -EINVAL ? "weir: LISTEN_FDS is not a number of descriptors\n" :
+		    "weir: what LISTEN_FDS hands over are not listening TCP sockets: %s\n", strerror(-handed));
+		return handed;
+	}
+	for (int i = 0; i < handed; i++) {
+		struct target_listen at = { 0 };
+		int rc = sock_address(INHERIT_FIRST + i, false, at.host, sizeof(at.host), &at.port);
+
+		if (rc != 0) {
+			fprintf(stderr, "weir: descriptor %d of LISTEN_FDS: %s\n", INHERIT_FIRST + i, strerror(-rc));
+			return rc;
+		}
+		if (listens(listen, *count, &at)) {
+			if (i > 0 && handed_before(&at, i))
+				return -EADDRINUSE;
+			continue;
+		}
+		if (*count == TARGET_LISTENERS_MAX) {
+			fprintf(stderr, "weir: more than %d addresses to listen on\n", TARGET_LISTENERS_MAX);
+			return -E2BIG;
+		}
+		listen[(*count)++] = at;
+	}
+	options->inherited_first = INHERIT_FIRST;
+	options->inherited_count = (unsigned)handed;
+	return 0;
+}
+
+void
+listen_by_default(struct target_listen *listen, uint32_t *count)
+{
+	if (*count > 0)
+		return;
+	snprintf(listen[0].host, sizeof(listen[0].host), "127.0.0.1");
+	listen[0].port = DEFAULT_PORT;
+	*count = 1;
+}

@@ -1,0 +1,78 @@
+"""Who a volume is: the ids that hosts know it by belong to where its blocks are, however that is written."""
+import os
+import shutil
+import stat
+import subprocess
+
+import pytest
+
+import nvme
+
+MIB = 1 << 20
+
+
+def ids_of(target, nsid=1):
+    """(NGUID, the list of identification descriptors with the UUID)"""
+    with nvme.Controller(target.address) as ctrl:
+        return ctrl.identified(0, nsid)[104:120], ctrl.identified(3, nsid)
+
+
+def ids_after_start(serve, *specs):
+    """those of each volume of a target that is started for this alone"""
+    target = serve(ns=specs)
+    ids = [ids_of(target, nsid) for nsid in range(1, len(specs) + 1)]
+    target.stop()
+    return ids
+
+
+@pytest.mark.parametrize("name", ["a,b.img", "a,size=16M", "file:a.img", "mem:a", "a b.img", "fault:x@y"])
+def test_any_name_of_a_file_keeps_its_ids(serve, tmp_path, name):
+    """I07: the name is cut where the volume's own parser cuts it"""
+    spec = "file:%s,size=16M" % (tmp_path / name)
+    assert ids_after_start(serve, spec) == ids_after_start(serve, spec)
+    assert (tmp_path / name).exists()
+
+
+def test_the_ids_belong_to_the_file_and_not_to_what_was_written(serve, tmp_path):
+    """I07: with a size, without, by another path, behind a filter, under a new name"""
+    first, second = tmp_path / "a,b.img", tmp_path / "a"
+    ids = ids_after_start(serve, "file:%s,size=16M" % first)
+    assert ids_after_start(serve, "file:%s" % first) == ids
+    assert ids_after_start(serve, "file:%s/../%s/%s" % (tmp_path, tmp_path.name, first.name)) == ids
+    assert ids_after_start(serve, "fault:flush-error=9999,read-error=9@file:%s" % first) == ids
+    other = ids_after_start(serve, "file:%s,size=16M" % second)
+    assert other != ids, "what comes before the comma is another file"
+    first.rename(tmp_path / "c.img")
+    assert ids_after_start(serve, "file:%s" % (tmp_path / "c.img")) == ids
+
+
+@pytest.fixture
+def loop_device(tmp_path):
+    """(the node of a loop device, another node of the same device)"""
+    image, node = tmp_path / "loop.img", str(tmp_path / "node")
+    with open(image, "wb") as f:
+        f.truncate(16 * MIB)
+    if os.getuid() != 0 or not shutil.which("losetup"):
+        pytest.skip("needs root and losetup to have a block device")
+    done = subprocess.run(["losetup", "--find", "--show", str(image)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        pytest.skip("no loop device to be had: %s" % done.stderr.strip())
+    device = done.stdout.strip()
+    try:
+        try:
+            os.mknod(node, 0o600 | stat.S_IFBLK, os.stat(device).st_rdev)
+            os.close(os.open(node, os.O_RDWR))
+        except PermissionError:
+            pytest.skip("no devices can be made, or none opened, in %s" % tmp_path)
+        yield device, node
+    finally:
+        subprocess.run(["losetup", "--detach", device], check=True)
+
+
+def test_a_block_device_is_the_same_by_any_node(serve, loop_device):
+    """I07: nodes in /dev are made anew at each boot"""
+    device, node = loop_device
+    ids = ids_after_start(serve, "file:" + device)
+    assert ids_after_start(serve, "file:" + device) == ids
+    assert ids_after_start(serve, "file:" + node) == ids
