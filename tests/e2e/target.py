@@ -9,6 +9,7 @@ import ctypes
 import errno
 import json
 import os
+import platform
 import re
 import resource
 import select
@@ -25,7 +26,6 @@ BUILD = os.environ.get("WEIR_BUILD", os.path.join(REPO, "build"))
 WEIR = os.path.join(BUILD, "cmd", "weir")
 START_S = 10 * PATIENCE
 STOP_S = 1 * PATIENCE
-
 
 
 def sanitized():
@@ -170,30 +170,48 @@ def run(*args, timeout=60 * PATIENCE, **how):
 
 # ---- things to take away from a daemon, as its preexec ----
 
-_PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _SECCOMP_MODE_FILTER = 22, 38, 2
+_PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _PR_SET_THP_DISABLE, _SECCOMP_MODE_FILTER = 22, 38, 41, 2
 _RET_ALLOW, _RET_ERRNO = 0x7FFF0000, 0x00050000
 _IO_URING_SETUP, _IO_URING_REGISTER = 425, 427  # the same number on every common machine
+_MADVISE = 28 if platform.machine() == "x86_64" else 233  # all newer machines share a table
 
 
 class _Program(ctypes.Structure):
     _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
 
 
-def forbid_io_uring():
-    """The io_uring system calls fail with EPERM from here on, as in many containers."""
+def _prctl(what, *args):
     libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(what, *args, *[0] * (4 - len(args))) != 0:
+        raise OSError(ctypes.get_errno(), "prctl %d" % what)
+
+
+def _forbid(first, last, error):
+    """The system calls of these numbers fail from here on."""
     code = b"".join(struct.pack("<HBBI", *row) for row in (
-        (0x20, 0, 0, 0),                         # load the system call's number
-        (0x35, 0, 2, _IO_URING_SETUP),           # below: allow
-        (0x25, 1, 0, _IO_URING_REGISTER),        # above: allow
-        (0x06, 0, 0, _RET_ERRNO | errno.EPERM),
+        (0x20, 0, 0, 0),                # load the system call's number
+        (0x35, 0, 2, first),            # below: allow
+        (0x25, 1, 0, last),             # above: allow
+        (0x06, 0, 0, _RET_ERRNO | error),
         (0x06, 0, 0, _RET_ALLOW),
     ))
-    program = _Program(5, code)
-    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "no_new_privs")
-    if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "seccomp")
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(_Program(5, code)))
+
+
+def forbid_io_uring():
+    """As in many containers."""
+    _forbid(_IO_URING_SETUP, _IO_URING_REGISTER, errno.EPERM)
+
+
+def forbid_madvise():
+    """As a kernel without huge pages answers to who asks for them; here it answers so to everything."""
+    _forbid(_MADVISE, _MADVISE, errno.EINVAL)
+
+
+def no_huge_pages():
+    """No transparent ones, asked for or not."""
+    _prctl(_PR_SET_THP_DISABLE, 1)
 
 
 def no_locked_memory():
