@@ -28,7 +28,7 @@ class Effort:
     slice_s: float = 0.4
     warm_up_s: float = 0.1
     pairs_min: int = 15
-    pairs_max: int = 60
+    pairs_max: int = 150
     patience_s: float = 300
 
 

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -72,7 +73,7 @@ class Bench:
         self.quick = options.quick
         self.effort = pairs.QUICK if options.quick else pairs.Effort(slice_s=options.slice, patience_s=options.patience)
         self.figures = []
-        self.aa = {}        # mode -> A/A ratio
+        self.aa = {}        # mode -> A/A ratio with its interval
         self.weir_ram = None
 
     def add(self, name, value, unit, low=None, high=None, n=1, mode=None, reason=None):
@@ -136,15 +137,26 @@ class Bench:
     def add_ratio(self, name, interval, n, mode, words):
         """A ratio is a figure only if the A/A run was right and the interval is narrow."""
         value, low, high = interval
-        reason = words
+        wide = pairs.half_width(interval) > pairs.HALF_WIDTH_MAX
+        why = self.why_no_aa(mode) or (f"half-width {pairs.half_width(interval):.3f}" if wide else None)
+        if why:
+            self.add(name, None, "ratio", low, high, n, mode, f"not measured: {why}; median {value:.3f}; {words}")
+        else:
+            self.add(name, value, "ratio", low, high, n, mode, words)
+
+    def why_no_aa(self, mode):
+        """Why the ceiling against itself does not vouch for this mode; None: it does."""
         if mode not in self.aa:
-            reason = f"no A/A run in mode {mode}; {words}"
-        elif abs(self.aa[mode] - 1) > AA_MAX:
-            value, reason = None, f"not measured: A/A gave {self.aa[mode]:.3f}; median {interval[0]:.3f}; {words}"
-        if pairs.half_width(interval) > pairs.HALF_WIDTH_MAX:
-            value, reason = None, f"not measured: half-width {pairs.half_width(interval):.3f}, " \
-                                  f"median {interval[0]:.3f}; {words}"
-        self.add(name, value, "ratio", low, high, n, mode, reason)
+            return f"no A/A run in mode {mode}"
+        if abs(self.aa[mode][0] - 1) > AA_MAX or pairs.half_width(self.aa[mode]) > pairs.HALF_WIDTH_MAX:
+            return f"A/A gave {self.aa[mode][0]:.3f} +- {pairs.half_width(self.aa[mode]):.3f}"
+        return None
+
+    def add_unmeasured(self, name, comparison, results):
+        """A null for each mode in which too few pairs were valid."""
+        for mode in pairs.MODES:
+            if mode not in results:
+                self.add(name, None, "ratio", mode=mode, reason=comparison.why_nothing())
 
     def run_aa(self):
         """Ceiling against ceiling must be 1."""
@@ -156,11 +168,10 @@ class Bench:
             results = comparison.run(lambda text: self.progress(f"A/A {text}"))
         for mode, result in results.items():
             value, low, high = result.ratio()
-            self.aa[mode] = value
+            self.aa[mode] = (value, low, high)
             self.add("a_a_ratio", value, "ratio", low, high, len(result.logs), mode, words)
             self.add_median("probe_round_trip", result.probes_ns, "ns", mode)
-        if not results:
-            self.add("a_a_ratio", None, "ratio", reason=comparison.why_nothing())
+        self.add_unmeasured("a_a_ratio", comparison, results)
 
     def run_cell(self, name):
         cell = CELLS[name]
@@ -169,12 +180,11 @@ class Bench:
             args = (*cell.args, "--engine", engine)
             comparison = pairs.versus(self.machine, (server, args), (self.weir(), args), self.effort)
             results = comparison.run(lambda text: self.progress(f"{name} {text}"))
-        if not results:
-            self.add(f"{name}_vs_ceiling", None, "ratio", reason=comparison.why_nothing())
-            if name == "read_4k_qd128_c1":
-                # A count does not depend on how fast the machine is at the moment.
-                one = pairs.run_slice(self.machine, self.weir(), args, self.effort)
-                self.add("syscalls_per_io_qd128", one["syscalls"], "per I/O", reason=f"batch {one['batch']:.0f}")
+        self.add_unmeasured(f"{name}_vs_ceiling", comparison, results)
+        if not results and name == "read_4k_qd128_c1":
+            # A count does not depend on how fast the machine is at the moment.
+            one = pairs.run_slice(self.machine, self.weir(), args, self.effort)
+            self.add("syscalls_per_io_qd128", one["syscalls"], "per I/O", reason=f"batch {one['batch']:.0f}")
         for mode, result in results.items():
             self.add_ratio(f"{name}_vs_ceiling", result.ratio(), len(result.logs), mode, words)
             self.add_sides(name, mode, result)
@@ -206,8 +216,7 @@ class Bench:
                 lambda logs: logs["weir_on"] - logs["weir_off"] - logs["ceiling_on"] + logs["ceiling_off"],
                 self.effort)
             results = comparison.run(lambda text: self.progress(f"digest_cost_qd128 {text}"))
-        if not results:
-            self.add("digest_cost_qd128", None, "fraction", reason=comparison.why_nothing())
+        self.add_unmeasured("digest_cost_qd128", comparison, results)
         for mode, result in results.items():
             self.add_ratio("digest_cost_qd128", result.ratio(), len(result.logs), mode, words)
             figure = self.figures[-1]
@@ -259,6 +268,13 @@ class Bench:
         self.add("start_ms", statistics.median(times), "ms", min(times), max(times), len(times))
 
 
+def commit():
+    """What was measured, if the build is of the tree that this file lies in; None outside a repository."""
+    said = subprocess.run(["git", "-C", HERE, "describe", "--always", "--dirty", "--abbrev=12"],
+                          capture_output=True, text=True)
+    return said.stdout.strip() or None
+
+
 def steps(bench):
     """(the figures it gives, how) in the order they run."""
     yield ("start_ms",), bench.run_start
@@ -294,7 +310,7 @@ def run_target(options):
                     bench.add(name, None, "", reason=f"failed: {why}")
     finally:
         bench.close()
-    return {"name": "target", "machine": bench.machine.describe(), "figures": bench.figures}
+    return {"name": "target", "commit": commit(), "machine": bench.machine.describe(), "figures": bench.figures}
 
 
 def print_table(result):

@@ -99,6 +99,8 @@ parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (perf->uri_text == NULL)
 			argp_error(state, "which namespace? nvme+tcp://HOST:PORT/SUBNQN?ns=1");
+		if (perf->verify && (perf->fixed_mix < 0 ? (int)perf->mix : perf->fixed_mix) == 100)
+			argp_error(state, "--verify checks what this run writes, and it would only read");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

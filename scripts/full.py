@@ -1,7 +1,7 @@
 """full.py - the counts that are too large for every day: ./dev test --full.
 
 Each job is cut into slices.  A slice that passed is noted in
-build/full-state.json under the commit, so that a run that was stopped goes on
+full-state.json under the commit, so that a run that was stopped goes on
 where it was; one that failed is run again.  When all are through, a line for
 each job is added to doc/full-runs.md.  With changes that are not committed
 nothing is noted: nobody could say later what was run.
@@ -16,7 +16,7 @@ from pathlib import Path
 FUZZ_MINUTES = int(os.environ.get("WEIR_FUZZ_MINUTES", 60))  # per fuzzer
 SEEDS = int(os.environ.get("WEIR_SEEDS", 1000))  # of the simulation
 
-STATE = Path("build/full-state.json")
+STATE = Path("full-state.json")  # not in build/, which is made anew when a package changes
 RECORD = Path("doc/full-runs.md")
 HEAD = """# Full runs
 

@@ -101,7 +101,8 @@ def test_a_wrong_uri_is_named(binary, uri):
 
 @pytest.mark.parametrize("args, words", [
     (["--rw", "sideways"], "sideways"), (["--mix", "101"], "101"), (["--bs", "0"], "--bs"), (["--bs", "x"], "--bs"),
-    (["--qd", "0"], "--qd"), (["--queues", "0"], "--queues"), (["--time", "0"], "--time"), (["--nope"], "nope")])
+    (["--qd", "0"], "--qd"), (["--queues", "0"], "--queues"), (["--time", "0"], "--time"), (["--nope"], "nope"),
+    (["--rw", "randread", "--verify"], "--verify"), (["--rw", "randrw", "--mix", "100", "--verify"], "--verify")])
 def test_a_wrong_option_is_named(binary, args, words):
     done = targets.run("perf", "nvme+tcp://127.0.0.1:1/nqn.2026-11.local.weir:default?ns=1", *args)
     assert done.returncode == 2 and words in done.stderr, done
