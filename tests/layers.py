@@ -2,7 +2,7 @@
 
  1. A folder of src/ includes headers of itself and of the folders that
     layers.txt names for it; cmd/ may see everything.
- 2. Atomics are in the two files that reactors share, and in rt's waker.
+ 2. Atomics are in the two modules that reactors share, and in rt's waker.
  3. Headers of system calls are included only by sys/ and rt/, and by cmd/.
 """
 import re

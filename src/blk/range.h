@@ -17,7 +17,7 @@
  *
  * While somebody waits for a slot, no new shared hold of it is given and no
  * exclusive one to those who do not wait themselves: readers cannot starve a
- * writer.  One of the two places of the project with atomics.
+ * writer.  One of the three places of the project with atomics (tests/layers.py).
  */
 #ifndef WEIR_BLK_RANGE_H
 #define WEIR_BLK_RANGE_H

@@ -59,7 +59,7 @@ struct subsys_info {
 struct ctrl_stats {
 	uint64_t reads, writes;             /* commands */
 	uint64_t read_blocks512, write_blocks512; /* 512-byte units */
-	uint64_t media_errors, busy_ns, uptime_ns;
+	uint64_t media_errors, busy_s, uptime_ns;
 };
 
 struct ctrl_error {

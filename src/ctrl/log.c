@@ -74,7 +74,7 @@ smart_make(struct admin *cmd, const struct window *w)
 	smart.units_written = count_of(stats->write_blocks512 / 1000 + (stats->write_blocks512 % 1000 != 0));
 	smart.host_reads = count_of(stats->reads);
 	smart.host_writes = count_of(stats->writes);
-	smart.busy_minutes = count_of(stats->busy_ns / UINT64_C(60000000000));
+	smart.busy_minutes = count_of(stats->busy_s / 60);
 	smart.power_on_hours = count_of(stats->uptime_ns / UINT64_C(3600000000000));
 	smart.media_errors = count_of(stats->media_errors);
 	put(w, 0, &smart, sizeof(smart));

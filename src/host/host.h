@@ -72,7 +72,5 @@ bool host_read(struct host *host, unsigned queue, struct hio *io, uint64_t lba, 
 bool host_write(struct host *host, unsigned queue, struct hio *io, uint64_t lba, uint32_t blocks,
     const struct iovec *iov, uint32_t iov_count, bool fua);
 bool host_flush(struct host *host, unsigned queue, struct hio *io);
-bool host_write_zeroes(struct host *host, unsigned queue, struct hio *io, uint64_t lba, uint32_t blocks,
-    bool deallocate);
 
 #endif

@@ -55,14 +55,6 @@ host_flush(struct host *host, unsigned queue, struct hio *io)
 	return submit(host, queue, io, NVME_FLUSH, 0, 0, 0);
 }
 
-bool
-host_write_zeroes(struct host *host, unsigned queue, struct hio *io, uint64_t lba, uint32_t blocks,
-    bool deallocate)
-{
-	io->req.data = HREQ_NONE;
-	return submit(host, queue, io, NVME_WRITE_ZEROES, lba, blocks, deallocate ? NVME_WZ_DEAC : 0);
-}
-
 /* ---- URIs ---- */
 
 static bool

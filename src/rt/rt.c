@@ -72,7 +72,6 @@ world_log(struct reactor *reactor, int level, const char *text)
 }
 
 const struct world_ops rt_world = {
-	.name = "kernel",
 	.listen = world_listen,
 	.unlisten = world_unlisten,
 	.connect = world_connect,

@@ -51,12 +51,6 @@ sim_file_peek(const struct sim_file *file, uint64_t offset, void *out, size_t by
 	sim_disk_get(file, offset, out, bytes, durable);
 }
 
-void
-sim_file_poke(struct sim_file *file, uint64_t offset, const void *data, size_t bytes)
-{
-	sim_disk_put(file, offset, data, bytes, true);
-}
-
 int
 sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t block, struct file **out)
 {

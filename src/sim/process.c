@@ -343,7 +343,6 @@ world_log(struct reactor *base, int level, const char *text)
 }
 
 const struct world_ops sim_world_ops = {
-	.name = "sim",
 	.listen = sim_net_listen,
 	.unlisten = sim_net_unlisten,
 	.connect = sim_net_connect,

@@ -158,7 +158,4 @@ uint64_t sim_file_size(const struct sim_file *file);
 /* What a read would see; with `durable` what is sure to be there after a crash. */
 void sim_file_peek(const struct sim_file *file, uint64_t offset, void *out, size_t bytes, bool durable);
 
-/* Changes what lies on the medium, as a fault of it would. */
-void sim_file_poke(struct sim_file *file, uint64_t offset, const void *data, size_t bytes);
-
 #endif

@@ -156,10 +156,15 @@ stats_start(struct assoc *assoc)
 void
 admin_stats_ask(struct core *core, const struct target_mail *mail)
 {
+	const struct target_stats *stats = &core->stats;
+	uint64_t errors = stats->media_errors, busy_s = core->reactor->busy_ns / UINT64_C(1000000000);
 	struct target_mail answer = {
 		.kind = MAIL_STATS, .cntlid = mail->cntlid,
-		.stats = { core->stats.reads, core->stats.writes, core->stats.read_blocks512,
-		    core->stats.write_blocks512, core->stats.media_errors },
+		.stats = {
+			stats->reads, stats->writes, stats->read_blocks512, stats->write_blocks512,
+			.media_errors = errors < UINT32_MAX ? (uint32_t)errors : UINT32_MAX,
+			.busy_s = (uint32_t)busy_s, /* for 136 years */
+		},
 	};
 
 	core_post(core, mail->from, &answer);
@@ -179,6 +184,8 @@ admin_stats(struct core *core, const struct target_mail *mail)
 	assoc->stats.read_blocks512 += mail->stats.read_blocks512;
 	assoc->stats.write_blocks512 += mail->stats.write_blocks512;
 	assoc->stats.media_errors += mail->stats.media_errors;
+	if (assoc->stats.busy_s < mail->stats.busy_s) /* time, not work: no more of it than there was */
+		assoc->stats.busy_s = mail->stats.busy_s;
 	assoc->stats.uptime_ns = core->reactor->now_ns - core->started_ns;
 	if (--assoc->stats_left > 0 || fifo_empty(&assoc->askers))
 		return;

@@ -14,7 +14,6 @@ struct io_rule {
 	/* Checks what is special to the command; fills op, flags, lba, blocks of req->io. */
 	struct nvme_status (*check)(struct request *req, const struct ns_info *ns);
 	void (*begin)(struct request *req, const struct capsule *capsule);
-	bool known;
 };
 
 /* ---- completion ---- */
@@ -324,11 +323,11 @@ io_read_again(struct request *req)
 /* ---- dispatch ---- */
 
 static const struct io_rule rules[256] = {
-	[NVME_FLUSH] = { check_flush, begin_flush, true },
-	[NVME_WRITE] = { check_write, begin_write, true },
-	[NVME_READ] = { check_read, begin_read, true },
-	[NVME_WRITE_ZEROES] = { check_write_zeroes, begin_write_zeroes, true },
-	[NVME_DATASET_MGMT] = { check_dsm, begin_dsm, true },
+	[NVME_FLUSH] = { check_flush, begin_flush },
+	[NVME_WRITE] = { check_write, begin_write },
+	[NVME_READ] = { check_read, begin_read },
+	[NVME_WRITE_ZEROES] = { check_write_zeroes, begin_write_zeroes },
+	[NVME_DATASET_MGMT] = { check_dsm, begin_dsm },
 };
 
 void
@@ -339,7 +338,7 @@ io_command(struct request *req, const struct capsule *capsule)
 	const struct ns_info *ns = core_ns(req->conn->core, nsid);
 	struct nvme_status status;
 
-	if (!rule->known) {
+	if (rule->check == NULL) {
 		request_answer(req, nvme_status_of(NVME_SC_INVALID_OPCODE, true));
 		return;
 	}

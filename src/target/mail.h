@@ -32,7 +32,7 @@ enum target_mail_kind {
 	MAIL_ALIVE_ASK,   /* controller's core -> queue's: when was your last command? */
 	MAIL_ALIVE,       /* and back */
 	MAIL_STATS_ASK,   /* controller's core -> all */
-	MAIL_STATS,       /* and back: the asked core's counters stand still in its own memory */
+	MAIL_STATS,       /* and back: what the asked core counted */
 	MAIL_COUNT,       /* 0 -> all: note down what you counted */
 	MAIL_COUNTED,     /* and back: it stands in your core */
 	MAIL_DRAIN,       /* 0 -> all: end */
@@ -74,7 +74,8 @@ struct target_mail {
 			uint8_t opcode;
 		} error;
 		struct {
-			uint64_t reads, writes, read_blocks512, write_blocks512, media_errors;
+			uint64_t reads, writes, read_blocks512, write_blocks512;
+			uint32_t media_errors, busy_s; /* short, so that they fit */
 		} stats;
 	};
 };

@@ -20,7 +20,6 @@ enum {
 	TARGET_ASKED_MAX = 1024 * 1024, /* bytes one connection may be asked for at a time */
 	TARGET_IO_QUEUES = 128,         /* per controller */
 	TARGET_QUEUE_ENTRIES = 1024,
-	TARGET_ADMIN_ENTRIES = 128,
 	TARGET_MDTS_SHIFT = 8,          /* 4 KiB << 8 = 1 MiB */
 };
 
@@ -56,8 +55,9 @@ int target_create(struct arena *arena, const struct target_options *options, str
     char why[256]) __attribute__((warn_unused_result));
 
 /*
- * Begins to serve on one reactor; called once on each, reactor 0 last or first.
- * Reactor 0 listens.  0, or a negative errno with `why`.
+ * Begins to serve on one reactor; called once on each, in any order, and before
+ * mail is delivered there: reactor 0 listens, and posts streams to the others as
+ * soon as it runs.  0, or a negative errno with `why`.
  */
 int target_start(struct target *target, struct reactor *reactor, char why[256])
     __attribute__((warn_unused_result));

@@ -16,18 +16,17 @@ static const struct rule {
 	uint8_t flags; /* the bits that may be set */
 	uint8_t side;  /* who may receive it */
 	uint8_t carries;
-	const char *name;
 } rules[] = {
 	/*                    hlen  flags              side           carries */
-	[PDU_ICREQ] =        { 128, 0,                 PDU_TO_TARGET, NOTHING, "ICReq" },
-	[PDU_ICRESP] =       { 128, 0,                 PDU_TO_HOST,   NOTHING, "ICResp" },
-	[PDU_H2C_TERM] =     {  24, 0,                 PDU_TO_TARGET, QUOTED,  "H2CTermReq" },
-	[PDU_C2H_TERM] =     {  24, 0,                 PDU_TO_HOST,   QUOTED,  "C2HTermReq" },
-	[PDU_CAPSULE_CMD] =  {  72, HD | DD,           PDU_TO_TARGET, MAYBE,   "CapsuleCmd" },
-	[PDU_CAPSULE_RESP] = {  24, HD,                PDU_TO_HOST,   NOTHING, "CapsuleResp" },
-	[PDU_H2C_DATA] =     {  24, HD | DD | LP,      PDU_TO_TARGET, DATA,    "H2CData" },
-	[PDU_C2H_DATA] =     {  24, HD | DD | LP | SU, PDU_TO_HOST,   DATA,    "C2HData" },
-	[PDU_R2T] =          {  24, HD,                PDU_TO_HOST,   NOTHING, "R2T" },
+	[PDU_ICREQ] =        { 128, 0,                 PDU_TO_TARGET, NOTHING },
+	[PDU_ICRESP] =       { 128, 0,                 PDU_TO_HOST,   NOTHING },
+	[PDU_H2C_TERM] =     {  24, 0,                 PDU_TO_TARGET, QUOTED },
+	[PDU_C2H_TERM] =     {  24, 0,                 PDU_TO_HOST,   QUOTED },
+	[PDU_CAPSULE_CMD] =  {  72, HD | DD,           PDU_TO_TARGET, MAYBE },
+	[PDU_CAPSULE_RESP] = {  24, HD,                PDU_TO_HOST,   NOTHING },
+	[PDU_H2C_DATA] =     {  24, HD | DD | LP,      PDU_TO_TARGET, DATA },
+	[PDU_C2H_DATA] =     {  24, HD | DD | LP | SU, PDU_TO_HOST,   DATA },
+	[PDU_R2T] =          {  24, HD,                PDU_TO_HOST,   NOTHING },
 };
 
 enum { RULES = sizeof(rules) / sizeof(rules[0]) };
@@ -138,10 +137,4 @@ pdu_term_write(uint8_t out[PDU_TERM_HLEN + PDU_TERM_DATA_MAX], enum pdu_side to,
 	memcpy(out, &term, sizeof(term));
 	memcpy(out + sizeof(term), header, quote);
 	return PDU_TERM_HLEN + quote;
-}
-
-const char *
-pdu_type_name(uint8_t type)
-{
-	return type < RULES && rules[type].hlen != 0 ? rules[type].name : "reserved PDU type";
 }

@@ -177,7 +177,4 @@ pdu_align(uint32_t at, uint8_t pda)
 uint32_t pdu_term_write(uint8_t out[PDU_TERM_HLEN + PDU_TERM_DATA_MAX], enum pdu_side to,
     struct pdu_fault fault, const uint8_t *header, uint32_t header_len);
 
-/* The name of a type, for people. */
-const char *pdu_type_name(uint8_t type);
-
 #endif

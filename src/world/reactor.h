@@ -43,7 +43,7 @@ struct reactor {
 	void (*on_mail)(struct reactor *reactor, const struct mail *mail);
 	void *owner;           /* the target's or the host's part of this reactor */
 
-	uint64_t turns, busy_turns, syscalls, busy_ns; /* counted for `weir serve --stats` */
+	uint64_t turns, busy_turns, syscalls, busy_ns; /* for `weir serve --stats`; the last for SMART too */
 };
 
 enum { REACTOR_SCRATCH = 256 * 1024 };

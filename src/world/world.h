@@ -125,8 +125,6 @@ _Static_assert(sizeof(struct mail) == 48, "mail is of a fixed size");
 /* ---- the operations ---- */
 
 struct world_ops {
-	const char *name; /* "kernel" or "sim" */
-
 	/* Listens on listener->host and port (0: any free one). */
 	int (*listen)(struct reactor *reactor, struct listener *listener) __attribute__((warn_unused_result));
 	void (*unlisten)(struct reactor *reactor, struct listener *listener);

@@ -22,7 +22,7 @@ static const struct subsys_info discovery = { .nqn = NVME_DISCOVERY_NQN, .discov
 static void
 ask(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint8_t *out, struct ctrl_reply *reply)
 {
-	const struct ctrl_stats stats = { .read_blocks512 = UINT64_MAX, .busy_ns = UINT64_MAX };
+	const struct ctrl_stats stats = { .read_blocks512 = UINT64_MAX, .busy_s = UINT64_MAX };
 	const uint8_t in[512] = { 1 };
 
 	if (sqe->opcode != NVME_FABRICS)

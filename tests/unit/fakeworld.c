@@ -245,7 +245,6 @@ fake_log(struct reactor *reactor, int level, const char *text)
 }
 
 static const struct world_ops fake_ops = {
-	.name = "fake",
 	.file_open = fake_file_open,
 	.file_submit = fake_file_submit,
 	.file_close = fake_file_close,

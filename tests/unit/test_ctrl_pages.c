@@ -188,18 +188,19 @@ the_error_log_is_newest_first(void **state)
 }
 
 static void
-smart_counts_in_thousands_rounded_up(void **state)
+smart_counts_in_thousands_rounded_up_and_time_rounded_down(void **state)
 {
 	struct bench *b = bench_enabled(&nvm);
 	const struct nvme_log_smart *smart = (const void *)b->out;
 
 	b->stats = (struct ctrl_stats){ .reads = 3, .writes = 4, .read_blocks512 = 1001,
-		.write_blocks512 = 1000, .uptime_ns = UINT64_C(7200000000000) };
+		.write_blocks512 = 1000, .busy_s = 179, .uptime_ns = UINT64_C(7200000000000) };
 	assert_int_equal(get_log(b, NVME_LOG_SMART, 512), NVME_SC_SUCCESS);
 	assert_int_equal(le64_get(smart->units_read.low), 2);
 	assert_int_equal(le64_get(smart->units_written.low), 1);
 	assert_int_equal(le64_get(smart->host_reads.low), 3);
 	assert_int_equal(le64_get(smart->host_writes.low), 4);
+	assert_int_equal(le64_get(smart->busy_minutes.low), 2);
 	assert_int_equal(le64_get(smart->power_on_hours.low), 2);
 	assert_int_equal(smart->available_spare, 100);
 	assert_int_equal(smart->critical_warning, 0);
@@ -313,7 +314,7 @@ main(void)
 		cmocka_unit_test(other_identify_pages_are_as_small_as_allowed),
 		cmocka_unit_test(a_discovery_controller_identifies_itself_alone),
 		cmocka_unit_test(the_error_log_is_newest_first),
-		cmocka_unit_test(smart_counts_in_thousands_rounded_up),
+		cmocka_unit_test(smart_counts_in_thousands_rounded_up_and_time_rounded_down),
 		cmocka_unit_test(the_tables_agree_with_what_is_answered),
 		cmocka_unit_test(a_page_is_read_in_parts_and_zeros_follow_it),
 		cmocka_unit_test(the_firmware_log_has_one_slot),
