@@ -185,4 +185,5 @@ LOSS = (
     r"nvme\d+: (Reconnecting in 1 seconds|Failed reconnect attempt \d+|failed to connect socket: -\d+)",
     r"nvme\d+: Successfully reconnected",
     r"block nvme0n1: no usable path - requeuing I/O",
+    r"nvme_ns_head_submit_bio: \d+ callbacks suppressed",  # of the line above, which is rate-limited
 )
