@@ -178,9 +178,13 @@ static const struct argp argp = {
 static void
 explain_memory(const struct serve *serve)
 {
-	const double mib = 1024.0 * 1024.0;
-	size_t connection = target_connection_bytes(), slot = target_queue_bytes(1);
+	const double kib = 1024.0, mib = kib * kib;
 	unsigned reactors = serve->rt_options.reactors;
+	uint32_t volumes = serve->spec_count > 0 ? serve->spec_count : 1;
+	size_t connection = target_connection_bytes() + rt_stream_bytes(), slot = target_queue_bytes(1);
+	size_t controller = target_controller_bytes(volumes), volume = blk_bytes(reactors);
+	size_t reactor = REACTOR_SCRATCH + SMALL_BUFS * BUFS_SMALL + LARGE_BUFS * BUFS_LARGE +
+	    target_reactor_bytes() + rt_files_bytes() + reactors * rt_mail_bytes();
 
 	printf("Memory is reserved at start and taken from the machine when it is first used.\n\n"
 	    "per reactor (%u):\n"
@@ -188,17 +192,21 @@ explain_memory(const struct serve *serve)
 	    "  small data buffers        %8d KiB   %d x %d KiB\n"
 	    "  large data buffers        %8d KiB   %d x %d KiB\n"
 	    "  answers being sent        %8zu KiB\n"
+	    "  files                     %8zu KiB\n"
+	    "  mail to the others        %8zu KiB   %zu KiB for each, itself included\n"
+	    "per controller:             %8.1f KiB\n"
 	    "per connection:             %8.1f KiB   with an 8 KiB reserve for one capsule\n"
 	    "per queue:                  %8.1f KiB   of 128 entries, %zu bytes each\n"
-	    "per RAM volume:             its size, as it is written\n\n"
-	    "at most: reactors x %.1f MiB + connections x %.1f KiB + queue entries x %zu bytes + RAM volumes\n"
+	    "per volume:                 %8zu KiB   at most; of a RAM volume also its size, as it is written\n\n"
+	    "at most: %u reactors x %.1f MiB + controllers x %.1f KiB + connections x %.1f KiB\n"
+	    "    + queue entries x %zu bytes + %u volumes x %zu KiB + RAM volumes\n"
 	    "not counted: the program, and what the kernel holds for sockets and for io_uring\n",
 	    reactors, REACTOR_SCRATCH / 1024, SMALL_BUFS * BUFS_SMALL / 1024, SMALL_BUFS, BUFS_SMALL / 1024,
-	    LARGE_BUFS * BUFS_LARGE / 1024, LARGE_BUFS, BUFS_LARGE / 1024,
-	    target_reactor_bytes() / 1024,
-	    (double)connection / 1024.0, (double)target_queue_bytes(128) / 1024.0, slot,
-	    (REACTOR_SCRATCH + SMALL_BUFS * (double)BUFS_SMALL + LARGE_BUFS * (double)BUFS_LARGE) / mib,
-	    (double)connection / 1024.0, slot);
+	    LARGE_BUFS * BUFS_LARGE / 1024, LARGE_BUFS, BUFS_LARGE / 1024, target_reactor_bytes() / 1024,
+	    rt_files_bytes() / 1024, reactors * rt_mail_bytes() / 1024, rt_mail_bytes() / 1024,
+	    (double)controller / kib, (double)connection / kib, (double)target_queue_bytes(128) / kib, slot,
+	    volume / 1024, reactors, (double)reactor / mib, (double)controller / kib, (double)connection / kib, slot,
+	    volumes, volume / 1024);
 }
 
 /* ---- statistics ---- */

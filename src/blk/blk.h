@@ -119,6 +119,9 @@ static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->
 int blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, struct blk **blk,
     char why[256]) __attribute__((warn_unused_result));
 
+/* For sums: the most bytes that a volume takes beside its blocks, in a process of so many reactors. */
+size_t blk_bytes(unsigned reactors);
+
 /* A size as above; false: not one. */
 bool blk_parse_size(const char *text, uint64_t *bytes);
 

@@ -413,3 +413,10 @@ fail:
 	file_destroy(&fb->blk);
 	return error;
 }
+
+/* Of all kinds of volumes this one needs most. */
+size_t
+blk_bytes(unsigned reactors)
+{
+	return sizeof(struct file_blk) + RANGE_SLOTS_MAX * sizeof(uint64_t) + reactors * sizeof(struct file_chan);
+}

@@ -369,3 +369,5 @@ rt_files_engine(struct reactor *reactor)
 
 	return files == NULL ? "none" : files->ops->name;
 }
+
+size_t rt_files_bytes(void) { return sizeof(struct kfiles) + FILES_IN_FLIGHT * sizeof(struct file_job); }

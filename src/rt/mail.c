@@ -140,3 +140,5 @@ mail_waiting(const struct core *core)
 			return true;
 	return false;
 }
+
+size_t rt_mail_bytes(void) { return sizeof(struct ring) + MAIL_SLOTS * sizeof(struct mail) + sizeof(struct outbox); }

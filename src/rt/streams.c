@@ -394,3 +394,5 @@ streams_close_all(struct rt *rt)
 		sock_free(sock);
 	}
 }
+
+size_t rt_stream_bytes(void) { return sizeof(struct ksock); }

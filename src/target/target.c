@@ -131,6 +131,12 @@ target_connection_bytes(void)
 }
 
 size_t
+target_controller_bytes(uint32_t volumes)
+{
+	return sizeof(struct assoc) + volumes * sizeof(struct blk_io);
+}
+
+size_t
 target_reactor_bytes(void)
 {
 	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX;

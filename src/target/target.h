@@ -82,6 +82,7 @@ void target_ask_stats(struct target *target, void (*told)(void *owner, const str
 /* Bytes of memory that a queue of `entries` entries takes at most, and a connection without it. */
 size_t target_queue_bytes(uint32_t entries);
 size_t target_connection_bytes(void);
+size_t target_controller_bytes(uint32_t volumes);
 /* And what a reactor takes for answers being built and sent. */
 size_t target_reactor_bytes(void);
 

@@ -258,6 +258,28 @@ def test_explain_memory(binary):
     assert "connection" in done.stdout and "reactor" in done.stdout and "KiB" in done.stdout
 
 
+def anonymous_kib(pid):
+    with open("/proc/%d/smaps_rollup" % pid) as rollup:
+        return int(re.search(r"^Anonymous:\s+(\d+) kB", rollup.read(), re.MULTILINE).group(1))
+
+
+def test_connections_take_no_more_memory_than_explained(serve):
+    """controllers, connections and queue entries, by the formula that --explain-memory prints"""
+    text = targets.run("serve", "--explain-memory", "--ns", "mem:16M").stdout
+    controller, connection = (float(re.search(r"%ss x ([\d.]+) KiB" % what, text).group(1))
+                              for what in ("controller", "connection"))
+    entry = int(re.search(r"queue entries x (\d+) bytes", text).group(1))
+    target = serve(ns=["mem:16M"])
+    with nvme.Controller(target.address) as ctrl:
+        ctrl.io_queue().write(0, bytes(BLOCK))
+    before = anonymous_kib(target.pid)
+    with nvme.Controller(target.address) as ctrl:
+        for qid in range(1, 65):
+            ctrl.io_queue(qid=qid, entries=1024)
+        grown = anonymous_kib(target.pid) - before
+    assert grown <= controller + 66 * connection + (64 * 1024 + 128) * entry / 1024
+
+
 # ---- volumes that stay ----
 
 @pytest.mark.parametrize("how", ["--data-dir", "HOME"])
