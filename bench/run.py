@@ -233,8 +233,9 @@ class Bench:
         for name, start in (("instructions_per_read_4k", self.machine.weir_ram),
                             ("ceiling_instructions_per_read_4k",
                              selftest.ceiling_without_spinning(self.machine))):
-            value, batch, n = selftest.instructions_per_read(self.machine, start)
-            self.add(name, value, "instructions", n=n, reason=f"batch {batch:.1f}")
+            for suffix, client_args in (("", ()), ("_digests", DIGESTS)):
+                value, batch, n = selftest.instructions_per_read(self.machine, start, client_args)
+                self.add(name + suffix, value, "instructions", n=n, reason=f"batch {batch:.1f}")
 
     def run_idle(self):
         """The default file volume: CPU and memory of doing nothing."""

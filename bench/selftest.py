@@ -93,14 +93,14 @@ def run(machine):
     return 0
 
 
-def collected(machine, start, reads):
+def collected(machine, start, reads, client_args=()):
     """Instructions of a server under callgrind from start to end, and the I/Os of a busy turn."""
     with tempfile.TemporaryDirectory(prefix="weir-bench-") as scratch:
         log = os.path.join(scratch, "log")
         prefix = ("valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch}/out", f"--log-file={log}")
         with start(size=SIZE, prefix=prefix) as server:
             before = server.counters()
-            machine.client(server, "--engine", "poll", "--qd", 128, "--count", reads)
+            machine.client(server, "--engine", "poll", "--qd", 128, "--count", reads, *client_args)
             after = server.counters()
         found = re.search(r"Collected\s*:\s*(\d+)", ends.file_of(log))
         if found is None:
@@ -113,10 +113,10 @@ def ceiling_without_spinning(machine):
     return lambda **options: machine.ceiling(more=("--spin-us", 0), **options)
 
 
-def instructions_per_read(machine, start):
-    """((Ir(2N) - Ir(N)) / N, batch, N) of a server that `start` starts; QD128, one connection, no digests."""
-    once, _ = collected(machine, start, CALLGRIND_READS)
-    twice, batch = collected(machine, start, 2 * CALLGRIND_READS)
+def instructions_per_read(machine, start, client_args=()):
+    """((Ir(2N) - Ir(N)) / N, batch, N) of a server that `start` starts; QD128, one connection."""
+    once, _ = collected(machine, start, CALLGRIND_READS, client_args)
+    twice, batch = collected(machine, start, 2 * CALLGRIND_READS, client_args)
     return (twice - once) / CALLGRIND_READS, batch, CALLGRIND_READS
 
 
