@@ -81,7 +81,7 @@ def run_slice(machine, server, client_args, effort):
     before = server.counters()
     client = machine.client(server, *client_args, "--time", effort.slice_s, "--warm-up", effort.warm_up_s)
     after = server.counters()
-    softirq = [now - then for now, then in zip(machine.softirq_ns(), softirq_before)]
+    softirq = [end - start for start, end in zip(softirq_before, machine.softirq_ns())]
     all_ns = time.perf_counter_ns() - begin
     did = {name: after[name] - before[name] for name in ("ios", "busy_ns", "busy_turns", "syscalls", "waited_ns")}
     # With io_uring the end of a send makes a turn of its own, which is no batch; Weir counts no sends.

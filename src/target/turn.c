@@ -256,7 +256,7 @@ gather_all(struct core *core, struct sending *sending)
 		unsigned i = sending->count;
 
 		tconn_gather(&conn->tc, g);
-		/* Too little room; or nothing is left to send, and what follows from that is not for now. */
+		/* Too little room; or nothing is left to send, and what follows from that comes after the move. */
 		if (i > 0 && (!gather_room(g) || g->bytes == 0))
 			return;
 		list_remove(&conn->send_node);
