@@ -23,6 +23,9 @@ enum blk_op {
 	BLK_FLUSH,        /* every write completed before is durable; also those of other channels */
 	BLK_WRITE_ZEROES,
 	BLK_TRIM,         /* of `ranges`: they read as zeros afterwards where blk->trim_zeroes */
+	/* Writes, if the blocks hold what `expected` says; else 2:85, and nothing is written.  Nobody
+	 * else's write comes between the look and the change, whatever reactor it is on. */
+	BLK_COMPARE_WRITE,
 };
 
 enum blk_flags {
@@ -57,8 +60,15 @@ struct blk_io {
 	uint64_t lba;
 	uint32_t blocks, iov_count;
 	struct iovec *iov;
-	const struct blk_range *ranges; /* of TRIM; borrowed until done() */
-	uint32_t range_count;
+	union {
+		const struct blk_range *ranges; /* of TRIM; borrowed until done() */
+		const struct iovec *expected;   /* of COMPARE_WRITE: as many bytes as iov; borrowed until done() */
+	};
+	union {
+		uint32_t range_count;
+		uint32_t expected_count;
+	};
+	void *old;                  /* of COMPARE_WRITE: room to read the blocks into, aligned to 4096 bytes */
 	uint64_t at;                /* the device's: how far it has come */
 	struct nvme_status status;  /* the device's, before done() */
 	void (*done)(struct blk_io *io, struct nvme_status status);

@@ -82,6 +82,19 @@ copy_out(const struct iovec *iov, uint32_t iov_count, const void *from)
 	}
 }
 
+bool
+copy_equals(const struct iovec *iov, uint32_t iov_count, const void *from)
+{
+	const uint8_t *at = from;
+
+	for (uint32_t i = 0; i < iov_count; i++) {
+		if (memcmp(iov[i].iov_base, at, iov[i].iov_len) != 0)
+			return false;
+		at += iov[i].iov_len;
+	}
+	return true;
+}
+
 void
 copy_zeros(const struct iovec *iov, uint32_t iov_count)
 {

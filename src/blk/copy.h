@@ -22,6 +22,9 @@ void copy_in_cold(void *to, const struct iovec *iov, uint32_t iov_count, bool sh
 /* Fills the buffers from memory. */
 void copy_out(const struct iovec *iov, uint32_t iov_count, const void *from);
 
+/* Whether the memory holds the same bytes as the buffers. */
+bool copy_equals(const struct iovec *iov, uint32_t iov_count, const void *from);
+
 /* Zeros in the buffers. */
 void copy_zeros(const struct iovec *iov, uint32_t iov_count);
 

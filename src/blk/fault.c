@@ -55,6 +55,13 @@ strikes(struct fault_chan *fc, const struct fault_plan *plan, const struct blk_i
 			return true;
 		*status = nvme_status_of(NVME_SC_WRITE_FAULT, false);
 		return touches(io, plan->write_lba);
+	case BLK_COMPARE_WRITE:
+		if (touches(io, plan->read_lba)) {
+			*status = nvme_status_of(NVME_SC_READ_ERROR, false);
+			return true;
+		}
+		*status = nvme_status_of(NVME_SC_WRITE_FAULT, false);
+		return touches(io, plan->write_lba);
 	case BLK_WRITE_ZEROES:
 		*status = nvme_status_of(NVME_SC_WRITE_FAULT, false);
 		return touches(io, plan->write_lba);

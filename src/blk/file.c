@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "blk/copy.h"
 #include "blk/finish.h"
 #include "blk/line.h"
 #include "world/reactor.h"
@@ -38,9 +39,12 @@ struct file_req {
 	struct file_req *next_free;
 	struct file_chan *chan;
 	struct blk_io *blk_io;
-	uint64_t moved;    /* bytes of a read or write that are done */
+	const struct iovec *iov; /* what a read or write moves: the I/O's, or `old` */
+	uint32_t iov_count;
+	uint64_t moved;    /* bytes of it that are done */
 	unsigned stuck;    /* times that it moved less than a block */
 	struct iovec rest; /* after a short one: what is left of one buffer */
+	struct iovec old;  /* of COMPARE_WRITE: where the blocks are read to */
 };
 
 struct file_chan {
@@ -70,8 +74,6 @@ req_take(struct file_chan *fc, struct blk_io *io)
 	fc->free = req->next_free;
 	fc->free_count--;
 	req->blk_io = io;
-	req->moved = 0;
-	req->stuck = 0;
 	return req;
 }
 
@@ -82,6 +84,23 @@ req_give(struct file_req *req)
 	req->next_free = req->chan->free;
 	req->chan->free = req;
 	req->chan->free_count++;
+}
+
+/* What `op` moves, and from where: a compare-and-write first reads what is there. */
+static void
+req_buffers(struct file_req *req, enum file_op op, uint64_t bytes)
+{
+	struct blk_io *io = req->blk_io;
+
+	req->moved = 0;
+	req->stuck = 0;
+	req->iov = io->iov;
+	req->iov_count = io->iov_count;
+	if (io->op == BLK_COMPARE_WRITE && op == FILE_READ) {
+		req->old = (struct iovec){ io->old, bytes };
+		req->iov = &req->old;
+		req->iov_count = 1;
+	}
 }
 
 static void
@@ -95,8 +114,9 @@ req_send(struct file_req *req, enum file_op op)
 	req->io.durable = op == FILE_WRITE && (req->blk_io->flags & BLK_FUA) != 0;
 	req->io.offset = piece.lba * block_size;
 	req->io.bytes = piece.blocks * block_size;
-	req->io.iov = req->blk_io->iov;
-	req->io.iov_count = (int)req->blk_io->iov_count;
+	req_buffers(req, op, req->io.bytes);
+	req->io.iov = req->iov;
+	req->io.iov_count = (int)req->iov_count;
 	fc->chan.reactor->world->file_submit(fc->file, &req->io);
 }
 
@@ -108,6 +128,7 @@ file_start(void *owner, struct blk_io *io)
 
 	switch (io->op) {
 	case BLK_READ:
+	case BLK_COMPARE_WRITE:
 		req_send(req, FILE_READ);
 		break;
 	case BLK_WRITE:
@@ -159,13 +180,17 @@ file_go(struct file_chan *fc, struct blk_io *io)
 
 /* The I/O is over; its hold, if it had one, is dropped. */
 static void
-file_end(struct file_chan *fc, struct blk_io *io, int64_t error)
+file_end(struct file_chan *fc, struct blk_io *io, struct nvme_status status)
 {
-	bool changes = io->op != BLK_READ;
-
 	file_retry(fc);
-	io->status = error == 0 ? NVME_OK : nvme_status_of_errno((int)error, changes);
-	io->done(io, io->status);
+	io->status = status;
+	io->done(io, status);
+}
+
+static struct nvme_status
+file_status(const struct file_io *file_io, int64_t error)
+{
+	return error == 0 ? NVME_OK : nvme_status_of_errno((int)error, file_io->op != FILE_READ);
 }
 
 /* After a short read or write: goes on with the next part; the world's answer to that says why. */
@@ -176,11 +201,11 @@ req_send_rest(struct file_req *req)
 	uint64_t skip = req->moved;
 	uint32_t i = 0;
 
-	while (skip >= io->iov[i].iov_len)
-		skip -= io->iov[i++].iov_len;
-	assert(i < io->iov_count);
-	req->rest.iov_base = (uint8_t *)io->iov[i].iov_base + skip;
-	req->rest.iov_len = io->iov[i].iov_len - skip;
+	while (skip >= req->iov[i].iov_len)
+		skip -= req->iov[i++].iov_len;
+	assert(i < req->iov_count);
+	req->rest.iov_base = (uint8_t *)req->iov[i].iov_base + skip;
+	req->rest.iov_len = req->iov[i].iov_len - skip;
 	req->io.offset = io->lba * req->chan->chan.blk->block_size + req->moved;
 	req->io.iov = &req->rest;
 	req->io.iov_count = 1;
@@ -233,6 +258,18 @@ req_goes_on(struct file_req *req, int64_t *error)
 	return false;
 }
 
+/* A compare-and-write has read its blocks.  True: they are as expected, and are being written. */
+static bool
+req_compared(struct file_req *req)
+{
+	struct blk_io *io = req->blk_io;
+
+	if (!copy_equals(io->expected, io->expected_count, io->old))
+		return false;
+	req_send(req, FILE_WRITE);
+	return true;
+}
+
 static void
 req_done(struct file_io *file_io)
 {
@@ -241,14 +278,21 @@ req_done(struct file_io *file_io)
 	struct blk_io *io = req->blk_io;
 	int64_t error = file_io->result;
 	bool synced = file_io->op == FILE_SYNC;
+	struct nvme_status status;
 	bool more;
 
 	if (req_goes_on(req, &error))
 		return;
+	status = file_status(file_io, error);
 	if (io->op == BLK_WRITE_ZEROES && synced) { /* its hold was dropped before */
 		req_give(req);
-		file_end(fc, io, error);
+		file_end(fc, io, status);
 		return;
+	}
+	if (io->op == BLK_COMPARE_WRITE && file_io->op == FILE_READ && error == 0) {
+		if (req_compared(req))
+			return;
+		status = nvme_status_of(NVME_SC_COMPARE, true);
 	}
 	more = line_next(&fc->line, io);
 	if (error == 0 && !more && io->op == BLK_WRITE_ZEROES && (io->flags & BLK_FUA) != 0) {
@@ -259,7 +303,7 @@ req_done(struct file_io *file_io)
 	if (error == 0 && more)
 		file_go(fc, io);
 	else
-		file_end(fc, io, error);
+		file_end(fc, io, status);
 }
 
 static void
@@ -272,6 +316,7 @@ file_blk_submit(struct blk_chan *chan, struct blk_io *io)
 		reactor_run_in(chan->reactor, PHASE_COLLECT, &fc->collect);
 		return;
 	}
+	assert(io->op != BLK_COMPARE_WRITE || (io->flags & BLK_TRANSIENT) == 0);
 	if (io->op == BLK_WRITE && (io->flags & BLK_TRANSIENT) != 0)
 		io->keep(io);
 	file_go(fc, io);

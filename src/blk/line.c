@@ -53,6 +53,7 @@ line_piece(const struct line *line, const struct blk_io *io)
 		return piece_of(io->lba, io->blocks, (uint32_t)io->at, line->piece_max);
 	case BLK_READ:
 	case BLK_WRITE:
+	case BLK_COMPARE_WRITE:
 		return (struct blk_range){ io->lba, io->blocks };
 	case BLK_FLUSH:
 		break;
@@ -85,6 +86,7 @@ line_next(struct line *line, struct blk_io *io)
 		return io->at < io->blocks;
 	case BLK_READ:
 	case BLK_WRITE:
+	case BLK_COMPARE_WRITE:
 	case BLK_FLUSH:
 		break;
 	}

@@ -113,12 +113,22 @@ mem_write(struct mem *mem, const struct blk_io *io)
 		copy_in(at, io->iov, io->iov_count);
 }
 
+static struct nvme_status
+mem_compare_write(struct mem *mem, const struct blk_io *io)
+{
+	if (!copy_equals(io->expected, io->expected_count, mem->pages + (io->lba << mem->block_shift)))
+		return nvme_status_of(NVME_SC_COMPARE, true);
+	mem_write(mem, io);
+	return NVME_OK;
+}
+
 /* The current piece is held: does it.  False: there is another one to do. */
 static bool
 mem_start(void *owner, struct blk_io *io)
 {
 	struct mem_chan *mc = owner;
 	struct mem *mem = mc->mem;
+	struct nvme_status status = NVME_OK;
 
 	switch (io->op) {
 	case BLK_READ:
@@ -135,12 +145,15 @@ mem_start(void *owner, struct blk_io *io)
 	case BLK_TRIM:
 		mem_zero(mc, line_piece(&mc->line, io));
 		break;
+	case BLK_COMPARE_WRITE:
+		status = mem_compare_write(mem, io);
+		break;
 	case BLK_FLUSH:
 		break;
 	}
 	if (line_next(&mc->line, io))
 		return false;
-	mem_finish(mc, io, NVME_OK);
+	mem_finish(mc, io, status);
 	return true;
 }
 

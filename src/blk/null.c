@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "blk/copy.h"
@@ -34,12 +35,25 @@ null_chan_of(struct blk_chan *chan)
 	return container_of(chan, struct null_chan, chan);
 }
 
+static bool
+all_zeros(const struct iovec *iov, uint32_t iov_count)
+{
+	for (uint32_t i = 0; i < iov_count; i++) {
+		const uint8_t *at = iov[i].iov_base;
+
+		if (iov[i].iov_len > 0 && (at[0] != 0 || memcmp(at, at + 1, iov[i].iov_len - 1) != 0))
+			return false;
+	}
+	return true;
+}
+
 static void
 null_submit(struct blk_chan *chan, struct blk_io *io)
 {
 	struct null_chan *nc = null_chan_of(chan);
 	struct null *null = container_of(chan->blk, struct null, blk);
 	uint64_t bytes = (uint64_t)io->blocks * chan->blk->block_size;
+	struct nvme_status status = NVME_OK;
 
 	if (io->op == BLK_READ && (io->flags & BLK_MAY_LEND) != 0) {
 		assert(bytes <= ZEROS);
@@ -50,7 +64,9 @@ null_submit(struct blk_chan *chan, struct blk_io *io)
 	} else if (io->op == BLK_READ) {
 		copy_zeros(io->iov, io->iov_count);
 	}
-	finish_push(&nc->finished, io, NVME_OK);
+	if (io->op == BLK_COMPARE_WRITE && !all_zeros(io->expected, io->expected_count))
+		status = nvme_status_of(NVME_SC_COMPARE, true);
+	finish_push(&nc->finished, io, status);
 	reactor_run_in(chan->reactor, PHASE_COLLECT, &nc->collect);
 }
 

@@ -46,6 +46,9 @@ struct subsys_info {
 	uint32_t io_queues_max;   /* a controller may have */
 	uint32_t entries_max;     /* of an I/O queue: MQES + 1 */
 	uint32_t incapsule_max;   /* bytes of in-capsule data on I/O queues */
+	uint32_t fused_max;       /* bytes of a fused Compare and Write */
+	uint32_t copy_max;        /* bytes of a Copy */
+	uint32_t copy_ranges, copy_range_max; /* its ranges, and blocks of each */
 	uint8_t mdts_shift;       /* > 0; largest transfer: 4096 << mdts_shift bytes */
 	/* of the discovery subsystem: */
 	const struct portal_info *portals;

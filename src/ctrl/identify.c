@@ -51,8 +51,11 @@ io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	id->sqes = 0x66;
 	id->cqes = 0x44;
 	id->nn = le32_of(ctrl_ns_last(ctrl));
-	id->oncs = le16_of(NVME_ONCS_DSM | NVME_ONCS_WRITE_ZEROES | NVME_ONCS_SAVE_SELECT |
-	    NVME_ONCS_TIMESTAMP);
+	id->oncs = le16_of(NVME_ONCS_COMPARE | NVME_ONCS_DSM | NVME_ONCS_WRITE_ZEROES | NVME_ONCS_SAVE_SELECT |
+	    NVME_ONCS_TIMESTAMP | NVME_ONCS_VERIFY | NVME_ONCS_COPY);
+	id->fuses = le16_of(NVME_FUSES_COMPARE_WRITE);
+	id->acwu = le16_of((uint16_t)(subsys->fused_max / 4096 - 1)); /* of the largest blocks there are */
+	id->cdfs = le16_of(NVME_OCFS_FORMAT0);
 	id->vwc = NVME_VWC_FLUSH_ALL | (ctrl_volatile_cache(ctrl) ? NVME_VWC_PRESENT : 0);
 	id->ioccsz = le32_of((64 + subsys->incapsule_max) / 16);
 	id->iorcsz = le32_of(1);
@@ -72,6 +75,18 @@ identify_ctrl(struct admin *cmd)
 		id->cntrltype = NVME_CNTRLTYPE_DISCOVERY;
 	else
 		io_part(cmd->ctrl, id);
+}
+
+static void
+fill_limits(const struct subsys_info *subsys, const struct ns_info *ns, struct nvme_identify_ns *id)
+{
+	uint32_t copy_max = subsys->copy_max / ns->block_size;
+
+	id->nsfeat |= NVME_NSFEAT_ATOMICS;
+	id->nacwu = le16_of((uint16_t)(subsys->fused_max / ns->block_size - 1));
+	id->mssrl = le16_of((uint16_t)(subsys->copy_range_max < copy_max ? subsys->copy_range_max : copy_max));
+	id->mcl = le32_of(copy_max);
+	id->msrc = (uint8_t)(subsys->copy_ranges - 1);
 }
 
 static void
@@ -116,8 +131,10 @@ identify_ns(struct admin *cmd)
 	if (!ns_valid(cmd))
 		return;
 	id = admin_answer(cmd, NVME_IDENTIFY_LEN);
-	if (id != NULL && ns != NULL)
-		fill_ns(ns, id);
+	if (id == NULL || ns == NULL)
+		return;
+	fill_ns(ns, id);
+	fill_limits(cmd->ctrl->subsys, ns, id);
 }
 
 static void

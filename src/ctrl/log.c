@@ -117,8 +117,9 @@ effects_make(struct admin *cmd, const struct window *w)
 		return;
 	}
 	admin_effects(cmd->ctrl, page.admin);
-	page.io[NVME_FLUSH] = page.io[NVME_READ] = le32_of(NVME_EFFECT_SUPPORTED);
-	page.io[NVME_WRITE] = page.io[NVME_WRITE_ZEROES] = page.io[NVME_DATASET_MGMT] =
+	page.io[NVME_FLUSH] = page.io[NVME_READ] = page.io[NVME_COMPARE] = page.io[NVME_VERIFY] =
+	    le32_of(NVME_EFFECT_SUPPORTED);
+	page.io[NVME_WRITE] = page.io[NVME_WRITE_ZEROES] = page.io[NVME_DATASET_MGMT] = page.io[NVME_COPY] =
 	    le32_of(NVME_EFFECT_SUPPORTED | NVME_EFFECT_CONTENT);
 	put(w, 0, &page, sizeof(page));
 }

@@ -119,7 +119,7 @@ abandon_requests(struct conn *conn)
 {
 	struct fifo dropped;
 
-	conn->stalled = NULL;
+	conn->stalled = conn->fused = NULL;
 	fifo_init(&conn->turns);
 	fifo_init(&conn->again);
 	fifo_init(&dropped);
@@ -203,6 +203,8 @@ conn_finish(struct conn *conn)
 	if (conn->phase != CONN_LIVE)
 		return;
 	conn_enter(conn, CONN_FINISHING);
+	if (conn->fused != NULL)
+		fused_orphan(conn);
 	traffic_wants(conn);
 	conn_send_soon(conn);
 }
@@ -239,7 +241,7 @@ conn_terminate(struct conn *conn)
 static bool
 peer_owes(const struct conn *conn)
 {
-	if (conn->blocked || (!conn->paused && framer_midway(&conn->tc.framer)))
+	if (conn->blocked || conn->fused != NULL || (!conn->paused && framer_midway(&conn->tc.framer)))
 		return true;
 	for (uint32_t i = 0; i < conn->slots_used; i++)
 		if (conn->slots[i].xfer.state == XFER_RECEIVING)
@@ -255,6 +257,8 @@ peer_stalls(const struct conn *conn)
 	if (conn->blocked && conn->tx_bytes == conn->tx_bytes_then)
 		return true;
 	if (!conn->paused && framer_midway(&conn->tc.framer) && conn->rx_pdus == conn->rx_pdus_then)
+		return true;
+	if (conn->fused != NULL && now - conn->fused->since_ns >= stall_ns(conn))
 		return true;
 	for (uint32_t i = 0; i < conn->slots_used; i++) {
 		const struct request *req = &conn->slots[i];

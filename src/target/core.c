@@ -377,7 +377,7 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 	reactor->on_mail = on_mail;
 	core->gather = arena_alloc(reactor->arena, sizeof(*core->gather));
 	core->page = arena_alloc(reactor->arena, CTRL_PAGE_MAX);
-	if (core->gather != NULL && core->page != NULL)
+	if (core->gather != NULL && core->page != NULL && scratch_begin(core) == 0)
 		rc = open_chans(core, why);
 	if (rc == 0 && reactor->index == 0)
 		rc = listen_all(core, why);
@@ -401,6 +401,7 @@ target_fini(struct target *target, struct reactor *reactor)
 		arena_free(reactor->arena, container_of(node, struct assoc, node));
 	arena_free(reactor->arena, core->gather);
 	arena_free(reactor->arena, core->page);
+	scratch_end(core);
 	arena_free(reactor->arena, core);
 	target->cores[reactor->index] = NULL;
 	reactor->owner = NULL;

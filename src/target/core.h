@@ -25,6 +25,16 @@ struct target {
 	unsigned core_count;
 };
 
+/* Memory for commands that look at blocks without sending them (scratch.c). */
+enum { SCRATCH_PIECES = 4, SCRATCH_BYTES = 64 * 1024 };
+
+struct scratch {
+	uint8_t *memory;
+	void *free[SCRATCH_PIECES];
+	unsigned free_count;
+	struct list waiting; /* requests, by waiter.node */
+};
+
 struct core {
 	struct target *target;
 	struct reactor *reactor;
@@ -32,6 +42,7 @@ struct core {
 	struct gather *gather;
 	struct list reading, sending; /* connections that have something to read or to send in this turn */
 	struct task receive, send;
+	struct scratch scratch;
 	uint8_t *page;          /* CTRL_PAGE_MAX bytes for answers of ctrl/ */
 	struct list conns, assocs;
 	uint32_t conn_count;
@@ -58,6 +69,9 @@ struct core {
 enum stage {
 	STAGE_NEW,
 	STAGE_BUFS,   /* in line for buffers */
+	STAGE_SCRATCH, /* in line for a scratch buffer */
+	STAGE_FUSED,  /* half of a fused pair that waits for the other half */
+	STAGE_PARTNER, /* half of a fused pair whose other half is in DEVICE for both */
 	STAGE_TURN,   /* may not ask for its data before others of its connection have theirs */
 	STAGE_FILL,   /* its data is being received (xfer RECEIVING or ASKING) */
 	STAGE_DEVICE, /* the device's */
@@ -74,6 +88,9 @@ struct request {
 	struct blk_chan *chan;    /* the device's, while and after it is there */
 	struct blk_io io;
 	struct iovec iov[2];      /* lent by the device, or lying in the capsule */
+	struct iovec piece;       /* of a command done piece by piece (walk.c): the scratch buffer in use */
+	uint64_t walked;          /* and blocks that are done */
+	struct request *partner;  /* the other half of a fused pair, while both are there (fused.c) */
 	struct nvme_sqe sqe;
 	uint64_t since_ns;        /* when its data was asked for */
 	struct bufs_waiter waiter;
@@ -118,6 +135,7 @@ struct conn {
 	struct fifo turns;        /* requests in STAGE_TURN */
 	uint32_t asked_bytes;     /* of buffers for data that was asked for and has not come */
 	struct fifo again;        /* requests in STAGE_AGAIN */
+	struct request *fused;    /* the first half of a fused pair whose second half must come next */
 	struct request *leaving;  /* a Disconnect, answered when it is alone */
 	struct request *slots;    /* the queue's; before Connect, &first */
 	uint32_t slot_count, slots_used;
@@ -214,6 +232,8 @@ void request_unlend(struct request *req);
 void request_unstall(struct request *req);
 void request_unread(struct request *req);
 void request_fetch(struct request *req);
+void request_ask(struct request *req, struct iovec *iov, uint32_t count);
+void request_keep(struct request *req, const struct capsule *capsule);
 /* true: req->bufs holds `bytes` bytes; false: `granted` will be called. */
 bool request_buffers(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *));
 static inline struct request *
@@ -230,6 +250,32 @@ void connect_attached(struct core *core, const struct target_mail *mail);
 void io_command(struct request *req, const struct capsule *capsule);
 void io_data(struct request *req);
 void io_read_again(struct request *req);
+struct nvme_status io_check(struct request *req);
+uint32_t io_fua(const struct request *req);
+/* To the device of the command's namespace; done() begins with io_returned(), and if that was true ends with
+ * conn_send_soon(): the connection is about to end and looks whether this was the last. */
+void io_submit(struct request *req, void (*done)(struct blk_io *io, struct nvme_status status));
+bool io_returned(struct request *req, struct nvme_status status);
+
+/* walk.c: commands done piece by piece */
+void walk_begin(struct request *req);
+void walk_copy(struct request *req, void *data);
+
+/* fused.c: Compare and Write, fused */
+bool fused_follows(const struct request *req);
+void fused_command(struct request *req, const struct capsule *capsule);
+void fused_orphan(struct conn *conn);
+uint32_t fused_asks(const struct request *req);
+void fused_ask(struct request *req);
+void fused_data(struct request *req);
+
+/* scratch.c: true: req->io.old is one; false: `granted` will be called. */
+bool scratch_take(struct request *req, void (*granted)(struct bufs_waiter *));
+void scratch_leave(struct request *req);
+void scratch_give(struct request *req);
+bool scratch_wanted(const struct core *core);
+int scratch_begin(struct core *core) __attribute__((warn_unused_result));
+void scratch_end(struct core *core);
 
 /* admin.c: admin commands */
 void admin_command(struct request *req, const struct capsule *capsule);

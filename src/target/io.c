@@ -14,6 +14,7 @@ struct io_rule {
 	/* Checks what is special to the command; fills op, flags, lba, blocks of req->io. */
 	struct nvme_status (*check)(struct request *req, const struct ns_info *ns);
 	void (*begin)(struct request *req, const struct capsule *capsule);
+	void (*data)(struct request *req); /* what begin() asked the host for is in req->bufs */
 };
 
 /* ---- completion ---- */
@@ -32,18 +33,26 @@ count(struct core *core, const struct request *req)
 	}
 }
 
+/* The device is done with it. */
+bool
+io_returned(struct request *req, struct nvme_status status)
+{
+	struct conn *conn = req->conn;
+
+	conn->device_count--;
+	req->stage = STAGE_NEW;
+	conn->core->stats.media_errors += status.sct == NVME_SCT_MEDIA && nvme_sc(status) != NVME_SC_COMPARE;
+	return conn->phase == CONN_FINISHING; /* a dead one may be gone after the answer */
+}
+
 static void
 done(struct blk_io *io, struct nvme_status status)
 {
 	struct request *req = io->owner;
 	struct conn *conn = req->conn;
+	bool finishing = io_returned(req, status);
 
-	bool finishing = conn->phase == CONN_FINISHING; /* a dead one may be gone after the answer */
-
-	conn->device_count--;
-	req->stage = STAGE_NEW;
 	if (!nvme_ok(status)) {
-		conn->core->stats.media_errors += status.sct == NVME_SCT_MEDIA;
 		request_answer(req, status);
 	} else if (io->op == BLK_READ) {
 		count(conn->core, req);
@@ -58,15 +67,21 @@ done(struct blk_io *io, struct nvme_status status)
 		conn_send_soon(conn);
 }
 
-static void
-submit(struct request *req, struct blk_chan *chan)
+static inline void
+submit_to(struct request *req, struct blk_chan *chan, void (*on_done)(struct blk_io *, struct nvme_status))
 {
 	req->stage = STAGE_DEVICE;
 	req->chan = chan;
-	req->io.done = done;
+	req->io.done = on_done;
 	req->io.owner = req;
 	req->conn->device_count++;
 	blk_submit(chan, &req->io);
+}
+
+static void
+submit(struct request *req, struct blk_chan *chan)
+{
+	submit_to(req, chan, done);
 }
 
 static struct blk_chan *
@@ -75,7 +90,13 @@ chan_of(const struct request *req)
 	return req->conn->core->chans[le32_get(req->sqe.nsid) - 1];
 }
 
-/* ---- Read, Write, Write Zeroes ---- */
+void
+io_submit(struct request *req, void (*on_done)(struct blk_io *, struct nvme_status))
+{
+	submit_to(req, chan_of(req), on_done);
+}
+
+/* ---- Read, Write, Write Zeroes, Compare, Verify ---- */
 
 static struct nvme_status
 check_range(struct request *req, const struct ns_info *ns)
@@ -97,7 +118,7 @@ check_transfer(struct request *req, const struct ns_info *ns)
 	uint64_t bytes = (uint64_t)nvme_blocks(&req->sqe) * ns->block_size;
 	uint8_t id = req->sqe.sgl1.id;
 
-	if (id != NVME_SGL_TRANSPORT && (id != NVME_SGL_OFFSET || req->io.op == BLK_READ))
+	if (id != NVME_SGL_TRANSPORT && (id != NVME_SGL_OFFSET || req->sqe.opcode == NVME_READ))
 		return nvme_status_of(NVME_SC_SGL_TYPE, true);
 	if (bytes > (uint64_t)4096 << TARGET_MDTS_SHIFT)
 		return nvme_status_of(NVME_SC_INVALID_FIELD, true);
@@ -114,11 +135,18 @@ check_read(struct request *req, const struct ns_info *ns)
 	return check_transfer(req, ns);
 }
 
+/* FUA, as the host asked for it or because it turned the write cache off. */
+uint32_t
+io_fua(const struct request *req)
+{
+	return le32_get(req->sqe.cdw12) & NVME_RW_FUA || req->conn->durable ? BLK_FUA : 0;
+}
+
 static struct nvme_status
 check_write(struct request *req, const struct ns_info *ns)
 {
 	req->io.op = BLK_WRITE;
-	req->io.flags = le32_get(req->sqe.cdw12) & NVME_RW_FUA || req->conn->durable ? BLK_FUA : 0;
+	req->io.flags = io_fua(req);
 	return check_transfer(req, ns);
 }
 
@@ -128,9 +156,28 @@ check_write_zeroes(struct request *req, const struct ns_info *ns)
 	uint32_t cdw12 = le32_get(req->sqe.cdw12);
 
 	req->io.op = BLK_WRITE_ZEROES;
-	req->io.flags = (cdw12 & NVME_RW_FUA || req->conn->durable ? BLK_FUA : 0u) |
-	    (cdw12 & NVME_WZ_DEAC ? BLK_DEALLOCATE : 0u);
+	req->io.flags = io_fua(req) | (cdw12 & NVME_WZ_DEAC ? BLK_DEALLOCATE : 0u);
 	return check_range(req, ns);
+}
+
+static struct nvme_status
+check_copy(struct request *req, const struct ns_info *ns)
+{
+	uint32_t ranges = nvme_copy_ranges(&req->sqe);
+	uint8_t id = req->sqe.sgl1.id;
+
+	(void)ns;
+	if (nvme_copy_format(&req->sqe) != 0)
+		return nvme_status_of(NVME_SC_INVALID_FIELD, true);
+	if (ranges > TARGET_COPY_RANGES)
+		return nvme_status_of(NVME_SC_SIZE_LIMIT, true);
+	if (id != NVME_SGL_TRANSPORT && id != NVME_SGL_OFFSET)
+		return nvme_status_of(NVME_SC_SGL_TYPE, true);
+	req->xfer.length = le32_get(req->sqe.sgl1.length);
+	if (req->xfer.length < ranges * sizeof(struct nvme_copy_range) || req->xfer.length > 4096)
+		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
+	req->io.range_count = ranges;
+	return NVME_OK;
 }
 
 /* From now on the data is in req->bufs. */
@@ -197,6 +244,31 @@ begin_write(struct request *req, const struct capsule *capsule)
 	} else {
 		request_fetch(req);
 	}
+}
+
+static void
+begin_compare(struct request *req, const struct capsule *capsule)
+{
+	if (capsule->len > 0) {
+		request_keep(req, capsule);
+		walk_begin(req);
+	} else {
+		request_fetch(req);
+	}
+}
+
+static void
+begin_verify(struct request *req, const struct capsule *capsule)
+{
+	(void)capsule;
+	walk_begin(req);
+}
+
+static void
+write_data(struct request *req)
+{
+	use_bufs(req);
+	submit(req, chan_of(req));
 }
 
 static void
@@ -288,28 +360,50 @@ trim(struct request *req, void *data)
 		request_answer(req, NVME_OK); /* the other attributes are hints */
 }
 
+/* Ranges that came in the capsule, `len` bytes of them: where they can stay. */
+static void *
+keep_ranges(struct request *req, const struct capsule *capsule, size_t len)
+{
+	void *data = req->iov;
+
+	if (!capsule->transient)
+		return (void *)(uintptr_t)capsule->data;
+	/* A few find room in the request; with more the capsule is long enough for a promised buffer. */
+	if (len > sizeof(req->iov)) {
+		bufs_take_promised(&req->conn->core->reactor->bufs, (uint32_t)len, &req->bufs);
+		data = req->bufs.iov[0].iov_base;
+	}
+	return memcpy(data, capsule->data, len);
+}
+
 static void
 begin_dsm(struct request *req, const struct capsule *capsule)
 {
-	void *data = req->iov;
-	uint32_t len;
-
-	if (capsule->len == 0) {
+	if (capsule->len > 0)
+		trim(req, keep_ranges(req, capsule, req->io.range_count * sizeof(struct nvme_dsm_range)));
+	else
 		request_fetch(req);
-		return;
-	}
-	if (!capsule->transient) {
-		trim(req, (void *)(uintptr_t)capsule->data);
-		return;
-	}
-	/* Two ranges find room in the request; with three the capsule is long enough for a promised buffer. */
-	len = req->io.range_count * (uint32_t)sizeof(struct nvme_dsm_range);
-	if (len > sizeof(req->iov)) {
-		bufs_take_promised(&req->conn->core->reactor->bufs, len, &req->bufs);
-		data = req->bufs.iov[0].iov_base;
-	}
-	memcpy(data, capsule->data, len);
-	trim(req, data);
+}
+
+static void
+dsm_data(struct request *req)
+{
+	trim(req, req->bufs.iov[0].iov_base);
+}
+
+static void
+begin_copy(struct request *req, const struct capsule *capsule)
+{
+	if (capsule->len > 0)
+		walk_copy(req, keep_ranges(req, capsule, req->io.range_count * sizeof(struct nvme_copy_range)));
+	else
+		request_fetch(req);
+}
+
+static void
+copy_data(struct request *req)
+{
+	walk_copy(req, req->bufs.iov[0].iov_base);
 }
 
 /* The peer takes answers again: what was given back in the meantime is read anew. */
@@ -323,32 +417,44 @@ io_read_again(struct request *req)
 /* ---- dispatch ---- */
 
 static const struct io_rule rules[256] = {
-	[NVME_FLUSH] = { check_flush, begin_flush },
-	[NVME_WRITE] = { check_write, begin_write },
-	[NVME_READ] = { check_read, begin_read },
-	[NVME_WRITE_ZEROES] = { check_write_zeroes, begin_write_zeroes },
-	[NVME_DATASET_MGMT] = { check_dsm, begin_dsm },
+	[NVME_FLUSH] = { check_flush, begin_flush, NULL },
+	[NVME_WRITE] = { check_write, begin_write, write_data },
+	[NVME_READ] = { check_read, begin_read, NULL },
+	[NVME_COMPARE] = { check_transfer, begin_compare, walk_begin },
+	[NVME_WRITE_ZEROES] = { check_write_zeroes, begin_write_zeroes, NULL },
+	[NVME_DATASET_MGMT] = { check_dsm, begin_dsm, dsm_data },
+	[NVME_VERIFY] = { check_range, begin_verify, NULL },
+	[NVME_COPY] = { check_copy, begin_copy, copy_data },
 };
 
-void
-io_command(struct request *req, const struct capsule *capsule)
+/* Whether the command may be done; an opcode that has no rule is not. */
+static inline struct nvme_status
+check(struct request *req)
 {
 	const struct io_rule *rule = &rules[req->sqe.opcode];
 	uint32_t nsid = le32_get(req->sqe.nsid);
 	const struct ns_info *ns = core_ns(req->conn->core, nsid);
-	struct nvme_status status;
 
-	if (rule->check == NULL) {
-		request_answer(req, nvme_status_of(NVME_SC_INVALID_OPCODE, true));
-		return;
-	}
-	if (ns == NULL && !(req->sqe.opcode == NVME_FLUSH && nsid == UINT32_MAX)) {
-		request_answer(req, nvme_status_of(NVME_SC_INVALID_NS, true));
-		return;
-	}
-	status = rule->check(req, ns);
+	if (rule->check == NULL)
+		return nvme_status_of(NVME_SC_INVALID_OPCODE, true);
+	if (ns == NULL && !(req->sqe.opcode == NVME_FLUSH && nsid == UINT32_MAX))
+		return nvme_status_of(NVME_SC_INVALID_NS, true);
+	return rule->check(req, ns);
+}
+
+struct nvme_status
+io_check(struct request *req)
+{
+	return check(req);
+}
+
+void
+io_command(struct request *req, const struct capsule *capsule)
+{
+	struct nvme_status status = check(req);
+
 	if (nvme_ok(status))
-		rule->begin(req, capsule);
+		rules[req->sqe.opcode].begin(req, capsule);
 	else
 		request_answer(req, status);
 }
@@ -357,10 +463,5 @@ io_command(struct request *req, const struct capsule *capsule)
 void
 io_data(struct request *req)
 {
-	if (req->io.op == BLK_TRIM) {
-		trim(req, req->bufs.iov[0].iov_base);
-		return;
-	}
-	use_bufs(req);
-	submit(req, chan_of(req));
+	rules[req->sqe.opcode].data(req);
 }

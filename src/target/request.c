@@ -89,6 +89,11 @@ request_abandon(struct request *req)
 		return; /* freed by its done() */
 	case STAGE_MAIL:
 		return; /* freed when the answer comes */
+	case STAGE_PARTNER:
+		return; /* freed with its other half */
+	case STAGE_SCRATCH:
+		scratch_leave(req);
+		break;
 	case STAGE_BUFS:
 		bufs_unwait(&req->conn->core->reactor->bufs, &req->waiter);
 		break;
@@ -96,6 +101,7 @@ request_abandon(struct request *req)
 	case STAGE_TURN:
 	case STAGE_FILL:
 	case STAGE_AGAIN:
+	case STAGE_FUSED:
 	case STAGE_EVENT:
 	case STAGE_ANSWER:
 		break;
@@ -249,21 +255,28 @@ request_buffers(struct request *req, uint32_t bytes, void (*granted)(struct bufs
 	return false;
 }
 
-/* Asks the host for xfer.length bytes into req->bufs. */
-static void
-ask(struct request *req)
+/* Asks the host for xfer.length bytes into `iov`, which is not req->iov: there data of capsules lies. */
+void
+request_ask(struct request *req, struct iovec *iov, uint32_t count)
 {
-	if (!request_served(req)) {
-		request_free(req);
-		return;
-	}
 	req->stage = STAGE_FILL;
 	req->since_ns = req->conn->core->reactor->now_ns;
-	req->xfer.iov = req->bufs.iov;
-	req->xfer.iov_count = (uint8_t)req->bufs.count;
+	req->xfer.iov = iov;
+	req->xfer.iov_count = (uint8_t)count;
 	tconn_ask(&req->conn->tc, &req->xfer);
 	conn_send_soon(req->conn);
 	conn_watch(req->conn);
+}
+
+static void
+ask(struct request *req)
+{
+	if (!request_served(req))
+		request_free(req);
+	else if (req->partner != NULL)
+		fused_ask(req);
+	else
+		request_ask(req, req->bufs.iov, req->bufs.count);
 }
 
 static void
@@ -277,14 +290,14 @@ may_ask(const struct request *req)
 {
 	const struct conn *conn = req->conn;
 
-	return conn->asked_bytes == 0 || conn->asked_bytes + req->xfer.length <= TARGET_ASKED_MAX;
+	return conn->asked_bytes == 0 || conn->asked_bytes + fused_asks(req) <= TARGET_ASKED_MAX;
 }
 
 static void
 fetch_now(struct request *req)
 {
-	req->conn->asked_bytes += req->xfer.length;
-	if (request_buffers(req, req->xfer.length, fetch_granted))
+	req->conn->asked_bytes += fused_asks(req);
+	if (request_buffers(req, req->partner != NULL ? BUFS_LARGE : req->xfer.length, fetch_granted))
 		ask(req);
 }
 
@@ -328,8 +341,10 @@ execute(struct request *req, const struct capsule *capsule)
 {
 	struct conn *conn = req->conn;
 
-	if ((req->sqe.flags & NVME_PSDT_MASK) != NVME_PSDT_SGL || (req->sqe.flags & NVME_FUSE_MASK) != 0)
-		request_answer(req, nvme_status_of(NVME_SC_INVALID_FIELD, true));
+	if (conn->fused != NULL && !fused_follows(req))
+		fused_orphan(conn);
+	if ((req->sqe.flags & (NVME_PSDT_MASK | NVME_FUSE_MASK)) != NVME_PSDT_SGL)
+		fused_command(req, capsule);
 	else if (req->sqe.opcode == NVME_FABRICS)
 		fabrics_command(req, capsule);
 	else if (conn->phase == CONN_NEW)
@@ -340,6 +355,28 @@ execute(struct request *req, const struct capsule *capsule)
 		admin_command(req, capsule);
 	else
 		io_command(req, capsule);
+}
+
+/* The digest of a capsule's data is wrong: the command is not looked at. */
+static void
+spoiled(struct request *req)
+{
+	if (req->conn->fused != NULL)
+		fused_orphan(req->conn);
+	request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));
+}
+
+/* The data of a capsule, at least a block of it, is needed for longer than the receive buffer keeps it. */
+void
+request_keep(struct request *req, const struct capsule *capsule)
+{
+	req->xfer.iov = req->iov;
+	req->xfer.iov_count = 1;
+	if (!capsule->transient)
+		return; /* it lies where req->iov[0] says */
+	bufs_take_promised(&req->conn->core->reactor->bufs, capsule->len, &req->bufs);
+	memcpy(req->bufs.iov[0].iov_base, capsule->data, capsule->len);
+	req->iov[0] = req->bufs.iov[0];
 }
 
 /* ---- capsules whose data did not come in one piece ---- */
@@ -414,7 +451,7 @@ request_command(struct request *req, const struct tconn_item *item)
 	if (item->data_len > 0 && item->data == NULL)
 		capsule_receive(req, item->data_len);
 	else if (!item->data_ok)
-		request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));
+		spoiled(req);
 	else
 		execute(req, &capsule);
 }
@@ -425,12 +462,18 @@ request_data(struct request *req)
 {
 	struct capsule capsule = { req->iov[0].iov_base, req->xfer.length, false };
 
-	if (req->xfer.iov != req->iov)
-		fetched(req);
-	if (req->xfer.data_bad)
+	if (req->xfer.iov == req->iov) {
+		if (req->xfer.data_bad)
+			spoiled(req);
+		else
+			execute(req, &capsule);
+		return;
+	}
+	fetched(req);
+	if (req->partner != NULL)
+		fused_data(req);
+	else if (req->xfer.data_bad)
 		request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));
-	else if (req->xfer.iov == req->iov)
-		execute(req, &capsule);
 	else if (req->conn->qid == 0)
 		admin_data(req);
 	else

@@ -49,6 +49,8 @@ describe_subsystems(struct target *target)
 		.model = "Weir", .firmware = "0.1.0",
 		.io_queues_max = TARGET_IO_QUEUES, .entries_max = TARGET_QUEUE_ENTRIES,
 		.incapsule_max = TARGET_INCAPSULE, .mdts_shift = TARGET_MDTS_SHIFT,
+		.fused_max = TARGET_FUSED_MAX, .copy_max = TARGET_COPY_MAX,
+		.copy_ranges = TARGET_COPY_RANGES, .copy_range_max = TARGET_COPY_RANGE_MAX,
 	};
 
 	snprintf(common.serial, sizeof(common.serial), "W%016llx",
@@ -139,5 +141,5 @@ target_controller_bytes(uint32_t volumes)
 size_t
 target_reactor_bytes(void)
 {
-	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX;
+	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX + SCRATCH_PIECES * SCRATCH_BYTES;
 }

@@ -21,6 +21,10 @@ enum {
 	TARGET_IO_QUEUES = 128,         /* per controller */
 	TARGET_QUEUE_ENTRIES = 1024,
 	TARGET_MDTS_SHIFT = 8,          /* 4 KiB << 8 = 1 MiB */
+	TARGET_FUSED_MAX = 32 * 1024,   /* bytes of a fused Compare and Write */
+	TARGET_COPY_MAX = 128 * 1024 * 1024, /* bytes of a Copy */
+	TARGET_COPY_RANGES = 128,       /* and its ranges */
+	TARGET_COPY_RANGE_MAX = 32768,  /* blocks of one of them: MSSRL is a 16-bit number */
 };
 
 struct target_listen {
@@ -83,7 +87,7 @@ void target_ask_stats(struct target *target, void (*told)(void *owner, const str
 size_t target_queue_bytes(uint32_t entries);
 size_t target_connection_bytes(void);
 size_t target_controller_bytes(uint32_t volumes);
-/* And what a reactor takes for answers being built and sent. */
+/* And what a reactor takes for answers being built and sent, and for commands done piece by piece. */
 size_t target_reactor_bytes(void);
 
 /* After draining, on each reactor: gives its core back. */

@@ -99,10 +99,13 @@ enum nvme_cmic { NVME_CMIC_MULTI_PORT = 1, NVME_CMIC_MULTI_CTRL = 2 };
 enum nvme_cntrltype { NVME_CNTRLTYPE_IO = 1, NVME_CNTRLTYPE_DISCOVERY = 2 };
 enum nvme_lpa { NVME_LPA_EFFECTS = 1 << 1, NVME_LPA_EXTENDED = 1 << 2, NVME_LPA_PAGES = 1 << 5 };
 enum nvme_oncs {
+	NVME_ONCS_COMPARE = 1 << 0,
 	NVME_ONCS_DSM = 1 << 2,
 	NVME_ONCS_WRITE_ZEROES = 1 << 3,
 	NVME_ONCS_SAVE_SELECT = 1 << 4,
 	NVME_ONCS_TIMESTAMP = 1 << 6,
+	NVME_ONCS_VERIFY = 1 << 7,
+	NVME_ONCS_COPY = 1 << 8,
 };
 enum nvme_vwc { NVME_VWC_PRESENT = 1, NVME_VWC_FLUSH_ALL = 3 << 1 };
 enum nvme_ofcs { NVME_OFCS_DISCONNECT = 1 };
@@ -145,7 +148,8 @@ static_assert(offsetof(struct nvme_identify_ns, nguid) == 104, "NGUID");
 static_assert(offsetof(struct nvme_identify_ns, lbaf) == 128, "LBAF");
 
 enum nvme_nmic { NVME_NMIC_SHARED = 1 };
-enum nvme_nsfeat { NVME_NSFEAT_THIN = 1 };
+enum nvme_nsfeat { NVME_NSFEAT_THIN = 1, NVME_NSFEAT_ATOMICS = 2 };
+enum { NVME_FUSES_COMPARE_WRITE = 1, NVME_OCFS_FORMAT0 = 1 };
 enum nvme_dlfeat { NVME_DLFEAT_ZEROES = 1, NVME_DLFEAT_DEAC = 1 << 3 };
 
 struct nvme_ns_descriptor { /* CNS 03h: NIDL bytes follow; the list ends with NIDL 0 */

@@ -27,8 +27,11 @@ enum nvme_io_opcode {
 	NVME_FLUSH = 0x00,
 	NVME_WRITE = 0x01,
 	NVME_READ = 0x02,
+	NVME_COMPARE = 0x05,
 	NVME_WRITE_ZEROES = 0x08,
 	NVME_DATASET_MGMT = 0x09,
+	NVME_VERIFY = 0x0c,
+	NVME_COPY = 0x19,
 };
 
 enum { NVME_FABRICS = 0x7f };
@@ -41,6 +44,7 @@ enum nvme_fctype {
 };
 
 enum { NVME_PSDT_SGL = 0x40, NVME_PSDT_MASK = 0xc0, NVME_FUSE_MASK = 0x03 };
+enum { NVME_FUSE_FIRST = 1, NVME_FUSE_SECOND = 2 };
 
 /* SGL descriptor type << 4 | subtype (Base 2.0, 4.1.2). */
 enum nvme_sgl_id {
@@ -98,10 +102,13 @@ enum nvme_sc {
 	NVME_SC_INTERNAL = 0x006,
 	NVME_SC_ABORT_REQUESTED = 0x007,
 	NVME_SC_SQ_DELETED = 0x008,
+	NVME_SC_FUSED_FAILED = 0x009,
+	NVME_SC_FUSED_MISSING = 0x00a,
 	NVME_SC_INVALID_NS = 0x00b,
 	NVME_SC_SEQUENCE = 0x00c,
 	NVME_SC_SGL_LENGTH = 0x00f,
 	NVME_SC_SGL_TYPE = 0x011,
+	NVME_SC_ATOMIC_UNIT = 0x014,
 	NVME_SC_KATO_INVALID = 0x01a,
 	NVME_SC_WRITE_PROTECTED = 0x020,
 	NVME_SC_INTERRUPTED = 0x021,
@@ -123,6 +130,7 @@ enum nvme_sc {
 	NVME_SC_SIZE_LIMIT = 0x183,
 	NVME_SC_WRITE_FAULT = 0x280,
 	NVME_SC_READ_ERROR = 0x281,
+	NVME_SC_COMPARE = 0x285,
 	NVME_SC_HOST_ABORTED = 0x371,
 };
 
@@ -184,6 +192,20 @@ nvme_blocks(const struct nvme_sqe *sqe)
 {
 	return (le32_get(sqe->cdw12) & 0xffff) + 1;
 }
+
+/* Of a Copy (3.2.2): ranges, 0's based, and the format of what describes them. */
+static inline uint32_t nvme_copy_ranges(const struct nvme_sqe *sqe) { return (le32_get(sqe->cdw12) & 0xff) + 1; }
+static inline unsigned nvme_copy_format(const struct nvme_sqe *sqe) { return le32_get(sqe->cdw12) >> 8 & 0xf; }
+
+struct nvme_copy_range { /* format 0 */
+	uint8_t reserved0[8];
+	le64 slba;
+	le16 nlb; /* 0's based */
+	uint8_t reserved18[6];
+	le32 eilbrt; /* protection information: there is none */
+	le16 elbat, elbatm;
+};
+static_assert(sizeof(struct nvme_copy_range) == 32, "Copy range, format 0");
 
 struct nvme_dsm_range {
 	le32 attributes, blocks; /* not 0's based */

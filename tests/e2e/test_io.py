@@ -186,15 +186,6 @@ def test_unknown_opcodes(queue, opcode):
     assert request.status == INVALID_OPCODE and request.dnr
 
 
-def test_fused_commands_are_refused(ctrl, queue):
-    """O15: FUSES b0 = 0: 0:02"""
-    if ctrl.identified(1)[522] & 1:
-        pytest.skip("fused commands are there")
-    for fuse in (1, 2):
-        request = queue.call(nvme.sqe(0x02, nsid=1, flags=0x40 | fuse), want=BLOCK)
-        assert request.status == INVALID_FIELD
-
-
 def test_several_namespaces_are_several_volumes(serve, tmp_path):
     """O01, I03"""
     target = serve(ns=["mem:16M", "file:%s/a.img,size=8M" % tmp_path, "null:1T", "mem:1M"])

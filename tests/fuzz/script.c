@@ -154,7 +154,7 @@ put_command(struct client *client, struct nvme_sqe *sqe, const void *data, uint3
 {
 	struct pdu_capsule_cmd pdu = { .ch = { .type = PDU_CAPSULE_CMD } };
 
-	sqe->flags = NVME_PSDT_SGL;
+	sqe->flags |= NVME_PSDT_SGL;
 	sqe->cid = le16_of(client->cid++);
 	if (len > 0)
 		sqe->sgl1 = (struct nvme_sgl){ .length = le32_of(len), .id = NVME_SGL_OFFSET };
@@ -229,12 +229,14 @@ step_property(struct script *script, struct client *client)
 static void
 step_io(struct script *script, struct client *client)
 {
-	static const uint8_t opcodes[] = {
-		NVME_READ, NVME_WRITE, NVME_WRITE_ZEROES, NVME_FLUSH, 0x05, NVME_DATASET_MGMT,
+	static const uint8_t opcodes[16] = {
+		NVME_READ, NVME_WRITE, NVME_WRITE_ZEROES, NVME_FLUSH, NVME_COMPARE, NVME_DATASET_MGMT,
+		NVME_READ, NVME_WRITE, NVME_WRITE_ZEROES, NVME_FLUSH, NVME_COMPARE, NVME_DATASET_MGMT,
+		NVME_VERIFY, NVME_COPY, NVME_COPY, 0x04,
 	};
 	uint8_t what = take(script), where = take(script), blocks = take(script);
 	struct nvme_sqe sqe = {
-		.opcode = opcodes[(what & 15) % 6], .nsid = le32_of(what & 16 ? 2 : what & 32 ? UINT32_MAX : 1),
+		.opcode = opcodes[what & 15], .nsid = le32_of(what & 16 ? 2 : what & 32 ? UINT32_MAX : 1),
 		.cdw10 = le32_of(1024u + where * 12u), .cdw12 = le32_of(blocks | (what & 64 ? NVME_RW_FUA : 0)),
 		.sgl1 = { .length = le32_of((blocks + 1u) * BLOCK), .id = NVME_SGL_TRANSPORT },
 	};
@@ -243,7 +245,12 @@ step_io(struct script *script, struct client *client)
 		sqe.cdw10 = le32_of(where);
 		sqe.cdw11 = le32_of(NVME_DSM_AD);
 		sqe.sgl1.length = le32_of((where + 1u) * 16);
+	} else if (sqe.opcode == NVME_COPY) {
+		sqe.cdw12 = le32_of(where & 127);
+		sqe.sgl1.length = le32_of(((where & 127) + 1u) * sizeof(struct nvme_copy_range));
 	}
+	if (what & 128)
+		sqe.flags = sqe.opcode == NVME_COMPARE ? NVME_FUSE_FIRST : NVME_FUSE_SECOND;
 	put_command(client, &sqe, NULL, 0);
 }
 
@@ -259,6 +266,17 @@ step_write(struct script *script, struct client *client)
 		.cdw12 = le32_of(two),
 	};
 
+	if (where & 16 && !trim) {
+		sqe.opcode = where & 8 ? NVME_COMPARE : NVME_WRITE;
+		sqe.flags = where & 8 ? NVME_FUSE_FIRST : NVME_FUSE_SECOND;
+		sqe.cdw10 = le32_of(1024);
+	} else if (where & 8 && trim) {
+		sqe.opcode = NVME_COPY;
+		sqe.cdw10 = le32_of(2048);
+		sqe.cdw12 = le32_of(where & 7);
+		put_command(client, &sqe, data, ((where & 7) + 1u) * sizeof(struct nvme_copy_range));
+		return;
+	}
 	put_command(client, &sqe, data, trim ? (where + 1u) * 16 : two ? 2 * BLOCK : BLOCK);
 }
 

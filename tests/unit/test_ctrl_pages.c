@@ -27,7 +27,7 @@ identify_controller_satisfies_hosts(void **state)
 	assert_int_equal(id->cqes, 0x44);
 	assert_int_equal(le16_get(id->maxcmd), 1024);
 	assert_int_equal(le32_get(id->nn), 3);
-	assert_int_equal(le16_get(id->oncs), 0x5c);
+	assert_int_equal(le16_get(id->oncs), 0x1dd);
 	assert_int_equal(id->vwc, 7);
 	assert_int_equal(le32_get(id->sgls) & 3, 1);
 	assert_true(le32_get(id->sgls) & 1 << 20);

@@ -1,0 +1,229 @@
+/*
+ * walk.c - commands that go over their blocks piece by piece: Compare, Verify, Copy.
+ *
+ * Each piece is read into a scratch buffer and looked at, or written elsewhere.
+ * One piece at a time is under way, and a buffer that others wait for is given
+ * up between two pieces: the longest of these commands moves 256 MiB.
+ * (NVM Command Set 1.0, 3.2.1, 3.2.2, 3.2.6)
+ */
+#include "target/core.h"
+
+static void walk_next(struct request *req);
+
+static const struct ns_info *
+ns_of(const struct request *req)
+{
+	return core_ns(req->conn->core, le32_get(req->sqe.nsid));
+}
+
+static void
+walk_end(struct request *req, struct nvme_status status)
+{
+	if (req->io.old != NULL)
+		scratch_give(req);
+	request_answer(req, status);
+}
+
+/* ---- which blocks ---- */
+
+/* The piece that begins `req->walked` blocks after the first one. */
+static struct blk_range
+piece(const struct request *req)
+{
+	uint32_t most = SCRATCH_BYTES / ns_of(req)->block_size;
+	uint64_t skip = req->walked;
+	struct blk_range range = { nvme_slba(&req->sqe), nvme_blocks(&req->sqe) };
+
+	if (req->sqe.opcode == NVME_COPY) {
+		const struct blk_range *at = req->io.ranges;
+
+		for (; skip >= at->blocks; at++)
+			skip -= at->blocks;
+		range = *at;
+	}
+	range.lba += skip;
+	range.blocks -= (uint32_t)skip;
+	if (range.blocks > most)
+		range.blocks = most;
+	return range;
+}
+
+static uint64_t
+walk_blocks(const struct request *req)
+{
+	uint64_t blocks = 0;
+
+	if (req->sqe.opcode != NVME_COPY)
+		return nvme_blocks(&req->sqe);
+	for (uint32_t i = 0; i < req->io.range_count; i++)
+		blocks += req->io.ranges[i].blocks;
+	return blocks;
+}
+
+/* ---- what is done with them ---- */
+
+/* Whether the host's data at `at` bytes is what was read. */
+static bool
+as_expected(const struct request *req, uint64_t at)
+{
+	const uint8_t *found = req->piece.iov_base;
+	size_t left = req->piece.iov_len;
+
+	for (uint32_t i = 0; left > 0; i++) {
+		const struct iovec *iov = &req->xfer.iov[i];
+		size_t step;
+
+		if (at >= iov->iov_len) {
+			at -= iov->iov_len;
+			continue;
+		}
+		step = iov->iov_len - at < left ? iov->iov_len - at : left;
+		if (memcmp((const uint8_t *)iov->iov_base + at, found, step) != 0)
+			return false;
+		found += step;
+		left -= step;
+		at = 0;
+	}
+	return true;
+}
+
+static void
+count(const struct request *req)
+{
+	struct target_stats *stats = &req->conn->core->stats;
+	uint64_t sectors = req->piece.iov_len / 512;
+
+	stats->read_blocks512 += sectors;
+	if (req->sqe.opcode == NVME_COPY)
+		stats->write_blocks512 += sectors;
+	else
+		stats->reads += req->walked == 0;
+}
+
+static void piece_done(struct blk_io *io, struct nvme_status status);
+
+static void
+copy_write(struct request *req)
+{
+	req->io.op = BLK_WRITE;
+	req->io.flags = io_fua(req);
+	req->io.lba = nvme_slba(&req->sqe) + req->walked;
+	io_submit(req, piece_done);
+}
+
+static void
+piece_done(struct blk_io *io, struct nvme_status status)
+{
+	struct request *req = io->owner;
+	struct conn *conn = req->conn;
+	bool finishing = io_returned(req, status);
+
+	if (nvme_ok(status) && req->sqe.opcode == NVME_COMPARE &&
+	    !as_expected(req, req->walked * ns_of(req)->block_size))
+		status = nvme_status_of(NVME_SC_COMPARE, true);
+	if (!nvme_ok(status)) {
+		walk_end(req, status);
+	} else if (req->sqe.opcode == NVME_COPY && io->op == BLK_READ) {
+		copy_write(req);
+	} else {
+		count(req);
+		req->walked += io->blocks;
+		walk_next(req);
+	}
+	if (finishing)
+		conn_send_soon(conn);
+}
+
+/* A scratch buffer is held. */
+static void
+walk_piece(struct bufs_waiter *waiter)
+{
+	struct request *req = request_of(waiter);
+	struct blk_range range = piece(req);
+
+	req->piece = (struct iovec){ req->io.old, (size_t)range.blocks * ns_of(req)->block_size };
+	req->io.op = BLK_READ;
+	req->io.flags = 0;
+	req->io.lba = range.lba;
+	req->io.blocks = range.blocks;
+	req->io.iov = &req->piece;
+	req->io.iov_count = 1;
+	io_submit(req, piece_done);
+}
+
+static void
+walk_next(struct request *req)
+{
+	if (req->walked == walk_blocks(req)) {
+		walk_end(req, NVME_OK);
+		return;
+	}
+	if (!request_served(req)) {
+		walk_end(req, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
+		return;
+	}
+	if (req->io.old != NULL && scratch_wanted(req->conn->core))
+		scratch_give(req);
+	if (req->io.old != NULL || scratch_take(req, walk_piece))
+		walk_piece(&req->waiter);
+}
+
+/* ---- beginning ---- */
+
+void
+walk_begin(struct request *req)
+{
+	req->walked = 0;
+	req->io.old = NULL;
+	walk_next(req);
+}
+
+static bool
+overlap(const struct blk_range *range, uint64_t lba, uint64_t blocks)
+{
+	return range->lba < lba + blocks && lba < range->lba + range->blocks;
+}
+
+/* Wire ranges become device ranges in place; `data` lies anywhere and is ours. */
+static struct nvme_status
+copy_ranges(struct request *req, uint8_t *data)
+{
+	static_assert(sizeof(struct blk_range) <= sizeof(struct nvme_copy_range), "converted in place");
+	const struct ns_info *ns = ns_of(req);
+	uint64_t dest = nvme_slba(&req->sqe), total = 0;
+
+	for (uint32_t i = 0; i < req->io.range_count; i++) {
+		struct nvme_copy_range wire;
+		struct blk_range range;
+
+		memcpy(&wire, data + i * sizeof(wire), sizeof(wire));
+		range = (struct blk_range){ le64_get(wire.slba), (uint32_t)le16_get(wire.nlb) + 1 };
+		if (range.blocks > TARGET_COPY_RANGE_MAX)
+			return nvme_status_of(NVME_SC_SIZE_LIMIT, true);
+		if (range.lba > ns->blocks || range.blocks > ns->blocks - range.lba)
+			return nvme_status_of(NVME_SC_LBA_RANGE, true);
+		total += range.blocks;
+		memcpy(data + i * sizeof(range), &range, sizeof(range));
+	}
+	req->io.ranges = (const void *)data;
+	if (total * ns->block_size > TARGET_COPY_MAX)
+		return nvme_status_of(NVME_SC_SIZE_LIMIT, true);
+	if (dest > ns->blocks || total > ns->blocks - dest)
+		return nvme_status_of(NVME_SC_LBA_RANGE, true);
+	/* Source and destination in one: what is read last may have been written first. */
+	for (uint32_t i = 0; i < req->io.range_count; i++)
+		if (overlap(&req->io.ranges[i], dest, total))
+			return nvme_status_of(NVME_SC_INVALID_FIELD, true);
+	return NVME_OK;
+}
+
+void
+walk_copy(struct request *req, void *data)
+{
+	struct nvme_status status = copy_ranges(req, data);
+
+	if (nvme_ok(status))
+		walk_begin(req);
+	else
+		request_answer(req, status);
+}

@@ -1,0 +1,114 @@
+"""Verify and Copy."""
+import os
+import struct
+
+import pytest
+
+import nvme
+from nvme import INVALID_FIELD, INVALID_NS, LBA_RANGE
+
+MIB = 1 << 20
+SIZE_LIMIT = 0x183
+SPECS = ["mem:64M", "file:{dir}/volume.img,size=64M"]
+
+
+@pytest.fixture(params=[(spec, size) for spec in SPECS for size in (512, 4096)],
+                ids=lambda p: "%s-%d" % (p[0].split(":")[0], p[1]))
+def volume(request, serve, tmp_path):
+    """(queue, block size, controller) of RAM and file volumes of either block size."""
+    spec, size = request.param
+    target = serve("--block-size", str(size), ns=[spec.format(dir=tmp_path)])
+    with nvme.Controller(target.address) as ctrl:
+        yield ctrl.io_queue(), size, ctrl
+
+
+def verify(queue, slba, blocks, nsid=1):
+    return queue.call(nvme.sqe(0x0C, nsid=nsid, cdw10=slba & 0xFFFFFFFF, cdw11=slba >> 32, cdw12=blocks - 1))
+
+
+def copy(queue, ranges, dest, format=0, fua=False, count=None, nsid=1, **how):
+    data = b"".join(struct.pack("<QQH14x", 0, slba, blocks - 1) for slba, blocks in ranges)
+    return queue.call(nvme.sqe(0x19, nsid=nsid, cdw10=dest & 0xFFFFFFFF, cdw11=dest >> 32,
+                               cdw12=(count or len(ranges)) - 1 | format << 8 | (1 << 30 if fua else 0)), data, **how)
+
+
+def test_verify_of_good_blocks(volume):
+    """O14: one block, all that a command can name, the end"""
+    queue, size, _ = volume
+    blocks = 64 * MIB // size
+    assert verify(queue, 0, 1).ok
+    assert verify(queue, 0, min(blocks, 65536)).ok
+    assert verify(queue, blocks - 1, 1).ok
+    assert verify(queue, blocks - 1, 2).status == LBA_RANGE
+    assert verify(queue, (1 << 64) - 1, 2).status == LBA_RANGE
+    assert verify(queue, 0, 1, nsid=2).status == INVALID_NS
+
+
+def test_verify_of_a_bad_block(serve):
+    """O14: 2:81"""
+    target = serve(ns=["fault:read-error=777@mem:16M"])
+    with nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        assert verify(queue, 0, 777).ok and verify(queue, 778, 100).ok
+        assert verify(queue, 0, 778).status == nvme.READ_ERROR
+        assert verify(queue, 777, 1).status == nvme.READ_ERROR
+        assert copy(queue, [(770, 10)], 0).status == nvme.READ_ERROR
+        smart = ctrl.log(2, 512).got
+        assert int.from_bytes(smart[160:176], "little") == 3, "media errors"
+
+
+def test_copy_gathers_its_ranges(volume):
+    """O21: the ranges lie one behind the other at the destination, and nothing beside them changes"""
+    queue, size, _ = volume
+    data = os.urandom(MIB)
+    assert queue.write(0, data, block_size=size).ok
+    block = [data[i:i + size] for i in range(0, MIB, size)]
+    for n, ranges in enumerate(([(0, 1)], [(5, 3), (1, 1), (40, 2)], [(0, 255)], [(3, 100), (3, 100), (250, 6)],
+                                [(i, 1) for i in range(128)])):
+        dest, want = 5000 + 1000 * n, b"".join(b"".join(block[s:s + c]) for s, c in ranges)
+        blocks = len(want) // size
+        for incapsule in (True, False):
+            assert queue.write_zeroes(dest - 1, blocks + 2).ok
+            assert copy(queue, ranges, dest, incapsule=incapsule).ok
+            got = b"".join(bytes(queue.read(dest - 1 + i, 1, block_size=size).got) for i in (0, blocks + 1))
+            assert got == bytes(2 * size)
+            assert bytes(queue.read(dest, blocks, block_size=size).got) == want
+
+
+def test_copy_of_as_much_as_is_announced(volume):
+    """O21: MSSRL, MCL, MSRC, and 1:83 beyond them"""
+    queue, size, ctrl = volume
+    namespace = ctrl.identified(0, 1)
+    assert struct.unpack_from("<H", ctrl.identified(1), 520)[0] >> 8 & 1 and ctrl.identified(1)[534] & 1
+    mssrl, mcl, msrc = struct.unpack_from("<HIB", namespace, 74)
+    blocks = 64 * MIB // size
+    assert mssrl and mcl >= mssrl
+    most = min(mssrl, blocks // 2)
+    data = os.urandom(MIB)
+    for at in range(0, most * size, MIB):
+        assert queue.write(at // size, data, block_size=size).ok
+    assert copy(queue, [(0, most)], blocks // 2, fua=True).ok
+    for at in range(0, most * size, MIB):
+        assert bytes(queue.read(blocks // 2 + at // size, MIB // size, block_size=size).got) == data
+    assert copy(queue, [(0, 1)] * (msrc + 1), blocks // 2).ok
+    assert copy(queue, [(0, 1)] * min(msrc + 2, 128), blocks // 2, count=msrc + 2).status == SIZE_LIMIT
+    if mssrl < 65536:
+        assert copy(queue, [(0, mssrl + 1)], blocks // 2).status == SIZE_LIMIT
+    over = [(0, mssrl)] * (mcl // mssrl) + [(0, mcl % mssrl + 1)]
+    assert copy(queue, over, blocks // 2).status in (SIZE_LIMIT, LBA_RANGE)
+
+
+def test_copy_that_cannot_be(volume):
+    """O21: outside the volume, onto itself, in a format that there is not, too short a list"""
+    queue, size, _ = volume
+    blocks = 64 * MIB // size
+    assert queue.write(0, b"a" * 16 * size, block_size=size).ok
+    for ranges, dest, status in (([(blocks, 1)], 0, LBA_RANGE), ([(blocks - 1, 2)], 0, LBA_RANGE),
+                                 ([((1 << 64) - 1, 2)], 0, LBA_RANGE), ([(0, 2)], blocks - 1, LBA_RANGE),
+                                 ([(0, 2)], (1 << 64) - 1, LBA_RANGE), ([(0, 4)], 3, INVALID_FIELD),
+                                 ([(100, 4), (3, 4)], 0, INVALID_FIELD), ([(0, 1)], 0, INVALID_FIELD)):
+        request = copy(queue, ranges, dest)
+        assert request.status == status and request.dnr, (ranges, dest)
+    assert copy(queue, [(0, 1)], 100, format=1).status == INVALID_FIELD
+    assert copy(queue, [(0, 1)], 100, count=2).status == nvme.SGL_LENGTH
+    assert bytes(queue.read(0, 16, block_size=size).got) == b"a" * 16 * size
