@@ -9,7 +9,8 @@ void
 ctrl_init(struct ctrl *ctrl, const struct subsys_info *subsys, uint16_t cntlid,
     const struct nvme_connect_data *data, uint32_t kato_ms, uint64_t now_ns)
 {
-	assert(subsys->mdts_shift > 0 && cntlid > 0 && cntlid <= NVME_CNTLID_MAX);
+	assert(cntlid > 0 && cntlid <= NVME_CNTLID_MAX);
+	subsys_assert(subsys);
 	*ctrl = (struct ctrl){
 		.subsys = subsys, .cntlid = cntlid, .kato_connect_ms = ctrl_kato_round(kato_ms),
 		.timestamp_set_ns = now_ns,
@@ -44,20 +45,7 @@ ctrl_durable_writes(const struct ctrl *ctrl)
 const struct ns_info *
 ctrl_ns(const struct ctrl *ctrl, uint32_t nsid)
 {
-	const struct subsys_info *subsys = ctrl->subsys;
-
-	for (uint32_t i = 0; i < subsys->ns_count; i++)
-		if (subsys->ns[i].nsid == nsid)
-			return &subsys->ns[i];
-	return NULL;
-}
-
-uint32_t
-ctrl_ns_last(const struct ctrl *ctrl)
-{
-	const struct subsys_info *subsys = ctrl->subsys;
-
-	return subsys->ns_count > 0 ? subsys->ns[subsys->ns_count - 1].nsid : 0;
+	return subsys_ns(ctrl->subsys, nsid);
 }
 
 bool

@@ -8,7 +8,7 @@
 #ifndef WEIR_CTRL_CTRL_H
 #define WEIR_CTRL_CTRL_H
 
-#include "wire/fabrics.h"
+#include "ctrl/subsys.h"
 
 enum {
 	CTRL_AER_MAX = 4,           /* AERL + 1 */
@@ -16,46 +16,7 @@ enum {
 	CTRL_PAGE_MAX = 64 * 1024,  /* the longest log page */
 	CTRL_KAS_MS = 100,          /* keep alive granularity */
 	CTRL_ADMIN_ENTRIES = 128,   /* of an admin queue, at most */
-	CTRL_CHANGED_MAX = 64,      /* changed namespaces told apart; more: "any of them" */
 	CTRL_DISCOVERY_MAX = CTRL_PAGE_MAX / 1024 - 1, /* lines of the discovery log */
-};
-
-/* A namespace, as hosts see it. */
-struct ns_info {
-	uint32_t nsid;       /* 1.. */
-	uint32_t block_size; /* bytes: 512 or 4096 */
-	uint64_t blocks;
-	uint8_t nguid[16], uuid[16]; /* not zero; as they lie on the wire; stable over restarts */
-	bool volatile_cache, trim_zeroes;
-};
-
-/* Where hosts reach the target: a line of the discovery log. */
-struct portal_info {
-	char traddr[64]; /* numeric */
-	char trsvcid[8];
-	bool ipv6;
-};
-
-/* A subsystem, or the discovery one; constant while a controller of it lives. */
-struct subsys_info {
-	char nqn[NVME_NQN_FIELD];
-	char serial[21], model[41], firmware[9]; /* NUL-terminated; padded on the wire */
-	bool discovery;
-	const struct ns_info *ns; /* ascending nsid */
-	uint32_t ns_count;
-	uint32_t io_queues_max;   /* a controller may have */
-	uint32_t entries_max;     /* of an I/O queue: MQES + 1 */
-	uint32_t incapsule_max;   /* bytes of in-capsule data on I/O queues */
-	uint32_t fused_max;       /* bytes of a fused Compare and Write */
-	uint32_t copy_max;        /* bytes of a Copy */
-	uint32_t copy_ranges, copy_range_max; /* its ranges, and blocks of each */
-	uint8_t mdts_shift;       /* > 0; largest transfer: 4096 << mdts_shift bytes */
-	/* of the discovery subsystem: */
-	const struct portal_info *portals;
-	uint32_t portal_count;
-	const struct subsys_info *const *shown; /* what it lists */
-	uint32_t shown_count;
-	uint64_t genctr;
 };
 
 /* I/O done so far, for the SMART log: of the whole subsystem. */
@@ -98,8 +59,7 @@ struct ctrl {
 	uint16_t aer[CTRL_AER_MAX];  /* command ids held */
 	uint32_t aer_count;
 	uint32_t events_pending, events_masked; /* bit per enum ctrl_notice */
-	uint32_t changed[CTRL_CHANGED_MAX];     /* namespaces, ascending */
-	uint32_t changed_count;                 /* CTRL_CHANGED_MAX + 1: too many to tell */
+	uint32_t changed[CTRL_NS_MAX / 32];     /* page 04h: bit n is NSID n + 1 */
 	struct ctrl_error errors[CTRL_ERROR_LOG];
 	uint64_t error_count;    /* commands that failed */
 	uint64_t error_lines;    /* of them those that were written into errors[] */
@@ -128,6 +88,13 @@ struct ctrl_reply {
 /* A controller fresh after Connect (which the caller has checked): disabled, nothing granted. */
 void ctrl_init(struct ctrl *ctrl, const struct subsys_info *subsys, uint16_t cntlid,
     const struct nvme_connect_data *data, uint32_t kato_ms, uint64_t now_ns);
+
+/*
+ * From now on the subsystem is another, of the same name.  Raises what follows: a namespace that
+ * came, went or is not the same is in page 04h and told of; so is a discovery log of another genctr.
+ * The old snapshot is not looked at any more when it returns.
+ */
+void ctrl_update(struct ctrl *ctrl, const struct subsys_info *subsys);
 
 /*
  * Checks an admin Connect's data and SQE; on refusal `fault` says where.
@@ -179,14 +146,8 @@ void ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, u
 /* Abort of a held AER: true if it was one; it is forgotten and its completion is the caller's. */
 bool ctrl_aer_abort(struct ctrl *ctrl, uint16_t cid);
 
-/* What hosts may want to hear of.  After each of these, and each ctrl_admin(), ask ctrl_event(). */
+/* What hosts may want to hear of.  After each ctrl_admin() and ctrl_update(), ask ctrl_event(). */
 enum ctrl_notice { CTRL_NS_CHANGED, CTRL_TEMPERATURE, CTRL_DISCOVERY_CHANGED, CTRL_NOTICES };
-
-/* A namespace was added, removed or resized; `subsys` tells of it already. */
-void ctrl_ns_changed(struct ctrl *ctrl, uint32_t nsid);
-
-/* Of a discovery controller: the log changed, and its genctr. */
-void ctrl_discovery_changed(struct ctrl *ctrl);
 
 /* The next event to report: fills the CID of a held AER and its DW0; false: nothing, or no AER held. */
 bool ctrl_event(struct ctrl *ctrl, uint16_t *cid, uint32_t *dw0);

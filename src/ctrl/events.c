@@ -31,7 +31,7 @@ events_reset(struct ctrl *ctrl)
 {
 	ctrl->aer_count = 0;
 	ctrl->events_pending = ctrl->events_masked = 0;
-	ctrl->changed_count = 0;
+	memset(ctrl->changed, 0, sizeof(ctrl->changed));
 }
 
 void
@@ -64,29 +64,11 @@ events_configured(struct ctrl *ctrl)
 }
 
 void
-ctrl_ns_changed(struct ctrl *ctrl, uint32_t nsid)
+events_ns_changed(struct ctrl *ctrl, uint32_t nsid)
 {
-	uint32_t at = 0, count = ctrl->changed_count;
-
-	assert(nsid != 0);
+	assert(nsid != 0 && nsid <= CTRL_NS_MAX);
+	ctrl->changed[(nsid - 1) / 32] |= UINT32_C(1) << (nsid - 1) % 32;
 	events_notify(ctrl, CTRL_NS_CHANGED);
-	if (count > CTRL_CHANGED_MAX)
-		return;
-	while (at < count && ctrl->changed[at] < nsid)
-		at++;
-	if (at < count && ctrl->changed[at] == nsid)
-		return;
-	ctrl->changed_count++;
-	if (count == CTRL_CHANGED_MAX)
-		return;
-	memmove(&ctrl->changed[at + 1], &ctrl->changed[at], (count - at) * sizeof(ctrl->changed[0]));
-	ctrl->changed[at] = nsid;
-}
-
-void
-ctrl_discovery_changed(struct ctrl *ctrl)
-{
-	events_notify(ctrl, CTRL_DISCOVERY_CHANGED);
 }
 
 void

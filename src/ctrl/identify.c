@@ -6,6 +6,7 @@
  */
 #include "ctrl/internal.h"
 
+#include "wire/feature.h"
 #include "wire/identify.h"
 #include "wire/log.h"
 
@@ -50,7 +51,7 @@ io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	id->cctemp = le16_of(CTRL_KELVIN_CRITICAL);
 	id->sqes = 0x66;
 	id->cqes = 0x44;
-	id->nn = le32_of(ctrl_ns_last(ctrl));
+	id->nn = le32_of(CTRL_NS_MAX);
 	id->oncs = le16_of(NVME_ONCS_COMPARE | NVME_ONCS_DSM | NVME_ONCS_WRITE_ZEROES | NVME_ONCS_SAVE_SELECT |
 	    NVME_ONCS_TIMESTAMP | NVME_ONCS_VERIFY | NVME_ONCS_COPY);
 	id->fuses = le16_of(NVME_FUSES_COMPARE_WRITE);
@@ -93,7 +94,8 @@ static void
 fill_ns(const struct ns_info *ns, struct nvme_identify_ns *id)
 {
 	id->nsze = id->ncap = id->nuse = le64_of(ns->blocks);
-	id->nmic = NVME_NMIC_SHARED;
+	id->nmic = ns->shared ? NVME_NMIC_SHARED : 0;
+	id->nsattr = ns->protection != NVME_PROTECT_NONE ? NVME_NSATTR_PROTECTED : 0;
 	id->dlfeat = ns->trim_zeroes ? NVME_DLFEAT_ZEROES | NVME_DLFEAT_DEAC : 0;
 	put_le64(id->nvmcap, ns->blocks * ns->block_size);
 	memcpy(id->nguid, ns->nguid, sizeof(id->nguid));
@@ -106,7 +108,7 @@ ns_valid(struct admin *cmd)
 {
 	uint32_t nsid = le32_get(cmd->sqe->nsid);
 
-	if (nsid != 0 && nsid <= ctrl_ns_last(cmd->ctrl))
+	if (nsid != 0 && nsid <= CTRL_NS_MAX)
 		return true;
 	admin_refuse(cmd, NVME_SC_INVALID_NS);
 	return false;
@@ -208,7 +210,8 @@ identify_ns_independent(struct admin *cmd)
 	id = admin_answer(cmd, NVME_IDENTIFY_LEN);
 	if (id == NULL || ns == NULL)
 		return;
-	id->nmic = NVME_NMIC_SHARED;
+	id->nmic = ns->shared ? NVME_NMIC_SHARED : 0;
+	id->nsattr = ns->protection != NVME_PROTECT_NONE ? NVME_NSATTR_PROTECTED : 0;
 	id->nstat = NVME_NSTAT_READY;
 }
 

@@ -38,7 +38,6 @@ void ctrl_pad(char *field, size_t bytes, const char *text);
 /* The namespace, or NULL. */
 const struct ns_info *ctrl_ns(const struct ctrl *ctrl, uint32_t nsid);
 uint32_t ctrl_kato_round(uint32_t kato_ms); /* up to the granularity */
-uint32_t ctrl_ns_last(const struct ctrl *ctrl);
 bool ctrl_volatile_cache(const struct ctrl *ctrl);
 
 void admin_identify(struct admin *cmd);
@@ -56,6 +55,8 @@ uint32_t features_data_in(uint8_t fid);
 
 void events_reset(struct ctrl *ctrl);
 void events_notify(struct ctrl *ctrl, enum ctrl_notice notice);
+/* A namespace came, went or is not the same; the controller's snapshot tells of it already. */
+void events_ns_changed(struct ctrl *ctrl, uint32_t nsid);
 /* The host read the page of an event, or turned events off. */
 void events_page_read(struct ctrl *ctrl, uint8_t lid);
 void events_configured(struct ctrl *ctrl);

@@ -89,22 +89,22 @@ firmware_make(struct admin *cmd, const struct window *w)
 	put(w, 0, &page, sizeof(page));
 }
 
-/* Too many changes to tell apart are one word that says so: any namespace may have changed. */
+/* There are no more namespaces than the page has room for, so each that changed is named. */
 static void
 changed_make(struct admin *cmd, const struct window *w)
 {
 	struct ctrl *ctrl = cmd->ctrl;
-	uint32_t count = ctrl->changed_count <= CTRL_CHANGED_MAX ? ctrl->changed_count : 0;
-	le32 nsid = le32_of(UINT32_MAX);
+	uint32_t count = 0;
 
-	if (count != ctrl->changed_count)
-		put(w, 0, &nsid, sizeof(nsid));
-	for (uint32_t i = 0; i < count; i++) {
-		nsid = le32_of(ctrl->changed[i]);
-		put(w, i * sizeof(nsid), &nsid, sizeof(nsid));
+	static_assert(CTRL_NS_MAX * 4 <= NVME_NS_LIST_MAX * 4, "page 04h names every namespace");
+	for (uint32_t nsid = 1; nsid <= CTRL_NS_MAX; nsid++) {
+		le32 changed = le32_of(nsid);
+
+		if (ctrl->changed[(nsid - 1) / 32] >> (nsid - 1) % 32 & 1)
+			put(w, sizeof(changed) * count++, &changed, sizeof(changed));
 	}
 	if (!(le32_get(cmd->sqe->cdw10) & NVME_LOG_RAE))
-		ctrl->changed_count = 0;
+		memset(ctrl->changed, 0, sizeof(ctrl->changed));
 }
 
 static void

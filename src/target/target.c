@@ -36,6 +36,7 @@ describe_namespace(struct target *target, uint32_t index, const struct blk *blk)
 		.blocks = blk->blocks,
 		.volatile_cache = blk->volatile_cache,
 		.trim_zeroes = blk->trim_zeroes,
+		.shared = true,
 	};
 	derive(target->options.volume_ids[index], 1, ns->uuid);
 	derive(target->options.volume_ids[index], 2, ns->nguid);

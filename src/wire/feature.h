@@ -43,6 +43,14 @@ enum { NVME_TEMPERATURE_OVER = 0, NVME_TEMPERATURE_UNDER = 1, NVME_TEMPERATURE_A
 #define NVME_TIMESTAMP_MASK UINT64_C(0xffffffffffff) /* 0Eh: milliseconds since 1970 */
 enum { NVME_TIMESTAMP_OF_HOST = 1 << 1 };            /* byte 6: who said so */
 
+/* 84h: how a namespace is protected against writes. */
+enum nvme_protection {
+	NVME_PROTECT_NONE,
+	NVME_PROTECT_WRITES,
+	NVME_PROTECT_UNTIL_POWER_CYCLE,
+	NVME_PROTECT_FOR_EVER,
+};
+
 enum { NVME_HOST_ID_EXTENDED = 1 };                  /* 81h, CDW11: the 16-byte form */
 
 #endif

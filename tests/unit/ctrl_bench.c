@@ -2,8 +2,9 @@
 
 const struct ns_info namespaces[2] = {
 	{ .nsid = 1, .block_size = 4096, .blocks = 1000, .nguid = { 1 }, .uuid = { 2 },
-	  .volatile_cache = true, .trim_zeroes = true },
-	{ .nsid = 3, .block_size = 512, .blocks = 77, .nguid = { 3 }, .uuid = { 4 } },
+	  .volatile_cache = true, .trim_zeroes = true, .shared = true },
+	{ .nsid = 3, .block_size = 512, .blocks = 77, .nguid = { 3 }, .uuid = { 4 },
+	  .shared = true },
 };
 
 const struct subsys_info nvm = {
@@ -125,6 +126,43 @@ enum nvme_sc
 get_feature(struct bench *b, uint32_t cdw10, uint32_t value, uint32_t length)
 {
 	return admin(b, NVME_ADMIN_GET_FEATURES, 0, cdw10, value, length);
+}
+
+struct snapshot *
+bench_copy(struct bench *b)
+{
+	struct snapshot *copy = &b->snapshots[b->ctrl.subsys == &b->snapshots[0].subsys];
+
+	copy->subsys = *b->ctrl.subsys;
+	for (uint32_t i = 0; i < copy->subsys.ns_count; i++)
+		copy->ns[i] = b->ctrl.subsys->ns[i];
+	copy->subsys.ns = copy->ns;
+	return copy;
+}
+
+void
+bench_update(struct bench *b, const struct snapshot *next)
+{
+	ctrl_update(&b->ctrl, &next->subsys);
+	memset(&b->snapshots[next == &b->snapshots[0]], 0xdd, sizeof(*next));
+}
+
+bool
+hold(struct bench *b, uint16_t cid)
+{
+	struct nvme_sqe sqe = { .opcode = NVME_ADMIN_ASYNC_EVENT, .flags = NVME_PSDT_SGL, .cid = le16_of(cid) };
+
+	ctrl_admin(&b->ctrl, &sqe, NULL, 0, b->out, NULL, 0, &b->reply);
+	return b->reply.held;
+}
+
+uint32_t
+event(struct bench *b)
+{
+	uint32_t dw0;
+	uint16_t cid;
+
+	return ctrl_event(&b->ctrl, &cid, &dw0) ? dw0 : NO_EVENT;
 }
 
 bool

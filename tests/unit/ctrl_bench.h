@@ -18,9 +18,17 @@
 
 #define CC_NVM (UINT32_C(6) << 16 | UINT32_C(4) << 20) /* IOSQES, IOCQES */
 
+#define NO_EVENT UINT32_MAX
+
 extern const struct ns_info namespaces[2]; /* NSIDs 1 and 3 */
 extern const struct portal_info portals[2];
 extern const struct subsys_info nvm, discovery;
+
+/* A snapshot that a test may write to. */
+struct snapshot {
+	struct subsys_info subsys;
+	struct ns_info ns[CTRL_NS_MAX];
+};
 
 /* A controller, and what was said last. */
 struct bench {
@@ -29,6 +37,7 @@ struct bench {
 	struct ctrl_stats stats;
 	uint64_t now_ns;
 	uint8_t out[CTRL_PAGE_MAX];
+	struct snapshot snapshots[2];
 };
 
 struct nvme_connect_data connect_data(const struct subsys_info *subsys);
@@ -42,6 +51,11 @@ enum nvme_sc get_log_at(struct bench *b, uint32_t lid, uint32_t bytes, uint64_t 
 enum nvme_sc get_log(struct bench *b, uint32_t lid, uint32_t bytes);
 enum nvme_sc set_feature(struct bench *b, uint32_t cdw10, uint32_t value);
 enum nvme_sc get_feature(struct bench *b, uint32_t cdw10, uint32_t value, uint32_t length);
+/* A copy of the controller's snapshot, to be changed and given to bench_update(), which spoils the old one. */
+struct snapshot *bench_copy(struct bench *b);
+void bench_update(struct bench *b, const struct snapshot *next);
+bool hold(struct bench *b, uint16_t cid); /* an Asynchronous Event Request */
+uint32_t event(struct bench *b);          /* DW0 of the next one that completes, or NO_EVENT */
 bool all_zero(const uint8_t *p, size_t bytes);
 
 #endif

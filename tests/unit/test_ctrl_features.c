@@ -2,8 +2,6 @@
 
 static const uint64_t MS = 1000000;
 
-/* ---- features ---- */
-
 static void
 queues_are_granted_once_and_within_the_limit(void **state)
 {
@@ -192,152 +190,6 @@ features_that_are_not_are_refused_for_their_reason(void **state)
 	test_free(d);
 }
 
-/* ---- events ---- */
-
-static bool
-hold(struct bench *b, uint16_t cid)
-{
-	struct nvme_sqe sqe = { .opcode = NVME_ADMIN_ASYNC_EVENT, .flags = NVME_PSDT_SGL, .cid = le16_of(cid) };
-
-	ctrl_admin(&b->ctrl, &sqe, NULL, 0, b->out, NULL, 0, &b->reply);
-	return b->reply.held;
-}
-
-static void
-four_event_requests_are_held(void **state)
-{
-	struct bench *b = bench_enabled(&nvm);
-
-	for (uint16_t cid = 1; cid <= CTRL_AER_MAX; cid++)
-		assert_true(hold(b, cid));
-	assert_false(hold(b, 9));
-	assert_int_equal(nvme_sc(b->reply.status), NVME_SC_AER_LIMIT);
-	assert_true(ctrl_aer_abort(&b->ctrl, 2));
-	assert_false(ctrl_aer_abort(&b->ctrl, 2));
-	assert_true(hold(b, 9));
-	test_free(b);
-}
-
-static void
-an_event_waits_for_a_request_and_then_for_the_page(void **state)
-{
-	struct bench *b = bench_enabled(&nvm);
-	uint32_t dw0;
-	uint16_t cid;
-
-	assert_int_equal(set_feature(b, NVME_FEATURE_EVENTS, NVME_ASYNC_NS), NVME_SC_SUCCESS);
-	ctrl_ns_changed(&b->ctrl, 3);
-	assert_false(ctrl_event(&b->ctrl, &cid, &dw0));
-	assert_true(hold(b, 0xf001));
-	assert_true(hold(b, 7));
-	assert_true(ctrl_event(&b->ctrl, &cid, &dw0));
-	assert_int_equal(cid, 0xf001);
-	assert_int_equal(dw0, 0x040002);
-
-	ctrl_ns_changed(&b->ctrl, 1); /* silent until the page is read */
-	assert_false(ctrl_event(&b->ctrl, &cid, &dw0));
-	assert_int_equal(get_log(b, NVME_LOG_CHANGED_NS | NVME_LOG_RAE, 4096), NVME_SC_SUCCESS);
-	assert_int_equal(get_le32(b->out), 1);
-	assert_int_equal(get_le32(b->out + 4), 3);
-	assert_false(ctrl_event(&b->ctrl, &cid, &dw0));
-	assert_int_equal(get_log(b, NVME_LOG_CHANGED_NS, 4096), NVME_SC_SUCCESS);
-	assert_int_equal(get_le32(b->out), 1);
-	assert_false(ctrl_event(&b->ctrl, &cid, &dw0)); /* what was read needs no telling */
-	assert_int_equal(get_log(b, NVME_LOG_CHANGED_NS, 4096), NVME_SC_SUCCESS);
-	assert_true(all_zero(b->out, 4096));
-	ctrl_ns_changed(&b->ctrl, 1);
-	assert_true(ctrl_event(&b->ctrl, &cid, &dw0));
-	assert_int_equal(cid, 7);
-	test_free(b);
-}
-
-static void
-an_event_that_is_off_is_not_told(void **state)
-{
-	struct bench *b = bench_enabled(&nvm);
-	uint32_t dw0;
-	uint16_t cid;
-
-	assert_true(hold(b, 1));
-	ctrl_ns_changed(&b->ctrl, 1);
-	assert_false(ctrl_event(&b->ctrl, &cid, &dw0));
-	assert_int_equal(set_feature(b, NVME_FEATURE_EVENTS, NVME_ASYNC_NS), NVME_SC_SUCCESS);
-	assert_false(ctrl_event(&b->ctrl, &cid, &dw0));
-	ctrl_ns_changed(&b->ctrl, 1);
-	assert_int_equal(set_feature(b, NVME_FEATURE_EVENTS, 0), NVME_SC_SUCCESS);
-	assert_false(ctrl_event(&b->ctrl, &cid, &dw0));
-	test_free(b);
-}
-
-static void
-a_reset_forgets_requests_and_events(void **state)
-{
-	struct bench *b = bench_enabled(&nvm);
-	uint32_t dw0;
-	uint16_t cid;
-
-	set_feature(b, NVME_FEATURE_EVENTS, NVME_ASYNC_NS);
-	assert_true(hold(b, 1));
-	property_set(b, NVME_CC, CC_NVM);
-	ctrl_reset_done(&b->ctrl);
-	property_set(b, NVME_CC, CC_NVM | NVME_CC_EN);
-	set_feature(b, NVME_FEATURE_EVENTS, NVME_ASYNC_NS);
-	ctrl_ns_changed(&b->ctrl, 1);
-	assert_false(ctrl_event(&b->ctrl, &cid, &dw0));
-	test_free(b);
-}
-
-static void
-too_many_changes_are_one_word(void **state)
-{
-	struct bench *b = bench_enabled(&nvm);
-
-	for (uint32_t i = 1025; i > 0; i--)
-		ctrl_ns_changed(&b->ctrl, i);
-	assert_int_equal(get_log(b, NVME_LOG_CHANGED_NS, 4096), NVME_SC_SUCCESS);
-	assert_int_equal(get_le32(b->out), UINT32_MAX);
-	assert_true(all_zero(b->out + 4, 4092));
-	for (uint32_t i = CTRL_CHANGED_MAX; i > 0; i--)
-		ctrl_ns_changed(&b->ctrl, i);
-	assert_int_equal(get_log(b, NVME_LOG_CHANGED_NS, 4096), NVME_SC_SUCCESS);
-	for (uint32_t i = 0; i < CTRL_CHANGED_MAX; i++)
-		assert_int_equal(get_le32(b->out + 4 * i), i + 1);
-	test_free(b);
-}
-
-static void
-a_threshold_below_the_temperature_warns(void **state)
-{
-	struct bench *b = bench_enabled(&nvm);
-	uint32_t dw0;
-	uint16_t cid;
-
-	assert_int_equal(set_feature(b, NVME_FEATURE_EVENTS, 1 << 1), NVME_SC_SUCCESS);
-	assert_true(hold(b, 1));
-	assert_int_equal(set_feature(b, NVME_FEATURE_TEMPERATURE, 300), NVME_SC_SUCCESS);
-	assert_true(ctrl_event(&b->ctrl, &cid, &dw0));
-	assert_int_equal(dw0, 0x020101);
-	assert_int_equal(get_log(b, NVME_LOG_SMART, 512), NVME_SC_SUCCESS);
-	assert_int_equal(b->out[0], 2);
-	test_free(b);
-}
-
-static void
-a_change_of_the_discovery_log_is_told(void **state)
-{
-	struct bench *b = bench_enabled(&discovery);
-	uint32_t dw0;
-	uint16_t cid;
-
-	assert_int_equal(set_feature(b, NVME_FEATURE_EVENTS, NVME_ASYNC_DISCOVERY), NVME_SC_SUCCESS);
-	assert_true(hold(b, 31));
-	ctrl_discovery_changed(&b->ctrl);
-	assert_true(ctrl_event(&b->ctrl, &cid, &dw0));
-	assert_int_equal(cid, 31);
-	assert_int_equal(dw0, 0x70f002);
-	test_free(b);
-}
-
 int
 main(void)
 {
@@ -350,13 +202,6 @@ main(void)
 		cmocka_unit_test(host_behavior_and_host_id_are_data),
 		cmocka_unit_test(how_many_bytes_a_command_brings_is_known),
 		cmocka_unit_test(features_that_are_not_are_refused_for_their_reason),
-		cmocka_unit_test(four_event_requests_are_held),
-		cmocka_unit_test(an_event_waits_for_a_request_and_then_for_the_page),
-		cmocka_unit_test(an_event_that_is_off_is_not_told),
-		cmocka_unit_test(a_reset_forgets_requests_and_events),
-		cmocka_unit_test(too_many_changes_are_one_word),
-		cmocka_unit_test(a_threshold_below_the_temperature_warns),
-		cmocka_unit_test(a_change_of_the_discovery_log_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ identify_controller_satisfies_hosts(void **state)
 	assert_int_equal(id->sqes, 0x66);
 	assert_int_equal(id->cqes, 0x44);
 	assert_int_equal(le16_get(id->maxcmd), 1024);
-	assert_int_equal(le32_get(id->nn), 3);
+	assert_int_equal(le32_get(id->nn), 1024);
 	assert_int_equal(le16_get(id->oncs), 0x1dd);
 	assert_int_equal(id->vwc, 7);
 	assert_int_equal(le32_get(id->sgls) & 3, 1);
@@ -65,7 +65,9 @@ identify_namespace_tells_size_and_format(void **state)
 	assert_int_equal(b->reply.data_len, 4096);
 	assert_true(all_zero(b->out, 4096));
 	assert_int_equal(identify(b, NVME_CNS_NS, 0), NVME_SC_INVALID_NS);
-	assert_int_equal(identify(b, NVME_CNS_NS, 4), NVME_SC_INVALID_NS);
+	assert_int_equal(identify(b, NVME_CNS_NS, 1024), NVME_SC_SUCCESS);
+	assert_true(all_zero(b->out, 4096));
+	assert_int_equal(identify(b, NVME_CNS_NS, 1025), NVME_SC_INVALID_NS);
 	assert_int_equal(identify(b, NVME_CNS_NS, UINT32_MAX), NVME_SC_INVALID_NS);
 	test_free(b);
 }

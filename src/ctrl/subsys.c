@@ -1,0 +1,33 @@
+#include "ctrl/subsys.h"
+
+const struct ns_info *
+subsys_ns(const struct subsys_info *subsys, uint32_t nsid)
+{
+	uint32_t from = 0, to = subsys->ns_count;
+
+	while (from < to) {
+		uint32_t at = from + (to - from) / 2;
+
+		if (subsys->ns[at].nsid == nsid)
+			return &subsys->ns[at];
+		if (subsys->ns[at].nsid < nsid)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return NULL;
+}
+
+void
+subsys_assert(const struct subsys_info *subsys)
+{
+	uint32_t last = 0;
+
+	assert(subsys->mdts_shift > 0);
+	for (uint32_t i = 0; i < subsys->ns_count; i++) {
+		const struct ns_info *ns = &subsys->ns[i];
+
+		assert(ns->nsid > last && ns->nsid <= CTRL_NS_MAX);
+		last = ns->nsid;
+	}
+}

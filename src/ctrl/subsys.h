@@ -1,0 +1,63 @@
+/*
+ * subsys.h - a subsystem as hosts see it: what a controller's answers are made of.
+ *
+ * A subsys_info and all it points to is a snapshot: nobody changes it while a
+ * controller refers to it.  What changes comes as a new snapshot, which every
+ * controller is given by ctrl_update(); the old one may go when the last has it.
+ */
+#ifndef WEIR_CTRL_SUBSYS_H
+#define WEIR_CTRL_SUBSYS_H
+
+#include "wire/fabrics.h"
+
+enum {
+	CTRL_NS_MAX = 1024, /* NSIDs are 1 to this, so that page 04h can name each: NN and MNAN */
+};
+
+/* A namespace. */
+struct ns_info {
+	uint32_t nsid;       /* 1..CTRL_NS_MAX */
+	uint32_t block_size; /* bytes: 512 or 4096 */
+	uint64_t blocks;
+	uint8_t nguid[16], uuid[16]; /* not zero; as they lie on the wire; stable over restarts */
+	bool volatile_cache, trim_zeroes;
+	bool shared;         /* more than one controller may have it */
+	uint8_t protection;  /* enum nvme_protection */
+};
+
+/* Where hosts reach the target: a line of the discovery log. */
+struct portal_info {
+	char traddr[64]; /* numeric */
+	char trsvcid[8];
+	bool ipv6;
+};
+
+/* A subsystem, or the discovery one. */
+struct subsys_info {
+	char nqn[NVME_NQN_FIELD];
+	char serial[21], model[41], firmware[9]; /* NUL-terminated; padded on the wire */
+	bool discovery;
+	const struct ns_info *ns; /* ascending nsid */
+	uint32_t ns_count;
+	uint32_t io_queues_max;   /* a controller may have */
+	uint32_t entries_max;     /* of an I/O queue: MQES + 1 */
+	uint32_t incapsule_max;   /* bytes of in-capsule data on I/O queues */
+	uint32_t fused_max;       /* bytes of a fused Compare and Write */
+	uint32_t copy_max;        /* bytes of a Copy */
+	uint32_t copy_ranges, copy_range_max; /* its ranges, and blocks of each */
+	uint8_t mdts_shift;       /* > 0; largest transfer: 4096 << mdts_shift bytes */
+	/* of the discovery subsystem: */
+	const struct portal_info *portals;
+	uint32_t portal_count;
+	const struct subsys_info *const *shown; /* what it lists */
+	uint32_t shown_count;
+	uint64_t genctr;          /* another one with every change of the log */
+};
+
+/* The namespace, or NULL. */
+const struct ns_info *subsys_ns(const struct subsys_info *subsys, uint32_t nsid);
+
+/* Holds a snapshot to what is said above; our own mistake where it is not so. */
+void subsys_assert(const struct subsys_info *subsys);
+
+#endif
