@@ -6,13 +6,13 @@
 #include "wire/log.h"
 
 void
-ctrl_init(struct ctrl *ctrl, const struct subsys_info *subsys, uint16_t cntlid,
+ctrl_init(struct ctrl *ctrl, const struct subsys_info *subsys, uint16_t cntlid, uint16_t portal,
     const struct nvme_connect_data *data, uint32_t kato_ms, uint64_t now_ns)
 {
-	assert(cntlid > 0 && cntlid <= NVME_CNTLID_MAX);
+	assert(portal < CTRL_PORTALS_MAX && cntlid > 0 && cntlid <= NVME_CNTLID_MAX);
 	subsys_assert(subsys);
 	*ctrl = (struct ctrl){
-		.subsys = subsys, .cntlid = cntlid, .kato_connect_ms = ctrl_kato_round(kato_ms),
+		.subsys = subsys, .cntlid = cntlid, .portal = portal, .kato_connect_ms = ctrl_kato_round(kato_ms),
 		.timestamp_set_ns = now_ns,
 	};
 	memcpy(ctrl->hostid, data->hostid, sizeof(ctrl->hostid));

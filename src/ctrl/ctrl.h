@@ -9,6 +9,7 @@
 #define WEIR_CTRL_CTRL_H
 
 #include "ctrl/subsys.h"
+#include "wire/log.h"
 
 enum {
 	CTRL_AER_MAX = 4,           /* AERL + 1 */
@@ -44,6 +45,7 @@ struct ctrl_features {
 struct ctrl {
 	const struct subsys_info *subsys;
 	uint16_t cntlid;
+	uint16_t portal;             /* the host came through it: index to ANA states */
 	uint8_t hostid[16];
 	char hostnqn[NVME_NQN_FIELD];
 	uint32_t cc, csts;
@@ -86,12 +88,13 @@ struct ctrl_reply {
 };
 
 /* A controller fresh after Connect (which the caller has checked): disabled, nothing granted. */
-void ctrl_init(struct ctrl *ctrl, const struct subsys_info *subsys, uint16_t cntlid,
+void ctrl_init(struct ctrl *ctrl, const struct subsys_info *subsys, uint16_t cntlid, uint16_t portal,
     const struct nvme_connect_data *data, uint32_t kato_ms, uint64_t now_ns);
 
 /*
  * From now on the subsystem is another, of the same name.  Raises what follows: a namespace that
- * came, went or is not the same is in page 04h and told of; so is a discovery log of another genctr.
+ * came, went or is not the same is in page 04h and told of; so is an ANA state that is another at this
+ * portal, with page 0Ch, and a discovery log of another genctr.
  * The old snapshot is not looked at any more when it returns.
  */
 void ctrl_update(struct ctrl *ctrl, const struct subsys_info *subsys);
@@ -121,6 +124,11 @@ void ctrl_fatal(struct ctrl *ctrl); /* CSTS.CFS */
 /* Whether the keep-alive timer runs: enabled, not shut down, and a time agreed. */
 bool ctrl_kato_active(const struct ctrl *ctrl);
 
+/* How this controller reaches an active namespace, and what its I/O commands are answered then: NVME_OK
+ * where they run.  Admin commands run in every state. */
+enum nvme_ana_state ctrl_ana_state(const struct ctrl *ctrl, uint32_t nsid);
+struct nvme_status ctrl_ana_status(enum nvme_ana_state state);
+
 /* Whether every write must be durable before its completion: the host turned the write cache off. */
 bool ctrl_durable_writes(const struct ctrl *ctrl);
 
@@ -147,7 +155,7 @@ void ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, u
 bool ctrl_aer_abort(struct ctrl *ctrl, uint16_t cid);
 
 /* What hosts may want to hear of.  After each ctrl_admin() and ctrl_update(), ask ctrl_event(). */
-enum ctrl_notice { CTRL_NS_CHANGED, CTRL_TEMPERATURE, CTRL_DISCOVERY_CHANGED, CTRL_NOTICES };
+enum ctrl_notice { CTRL_NS_CHANGED, CTRL_ANA_CHANGED, CTRL_TEMPERATURE, CTRL_DISCOVERY_CHANGED, CTRL_NOTICES };
 
 /* The next event to report: fills the CID of a held AER and its DW0; false: nothing, or no AER held. */
 bool ctrl_event(struct ctrl *ctrl, uint16_t *cid, uint32_t *dw0);

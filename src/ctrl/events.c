@@ -15,6 +15,7 @@ static const struct kind {
 	bool discovery;
 } kinds[CTRL_NOTICES] = {
 	[CTRL_NS_CHANGED] = { NVME_EVENT_NOTICE, NVME_NOTICE_NS, NVME_LOG_CHANGED_NS, NVME_ASYNC_NS, false },
+	[CTRL_ANA_CHANGED] = { NVME_EVENT_NOTICE, NVME_NOTICE_ANA, NVME_LOG_ANA, NVME_ASYNC_ANA, false },
 	[CTRL_TEMPERATURE] = { NVME_EVENT_SMART, 1, NVME_LOG_SMART, 1 << 1, false },
 	[CTRL_DISCOVERY_CHANGED] =
 	    { NVME_EVENT_NOTICE, NVME_NOTICE_DISCOVERY, NVME_LOG_DISCOVERY, NVME_ASYNC_DISCOVERY, true },
@@ -23,7 +24,9 @@ static const struct kind {
 uint32_t
 events_supported(const struct ctrl *ctrl)
 {
-	return ctrl->subsys->discovery ? NVME_ASYNC_DISCOVERY : NVME_ASYNC_SMART | NVME_ASYNC_NS;
+	uint32_t ana = ctrl->subsys->ana_count > 0 ? NVME_ASYNC_ANA : 0;
+
+	return ctrl->subsys->discovery ? NVME_ASYNC_DISCOVERY : NVME_ASYNC_SMART | NVME_ASYNC_NS | ana;
 }
 
 void

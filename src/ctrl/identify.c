@@ -65,6 +65,16 @@ io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 }
 
 static void
+ana_part(struct nvme_identify_ctrl *id)
+{
+	id->cmic |= NVME_CMIC_ANA;
+	id->anatt = CTRL_ANATT_S;
+	id->anacap = NVME_ANACAP_STATES;
+	id->anagrpmax = id->nanagrpid = le32_of(CTRL_ANA_MAX);
+	id->mnan = le32_of(CTRL_NS_MAX);
+}
+
+static void
 identify_ctrl(struct admin *cmd)
 {
 	struct nvme_identify_ctrl *id = admin_answer(cmd, NVME_IDENTIFY_LEN);
@@ -76,6 +86,17 @@ identify_ctrl(struct admin *cmd)
 		id->cntrltype = NVME_CNTRLTYPE_DISCOVERY;
 	else
 		io_part(cmd->ctrl, id);
+	if (cmd->ctrl->subsys->ana_count > 0)
+		ana_part(id);
+}
+
+/* A port from which a namespace cannot be reached does not know how much of it is used (8.1.3.3). */
+static bool
+usage_known(const struct ctrl *ctrl, const struct ns_info *ns)
+{
+	enum nvme_ana_state state = ctrl_ana_state(ctrl, ns->nsid);
+
+	return state != NVME_ANA_INACCESSIBLE && state != NVME_ANA_PERSISTENT_LOSS;
 }
 
 static void
@@ -91,9 +112,12 @@ fill_limits(const struct subsys_info *subsys, const struct ns_info *ns, struct n
 }
 
 static void
-fill_ns(const struct ns_info *ns, struct nvme_identify_ns *id)
+fill_ns(const struct ctrl *ctrl, const struct ns_info *ns, struct nvme_identify_ns *id)
 {
-	id->nsze = id->ncap = id->nuse = le64_of(ns->blocks);
+	id->nsze = id->ncap = le64_of(ns->blocks);
+	if (usage_known(ctrl, ns))
+		id->nuse = id->nsze;
+	id->anagrpid = le32_of(ns->ana_group);
 	id->nmic = ns->shared ? NVME_NMIC_SHARED : 0;
 	id->nsattr = ns->protection != NVME_PROTECT_NONE ? NVME_NSATTR_PROTECTED : 0;
 	id->dlfeat = ns->trim_zeroes ? NVME_DLFEAT_ZEROES | NVME_DLFEAT_DEAC : 0;
@@ -135,7 +159,7 @@ identify_ns(struct admin *cmd)
 	id = admin_answer(cmd, NVME_IDENTIFY_LEN);
 	if (id == NULL || ns == NULL)
 		return;
-	fill_ns(ns, id);
+	fill_ns(cmd->ctrl, ns, id);
 	fill_limits(cmd->ctrl->subsys, ns, id);
 }
 
@@ -212,6 +236,7 @@ identify_ns_independent(struct admin *cmd)
 		return;
 	id->nmic = ns->shared ? NVME_NMIC_SHARED : 0;
 	id->nsattr = ns->protection != NVME_PROTECT_NONE ? NVME_NSATTR_PROTECTED : 0;
+	id->anagrpid = le32_of(ns->ana_group);
 	id->nstat = NVME_NSTAT_READY;
 }
 

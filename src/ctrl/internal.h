@@ -17,6 +17,15 @@ struct admin {
 	struct ctrl_reply *reply;
 };
 
+/* The part of a page that is asked for; what is put outside of it is dropped. */
+struct window {
+	uint8_t *out;
+	uint64_t from; /* page offset of out[0] */
+	uint32_t room;
+};
+
+void window_put(const struct window *w, uint64_t at, const void *bytes, uint64_t count);
+
 /* What a word of the effects logs says beside "supported"; scope (31:20) is of features. */
 enum { CTRL_SCOPE_SHIFT = 20, CTRL_SCOPE_NS = 1, CTRL_SCOPE_CTRL = 2 };
 
@@ -49,6 +58,11 @@ void admin_async_event(struct admin *cmd);
 /* Which commands there are, for log page 05h; and which features, for 12h: 256 words. */
 void admin_effects(const struct ctrl *ctrl, le32 effects[256]);
 void features_effects(const struct ctrl *ctrl, le32 effects[256]);
+
+enum nvme_ana_state ana_group_state(const struct ctrl *ctrl, const struct subsys_info *subsys, uint32_t id);
+void ana_compare(struct ctrl *ctrl, const struct subsys_info *old, const struct subsys_info *new);
+void ana_make(struct admin *cmd, const struct window *w);
+uint64_t ana_bytes(const struct admin *cmd);
 
 void features_reset(struct ctrl *ctrl);
 uint32_t features_data_in(uint8_t fid);

@@ -9,15 +9,8 @@
 #include "wire/identify.h"
 #include "wire/log.h"
 
-/* The part of a page that is asked for; what is put outside of it is dropped. */
-struct window {
-	uint8_t *out;
-	uint64_t from; /* page offset of out[0] */
-	uint32_t room;
-};
-
-static void
-put(const struct window *w, uint64_t at, const void *bytes, uint64_t count)
+void
+window_put(const struct window *w, uint64_t at, const void *bytes, uint64_t count)
 {
 	uint64_t begin = at > w->from ? at : w->from;
 	uint64_t end = at + count < w->from + w->room ? at + count : w->from + w->room;
@@ -40,7 +33,7 @@ error_make(struct admin *cmd, const struct window *w)
 			.nsid = le32_of(error->nsid), .trtype = NVME_TRTYPE_TCP, .opcode = error->opcode,
 		};
 
-		put(w, i * sizeof(entry), &entry, sizeof(entry));
+		window_put(w, i * sizeof(entry), &entry, sizeof(entry));
 	}
 }
 
@@ -77,7 +70,7 @@ smart_make(struct admin *cmd, const struct window *w)
 	smart.busy_minutes = count_of(stats->busy_s / 60);
 	smart.power_on_hours = count_of(stats->uptime_ns / UINT64_C(3600000000000));
 	smart.media_errors = count_of(stats->media_errors);
-	put(w, 0, &smart, sizeof(smart));
+	window_put(w, 0, &smart, sizeof(smart));
 }
 
 static void
@@ -86,7 +79,7 @@ firmware_make(struct admin *cmd, const struct window *w)
 	struct nvme_log_firmware page = { .afi = 1 };
 
 	ctrl_pad(page.revision[0], sizeof(page.revision[0]), cmd->ctrl->subsys->firmware);
-	put(w, 0, &page, sizeof(page));
+	window_put(w, 0, &page, sizeof(page));
 }
 
 /* There are no more namespaces than the page has room for, so each that changed is named. */
@@ -101,7 +94,7 @@ changed_make(struct admin *cmd, const struct window *w)
 		le32 changed = le32_of(nsid);
 
 		if (ctrl->changed[(nsid - 1) / 32] >> (nsid - 1) % 32 & 1)
-			put(w, sizeof(changed) * count++, &changed, sizeof(changed));
+			window_put(w, sizeof(changed) * count++, &changed, sizeof(changed));
 	}
 	if (!(le32_get(cmd->sqe->cdw10) & NVME_LOG_RAE))
 		memset(ctrl->changed, 0, sizeof(ctrl->changed));
@@ -121,7 +114,7 @@ effects_make(struct admin *cmd, const struct window *w)
 	    le32_of(NVME_EFFECT_SUPPORTED);
 	page.io[NVME_WRITE] = page.io[NVME_WRITE_ZEROES] = page.io[NVME_DATASET_MGMT] = page.io[NVME_COPY] =
 	    le32_of(NVME_EFFECT_SUPPORTED | NVME_EFFECT_CONTENT);
-	put(w, 0, &page, sizeof(page));
+	window_put(w, 0, &page, sizeof(page));
 }
 
 static void
@@ -130,7 +123,7 @@ feature_effects_make(struct admin *cmd, const struct window *w)
 	le32 page[256] = { 0 };
 
 	features_effects(cmd->ctrl, page);
-	put(w, 0, page, sizeof(page));
+	window_put(w, 0, page, sizeof(page));
 }
 
 static void
@@ -150,7 +143,7 @@ discovery_put(const struct window *w, uint64_t number, const struct portal_info 
 	ctrl_pad(entry.trsvcid, sizeof(entry.trsvcid), portal->trsvcid);
 	ctrl_pad(entry.traddr, sizeof(entry.traddr), portal->traddr);
 	memcpy(entry.subnqn, subsys->nqn, sizeof(entry.subnqn));
-	put(w, sizeof(struct nvme_log_discovery) + number * sizeof(entry), &entry, sizeof(entry));
+	window_put(w, sizeof(struct nvme_log_discovery) + number * sizeof(entry), &entry, sizeof(entry));
 }
 
 /* Lines of the log: each portal by each subsystem, the discovery subsystem itself first. */
@@ -171,7 +164,7 @@ discovery_make(struct admin *cmd, const struct window *w)
 		.genctr = le64_of(subsys->genctr), .numrec = le64_of(records),
 	};
 
-	put(w, 0, &head, sizeof(head));
+	window_put(w, 0, &head, sizeof(head));
 	for (uint32_t i = 0; i < records; i++) {
 		uint32_t portal = i % subsys->portal_count, which = i / subsys->portal_count;
 
@@ -182,20 +175,44 @@ discovery_make(struct admin *cmd, const struct window *w)
 
 static void pages_make(struct admin *cmd, const struct window *w);
 
+static uint64_t
+discovery_bytes(const struct admin *cmd)
+{
+	return sizeof(struct nvme_log_discovery) +
+	    discovery_records(cmd->ctrl->subsys) * sizeof(struct nvme_log_discovery_entry);
+}
+
+static bool has_ana(const struct subsys_info *subsys) { return subsys->ana_count > 0; }
+
 static const struct page {
-	uint32_t bytes;  /* the discovery log grows behind them */
-	bool discovery;  /* of the discovery controller, and only of it */
 	void (*make)(struct admin *cmd, const struct window *w);
+	uint32_t bytes;
+	uint64_t (*grown)(const struct admin *cmd);        /* instead of `bytes` */
+	bool discovery;  /* of the discovery controller, and only of it */
+	bool (*claimed)(const struct subsys_info *subsys); /* NULL: always there */
 } pages[256] = {
-	[NVME_LOG_PAGES] =           { NVME_LOG_TABLE_LEN, false, pages_make },
-	[NVME_LOG_ERROR] =           { CTRL_ERROR_LOG * sizeof(struct nvme_log_error_entry), false, error_make },
-	[NVME_LOG_SMART] =           { sizeof(struct nvme_log_smart), false, smart_make },
-	[NVME_LOG_FIRMWARE] =        { sizeof(struct nvme_log_firmware), false, firmware_make },
-	[NVME_LOG_CHANGED_NS] =      { 4 * NVME_NS_LIST_MAX, false, changed_make },
-	[NVME_LOG_EFFECTS] =         { sizeof(struct nvme_log_effects), false, effects_make },
-	[NVME_LOG_FEATURE_EFFECTS] = { NVME_LOG_TABLE_LEN, false, feature_effects_make },
-	[NVME_LOG_DISCOVERY] =       { sizeof(struct nvme_log_discovery), true, discovery_make },
+	[NVME_LOG_PAGES] =           { pages_make, .bytes = NVME_LOG_TABLE_LEN },
+	[NVME_LOG_ERROR] =           { error_make, .bytes = CTRL_ERROR_LOG * sizeof(struct nvme_log_error_entry) },
+	[NVME_LOG_SMART] =           { smart_make, .bytes = sizeof(struct nvme_log_smart) },
+	[NVME_LOG_FIRMWARE] =        { firmware_make, .bytes = sizeof(struct nvme_log_firmware) },
+	[NVME_LOG_CHANGED_NS] =      { changed_make, .bytes = 4 * NVME_NS_LIST_MAX },
+	[NVME_LOG_EFFECTS] =         { effects_make, .bytes = sizeof(struct nvme_log_effects) },
+	[NVME_LOG_ANA] =             { ana_make, .grown = ana_bytes, .claimed = has_ana },
+	[NVME_LOG_FEATURE_EFFECTS] = { feature_effects_make, .bytes = NVME_LOG_TABLE_LEN },
+	[NVME_LOG_DISCOVERY] =       { discovery_make, .grown = discovery_bytes, .discovery = true },
 };
+
+/* The page, or NULL where a controller of the subsystem has none of the number. */
+static const struct page *
+page_find(const struct subsys_info *subsys, uint8_t lid)
+{
+	const struct page *page = &pages[lid];
+
+	if (page->make == NULL || page->discovery != subsys->discovery ||
+	    (page->claimed != NULL && !page->claimed(subsys)))
+		return NULL;
+	return page;
+}
 
 static void
 pages_make(struct admin *cmd, const struct window *w)
@@ -203,16 +220,8 @@ pages_make(struct admin *cmd, const struct window *w)
 	le32 supported = le32_of(NVME_EFFECT_SUPPORTED);
 
 	for (uint32_t lid = 0; lid < 256; lid++)
-		if (pages[lid].make != NULL && !pages[lid].discovery)
-			put(w, lid * sizeof(supported), &supported, sizeof(supported));
-}
-
-static uint64_t
-page_bytes(const struct ctrl *ctrl, const struct page *page)
-{
-	uint64_t more = page->discovery ? discovery_records(ctrl->subsys) : 0;
-
-	return page->bytes + more * sizeof(struct nvme_log_discovery_entry);
+		if (page_find(cmd->ctrl->subsys, (uint8_t)lid) != NULL)
+			window_put(w, lid * sizeof(supported), &supported, sizeof(supported));
 }
 
 void
@@ -222,13 +231,13 @@ admin_get_log(struct admin *cmd)
 	uint64_t bytes = ((uint64_t)((cdw11 & 0xffff) << 16 | cdw10 >> 16) + 1) * 4;
 	uint64_t from = le32_get(cmd->sqe->cdw12) | (uint64_t)le32_get(cmd->sqe->cdw13) << 32;
 	const struct subsys_info *subsys = cmd->ctrl->subsys;
-	const struct page *page = &pages[(uint8_t)cdw10];
+	const struct page *page = page_find(subsys, (uint8_t)cdw10);
 	struct window w = { .from = from };
 
-	if (page->make == NULL || page->discovery != subsys->discovery) {
+	if (page == NULL) {
 		admin_refuse(cmd, NVME_SC_LOG_PAGE);
 	} else if (bytes > UINT64_C(4096) << subsys->mdts_shift || from % 4 != 0 ||
-	    from > page_bytes(cmd->ctrl, page) || le32_get(cmd->sqe->cdw14) & NVME_LOG_OFFSET_TYPE) {
+	    from > (page->grown != NULL ? page->grown(cmd) : page->bytes) || le32_get(cmd->sqe->cdw14) & NVME_LOG_OFFSET_TYPE) {
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
 	} else {
 		w.out = admin_answer(cmd, (uint32_t)bytes);

@@ -21,13 +21,23 @@ subsys_ns(const struct subsys_info *subsys, uint32_t nsid)
 void
 subsys_assert(const struct subsys_info *subsys)
 {
+	uint64_t groups = 0;
 	uint32_t last = 0;
 
+	static_assert(CTRL_ANA_MAX <= 64, "a bit for each group");
 	assert(subsys->mdts_shift > 0);
+	for (uint32_t i = 0; i < subsys->ana_count; i++) {
+		assert(subsys->ana[i].id > last && subsys->ana[i].id <= CTRL_ANA_MAX);
+		last = subsys->ana[i].id;
+		groups |= UINT64_C(1) << (last - 1);
+	}
+	last = 0;
 	for (uint32_t i = 0; i < subsys->ns_count; i++) {
 		const struct ns_info *ns = &subsys->ns[i];
 
 		assert(ns->nsid > last && ns->nsid <= CTRL_NS_MAX);
+		assert(ns->ana_group <= CTRL_ANA_MAX && (groups != 0) == (ns->ana_group != 0));
+		assert(groups == 0 || groups >> (ns->ana_group - 1) & 1);
 		last = ns->nsid;
 	}
 }

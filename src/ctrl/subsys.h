@@ -12,6 +12,9 @@
 
 enum {
 	CTRL_NS_MAX = 1024, /* NSIDs are 1 to this, so that page 04h can name each: NN and MNAN */
+	CTRL_PORTALS_MAX = 16,
+	CTRL_ANA_MAX = 64,  /* ANA groups, and the largest id of one: ANAGRPMAX and NANAGRPID */
+	CTRL_ANATT_S = 10,  /* how long a group may be in the change state: ANATT */
 };
 
 /* A namespace. */
@@ -23,6 +26,14 @@ struct ns_info {
 	bool volatile_cache, trim_zeroes;
 	bool shared;         /* more than one controller may have it */
 	uint8_t protection;  /* enum nvme_protection */
+	uint32_t ana_group;  /* an id; 0 where there are no groups */
+};
+
+/* Namespaces whose access changes together. */
+struct ana_group {
+	uint32_t id;         /* 1..CTRL_ANA_MAX */
+	uint64_t changes;    /* of its states and its members, since it is there: 1.. */
+	uint8_t state[CTRL_PORTALS_MAX]; /* enum nvme_ana_state, by the portal the host came through */
 };
 
 /* Where hosts reach the target: a line of the discovery log. */
@@ -39,6 +50,9 @@ struct subsys_info {
 	bool discovery;
 	const struct ns_info *ns; /* ascending nsid */
 	uint32_t ns_count;
+	const struct ana_group *ana; /* ascending id; none: ANA is not claimed, for the subsystem's life */
+	uint32_t ana_count;
+	uint64_t ana_changes;     /* of any of it */
 	uint32_t io_queues_max;   /* a controller may have */
 	uint32_t entries_max;     /* of an I/O queue: MQES + 1 */
 	uint32_t incapsule_max;   /* bytes of in-capsule data on I/O queues */

@@ -12,7 +12,7 @@ static bool
 ns_same(const struct ns_info *a, const struct ns_info *b)
 {
 	return a->blocks == b->blocks && a->block_size == b->block_size && a->shared == b->shared &&
-	    a->protection == b->protection && memcmp(a->nguid, b->nguid, sizeof(a->nguid)) == 0 &&
+	    a->protection == b->protection && a->ana_group == b->ana_group && memcmp(a->nguid, b->nguid, sizeof(a->nguid)) == 0 &&
 	    memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0;
 }
 
@@ -49,9 +49,11 @@ ctrl_update(struct ctrl *ctrl, const struct subsys_info *subsys)
 	const struct subsys_info *old = ctrl->subsys;
 
 	assert(strncmp(old->nqn, subsys->nqn, NVME_NQN_FIELD) == 0 && old->discovery == subsys->discovery);
+	assert((old->ana_count > 0) == (subsys->ana_count > 0));
 	subsys_assert(subsys);
 	ctrl->subsys = subsys;
 	namespaces_compare(ctrl, old, subsys);
+	ana_compare(ctrl, old, subsys);
 	if (old->genctr != subsys->genctr)
 		events_notify(ctrl, CTRL_DISCOVERY_CHANGED);
 }

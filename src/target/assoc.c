@@ -217,7 +217,7 @@ assoc_create(struct core *core, struct conn *admin, const struct subsys_info *su
 	fifo_init(&assoc->askers);
 	fifo_init(&assoc->cache_setters);
 	resolve_portals(assoc, subsys);
-	ctrl_init(&assoc->ctrl, subsys->discovery ? &assoc->discovery : subsys, cntlid, data, kato_ms,
+	ctrl_init(&assoc->ctrl, subsys->discovery ? &assoc->discovery : subsys, cntlid, 0, data, kato_ms,
 	    core->reactor->now_ns);
 	list_push(&core->assocs, &assoc->node);
 	kato_start(assoc, core->reactor->now_ns);

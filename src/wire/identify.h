@@ -95,7 +95,8 @@ static_assert(offsetof(struct nvme_identify_ctrl, ofcs) == 1804, "OFCS");
 static_assert(offsetof(struct nvme_identify_ctrl, psd) == 2048, "PSD");
 static_assert(offsetof(struct nvme_identify_ctrl, vendor) == 3072, "vendor specific");
 
-enum nvme_cmic { NVME_CMIC_MULTI_PORT = 1, NVME_CMIC_MULTI_CTRL = 2 };
+enum nvme_cmic { NVME_CMIC_MULTI_PORT = 1, NVME_CMIC_MULTI_CTRL = 2, NVME_CMIC_ANA = 1 << 3 };
+enum nvme_anacap { NVME_ANACAP_STATES = 0x1f /* each of the five */ };
 enum nvme_cntrltype { NVME_CNTRLTYPE_IO = 1, NVME_CNTRLTYPE_DISCOVERY = 2 };
 enum nvme_lpa { NVME_LPA_EFFECTS = 1 << 1, NVME_LPA_EXTENDED = 1 << 2, NVME_LPA_PAGES = 1 << 5 };
 enum nvme_oncs {

@@ -18,6 +18,7 @@ enum nvme_lid {
 	NVME_LOG_FIRMWARE = 0x03,
 	NVME_LOG_CHANGED_NS = 0x04,
 	NVME_LOG_EFFECTS = 0x05,
+	NVME_LOG_ANA = 0x0c,
 	NVME_LOG_FEATURE_EFFECTS = 0x12,
 	NVME_LOG_DISCOVERY = 0x70,
 };
@@ -79,6 +80,31 @@ static_assert(sizeof(struct nvme_log_effects) == 4096, "commands supported and e
 
 enum { NVME_LOG_TABLE_LEN = 256 * 4 }; /* pages 00h and 12h: a word for each id */
 
+#define NVME_ANA_RGO (UINT32_C(1) << 8) /* CDW10 of page 0Ch: the groups without their namespaces */
+
+enum nvme_ana_state {
+	NVME_ANA_OPTIMIZED = 1,
+	NVME_ANA_NON_OPTIMIZED = 2,
+	NVME_ANA_INACCESSIBLE = 3,
+	NVME_ANA_PERSISTENT_LOSS = 4,
+	NVME_ANA_CHANGE = 15,
+};
+
+struct nvme_log_ana_group { /* its NSIDs follow */
+	le32 id, ns_count;
+	le64 changes;
+	uint8_t state, reserved17[15];
+};
+static_assert(sizeof(struct nvme_log_ana_group) == 32, "ANA group descriptor");
+static_assert(offsetof(struct nvme_log_ana_group, state) == 16, "ANA state");
+
+struct nvme_log_ana { /* groups follow */
+	le64 changes;
+	le16 group_count;
+	uint8_t reserved10[6];
+};
+static_assert(sizeof(struct nvme_log_ana) == 16, "ANA log header");
+
 enum nvme_trtype { NVME_TRTYPE_TCP = 3 };
 enum nvme_adrfam { NVME_ADRFAM_IPV4 = 1, NVME_ADRFAM_IPV6 = 2 };
 enum nvme_subtype { NVME_SUBTYPE_REFERRAL = 1, NVME_SUBTYPE_NVM = 2, NVME_SUBTYPE_CURRENT = 3 };
@@ -110,11 +136,12 @@ static_assert(sizeof(struct nvme_log_discovery) == 1024, "discovery log header")
 
 /* Asynchronous events: DW0 is type | information << 8 | log page << 16. */
 enum nvme_event_type { NVME_EVENT_ERROR = 0, NVME_EVENT_SMART = 1, NVME_EVENT_NOTICE = 2 };
-enum nvme_event_notice { NVME_NOTICE_NS = 0x00, NVME_NOTICE_DISCOVERY = 0xf0 };
+enum nvme_event_notice { NVME_NOTICE_NS = 0x00, NVME_NOTICE_ANA = 0x03, NVME_NOTICE_DISCOVERY = 0xf0 };
 
 /* Feature 0Bh, and OAES of Identify Controller. */
 #define NVME_ASYNC_SMART UINT32_C(0xff)
 #define NVME_ASYNC_NS (UINT32_C(1) << 8)
+#define NVME_ASYNC_ANA (UINT32_C(1) << 11)
 #define NVME_ASYNC_DISCOVERY (UINT32_C(1) << 31)
 
 #endif

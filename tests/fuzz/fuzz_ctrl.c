@@ -63,7 +63,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ctrl ctrl;
 
 	memset(guard, GUARD, sizeof(guard));
-	ctrl_init(&ctrl, size > 0 && data[0] & 1 ? &discovery : &nvm, 1, &connect, 0, 0);
+	ctrl_init(&ctrl, size > 0 && data[0] & 1 ? &discovery : &nvm, 1, 0, &connect, 0, 0);
 	for (size_t at = 1; at + sizeof(struct nvme_sqe) <= size; at += sizeof(struct nvme_sqe)) {
 		const struct nvme_sqe *sqe = (const void *)(data + at);
 		struct ctrl_reply reply = { 0 };

@@ -60,7 +60,7 @@ bench_disabled(const struct subsys_info *subsys)
 	struct bench *b = test_calloc(1, sizeof(*b));
 	struct nvme_connect_data data = connect_data(subsys);
 
-	ctrl_init(&b->ctrl, subsys, 5, &data, 5000, 0);
+	ctrl_init(&b->ctrl, subsys, 5, 1, &data, 5000, 0);
 	return b;
 }
 
@@ -137,6 +137,9 @@ bench_copy(struct bench *b)
 	for (uint32_t i = 0; i < copy->subsys.ns_count; i++)
 		copy->ns[i] = b->ctrl.subsys->ns[i];
 	copy->subsys.ns = copy->ns;
+	for (uint32_t i = 0; i < copy->subsys.ana_count; i++)
+		copy->ana[i] = b->ctrl.subsys->ana[i];
+	copy->subsys.ana = copy->ana;
 	return copy;
 }
 

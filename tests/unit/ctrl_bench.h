@@ -28,6 +28,7 @@ extern const struct subsys_info nvm, discovery;
 struct snapshot {
 	struct subsys_info subsys;
 	struct ns_info ns[CTRL_NS_MAX];
+	struct ana_group ana[CTRL_ANA_MAX];
 };
 
 /* A controller, and what was said last. */

@@ -66,6 +66,10 @@ extern const size_t their_count;
 	SAME(DISC, eflags) SAME(DISC, trsvcid) SAME(DISC, subnqn) SAME(DISC, traddr) SAME(DISC, tsas) \
 	SIZE(nvme_log_discovery, nvmf_discovery_log) \
 	FIELD(nvme_log_discovery, recfmt, nvmf_discovery_log, recfmt) \
+	SIZE(nvme_log_ana, nvme_ana_log) FIELD(nvme_log_ana, group_count, nvme_ana_log, ngrps) \
+	SIZE(nvme_log_ana_group, nvme_ana_group_desc) FIELD(nvme_log_ana_group, ns_count, nvme_ana_group_desc, nnsids) \
+	FIELD(nvme_log_ana_group, changes, nvme_ana_group_desc, chgcnt) \
+	FIELD(nvme_log_ana_group, state, nvme_ana_group_desc, state) \
 	SIZE(nvme_connect_data, nvmf_connect_data) \
 	FIELD(nvme_connect_data, cntlid, nvmf_connect_data, cntlid) \
 	FIELD(nvme_connect_data, subnqn, nvmf_connect_data, subsysnqn) \
@@ -87,6 +91,15 @@ extern const size_t their_count;
 	VALUE(NVME_CNS_COMMAND_SETS, NVME_IDENTIFY_CNS_COMMAND_SET_STRUCTURE) \
 	VALUE(NVME_LOG_CHANGED_NS, NVME_LOG_LID_CHANGED_NS) VALUE(NVME_LOG_EFFECTS, NVME_LOG_LID_CMD_EFFECTS) \
 	VALUE(NVME_LOG_FEATURE_EFFECTS, NVME_LOG_LID_FID_SUPPORTED_EFFECTS) \
+	VALUE(NVME_LOG_ANA, NVME_LOG_LID_ANA) VALUE(NVME_ANA_OPTIMIZED, NVME_ANA_STATE_OPTIMIZED) \
+	VALUE(NVME_ANA_NON_OPTIMIZED, NVME_ANA_STATE_NONOPTIMIZED) \
+	VALUE(NVME_ANA_INACCESSIBLE, NVME_ANA_STATE_INACCESSIBLE) \
+	VALUE(NVME_ANA_PERSISTENT_LOSS, NVME_ANA_STATE_PERSISTENT_LOSS) \
+	VALUE(NVME_ANA_CHANGE, NVME_ANA_STATE_CHANGE) VALUE(NVME_NOTICE_ANA, NVME_AER_NOTICE_ANA) \
+	VALUE(NVME_CMIC_ANA, NVME_CTRL_CMIC_MULTI_ANA_REPORTING) \
+	CODE(3, NVME_SC_ANA_INACCESSIBLE, NVME_SC_ANA_INACCESSIBLE) \
+	CODE(3, NVME_SC_ANA_TRANSITION, NVME_SC_ANA_TRANSITION) \
+	VALUE(NVME_NSATTR_PROTECTED, NVME_NS_NSATTR_WRITE_PROTECTED) \
 	VALUE(NVME_LOG_DISCOVERY, NVME_LOG_LID_DISCOVER) \
 	VALUE(NVME_FEATURE_TEMPERATURE, NVME_FEAT_FID_TEMP_THRESH) \
 	VALUE(NVME_FEATURE_RECOVERY, NVME_FEAT_FID_ERR_RECOVERY) \
