@@ -48,17 +48,6 @@ ctrl_ns(const struct ctrl *ctrl, uint32_t nsid)
 	return subsys_ns(ctrl->subsys, nsid);
 }
 
-bool
-ctrl_volatile_cache(const struct ctrl *ctrl)
-{
-	const struct subsys_info *subsys = ctrl->subsys;
-
-	for (uint32_t i = 0; i < subsys->ns_count; i++)
-		if (subsys->ns[i].volatile_cache)
-			return true;
-	return false;
-}
-
 void
 ctrl_pad(char *field, size_t bytes, const char *text)
 {
@@ -76,6 +65,16 @@ ctrl_errors_missed(struct ctrl *ctrl, uint32_t count)
 	ctrl->error_count += count;
 }
 
+/* What failed in us, or in what we keep data on, the host may want to look at. */
+static void
+error_tell(struct ctrl *ctrl, enum nvme_sc sc)
+{
+	if (sc == NVME_SC_INTERNAL)
+		events_notify(ctrl, CTRL_INTERNAL_ERROR);
+	else if (sc == NVME_SC_WRITE_FAULT || sc == NVME_SC_READ_ERROR)
+		events_notify(ctrl, CTRL_RELIABILITY);
+}
+
 void
 ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe,
     struct nvme_status status)
@@ -90,4 +89,6 @@ ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe,
 		.nsid = sqe->opcode == NVME_FABRICS ? 0 : le32_get(sqe->nsid), .opcode = sqe->opcode,
 	};
 	ctrl->error_count++;
+	if (!ctrl->subsys->discovery)
+		error_tell(ctrl, nvme_sc(status));
 }

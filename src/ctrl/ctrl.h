@@ -16,6 +16,7 @@ enum {
 	CTRL_ERROR_LOG = 64,        /* ELPE + 1 */
 	CTRL_PAGE_MAX = 64 * 1024,  /* the longest log page */
 	CTRL_KAS_MS = 100,          /* keep alive granularity */
+	CTRL_RESV_LOG = 32,         /* reservation notifications kept */
 	CTRL_ADMIN_ENTRIES = 128,   /* of an admin queue, at most */
 	CTRL_DISCOVERY_MAX = CTRL_PAGE_MAX / 1024 - 1, /* lines of the discovery log */
 };
@@ -42,6 +43,20 @@ struct ctrl_features {
 	uint8_t behavior[3];                    /* 16h: ACRE, ETDAS, LBAFEE: kept, without effect */
 };
 
+struct ctrl_resv_notice {
+	uint64_t number;
+	uint32_t nsid;
+	uint8_t kind;
+};
+
+/* What the host was not told of reservations yet, and what it does not want to hear. */
+struct ctrl_resv {
+	struct ctrl_resv_notice queue[CTRL_RESV_LOG]; /* `count` from `first` on */
+	uint32_t first, count;
+	uint64_t last;                                /* number of the newest there was */
+	uint32_t masked[NVME_RESV_NOTICES][CTRL_NS_MAX / 32]; /* bit n is NSID n + 1 */
+};
+
 struct ctrl {
 	const struct subsys_info *subsys;
 	uint16_t cntlid;
@@ -62,6 +77,7 @@ struct ctrl {
 	uint32_t aer_count;
 	uint32_t events_pending, events_masked; /* bit per enum ctrl_notice */
 	uint32_t changed[CTRL_NS_MAX / 32];     /* page 04h: bit n is NSID n + 1 */
+	struct ctrl_resv resv;
 	struct ctrl_error errors[CTRL_ERROR_LOG];
 	uint64_t error_count;    /* commands that failed */
 	uint64_t error_lines;    /* of them those that were written into errors[] */
@@ -76,6 +92,10 @@ enum ctrl_action {
 	CTRL_SHUTDOWN,   /* CC.SHN: finish and flush; then ctrl_shutdown_done() */
 	CTRL_KATO,       /* the keep-alive time changed: start the timer anew */
 	CTRL_WRITE_CACHE, /* feature 06h changed: from the completion on, ctrl_durable_writes() holds */
+	/* Of these the answer is the target's, when it is done or has failed: success only after
+	 * ctrl_update() with a snapshot that says so. */
+	CTRL_RESV_PTPL,  /* feature 83h of `nsid`, or of all (UINT32_MAX), shall be `value` */
+	CTRL_PROTECT,    /* feature 84h: the same, enum nvme_protection */
 };
 
 struct ctrl_reply {
@@ -85,6 +105,7 @@ struct ctrl_reply {
 	uint32_t data_len;    /* bytes to transfer to the host: `out` holds the first
 			       * min(data_len, CTRL_PAGE_MAX), the rest is zeros */
 	enum ctrl_action action;
+	uint32_t nsid, value; /* what it is about */
 };
 
 /* A controller fresh after Connect (which the caller has checked): disabled, nothing granted. */
@@ -154,8 +175,18 @@ void ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, u
 /* Abort of a held AER: true if it was one; it is forgotten and its completion is the caller's. */
 bool ctrl_aer_abort(struct ctrl *ctrl, uint16_t cid);
 
-/* What hosts may want to hear of.  After each ctrl_admin() and ctrl_update(), ask ctrl_event(). */
-enum ctrl_notice { CTRL_NS_CHANGED, CTRL_ANA_CHANGED, CTRL_TEMPERATURE, CTRL_DISCOVERY_CHANGED, CTRL_NOTICES };
+/* What hosts may want to hear of.  After anything but a question, ask ctrl_event(). */
+enum ctrl_notice {
+	CTRL_INTERNAL_ERROR, CTRL_RELIABILITY, CTRL_TEMPERATURE, CTRL_NS_CHANGED, CTRL_ANA_CHANGED,
+	CTRL_RESERVATION, CTRL_DISCOVERY_CHANGED, CTRL_NOTICES
+};
+
+/*
+ * A registration or reservation of the namespace was ended by another host.  Told with page 80h, if
+ * the namespace is active here and feature 82h does not mask it.
+ */
+void ctrl_reservation_notice(struct ctrl *ctrl, uint32_t nsid, enum nvme_resv_notice kind);
+
 
 /* The next event to report: fills the CID of a held AER and its DW0; false: nothing, or no AER held. */
 bool ctrl_event(struct ctrl *ctrl, uint16_t *cid, uint32_t *dw0);

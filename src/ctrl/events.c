@@ -11,12 +11,18 @@
 
 static const struct kind {
 	uint8_t type, info, page;
-	uint32_t enable; /* the bit of feature 0Bh */
+	uint32_t enable; /* the bit of feature 0Bh; 0: always on */
 	bool discovery;
 } kinds[CTRL_NOTICES] = {
+	[CTRL_INTERNAL_ERROR] = { NVME_EVENT_ERROR, NVME_ERROR_TRANSIENT, NVME_LOG_ERROR, 0, false },
+	[CTRL_RELIABILITY] =
+	    { NVME_EVENT_SMART, NVME_SMART_EVENT_RELIABILITY, NVME_LOG_SMART, NVME_SMART_RELIABILITY, false },
+	[CTRL_TEMPERATURE] =
+	    { NVME_EVENT_SMART, NVME_SMART_EVENT_TEMPERATURE, NVME_LOG_SMART, NVME_SMART_TEMPERATURE, false },
 	[CTRL_NS_CHANGED] = { NVME_EVENT_NOTICE, NVME_NOTICE_NS, NVME_LOG_CHANGED_NS, NVME_ASYNC_NS, false },
 	[CTRL_ANA_CHANGED] = { NVME_EVENT_NOTICE, NVME_NOTICE_ANA, NVME_LOG_ANA, NVME_ASYNC_ANA, false },
-	[CTRL_TEMPERATURE] = { NVME_EVENT_SMART, 1, NVME_LOG_SMART, 1 << 1, false },
+	[CTRL_RESERVATION] =
+	    { NVME_EVENT_COMMAND_SET, NVME_COMMAND_SET_RESERVATION, NVME_LOG_RESERVATION, 0, false },
 	[CTRL_DISCOVERY_CHANGED] =
 	    { NVME_EVENT_NOTICE, NVME_NOTICE_DISCOVERY, NVME_LOG_DISCOVERY, NVME_ASYNC_DISCOVERY, true },
 };
@@ -43,7 +49,7 @@ events_notify(struct ctrl *ctrl, enum ctrl_notice notice)
 	const struct kind *kind = &kinds[notice];
 
 	assert(kind->discovery == ctrl->subsys->discovery);
-	if (ctrl->async_config & kind->enable)
+	if (kind->enable == 0 || ctrl->async_config & kind->enable)
 		ctrl->events_pending |= UINT32_C(1) << notice;
 }
 
@@ -53,7 +59,9 @@ events_page_read(struct ctrl *ctrl, uint8_t lid)
 	for (uint32_t i = 0; i < CTRL_NOTICES; i++) {
 		if (kinds[i].page != lid)
 			continue;
-		ctrl->events_pending &= ~(UINT32_C(1) << i);
+		/* Page 80h is one of many: what came meanwhile is told while there are more. */
+		if (i != CTRL_RESERVATION || ctrl->resv.count == 0)
+			ctrl->events_pending &= ~(UINT32_C(1) << i);
 		ctrl->events_masked &= ~(UINT32_C(1) << i);
 	}
 }
@@ -62,7 +70,7 @@ void
 events_configured(struct ctrl *ctrl)
 {
 	for (uint32_t i = 0; i < CTRL_NOTICES; i++)
-		if (!(ctrl->async_config & kinds[i].enable))
+		if (kinds[i].enable != 0 && !(ctrl->async_config & kinds[i].enable))
 			ctrl->events_pending &= ~(UINT32_C(1) << i);
 }
 
@@ -118,7 +126,9 @@ ctrl_event(struct ctrl *ctrl, uint16_t *cid, uint32_t *dw0)
 	bit = ready & -ready;
 	kind = &kinds[__builtin_ctz(ready)];
 	ctrl->events_pending &= ~bit;
-	ctrl->events_masked |= bit;
+	for (uint32_t i = 0; i < CTRL_NOTICES; i++)
+		if (kinds[i].type == kind->type && kinds[i].page == kind->page)
+			ctrl->events_masked |= UINT32_C(1) << i;
 	*cid = ctrl->aer[0];
 	*dw0 = kind->type | (uint32_t)kind->info << 8 | (uint32_t)kind->page << 16;
 	aer_forget(ctrl, 0);

@@ -17,7 +17,8 @@ struct feature {
 	uint16_t data;   /* bytes that Set brings and Get takes; 0: a word in DW0 */
 	bool data_get;   /* ... only Get does */
 	void (*set)(struct admin *cmd, uint32_t value);
-	uint32_t (*get)(const struct admin *cmd, bool by_default, uint8_t *data);
+	uint32_t (*get)(struct admin *cmd, bool by_default, uint8_t *data);
+	bool (*claimed)(const struct subsys_info *subsys); /* NULL: always there */
 };
 
 static uint32_t
@@ -32,6 +33,7 @@ features_reset(struct ctrl *ctrl)
 	ctrl->features = (struct ctrl_features){ .hot = CTRL_KELVIN_WARNING, .write_cache = 1 };
 	ctrl->async_config = 0;
 	ctrl->kato_ms = ctrl->kato_connect_ms;
+	reservation_reset(ctrl);
 }
 
 /* ---- one by one; a set that answers wrongly has not changed anything ---- */
@@ -52,7 +54,7 @@ arbitration_set(struct admin *cmd, uint32_t value)
 }
 
 static uint32_t
-arbitration_get(const struct admin *cmd, bool by_default, uint8_t *data)
+arbitration_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	return by_default ? 0 : cmd->ctrl->features.arbitration;
 }
@@ -65,7 +67,7 @@ power_set(struct admin *cmd, uint32_t value)
 }
 
 static uint32_t
-power_get(const struct admin *cmd, bool by_default, uint8_t *data)
+power_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	return by_default ? 0 : cmd->ctrl->features.power;
 }
@@ -86,7 +88,7 @@ temperature_set(struct admin *cmd, uint32_t value)
 }
 
 static uint32_t
-temperature_get(const struct admin *cmd, bool by_default, uint8_t *data)
+temperature_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	const struct ctrl_features *f = &cmd->ctrl->features;
 
@@ -96,7 +98,7 @@ temperature_get(const struct admin *cmd, bool by_default, uint8_t *data)
 }
 
 static uint32_t
-recovery_get(const struct admin *cmd, bool by_default, uint8_t *data)
+recovery_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	return 0; /* no time limit on error recovery, no error on deallocated blocks */
 }
@@ -112,7 +114,7 @@ write_cache_set(struct admin *cmd, uint32_t value)
 }
 
 static uint32_t
-write_cache_get(const struct admin *cmd, bool by_default, uint8_t *data)
+write_cache_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	return by_default ? 1 : cmd->ctrl->features.write_cache;
 }
@@ -143,7 +145,7 @@ queues_set(struct admin *cmd, uint32_t value)
 }
 
 static uint32_t
-queues_get(const struct admin *cmd, bool by_default, uint8_t *data)
+queues_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	const struct ctrl *ctrl = cmd->ctrl;
 	bool granted = !by_default && ctrl->io_queues_granted != 0;
@@ -158,7 +160,7 @@ atomicity_set(struct admin *cmd, uint32_t value)
 }
 
 static uint32_t
-atomicity_get(const struct admin *cmd, bool by_default, uint8_t *data)
+atomicity_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	return by_default ? 0 : cmd->ctrl->features.atomicity;
 }
@@ -171,7 +173,7 @@ events_set(struct admin *cmd, uint32_t value)
 }
 
 static uint32_t
-events_get(const struct admin *cmd, bool by_default, uint8_t *data)
+events_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	return by_default ? 0 : cmd->ctrl->async_config;
 }
@@ -187,7 +189,7 @@ timestamp_set(struct admin *cmd, uint32_t value)
 }
 
 static uint32_t
-timestamp_get(const struct admin *cmd, bool by_default, uint8_t *data)
+timestamp_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	const struct ctrl *ctrl = cmd->ctrl;
 	uint64_t now_ms = ctrl->timestamp_ms + (cmd->now_ns - ctrl->timestamp_set_ns) / 1000000;
@@ -207,7 +209,7 @@ kato_set(struct admin *cmd, uint32_t value)
 }
 
 static uint32_t
-kato_get(const struct admin *cmd, bool by_default, uint8_t *data)
+kato_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	return by_default ? cmd->ctrl->kato_connect_ms : cmd->ctrl->kato_ms;
 }
@@ -225,7 +227,7 @@ behavior_set(struct admin *cmd, uint32_t value)
 }
 
 static uint32_t
-behavior_get(const struct admin *cmd, bool by_default, uint8_t *data)
+behavior_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	if (!by_default)
 		memcpy(data, cmd->ctrl->features.behavior, sizeof(cmd->ctrl->features.behavior));
@@ -240,7 +242,7 @@ host_id_set(struct admin *cmd, uint32_t value)
 }
 
 static uint32_t
-host_id_get(const struct admin *cmd, bool by_default, uint8_t *data)
+host_id_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	memcpy(data, cmd->ctrl->hostid, sizeof(cmd->ctrl->hostid));
 	return NVME_HOST_ID_EXTENDED;
@@ -248,20 +250,30 @@ host_id_get(const struct admin *cmd, bool by_default, uint8_t *data)
 
 /* ---- the table ---- */
 
+static bool has_reservations(const struct subsys_info *subsys) { return subsys->reservations; }
+static bool has_protection(const struct subsys_info *subsys) { return subsys->nwpc != 0; }
+
 static const struct feature features[256] = {
-	/*                           disc.  change per_ns data         set              get */
-	[NVME_FEATURE_ARBITRATION] = { false, true,  false, 0, false,   arbitration_set, arbitration_get },
-	[NVME_FEATURE_POWER] =       { false, true,  false, 0, false,   power_set,       power_get },
-	[NVME_FEATURE_TEMPERATURE] = { false, true,  false, 0, false,   temperature_set, temperature_get },
-	[NVME_FEATURE_RECOVERY] =    { false, false, true,  0, false,   NULL,            recovery_get },
-	[NVME_FEATURE_WRITE_CACHE] = { false, true,  false, 0, false,   write_cache_set, write_cache_get },
-	[NVME_FEATURE_QUEUES] =      { false, true,  false, 0, false,   queues_set,      queues_get },
-	[NVME_FEATURE_ATOMICITY] =   { false, true,  false, 0, false,   atomicity_set,   atomicity_get },
-	[NVME_FEATURE_EVENTS] =      { true,  true,  false, 0, false,   events_set,      events_get },
-	[NVME_FEATURE_TIMESTAMP] =   { false, true,  false, 8, false,   timestamp_set,   timestamp_get },
-	[NVME_FEATURE_KATO] =        { true,  true,  false, 0, false,   kato_set,        kato_get },
-	[NVME_FEATURE_BEHAVIOR] =    { false, true,  false, 512, false, behavior_set,    behavior_get },
-	[NVME_FEATURE_HOST_ID] =     { false, true,  false, 16, true,   host_id_set,     host_id_get },
+	/*                                disc.  change per_ns data         set              get */
+	[NVME_FEATURE_ARBITRATION] =      { false, true,  false, 0, false,   arbitration_set, arbitration_get },
+	[NVME_FEATURE_POWER] =            { false, true,  false, 0, false,   power_set,       power_get },
+	[NVME_FEATURE_TEMPERATURE] =      { false, true,  false, 0, false,   temperature_set, temperature_get },
+	[NVME_FEATURE_RECOVERY] =         { false, false, true,  0, false,   NULL,            recovery_get },
+	[NVME_FEATURE_WRITE_CACHE] =      { false, true,  false, 0, false,   write_cache_set, write_cache_get,
+	    subsys_volatile_cache },
+	[NVME_FEATURE_QUEUES] =           { false, true,  false, 0, false,   queues_set,      queues_get },
+	[NVME_FEATURE_ATOMICITY] =        { false, true,  false, 0, false,   atomicity_set,   atomicity_get },
+	[NVME_FEATURE_EVENTS] =           { true,  true,  false, 0, false,   events_set,      events_get },
+	[NVME_FEATURE_TIMESTAMP] =        { false, true,  false, 8, false,   timestamp_set,   timestamp_get },
+	[NVME_FEATURE_KATO] =             { true,  true,  false, 0, false,   kato_set,        kato_get },
+	[NVME_FEATURE_BEHAVIOR] =         { false, true,  false, 512, false, behavior_set,    behavior_get },
+	[NVME_FEATURE_HOST_ID] =          { false, true,  false, 16, true,   host_id_set,     host_id_get },
+	[NVME_FEATURE_RESV_MASK] =        { false, true,  true,  0, false,   resv_mask_set,   resv_mask_get,
+	    has_reservations },
+	[NVME_FEATURE_RESV_PERSISTENCE] = { false, true,  true,  0, false,   persistence_set, persistence_get,
+	    has_reservations },
+	[NVME_FEATURE_PROTECTION] =       { false, true,  true,  0, false,   protection_set,  protection_get,
+	    has_protection },
 };
 
 static const struct feature *
@@ -271,8 +283,8 @@ find(const struct ctrl *ctrl, uint8_t fid)
 
 	if (feature->get == NULL || (ctrl->subsys->discovery && !feature->discovery))
 		return NULL;
-	if (fid == NVME_FEATURE_WRITE_CACHE && !ctrl_volatile_cache(ctrl))
-		return NULL; /* VWC says that there is none */
+	if (feature->claimed != NULL && !feature->claimed(ctrl->subsys))
+		return NULL; /* Identify says that there is none */
 	return feature;
 }
 
@@ -309,6 +321,8 @@ admin_set_features(struct admin *cmd)
 		admin_refuse(cmd, NVME_SC_NOT_CHANGEABLE);
 	else if (!feature->per_ns && nsid != 0 && nsid != UINT32_MAX)
 		admin_refuse(cmd, NVME_SC_NOT_NS_SPECIFIC);
+	else if (feature->per_ns && nsid != UINT32_MAX && ctrl_ns(cmd->ctrl, nsid) == NULL)
+		admin_refuse(cmd, NVME_SC_INVALID_NS);
 	else if (cmd->in_len < features_data_in(fid))
 		admin_refuse(cmd, NVME_SC_SGL_LENGTH);
 	else
@@ -321,7 +335,8 @@ get_wrong(const struct admin *cmd, uint8_t fid, const struct feature *feature)
 {
 	uint32_t value = cdw11(cmd), nsid = le32_get(cmd->sqe->nsid);
 
-	if (feature->per_ns && nsid != UINT32_MAX && ctrl_ns(cmd->ctrl, nsid) == NULL)
+	if (feature->per_ns && ctrl_ns(cmd->ctrl, nsid) == NULL &&
+	    (nsid != UINT32_MAX || feature->changeable)) /* what each may have another value of */
 		return NVME_SC_INVALID_NS;
 	if (fid == NVME_FEATURE_TEMPERATURE && (NVME_TEMPERATURE_SENSOR(value) != 0 ||
 	    NVME_TEMPERATURE_SIDE(value) > NVME_TEMPERATURE_UNDER))

@@ -53,11 +53,13 @@ io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	id->cqes = 0x44;
 	id->nn = le32_of(CTRL_NS_MAX);
 	id->oncs = le16_of(NVME_ONCS_COMPARE | NVME_ONCS_DSM | NVME_ONCS_WRITE_ZEROES | NVME_ONCS_SAVE_SELECT |
-	    NVME_ONCS_TIMESTAMP | NVME_ONCS_VERIFY | NVME_ONCS_COPY);
+	    NVME_ONCS_TIMESTAMP | NVME_ONCS_VERIFY | NVME_ONCS_COPY |
+	    (subsys->reservations ? NVME_ONCS_RESERVATIONS : 0));
 	id->fuses = le16_of(NVME_FUSES_COMPARE_WRITE);
 	id->acwu = le16_of((uint16_t)(subsys->fused_max / 4096 - 1)); /* of the largest blocks there are */
 	id->cdfs = le16_of(NVME_OCFS_FORMAT0);
-	id->vwc = NVME_VWC_FLUSH_ALL | (ctrl_volatile_cache(ctrl) ? NVME_VWC_PRESENT : 0);
+	id->nwpc = subsys->nwpc;
+	id->vwc = NVME_VWC_FLUSH_ALL | (subsys_volatile_cache(subsys) ? NVME_VWC_PRESENT : 0);
 	id->ioccsz = le32_of((64 + subsys->incapsule_max) / 16);
 	id->iorcsz = le32_of(1);
 	id->msdbd = 1;
@@ -118,6 +120,7 @@ fill_ns(const struct ctrl *ctrl, const struct ns_info *ns, struct nvme_identify_
 	if (usage_known(ctrl, ns))
 		id->nuse = id->nsze;
 	id->anagrpid = le32_of(ns->ana_group);
+	id->rescap = ns->rescap;
 	id->nmic = ns->shared ? NVME_NMIC_SHARED : 0;
 	id->nsattr = ns->protection != NVME_PROTECT_NONE ? NVME_NSATTR_PROTECTED : 0;
 	id->dlfeat = ns->trim_zeroes ? NVME_DLFEAT_ZEROES | NVME_DLFEAT_DEAC : 0;
@@ -237,6 +240,7 @@ identify_ns_independent(struct admin *cmd)
 	id->nmic = ns->shared ? NVME_NMIC_SHARED : 0;
 	id->nsattr = ns->protection != NVME_PROTECT_NONE ? NVME_NSATTR_PROTECTED : 0;
 	id->anagrpid = le32_of(ns->ana_group);
+	id->rescap = ns->rescap;
 	id->nstat = NVME_NSTAT_READY;
 }
 

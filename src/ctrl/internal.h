@@ -47,7 +47,6 @@ void ctrl_pad(char *field, size_t bytes, const char *text);
 /* The namespace, or NULL. */
 const struct ns_info *ctrl_ns(const struct ctrl *ctrl, uint32_t nsid);
 uint32_t ctrl_kato_round(uint32_t kato_ms); /* up to the granularity */
-bool ctrl_volatile_cache(const struct ctrl *ctrl);
 
 void admin_identify(struct admin *cmd);
 void admin_get_log(struct admin *cmd);
@@ -63,6 +62,15 @@ enum nvme_ana_state ana_group_state(const struct ctrl *ctrl, const struct subsys
 void ana_compare(struct ctrl *ctrl, const struct subsys_info *old, const struct subsys_info *new);
 void ana_make(struct admin *cmd, const struct window *w);
 uint64_t ana_bytes(const struct admin *cmd);
+
+void reservation_reset(struct ctrl *ctrl);
+void reservation_make(struct admin *cmd, const struct window *w);
+void resv_mask_set(struct admin *cmd, uint32_t value);
+uint32_t resv_mask_get(struct admin *cmd, bool by_default, uint8_t *data);
+void persistence_set(struct admin *cmd, uint32_t value);
+uint32_t persistence_get(struct admin *cmd, bool by_default, uint8_t *data);
+void protection_set(struct admin *cmd, uint32_t value);
+uint32_t protection_get(struct admin *cmd, bool by_default, uint8_t *data);
 
 void features_reset(struct ctrl *ctrl);
 uint32_t features_data_in(uint8_t fid);

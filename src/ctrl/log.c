@@ -49,15 +49,15 @@ smart_make(struct admin *cmd, const struct window *w)
 {
 	const struct ctrl_features *f = &cmd->ctrl->features;
 	const struct ctrl_stats *stats = cmd->stats;
-	bool warn = CTRL_KELVIN >= f->hot || CTRL_KELVIN <= f->cold;
+	bool hot = CTRL_KELVIN >= f->hot || CTRL_KELVIN <= f->cold;
 	uint32_t nsid = le32_get(cmd->sqe->nsid);
 	struct nvme_log_smart smart = {
-		.critical_warning = warn ? NVME_SMART_TEMPERATURE : 0,
+		.critical_warning = (uint8_t)((hot ? NVME_SMART_TEMPERATURE : 0) |
+		    (stats->media_errors > 0 ? NVME_SMART_RELIABILITY : 0)),
 		.available_spare = 100, .spare_threshold = 10,
 		.power_cycles = count_of(1), .error_entries = count_of(cmd->ctrl->error_count),
 	};
 
-	assert(stats != NULL);
 	if (nsid != 0 && nsid != UINT32_MAX) {
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
 		return;
@@ -182,6 +182,7 @@ discovery_bytes(const struct admin *cmd)
 	    discovery_records(cmd->ctrl->subsys) * sizeof(struct nvme_log_discovery_entry);
 }
 
+static bool has_reservations(const struct subsys_info *subsys) { return subsys->reservations; }
 static bool has_ana(const struct subsys_info *subsys) { return subsys->ana_count > 0; }
 
 static const struct page {
@@ -199,6 +200,8 @@ static const struct page {
 	[NVME_LOG_EFFECTS] =         { effects_make, .bytes = sizeof(struct nvme_log_effects) },
 	[NVME_LOG_ANA] =             { ana_make, .grown = ana_bytes, .claimed = has_ana },
 	[NVME_LOG_FEATURE_EFFECTS] = { feature_effects_make, .bytes = NVME_LOG_TABLE_LEN },
+	[NVME_LOG_RESERVATION] =     { reservation_make, .bytes = sizeof(struct nvme_log_reservation),
+	    .claimed = has_reservations },
 	[NVME_LOG_DISCOVERY] =       { discovery_make, .grown = discovery_bytes, .discovery = true },
 };
 

@@ -18,6 +18,15 @@ subsys_ns(const struct subsys_info *subsys, uint32_t nsid)
 	return NULL;
 }
 
+bool
+subsys_volatile_cache(const struct subsys_info *subsys)
+{
+	for (uint32_t i = 0; i < subsys->ns_count; i++)
+		if (subsys->ns[i].volatile_cache)
+			return true;
+	return false;
+}
+
 void
 subsys_assert(const struct subsys_info *subsys)
 {

@@ -26,6 +26,8 @@ struct ns_info {
 	bool volatile_cache, trim_zeroes;
 	bool shared;         /* more than one controller may have it */
 	uint8_t protection;  /* enum nvme_protection */
+	uint8_t rescap;      /* enum nvme_rescap; 0: takes no reservations */
+	bool ptpl;           /* they survive a loss of power: feature 83h */
 	uint32_t ana_group;  /* an id; 0 where there are no groups */
 };
 
@@ -60,6 +62,8 @@ struct subsys_info {
 	uint32_t copy_max;        /* bytes of a Copy */
 	uint32_t copy_ranges, copy_range_max; /* its ranges, and blocks of each */
 	uint8_t mdts_shift;       /* > 0; largest transfer: 4096 << mdts_shift bytes */
+	bool reservations;        /* are offered: then there are their log page and features */
+	uint8_t nwpc;             /* enum nvme_nwpc: write protection that is offered; 0: none */
 	/* of the discovery subsystem: */
 	const struct portal_info *portals;
 	uint32_t portal_count;
@@ -70,6 +74,9 @@ struct subsys_info {
 
 /* The namespace, or NULL. */
 const struct ns_info *subsys_ns(const struct subsys_info *subsys, uint32_t nsid);
+
+/* Whether any namespace has a volatile write cache. */
+bool subsys_volatile_cache(const struct subsys_info *subsys);
 
 /* Holds a snapshot to what is said above; our own mistake where it is not so. */
 void subsys_assert(const struct subsys_info *subsys);

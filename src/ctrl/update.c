@@ -12,7 +12,8 @@ static bool
 ns_same(const struct ns_info *a, const struct ns_info *b)
 {
 	return a->blocks == b->blocks && a->block_size == b->block_size && a->shared == b->shared &&
-	    a->protection == b->protection && a->ana_group == b->ana_group && memcmp(a->nguid, b->nguid, sizeof(a->nguid)) == 0 &&
+	    a->protection == b->protection && a->ana_group == b->ana_group &&
+	    a->rescap == b->rescap && memcmp(a->nguid, b->nguid, sizeof(a->nguid)) == 0 &&
 	    memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0;
 }
 

@@ -153,8 +153,10 @@ assoc_error(struct core *core, const struct target_mail *mail)
 		.cdw10 = le32_of((uint32_t)mail->error.lba), .cdw11 = le32_of((uint32_t)(mail->error.lba >> 32)),
 	};
 
-	if (assoc != NULL)
-		ctrl_log_error(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
+	if (assoc == NULL)
+		return;
+	ctrl_log_error(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
+	admin_events(assoc);
 }
 
 void
@@ -345,6 +347,10 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 	case CTRL_ENABLED:
 	case CTRL_KATO:
 	case CTRL_WRITE_CACHE: /* see assoc_set_cache() */
+		return;
+	case CTRL_RESV_PTPL:
+	case CTRL_PROTECT:
+		assert(!"no subsystem of ours offers it");
 		return;
 	case CTRL_RESET:
 	case CTRL_SHUTDOWN:

@@ -104,11 +104,13 @@ enum nvme_oncs {
 	NVME_ONCS_DSM = 1 << 2,
 	NVME_ONCS_WRITE_ZEROES = 1 << 3,
 	NVME_ONCS_SAVE_SELECT = 1 << 4,
+	NVME_ONCS_RESERVATIONS = 1 << 5,
 	NVME_ONCS_TIMESTAMP = 1 << 6,
 	NVME_ONCS_VERIFY = 1 << 7,
 	NVME_ONCS_COPY = 1 << 8,
 };
 enum nvme_vwc { NVME_VWC_PRESENT = 1, NVME_VWC_FLUSH_ALL = 3 << 1 };
+enum nvme_nwpc { NVME_NWPC_PROTECT = 1, NVME_NWPC_POWER_CYCLE = 2, NVME_NWPC_PERMANENT = 4 };
 enum nvme_ofcs { NVME_OFCS_DISCONNECT = 1 };
 #define NVME_CTRATT_HOSTID128 (UINT32_C(1) << 0)
 #define NVME_CTRATT_TBKAS (UINT32_C(1) << 6)
@@ -149,6 +151,7 @@ static_assert(offsetof(struct nvme_identify_ns, nguid) == 104, "NGUID");
 static_assert(offsetof(struct nvme_identify_ns, lbaf) == 128, "LBAF");
 
 enum nvme_nmic { NVME_NMIC_SHARED = 1 };
+enum nvme_rescap { NVME_RESCAP_PTPL = 1, NVME_RESCAP_TYPES = 0x7e /* each of the six */, NVME_RESCAP_IEKEY_1_3 = 0x80 };
 enum nvme_nsattr { NVME_NSATTR_PROTECTED = 1 };
 enum nvme_nsfeat { NVME_NSFEAT_THIN = 1, NVME_NSFEAT_ATOMICS = 2 };
 enum { NVME_FUSES_COMPARE_WRITE = 1, NVME_OCFS_FORMAT0 = 1 };

@@ -21,6 +21,7 @@ enum nvme_lid {
 	NVME_LOG_ANA = 0x0c,
 	NVME_LOG_FEATURE_EFFECTS = 0x12,
 	NVME_LOG_DISCOVERY = 0x70,
+	NVME_LOG_RESERVATION = 0x80,
 };
 
 #define NVME_LOG_RAE (UINT32_C(1) << 15) /* CDW10: the read leaves the event pending */
@@ -43,7 +44,7 @@ enum { NVME_ERROR_NO_LOCATION = 0xffff };
 
 typedef struct { le64 low, high; } le128;
 
-enum nvme_smart_warning { NVME_SMART_TEMPERATURE = 1 << 1 };
+enum nvme_smart_warning { NVME_SMART_TEMPERATURE = 1 << 1, NVME_SMART_RELIABILITY = 1 << 2 };
 
 struct nvme_log_smart {
 	uint8_t critical_warning;
@@ -105,6 +106,23 @@ struct nvme_log_ana { /* groups follow */
 };
 static_assert(sizeof(struct nvme_log_ana) == 16, "ANA log header");
 
+/* What happened to a reservation: page 80h; bit n of feature 82h masks number n. */
+enum nvme_resv_notice {
+	NVME_RESV_REGISTRATION_PREEMPTED = 1,
+	NVME_RESV_RELEASED = 2,
+	NVME_RESV_PREEMPTED = 3,
+	NVME_RESV_NOTICES = 3,
+};
+
+struct nvme_log_reservation {
+	le64 count; /* of this notification; 0: the page is empty */
+	uint8_t type, left, reserved10[2];
+	le32 nsid;
+	uint8_t reserved16[48];
+};
+static_assert(sizeof(struct nvme_log_reservation) == 64, "reservation notification");
+static_assert(offsetof(struct nvme_log_reservation, nsid) == 12, "notification NSID");
+
 enum nvme_trtype { NVME_TRTYPE_TCP = 3 };
 enum nvme_adrfam { NVME_ADRFAM_IPV4 = 1, NVME_ADRFAM_IPV6 = 2 };
 enum nvme_subtype { NVME_SUBTYPE_REFERRAL = 1, NVME_SUBTYPE_NVM = 2, NVME_SUBTYPE_CURRENT = 3 };
@@ -135,7 +153,15 @@ struct nvme_log_discovery {
 static_assert(sizeof(struct nvme_log_discovery) == 1024, "discovery log header");
 
 /* Asynchronous events: DW0 is type | information << 8 | log page << 16. */
-enum nvme_event_type { NVME_EVENT_ERROR = 0, NVME_EVENT_SMART = 1, NVME_EVENT_NOTICE = 2 };
+enum nvme_event_type {
+	NVME_EVENT_ERROR = 0,
+	NVME_EVENT_SMART = 1,
+	NVME_EVENT_NOTICE = 2,
+	NVME_EVENT_COMMAND_SET = 6,
+};
+enum nvme_event_error { NVME_ERROR_TRANSIENT = 4 };
+enum nvme_event_smart { NVME_SMART_EVENT_RELIABILITY = 0, NVME_SMART_EVENT_TEMPERATURE = 1 };
+enum nvme_event_command_set { NVME_COMMAND_SET_RESERVATION = 0 };
 enum nvme_event_notice { NVME_NOTICE_NS = 0x00, NVME_NOTICE_ANA = 0x03, NVME_NOTICE_DISCOVERY = 0xf0 };
 
 /* Feature 0Bh, and OAES of Identify Controller. */

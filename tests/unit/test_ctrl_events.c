@@ -114,6 +114,66 @@ a_threshold_below_the_temperature_warns(void **state)
 	test_free(b);
 }
 
+static void
+an_error_of_ours_or_of_the_medium_is_told(void **state)
+{
+	static const struct {
+		enum nvme_sc sc;
+		uint32_t enable, event;
+	} rows[] = {
+		{ NVME_SC_LBA_RANGE, 0xff, NO_EVENT }, { NVME_SC_INTERNAL, 0, 0x010400 },
+		{ NVME_SC_READ_ERROR, 0xfb, NO_EVENT }, { NVME_SC_READ_ERROR, 4, 0x020001 },
+		{ NVME_SC_WRITE_FAULT, 4, 0x020001 },
+	};
+	struct nvme_sqe sqe = { .opcode = NVME_READ, .nsid = le32_of(1) };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bench *b = bench_enabled(&nvm);
+
+		set_feature(b, NVME_FEATURE_EVENTS, rows[i].enable);
+		for (uint32_t n = 0; n < 2; n++) {
+			assert_true(hold(b, (uint16_t)(n + 1)));
+			ctrl_log_error(&b->ctrl, 1, &sqe, nvme_status_of(rows[i].sc, false));
+			assert_int_equal(event(b), n == 0 ? rows[i].event : NO_EVENT);
+		}
+		test_free(b);
+	}
+}
+
+static void
+events_of_one_type_and_page_are_silent_together(void **state)
+{
+	struct bench *b = bench_enabled(&nvm);
+	struct nvme_sqe sqe = { .opcode = NVME_READ, .nsid = le32_of(1) };
+
+	set_feature(b, NVME_FEATURE_EVENTS, 6);
+	assert_true(hold(b, 1));
+	assert_true(hold(b, 2));
+	ctrl_log_error(&b->ctrl, 1, &sqe, nvme_status_of(NVME_SC_READ_ERROR, false));
+	assert_int_equal(event(b), 0x020001);
+	assert_int_equal(set_feature(b, NVME_FEATURE_TEMPERATURE, 300), NVME_SC_SUCCESS);
+	assert_int_equal(event(b), NO_EVENT);
+	b->stats.media_errors = 1;
+	assert_int_equal(get_log(b, NVME_LOG_SMART, 512), NVME_SC_SUCCESS); /* tells of both */
+	assert_int_equal(b->out[0], NVME_SMART_TEMPERATURE | NVME_SMART_RELIABILITY);
+	assert_int_equal(get_le64(b->out + 160), 1);
+	assert_int_equal(set_feature(b, NVME_FEATURE_TEMPERATURE, 301), NVME_SC_SUCCESS);
+	assert_int_equal(event(b), 0x020101);
+	test_free(b);
+}
+
+static void
+a_discovery_controller_tells_of_no_errors(void **state)
+{
+	struct bench *b = bench_enabled(&discovery);
+	struct nvme_sqe sqe = { .opcode = NVME_ADMIN_IDENTIFY };
+
+	assert_true(hold(b, 1));
+	ctrl_log_error(&b->ctrl, 0, &sqe, nvme_status_of(NVME_SC_INTERNAL, false));
+	assert_int_equal(event(b), NO_EVENT);
+	test_free(b);
+}
+
 /* ---- snapshots ---- */
 
 /* What page 04h names, read with RAE 0. */
@@ -244,6 +304,9 @@ main(void)
 		cmocka_unit_test(an_event_that_is_off_is_not_told),
 		cmocka_unit_test(a_reset_forgets_requests_and_events),
 		cmocka_unit_test(a_threshold_below_the_temperature_warns),
+		cmocka_unit_test(an_error_of_ours_or_of_the_medium_is_told),
+		cmocka_unit_test(events_of_one_type_and_page_are_silent_together),
+		cmocka_unit_test(a_discovery_controller_tells_of_no_errors),
 		cmocka_unit_test(what_changed_between_two_snapshots_is_named_and_told),
 		cmocka_unit_test(namespaces_come_and_go),
 		cmocka_unit_test(every_namespace_there_can_be_is_found_and_named),
