@@ -29,11 +29,14 @@ ctrl_kato_round(uint32_t kato_ms)
 	return rounded <= UINT32_MAX ? (uint32_t)rounded : UINT32_MAX / CTRL_KAS_MS * CTRL_KAS_MS;
 }
 
-bool
-ctrl_kato_active(const struct ctrl *ctrl)
+uint32_t
+ctrl_silence_ms(const struct ctrl *ctrl)
 {
-	return ctrl->kato_ms != 0 && ctrl->cc & NVME_CC_EN &&
-	    !(ctrl->csts & NVME_CSTS_SHST_MASK);
+	bool works = ctrl->cc & NVME_CC_EN && !(ctrl->csts & NVME_CSTS_SHST_MASK);
+
+	if (works && (ctrl->kato_ms != 0 || !ctrl->subsys->discovery))
+		return ctrl->kato_ms;
+	return CTRL_IDLE_MS;
 }
 
 bool

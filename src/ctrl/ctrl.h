@@ -14,11 +14,11 @@
 enum {
 	CTRL_AER_MAX = 4,           /* AERL + 1 */
 	CTRL_ERROR_LOG = 64,        /* ELPE + 1 */
-	CTRL_PAGE_MAX = 64 * 1024,  /* the longest log page */
+	CTRL_PAGE_MAX = 64 * 1024,  /* of an answer, at a time */
+	CTRL_IDLE_MS = 120000,      /* how long a host may be silent where no keep-alive time says it */
 	CTRL_KAS_MS = 100,          /* keep alive granularity */
 	CTRL_RESV_LOG = 32,         /* reservation notifications kept */
 	CTRL_ADMIN_ENTRIES = 128,   /* of an admin queue, at most */
-	CTRL_DISCOVERY_MAX = CTRL_PAGE_MAX / 1024 - 1, /* lines of the discovery log */
 };
 
 /* I/O done so far, for the SMART log: of the whole subsystem. */
@@ -102,8 +102,8 @@ struct ctrl_reply {
 	struct nvme_status status;
 	uint32_t dw0, dw1;
 	bool held;            /* an AER that waits: no completion now */
-	uint32_t data_len;    /* bytes to transfer to the host: `out` holds the first
-			       * min(data_len, CTRL_PAGE_MAX), the rest is zeros */
+	uint32_t data_len;    /* bytes to transfer to the host: `out` holds the first CTRL_PAGE_MAX of
+			       * them; what follows is had by ctrl_answer_more() */
 	enum ctrl_action action;
 	uint32_t nsid, value; /* what it is about */
 };
@@ -142,8 +142,11 @@ void ctrl_reset_done(struct ctrl *ctrl);
 void ctrl_shutdown_done(struct ctrl *ctrl);
 void ctrl_fatal(struct ctrl *ctrl); /* CSTS.CFS */
 
-/* Whether the keep-alive timer runs: enabled, not shut down, and a time agreed. */
-bool ctrl_kato_active(const struct ctrl *ctrl);
+/*
+ * How long the host may be silent; 0: for ever.  The keep-alive time while the controller is enabled
+ * and not shut down; without one a discovery controller, and any other before and after, has CTRL_IDLE_MS.
+ */
+uint32_t ctrl_silence_ms(const struct ctrl *ctrl);
 
 /* How this controller reaches an active namespace, and what its I/O commands are answered then: NVME_OK
  * where they run.  Admin commands run in every state. */
@@ -171,6 +174,12 @@ bool ctrl_needs_stats(const struct nvme_sqe *sqe);
  */
 void ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, uint32_t in_len,
     uint8_t *out, const struct ctrl_stats *stats, uint64_t now_ns, struct ctrl_reply *reply);
+
+/*
+ * The answer that ctrl_admin() has just begun, from byte `at` on: CTRL_PAGE_MAX bytes to `out`.
+ * To be called with the same controller and command, and nothing between.
+ */
+void ctrl_answer_more(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint32_t at, uint8_t *out);
 
 /* Abort of a held AER: true if it was one; it is forgotten and its completion is the caller's. */
 bool ctrl_aer_abort(struct ctrl *ctrl, uint16_t cid);

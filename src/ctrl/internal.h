@@ -72,6 +72,9 @@ uint32_t persistence_get(struct admin *cmd, bool by_default, uint8_t *data);
 void protection_set(struct admin *cmd, uint32_t value);
 uint32_t protection_get(struct admin *cmd, bool by_default, uint8_t *data);
 
+void discovery_make(struct admin *cmd, const struct window *w);
+uint64_t discovery_bytes(const struct admin *cmd);
+
 void features_reset(struct ctrl *ctrl);
 uint32_t features_data_in(uint8_t fid);
 

@@ -126,61 +126,7 @@ feature_effects_make(struct admin *cmd, const struct window *w)
 	window_put(w, 0, page, sizeof(page));
 }
 
-static void
-discovery_put(const struct window *w, uint64_t number, const struct portal_info *portal,
-    uint16_t portid, const struct subsys_info *subsys)
-{
-	struct nvme_log_discovery_entry entry = {
-		.trtype = NVME_TRTYPE_TCP,
-		.adrfam = portal->ipv6 ? NVME_ADRFAM_IPV6 : NVME_ADRFAM_IPV4,
-		.subtype = subsys->discovery ? NVME_SUBTYPE_CURRENT : NVME_SUBTYPE_NVM,
-		.treq = NVME_TREQ_NOT_REQUIRED | NVME_TREQ_NO_SQ_FLOW,
-		.portid = le16_of(portid), .cntlid = le16_of(NVME_CNTLID_DYNAMIC),
-		.asqsz = le16_of(CTRL_ADMIN_ENTRIES),
-		.eflags = le16_of(subsys->discovery ? NVME_EFLAGS_EPCSD : 0),
-	};
-
-	ctrl_pad(entry.trsvcid, sizeof(entry.trsvcid), portal->trsvcid);
-	ctrl_pad(entry.traddr, sizeof(entry.traddr), portal->traddr);
-	memcpy(entry.subnqn, subsys->nqn, sizeof(entry.subnqn));
-	window_put(w, sizeof(struct nvme_log_discovery) + number * sizeof(entry), &entry, sizeof(entry));
-}
-
-/* Lines of the log: each portal by each subsystem, the discovery subsystem itself first. */
-static uint32_t
-discovery_records(const struct subsys_info *subsys)
-{
-	uint64_t records = (uint64_t)subsys->portal_count * (subsys->shown_count + 1);
-
-	return records < CTRL_DISCOVERY_MAX ? (uint32_t)records : CTRL_DISCOVERY_MAX;
-}
-
-static void
-discovery_make(struct admin *cmd, const struct window *w)
-{
-	const struct subsys_info *subsys = cmd->ctrl->subsys;
-	uint32_t records = discovery_records(subsys);
-	struct nvme_log_discovery head = {
-		.genctr = le64_of(subsys->genctr), .numrec = le64_of(records),
-	};
-
-	window_put(w, 0, &head, sizeof(head));
-	for (uint32_t i = 0; i < records; i++) {
-		uint32_t portal = i % subsys->portal_count, which = i / subsys->portal_count;
-
-		discovery_put(w, i, &subsys->portals[portal], (uint16_t)(portal + 1),
-		    which == 0 ? subsys : subsys->shown[which - 1]);
-	}
-}
-
 static void pages_make(struct admin *cmd, const struct window *w);
-
-static uint64_t
-discovery_bytes(const struct admin *cmd)
-{
-	return sizeof(struct nvme_log_discovery) +
-	    discovery_records(cmd->ctrl->subsys) * sizeof(struct nvme_log_discovery_entry);
-}
 
 static bool has_reservations(const struct subsys_info *subsys) { return subsys->reservations; }
 static bool has_ana(const struct subsys_info *subsys) { return subsys->ana_count > 0; }
@@ -253,4 +199,16 @@ admin_get_log(struct admin *cmd)
 		else if (!(cdw10 & NVME_LOG_RAE))
 			events_page_read(cmd->ctrl, (uint8_t)cdw10);
 	}
+}
+
+void
+ctrl_answer_more(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint32_t at, uint8_t *out)
+{
+	struct admin cmd = { .ctrl = ctrl, .sqe = sqe, .out = out };
+	uint64_t from = le32_get(sqe->cdw12) | (uint64_t)le32_get(sqe->cdw13) << 32;
+	struct window w = { .out = out, .from = from + at, .room = CTRL_PAGE_MAX };
+
+	memset(out, 0, CTRL_PAGE_MAX);
+	if (ctrl->subsys->discovery) /* the one page that may be longer */
+		discovery_make(&cmd, &w);
 }

@@ -34,7 +34,8 @@ subsys_assert(const struct subsys_info *subsys)
 	uint32_t last = 0;
 
 	static_assert(CTRL_ANA_MAX <= 64, "a bit for each group");
-	assert(subsys->mdts_shift > 0);
+	assert(subsys->mdts_shift > 0 && subsys->portal_count <= CTRL_PORTALS_MAX);
+	assert(subsys->shown_count <= CTRL_SHOWN_MAX && subsys->referral_count <= CTRL_REFERRALS_MAX);
 	for (uint32_t i = 0; i < subsys->ana_count; i++) {
 		assert(subsys->ana[i].id > last && subsys->ana[i].id <= CTRL_ANA_MAX);
 		last = subsys->ana[i].id;

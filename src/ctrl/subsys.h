@@ -13,6 +13,8 @@
 enum {
 	CTRL_NS_MAX = 1024, /* NSIDs are 1 to this, so that page 04h can name each: NN and MNAN */
 	CTRL_PORTALS_MAX = 16,
+	CTRL_SHOWN_MAX = 64,     /* subsystems that a discovery log lists */
+	CTRL_REFERRALS_MAX = 16,
 	CTRL_ANA_MAX = 64,  /* ANA groups, and the largest id of one: ANAGRPMAX and NANAGRPID */
 	CTRL_ANATT_S = 10,  /* how long a group may be in the change state: ANATT */
 };
@@ -38,11 +40,20 @@ struct ana_group {
 	uint8_t state[CTRL_PORTALS_MAX]; /* enum nvme_ana_state, by the portal the host came through */
 };
 
-/* Where hosts reach the target: a line of the discovery log. */
+/* Where hosts reach a target. */
+enum portal_use { PORTAL_ANY, PORTAL_IO, PORTAL_DISCOVERY };
+
 struct portal_info {
 	char traddr[64]; /* numeric */
 	char trsvcid[8];
 	bool ipv6;
+	enum portal_use use; /* for one thing only, or for both */
+};
+
+/* What a discovery log lists: bit n of `portals` says that portal n leads to it. */
+struct subsys_shown {
+	const struct subsys_info *subsys;
+	uint32_t portals;
 };
 
 /* A subsystem, or the discovery one. */
@@ -67,8 +78,10 @@ struct subsys_info {
 	/* of the discovery subsystem: */
 	const struct portal_info *portals;
 	uint32_t portal_count;
-	const struct subsys_info *const *shown; /* what it lists */
+	const struct subsys_shown *shown;    /* what this host may see */
 	uint32_t shown_count;
+	const struct portal_info *referrals; /* other discovery subsystems */
+	uint32_t referral_count;
 	uint64_t genctr;          /* another one with every change of the log */
 };
 

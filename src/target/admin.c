@@ -19,23 +19,30 @@ sgl_length(const struct request *req)
 
 /* ---- executing ---- */
 
-/* Copies what ctrl/ wrote into the answer's buffers; beyond it they are zeros. */
+/* Copies what ctrl/ writes, a page after the other, into the answer's buffers. */
 static void
 fill_answer(struct request *req, uint32_t len)
 {
-	const uint8_t *page = req->conn->core->page;
+	uint8_t *page = req->conn->core->page;
 	uint32_t at = 0;
 
 	req->xfer.length = len;
 	for (uint32_t i = 0; i < req->bufs.count; i++) {
-		struct iovec *iov = &req->bufs.iov[i];
-		uint32_t have = at < CTRL_PAGE_MAX ? CTRL_PAGE_MAX - at : 0;
+		uint8_t *to = req->bufs.iov[i].iov_base;
+		size_t left = req->bufs.iov[i].iov_len;
 
-		if (have > iov->iov_len)
-			have = (uint32_t)iov->iov_len;
-		memcpy(iov->iov_base, page + at, have);
-		memset((uint8_t *)iov->iov_base + have, 0, iov->iov_len - have);
-		at += (uint32_t)iov->iov_len;
+		while (left > 0) {
+			size_t have = CTRL_PAGE_MAX - at % CTRL_PAGE_MAX;
+
+			if (at > 0 && at % CTRL_PAGE_MAX == 0)
+				ctrl_answer_more(&req->conn->assoc->ctrl, &req->sqe, at, page);
+			if (have > left)
+				have = left;
+			memcpy(to, page + at % CTRL_PAGE_MAX, have);
+			to += have;
+			left -= have;
+			at += (uint32_t)have;
+		}
 	}
 }
 

@@ -12,7 +12,7 @@
 
 #include "target/core.h"
 
-enum { NS_PER_MS = 1000000, IDLE_MS = 120000 };
+enum { NS_PER_MS = 1000000 };
 
 static void kato_fired(struct timer *timer);
 
@@ -48,16 +48,10 @@ take_cntlid(struct core *core)
 
 /* ---- keep alive (Base 2.0, 3.9) ---- */
 
-/* How long the host may be silent; 0: for ever.  Before it enables the controller, and after it shut
- * it down, two minutes. */
 static uint64_t
 kato_ns(const struct assoc *assoc)
 {
-	bool enabled = assoc->ctrl.cc & NVME_CC_EN && (assoc->ctrl.csts & NVME_CSTS_SHST_MASK) == 0;
-
-	if (ctrl_kato_active(&assoc->ctrl))
-		return (uint64_t)assoc->ctrl.kato_ms * NS_PER_MS;
-	return enabled ? 0 : (uint64_t)IDLE_MS * NS_PER_MS;
+	return (uint64_t)ctrl_silence_ms(&assoc->ctrl) * NS_PER_MS;
 }
 
 static void

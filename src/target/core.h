@@ -17,7 +17,7 @@ struct target {
 	struct arena *arena;
 	struct target_options options;
 	struct subsys_info nvm, discovery;
-	const struct subsys_info *shown[1];
+	struct subsys_shown shown[1];
 	struct ns_info ns[TARGET_NS_MAX];
 	struct blk *volumes[TARGET_NS_MAX];
 	struct target_listen listen[TARGET_LISTENERS_MAX];

@@ -62,7 +62,7 @@ describe_subsystems(struct target *target)
 	target->nvm.ns_count = options->volume_count;
 	snprintf(target->discovery.nqn, sizeof(target->discovery.nqn), "%s", NVME_DISCOVERY_NQN);
 	target->discovery.discovery = true;
-	target->shown[0] = &target->nvm;
+	target->shown[0] = (struct subsys_shown){ &target->nvm, UINT32_MAX };
 	target->discovery.shown = target->shown;
 	target->discovery.shown_count = 1;
 	target->discovery.genctr = 1;

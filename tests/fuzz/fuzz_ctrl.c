@@ -12,10 +12,10 @@
 enum { GUARD = 0x5c };
 
 static const struct ns_info ns[] = { { .nsid = 2, .block_size = 512, .blocks = 9, .volatile_cache = true } };
-static const struct portal_info portals[] = { { "127.0.0.1", "4420", false } };
+static const struct portal_info portals[] = { { .traddr = "127.0.0.1", .trsvcid = "4420" } };
 static const struct subsys_info nvm = { .nqn = "nqn.a", .ns = ns, .ns_count = 1, .io_queues_max = 2,
 	.entries_max = 128, .incapsule_max = 8192, .mdts_shift = 8 };
-static const struct subsys_info *const shown[] = { &nvm };
+static const struct subsys_shown shown[] = { { &nvm, 1 } };
 static const struct subsys_info discovery = { .nqn = NVME_DISCOVERY_NQN, .discovery = true, .mdts_shift = 8,
 	.portals = portals, .portal_count = 1, .shown = shown, .shown_count = 1 };
 

@@ -14,9 +14,9 @@ const struct subsys_info nvm = {
 };
 
 const struct portal_info portals[2] = {
-	{ "192.0.2.1", "4420", false }, { "2001:db8::1", "4420", true },
+	{ .traddr = "192.0.2.1", .trsvcid = "4420" }, { .traddr = "2001:db8::1", .trsvcid = "4420", .ipv6 = true },
 };
-static const struct subsys_info *const shown[] = { &nvm };
+static const struct subsys_shown shown[] = { { &nvm, UINT32_MAX } };
 
 const struct subsys_info discovery = {
 	.nqn = NVME_DISCOVERY_NQN, .serial = "S0", .model = "Weir", .firmware = "0.1", .discovery = true,
