@@ -43,18 +43,29 @@ machine_id(char *id, size_t bytes)
 	id[got > 0 ? got : 0] = '\0';
 }
 
+/* The subsystem as one of this machine. */
+static void
+full_name(const char *nqn, char name[512])
+{
+	char machine[64];
+
+	machine_id(machine, sizeof(machine));
+	snprintf(name, 512, "%s/%s", machine, nqn);
+}
+
 /*
  * A file is the same volume after a restart, and another file never is; what
  * lies in RAM is a new volume each time, because its content is.  A block device
  * is known by its number: its node in /dev is made anew at each boot, and there
  * may be several of one device.
  */
-static void
-identify_volume(const char *whose, const struct blk *blk, uint8_t id[16])
+void
+identify_volume(const char *nqn, const struct blk *blk, uint8_t id[16])
 {
-	char text[1024];
+	char whose[512], text[1024];
 	struct stat st;
 
+	full_name(nqn, whose);
 	if (blk->path == NULL || stat(blk->path, &st) != 0)
 		snprintf(text, sizeof(text), "%" PRIx64 "/%" PRIx64, clock_random(), clock_random());
 	else if (S_ISBLK(st.st_mode))
@@ -65,14 +76,10 @@ identify_volume(const char *whose, const struct blk *blk, uint8_t id[16])
 }
 
 void
-identify(struct target_options *options, uint8_t (*ids)[16])
+identify_subsys(const char *nqn, uint8_t id[16])
 {
-	char whose[512], machine[64];
+	char whose[512];
 
-	machine_id(machine, sizeof(machine));
-	snprintf(whose, sizeof(whose), "%s/%s", machine, options->subnqn);
-	digest(whose, options->identity);
-	for (uint32_t i = 0; i < options->volume_count; i++)
-		identify_volume(whose, options->volumes[i], ids[i]);
-	options->volume_ids = (const uint8_t (*)[16])ids;
+	full_name(nqn, whose);
+	digest(whose, id);
 }

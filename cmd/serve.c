@@ -17,7 +17,7 @@
 #include "sys/clock.h"
 #include "target/target.h"
 
-enum { SMALL_BUFS = 2304, LARGE_BUFS = 256, SPECS_MAX = TARGET_NS_MAX, STOP_NS = 900 * 1000 * 1000 };
+enum { SMALL_BUFS = 2304, LARGE_BUFS = 256, SPECS_MAX = 64, STOP_NS = 900 * 1000 * 1000 };
 
 enum key {
 	KEY_LISTEN = 1000, KEY_NS, KEY_BLOCK_SIZE, KEY_SUBNQN, KEY_REACTORS, KEY_CPUS, KEY_FILES, KEY_SOCKETS,
@@ -31,7 +31,10 @@ struct serve {
 	uint32_t block_size;
 	bool stats, explain;
 	struct target_listen listen[TARGET_LISTENERS_MAX];
-	struct target_options options;
+	const char *subnqn;
+	struct target_config config;
+	struct target_subsys subsys;
+	struct target_ns ns[SPECS_MAX];
 	struct rt_options rt_options;
 	int cpus[RT_REACTORS_MAX];
 	char default_spec[512];
@@ -39,8 +42,6 @@ struct serve {
 	struct rt *rt;
 	struct arena arena;
 	struct target *target;
-	struct blk *volumes[TARGET_NS_MAX];
-	uint8_t volume_ids[TARGET_NS_MAX][16];
 	struct timer stop_limit;
 	uint64_t stop_count;
 };
@@ -73,14 +74,14 @@ static const struct argp_option options[] = {
 static error_t
 parse_listen(struct serve *serve, const char *arg, struct argp_state *state)
 {
-	struct target_listen *listen = &serve->listen[serve->options.listen_count];
+	struct target_listen *listen = &serve->listen[serve->config.listen_count];
 
-	if (serve->options.listen_count == TARGET_LISTENERS_MAX)
+	if (serve->config.listen_count == TARGET_LISTENERS_MAX)
 		argp_error(state, "more than %d --listen", TARGET_LISTENERS_MAX);
 	listen->port = DEFAULT_PORT;
 	if (!option_address(arg, listen->host, sizeof(listen->host), &listen->port))
 		argp_error(state, "--listen '%s': not an ADDR:PORT", arg);
-	serve->options.listen_count++;
+	serve->config.listen_count++;
 	return 0;
 }
 
@@ -121,7 +122,7 @@ parse(int key, char *arg, struct argp_state *state)
 		serve->block_size = arg[0] == '5' ? 512 : 4096;
 		return 0;
 	case KEY_SUBNQN:
-		serve->options.subnqn = arg;
+		serve->subnqn = arg;
 		return 0;
 	case KEY_DATA_DIR:
 		serve->data_dir = arg;
@@ -141,14 +142,14 @@ parse(int key, char *arg, struct argp_state *state)
 		serve->rt_options.moves = parse_word("--sockets", sockets_words, arg, state);
 		return 0;
 	case KEY_HANDSHAKE:
-		serve->options.handshake_timeout_ms =
+		serve->config.handshake_timeout_ms =
 		    (uint32_t)option_number_of(state, "--handshake-timeout", arg, 1, 3600000);
 		return 0;
 	case KEY_STALL:
-		serve->options.stall_timeout_ms = (uint32_t)option_number_of(state, "--stall-timeout", arg, 1, 3600000);
+		serve->config.stall_timeout_ms = (uint32_t)option_number_of(state, "--stall-timeout", arg, 1, 3600000);
 		return 0;
 	case KEY_CONNECTIONS:
-		serve->options.connections_max =
+		serve->config.connections_max =
 		    (uint32_t)option_number_of(state, "--max-connections", arg, 1, 1000000);
 		return 0;
 	case KEY_CONGESTION:
@@ -182,7 +183,7 @@ explain_memory(const struct serve *serve)
 	unsigned reactors = serve->rt_options.reactors;
 	uint32_t volumes = serve->spec_count > 0 ? serve->spec_count : 1;
 	size_t connection = target_connection_bytes() + rt_stream_bytes(), slot = target_queue_bytes(1);
-	size_t controller = target_controller_bytes(volumes), volume = blk_bytes(reactors);
+	size_t controller = target_controller_bytes(), volume = blk_bytes(reactors);
 	size_t reactor = REACTOR_SCRATCH + SMALL_BUFS * BUFS_SMALL + LARGE_BUFS * BUFS_LARGE +
 	    target_reactor_bytes() + rt_files_bytes() + reactors * rt_mail_bytes();
 
@@ -273,15 +274,22 @@ open_volumes(struct serve *serve)
 
 	for (uint32_t i = 0; i < serve->spec_count; i++) {
 		int rc = blk_open(rt_reactor(serve->rt, 0), serve->specs[i], serve->block_size,
-		    &serve->volumes[i], why);
+		    &serve->ns[i].volume, why);
 
 		if (rc != 0) {
 			fprintf(stderr, "weir: --ns %s: %s\n", serve->specs[i], why);
 			return rc;
 		}
-		serve->options.volume_count++;
+		serve->ns[i].nsid = i + 1;
+		identify_volume(serve->subnqn, serve->ns[i].volume, serve->ns[i].id);
+		serve->subsys.ns_count++;
 	}
-	serve->options.volumes = serve->volumes;
+	serve->subsys.nqn = serve->subnqn;
+	identify_subsys(serve->subnqn, serve->subsys.identity);
+	serve->subsys.listeners = UINT32_MAX;
+	serve->subsys.ns = serve->ns;
+	serve->config.subsys = &serve->subsys;
+	serve->config.subsys_count = 1;
 	return 0;
 }
 
@@ -345,7 +353,7 @@ static int
 start(struct serve *serve)
 {
 	char why[256];
-	int rc = target_create(&serve->arena, &serve->options, &serve->target, why);
+	int rc = target_create(&serve->arena, &serve->config, &serve->target, why);
 
 	for (unsigned i = serve->rt_options.reactors; rc == 0 && i-- > 0;)
 		rc = target_start(serve->target, rt_reactor(serve->rt, i), why);
@@ -353,7 +361,7 @@ start(struct serve *serve)
 		fprintf(stderr, "weir: %s\n", why);
 		return rc;
 	}
-	for (uint32_t i = 0; i < serve->options.listen_count; i++) {
+	for (uint32_t i = 0; i < serve->config.listen_count; i++) {
 		const struct target_listen *listen = target_bound(serve->target, i);
 
 		warn_open(listen);
@@ -371,8 +379,8 @@ stop(struct serve *serve)
 	if (serve->target != NULL)
 		for (unsigned i = 0; i < serve->rt_options.reactors; i++)
 			target_fini(serve->target, rt_reactor(serve->rt, i));
-	for (uint32_t i = 0; i < serve->options.volume_count; i++)
-		serve->volumes[i]->ops->destroy(serve->volumes[i]);
+	for (uint32_t i = 0; i < serve->subsys.ns_count; i++)
+		serve->ns[i].volume->ops->destroy(serve->ns[i].volume);
 	rt_destroy(serve->rt);
 	arena_drop(&serve->arena);
 }
@@ -388,10 +396,8 @@ run(struct serve *serve)
 		return rc;
 	}
 	rc = open_volumes(serve);
-	if (rc == 0) {
-		identify(&serve->options, serve->volume_ids);
+	if (rc == 0)
 		rc = start(serve);
-	}
 	if (rc == 0) {
 		rc = rt_run(serve->rt);
 		if (rc != 0)
@@ -412,7 +418,7 @@ cmd_serve(int argc, char **argv)
 {
 	struct serve serve = {
 		.block_size = 4096,
-		.options = { .subnqn = DEFAULT_SUBNQN },
+		.subnqn = DEFAULT_SUBNQN,
 		.rt_options = rt_options_default(),
 	};
 
@@ -427,10 +433,10 @@ cmd_serve(int argc, char **argv)
 		explain_memory(&serve);
 		return EXIT_OK;
 	}
-	if (listen_inherit(serve.listen, &serve.options.listen_count, &serve.rt_options) != 0)
+	if (listen_inherit(serve.listen, &serve.config.listen_count, &serve.rt_options) != 0)
 		return EXIT_FAILED;
-	listen_by_default(serve.listen, &serve.options.listen_count);
-	serve.options.listen = serve.listen;
+	listen_by_default(serve.listen, &serve.config.listen_count);
+	serve.config.listen = serve.listen;
 	if (serve.spec_count == 0 && default_volume(&serve) != 0)
 		return EXIT_FAILED;
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails its writes, not us */

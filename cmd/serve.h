@@ -7,11 +7,9 @@
 #include "rt/rt.h"
 #include "target/target.h"
 
-/*
- * identity.c: fills the identities of the subsystem and of its volumes, which are open; those of the
- * volumes lie in `ids`, one for each.
- */
-void identify(struct target_options *options, uint8_t (*ids)[16]);
+/* identity.c: who a subsystem is, and a volume of it, which is open. */
+void identify_subsys(const char *nqn, uint8_t id[16]);
+void identify_volume(const char *nqn, const struct blk *blk, uint8_t id[16]);
 
 /*
  * listen.c: adds the sockets that we were handed to the places to listen, TARGET_LISTENERS_MAX of them

@@ -82,6 +82,7 @@ struct blk;
 struct blk_chan {
 	struct blk *blk;
 	struct reactor *reactor;
+	uint32_t busy; /* its user's: what is in flight or lent, so that he knows when it may be closed */
 };
 
 struct blk_ops {

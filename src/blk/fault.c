@@ -135,7 +135,7 @@ fault_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan
 
 	if (fc == NULL)
 		return -ENOMEM;
-	fc->chan = (struct blk_chan){ blk, reactor };
+	fc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
 	fifo_init(&fc->finished);
 	task_init(&fc->collect, fault_collect);
 	error = fault->inner->ops->open_chan(fault->inner, reactor, &fc->inner);

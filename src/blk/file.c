@@ -362,7 +362,7 @@ file_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 		arena_free(reactor->arena, fc);
 		return error;
 	}
-	fc->chan = (struct blk_chan){ blk, reactor };
+	fc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
 	line_init(&fc->line, &fb->range, UINT32_MAX);
 	fifo_init(&fc->finished);
 	task_init(&fc->collect, file_collect);

@@ -99,7 +99,7 @@ null_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 
 	if (nc == NULL)
 		return -ENOMEM;
-	nc->chan = (struct blk_chan){ blk, reactor };
+	nc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
 	fifo_init(&nc->finished);
 	task_init(&nc->collect, null_collect);
 	*chan = &nc->chan;

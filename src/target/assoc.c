@@ -15,6 +15,7 @@
 enum { NS_PER_MS = 1000000 };
 
 static void kato_fired(struct timer *timer);
+static void flush_step(struct assoc *assoc);
 
 struct assoc *
 assoc_find(struct core *core, uint16_t cntlid)
@@ -147,7 +148,7 @@ assoc_error(struct core *core, const struct target_mail *mail)
 		.cdw10 = le32_of((uint32_t)mail->error.lba), .cdw11 = le32_of((uint32_t)(mail->error.lba >> 32)),
 	};
 
-	if (assoc == NULL)
+	if (assoc == NULL || assoc->admin == NULL)
 		return;
 	ctrl_log_error(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
 	admin_events(assoc);
@@ -164,60 +165,56 @@ assoc_errors_missed(struct core *core, const struct target_mail *mail)
 
 /* ---- life ---- */
 
-/* The discovery log names each portal as this host can reach it: where the target listens on every
- * address, by the address the host came to. */
-static void
-resolve_portals(struct assoc *assoc, const struct subsys_info *subsys)
-{
-	char near[80], *colon;
-
-	if (!subsys->discovery)
-		return;
-	assoc->discovery = *subsys;
-	assoc->discovery.portals = assoc->portals;
-	assoc->admin->stream->ops->name(assoc->admin->stream, false, near, sizeof(near));
-	colon = strrchr(near, ':');
-	if (colon != NULL)
-		*colon = '\0';
-	for (uint32_t i = 0; i < subsys->portal_count; i++) {
-		struct portal_info *portal = &assoc->portals[i];
-
-		*portal = subsys->portals[i];
-		if (strcmp(portal->traddr, "0.0.0.0") != 0 && strcmp(portal->traddr, "::") != 0)
-			continue;
-		portal->ipv6 = near[0] == '[';
-		snprintf(portal->traddr, sizeof(portal->traddr), "%.*s",
-		    (int)strcspn(near + (near[0] == '['), "]%"), near + (near[0] == '['));
-	}
-}
-
 struct assoc *
-assoc_create(struct core *core, struct conn *admin, const struct subsys_info *subsys,
+assoc_create(struct core *core, struct conn *admin, const struct view_subsys *subsys,
     const struct nvme_connect_data *data, uint32_t kato_ms)
 {
 	struct assoc *assoc = arena_alloc(core->reactor->arena, sizeof(*assoc));
-	struct blk_io *flush_io = arena_alloc(core->reactor->arena,
-	    core->target->nvm.ns_count * sizeof(*flush_io));
+	struct shown *shown = subsys == NULL ? shown_make(core) : NULL;
 	uint16_t cntlid = take_cntlid(core);
 
-	if (assoc == NULL || flush_io == NULL || cntlid == 0) {
+	if (assoc == NULL || (subsys == NULL && shown == NULL) || cntlid == 0) {
 		arena_free(core->reactor->arena, assoc);
-		arena_free(core->reactor->arena, flush_io);
+		arena_free(core->reactor->arena, shown);
 		return NULL;
 	}
-	assoc->flush_io = flush_io;
 	assoc->core = core;
 	assoc->admin = admin;
+	assoc->subsys = subsys;
+	assoc->shown = shown;
 	assoc->kato_timer.fire = kato_fired;
 	assoc->alive_ns = core->reactor->now_ns;
 	fifo_init(&assoc->askers);
 	fifo_init(&assoc->cache_setters);
-	resolve_portals(assoc, subsys);
-	ctrl_init(&assoc->ctrl, subsys->discovery ? &assoc->discovery : subsys, cntlid, 0, data, kato_ms,
-	    core->reactor->now_ns);
+	ctrl_init(&assoc->ctrl, subsys == NULL ? &core->view->discovery : &subsys->info, cntlid, admin->portal, data,
+	    kato_ms, core->reactor->now_ns);
+	if (subsys == NULL)
+		ctrl_update(&assoc->ctrl, shown_fill(assoc, core->view)); /* which depends on the host */
 	list_push(&core->assocs, &assoc->node);
 	kato_start(assoc, core->reactor->now_ns);
 	return assoc;
+}
+
+/* From now on the core has this view: each controller is told, or its host may not be here any more. */
+void
+assoc_view(struct core *core, const struct view *view)
+{
+	list_for_each(&core->assocs, node) {
+		struct assoc *assoc = container_of(node, struct assoc, node);
+		bool discovery = assoc->shown != NULL;
+
+		if (!discovery && assoc->subsys != NULL)
+			assoc->subsys = view_subsys(view, assoc->subsys->info.nqn);
+		if (assoc->admin == NULL)
+			continue; /* it is ending, and looks at its subsystem no more */
+		if (!discovery && (assoc->subsys == NULL || !view_allows(assoc->subsys, assoc->ctrl.hostnqn) ||
+		    !(assoc->subsys->portals >> assoc->admin->portal & 1))) {
+			conn_kill(assoc->admin);
+			continue;
+		}
+		ctrl_update(&assoc->ctrl, discovery ? shown_fill(assoc, view) : &assoc->subsys->info);
+		admin_events(assoc);
+	}
 }
 
 static void
@@ -225,10 +222,10 @@ maybe_free(struct assoc *assoc)
 {
 	struct core *core = assoc->core;
 
-	if (assoc->admin != NULL || assoc->queue_count > 0 || assoc->flushing > 0)
+	if (assoc->admin != NULL || assoc->queue_count > 0 || assoc->flushing)
 		return;
 	list_remove(&assoc->node);
-	arena_free(core->reactor->arena, assoc->flush_io);
+	arena_free(core->reactor->arena, assoc->shown);
 	arena_free(core->reactor->arena, assoc);
 	core_maybe_drained(core);
 }
@@ -269,46 +266,64 @@ assoc_admin_gone(struct assoc *assoc)
 static void flush_all(struct assoc *assoc, void (*then)(struct assoc *, struct nvme_status));
 
 static void
-flushed(struct blk_io *io, struct nvme_status status)
+flush_over(struct assoc *assoc)
 {
-	struct assoc *assoc = io->owner;
 	void (*next)(struct assoc *, struct nvme_status) = assoc->flush_next;
 
-	if (!nvme_ok(status)) {
-		core_log(assoc->core, 0, "a volume could not be flushed: %s", nvme_status_text(status, false));
-		assoc->flush_status = status;
-	}
-	if (--assoc->flushing > 0)
-		return;
+	assoc->flushing = false;
 	assoc->flush_next = NULL;
 	assoc->flushed(assoc, assoc->flush_status);
 	if (next != NULL)
 		flush_all(assoc, next);
+}
+
+static void
+flushed(struct blk_io *io, struct nvme_status status)
+{
+	struct assoc *assoc = io->owner;
+
+	assoc->flush_chan->busy--;
+	if (!nvme_ok(status)) {
+		core_log(assoc->core, 0, "a volume could not be flushed: %s", nvme_status_text(status, false));
+		assoc->flush_status = status;
+	}
+	flush_step(assoc);
 	maybe_free(assoc);
 }
 
-/* Flushes every volume, then calls `then`; what asks while a flush is in flight has its own after it. */
+/* The next namespace; they may come and go meanwhile. */
+static void
+flush_step(struct assoc *assoc)
+{
+	const struct view_subsys *subsys = assoc->subsys;
+
+	while (subsys != NULL && assoc->flush_nsid < subsys->ns_limit) {
+		const struct view_ns *ns = &subsys->ns[assoc->flush_nsid++];
+
+		if (ns->info == NULL)
+			continue;
+		assoc->flush_io = (struct blk_io){ .op = BLK_FLUSH, .done = flushed, .owner = assoc };
+		assoc->flush_chan = assoc->core->chans[ns->slot];
+		assoc->flush_chan->busy++;
+		blk_submit(assoc->flush_chan, &assoc->flush_io);
+		return;
+	}
+	flush_over(assoc);
+}
+
+/* Flushes every volume, one after the other, then calls `then`; what asks meanwhile has its own after it. */
 static void
 flush_all(struct assoc *assoc, void (*then)(struct assoc *, struct nvme_status))
 {
-	struct core *core = assoc->core;
-	uint32_t count = core->target->nvm.ns_count;
-
-	if (assoc->ctrl.subsys->discovery) {
-		then(assoc, NVME_OK);
-		return;
-	}
-	if (assoc->flushing > 0) {
+	if (assoc->flushing) {
 		assoc->flush_next = then;
 		return;
 	}
-	assoc->flushing = count;
+	assoc->flushing = true;
 	assoc->flushed = then;
 	assoc->flush_status = NVME_OK;
-	for (uint32_t i = 0; i < count; i++) {
-		assoc->flush_io[i] = (struct blk_io){ .op = BLK_FLUSH, .done = flushed, .owner = assoc };
-		blk_submit(core->chans[i], &assoc->flush_io[i]);
-	}
+	assoc->flush_nsid = 0;
+	flush_step(assoc);
 }
 
 static void

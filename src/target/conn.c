@@ -48,11 +48,11 @@ static void timer_fired(struct timer *timer);
 static uint64_t
 stall_ns(const struct conn *conn)
 {
-	return (uint64_t)conn->core->target->options.stall_timeout_ms * NS_PER_MS;
+	return (uint64_t)conn->core->view->stall_timeout_ms * NS_PER_MS;
 }
 
 void
-conn_accept(struct core *core, struct stream *stream)
+conn_accept(struct core *core, struct stream *stream, uint16_t portal)
 {
 	const struct tconn_limits limits = {
 		.incapsule_max = TARGET_INCAPSULE, .maxh2cdata = TARGET_MAXH2CDATA,
@@ -70,6 +70,7 @@ conn_accept(struct core *core, struct stream *stream)
 	}
 	conn->core = core;
 	conn->stream = stream;
+	conn->portal = portal;
 	conn->reserve = reserve;
 	conn->phase = CONN_NEW;
 	conn->slots = &conn->first;
@@ -83,7 +84,7 @@ conn_accept(struct core *core, struct stream *stream)
 	list_push(&core->conns, &conn->node);
 	core->conn_count++;
 	timer_set(&core->reactor->timers, &conn->timer, core->reactor->now_ns +
-	    (uint64_t)core->target->options.handshake_timeout_ms * NS_PER_MS);
+	    (uint64_t)core->view->handshake_timeout_ms * NS_PER_MS);
 	traffic_begin(conn);
 }
 
@@ -102,7 +103,7 @@ conn_queue(struct conn *conn, bool admin, uint16_t entries, bool sq_flow)
 	fifo_init(&conn->free);
 	tconn_slots(&conn->tc, slots, sizeof(*slots), entries);
 	tconn_connected(&conn->tc, admin, entries, sq_flow);
-	if (conn->core->target->options.authenticate) {
+	if (conn->core->view->authenticate) {
 		conn_enter(conn, CONN_AUTH); /* the time for the handshake runs on */
 	} else {
 		conn_enter(conn, CONN_LIVE);
@@ -297,10 +298,10 @@ timer_fired(struct timer *timer)
 		core_log(conn->core, 1, conn->phase == CONN_NEW ?
 		    "%s: closed: no Connect within %" PRIu32 " ms" :
 		    "%s: closed: not authenticated within %" PRIu32 " ms", peer,
-		    conn->core->target->options.handshake_timeout_ms);
+		    conn->core->view->handshake_timeout_ms);
 	else if (serving)
 		core_log(conn->core, 1, "%s: closed: no progress within %" PRIu32 " ms", peer,
-		    conn->core->target->options.stall_timeout_ms);
+		    conn->core->view->stall_timeout_ms);
 	conn_end(conn, true);
 }
 

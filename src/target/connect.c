@@ -20,14 +20,17 @@ refuse(struct request *req, struct nvme_status status, struct nvme_connect_fault
 	request_answer(req, status);
 }
 
+/* What the host asked for, if it is there, here: through this portal.  `subsys` stays NULL for discovery. */
 static const struct subsys_info *
-find_subsys(const struct target *target, const char *nqn)
+find_subsys(const struct conn *conn, const char *nqn, const struct view_subsys **subsys)
 {
+	const struct view *view = conn->core->view;
+
+	*subsys = NULL;
 	if (strncmp(nqn, NVME_DISCOVERY_NQN, NVME_NQN_FIELD) == 0)
-		return &target->discovery;
-	if (strncmp(nqn, target->nvm.nqn, NVME_NQN_FIELD) == 0)
-		return &target->nvm;
-	return NULL;
+		return view->listen[conn->portal].use != PORTAL_IO ? &view->discovery : NULL;
+	*subsys = view_subsys(view, nqn);
+	return *subsys != NULL && (*subsys)->portals >> conn->portal & 1 ? &(*subsys)->info : NULL;
 }
 
 static bool
@@ -54,11 +57,16 @@ connect_admin(struct request *req, const struct nvme_connect_data *data)
 {
 	const struct nvme_connect_sqe *sqe = connect_sqe(req);
 	struct conn *conn = req->conn;
-	const struct subsys_info *subsys = find_subsys(conn->core->target, data->subnqn);
+	const struct view_subsys *subsys;
+	const struct subsys_info *info = find_subsys(conn, data->subnqn, &subsys);
 	struct nvme_connect_fault fault = { 0 };
-	struct nvme_status status = ctrl_check_connect(subsys, sqe, data, &fault);
+	struct nvme_status status = ctrl_check_connect(info, sqe, data, &fault);
 	struct assoc *assoc;
 
+	if (nvme_ok(status) && subsys != NULL && !view_allows(subsys, data->hostnqn)) {
+		status = nvme_status_of(NVME_SC_CONNECT_HOST, true);
+		fault = (struct nvme_connect_fault){ offsetof(struct nvme_connect_data, hostnqn), true };
+	}
 	if (!nvme_ok(status)) {
 		refuse(req, status, fault);
 		return;
@@ -126,11 +134,14 @@ attached(struct conn *conn, const struct target_mail *mail)
 	conn->qid = mail->qid;
 	conn->attached = true;
 	conn->durable = mail->attached.durable;
+	conn->subsys = view_subsys(conn->core->view, ((const struct nvme_connect_data *)conn->reserve)->subnqn);
 	if (conn->phase != CONN_NEW) {
 		/* It was closed meanwhile. */
 		if (conn->phase == CONN_DEAD || conn->phase == CONN_TERMINATED)
 			conn_leave(conn);
 		request_free(req);
+	} else if (conn->subsys == NULL) {
+		conn_kill(conn); /* and so was the subsystem */
 	} else if (conn_queue(conn, false, entries(sqe), sq_flow(sqe)) != 0) {
 		conn_kill(conn);
 	} else {

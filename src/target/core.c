@@ -32,7 +32,7 @@ core_post(struct core *core, unsigned to, const struct target_mail *mail)
 	core->reactor->world->post(core->reactor, to, &plain);
 }
 
-static void adopt(struct core *core, struct stream *stream);
+static void adopt(struct core *core, struct stream *stream, uint16_t portal);
 static void drain(struct core *core);
 static void drained(struct core *core);
 static void conn_gone(struct core *core);
@@ -48,7 +48,7 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 	memcpy(&mail, plain, sizeof(mail));
 	switch ((enum target_mail_kind)mail.kind) {
 	case MAIL_STREAM:
-		adopt(core, mail.stream);
+		adopt(core, mail.stream.stream, mail.stream.portal);
 		return;
 	case MAIL_CONN_GONE:
 		conn_gone(core);
@@ -108,6 +108,15 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 	case MAIL_COUNTED:
 		counted(core);
 		return;
+	case MAIL_PREPARE:
+	case MAIL_PREPARED:
+	case MAIL_DISCARD:
+	case MAIL_DISCARDED:
+	case MAIL_SWITCH:
+	case MAIL_SWITCHED:
+	case MAIL_RETIRED:
+		apply_mail(core, &mail);
+		return;
 	case MAIL_DRAIN:
 		drain(core);
 		return;
@@ -120,14 +129,16 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 /* ---- connections come and go ---- */
 
 static void
-adopt(struct core *core, struct stream *stream)
+adopt(struct core *core, struct stream *stream, uint16_t portal)
 {
-	if (core->draining || stream->ops->attach(stream, core->reactor) != 0) {
+	bool served = !core->draining && core->view->portals_used >> portal & 1;
+
+	if (!served || stream->ops->attach(stream, core->reactor) != 0) {
 		stream->ops->close(stream, true);
 		core_conn_gone(core);
 		return;
 	}
-	conn_accept(core, stream);
+	conn_accept(core, stream, portal);
 }
 
 static void
@@ -135,9 +146,12 @@ accepted(struct listener *listener, struct stream *stream)
 {
 	struct core *core = listener->owner;
 	unsigned place = core->place_next++ % core->reactor->count;
-	struct target_mail mail = { .kind = MAIL_STREAM, .stream = stream };
+	struct target_mail mail = {
+		.kind = MAIL_STREAM,
+		.stream = { stream, (uint16_t)(listener - core->listeners) },
+	};
 
-	if (core->draining || core->accepted >= core->target->options.connections_max) {
+	if (core->draining || core->accepted >= core->view->connections_max) {
 		core_log(core, 1, "a connection was refused: %u are open, which is the limit",
 		    core->accepted);
 		stream->ops->close(stream, true);
@@ -145,11 +159,18 @@ accepted(struct listener *listener, struct stream *stream)
 	}
 	core->accepted++;
 	if (place == core->reactor->index) {
-		conn_accept(core, stream);
+		conn_accept(core, stream, mail.stream.portal);
 		return;
 	}
 	stream->ops->detach(stream);
 	core_post(core, place, &mail);
+}
+
+void
+core_accepts(struct core *core, struct listener *listener)
+{
+	listener->accepted = accepted;
+	listener->owner = core;
 }
 
 static void
@@ -229,8 +250,9 @@ target_drain(struct target *target, void (*on_drained)(void *owner), void *owner
 	core->drained = on_drained;
 	core->drained_owner = owner;
 	core->undrained = core->reactor->count;
-	for (uint32_t i = 0; i < target->options.listen_count; i++)
-		core->reactor->world->unlisten(core->reactor, &core->listeners[i]);
+	for (uint32_t i = 0; i < TARGET_LISTENERS_MAX; i++)
+		if (core->listeners[i].impl != NULL)
+			core->reactor->world->unlisten(core->reactor, &core->listeners[i]);
 	for (unsigned i = 0; i < core->reactor->count; i++)
 		core_post(core, i, &mail);
 }
@@ -305,56 +327,59 @@ target_ask_stats(struct target *target, void (*told)(void *owner, const struct t
 		core_post(core, i, &mail);
 }
 
+/* ---- what it takes ---- */
+
+size_t
+target_queue_bytes(uint32_t entries)
+{
+	return entries * sizeof(struct request);
+}
+
+size_t
+target_connection_bytes(void)
+{
+	return sizeof(struct conn) + TARGET_INCAPSULE;
+}
+
+size_t
+target_controller_bytes(void)
+{
+	return sizeof(struct assoc) + shown_bytes();
+}
+
+size_t
+target_reactor_bytes(void)
+{
+	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX + SCRATCH_PIECES * SCRATCH_BYTES +
+	    TARGET_VOLUMES_MAX * sizeof(struct blk_chan *);
+}
+
 /* ---- start ---- */
 
-static int
-listen_all(struct core *core, char why[256])
+int
+target_create(struct arena *arena, const struct target_config *config, struct target **out, char why[256])
 {
-	struct target *target = core->target;
-	struct portal_info *portals = arena_alloc(target->arena,
-	    target->options.listen_count * sizeof(*portals));
+	struct target *target = arena_alloc(arena, sizeof(*target));
+	int rc;
 
-	if (portals == NULL)
+	snprintf(why, 256, "out of memory");
+	if (target == NULL)
 		return -ENOMEM;
-	target->discovery.portals = portals;
-	target->discovery.portal_count = target->options.listen_count;
-	for (uint32_t i = 0; i < target->options.listen_count; i++) {
-		struct listener *listener = &core->listeners[i];
-		int rc;
-
-		listener->accepted = accepted;
-		listener->owner = core;
-		snprintf(listener->host, sizeof(listener->host), "%s", target->listen[i].host);
-		listener->port = target->listen[i].port;
-		rc = core->reactor->world->listen(core->reactor, listener);
-		if (rc != 0) {
-			snprintf(why, 256, "cannot listen on %s:%u: %s", target->listen[i].host,
-			    target->listen[i].port, strerror(-rc));
-			return rc;
-		}
-		snprintf(target->listen[i].host, sizeof(target->listen[i].host), "%s", listener->host);
-		target->listen[i].port = listener->port;
-		snprintf(portals[i].traddr, sizeof(portals[i].traddr), "%s", listener->host);
-		snprintf(portals[i].trsvcid, sizeof(portals[i].trsvcid), "%u", listener->port);
-		portals[i].ipv6 = strchr(listener->host, ':') != NULL;
-	}
-	return 0;
+	target->arena = arena;
+	rc = apply_first(target, config, why);
+	if (rc != 0)
+		arena_free(arena, target);
+	else
+		*out = target;
+	return rc;
 }
 
-static int
-open_chans(struct core *core, char why[256])
+const struct target_listen *
+target_bound(const struct target *target, uint32_t index)
 {
-	for (uint32_t i = 0; i < core->target->options.volume_count; i++) {
-		struct blk *blk = core->target->volumes[i];
-		int rc = blk->ops->open_chan(blk, core->reactor, &core->chans[i]);
-
-		if (rc != 0) {
-			snprintf(why, 256, "cannot open %.180s: %s", blk->spec, strerror(-rc));
-			return rc;
-		}
-	}
-	return 0;
+	return &target->view->listen[target->first[index]];
 }
+
 
 int
 target_start(struct target *target, struct reactor *reactor, char why[256])
@@ -378,9 +403,7 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 	core->gather = arena_alloc(reactor->arena, sizeof(*core->gather));
 	core->page = arena_alloc(reactor->arena, CTRL_PAGE_MAX);
 	if (core->gather != NULL && core->page != NULL && scratch_begin(core) == 0)
-		rc = open_chans(core, why);
-	if (rc == 0 && reactor->index == 0)
-		rc = listen_all(core, why);
+		rc = apply_begin(core, why);
 	if (rc != 0)
 		target_fini(target, reactor);
 	return rc;
@@ -393,10 +416,8 @@ target_fini(struct target *target, struct reactor *reactor)
 
 	if (core == NULL)
 		return;
-	for (uint32_t i = 0; i < TARGET_NS_MAX; i++)
-		if (core->chans[i] != NULL)
-			core->chans[i]->blk->ops->close_chan(core->chans[i]);
 	turn_end(core);
+	apply_end(core);
 	list_for_each(&core->assocs, node)
 		arena_free(reactor->arena, container_of(node, struct assoc, node));
 	arena_free(reactor->arena, core->gather);

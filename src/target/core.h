@@ -10,19 +10,25 @@
 #define WEIR_TARGET_CORE_H
 
 #include "target/mail.h"
-#include "target/target.h"
+#include "target/view.h"
 #include "tcp/tconn.h"
+
+/* A volume of the target, by a number that every core knows it by.  Core 0's. */
+struct target_volume {
+	struct blk *blk;      /* NULL: the number is free */
+	uint32_t left;        /* cores that still have a channel to it, once it is not used any more */
+	bool wanted;          /* by the view that holds, or the one that is being applied */
+};
 
 struct target {
 	struct arena *arena;
-	struct target_options options;
-	struct subsys_info nvm, discovery;
-	struct subsys_shown shown[1];
-	struct ns_info ns[TARGET_NS_MAX];
-	struct blk *volumes[TARGET_NS_MAX];
-	struct target_listen listen[TARGET_LISTENERS_MAX];
+	struct target_volume volumes[TARGET_VOLUMES_MAX];
+	uint32_t volume_next; /* where the search for a free number begins: they are used again late */
+	uint8_t first[TARGET_LISTENERS_MAX]; /* portals, by listener of the first config */
 	struct core *cores[64];
-	unsigned core_count;
+	struct view *view;    /* the one every core has, or is about to have; core 0's */
+	struct change *change; /* the config that is being applied (apply.c); core 0's */
+	struct target_applied *applied; /* of the last one; told of volumes that are not used any more */
 };
 
 /* Memory for commands that look at blocks without sending them (scratch.c). */
@@ -38,7 +44,10 @@ struct scratch {
 struct core {
 	struct target *target;
 	struct reactor *reactor;
-	struct blk_chan *chans[TARGET_NS_MAX];
+	const struct view *view;
+	struct blk_chan **chans; /* by the number of the volume, TARGET_VOLUMES_MAX of them */
+	uint64_t retiring[TARGET_VOLUMES_MAX / 64]; /* volumes given up: their channels are closed when they are idle */
+	struct timer retire_timer;
 	struct gather *gather;
 	struct list reading, sending; /* connections that have something to read or to send in this turn */
 	struct task receive, send;
@@ -53,7 +62,7 @@ struct core {
 	struct timer drain_timer;
 
 	/* of reactor 0: */
-	struct listener listeners[TARGET_LISTENERS_MAX];
+	struct listener listeners[TARGET_LISTENERS_MAX]; /* by portal */
 	uint32_t accepted;      /* connections of all cores */
 	struct target_stats counted; /* as it was at the last MAIL_COUNT; read by core 0 after COUNTED */
 	uint32_t uncounted;     /* cores that have not answered MAIL_COUNT */
@@ -84,6 +93,8 @@ enum stage {
 struct request {
 	struct xfer xfer;         /* first: tconn finds it by its slot */
 	enum stage stage;
+	uint16_t slot;            /* of the volume that it was checked for */
+	uint32_t block_size;      /* of that */
 	struct conn *conn;
 	struct blk_chan *chan;    /* the device's, while and after it is there */
 	struct blk_io io;
@@ -129,6 +140,8 @@ struct conn {
 	uint32_t request_count;   /* requests not free */
 	uint32_t held;            /* by functions that still look at it, whatever becomes of it */
 	uint16_t cntlid, qid;
+	uint16_t portal;          /* it came through */
+	const struct view_subsys *subsys; /* of an I/O queue; NULL: the subsystem is gone, and the connection going */
 	uint32_t errors_unheard;  /* MAIL_ERRORs under way */
 	uint32_t errors_missed;   /* failed commands that its controller was not told of yet */
 	struct assoc *assoc;      /* of an admin queue */
@@ -165,18 +178,20 @@ struct assoc {
 	uint32_t alive_asked;       /* answers outstanding in this round */
 	uint64_t alive_ns;          /* the latest command heard of */
 	enum ctrl_action after;     /* what is done when the last queue is gone */
-	uint32_t flushing;          /* flushes in flight */
 	void (*flushed)(struct assoc *assoc, struct nvme_status status);
 	void (*flush_next)(struct assoc *assoc, struct nvme_status status); /* waits for the flushes in flight */
 	struct nvme_status flush_status;
 	struct fifo cache_setters;  /* Set Features 06h that wait for all queues, one after the other */
 	uint32_t cache_left;
-	struct blk_io *flush_io;    /* one per namespace */
+	struct blk_io flush_io;
+	struct blk_chan *flush_chan;
+	uint32_t flush_nsid;        /* the next one is behind it */
+	bool flushing;
 	struct fifo askers;         /* requests that wait for statistics, one after the other */
 	uint32_t stats_left;
 	struct ctrl_stats stats;
-	struct subsys_info discovery; /* with portals as this host sees them */
-	struct portal_info portals[TARGET_LISTENERS_MAX];
+	const struct view_subsys *subsys; /* NULL: of a discovery controller, or the subsystem is gone */
+	struct shown *shown;        /* of a discovery controller */
 };
 
 /* turn.c: what a core's connections receive and send in one turn */
@@ -197,7 +212,7 @@ void conn_pause(struct conn *conn);
 void conn_resume(struct conn *conn);
 
 /* conn.c: a connection's life */
-void conn_accept(struct core *core, struct stream *stream);
+void conn_accept(struct core *core, struct stream *stream, uint16_t portal);
 void conn_enter(struct conn *conn, enum conn_phase phase);
 bool conn_takes_commands(const struct conn *conn);
 void conn_watch(struct conn *conn);
@@ -229,6 +244,7 @@ void request_free(struct request *req);
 void request_free_all(struct fifo *finished);
 void request_abandon(struct request *req);
 void request_unlend(struct request *req);
+void request_release(struct request *req);
 void request_unstall(struct request *req);
 void request_unread(struct request *req);
 void request_fetch(struct request *req);
@@ -252,9 +268,10 @@ void io_data(struct request *req);
 void io_read_again(struct request *req);
 struct nvme_status io_check(struct request *req);
 uint32_t io_fua(const struct request *req);
-/* To the device of the command's namespace; done() begins with io_returned(), and if that was true ends with
- * conn_send_soon(): the connection is about to end and looks whether this was the last. */
-void io_submit(struct request *req, void (*done)(struct blk_io *io, struct nvme_status status));
+/* To the device of the command's namespace; anything but NVME_OK: that is not there any more, or not so.
+ * done() begins with io_returned(), and if that was true ends with conn_send_soon(): the connection is about
+ * to end and looks whether this was the last. */
+struct nvme_status io_submit(struct request *req, void (*done)(struct blk_io *io, struct nvme_status status));
 bool io_returned(struct request *req, struct nvme_status status);
 
 /* walk.c: commands done piece by piece */
@@ -288,8 +305,10 @@ void admin_stats(struct core *core, const struct target_mail *mail);
 
 /* assoc.c: controllers */
 struct assoc *assoc_find(struct core *core, uint16_t cntlid);
-struct assoc *assoc_create(struct core *core, struct conn *admin, const struct subsys_info *subsys,
+/* `subsys` NULL: a discovery controller. */
+struct assoc *assoc_create(struct core *core, struct conn *admin, const struct view_subsys *subsys,
     const struct nvme_connect_data *data, uint32_t kato_ms);
+void assoc_view(struct core *core, const struct view *view);
 void assoc_attach(struct core *core, const struct target_mail *mail);
 void assoc_detached(struct core *core, const struct target_mail *mail);
 void assoc_alive_ask(struct core *core, const struct target_mail *mail);
@@ -307,10 +326,27 @@ void core_conn_gone(struct core *core);
 void core_maybe_drained(struct core *core);
 void core_log(struct core *core, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static inline const struct ns_info *
-core_ns(const struct core *core, uint32_t nsid)
+void core_accepts(struct core *core, struct listener *listener);
+
+/* shown.c: what a discovery controller tells its host */
+struct shown *shown_make(struct core *core);
+size_t shown_bytes(void);
+const struct subsys_info *shown_fill(struct assoc *assoc, const struct view *view);
+
+/* apply.c: from one view to the next, on all cores */
+int apply_first(struct target *target, const struct target_config *config, char why[256]);
+int apply_begin(struct core *core, char why[256]);
+void apply_end(struct core *core);
+void apply_mail(struct core *core, const struct target_mail *mail);
+
+/* Of an I/O queue: the namespace, or NULL. */
+static inline const struct view_ns *
+conn_ns(const struct conn *conn, uint32_t nsid)
 {
-	return nsid >= 1 && nsid <= core->target->nvm.ns_count ? &core->target->ns[nsid - 1] : NULL;
+	const struct view_subsys *subsys = conn->subsys;
+
+	return subsys != NULL && nsid - 1 < subsys->ns_limit && subsys->ns[nsid - 1].info != NULL ?
+	    &subsys->ns[nsid - 1] : NULL;
 }
 
 #endif

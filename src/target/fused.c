@@ -82,6 +82,7 @@ static void
 granted(struct bufs_waiter *waiter)
 {
 	struct request *write = request_of(waiter), *compare = write->partner;
+	struct nvme_status status;
 
 	compare->stage = STAGE_PARTNER;
 	write->io.op = BLK_COMPARE_WRITE;
@@ -89,7 +90,12 @@ granted(struct bufs_waiter *waiter)
 	write->io.iov_count = write->xfer.iov_count;
 	write->io.expected = compare->xfer.iov;
 	write->io.expected_count = compare->xfer.iov_count;
-	io_submit(write, done);
+	status = io_submit(write, done);
+	if (nvme_ok(status))
+		return;
+	scratch_give(write);
+	compare->stage = STAGE_FUSED;
+	fail(compare, status);
 }
 
 static void

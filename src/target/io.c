@@ -12,7 +12,8 @@ enum { SECTOR = 512 };
 
 struct io_rule {
 	/* Checks what is special to the command; fills op, flags, lba, blocks of req->io. */
-	struct nvme_status (*check)(struct request *req, const struct ns_info *ns);
+	struct nvme_status (*check)(struct request *req, const struct view_ns *ns);
+	bool changes; /* blocks: not where they are write protected */
 	void (*begin)(struct request *req, const struct capsule *capsule);
 	void (*data)(struct request *req); /* what begin() asked the host for is in req->bufs */
 };
@@ -40,6 +41,8 @@ io_returned(struct request *req, struct nvme_status status)
 	struct conn *conn = req->conn;
 
 	conn->device_count--;
+	if (!(req->io.flags & BLK_LENT))
+		req->chan->busy--;
 	req->stage = STAGE_NEW;
 	conn->core->stats.media_errors += status.sct == NVME_SCT_MEDIA && nvme_sc(status) != NVME_SC_COMPARE;
 	return conn->phase == CONN_FINISHING; /* a dead one may be gone after the answer */
@@ -75,31 +78,74 @@ submit_to(struct request *req, struct blk_chan *chan, void (*on_done)(struct blk
 	req->io.done = on_done;
 	req->io.owner = req;
 	req->conn->device_count++;
+	chan->busy++;
 	blk_submit(chan, &req->io);
 }
 
-static void
-submit(struct request *req, struct blk_chan *chan)
+/* The namespace through this portal, or as it is: not when its access or its protection say no. */
+static struct nvme_status
+check_gate(const struct request *req, const struct view_ns *ns, bool changes)
 {
-	submit_to(req, chan, done);
+	const struct conn *conn = req->conn;
+
+	if (ns->gate & GATE_ANA) {
+		enum nvme_ana_state state = conn->subsys->info.ana[ns->ana].state[conn->portal];
+		struct nvme_status status = ctrl_ana_status(state);
+
+		if (!nvme_ok(status))
+			return status;
+	}
+	if (ns->gate & GATE_PROTECT && changes)
+		return nvme_status_of(NVME_SC_WRITE_PROTECTED, true);
+	return NVME_OK;
 }
 
-static struct blk_chan *
-chan_of(const struct request *req)
+static bool req_changes(const struct request *req);
+
+/* A command that waited, for its data or for memory, is submitted: what it was checked against may have gone. */
+static struct nvme_status
+check_again(const struct request *req)
 {
-	return req->conn->core->chans[le32_get(req->sqe.nsid) - 1];
+	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
+
+	if (ns == NULL || ns->slot != req->slot)
+		return nvme_status_of(NVME_SC_INVALID_NS, true);
+	if (req->io.op != BLK_TRIM && (req->io.lba >= ns->blocks || req->io.blocks > ns->blocks - req->io.lba))
+		return nvme_status_of(NVME_SC_LBA_RANGE, true);
+	return ns->gate != 0 ? check_gate(req, ns, req_changes(req)) : NVME_OK;
 }
 
-void
+/* To the device of the command's namespace, at once after the check. */
+static inline void
+submit(struct request *req)
+{
+	submit_to(req, req->conn->core->chans[req->slot], done);
+}
+
+struct nvme_status
 io_submit(struct request *req, void (*on_done)(struct blk_io *, struct nvme_status))
 {
-	submit_to(req, chan_of(req), on_done);
+	struct nvme_status status = check_again(req);
+
+	if (nvme_ok(status))
+		submit_to(req, req->conn->core->chans[req->slot], on_done);
+	return status;
+}
+
+/* The same for a command of one I/O. */
+static void
+submit_late(struct request *req)
+{
+	struct nvme_status status = io_submit(req, done);
+
+	if (!nvme_ok(status))
+		request_answer(req, status);
 }
 
 /* ---- Read, Write, Write Zeroes, Compare, Verify ---- */
 
 static struct nvme_status
-check_range(struct request *req, const struct ns_info *ns)
+check_range(struct request *req, const struct view_ns *ns)
 {
 	uint64_t slba = nvme_slba(&req->sqe);
 	uint32_t blocks = nvme_blocks(&req->sqe);
@@ -113,7 +159,7 @@ check_range(struct request *req, const struct ns_info *ns)
 
 /* The SGL carries the transfer, neither more nor less. */
 static struct nvme_status
-check_transfer(struct request *req, const struct ns_info *ns)
+check_transfer(struct request *req, const struct view_ns *ns)
 {
 	uint64_t bytes = (uint64_t)nvme_blocks(&req->sqe) * ns->block_size;
 	uint8_t id = req->sqe.sgl1.id;
@@ -129,7 +175,7 @@ check_transfer(struct request *req, const struct ns_info *ns)
 }
 
 static struct nvme_status
-check_read(struct request *req, const struct ns_info *ns)
+check_read(struct request *req, const struct view_ns *ns)
 {
 	req->io.op = BLK_READ;
 	return check_transfer(req, ns);
@@ -143,7 +189,7 @@ io_fua(const struct request *req)
 }
 
 static struct nvme_status
-check_write(struct request *req, const struct ns_info *ns)
+check_write(struct request *req, const struct view_ns *ns)
 {
 	req->io.op = BLK_WRITE;
 	req->io.flags = io_fua(req);
@@ -151,7 +197,7 @@ check_write(struct request *req, const struct ns_info *ns)
 }
 
 static struct nvme_status
-check_write_zeroes(struct request *req, const struct ns_info *ns)
+check_write_zeroes(struct request *req, const struct view_ns *ns)
 {
 	uint32_t cdw12 = le32_get(req->sqe.cdw12);
 
@@ -161,7 +207,7 @@ check_write_zeroes(struct request *req, const struct ns_info *ns)
 }
 
 static struct nvme_status
-check_copy(struct request *req, const struct ns_info *ns)
+check_copy(struct request *req, const struct view_ns *ns)
 {
 	uint32_t ranges = nvme_copy_ranges(&req->sqe);
 	uint8_t id = req->sqe.sgl1.id;
@@ -198,20 +244,18 @@ read_granted(struct bufs_waiter *waiter)
 		return;
 	}
 	use_bufs(req);
-	submit(req, chan_of(req));
+	submit_late(req);
 }
 
 static void
 begin_read(struct request *req, const struct capsule *capsule)
 {
-	struct blk_chan *chan = chan_of(req);
-
 	(void)capsule;
-	if (chan->blk->lends) {
+	if (req->conn->core->chans[req->slot]->blk->lends) {
 		req->io.flags = BLK_MAY_LEND;
 		req->io.iov = req->iov;
 		req->io.iov_count = 2;
-		submit(req, chan);
+		submit(req);
 	} else if (request_buffers(req, req->xfer.length, read_granted)) {
 		read_granted(&req->waiter);
 	}
@@ -240,7 +284,7 @@ begin_write(struct request *req, const struct capsule *capsule)
 		req->io.keep = keep;
 		if (capsule->transient)
 			req->io.flags |= BLK_TRANSIENT;
-		submit(req, chan_of(req));
+		submit(req);
 	} else {
 		request_fetch(req);
 	}
@@ -268,20 +312,20 @@ static void
 write_data(struct request *req)
 {
 	use_bufs(req);
-	submit(req, chan_of(req));
+	submit_late(req);
 }
 
 static void
 begin_write_zeroes(struct request *req, const struct capsule *capsule)
 {
 	(void)capsule;
-	submit(req, chan_of(req));
+	submit(req);
 }
 
 /* ---- Flush: of one namespace or, one after the other, of all ---- */
 
 static struct nvme_status
-check_flush(struct request *req, const struct ns_info *ns)
+check_flush(struct request *req, const struct view_ns *ns)
 {
 	(void)ns;
 	req->io.op = BLK_FLUSH;
@@ -289,33 +333,39 @@ check_flush(struct request *req, const struct ns_info *ns)
 	return NVME_OK;
 }
 
-static void
-begin_flush(struct request *req, const struct capsule *capsule)
-{
-	struct core *core = req->conn->core;
-
-	(void)capsule;
-	if (le32_get(req->sqe.nsid) != UINT32_MAX)
-		submit(req, chan_of(req));
-	else
-		submit(req, core->chans[0]);
-}
-
+/* The next namespace of a flush of all, which may come and go meanwhile; io.lba is the one before it. */
 static void
 flush_next(struct request *req)
 {
-	struct core *core = req->conn->core;
+	const struct view_subsys *subsys = req->conn->subsys;
 
-	if (le32_get(req->sqe.nsid) == UINT32_MAX && ++req->io.lba < core->target->nvm.ns_count)
-		submit(req, core->chans[req->io.lba]);
+	if (le32_get(req->sqe.nsid) == UINT32_MAX && subsys != NULL) {
+		while (req->io.lba < subsys->ns_limit) {
+			const struct view_ns *ns = &subsys->ns[req->io.lba++];
+
+			if (ns->info == NULL)
+				continue;
+			submit_to(req, req->conn->core->chans[ns->slot], done);
+			return;
+		}
+	}
+	request_answer(req, NVME_OK);
+}
+
+static void
+begin_flush(struct request *req, const struct capsule *capsule)
+{
+	(void)capsule;
+	if (le32_get(req->sqe.nsid) == UINT32_MAX)
+		flush_next(req);
 	else
-		request_answer(req, NVME_OK);
+		submit(req);
 }
 
 /* ---- Dataset Management ---- */
 
 static struct nvme_status
-check_dsm(struct request *req, const struct ns_info *ns)
+check_dsm(struct request *req, const struct view_ns *ns)
 {
 	uint32_t ranges = (le32_get(req->sqe.cdw10) & 0xff) + 1;
 	uint8_t id = req->sqe.sgl1.id;
@@ -338,9 +388,13 @@ static void
 trim(struct request *req, void *data)
 {
 	static_assert(sizeof(struct blk_range) == sizeof(struct nvme_dsm_range), "converted in place");
-	const struct ns_info *ns = core_ns(req->conn->core, le32_get(req->sqe.nsid));
+	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
 	uint8_t *at = data;
 
+	if (ns == NULL || ns->slot != req->slot) {
+		request_answer(req, nvme_status_of(NVME_SC_INVALID_NS, true));
+		return;
+	}
 	for (uint32_t i = 0; i < req->io.range_count; i++, at += sizeof(struct blk_range)) {
 		struct nvme_dsm_range wire;
 		struct blk_range range;
@@ -355,7 +409,7 @@ trim(struct request *req, void *data)
 	}
 	req->io.ranges = data;
 	if (le32_get(req->sqe.cdw11) & NVME_DSM_AD)
-		submit(req, chan_of(req));
+		submit_late(req);
 	else
 		request_answer(req, NVME_OK); /* the other attributes are hints */
 }
@@ -410,22 +464,34 @@ copy_data(struct request *req)
 void
 io_read_again(struct request *req)
 {
+	struct nvme_status status;
+
 	req->io.op = BLK_READ;
-	begin_read(req, NULL);
+	status = check_again(req);
+	if (nvme_ok(status))
+		begin_read(req, NULL);
+	else
+		request_answer(req, status);
 }
 
 /* ---- dispatch ---- */
 
 static const struct io_rule rules[256] = {
-	[NVME_FLUSH] = { check_flush, begin_flush, NULL },
-	[NVME_WRITE] = { check_write, begin_write, write_data },
-	[NVME_READ] = { check_read, begin_read, NULL },
-	[NVME_COMPARE] = { check_transfer, begin_compare, walk_begin },
-	[NVME_WRITE_ZEROES] = { check_write_zeroes, begin_write_zeroes, NULL },
-	[NVME_DATASET_MGMT] = { check_dsm, begin_dsm, dsm_data },
-	[NVME_VERIFY] = { check_range, begin_verify, NULL },
-	[NVME_COPY] = { check_copy, begin_copy, copy_data },
+	[NVME_FLUSH] = { check_flush, false, begin_flush, NULL },
+	[NVME_WRITE] = { check_write, true, begin_write, write_data },
+	[NVME_READ] = { check_read, false, begin_read, NULL },
+	[NVME_COMPARE] = { check_transfer, false, begin_compare, walk_begin },
+	[NVME_WRITE_ZEROES] = { check_write_zeroes, true, begin_write_zeroes, NULL },
+	[NVME_DATASET_MGMT] = { check_dsm, true, begin_dsm, dsm_data },
+	[NVME_VERIFY] = { check_range, false, begin_verify, NULL },
+	[NVME_COPY] = { check_copy, true, begin_copy, copy_data },
 };
+
+static bool
+req_changes(const struct request *req)
+{
+	return rules[req->sqe.opcode].changes;
+}
 
 /* Whether the command may be done; an opcode that has no rule is not. */
 static inline struct nvme_status
@@ -433,12 +499,21 @@ check(struct request *req)
 {
 	const struct io_rule *rule = &rules[req->sqe.opcode];
 	uint32_t nsid = le32_get(req->sqe.nsid);
-	const struct ns_info *ns = core_ns(req->conn->core, nsid);
+	const struct view_ns *ns = conn_ns(req->conn, nsid);
+	struct nvme_status status;
 
 	if (rule->check == NULL)
 		return nvme_status_of(NVME_SC_INVALID_OPCODE, true);
-	if (ns == NULL && !(req->sqe.opcode == NVME_FLUSH && nsid == UINT32_MAX))
-		return nvme_status_of(NVME_SC_INVALID_NS, true);
+	if (ns == NULL)
+		return req->sqe.opcode == NVME_FLUSH && nsid == UINT32_MAX ? rule->check(req, NULL) :
+		    nvme_status_of(NVME_SC_INVALID_NS, true);
+	req->slot = ns->slot;
+	req->block_size = ns->block_size;
+	if (ns->gate != 0) {
+		status = check_gate(req, ns, rule->changes);
+		if (!nvme_ok(status))
+			return status;
+	}
 	return rule->check(req, ns);
 }
 

@@ -15,6 +15,7 @@
 
 struct assoc;
 struct conn;
+struct view;
 
 enum target_mail_kind {
 	MAIL_STREAM = 1,  /* 0 -> any: a connection for you */
@@ -35,6 +36,13 @@ enum target_mail_kind {
 	MAIL_STATS,       /* and back: what the asked core counted */
 	MAIL_COUNT,       /* 0 -> all: note down what you counted */
 	MAIL_COUNTED,     /* and back: it stands in your core */
+	MAIL_PREPARE,     /* 0 -> all: open the volumes that a new config has */
+	MAIL_PREPARED,    /* and back: done, or why not */
+	MAIL_DISCARD,     /* 0 -> all: it will not be: close them again */
+	MAIL_DISCARDED,   /* and back */
+	MAIL_SWITCH,      /* 0 -> all: this is served now */
+	MAIL_SWITCHED,    /* and back: nothing refers to the old view any more */
+	MAIL_RETIRED,     /* any -> 0: the channel to a volume that was given up is closed */
 	MAIL_DRAIN,       /* 0 -> all: end */
 	MAIL_DRAINED,     /* and back */
 };
@@ -43,7 +51,13 @@ struct target_mail {
 	uint16_t kind, from;
 	uint16_t cntlid, qid;
 	union {
-		struct stream *stream; /* STREAM */
+		struct {
+			struct stream *stream;
+			uint16_t portal;
+		} stream;
+		int failure;              /* PREPARED: 0 or a negative errno */
+		const struct view *view;  /* SWITCH */
+		uint16_t slot;            /* RETIRED: the volume */
 		struct {
 			struct conn *conn;                      /* token */
 			const struct nvme_connect_sqe *sqe;     /* stand until ATTACHED */

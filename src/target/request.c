@@ -33,16 +33,23 @@ request_take(struct conn *conn)
 	return req;
 }
 
+/* What the device lent is not needed any more. */
+void
+request_release(struct request *req)
+{
+	req->chan->blk->ops->release(req->chan, &req->io);
+	req->chan->busy--;
+	req->io.flags = 0;
+}
+
 void
 request_free(struct request *req)
 {
 	struct conn *conn = req->conn;
 	struct core *core = conn->core;
 
-	if (req->io.flags & BLK_LENT) {
-		req->chan->blk->ops->release(req->chan, &req->io);
-		req->io.flags = 0;
-	}
+	if (req->io.flags & BLK_LENT)
+		request_release(req);
 	if (conn->reserve_user == req)
 		conn->reserve_user = NULL;
 	req->xfer.state = XFER_FREE;
@@ -218,8 +225,7 @@ request_unlend(struct request *req)
 	}
 	req->xfer.iov = req->bufs.iov;
 	req->xfer.iov_count = (uint8_t)req->bufs.count;
-	req->chan->blk->ops->release(req->chan, &req->io);
-	req->io.flags = 0;
+	request_release(req);
 }
 
 /* Gives back what was read: it will be read again when the peer takes it. */
@@ -229,7 +235,7 @@ request_unread(struct request *req)
 	struct target_stats *stats = &req->conn->core->stats;
 
 	if (req->io.flags & BLK_LENT)
-		req->chan->blk->ops->release(req->chan, &req->io);
+		request_release(req);
 	req->io.flags = 0;
 	stats->reads--; /* it is counted when it is read again */
 	stats->read_blocks512 -= req->xfer.length / 512;

@@ -1,8 +1,9 @@
 /*
  * target.h - the NVMe/TCP target: subsystems served over the world it is given.
  *
- * One `struct target` per process, constant after target_create(); one core
- * per reactor, which owns the connections that live there.
+ * One `struct target` per process, and one core per reactor, which owns the
+ * connections that live there.  What is served is told by a target_config, and
+ * may be told anew while it runs (target_apply()).
  */
 #ifndef WEIR_TARGET_TARGET_H
 #define WEIR_TARGET_TARGET_H
@@ -10,16 +11,19 @@
 #include "base/arena.h"
 #include "blk/blk.h"
 #include "ctrl/ctrl.h"
+#include "wire/feature.h"
 #include "world/reactor.h"
 
 enum {
-	TARGET_NS_MAX = 64,
-	TARGET_LISTENERS_MAX = 16,
+	TARGET_VOLUMES_MAX = 4096,      /* namespaces of all subsystems */
+	TARGET_SUBSYS_MAX = CTRL_SHOWN_MAX,
+	TARGET_LISTENERS_MAX = CTRL_PORTALS_MAX,
+	TARGET_HOSTS_MAX = 1024,        /* that a subsystem names */
 	TARGET_INCAPSULE = 8192,        /* bytes, on every queue */
 	TARGET_MAXH2CDATA = 1024 * 1024,
 	TARGET_ASKED_MAX = 1024 * 1024, /* bytes one connection may be asked for at a time */
-	TARGET_IO_QUEUES = 128,         /* per controller */
-	TARGET_QUEUE_ENTRIES = 1024,
+	TARGET_IO_QUEUES = 128,         /* per controller, at most */
+	TARGET_QUEUE_ENTRIES = 1024,    /* per queue, at most */
 	TARGET_MDTS_SHIFT = 8,          /* 4 KiB << 8 = 1 MiB */
 	TARGET_FUSED_MAX = 32 * 1024,   /* bytes of a fused Compare and Write */
 	TARGET_COPY_MAX = 128 * 1024 * 1024, /* bytes of a Copy */
@@ -27,23 +31,56 @@ enum {
 	TARGET_COPY_RANGE_MAX = 32768,  /* blocks of one of them: MSSRL is a 16-bit number */
 };
 
+/* ---- what is served ---- */
+
 struct target_listen {
 	char host[64];
 	uint16_t port;
+	enum portal_use use;
 };
 
-struct target_options {
-	const char *subnqn;
-	uint8_t identity[16];      /* of the subsystem: its serial number is derived from it */
-	struct blk *const *volumes; /* become namespaces 1.. */
-	const uint8_t (*volume_ids)[16]; /* one for each: its UUID and NGUID are derived from it */
-	uint32_t volume_count;
+struct target_ns {
+	uint32_t nsid;              /* 1..CTRL_NS_MAX; each once, ascending */
+	struct blk *volume;         /* the caller's; in no other namespace */
+	uint64_t blocks;            /* hosts may use; 0: all there are */
+	uint8_t id[16];             /* what nguid and uuid are derived from where they are zeros */
+	uint8_t nguid[16], uuid[16];
+	uint32_t ana_group;         /* one of the subsystem's; 0: the only one */
+	enum nvme_protection protection;
+};
+
+struct target_ana {
+	uint32_t id;                /* 1..CTRL_ANA_MAX; each once, ascending */
+	enum nvme_ana_state state[TARGET_LISTENERS_MAX]; /* by listener, in the order of target_config.listen */
+};
+
+struct target_subsys {
+	const char *nqn;
+	const char *serial, *model; /* NULL: derived from `identity`; "Weir" */
+	uint8_t identity[16];
+	uint32_t listeners;         /* bit n: it is reached through listener n */
+	bool hosts_listed;          /* only `hosts` may connect; else every host */
+	const char *const *hosts;
+	uint32_t host_count;
+	const struct target_ana *ana; /* none: one group, 1, optimized everywhere */
+	uint32_t ana_count;
+	const struct target_ns *ns;
+	uint32_t ns_count;
+	uint32_t controllers_max;   /* 0: 1000 */
+	uint32_t io_queues_max, entries_max; /* 0: TARGET_IO_QUEUES, TARGET_QUEUE_ENTRIES */
+};
+
+struct target_config {
 	const struct target_listen *listen;
 	uint32_t listen_count;
-	bool authenticate;         /* hosts must show who they are; until a way to is built, none can */
+	const struct target_subsys *subsys;
+	uint32_t subsys_count;
+	const struct target_listen *referrals;
+	uint32_t referral_count;
+	uint32_t connections_max;      /* 0: 4096 */
 	uint32_t handshake_timeout_ms; /* accept to a usable queue; 0: 10 s */
 	uint32_t stall_timeout_ms;     /* a PDU, an R2T or an answer without progress; 0: 30 s */
-	uint32_t connections_max;      /* 0: 4096 */
+	bool authenticate;             /* hosts must show who they are; until a way to is built, none can */
 };
 
 struct target_stats {
@@ -54,8 +91,11 @@ struct target_stats {
 
 struct target;
 
-/* 0, or -ENOMEM or -EINVAL (`why` says it).  The volumes stay the caller's. */
-int target_create(struct arena *arena, const struct target_options *options, struct target **target,
+/*
+ * 0, or -ENOMEM or -EINVAL (`why` says it).  Nothing of the config is kept but
+ * the volumes, which stay the caller's.
+ */
+int target_create(struct arena *arena, const struct target_config *config, struct target **target,
     char why[256]) __attribute__((warn_unused_result));
 
 /*
@@ -66,8 +106,27 @@ int target_create(struct arena *arena, const struct target_options *options, str
 int target_start(struct target *target, struct reactor *reactor, char why[256])
     __attribute__((warn_unused_result));
 
-/* After target_start() on reactor 0: the address really bound. */
+/* After target_start() on reactor 0: the address really bound, of listener `index` of the first config. */
 const struct target_listen *target_bound(const struct target *target, uint32_t index);
+
+/* What becomes of target_apply(); called on reactor 0. */
+struct target_applied {
+	/* All reactors serve the new config, rc 0; or nothing has changed, and rc and `why` say why. */
+	void (*applied)(struct target_applied *applied, int rc, const char *why);
+	/* The volume was of the old config and is not of the new one: nobody uses it any more.  Comes
+	 * after applied(), once for each; also of those of a new config that was not applied. */
+	void (*unused)(struct target_applied *applied, struct blk *volume);
+};
+
+/*
+ * Called on reactor 0 while it runs: from now on this is served, whole or not at
+ * all.  Namespaces are what they were if their volume is the same; hosts are
+ * told of what changed; who may not be connected any more is disconnected.
+ * `applied` is kept until every volume that it is told of is.  0: it is under
+ * way; -EBUSY: another one is; -EINVAL or -ENOMEM with `why`.
+ */
+int target_apply(struct target *target, const struct target_config *config, struct target_applied *applied,
+    char why[256]) __attribute__((warn_unused_result));
 
 /*
  * Called on reactor 0: takes no more connections, lets what is in flight end
@@ -86,7 +145,7 @@ void target_ask_stats(struct target *target, void (*told)(void *owner, const str
 /* Bytes of memory that a queue of `entries` entries takes at most, and a connection without it. */
 size_t target_queue_bytes(uint32_t entries);
 size_t target_connection_bytes(void);
-size_t target_controller_bytes(uint32_t volumes);
+size_t target_controller_bytes(void);
 /* And what a reactor takes for answers being built and sent, and for commands done piece by piece. */
 size_t target_reactor_bytes(void);
 

@@ -10,12 +10,6 @@
 
 static void walk_next(struct request *req);
 
-static const struct ns_info *
-ns_of(const struct request *req)
-{
-	return core_ns(req->conn->core, le32_get(req->sqe.nsid));
-}
-
 static void
 walk_end(struct request *req, struct nvme_status status)
 {
@@ -30,7 +24,7 @@ walk_end(struct request *req, struct nvme_status status)
 static struct blk_range
 piece(const struct request *req)
 {
-	uint32_t most = SCRATCH_BYTES / ns_of(req)->block_size;
+	uint32_t most = SCRATCH_BYTES / req->block_size;
 	uint64_t skip = req->walked;
 	struct blk_range range = { nvme_slba(&req->sqe), nvme_blocks(&req->sqe) };
 
@@ -102,13 +96,23 @@ count(const struct request *req)
 
 static void piece_done(struct blk_io *io, struct nvme_status status);
 
+/* Or ends, where that cannot be done any more. */
+static void
+submit(struct request *req)
+{
+	struct nvme_status status = io_submit(req, piece_done);
+
+	if (!nvme_ok(status))
+		walk_end(req, status);
+}
+
 static void
 copy_write(struct request *req)
 {
 	req->io.op = BLK_WRITE;
 	req->io.flags = io_fua(req);
 	req->io.lba = nvme_slba(&req->sqe) + req->walked;
-	io_submit(req, piece_done);
+	submit(req);
 }
 
 static void
@@ -119,7 +123,7 @@ piece_done(struct blk_io *io, struct nvme_status status)
 	bool finishing = io_returned(req, status);
 
 	if (nvme_ok(status) && req->sqe.opcode == NVME_COMPARE &&
-	    !as_expected(req, req->walked * ns_of(req)->block_size))
+	    !as_expected(req, req->walked * req->block_size))
 		status = nvme_status_of(NVME_SC_COMPARE, true);
 	if (!nvme_ok(status)) {
 		walk_end(req, status);
@@ -141,14 +145,14 @@ walk_piece(struct bufs_waiter *waiter)
 	struct request *req = request_of(waiter);
 	struct blk_range range = piece(req);
 
-	req->piece = (struct iovec){ req->io.old, (size_t)range.blocks * ns_of(req)->block_size };
+	req->piece = (struct iovec){ req->io.old, (size_t)range.blocks * req->block_size };
 	req->io.op = BLK_READ;
 	req->io.flags = 0;
 	req->io.lba = range.lba;
 	req->io.blocks = range.blocks;
 	req->io.iov = &req->piece;
 	req->io.iov_count = 1;
-	io_submit(req, piece_done);
+	submit(req);
 }
 
 static void
@@ -189,9 +193,11 @@ static struct nvme_status
 copy_ranges(struct request *req, uint8_t *data)
 {
 	static_assert(sizeof(struct blk_range) <= sizeof(struct nvme_copy_range), "converted in place");
-	const struct ns_info *ns = ns_of(req);
+	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
 	uint64_t dest = nvme_slba(&req->sqe), total = 0;
 
+	if (ns == NULL || ns->slot != req->slot)
+		return nvme_status_of(NVME_SC_INVALID_NS, true);
 	for (uint32_t i = 0; i < req->io.range_count; i++) {
 		struct nvme_copy_range wire;
 		struct blk_range range;

@@ -12,22 +12,23 @@ cluster_target_start(struct reactor *reactor, void *arg)
 {
 	struct cluster_target *t = arg;
 	struct target_listen listen = { .port = CLUSTER_PORT };
-	static const uint8_t volume_id[16] = { 1 };
 	char why[256];
 	int rc;
 
 	/* The first reactor of a new life makes what they share; a former life's went with its arenas. */
 	if (t->started++ % t->reactors == 0) {
-		struct target_options options = {
-			.subnqn = CLUSTER_NQN, .volumes = &t->volume, .volume_ids = &volume_id, .volume_count = 1,
-			.listen = &listen, .listen_count = 1, .stall_timeout_ms = t->stall_timeout_ms,
-			.authenticate = t->authenticate,
+		struct target_ns ns = { .nsid = 1, .id = { 1 } };
+		struct target_subsys subsys = { .nqn = CLUSTER_NQN, .listeners = 1, .ns = &ns, .ns_count = 1 };
+		struct target_config config = {
+			.listen = &listen, .listen_count = 1, .subsys = &subsys, .subsys_count = 1,
+			.stall_timeout_ms = t->stall_timeout_ms, .authenticate = t->authenticate,
 		};
 
 		snprintf(listen.host, sizeof(listen.host), "%s", t->host);
 		rc = blk_open(reactor, t->spec, 4096, &t->volume, why);
+		ns.volume = t->volume;
 		if (rc == 0)
-			rc = target_create(reactor->arena, &options, &t->target, why);
+			rc = target_create(reactor->arena, &config, &t->target, why);
 		if (rc != 0)
 			return rc;
 	}

@@ -1,0 +1,440 @@
+#include "target/view.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+enum { DEFAULT_HANDSHAKE_MS = 10000, DEFAULT_STALL_MS = 30000, DEFAULT_CONNECTIONS = 4096,
+	DEFAULT_CONTROLLERS = 1000 };
+
+/* ---- checks: what would be our caller's mistake, said in words ---- */
+
+static bool
+check_nqn(const char *nqn)
+{
+	char field[NVME_NQN_FIELD] = { 0 };
+
+	if (strlen(nqn) > NVME_NQN_MAX)
+		return false;
+	memcpy(field, nqn, strlen(nqn));
+	return nvme_nqn_length(field) >= 0 && strncmp(field, "nqn.", 4) == 0;
+}
+
+static int
+check_namespaces(const struct target_subsys *subsys, char why[256])
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < subsys->ns_count; i++) {
+		const struct target_ns *ns = &subsys->ns[i];
+		bool group = ns->ana_group == 0 ? subsys->ana_count <= 1 : subsys->ana_count == 0 && ns->ana_group == 1;
+
+		for (uint32_t k = 0; k < subsys->ana_count; k++)
+			group = group || subsys->ana[k].id == ns->ana_group;
+		if (ns->nsid <= last || ns->nsid > CTRL_NS_MAX || !group || ns->blocks > ns->volume->blocks) {
+			snprintf(why, 256, "namespace %u of %.200s: %s", ns->nsid, subsys->nqn,
+			    !group ? "its ANA group is not there" : ns->blocks > ns->volume->blocks ?
+			    "larger than its volume" : "NSIDs are 1 to 1024, ascending, each once");
+			return -EINVAL;
+		}
+		last = ns->nsid;
+	}
+	return 0;
+}
+
+static int
+check_subsys(const struct target_subsys *subsys, char why[256])
+{
+	uint32_t last = 0;
+
+	if (!check_nqn(subsys->nqn) || strcmp(subsys->nqn, NVME_DISCOVERY_NQN) == 0) {
+		snprintf(why, 256, "'%.120s' is not an NQN for a subsystem (nqn.yyyy-mm.reverse.domain:name, of %d bytes "
+		    "at most)", subsys->nqn, NVME_NQN_MAX);
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < subsys->ana_count; i++) {
+		if (subsys->ana[i].id <= last || subsys->ana[i].id > CTRL_ANA_MAX) {
+			snprintf(why, 256, "%.180s: ANA groups are 1 to %d, ascending, each once", subsys->nqn, CTRL_ANA_MAX);
+			return -EINVAL;
+		}
+		last = subsys->ana[i].id;
+	}
+	for (uint32_t i = 0; i < subsys->host_count; i++) {
+		if (!check_nqn(subsys->hosts[i])) {
+			snprintf(why, 256, "'%.160s' is not an NQN for a host", subsys->hosts[i]);
+			return -EINVAL;
+		}
+	}
+	if (subsys->host_count > TARGET_HOSTS_MAX) {
+		snprintf(why, 256, "%.180s: more than %d hosts", subsys->nqn, TARGET_HOSTS_MAX);
+		return -EINVAL;
+	}
+	return check_namespaces(subsys, why);
+}
+
+int
+view_check(const struct target_config *config, char why[256])
+{
+	uint32_t volumes = 0;
+
+	if (config->listen_count == 0 || config->listen_count > TARGET_LISTENERS_MAX ||
+	    config->subsys_count > TARGET_SUBSYS_MAX || config->referral_count > CTRL_REFERRALS_MAX) {
+		snprintf(why, 256, "1 to %d listeners, %d subsystems and %d referrals at most, please",
+		    TARGET_LISTENERS_MAX, TARGET_SUBSYS_MAX, CTRL_REFERRALS_MAX);
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < config->subsys_count; i++) {
+		int rc = check_subsys(&config->subsys[i], why);
+
+		if (rc != 0)
+			return rc;
+		for (uint32_t k = 0; k < i; k++) {
+			if (strcmp(config->subsys[k].nqn, config->subsys[i].nqn) == 0) {
+				snprintf(why, 256, "two subsystems are called %.200s", config->subsys[i].nqn);
+				return -EINVAL;
+			}
+		}
+		volumes += config->subsys[i].ns_count;
+	}
+	if (volumes > TARGET_VOLUMES_MAX) {
+		snprintf(why, 256, "more than %d namespaces", TARGET_VOLUMES_MAX);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* ---- identities ---- */
+
+/* 16 bytes that depend on the identity and the number alone; a version-8 UUID (RFC 9562). */
+static void
+derive(const uint8_t identity[16], uint64_t number, uint8_t out[16])
+{
+	struct rng rng;
+
+	rng_seed(&rng, get_le64(identity) + number * 0x9e3779b97f4a7c15u);
+	put_le64(out, rng_next(&rng) ^ get_le64(identity + 8));
+	put_le64(out + 8, rng_next(&rng));
+	out[6] = (uint8_t)((out[6] & 0x0f) | 0x80);
+	out[8] = (uint8_t)((out[8] & 0x3f) | 0x80);
+}
+
+static void
+given_or_derived(const uint8_t given[16], const uint8_t identity[16], uint64_t number, uint8_t out[16])
+{
+	static const uint8_t none[16];
+
+	if (memcmp(given, none, sizeof(none)) != 0)
+		memcpy(out, given, sizeof(none));
+	else
+		derive(identity, number, out);
+}
+
+/* ---- one block of memory for all of a view ---- */
+
+/* With `at` NULL it only adds up. */
+struct layout {
+	uint8_t *at;
+	size_t bytes;
+};
+
+static void *
+lay(struct layout *layout, size_t count, size_t size)
+{
+	void *place = layout->at != NULL ? layout->at + layout->bytes : NULL;
+
+	layout->bytes += (count * size + 15) & ~(size_t)15;
+	return place;
+}
+
+struct parts {
+	struct ns_info *info;
+	struct view_ns *ns;
+	struct ana_group *ana;
+	char (*hosts)[NVME_NQN_FIELD];
+};
+
+static uint32_t
+ns_limit(const struct target_subsys *subsys)
+{
+	return subsys->ns_count > 0 ? subsys->ns[subsys->ns_count - 1].nsid : 0;
+}
+
+static uint32_t
+ana_count(const struct target_subsys *subsys)
+{
+	return subsys->ana_count > 0 ? subsys->ana_count : 1;
+}
+
+static struct parts
+lay_subsys(struct layout *layout, const struct target_subsys *subsys)
+{
+	struct parts parts;
+
+	parts.info = lay(layout, subsys->ns_count, sizeof(*parts.info));
+	parts.ns = lay(layout, ns_limit(subsys), sizeof(*parts.ns));
+	parts.ana = lay(layout, ana_count(subsys), sizeof(*parts.ana));
+	parts.hosts = lay(layout, subsys->host_count, sizeof(*parts.hosts));
+	return parts;
+}
+
+/* ---- a subsystem ---- */
+
+static const struct target_ana only_group = { .id = 1 };
+
+static uint32_t
+group_id(const struct target_subsys *subsys, const struct target_ns *ns)
+{
+	if (ns->ana_group != 0)
+		return ns->ana_group;
+	return subsys->ana_count > 0 ? subsys->ana[0].id : only_group.id;
+}
+
+/* The states by portal; where the target was told nothing, it is reached. */
+static void
+fill_group(const struct target_ana *told, const struct view_numbers *numbers, uint32_t listeners,
+    struct ana_group *group)
+{
+	*group = (struct ana_group){ .id = told->id, .changes = 1 };
+	memset(group->state, NVME_ANA_OPTIMIZED, sizeof(group->state));
+	for (uint32_t i = 0; i < listeners; i++)
+		if (told->state[i] != 0)
+			group->state[numbers->portal[i]] = (uint8_t)told->state[i];
+}
+
+static uint8_t
+gate_of(const struct ns_info *info, const struct ana_group *group)
+{
+	uint8_t gate = info->protection != NVME_PROTECT_NONE ? GATE_PROTECT : 0;
+
+	for (unsigned i = 0; i < CTRL_PORTALS_MAX; i++)
+		if (group->state[i] != NVME_ANA_OPTIMIZED && group->state[i] != NVME_ANA_NON_OPTIMIZED)
+			gate |= GATE_ANA;
+	return gate;
+}
+
+static void
+fill_ns(const struct target_subsys *told, const struct target_ns *ns, uint16_t slot,
+    const struct view_subsys *subsys, struct ns_info *info, struct view_ns *entry)
+{
+	const struct blk *volume = ns->volume;
+	uint8_t ana = 0;
+
+	*info = (struct ns_info){
+		.nsid = ns->nsid, .block_size = volume->block_size,
+		.blocks = ns->blocks > 0 ? ns->blocks : volume->blocks,
+		.volatile_cache = volume->volatile_cache, .trim_zeroes = volume->trim_zeroes,
+		.shared = true, .protection = (uint8_t)ns->protection, .ana_group = group_id(told, ns),
+	};
+	given_or_derived(ns->uuid, ns->id, 1, info->uuid);
+	given_or_derived(ns->nguid, ns->id, 2, info->nguid);
+	while (subsys->info.ana[ana].id != info->ana_group)
+		ana++;
+	*entry = (struct view_ns){
+		.info = info, .blocks = info->blocks, .block_size = info->block_size, .slot = slot, .ana = ana,
+		.gate = gate_of(info, &subsys->info.ana[ana]),
+	};
+}
+
+/* Counts what changed against the view before: a group by its states and members, and the whole by its groups. */
+static void
+count_changes(struct view_subsys *subsys, struct ana_group *groups, const struct view_subsys *old)
+{
+	bool changed = old->info.ana_count != subsys->info.ana_count;
+
+	for (uint32_t i = 0; i < subsys->info.ana_count; i++) {
+		const struct ana_group *before = NULL;
+		bool same;
+
+		for (uint32_t k = 0; k < old->info.ana_count; k++)
+			if (old->info.ana[k].id == groups[i].id)
+				before = &old->info.ana[k];
+		same = before != NULL && memcmp(before->state, groups[i].state, sizeof(groups[i].state)) == 0;
+		for (uint32_t nsid = 1; nsid <= CTRL_NS_MAX && same; nsid++) {
+			const struct ns_info *was = subsys_ns(&old->info, nsid), *is = subsys_ns(&subsys->info, nsid);
+
+			same = (was != NULL && was->ana_group == groups[i].id) == (is != NULL && is->ana_group == groups[i].id);
+		}
+		groups[i].changes = before == NULL ? 1 : before->changes + !same;
+		changed = changed || !same;
+	}
+	subsys->info.ana_changes = old->info.ana_changes + changed;
+}
+
+static const struct subsys_info common = {
+	.model = "Weir", .firmware = "0.1.0",
+	.io_queues_max = TARGET_IO_QUEUES, .entries_max = TARGET_QUEUE_ENTRIES,
+	.incapsule_max = TARGET_INCAPSULE, .mdts_shift = TARGET_MDTS_SHIFT,
+	.fused_max = TARGET_FUSED_MAX, .copy_max = TARGET_COPY_MAX,
+	.copy_ranges = TARGET_COPY_RANGES, .copy_range_max = TARGET_COPY_RANGE_MAX,
+};
+
+static void
+fill_names(const struct target_subsys *told, struct subsys_info *info)
+{
+	*info = common;
+	memcpy(info->nqn, told->nqn, strlen(told->nqn));
+	if (told->model != NULL)
+		snprintf(info->model, sizeof(info->model), "%s", told->model);
+	if (told->serial != NULL)
+		snprintf(info->serial, sizeof(info->serial), "%s", told->serial);
+	else
+		snprintf(info->serial, sizeof(info->serial), "W%016llx", (unsigned long long)get_le64(told->identity));
+	if (told->io_queues_max != 0)
+		info->io_queues_max = told->io_queues_max;
+	if (told->entries_max != 0)
+		info->entries_max = told->entries_max;
+}
+
+static void
+fill_subsys(const struct target_config *config, const struct target_subsys *told,
+    const struct view_numbers *numbers, const uint16_t *slots, const struct parts *parts, const struct view *old,
+    struct view_subsys *subsys)
+{
+	const struct view_subsys *before = NULL;
+
+	fill_names(told, &subsys->info);
+	for (uint32_t i = 0; i < config->listen_count; i++)
+		if (told->listeners >> i & 1 && config->listen[i].use != PORTAL_DISCOVERY)
+			subsys->portals |= UINT32_C(1) << numbers->portal[i];
+	for (uint32_t i = 0; i < told->host_count; i++)
+		memcpy(parts->hosts[i], told->hosts[i], strlen(told->hosts[i]));
+	subsys->hosts_listed = told->hosts_listed;
+	subsys->hosts = (const char (*)[NVME_NQN_FIELD])parts->hosts;
+	subsys->host_count = told->host_count;
+	subsys->controllers_max = told->controllers_max > 0 ? told->controllers_max : DEFAULT_CONTROLLERS;
+	subsys->ns = parts->ns;
+	subsys->ns_limit = ns_limit(told);
+	subsys->info.ana = parts->ana;
+	subsys->info.ana_count = ana_count(told);
+	subsys->info.ana_changes = 1;
+	for (uint32_t i = 0; i < subsys->info.ana_count; i++)
+		fill_group(told->ana_count > 0 ? &told->ana[i] : &only_group, numbers, config->listen_count, &parts->ana[i]);
+	subsys->info.ns = parts->info;
+	subsys->info.ns_count = told->ns_count;
+	for (uint32_t i = 0; i < told->ns_count; i++)
+		fill_ns(told, &told->ns[i], slots[i], subsys, &parts->info[i], &parts->ns[told->ns[i].nsid - 1]);
+	if (old != NULL)
+		before = view_subsys(old, subsys->info.nqn);
+	if (before != NULL)
+		count_changes(subsys, parts->ana, before);
+	subsys_assert(&subsys->info);
+}
+
+/* ---- the whole ---- */
+
+struct portal_info
+view_portal(const struct target_listen *listen)
+{
+	struct portal_info portal = { .ipv6 = strchr(listen->host, ':') != NULL, .use = listen->use };
+
+	snprintf(portal.traddr, sizeof(portal.traddr), "%s", listen->host);
+	snprintf(portal.trsvcid, sizeof(portal.trsvcid), "%u", listen->port);
+	return portal;
+}
+
+static bool
+same_hosts(const struct view_subsys *a, const struct view_subsys *b)
+{
+	return a->hosts_listed == b->hosts_listed && a->host_count == b->host_count &&
+	    (a->host_count == 0 || memcmp(a->hosts, b->hosts, a->host_count * sizeof(*a->hosts)) == 0);
+}
+
+static bool
+same_portal(const struct target_listen *a, const struct target_listen *b)
+{
+	return strcmp(a->host, b->host) == 0 && a->port == b->port && a->use == b->use;
+}
+
+/* Whether every host is told the same by both. */
+static bool
+same_log(const struct view *a, const struct view *b)
+{
+	bool same = a->subsys_count == b->subsys_count && a->portals_used == b->portals_used &&
+	    a->discovery.referral_count == b->discovery.referral_count;
+
+	for (uint32_t i = 0; i < a->subsys_count && same; i++)
+		same = strcmp(a->subsys[i].info.nqn, b->subsys[i].info.nqn) == 0 &&
+		    a->subsys[i].portals == b->subsys[i].portals && same_hosts(&a->subsys[i], &b->subsys[i]);
+	for (uint32_t i = 0; i < TARGET_LISTENERS_MAX && same; i++)
+		same = same_portal(&a->listen[i], &b->listen[i]);
+	for (uint32_t i = 0; i < a->discovery.referral_count && same; i++)
+		same = memcmp(&a->referrals[i], &b->referrals[i], sizeof(a->referrals[i])) == 0;
+	return same;
+}
+
+static void
+fill_discovery(const struct target_config *config, const struct view_numbers *numbers, const struct view *old,
+    struct view *view)
+{
+	view->discovery = common;
+	view->discovery.discovery = true;
+	snprintf(view->discovery.nqn, sizeof(view->discovery.nqn), "%s", NVME_DISCOVERY_NQN);
+	if (config->subsys_count > 0)
+		memcpy(view->discovery.serial, view->subsys[0].info.serial, sizeof(view->discovery.serial));
+	for (uint32_t i = 0; i < config->listen_count; i++) {
+		view->listen[numbers->portal[i]] = config->listen[i];
+		view->portals[numbers->portal[i]] = view_portal(&config->listen[i]);
+		view->portals_used |= UINT32_C(1) << numbers->portal[i];
+	}
+	for (uint32_t i = 0; i < config->referral_count; i++)
+		view->referrals[i] = view_portal(&config->referrals[i]);
+	view->discovery.referrals = view->referrals;
+	view->discovery.referral_count = config->referral_count;
+	view->discovery.genctr = old != NULL ? old->discovery.genctr + !same_log(old, view) : 1;
+}
+
+struct view *
+view_make(struct arena *arena, const struct target_config *config, const struct view_numbers *numbers,
+    const struct view *old)
+{
+	struct layout layout = { NULL, 0 };
+	const uint16_t *slots = numbers->slots;
+	struct view *view;
+
+	lay(&layout, 1, sizeof(*view));
+	lay(&layout, config->subsys_count, sizeof(*view->subsys));
+	for (uint32_t i = 0; i < config->subsys_count; i++)
+		lay_subsys(&layout, &config->subsys[i]);
+	layout = (struct layout){ arena_alloc(arena, layout.bytes), 0 };
+	if (layout.at == NULL)
+		return NULL;
+	view = lay(&layout, 1, sizeof(*view));
+	view->subsys = lay(&layout, config->subsys_count, sizeof(*view->subsys));
+	for (uint32_t i = 0; i < config->subsys_count; i++) {
+		const struct target_subsys *told = &config->subsys[i];
+		struct parts parts = lay_subsys(&layout, told);
+
+		fill_subsys(config, told, numbers, slots, &parts, old, &view->subsys[i]);
+		slots += told->ns_count;
+		view->subsys_count++;
+	}
+	fill_discovery(config, numbers, old, view);
+	view->authenticate = config->authenticate;
+	view->handshake_timeout_ms = config->handshake_timeout_ms ? config->handshake_timeout_ms : DEFAULT_HANDSHAKE_MS;
+	view->stall_timeout_ms = config->stall_timeout_ms ? config->stall_timeout_ms : DEFAULT_STALL_MS;
+	view->connections_max = config->connections_max ? config->connections_max : DEFAULT_CONNECTIONS;
+	return view;
+}
+
+const struct view_subsys *
+view_subsys(const struct view *view, const char nqn[NVME_NQN_FIELD])
+{
+	for (uint32_t i = 0; i < view->subsys_count; i++)
+		if (strncmp(view->subsys[i].info.nqn, nqn, NVME_NQN_FIELD) == 0)
+			return &view->subsys[i];
+	return NULL;
+}
+
+bool
+view_allows(const struct view_subsys *subsys, const char hostnqn[NVME_NQN_FIELD])
+{
+	if (!subsys->hosts_listed)
+		return true;
+	for (uint32_t i = 0; i < subsys->host_count; i++)
+		if (strncmp(subsys->hosts[i], hostnqn, NVME_NQN_FIELD) == 0)
+			return true;
+	return false;
+}

@@ -1,0 +1,73 @@
+/*
+ * view.h - what is served, as one immutable snapshot.
+ *
+ * Every core refers to one view; a new config makes a new one, which replaces
+ * it everywhere (apply.c).  Only names and numbers: which channel leads to a
+ * volume, and who holds a reservation, each core knows for itself.
+ */
+#ifndef WEIR_TARGET_VIEW_H
+#define WEIR_TARGET_VIEW_H
+
+#include "target/target.h"
+
+enum view_gate {
+	GATE_ANA = 1,     /* through some portal it cannot be reached: look at the group */
+	GATE_PROTECT = 2, /* nothing may be written */
+};
+
+/* What an I/O command must know of its namespace, by NSID. */
+struct view_ns {
+	const struct ns_info *info; /* NULL: there is none */
+	uint64_t blocks;
+	uint32_t block_size;
+	uint16_t slot;  /* of its volume: target->volumes[] */
+	uint8_t gate;
+	uint8_t ana;    /* index into the subsystem's groups */
+};
+
+struct view_subsys {
+	struct subsys_info info;
+	uint32_t portals;         /* bit n: reached through portal n */
+	bool hosts_listed;
+	const char (*hosts)[NVME_NQN_FIELD];
+	uint32_t host_count;
+	uint32_t controllers_max;
+	const struct view_ns *ns; /* [nsid - 1], ns_limit of them */
+	uint32_t ns_limit;
+};
+
+struct view {
+	struct view_subsys *subsys;
+	uint32_t subsys_count;
+	struct subsys_info discovery; /* without what depends on the host */
+	struct target_listen listen[TARGET_LISTENERS_MAX]; /* by portal; of those that are not in use, nothing */
+	struct portal_info portals[TARGET_LISTENERS_MAX];  /* the same, as hosts are told of it */
+	uint32_t portals_used;        /* bit n */
+	struct portal_info referrals[CTRL_REFERRALS_MAX];
+	uint32_t connections_max, handshake_timeout_ms, stall_timeout_ms;
+	bool authenticate;
+};
+
+/* How a config's listeners and volumes are numbered in the target. */
+struct view_numbers {
+	uint8_t portal[TARGET_LISTENERS_MAX]; /* by listener of the config */
+	const uint16_t *slots;                /* by namespace, in the order of the config */
+};
+
+/* -EINVAL and `why` where the config breaks a rule. */
+int view_check(const struct target_config *config, char why[256]) __attribute__((warn_unused_result));
+
+/* The view of a config that was checked; `old`: the one it replaces, or NULL.  NULL: no memory.
+ * Given back by arena_free(). */
+struct view *view_make(struct arena *arena, const struct target_config *config,
+    const struct view_numbers *numbers, const struct view *old) __attribute__((warn_unused_result));
+
+/* A listener as hosts are told of it. */
+struct portal_info view_portal(const struct target_listen *listen);
+
+/* The subsystem of the name, or NULL. */
+const struct view_subsys *view_subsys(const struct view *view, const char nqn[NVME_NQN_FIELD]);
+
+bool view_allows(const struct view_subsys *subsys, const char hostnqn[NVME_NQN_FIELD]);
+
+#endif
