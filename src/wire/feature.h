@@ -55,5 +55,6 @@ enum nvme_protection {
 };
 
 enum { NVME_HOST_ID_EXTENDED = 1 };                  /* 81h, CDW11: the 16-byte form */
+enum { NVME_RESV_PERSIST_PTPL = 1 };                 /* 83h, CDW11 */
 
 #endif
