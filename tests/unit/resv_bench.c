@@ -161,3 +161,24 @@ resv_do(struct resv_bench *b, const struct resv_command *command)
 	judge(b, command, &before);
 	return nvme_sc(b->status);
 }
+
+static void
+play(const struct resv_rule *rule, unsigned line)
+{
+	struct resv_bench b;
+	enum nvme_sc sc;
+
+	resv_set(&b, rule->before);
+	sc = resv_do(&b, &rule->command);
+	if (sc != rule->sc || (sc == NVME_SC_SUCCESS &&
+	    (strcmp(resv_state(&b), rule->after) != 0 || strcmp(resv_told(&b), rule->told) != 0)))
+		fail_msg("rule %u, %s: %03x, %s, told %s", line, rule->before, sc, resv_state(&b), resv_told(&b));
+	assert_int_equal(b.effect.abort_count, 0);
+}
+
+void
+resv_play(const struct resv_rule *rules, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		play(&rules[i], (unsigned)i);
+}

@@ -50,4 +50,34 @@ const char *resv_ended(const struct resv_bench *b);
 
 enum nvme_sc resv_do(struct resv_bench *b, const struct resv_command *command);
 
+/* ---- rules in rows ---- */
+
+/* A command in one line; keys are letters, 0 is the key 0. */
+#define REGISTER(host, crkey, nrkey) { host, NVME_RESV_REGISTER, NVME_RREGA_REGISTER, { crkey, nrkey } }
+#define UNREGISTER(host, flags, crkey) { host, NVME_RESV_REGISTER, NVME_RREGA_UNREGISTER | (flags), { crkey, 0 } }
+#define REPLACE(host, flags, crkey, nrkey) \
+	{ host, NVME_RESV_REGISTER, NVME_RREGA_REPLACE | (flags), { crkey, nrkey } }
+#define ACQUIRE(host, type, crkey) { host, NVME_RESV_ACQUIRE, NVME_RACQA_ACQUIRE | (type) << 8, { crkey, 'q' } }
+#define PREEMPT(host, type, crkey, prkey) \
+	{ host, NVME_RESV_ACQUIRE, NVME_RACQA_PREEMPT | (type) << 8, { crkey, prkey } }
+#define RELEASE(host, type, crkey) { host, NVME_RESV_RELEASE, NVME_RRELA_RELEASE | (type) << 8, { crkey, 0 } }
+#define CLEAR(host, crkey) { host, NVME_RESV_RELEASE, NVME_RRELA_CLEAR, { crkey, 0 } }
+
+enum { WE = 1, EA, WERO, EARO, WEAR, EAAR, IEKEY = NVME_RESV_IEKEY };
+
+/* A rule: what a command does to a state, and who hears of it; of a refusal only the status is told. */
+struct resv_rule {
+	const char *before;
+	struct resv_command command;
+	enum nvme_sc sc;
+	const char *after, *told;
+};
+
+void resv_play(const struct resv_rule *rules, size_t count);
+
+#define PLAY(rules) resv_play(rules, sizeof(rules) / sizeof(rules[0]))
+#define CONFLICT NVME_SC_RESV_CONFLICT, NULL, NULL
+#define INVALID NVME_SC_INVALID_FIELD, NULL, NULL
+#define OK NVME_SC_SUCCESS
+
 #endif

@@ -2,53 +2,6 @@
 
 #include <string.h>
 
-/* A command in one line; keys are letters, 0 is the key 0. */
-#define REGISTER(host, crkey, nrkey) { host, NVME_RESV_REGISTER, NVME_RREGA_REGISTER, { crkey, nrkey } }
-#define UNREGISTER(host, flags, crkey) { host, NVME_RESV_REGISTER, NVME_RREGA_UNREGISTER | (flags), { crkey, 0 } }
-#define REPLACE(host, flags, crkey, nrkey) \
-	{ host, NVME_RESV_REGISTER, NVME_RREGA_REPLACE | (flags), { crkey, nrkey } }
-#define ACQUIRE(host, type, crkey) { host, NVME_RESV_ACQUIRE, NVME_RACQA_ACQUIRE | (type) << 8, { crkey, 'q' } }
-#define PREEMPT(host, type, crkey, prkey) \
-	{ host, NVME_RESV_ACQUIRE, NVME_RACQA_PREEMPT | (type) << 8, { crkey, prkey } }
-#define RELEASE(host, type, crkey) { host, NVME_RESV_RELEASE, NVME_RRELA_RELEASE | (type) << 8, { crkey, 0 } }
-#define CLEAR(host, crkey) { host, NVME_RESV_RELEASE, NVME_RRELA_CLEAR, { crkey, 0 } }
-
-enum { WE = 1, EA, WERO, EARO, WEAR, EAAR, IEKEY = NVME_RESV_IEKEY };
-
-/* A rule: what a command does to a state, and who hears of it; of a refusal only the status is told. */
-struct rule {
-	const char *before;
-	struct resv_command command;
-	enum nvme_sc sc;
-	const char *after, *told;
-};
-
-static void
-play(const struct rule *rule, unsigned line)
-{
-	struct resv_bench b;
-	enum nvme_sc sc;
-
-	resv_set(&b, rule->before);
-	sc = resv_do(&b, &rule->command);
-	if (sc != rule->sc || (sc == NVME_SC_SUCCESS &&
-	    (strcmp(resv_state(&b), rule->after) != 0 || strcmp(resv_told(&b), rule->told) != 0)))
-		fail_msg("rule %u, %s: %03x, %s, told %s", line, rule->before, sc, resv_state(&b), resv_told(&b));
-	assert_int_equal(b.effect.abort_count, 0);
-}
-
-static void
-play_all(const struct rule *rules, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		play(&rules[i], (unsigned)i);
-}
-
-#define PLAY(rules) play_all(rules, sizeof(rules) / sizeof(rules[0]))
-#define CONFLICT NVME_SC_RESV_CONFLICT, NULL, NULL
-#define INVALID NVME_SC_INVALID_FIELD, NULL, NULL
-#define OK NVME_SC_SUCCESS
-
 /* ---- who may do what ---- */
 
 static void
@@ -108,7 +61,7 @@ report_and_register_are_open_to_all_and_acquire_and_release_to_registrants(void 
 static void
 a_host_registers_once_with_one_key(void **state)
 {
-	static const struct rule rules[] = {
+	static const struct resv_rule rules[] = {
 		{ "-",           REGISTER(1, 0, 'a'),   OK, "- 1a", "" },
 		{ "- 1a",        REGISTER(2, 'x', 'a'), OK, "- 1a 2a", "" },
 		{ "WE 1a*",      REGISTER(2, 0, 'b'),   OK, "WE 1a* 2b", "" },
@@ -125,7 +78,7 @@ a_host_registers_once_with_one_key(void **state)
 static void
 unregistering_needs_the_key_or_leave_to_ignore_it(void **state)
 {
-	static const struct rule rules[] = {
+	static const struct resv_rule rules[] = {
 		{ "- 1a 2b",     UNREGISTER(1, 0, 'a'),     OK, "- 2b", "" },
 		{ "- 1a 2b",     UNREGISTER(1, IEKEY, 'x'), OK, "- 2b", "" },
 		{ "- 1a 2b",     UNREGISTER(1, 0, 'b'),     CONFLICT },
@@ -140,7 +93,7 @@ unregistering_needs_the_key_or_leave_to_ignore_it(void **state)
 static void
 a_reservation_goes_with_its_holder_or_the_last_of_its_holders(void **state)
 {
-	static const struct rule rules[] = {
+	static const struct resv_rule rules[] = {
 		{ "WE 1a* 2b 3c",    UNREGISTER(1, 0, 'a'), OK, "- 2b 3c", "" },
 		{ "EA 2b 1a* 3c",    UNREGISTER(1, 0, 'a'), OK, "- 2b 3c", "" },
 		{ "WERO 2b 1a* 3c",  UNREGISTER(1, 0, 'a'), OK, "- 2b 3c", "2R 3R" },
@@ -160,7 +113,7 @@ a_reservation_goes_with_its_holder_or_the_last_of_its_holders(void **state)
 static void
 a_key_is_replaced_and_the_reservation_stays(void **state)
 {
-	static const struct rule rules[] = {
+	static const struct resv_rule rules[] = {
 		{ "EA 1a* 2b",   REPLACE(1, 0, 'a', 'c'),     OK, "EA 1c* 2b", "" },
 		{ "EA 1a* 2b",   REPLACE(2, 0, 'b', 'a'),     OK, "EA 1a* 2a", "" },
 		{ "EA 1a* 2b",   REPLACE(2, IEKEY, 'x', 'c'), OK, "EA 1a* 2c", "" },
@@ -194,147 +147,12 @@ the_host_after_the_last_place_is_refused_and_may_come_again(void **state)
 	assert_int_equal(resv_do(&b, &go), NVME_SC_RESV_CONFLICT);
 }
 
-static void
-a_preempt_reaches_every_host_there_can_be(void **state)
-{
-	struct resv_command add = REGISTER(1, 0, 'a'), take = ACQUIRE(1, EAAR, 'a'), clear = CLEAR(64, 'a'),
-	    preempt = PREEMPT(64, WE, 'a', 0);
-	struct resv_bench b;
-
-	resv_set(&b, "-");
-	for (; add.host <= RESV_HOSTS_MAX; add.host++)
-		resv_do(&b, &add);
-	resv_do(&b, &take);
-	preempt.cdw10++; /* and abort */
-	assert_int_equal(resv_do(&b, &preempt), NVME_SC_SUCCESS);
-	assert_string_equal(resv_state(&b), "WE 64a*");
-	assert_int_equal(b.effect.notice_count, RESV_HOSTS_MAX - 1);
-	assert_int_equal(b.effect.abort_count, RESV_HOSTS_MAX - 1);
-	for (add.host = 1; add.host < RESV_HOSTS_MAX; add.host++)
-		resv_do(&b, &add);
-	assert_int_equal(resv_do(&b, &clear), NVME_SC_SUCCESS);
-	assert_int_equal(b.effect.notice_count, RESV_HOSTS_MAX - 1);
-}
-
-/* ---- Acquire ---- */
-
-static void
-who_is_first_acquires(void **state)
-{
-	static const struct rule rules[] = {
-		{ "- 1a 2b",       ACQUIRE(1, WE, 'a'),   OK, "WE 1a* 2b", "" },
-		{ "- 1a 2b",       ACQUIRE(2, EARO, 'b'), OK, "EARO 1a 2b*", "" },
-		{ "- 1a 2b",       ACQUIRE(2, WEAR, 'b'), OK, "WEAR 1a* 2b*", "" },
-		{ "EA 1a* 2b",     ACQUIRE(1, EA, 'a'),   OK, "EA 1a* 2b", "" },
-		{ "EAAR 1a* 2b*",  ACQUIRE(2, EAAR, 'b'), OK, "EAAR 1a* 2b*", "" },
-		{ "EA 1a* 2b",     ACQUIRE(1, WE, 'a'),   CONFLICT },
-		{ "EA 1a* 2b",     ACQUIRE(2, EA, 'b'),   CONFLICT },
-		{ "EAAR 1a* 2b*",  ACQUIRE(2, WEAR, 'b'), CONFLICT },
-		{ "- 1a",          ACQUIRE(2, WE, 'a'),   CONFLICT },
-		{ "- 1a",          ACQUIRE(1, WE, 'b'),   CONFLICT },
-	};
-
-	PLAY(rules);
-}
-
-static void
-a_preempt_without_a_reservation_unregisters_and_reserves_nothing(void **state)
-{
-	static const struct rule rules[] = {
-		{ "- 1a 2b 3b 4c",  PREEMPT(1, WE, 'a', 'b'),   OK, "- 1a 4c", "2G 3G" },
-		{ "- 1a 2a 3b",     PREEMPT(1, EAAR, 'a', 'a'), OK, "- 3b", "2G" },
-		{ "- 1a 2b",        PREEMPT(1, WE, 'a', 'x'),   CONFLICT },
-		{ "- 1a 2b",        PREEMPT(1, WE, 'a', 0),     INVALID },
-	};
-
-	PLAY(rules);
-}
-
-static void
-a_preempt_of_the_holder_takes_the_reservation(void **state)
-{
-	static const struct rule rules[] = {
-		{ "WE 1a* 2b 3c",    PREEMPT(2, WE, 'b', 'a'),   OK, "WE 2b* 3c", "1G" },
-		{ "WE 1a* 2b 3c",    PREEMPT(2, EA, 'b', 'a'),   OK, "EA 2b* 3c", "1G 3R" },
-		{ "EA 1a* 2b 3c",    PREEMPT(3, WERO, 'c', 'a'), OK, "WERO 2b 3c*", "1G 2R" },
-		{ "EARO 3c 2b 1a*",  PREEMPT(2, EAAR, 'b', 'a'), OK, "EAAR 3c* 2b*", "1G 3R" },
-		{ "WERO 1a* 2a 3c",  PREEMPT(3, WERO, 'c', 'a'), OK, "WERO 3c*", "1G 2G" },
-		/* The caller has the holder's key, and stays. */
-		{ "WERO 1a* 2a 3c",  PREEMPT(2, WERO, 'a', 'a'), OK, "WERO 2a* 3c", "1G" },
-		/* The holder itself: another type, and whoever had its key goes. */
-		{ "WERO 1a* 2b",     PREEMPT(1, EA, 'a', 'a'),   OK, "EA 1a* 2b", "2R" },
-		{ "WERO 1a* 2b",     PREEMPT(1, WERO, 'a', 'a'), OK, "WERO 1a* 2b", "" },
-		{ "WE 2a 1a* 3c",    PREEMPT(1, WEAR, 'a', 'a'), OK, "WEAR 1a* 3c*", "2G 3R" },
-	};
-
-	PLAY(rules);
-}
-
-static void
-a_preempt_of_others_leaves_the_reservation(void **state)
-{
-	static const struct rule rules[] = {
-		{ "WE 1a* 2b 3c",    PREEMPT(1, EA, 'a', 'b'),   OK, "WE 1a* 3c", "2G" },
-		{ "EARO 2b 3c 1a*",  PREEMPT(3, WE, 'c', 'b'),   OK, "EARO 3c 1a*", "2G" },
-		{ "WERO 1a* 2b 3b",  PREEMPT(2, EA, 'b', 'b'),   OK, "WERO 1a*", "3G" },
-		{ "WERO 1a* 2b",     PREEMPT(2, EA, 'b', 'x'),   CONFLICT },
-		{ "WERO 1a* 2b",     PREEMPT(2, EA, 'b', 0),     INVALID },
-		{ "WERO 1a* 2b",     PREEMPT(1, EA, 'a', 0),     INVALID },
-	};
-
-	PLAY(rules);
-}
-
-static void
-of_all_registrants_key_0_means_all_others(void **state)
-{
-	static const struct rule rules[] = {
-		{ "WEAR 1a* 2b* 3c*",  PREEMPT(2, WEAR, 'b', 0),   OK, "WEAR 2b*", "1G 3G" },
-		{ "WEAR 1a* 2b* 3c*",  PREEMPT(2, EA, 'b', 0),     OK, "EA 2b*", "1G 3G" },
-		{ "EAAR 2b*",          PREEMPT(2, WERO, 'b', 0),   OK, "WERO 2b*", "" },
-		{ "EAAR 1a* 2b* 3b*",  PREEMPT(1, WE, 'a', 'b'),   OK, "EAAR 1a*", "2G 3G" },
-		{ "EAAR 1a* 2b* 3b*",  PREEMPT(2, WE, 'b', 'b'),   OK, "EAAR 1a*", "3G" },
-		{ "EAAR 1a* 2a*",      PREEMPT(1, WE, 'a', 'a'),   OK, "-", "2G" },
-		{ "EAAR 1a* 2b*",      PREEMPT(2, WE, 'b', 'x'),   CONFLICT },
-	};
-
-	PLAY(rules);
-}
-
-static void
-preempt_and_abort_ends_the_commands_of_those_it_unregisters(void **state)
-{
-	static const struct {
-		const char *before;
-		struct resv_command command;
-		const char *after, *told, *ended;
-	} rows[] = {
-		{ "- 1a 2b 3b",        PREEMPT(1, WE, 'a', 'b'),   "- 1a", "2G 3G", "2 3" },
-		{ "- 1a 2a 3b",        PREEMPT(1, WE, 'a', 'a'),   "- 3b", "2G", "2" },
-		{ "WE 1a* 2b 3c",      PREEMPT(2, EA, 'b', 'a'),   "EA 2b* 3c", "1G 3R", "1" },
-		{ "EAAR 1a* 2b* 3c*",  PREEMPT(2, EAAR, 'b', 0),   "EAAR 2b*", "1G 3G", "1 3" },
-		{ "WERO 1a* 2b",       PREEMPT(1, EA, 'a', 'a'),   "EA 1a* 2b", "2R", "" },
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct resv_command command = rows[i].command;
-		struct resv_bench b;
-
-		resv_set(&b, rows[i].before);
-		command.cdw10 += NVME_RACQA_PREEMPT_ABORT - NVME_RACQA_PREEMPT;
-		assert_int_equal(resv_do(&b, &command), NVME_SC_SUCCESS);
-		assert_string_equal(resv_state(&b), rows[i].after);
-		assert_string_equal(resv_told(&b), rows[i].told);
-		assert_string_equal(resv_ended(&b), rows[i].ended);
-	}
-}
-
 /* ---- Release ---- */
 
 static void
 a_holder_releases_what_it_holds(void **state)
 {
-	static const struct rule rules[] = {
+	static const struct resv_rule rules[] = {
 		{ "WE 1a* 2b",        RELEASE(1, WE, 'a'),    OK, "- 1a 2b", "" },
 		{ "EA 1a* 2b",        RELEASE(1, EA, 'a'),    OK, "- 1a 2b", "" },
 		{ "WERO 1a* 2b 3c",   RELEASE(1, WERO, 'a'),  OK, "- 1a 2b 3c", "2R 3R" },
@@ -357,7 +175,7 @@ a_holder_releases_what_it_holds(void **state)
 static void
 clear_removes_all_and_the_others_hear_of_it(void **state)
 {
-	static const struct rule rules[] = {
+	static const struct resv_rule rules[] = {
 		{ "WE 1a* 2b 3c",     CLEAR(2, 'b'),   OK, "-", "1P 3P" },
 		{ "- 1a 2b",          CLEAR(1, 'a'),   OK, "-", "2P" },
 		{ "EAAR 1a* 2b*",     CLEAR(1, 'a'),   OK, "-", "2P" },
@@ -412,7 +230,7 @@ a_field_that_is_wrong_is_refused_before_the_state_is_looked_at(void **state)
 static void
 reserved_bits_are_not_looked_at(void **state)
 {
-	static const struct rule rules[] = {
+	static const struct resv_rule rules[] = {
 		{ "- 1a",    { 2, NVME_RESV_REGISTER, 0x3ffffff0, { 0, 'b' } },       OK, "- 1a 2b", "" },
 		{ "- 1a",    { 1, NVME_RESV_ACQUIRE, 0xffff00f0 | WE << 8, { 'a' } }, OK, "WE 1a*", "" },
 		{ "WE 1a*",  { 1, NVME_RESV_RELEASE, 0xffff00f0 | WE << 8, { 'a' } }, OK, "- 1a", "" },
@@ -571,13 +389,6 @@ main(void)
 		cmocka_unit_test(a_reservation_goes_with_its_holder_or_the_last_of_its_holders),
 		cmocka_unit_test(a_key_is_replaced_and_the_reservation_stays),
 		cmocka_unit_test(the_host_after_the_last_place_is_refused_and_may_come_again),
-		cmocka_unit_test(a_preempt_reaches_every_host_there_can_be),
-		cmocka_unit_test(who_is_first_acquires),
-		cmocka_unit_test(a_preempt_without_a_reservation_unregisters_and_reserves_nothing),
-		cmocka_unit_test(a_preempt_of_the_holder_takes_the_reservation),
-		cmocka_unit_test(a_preempt_of_others_leaves_the_reservation),
-		cmocka_unit_test(of_all_registrants_key_0_means_all_others),
-		cmocka_unit_test(preempt_and_abort_ends_the_commands_of_those_it_unregisters),
 		cmocka_unit_test(a_holder_releases_what_it_holds),
 		cmocka_unit_test(clear_removes_all_and_the_others_hear_of_it),
 		cmocka_unit_test(a_field_that_is_wrong_is_refused_before_the_state_is_looked_at),
