@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/size.h"
 #include "cmd.h"
 #include "perf.h"
 
@@ -42,7 +43,7 @@ size(struct argp_state *state, const char *option, const char *arg)
 {
 	uint64_t value = 0;
 
-	if (!blk_parse_size(arg, &value) || value == 0)
+	if (!size_parse(arg, &value) || value == 0)
 		argp_error(state, "%s '%s': not a size like 4k or 1G", option, arg);
 	return value;
 }

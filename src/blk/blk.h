@@ -133,7 +133,4 @@ int blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, str
 /* For sums: the most bytes that a volume takes beside its blocks, in a process of so many reactors. */
 size_t blk_bytes(unsigned reactors);
 
-/* A size as above; false: not one. */
-bool blk_parse_size(const char *text, uint64_t *bytes);
-
 #endif

@@ -5,56 +5,15 @@
  */
 #include "blk/devices.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "world/reactor.h"
 
 enum { SPEC_MAX = 256, BYTES_MIN = 1024 * 1024 };
-
-static bool
-parse_number(const char **text, uint64_t *value)
-{
-	const char *at = *text;
-	uint64_t v = 0;
-
-	if (*at < '0' || *at > '9')
-		return false;
-	for (; *at >= '0' && *at <= '9'; at++) {
-		unsigned digit = (unsigned)(*at - '0');
-
-		if (v > (UINT64_MAX - digit) / 10)
-			return false;
-		v = v * 10 + digit;
-	}
-	*text = at;
-	*value = v;
-	return true;
-}
-
-bool
-blk_parse_size(const char *text, uint64_t *bytes)
-{
-	static const char units[] = "KMGT";
-	const char *unit;
-	unsigned shift = 0;
-	uint64_t v;
-
-	if (!parse_number(&text, &v))
-		return false;
-	unit = *text != '\0' ? strchr(units, toupper((unsigned char)*text)) : NULL;
-	if (unit != NULL) {
-		shift = 10 * (unsigned)(unit - units + 1);
-		text++;
-	}
-	if (*text != '\0' || v > UINT64_MAX >> shift)
-		return false;
-	*bytes = v << shift;
-	return true;
-}
 
 /* What is being opened, for messages. */
 struct opening {
@@ -79,7 +38,7 @@ refuse(const struct opening *o, int error, const char *format, ...)
 static int
 check_size(const struct opening *o, const char *text, uint64_t *bytes)
 {
-	if (!blk_parse_size(text, bytes))
+	if (!size_parse(text, bytes))
 		return refuse(o, -EINVAL, "`%.40s` is not a size (a number with K, M, G or T)", text);
 	if (*bytes < BYTES_MIN)
 		return refuse(o, -EINVAL, "smaller than 1M, the smallest volume");
@@ -176,7 +135,7 @@ read_fault(const struct opening *o, const char *option, size_t length, struct fa
 
 		if (strncmp(option, known[i].name, name) != 0)
 			continue;
-		if (!parse_number(&value, known[i].value) || value != option + length ||
+		if (!number_parse(&value, known[i].value) || value != option + length ||
 		    (known[i].counted && *known[i].value == 0))
 			return refuse(o, -EINVAL, "`%.*s` needs a %s", (int)length, option,
 			    known[i].counted ? "number from 1" : "block number");

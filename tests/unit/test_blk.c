@@ -59,26 +59,6 @@ faulty_blocks_fail_what_touches_them(void **state)
 /* ---- opening ---- */
 
 static void
-sizes_are_numbers_with_a_unit(void **state)
-{
-	uint64_t bytes;
-
-	assert_true(blk_parse_size("4096", &bytes) && bytes == 4096);
-	assert_true(blk_parse_size("3K", &bytes) && bytes == 3072);
-	assert_true(blk_parse_size("1M", &bytes) && bytes == 1 << 20);
-	assert_true(blk_parse_size("2G", &bytes) && bytes == UINT64_C(2) << 30);
-	assert_true(blk_parse_size("1T", &bytes) && bytes == UINT64_C(1) << 40);
-	assert_false(blk_parse_size("", &bytes));
-	assert_false(blk_parse_size("K", &bytes));
-	assert_false(blk_parse_size("1X", &bytes));
-	assert_false(blk_parse_size("1GB", &bytes));
-	assert_false(blk_parse_size("-1", &bytes));
-	assert_false(blk_parse_size(" 1", &bytes));
-	assert_false(blk_parse_size("18446744073709551616", &bytes));
-	assert_false(blk_parse_size("99999999T", &bytes));
-}
-
-static void
 what_is_wrong_with_a_specification_is_said_in_words(void **state)
 {
 	static const struct { const char *spec; uint32_t block_size; int error; const char *why; } cases[] = {
@@ -215,7 +195,6 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_dropped_write_is_acknowledged),
 		cmocka_unit_test(faulty_blocks_fail_what_touches_them),
-		cmocka_unit_test(sizes_are_numbers_with_a_unit),
 		cmocka_unit_test(what_is_wrong_with_a_specification_is_said_in_words),
 		cmocka_unit_test(a_file_is_made_extended_and_refused_as_it_must_be),
 		cmocka_unit_test(a_volume_says_which_file_it_is_in),
