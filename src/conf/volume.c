@@ -1,0 +1,120 @@
+/*
+ * volume.c - the volume of a namespace: its kind, its path, its size.
+ *
+ * What a kind means, and whether a file is there, is for those who open it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "conf/internal.h"
+
+enum { VOLUME_BYTES_MIN = 1024 * 1024 };
+
+/* What is behind all faults; NULL: nothing is. */
+static const char *
+without_faults(const char *volume)
+{
+	while (volume != NULL && strncmp(volume, "fault:", 6) == 0) {
+		const char *at = strchr(volume, '@');
+
+		volume = at != NULL && at > volume + 6 ? at + 1 : NULL;
+	}
+	return volume;
+}
+
+static bool
+in_memory(const char *volume)
+{
+	return strcmp(volume, "mem") == 0 || strcmp(volume, "null") == 0;
+}
+
+const char *
+volume_path(const char *volume)
+{
+	const char *inner = without_faults(volume);
+
+	return inner != NULL && strncmp(inner, "file:", 5) == 0 ? inner + 5 : NULL;
+}
+
+bool
+volume_forgets(const char *volume)
+{
+	const char *inner = without_faults(volume);
+
+	return inner != NULL && strcmp(inner, "mem") == 0;
+}
+
+static bool
+volume_check(struct reader *r, const struct node *node, const char *volume)
+{
+	const char *inner = without_faults(volume), *option;
+	struct quoted q = quote(volume);
+
+	if (strlen(volume) > CONF_VOLUME_MAX)
+		complain(r->errors, node->line, "a volume's text has %d bytes at most, not %zu: %s", CONF_VOLUME_MAX,
+		    strlen(volume), q.text);
+	else if (inner == NULL)
+		complain(r->errors, node->line, "%s: a fault is written fault:FAULT@VOLUME", q.text);
+	else if (strncmp(inner, "mem:", 4) == 0 || strncmp(inner, "null:", 5) == 0)
+		complain(r->errors, node->line, "%s: it is `%.*s` alone, and the size stands in `size`", q.text,
+		    (int)strcspn(inner, ":"), inner);
+	else if (strncmp(inner, "file:", 5) != 0 && !in_memory(inner))
+		complain(r->errors, node->line,
+		    "%s is not a volume; there are mem, null, file:PATH and fault:FAULT@VOLUME",
+		    q.text);
+	else if (!in_memory(inner) && (inner[5] != '/' || inner[6] == '\0'))
+		complain(r->errors, node->line, "%s: the path of a file begins with / and goes on", q.text);
+	else if ((option = strrchr(inner, ',')) != NULL && strncmp(option, ",size=", 6) == 0)
+		complain(r->errors, node->line, "%s: the size stands in `size`", q.text);
+	else
+		return true;
+	return false;
+}
+
+static void
+size_read(struct reader *r, const struct node *node, struct conf_ns *ns)
+{
+	const char *text = scalar_text(r, node, "size");
+	uint64_t bytes;
+
+	if (text == NULL)
+		return;
+	if (!size_parse(text, &bytes))
+		complain(r->errors, node->line, "`size` is a number with K, M, G or T, like 10G, not %s",
+		    quote(text).text);
+	else if (bytes < VOLUME_BYTES_MIN)
+		complain(r->errors, node->line, "`size` is 1M at least, not %s", quote(text).text);
+	else if (bytes > INT64_MAX)
+		complain(r->errors, node->line, "`size`: %s is too large", quote(text).text);
+	else if (bytes % ns->block_size != 0)
+		complain(r->errors, node->line, "`size` is a multiple of the block size, %u, which %s is not",
+		    ns->block_size, quote(text).text);
+	else
+		ns->size = bytes;
+}
+
+void
+volume_read(struct reader *r, const struct node *volume, const struct node *size, struct conf_ns *ns)
+{
+	const char *text = scalar_text(r, volume, "volume");
+
+	size_read(r, size, ns);
+	if (text == NULL || !volume_check(r, volume, text))
+		return;
+	if (size == NULL && volume_path(text) == NULL)
+		complain(r->errors, volume->line, "%s needs `size`", quote(text).text);
+	ns->volume = reader_strdup(r, text);
+}
+
+void
+conf_volume_spec(const struct conf_ns *ns, char spec[CONF_SPEC])
+{
+	const char *before = volume_path(ns->volume) != NULL ? ",size=" : ":";
+
+	if (ns->size == 0)
+		snprintf(spec, CONF_SPEC, "%s", ns->volume);
+	else
+		snprintf(spec, CONF_SPEC, "%s%s%" PRIu64, ns->volume, before, ns->size);
+}
