@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "conf/conf.h"
+#include "conf/diff.h"
 #include "conf_bench.h"
 
 static const char full[] =
@@ -254,6 +254,13 @@ states_have_the_words_that_they_are_read_by(void **state)
 
 /* ---- print ---- */
 
+static void
+tell_it(void *arg, const struct conf_change *change)
+{
+	(void)arg;
+	print_error("%s\n", change->text);
+}
+
 /* Printed and read again. */
 static void
 expect_again(struct arena *arena, const struct conf *conf)
@@ -267,6 +274,7 @@ expect_again(struct arena *arena, const struct conf *conf)
 	assert_true(bytes <= CONF_TEXT_MAX);
 	if (difference != NULL)
 		fail_msg("%s differs in\n%s", difference, text);
+	assert_int_equal(conf_diff(conf, again, tell_it, NULL), 0);
 	text_again = conf_printed(&other, again, &bytes_again);
 	assert_int_equal(bytes_again, bytes);
 	assert_memory_equal(text_again, text, bytes);

@@ -1,0 +1,295 @@
+/*
+ * conf/diff: each change is told once, by its kind, in words and in an order in which it can be made.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "conf/diff.h"
+#include "conf_bench.h"
+
+enum { TOLD_MAX = 64 };
+
+struct told {
+	unsigned count;
+	struct { enum conf_change_kind kind; enum conf_ease ease; char text[600]; } list[TOLD_MAX];
+};
+
+static void
+note(void *arg, const struct conf_change *change)
+{
+	struct told *told = arg;
+
+	if (told->count < TOLD_MAX) {
+		told->list[told->count].kind = change->kind;
+		told->list[told->count].ease = change->ease;
+		snprintf(told->list[told->count].text, sizeof(told->list[0].text), "%s", change->text);
+	}
+	told->count++;
+}
+
+static struct conf *
+read_text(struct arena *arena, const char *text)
+{
+	struct conf_errors errors;
+	struct conf *conf;
+	int error = conf_parse(arena, text, strlen(text), &conf, &errors);
+
+	for (uint32_t i = 0; i < errors.count; i++)
+		print_error("%u: %s\n", errors.list[i].line, errors.list[i].text);
+	assert_int_equal(error, 0);
+	return conf;
+}
+
+static void
+diff_texts(const char *old, const char *new, struct told *told)
+{
+	struct arena arenas[2];
+	uint32_t count;
+
+	arena_init(&arenas[0], 0);
+	arena_init(&arenas[1], 0);
+	told->count = 0;
+	count = conf_diff(read_text(&arenas[0], old), read_text(&arenas[1], new), note, told);
+	assert_int_equal(count, told->count);
+	arena_drop(&arenas[0]);
+	arena_drop(&arenas[1]);
+}
+
+#define L "listeners:\n- { name: front, address: 192.0.2.1 }\n- { name: back, address: '[::1]', discovery: no }\n"
+#define S L "subsystems:\n- nqn: nqn.a\n"
+#define N "  namespaces:\n  - { nsid: 1, volume: mem, size: 8M"
+#define F "  namespaces:\n  - { nsid: 1, volume: 'file:/a'"
+
+static const struct one {
+	const char *old, *new;
+	enum conf_change_kind kind;
+	enum conf_ease ease;
+	const char *text;
+} ones[] = {
+	{ L "state_dir: /a", L "state_dir: /b", CONF_STATE_DIR, CONF_RESTART,
+	    "~ state_dir: /a -> /b (needs a restart)" },
+	{ L, L "state_dir: /b", CONF_STATE_DIR, CONF_RESTART, "~ state_dir: the default -> /b (needs a restart)" },
+	{ L, L "limits: { connections: 7 }", CONF_CONNECTIONS, CONF_LIVE, "~ connections at most: 4096 -> 7" },
+	{ L, L "timeouts: { handshake: 1s }", CONF_HANDSHAKE, CONF_LIVE, "~ handshake timeout: 10000 ms -> 1000 ms" },
+	{ L, L "timeouts: { stall: 1s }", CONF_STALL, CONF_LIVE, "~ stall timeout: 30000 ms -> 1000 ms" },
+	{ L, L "- { address: 192.0.2.3, discovery: only }", CONF_LISTENER_ADDED, CONF_LIVE,
+	    "+ listener 192.0.2.3:8009, discovery only" },
+	{ L "- { name: x, address: 192.0.2.3, discovery: no }", L, CONF_LISTENER_REMOVED, CONF_LIVE,
+	    "- listener x: 192.0.2.3:4420, no discovery" },
+	{ L "- { name: x, address: 192.0.2.3, discovery: no }", L "- { name: y, address: 192.0.2.3, discovery: yes }",
+	    CONF_LISTENER_DISCOVERY, CONF_LIVE, "~ discovery on listener y: no -> yes" },
+	{ L, L "- { name: x, address: 192.0.2.3:0 }", CONF_LISTENER_ADDED, CONF_LIVE, "+ listener x: 192.0.2.3:0" },
+	{ L, L "referrals: [ { address: 192.0.2.9 } ]", CONF_REFERRAL_ADDED, CONF_LIVE,
+	    "+ referral to 192.0.2.9:8009" },
+	{ L "referrals: [ { address: 192.0.2.9 } ]", L, CONF_REFERRAL_REMOVED, CONF_LIVE,
+	    "- referral to 192.0.2.9:8009" },
+	{ L, S, CONF_SUBSYS_ADDED, CONF_LIVE, "+ subsystem nqn.a: any host" },
+	{ L, S "  hosts: [ nqn.h ]", CONF_SUBSYS_ADDED, CONF_LIVE, "+ subsystem nqn.a: 1 host" },
+	{ S, L, CONF_SUBSYS_REMOVED, CONF_LIVE, "- subsystem nqn.a" },
+	{ S, S "  serial: A", CONF_SUBSYS_SERIAL, CONF_RESTART,
+	    "~ serial of nqn.a: the default -> A (needs a restart)" },
+	{ S "  model: A", S "  model: B", CONF_SUBSYS_MODEL, CONF_RESTART,
+	    "~ model of nqn.a: A -> B (needs a restart)" },
+	{ S, S "  limits: { controllers: 3 }", CONF_SUBSYS_CONTROLLERS, CONF_LIVE,
+	    "~ controllers of nqn.a at most: 1000 -> 3" },
+	{ S, S "  limits: { queues: 3 }", CONF_SUBSYS_QUEUES, CONF_LIVE,
+	    "~ queues of a controller of nqn.a at most: 128 -> 3" },
+	{ S, S "  limits: { queue_entries: 3 }", CONF_SUBSYS_ENTRIES, CONF_LIVE,
+	    "~ entries of a queue of nqn.a at most: 1024 -> 3" },
+	{ S, S "  listeners: [ back ]", CONF_SUBSYS_UNLISTED, CONF_LIVE, "- nqn.a on listener front" },
+	{ S "  listeners: [ back ]", S, CONF_SUBSYS_LISTED, CONF_LIVE, "+ nqn.a on listener front" },
+	{ S, S "  hosts: [ nqn.h ]", CONF_HOST_DISALLOWED, CONF_LIVE, "- any host of nqn.a" },
+	{ S "  hosts: [ nqn.h ]", S, CONF_HOST_ALLOWED, CONF_LIVE, "+ any host of nqn.a" },
+	{ S "  hosts: [ nqn.h, nqn.g ]", S "  hosts: [ nqn.g ]", CONF_HOST_DISALLOWED, CONF_LIVE,
+	    "- host nqn.h of nqn.a" },
+	{ S "  hosts: []", S "  hosts: [ nqn.g ]", CONF_HOST_ALLOWED, CONF_LIVE, "+ host nqn.g of nqn.a" },
+	{ S, S "  ana_groups: [ { id: 1 }, { id: 2, state: change } ]", CONF_ANA_ADDED, CONF_LIVE,
+	    "+ ANA group 2 of nqn.a: change" },
+	{ S "  ana_groups: [ { id: 1 }, { id: 2 } ]", S, CONF_ANA_REMOVED, CONF_LIVE, "- ANA group 2 of nqn.a" },
+	{ S, S "  ana_groups: [ { id: 1, on: { back: inaccessible } } ]", CONF_ANA_STATE, CONF_LIVE,
+	    "~ ANA group 1 of nqn.a on listener back: optimized -> inaccessible" },
+	{ S "  listeners: [ back ]", S "  listeners: [ back ]\n  ana_groups: [ { id: 1, state: change } ]",
+	    CONF_ANA_STATE,
+	    CONF_LIVE, "~ ANA group 1 of nqn.a on listener back: optimized -> change" },
+	{ S, S N " }", CONF_NS_ADDED, CONF_LIVE, "+ namespace 1 of nqn.a: mem, 8M" },
+	{ S, S F " }", CONF_NS_ADDED, CONF_LIVE, "+ namespace 1 of nqn.a: file:/a, as large as it is" },
+	{ S N " }", S, CONF_NS_REMOVED, CONF_LOSS, "- namespace 1 of nqn.a: mem (loses data)" },
+	{ S F " }", S, CONF_NS_REMOVED, CONF_LIVE, "- namespace 1 of nqn.a: file:/a" },
+	{ S F " }", S F ", size: 8M }", CONF_NS_RESIZED, CONF_LIVE,
+	    "~ size of namespace 1 of nqn.a: as large as it is -> 8M" },
+	{ S F ", size: 8M }", S F " }", CONF_NS_RESIZED, CONF_LIVE,
+	    "~ size of namespace 1 of nqn.a: 8M -> as large as it is" },
+	{ S F ", size: 8M }", S F ", size: 9M }", CONF_NS_RESIZED, CONF_LIVE,
+	    "~ size of namespace 1 of nqn.a: 8M -> 9M" },
+	{ S F ", size: 9M }", S F ", size: 8M }", CONF_NS_RESIZED, CONF_LOSS,
+	    "~ size of namespace 1 of nqn.a: 9M -> 8M (loses data)" },
+	{ S F " }", S F ", write_protected: yes }", CONF_NS_PROTECTED, CONF_LIVE,
+	    "~ namespace 1 of nqn.a: write protected" },
+	{ S F ", write_protected: yes }", S F " }", CONF_NS_PROTECTED, CONF_LIVE,
+	    "~ namespace 1 of nqn.a: no longer write protected" },
+	{ S "  ana_groups: [ { id: 1 }, { id: 2 } ]\n" F " }", S "  ana_groups: [ { id: 1 }, { id: 2 } ]\n" F
+	    ", ana_group: 2 }", CONF_NS_MOVED, CONF_LIVE, "~ ANA group of namespace 1 of nqn.a: 1 -> 2" },
+};
+
+static void
+each_change_is_told_alone(void **state)
+{
+	unsigned failures = 0;
+	struct told told;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ones) / sizeof(ones[0]); i++) {
+		const struct one *one = &ones[i];
+
+		diff_texts(one->old, one->new, &told);
+		if (told.count == 1 && told.list[0].kind == one->kind && told.list[0].ease == one->ease &&
+		    strcmp(told.list[0].text, one->text) == 0)
+			continue;
+		for (unsigned n = 0; n < told.count; n++)
+			print_error("%s\n", told.list[n].text);
+		print_error("wanted %s\n", one->text);
+		failures++;
+	}
+	assert_int_equal(failures, 0);
+}
+
+static void
+every_kind_of_change_is_in_the_table(void **state)
+{
+	uint64_t seen = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ones) / sizeof(ones[0]); i++)
+		seen |= UINT64_C(1) << ones[i].kind;
+	assert_int_equal(seen, (UINT64_C(1) << (CONF_REFERRAL_ADDED + 1)) - 1);
+}
+
+static void
+expect_two(const char *old, const char *new, const char *first, const char *second)
+{
+	struct told told;
+
+	diff_texts(old, new, &told);
+	assert_int_equal(told.count, 2);
+	assert_string_equal(told.list[0].text, first);
+	assert_string_equal(told.list[1].text, second);
+}
+
+static void
+what_a_namespace_is_cannot_be_altered_only_replaced(void **state)
+{
+	static const char gone[] = "- namespace 1 of nqn.a: file:/a", come[] = "+ namespace 1 of nqn.a: file:/a, "
+	    "as large as it is";
+
+	(void)state;
+	expect_two(S F " }", S "  namespaces: [ { nsid: 1, volume: 'file:/b' } ]", gone,
+	    "+ namespace 1 of nqn.a: file:/b, as large as it is");
+	expect_two(S F " }", S "  namespaces: [ { nsid: 2, volume: 'file:/a' } ]", gone,
+	    "+ namespace 2 of nqn.a: file:/a, as large as it is");
+	expect_two(S F " }", S F ", block_size: 512 }", gone, come);
+	expect_two(S F " }", S F ", nguid: 0123456789abcdef0123456789abcdef }", gone, come);
+	expect_two(S F " }", S F ", uuid: 01234567-89ab-cdef-0123-456789abcdef }", gone, come);
+}
+
+static void
+what_is_taken_away_comes_first(void **state)
+{
+	static const enum conf_change_kind order[] = {
+		CONF_REFERRAL_REMOVED, CONF_HOST_DISALLOWED, CONF_NS_REMOVED, CONF_NS_REMOVED, CONF_SUBSYS_REMOVED,
+		CONF_LISTENER_REMOVED, CONF_CONNECTIONS, CONF_ANA_ADDED, CONF_NS_MOVED, CONF_ANA_REMOVED,
+		CONF_LISTENER_ADDED, CONF_NS_ADDED, CONF_HOST_ALLOWED, CONF_SUBSYS_ADDED, CONF_NS_ADDED,
+		CONF_REFERRAL_ADDED,
+	};
+	struct told told;
+
+	(void)state;
+	diff_texts(L "- { name: x, address: 192.0.2.3 }\n"
+	    "subsystems:\n"
+	    "- nqn: nqn.a\n"
+	    "  hosts: [ nqn.h ]\n"
+	    "  namespaces: [ { nsid: 1, volume: 'file:/a' }, { nsid: 2, volume: 'file:/b' } ]\n"
+	    "- nqn: nqn.b\n"
+	    "  namespaces: [ { nsid: 1, volume: 'file:/c' } ]\n"
+	    "referrals: [ { address: 192.0.2.8 } ]\n",
+	    L "- { name: x, address: 192.0.2.4 }\n"
+	    "limits: { connections: 9 }\n"
+	    "subsystems:\n"
+	    "- nqn: nqn.a\n"
+	    "  hosts: [ nqn.g ]\n"
+	    "  ana_groups: [ { id: 2 } ]\n"
+	    "  namespaces:\n"
+	    "  - { nsid: 1, volume: 'file:/c', ana_group: 2 }\n"
+	    "  - { nsid: 2, volume: 'file:/b', ana_group: 2 }\n"
+	    "- nqn: nqn.c\n"
+	    "  namespaces: [ { nsid: 1, volume: 'file:/a' } ]\n"
+	    "referrals: [ { address: 192.0.2.9 } ]\n", &told);
+	assert_int_equal(told.count, sizeof(order) / sizeof(order[0]));
+	for (unsigned i = 0; i < told.count; i++)
+		assert_int_equal(told.list[i].kind, order[i]);
+}
+
+static void
+the_same_said_otherwise_is_no_change(void **state)
+{
+	struct told told;
+
+	(void)state;
+	diff_texts(L
+	    "subsystems:\n"
+	    "- { nqn: nqn.a, listeners: [ back, front ], hosts: [ nqn.h, nqn.g ], ana_groups: [ { id: 1, on: { front: "
+	    "optimized } }, { id: 2, state: change } ] }\n"
+	    "- { nqn: nqn.b, namespaces: [ { nsid: 1, volume: mem, size: 1024K }, { nsid: 2, volume: null, "
+	    "size: 2M } ] }\n",
+	    "timeouts: { stall: 30000ms }\n"
+	    "listeners: [ { name: b, address: '[0::1]', discovery: no }, { name: a, address: 192.0.2.1:4420 } ]\n"
+	    "subsystems:\n"
+	    "- { nqn: nqn.b, namespaces: [ { nsid: 2, volume: 'null', size: 2M }, { nsid: 1, "
+	    "volume: mem, size: 1M } ] }\n"
+	    "- { nqn: nqn.a, hosts: [ nqn.g, nqn.h ], ana_groups: [ { id: 2, on: { a: change, "
+	    "b: change } }, { id: 1 } ] }\n",
+	    &told);
+	assert_int_equal(told.count, 0);
+}
+
+/* What is taken away one way is added the other way. */
+static void
+there_and_back_are_as_many_changes(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 2);
+	for (unsigned i = 0; i < 1000; i++) {
+		struct told there = { .count = 0 }, back = { .count = 0 };
+		const struct conf *a, *b;
+		struct arena arena;
+
+		arena_init(&arena, 0);
+		a = conf_random(&arena, &rng);
+		b = conf_random(&arena, &rng);
+		assert_int_equal(conf_diff(a, b, note, &there), conf_diff(b, a, note, &back));
+		assert_int_equal(conf_diff(a, a, note, &there), 0);
+		arena_drop(&arena);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_change_is_told_alone),
+		cmocka_unit_test(every_kind_of_change_is_in_the_table),
+		cmocka_unit_test(what_a_namespace_is_cannot_be_altered_only_replaced),
+		cmocka_unit_test(what_is_taken_away_comes_first),
+		cmocka_unit_test(the_same_said_otherwise_is_no_change),
+		cmocka_unit_test(there_and_back_are_as_many_changes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
