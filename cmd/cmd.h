@@ -2,7 +2,7 @@
  * cmd.h - the subcommands of `weir`.
  *
  * Each has its own file with its options; it answers the exit code: 0 done,
- * 1 it went wrong, 2 the command line is wrong.
+ * 1 it went wrong, 2 the command line is wrong (but `diff` as diff(1)).
  */
 #ifndef WEIR_CMD_H
 #define WEIR_CMD_H
@@ -20,6 +20,17 @@ struct argp_state;
 
 int cmd_serve(int argc, char **argv);
 int cmd_perf(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+
+struct arena;
+struct conf;
+
+/*
+ * config.c: the configuration in a file, "-" is standard input, into the arena, which is its own.  0, or a
+ * negative errno after having said on stderr what is wrong.
+ */
+int config_read(struct arena *arena, const char *path, struct conf **conf) __attribute__((warn_unused_result));
 
 /* options.c: words of the command line; false: not one, and nothing was changed */
 bool option_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);

@@ -13,6 +13,8 @@ static const struct {
 } commands[] = {
 	{ "serve", cmd_serve, "serve volumes over NVMe/TCP" },
 	{ "perf", cmd_perf, "load a namespace, verify it, and measure" },
+	{ "check", cmd_check, "say what is wrong with a configuration" },
+	{ "diff", cmd_diff, "say what another configuration would change" },
 };
 
 static void

@@ -162,9 +162,9 @@ class Daemon:
         self.stopped = True
 
 
-def run(*args, timeout=60 * PATIENCE, **how):
+def run(*args, timeout=60 * PATIENCE, stdin=subprocess.DEVNULL, **how):
     """Runs `weir` to its end."""
-    return subprocess.run([WEIR, *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    return subprocess.run([WEIR, *map(str, args)], stdin=stdin, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=timeout, **how)
 
 

@@ -1,0 +1,58 @@
+/*
+ * config.c - a configuration from a file, with what is wrong with it on stderr.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "conf/conf.h"
+
+static const char *
+shown(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+/* All of it, or one byte more than a configuration may have. */
+static int
+read_all(const char *path, char *text, size_t *bytes)
+{
+	FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+	int error = 0;
+
+	if (file == NULL)
+		return -errno;
+	errno = 0;
+	*bytes = fread(text, 1, (size_t)CONF_TEXT_MAX + 1, file);
+	if (ferror(file))
+		error = errno != 0 ? -errno : -EIO;
+	if (file != stdin)
+		fclose(file);
+	return error;
+}
+
+int
+config_read(struct arena *arena, const char *path, struct conf **conf)
+{
+	char *text = malloc((size_t)CONF_TEXT_MAX + 1);
+	struct conf_errors errors = { .count = 0 };
+	size_t bytes = 0;
+	int error = text != NULL ? read_all(path, text, &bytes) : -ENOMEM;
+	bool read = error == 0;
+
+	if (read)
+		error = conf_parse(arena, text, bytes, conf, &errors);
+	free(text);
+	for (uint32_t i = 0; i < errors.count; i++)
+		if (errors.list[i].line == 0)
+			fprintf(stderr, "%s: %s\n", shown(path), errors.list[i].text);
+		else
+			fprintf(stderr, "%s:%u: %s\n", shown(path), errors.list[i].line, errors.list[i].text);
+	if (errors.more)
+		fprintf(stderr, "%s: and more\n", shown(path));
+	if (!read || error == -ENOMEM)
+		fprintf(stderr, "weir: %s: %s\n", shown(path), strerror(-error));
+	return error;
+}

@@ -1,0 +1,87 @@
+"""`weir check` and `weir diff`: what they print, where, and their exit codes."""
+import pytest
+
+import target as targets
+
+RIGHT = """\
+listeners:
+  - address: 127.0.0.1
+subsystems:
+  - nqn: nqn.2026-11.example:store
+    namespaces:
+      - { nsid: 1, volume: mem, size: 16M }
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(name, text):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+    return write
+
+
+def test_a_right_file_is_summed_up_in_a_line(file):
+    path = file("weir.yaml", RIGHT)
+    done = targets.run("check", path)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0, "%s: 1 subsystem, 1 namespace, 1 listener\n" % path, "")
+
+
+def test_each_mistake_is_a_line_with_file_and_line(file):
+    path = file("weir.yaml", RIGHT.replace("size", "sice") + "    hostss: []\n")
+    done = targets.run("check", path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        "%s:6: a namespace has no key `sice`; `size` is meant?" % path,
+        "%s:6: `mem` needs `size`" % path,
+        "%s:7: a subsystem has no key `hostss`; `hosts` is meant?" % path]
+
+
+def test_more_mistakes_than_are_shown(file):
+    path = file("weir.yaml", RIGHT + "".join("wrong%d: 1\n" % n for n in range(30)))
+    lines = targets.run("check", path).stderr.splitlines()
+    assert len(lines) == 21 and lines[-1] == "%s: and more" % path
+
+
+@pytest.mark.parametrize("name, words", [("missing.yaml", "No such file or directory"), (".", "Is a directory")])
+def test_a_file_that_cannot_be_read(tmp_path, name, words):
+    done = targets.run("check", tmp_path / name)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "weir: %s: %s\n" % (tmp_path / name, words)
+    assert targets.run("diff", tmp_path / name, tmp_path / name).returncode == 2
+
+
+def test_a_file_without_end():
+    done = targets.run("check", "/dev/zero")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "/dev/zero: longer than 32 MiB\n")
+
+
+def test_standard_input(file):
+    path = file("weir.yaml", RIGHT)
+    with open(path) as stdin:
+        done = targets.run("check", "-", stdin=stdin)
+    assert (done.returncode, done.stdout) == (0, "-: 1 subsystem, 1 namespace, 1 listener\n")
+    with open(path) as stdin:
+        assert targets.run("diff", "-", path, stdin=stdin).returncode == 0
+    done = targets.run("check", "-")
+    assert (done.returncode, done.stderr) == (1, "standard input:1: there is nothing in it\n")
+
+
+def test_what_differs_is_told_and_that_is_exit_code_1(file):
+    old, new = file("old", RIGHT), file("new", RIGHT.replace("16M", "32M"))
+    done = targets.run("diff", old, new)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        1, "~ size of namespace 1 of nqn.2026-11.example:store: 16M -> 32M\n", "")
+    done = targets.run("diff", old, old)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = targets.run("diff", old, file("wrong", "x"))
+    assert (done.returncode, done.stdout) == (2, "") and "wrong:1: " in done.stderr
+
+
+@pytest.mark.parametrize("words", [["check"], ["check", "a", "b"], ["diff", "a"], ["diff", "a", "b", "c"],
+                                   ["diff", "-", "-"], ["check", "--what"]], ids=" ".join)
+def test_wrong_command_lines(words):
+    done = targets.run(*words)
+    assert done.returncode == 2 and done.stdout == "" and "--help" in done.stderr
