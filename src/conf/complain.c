@@ -91,7 +91,7 @@ nearest(const char *text, const char *const *words, unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		unsigned d = distance(text, words[i]);
 
-		if (d < best && 2 * d < strlen(words[i])) {
+		if (d < best && d < strlen(words[i]) / 2) {
 			best = d;
 			found = i;
 		}

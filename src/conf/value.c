@@ -61,7 +61,8 @@ map_read(struct reader *r, const struct node *map, const char *what, const char 
 {
 	uint32_t misspelt = 0; /* one complaint is enough */
 
-	memset(values, 0, count * sizeof(values[0]));
+	for (unsigned i = 0; i < count; i++)
+		values[i] = NULL;
 	if (map->kind != NODE_MAP) {
 		complain(r->errors, map->line, "%s is keys with values, like `%s: ...`", what, keys[0]);
 		return false;

@@ -281,6 +281,70 @@ expect_again(struct arena *arena, const struct conf *conf)
 	arena_drop(&other);
 }
 
+/* And without quotes only where every program that reads YAML would see the same. */
+static void
+what_is_printed_is_what_one_would_write(void **state)
+{
+	static const char text[] =
+	    "timeouts: { handshake: 1500ms, stall: 120s }\n"
+	    "listeners:\n"
+	    "  - { address: \"192.0.2.1\", name: '7', discovery: yes }\n"
+	    "  - { address: \"[0:0::1]\", discovery: false }\n"
+	    "subsystems:\n"
+	    "  - nqn: nqn.a\n"
+	    "    serial: 0123\n"
+	    "    model: yes\n"
+	    "    listeners: [ '7' ]\n"
+	    "    hosts: [ \"nqn.a b\", 'nqn.a:' ]\n"
+	    "    limits: { queues: 128, controllers: 3 }\n"
+	    "    ana_groups: [ { id: 1, state: optimized, on: { '7': change } } ]\n"
+	    "    namespaces:\n"
+	    "      - { size: 2048K, volume: null, nsid: 1, block_size: 4096, write_protected: false }\n"
+	    "      - { nsid: 2, volume: 'file:/a\"\\', uuid: 8C8D1CB0-1ed2-4b0f-9b2e-4a5a7a3f5a10 }\n"
+	    "  - { nqn: nqn.b, hosts: [], ana_groups: [ { id: 1 } ], namespaces: [] }\n";
+	static const char canonical[] =
+	    "listeners:\n"
+	    "  - name: \"7\"\n"
+	    "    address: 192.0.2.1:4420\n"
+	    "  - address: \"[::1]:4420\"\n"
+	    "    discovery: no\n"
+	    "subsystems:\n"
+	    "  - nqn: nqn.a\n"
+	    "    serial: \"0123\"\n"
+	    "    model: \"yes\"\n"
+	    "    listeners:\n"
+	    "      - \"7\"\n"
+	    "    hosts:\n"
+	    "      - \"nqn.a b\"\n"
+	    "      - \"nqn.a:\"\n"
+	    "    limits:\n"
+	    "      controllers: 3\n"
+	    "    ana_groups:\n"
+	    "      - id: 1\n"
+	    "        on:\n"
+	    "          \"7\": change\n"
+	    "    namespaces:\n"
+	    "      - nsid: 1\n"
+	    "        volume: \"null\"\n"
+	    "        size: 2M\n"
+	    "      - nsid: 2\n"
+	    "        volume: \"file:/a\\\"\\\\\"\n"
+	    "        uuid: \"8c8d1cb0-1ed2-4b0f-9b2e-4a5a7a3f5a10\"\n"
+	    "  - nqn: nqn.b\n"
+	    "    hosts: []\n"
+	    "timeouts:\n"
+	    "  handshake: 1500ms\n"
+	    "  stall: 2m\n";
+	const struct conf *conf;
+	struct arena arena;
+	size_t bytes;
+
+	(void)state;
+	conf = read_text(&arena, text, sizeof(text) - 1);
+	assert_string_equal(conf_printed(&arena, conf, &bytes), canonical);
+	arena_drop(&arena);
+}
+
 static void
 printed_and_read_again_it_is_the_same(void **state)
 {
@@ -288,7 +352,7 @@ printed_and_read_again_it_is_the_same(void **state)
 
 	(void)state;
 	rng_seed(&rng, 1);
-	for (unsigned i = 0; i < 3000; i++) {
+	for (unsigned i = 0; i < 1000; i++) {
 		struct arena arena;
 
 		arena_init(&arena, 0);
@@ -405,6 +469,7 @@ main(void)
 		cmocka_unit_test(addresses_are_numeric_and_have_one_text),
 		cmocka_unit_test(a_volume_is_handed_on_with_its_size),
 		cmocka_unit_test(states_have_the_words_that_they_are_read_by),
+		cmocka_unit_test(what_is_printed_is_what_one_would_write),
 		cmocka_unit_test(printed_and_read_again_it_is_the_same),
 		cmocka_unit_test(the_largest_configuration_can_be_printed_and_read_again),
 		cmocka_unit_test(without_memory_nothing_is_answered),
