@@ -18,21 +18,21 @@ from nvmetcp import (C2H_DATA, CAPSULE_RESP, DDGST, HDGST, LAST, SUCCESS, Closed
     (bytes(4096), 0x98F94189, "89 41 F9 98"),
     (b"", 0, "00 00 00 00"),
 ])
+@pytest.mark.line("D01")
 def test_crc_vectors(data, crc, wire):
-    """D01"""
     assert crc32c(data) == crc
     assert digest(data) == bytes.fromhex(wire)
 
 
+@pytest.mark.line("D01")
 def test_r2t_vector():
-    """D01"""
     pdu = with_data(r2t(1, 2, 0, 4096), b"", hdgst=True)
     assert pdu.hex(" ") == ("09 01 18 00 1c 00 00 00 01 00 02 00 00 00 00 00 00 10 00 00 00 00 00 00 "
                             "d0 11 9e 6d")
 
 
+@pytest.mark.line("D01")
 def test_capsule_resp_vector():
-    """D01"""
     header = ch(CAPSULE_RESP, 0, 24, 0, 24) + bytes(8) + bytes.fromhex("03 00 00 00 07 00 00 00")
     assert with_data(header, b"", hdgst=True)[24:] == bytes.fromhex("38 2D 47 4B")
 

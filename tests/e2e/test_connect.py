@@ -34,8 +34,9 @@ def refused(target, status, ipo=None, iattr=None, **parts):
 
 # ---- admin queues ----
 
+@pytest.mark.line("F01", "F12")
 def test_controller_ids_are_unique_and_legal(target):
-    """F01, F12: also many of one host"""
+    """also many of one host"""
     controllers = [nvme.Controller(target.address, enable=False) for _ in range(40)]
     try:
         ids = [c.cntlid for c in controllers]
@@ -47,14 +48,14 @@ def test_controller_ids_are_unique_and_legal(target):
             c.close()
 
 
+@pytest.mark.line("F14")
 def test_authentication_is_not_asked_for_without_keys(target):
-    """F14"""
     with nvme.Controller(target.address, enable=False) as ctrl:
         assert ctrl.authreq == 0
 
 
+@pytest.mark.line("F13")
 def test_a_controller_id_is_not_reused_at_once(target):
-    """F13"""
     seen = []
     for _ in range(10):
         with nvme.Controller(target.address, enable=False) as ctrl:
@@ -77,13 +78,15 @@ def test_a_controller_id_is_not_reused_at_once(target):
     (dict(sqe=nvme.connect_sqe(sqsize=0)), CONNECT_PARAMS, 44, IN_SQE),
     (dict(sqe=nvme.connect_sqe(sqsize=0xFFFF)), CONNECT_PARAMS, 44, IN_SQE),
 ])
+@pytest.mark.line("F02")
 def test_each_reason_to_refuse_an_admin_connect(target, bystander, parts, status, ipo, iattr):
-    """F02: status, IPO, IATTR, DNR"""
+    """status, IPO, IATTR, DNR"""
     refused(target, status, ipo, iattr, **parts)
 
 
+@pytest.mark.line("F02")
 def test_a_refused_connect_may_be_tried_again(target):
-    """F02: on the same connection, or it is closed; no controller was made"""
+    """on the same connection, or it is closed; no controller was made"""
     conn, resp = connect(target, data=nvme.connect_data(subnqn="nqn.2026-11.local.weir:other"))
     with conn:
         assert_refused(resp, CONNECT_PARAMS, 256, IN_DATA)
@@ -96,15 +99,17 @@ def test_a_refused_connect_may_be_tried_again(target):
 
 
 @pytest.mark.parametrize("size", [0, 512, 1020, 1023])
+@pytest.mark.line("F02")
 def test_connect_with_less_data_is_refused(target, bystander, size):
-    """F02: 0:02 or 0:0F"""
+    """0:02 or 0:0F"""
     conn, resp = connect(target, sqe=nvme.connect_sqe(sgl1=nvme.sgl(1, size)), data=nvme.connect_data()[:size])
     with conn:
         assert resp.status >> 1 & 0x7FF in (INVALID_FIELD, SGL_LENGTH, nvme.SGL_TYPE)
 
 
+@pytest.mark.line("F02")
 def test_the_size_a_target_must_offer(target):
-    """F02: 32 entries at least, for admin queues"""
+    """32 entries at least, for admin queues"""
     for sqsize in (1, 15, 31):
         conn, resp = connect(target, sqe=nvme.connect_sqe(sqsize=sqsize))
         with conn:
@@ -115,16 +120,18 @@ def test_the_size_a_target_must_offer(target):
     nvme.sqe(0x06, cid=3, sgl1=nvme.sgl(0x5A, 4096), cdw10=1), nvme.sqe(0x18, cid=3), nvme.sqe(0x02, cid=3, nsid=1),
     nvme.property_get_sqe(nvme.CAP, 8, cid=3), nvme.disconnect_sqe(cid=3), nvme.sqe(0xEE, cid=3)],
     ids=["identify", "keep-alive", "read", "property", "disconnect", "unknown"])
+@pytest.mark.line("F03")
 def test_any_command_before_connect_is_refused(open_conn, bystander, command):
-    """F03: 0:0C, or FES 2"""
+    """0:0C, or FES 2"""
     open_conn.send(capsule(command))
     pdu = open_conn.recv()
     require(pdu.type == C2H_TERM and pdu.fes == 2 or pdu.type == CAPSULE_RESP and pdu.cid == 3 and
             pdu.status >> 1 & 0x7FF == SEQUENCE, "%r", pdu)
 
 
+@pytest.mark.line("F04")
 def test_connect_twice_is_refused(target, bystander):
-    """F04: 0:0C"""
+    """0:0C"""
     with nvme.Controller(target.address) as ctrl:
         again = ctrl.admin.submit_raw(nvme.connect_sqe(), nvme.connect_data(), incapsule=True)
         ctrl.admin.wait(again)
@@ -137,8 +144,9 @@ def test_connect_twice_is_refused(target, bystander):
         assert queue.read(0).ok
 
 
+@pytest.mark.line("F09")
 def test_names_of_the_greatest_length(serve, target):
-    """F09: 223 bytes are an NQN, 224 are none"""
+    """223 bytes are an NQN, 224 are none"""
     longest = "nqn.2026-11.local.weir:".ljust(223, "n")
     with nvme.Controller(target.address, enable=False, hostnqn=longest):
         pass
@@ -149,8 +157,8 @@ def test_names_of_the_greatest_length(serve, target):
         assert ctrl.identified(1)[768:768 + 224] == longest.encode() + b"\0"
 
 
+@pytest.mark.line("F10")
 def test_reserved_fields_do_not_matter(target):
-    """F10"""
     sqe = patch(patch(nvme.connect_sqe(), 5, b"\xff" * 19), 52, b"\xff" * 12)
     data = patch(patch(nvme.connect_data(), 18, b"\xff" * 238), 768, b"\xff" * 256)
     conn, resp = connect(target, sqe=sqe, data=data)
@@ -158,6 +166,7 @@ def test_reserved_fields_do_not_matter(target):
         assert resp.status == 0
 
 
+@pytest.mark.line("W08")
 def test_connect_data_by_r2t(target):
     """Connect's data need not be in the capsule; a target may insist on it"""
     with Conn(target.address) as conn:
@@ -173,15 +182,17 @@ def test_connect_data_by_r2t(target):
             0, nvme.SGL_TYPE, INVALID_FIELD, SGL_LENGTH), "%r", pdu)
 
 
+@pytest.mark.line("F08", "X17", "W15")
 def test_sqhd_counts_connect_itself(target):
-    """F08, X17: Connect is the first entry consumed, so its SQHD is 1"""
+    """Connect is the first entry consumed, so its SQHD is 1"""
     conn, resp = connect(target)
     with conn:
         assert resp.status == 0 and resp.sqhd == 1
 
 
+@pytest.mark.line("F08")
 def test_flow_control_off_says_so(target):
-    """F08: SQHD FFFFh in every response"""
+    """SQHD FFFFh in every response"""
     conn, resp = connect(target, sqe=nvme.connect_sqe(cattr=4))
     with conn:
         assert resp.status == 0 and resp.sqhd == 0xFFFF
@@ -194,23 +205,26 @@ def test_flow_control_off_says_so(target):
 @pytest.mark.parametrize("how, ipo", [
     (dict(hostid=b"\x55" * 16), 0), (dict(hostnqn="nqn.2014-08.org.example:someone"), 512),
     (dict(cntlid=0xFFFF), 16), (dict(cntlid=0), 16), (dict(cntlid=0xFFEF), 16)])
+@pytest.mark.line("F05", "F02")
 def test_each_reason_to_refuse_an_io_connect(ctrl, bystander, how, ipo):
-    """F05, F02: another host's id or name, no such controller"""
+    """another host's id or name, no such controller"""
     _, connect = ctrl.try_io_queue(1, **how)
     assert connect.status == CONNECT_PARAMS and connect.dnr
     assert (connect.dw0 & 0xFFFF, connect.dw0 >> 16 & 1) == (ipo, IN_DATA)
     assert ctrl.io_queue(1).read(0).ok
 
 
+@pytest.mark.line("F02")
 def test_an_io_connect_to_another_subsystem_is_refused(ctrl):
-    """F02: the subsystem must be the admin queue's"""
+    """the subsystem must be the admin queue's"""
     for nqn in (nvme.DISCOVERY, "nqn.2026-11.local.weir:other"):
         _, connect = ctrl.try_io_queue(1, subnqn=nqn)
         assert connect.status in (CONNECT_PARAMS, SEQUENCE) and connect.dnr
 
 
+@pytest.mark.line("F06", "W21")
 def test_a_queue_id_in_use_is_refused(ctrl):
-    """F06: 0:0C (or 1:01)"""
+    """0:0C (or 1:01)"""
     queue = ctrl.io_queue(1)
     _, connect = ctrl.try_io_queue(1)
     assert connect.status in (SEQUENCE, nvme.QUEUE_ID) and connect.dnr
@@ -223,8 +237,9 @@ def test_a_queue_id_in_use_is_refused(ctrl):
     assert connect.ok
 
 
+@pytest.mark.line("F06")
 def test_queue_ids_up_to_what_was_granted(target):
-    """F06: max is served, max+1 is 1:82 at byte 42"""
+    """max is served, max+1 is 1:82 at byte 42"""
     with nvme.Controller(target.address) as ctrl:
         granted = ctrl.grant(4)
         assert granted == 4
@@ -236,8 +251,9 @@ def test_queue_ids_up_to_what_was_granted(target):
                 assert (connect.dw0 & 0xFFFF, connect.dw0 >> 16 & 1) == (42, IN_SQE)
 
 
+@pytest.mark.line("F06", "W19")
 def test_as_many_queues_as_can_be_granted(target):
-    """F06: all of them work at the same time"""
+    """all of them work at the same time"""
     with nvme.Controller(target.address) as ctrl:
         granted = ctrl.grant(1024)
         assert 64 <= granted <= 1024
@@ -248,8 +264,9 @@ def test_as_many_queues_as_can_be_granted(target):
 
 
 @pytest.mark.parametrize("entries, fine", [(1, False), (2, True), (1024, True), (1025, False), (65536, False)])
+@pytest.mark.line("F07", "W20")
 def test_queue_sizes(ctrl, entries, fine):
-    """F07: SQSIZE 0, 1, MQES, MQES+1"""
+    """SQSIZE 0, 1, MQES, MQES+1"""
     mqes = ctrl.get(nvme.CAP, 8) & 0xFFFF
     assert mqes == 1023
     queue, connect = ctrl.try_io_queue(1, entries=entries)
@@ -262,8 +279,9 @@ def test_queue_sizes(ctrl, entries, fine):
         assert (connect.dw0 & 0xFFFF, connect.dw0 >> 16 & 1) == (44, IN_SQE)
 
 
+@pytest.mark.line("F02")
 def test_an_io_connect_before_enabling_is_refused(target):
-    """F02: 0:0C or 1:82"""
+    """0:0C or 1:82"""
     with nvme.Controller(target.address, enable=False) as ctrl:
         _, connect = ctrl.try_io_queue(1)
         assert connect.status in (SEQUENCE, CONNECT_PARAMS) and connect.dnr
@@ -271,8 +289,9 @@ def test_an_io_connect_before_enabling_is_refused(target):
         assert ctrl.io_queue(1).read(0).ok
 
 
+@pytest.mark.line("F02")
 def test_an_io_connect_after_the_association_is_gone_is_refused(target):
-    """F02: 1:82 at byte 16 of the data"""
+    """1:82 at byte 16 of the data"""
     with nvme.Controller(target.address) as ctrl:
         ctrl.admin.close()
         target.no_connections()
@@ -281,6 +300,7 @@ def test_an_io_connect_after_the_association_is_gone_is_refused(target):
         assert (connect.dw0 & 0xFFFF, connect.dw0 >> 16 & 1) == (16, IN_DATA)
 
 
+@pytest.mark.line("W22")
 def test_fabrics_commands_of_admin_queues_are_refused_on_io_queues(queue):
     """Property Get and Set belong to the admin queue"""
     for command in (nvme.property_get_sqe(nvme.CAP, 8), nvme.property_set_sqe(nvme.CC, 0)):
@@ -289,6 +309,7 @@ def test_fabrics_commands_of_admin_queues_are_refused_on_io_queues(queue):
     assert queue.read(0).ok
 
 
+@pytest.mark.line("W22")
 def test_an_unknown_fabrics_command_is_refused(ctrl, queue):
     """0:01 or 0:02; the queue lives"""
     for q in (ctrl.admin, queue):

@@ -34,8 +34,9 @@ def fatal(queue, pdu, faults):
 # ---- in-capsule data ----
 
 @pytest.mark.parametrize("size", [BLOCK, 2 * BLOCK])
+@pytest.mark.line("X01")
 def test_writes_in_the_capsule(queue, size):
-    """X01: one block to the limit"""
+    """one block to the limit"""
     data = os.urandom(size)
     request = queue.write(10, data, incapsule=True)
     assert request.ok and request.asked == 0
@@ -43,8 +44,8 @@ def test_writes_in_the_capsule(queue, size):
 
 
 @pytest.mark.parametrize("size", [512, 1024, 4608, 8192])
+@pytest.mark.line("X01", "O16")
 def test_writes_of_small_blocks_in_the_capsule(serve, size):
-    """X01, O16"""
     target = serve("--block-size", "512")
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
@@ -53,8 +54,9 @@ def test_writes_of_small_blocks_in_the_capsule(serve, size):
         assert bytes(queue.read(3, size // 512, block_size=512).got) == data
 
 
+@pytest.mark.line("X01")
 def test_small_writes_by_r2t(queue):
-    """X01: a host may but need not use the capsule"""
+    """a host may but need not use the capsule"""
     data = os.urandom(BLOCK)
     request = queue.write(10, data, incapsule=False)
     assert request.ok and request.asked == BLOCK
@@ -62,15 +64,17 @@ def test_small_writes_by_r2t(queue):
 
 
 @pytest.mark.parametrize("extra", [4, BLOCK])
+@pytest.mark.line("X02")
 def test_a_capsule_beyond_the_io_limit_is_fatal(queue, bystander, extra):
-    """X02: FES 5"""
+    """FES 5"""
     data = bytes(nvme.INCAPSULE + extra)
     bad = capsule(nvme.sqe(0x01, nsid=1, cid=4, sgl1=nvme.sgl(1, len(data)), cdw12=2), data)
     fatal(queue, bad, [(5, 0)])
 
 
+@pytest.mark.line("X03")
 def test_the_capsule_limit_of_admin_queues(target, ctrl, bystander):
-    """X03: 8192 are taken, whatever the command makes of them; 8193 are FES 5"""
+    """8192 are taken, whatever the command makes of them; 8193 are FES 5"""
     request = ctrl.admin.submit_raw(nvme.sqe(0x09, sgl1=nvme.sgl(1, 8192), cdw10=0x0B), bytes(8192),
                                     incapsule=True)
     ctrl.admin.wait(request)
@@ -81,21 +85,23 @@ def test_the_capsule_limit_of_admin_queues(target, ctrl, bystander):
 
 
 @pytest.mark.parametrize("length", [0, 512, BLOCK - 4, BLOCK + 4, 0xFFFFFFFF])
+@pytest.mark.line("X04")
 def test_a_capsule_whose_sgl_has_another_length_is_fatal(queue, bystander, length):
-    """X04: 1/4"""
+    """1/4"""
     bad = capsule(nvme.sqe(0x01, nsid=1, cid=4, sgl1=nvme.sgl(1, length)), bytes(BLOCK))
     fatal(queue, bad, [(1, 4)])
 
 
+@pytest.mark.line("X04")
 def test_a_capsule_without_the_data_its_sgl_promises_is_fatal(queue, bystander):
-    """X04"""
     bad = capsule(nvme.sqe(0x01, nsid=1, cid=4, sgl1=nvme.sgl(1, BLOCK)))
     fatal(queue, bad, [(1, 4)])
 
 
 @pytest.mark.parametrize("address", [1, 4096, 1 << 63])
+@pytest.mark.line("X21")
 def test_a_capsule_with_an_offset_is_fatal(queue, bystander, address):
-    """X21: 6/32"""
+    """6/32"""
     bad = capsule(nvme.sqe(0x01, nsid=1, cid=4, sgl1=nvme.sgl(1, BLOCK, address)), bytes(BLOCK))
     fatal(queue, bad, [(6, 32)])
 
@@ -103,8 +109,9 @@ def test_a_capsule_with_an_offset_is_fatal(queue, bystander, address):
 # ---- R2T and H2CData ----
 
 @pytest.mark.parametrize("blocks", [3, 16, 17, 255, 256])
+@pytest.mark.line("X05", "X06", "X15")
 def test_large_writes_and_reads(queue, blocks):
-    """X05, X06, X15: up to MDTS; the client checks order, bounds and one R2T at a time"""
+    """up to MDTS; the client checks order, bounds and one R2T at a time"""
     data = os.urandom(blocks * BLOCK)
     assert queue.write(64, data).ok
     request = queue.read(64, blocks)
@@ -112,8 +119,8 @@ def test_large_writes_and_reads(queue, blocks):
 
 
 @pytest.mark.parametrize("piece", [4, 4096, 65536, 4100])
+@pytest.mark.line("X05")
 def test_h2cdata_in_pieces_of_any_size(queue, piece):
-    """X05"""
     size = 16 * BLOCK if piece == 4 else 64 * BLOCK
     data = os.urandom(size)
     queue.h2c_piece = piece
@@ -122,8 +129,9 @@ def test_h2cdata_in_pieces_of_any_size(queue, piece):
 
 
 @pytest.mark.parametrize("maxr2t", [0, 1, 3, 0xFFFFFFFF])
+@pytest.mark.line("X06", "X07")
 def test_r2ts_never_exceed_maxr2t(target, maxr2t):
-    """X06, X07: R2Ts are held back as long as possible; the client counts them"""
+    """R2Ts are held back as long as possible; the client counts them"""
     with nvme.Controller(target.address, maxr2t=maxr2t) as ctrl:
         queue = ctrl.io_queue()
         queue.serve_r2ts = False
@@ -138,8 +146,9 @@ def test_r2ts_never_exceed_maxr2t(target, maxr2t):
         assert bytes(queue.read(0, 256).got) == data
 
 
+@pytest.mark.line("X08")
 def test_h2cdata_beyond_maxh2cdata_is_fatal(paced, bystander):
-    """X08: FES 5 (or 4 where it is also more than was asked for)"""
+    """FES 5 (or 4 where it is also more than was asked for)"""
     request, (ttag, offset, length) = asked(paced, blocks=256)
     size = paced.conn.maxh2cdata + 4
     bad = h2cdata(request.cid, ttag, offset, bytes(size), last=False)
@@ -147,15 +156,17 @@ def test_h2cdata_beyond_maxh2cdata_is_fatal(paced, bystander):
 
 
 @pytest.mark.parametrize("change", [1, 0x7FFF])
+@pytest.mark.line("X09")
 def test_an_unknown_ttag_is_fatal(paced, bystander, change):
-    """X09: 1/10"""
+    """1/10"""
     request, (ttag, offset, length) = asked(paced)
     bad = h2cdata(request.cid, ttag ^ change, offset, request.data[:length])
     fatal(paced, bad, (1, 10))
 
 
+@pytest.mark.line("X09")
 def test_a_stale_ttag_is_fatal(paced, bystander):
-    """X09: 1/10 once its data has come"""
+    """1/10 once its data has come"""
     request, (ttag, offset, length) = asked(paced)
     pdu = h2cdata(request.cid, ttag, offset, request.data[:length])
     paced.send_data(request)
@@ -163,13 +174,14 @@ def test_a_stale_ttag_is_fatal(paced, bystander):
     fatal(paced, pdu, (1, 10))
 
 
+@pytest.mark.line("X09")
 def test_h2cdata_nobody_asked_for_is_fatal(queue, bystander):
-    """X09"""
     fatal(queue, h2cdata(0, 0, 0, bytes(512)), [(1, 10), (1, 8)])
 
 
+@pytest.mark.line("X10")
 def test_another_commands_id_is_fatal(paced, bystander):
-    """X10: 1/8"""
+    """1/8"""
     first, (ttag, offset, length) = asked(paced, 0)
     second, _ = asked(paced, 100)
     bad = h2cdata(second.cid, ttag, offset, first.data[:length])
@@ -178,50 +190,55 @@ def test_another_commands_id_is_fatal(paced, bystander):
 
 @pytest.mark.parametrize("offset, size", [
     (4, 64), (BLOCK, BLOCK), (4 * BLOCK, 64), (0, 4 * BLOCK + 4), (0xFFFFFFFC, 64), (4 * BLOCK - 4, 8)])
+@pytest.mark.line("X11")
 def test_a_gap_or_an_excess_is_fatal(paced, bystander, offset, size):
-    """X11: FES 2 or 4"""
+    """FES 2 or 4"""
     request, (ttag, start, length) = asked(paced)
     assert (start, length) == (0, 4 * BLOCK) or offset >= length
     fatal(paced, h2cdata(request.cid, ttag, offset, bytes(size), last=False), [(2, 0), (4, 0)])
 
 
 @pytest.mark.parametrize("again", [0, 60, 68, BLOCK])
+@pytest.mark.line("X11")
 def test_an_overlap_or_a_gap_after_the_first_piece_is_fatal(paced, bystander, again):
-    """X11"""
     request, (ttag, start, _) = asked(paced)
     paced.conn.send(h2cdata(request.cid, ttag, start, bytes(64), last=False))
     fatal(paced, h2cdata(request.cid, ttag, again, bytes(64), last=False), [(2, 0), (4, 0)])
 
 
+@pytest.mark.line("X12")
 def test_last_too_early_is_fatal(paced, bystander):
-    """X12: FES 2"""
+    """FES 2"""
     request, (ttag, start, _) = asked(paced)
     fatal(paced, h2cdata(request.cid, ttag, start, bytes(BLOCK), last=True), [(2, 0)])
 
 
+@pytest.mark.line("X12")
 def test_last_missing_is_fatal(paced, bystander):
-    """X12: FES 2"""
+    """FES 2"""
     request, (ttag, start, length) = asked(paced)
     fatal(paced, h2cdata(request.cid, ttag, start, bytes(length), last=False), [(2, 0)])
 
 
 @pytest.mark.parametrize("datal", [0, 60, 68, 0xFFFFFFFF])
+@pytest.mark.line("X13")
 def test_a_datal_other_than_the_data_is_fatal(paced, bystander, datal):
-    """X13: 1/16"""
+    """1/16"""
     request, (ttag, start, _) = asked(paced)
     bad = patch(h2cdata(request.cid, ttag, start, bytes(64), last=False), 16, u32(datal))
     fatal(paced, bad, (1, 16))
 
 
+@pytest.mark.line("X13")
 def test_h2cdata_without_data_is_fatal(paced, bystander):
-    """X13: 1/16 (or a PDO or PLEN that says so)"""
+    """1/16 (or a PDO or PLEN that says so)"""
     request, (ttag, start, _) = asked(paced)
     bad = patch(patch(h2cdata(request.cid, ttag, start, b"", last=False), 3, 24), 4, u32(24))
     fatal(paced, bad, [(1, 16), (1, 4), (1, 3)])
 
 
+@pytest.mark.line("X14")
 def test_h2cdata_of_two_commands_may_interleave(paced):
-    """X14"""
     requests = [asked(paced, 1000 * n, 16)[0] for n in range(3)]
     places = {r: r.r2ts.pop() for r in requests}
     done = {r: 0 for r in requests}
@@ -247,8 +264,9 @@ def test_h2cdata_of_two_commands_may_interleave(paced):
         assert r.ok and bytes(paced.read(1000 * n, 16).got) == r.data
 
 
+@pytest.mark.line("X14", "W09")
 def test_other_commands_pass_a_write_that_waits(paced):
-    """X14: a capsule between two H2CData"""
+    """a capsule between two H2CData"""
     request, (ttag, start, length) = asked(paced, 0, 4)
     request.r2ts.clear()
     paced.conn.send(h2cdata(request.cid, ttag, 0, request.data[:BLOCK], last=False))
@@ -258,8 +276,9 @@ def test_other_commands_pass_a_write_that_waits(paced):
     assert paced.wait(request).ok
 
 
+@pytest.mark.line("P09", "W07")
 def test_h2cdata_cut_at_every_byte_of_its_header(paced):
-    """P09 with data that goes straight to its place"""
+    """with data that goes straight to its place"""
     for cut in [*range(1, 26), 28, 100, 4000]:
         request, (ttag, start, length) = asked(paced, 0, 4)
         request.r2ts.clear()
@@ -274,8 +293,9 @@ def test_h2cdata_cut_at_every_byte_of_its_header(paced):
 
 @pytest.mark.parametrize("sq_flow", [True, False])
 @pytest.mark.parametrize("blocks", [1, 8, 256])
+@pytest.mark.line("X15", "X16", "X17")
 def test_reads_end_as_flow_control_says(target, sq_flow, blocks):
-    """X15, X16, X17: SUCCESS only with flow control off, else a CapsuleResp with its SQHD"""
+    """SUCCESS only with flow control off, else a CapsuleResp with its SQHD"""
     with nvme.Controller(target.address, sq_flow=sq_flow) as ctrl:
         queue = ctrl.io_queue()
         for _ in range(200 if blocks == 1 else 3):
@@ -286,8 +306,9 @@ def test_reads_end_as_flow_control_says(target, sq_flow, blocks):
                 assert request.sqhd == queue.sent % queue.entries
 
 
+@pytest.mark.line("X16")
 def test_an_admin_queue_without_flow_control(target):
-    """X16: DW0 of an Identify is zero, so SUCCESS may stand; the client checks"""
+    """DW0 of an Identify is zero, so SUCCESS may stand; the client checks"""
     with nvme.Controller(target.address, sq_flow=False) as ctrl:
         assert ctrl.identify(1).ok
         request = ctrl.get_feature(0x07)
@@ -295,8 +316,8 @@ def test_an_admin_queue_without_flow_control(target):
         assert ctrl.identify(0x55).status == nvme.INVALID_FIELD
 
 
+@pytest.mark.line("X16", "F08", "W04")
 def test_flow_control_may_differ_between_queues(target):
-    """X16, F08"""
     with nvme.Controller(target.address, sq_flow=True) as ctrl:
         on, off = ctrl.io_queue(1, sq_flow=True), ctrl.io_queue(2, sq_flow=False)
         for _ in range(5):
@@ -306,8 +327,9 @@ def test_flow_control_may_differ_between_queues(target):
 
 @pytest.mark.parametrize("dgst", [0, 1, 2, 3])
 @pytest.mark.parametrize("hpda", [0, 1, 2, 12, 31])
+@pytest.mark.line("X18", "W05")
 def test_padding_follows_hpda(target, hpda, dgst):
-    """X18: the client knows where the data must begin"""
+    """the client knows where the data must begin"""
     with nvme.Controller(target.address, hpda=hpda, dgst=dgst) as ctrl:
         assert ctrl.identified(1)[536:538] != b"\0\0"
         queue = ctrl.io_queue(dgst=dgst, hpda=hpda)
@@ -317,8 +339,9 @@ def test_padding_follows_hpda(target, hpda, dgst):
         queue.wait(*[queue.submit_read(n, 1 + n % 2) for n in range(20)])
 
 
+@pytest.mark.line("X15")
 def test_many_reads_in_flight_arrive_whole(queue):
-    """X15: C2HData of different commands may interleave, each is contiguous"""
+    """C2HData of different commands may interleave, each is contiguous"""
     data = [os.urandom(8 * BLOCK) for _ in range(16)]
     queue.wait(*[queue.submit_write(8 * n, d) for n, d in enumerate(data)])
     reads = [queue.submit_read(8 * n, 8) for n in list(range(16)) * 4]
@@ -329,16 +352,16 @@ def test_many_reads_in_flight_arrive_whole(queue):
 
 # ---- failing commands ----
 
+@pytest.mark.line("X19")
 def test_a_write_that_fails_early_gets_no_r2t(queue):
-    """X19"""
     for command in (nvme.sqe(0x01, nsid=99, cdw12=15), nvme.sqe(0x01, nsid=1, cdw10=0xFFFFFFFF, cdw12=15)):
         request = queue.submit(command, bytes(16 * BLOCK))
         queue.wait(request)
         assert request.status in (nvme.INVALID_NS, nvme.LBA_RANGE) and request.asked == 0
 
 
+@pytest.mark.line("X19")
 def test_a_failing_write_has_its_capsule_data_swallowed(queue):
-    """X19"""
     request = queue.call(nvme.sqe(0x01, nsid=99), bytes(BLOCK))
     assert request.status == nvme.INVALID_NS
     request = queue.call(nvme.sqe(0xEE, nsid=1), bytes(8192))
@@ -347,8 +370,8 @@ def test_a_failing_write_has_its_capsule_data_swallowed(queue):
 
 
 @pytest.mark.parametrize("sq_flow", [True, False])
+@pytest.mark.line("X20", "O20")
 def test_a_read_error_is_no_success(serve, sq_flow):
-    """X20, O20"""
     target = serve(ns=["fault:read-error=5@mem:64M"])
     with nvme.Controller(target.address, sq_flow=sq_flow) as ctrl:
         queue = ctrl.io_queue()
@@ -361,8 +384,9 @@ def test_a_read_error_is_no_success(serve, sq_flow):
 # ---- SGLs ----
 
 @pytest.mark.parametrize("id", [0x00, 0x40, 0x0F, 0x10, 0x20, 0x30, 0x50, 0x5F, 0xF0])
+@pytest.mark.line("X21")
 def test_sgls_of_other_kinds_are_refused(target, id):
-    """X21: 0:11, or FES 6 with the SGL's byte"""
+    """0:11, or FES 6 with the SGL's byte"""
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
         request = queue.submit_raw(nvme.sqe(0x02, nsid=1, sgl1=nvme.sgl(id, BLOCK)), want=BLOCK)
@@ -373,8 +397,9 @@ def test_sgls_of_other_kinds_are_refused(target, id):
             assert pdu.type == CAPSULE_RESP and pdu.status >> 1 & 0x7FF == nvme.SGL_TYPE, pdu
 
 
+@pytest.mark.line("X21", "W11")
 def test_a_read_with_an_in_capsule_sgl_is_refused(target):
-    """X21: reads never carry in-capsule data"""
+    """reads never carry in-capsule data"""
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
         bad = capsule(nvme.sqe(0x02, nsid=1, cid=9, sgl1=nvme.sgl(1, BLOCK)), bytes(BLOCK))
@@ -385,8 +410,9 @@ def test_a_read_with_an_in_capsule_sgl_is_refused(target):
 
 
 @pytest.mark.parametrize("length", [0, 512, BLOCK - 4, BLOCK + 4, 2 * BLOCK, 0xFFFFFFFF])
+@pytest.mark.line("X22")
 def test_an_sgl_that_does_not_fit_the_transfer_is_refused(queue, length):
-    """X22: 0:0F; a longer one may also be used in part"""
+    """0:0F; a longer one may also be used in part"""
     request = queue.submit_raw(nvme.sqe(0x02, nsid=1, sgl1=nvme.sgl(0x5A, length)), want=BLOCK)
     queue.wait(request)
     assert request.status == nvme.SGL_LENGTH or request.ok and length > BLOCK
@@ -397,8 +423,9 @@ def test_an_sgl_that_does_not_fit_the_transfer_is_refused(queue, length):
 
 
 @pytest.mark.parametrize("psdt", [0x00, 0x80, 0xC0])
+@pytest.mark.line("X23")
 def test_psdt_other_than_sgl_is_refused(ctrl, psdt):
-    """X23: 0:02"""
+    """0:02"""
     queue = ctrl.io_queue()
     request = queue.submit_raw(nvme.sqe(0x02, nsid=1, flags=psdt, sgl1=nvme.sgl(0x5A, BLOCK)), want=BLOCK)
     assert queue.wait(request).status == nvme.INVALID_FIELD
@@ -408,16 +435,18 @@ def test_psdt_other_than_sgl_is_refused(ctrl, psdt):
 
 # ---- command ids and depth ----
 
+@pytest.mark.line("X24")
 def test_any_command_id_is_echoed(queue):
-    """X24: sparse, high, all at once"""
+    """sparse, high, all at once"""
     ids = [0xFFFF, 0xF001, 0, 1, 0x8000, 0x1234, 0x7FFF, *range(0x4000, 0xC000, 0x777)]
     queue.wait(*[queue.submit_read(n, 1, cid=cid) for n, cid in enumerate(ids)])
     queue.wait(*[queue.submit_write(n, bytes(4 * BLOCK), cid=cid) for n, cid in enumerate(ids)])
 
 
 @pytest.mark.parametrize("sq_flow", [True, False])
+@pytest.mark.line("X25")
 def test_a_queue_of_1024_entries_filled(target, sq_flow):
-    """X25: with SQ flow control 1023 may be in flight"""
+    """with SQ flow control 1023 may be in flight"""
     with nvme.Controller(target.address, sq_flow=sq_flow) as ctrl:
         queue = ctrl.io_queue(entries=1024)
         data = os.urandom(BLOCK)
@@ -434,8 +463,9 @@ def test_a_queue_of_1024_entries_filled(target, sq_flow):
         assert all(r.ok for r in requests)
 
 
+@pytest.mark.line("X26")
 def test_more_commands_than_the_queue_has_entries_are_bounded(ctrl, bystander):
-    """X26: refused (FES 2, or a status) or served; never unbounded memory"""
+    """refused (FES 2, or a status) or served; never unbounded memory"""
     queue = ctrl.io_queue(entries=8)
     queue.serve_r2ts = False
     # Writes that wait for their data stay in flight.
@@ -451,6 +481,7 @@ def test_more_commands_than_the_queue_has_entries_are_bounded(ctrl, bystander):
     assert ctrl.keep_alive().ok
 
 
+@pytest.mark.line("W17")
 def test_a_command_id_in_flight_used_again(ctrl, bystander):
     """0:03, or the end of the connection, or (it cannot be told) both are served; never a crash"""
     queue = ctrl.io_queue()

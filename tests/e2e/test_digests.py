@@ -23,8 +23,9 @@ def flip(data, at, bit=0):
 
 @pytest.mark.parametrize("at", [8, 12, 40, 71])
 @pytest.mark.parametrize("dgst", [1, 3])
+@pytest.mark.line("D02")
 def test_a_flipped_header_bit_is_fatal(target, bystander, at, dgst):
-    """D02: FES 3, FEI the digest that was received"""
+    """FES 3, FEI the digest that was received"""
     with Conn(target.address) as conn:
         conn.handshake(dgst=dgst)
         good = conn.capsule(nvme.connect_sqe(), nvme.connect_data())
@@ -32,8 +33,8 @@ def test_a_flipped_header_bit_is_fatal(target, bystander, at, dgst):
         conn.expect_term((3, crc32c(good[:72])), flip(good, at))
 
 
+@pytest.mark.line("D02")
 def test_a_flipped_header_digest_is_fatal(target, bystander):
-    """D02"""
     with Conn(target.address) as conn:
         conn.handshake(dgst=1)
         bad = flip(conn.capsule(nvme.connect_sqe(), nvme.connect_data()), 73, 5)
@@ -41,8 +42,8 @@ def test_a_flipped_header_digest_is_fatal(target, bystander):
         conn.expect_term((3, int.from_bytes(bad[72:76], "little")), bad)
 
 
+@pytest.mark.line("D02", "P15")
 def test_a_flipped_header_of_h2cdata_is_fatal_to_its_queue_only(digested, bystander):
-    """D02, P15"""
     ctrl, queue = digested
     queue.serve_r2ts = False
     request = queue.submit_write(0, bytes(4 * BLOCK))
@@ -56,8 +57,9 @@ def test_a_flipped_header_of_h2cdata_is_fatal_to_its_queue_only(digested, bystan
 
 
 @pytest.mark.parametrize("at", [76, 76 + 2000, 76 + BLOCK - 1, 76 + BLOCK, 76 + BLOCK + 3])
+@pytest.mark.line("D03")
 def test_a_flipped_bit_of_capsule_data_fails_the_command_only(digested, at):
-    """D03: 0:22, the connection lives, nothing is written"""
+    """0:22, the connection lives, nothing is written"""
     _, queue = digested
     before = os.urandom(BLOCK)
     assert queue.write(3, before).ok
@@ -70,8 +72,9 @@ def test_a_flipped_bit_of_capsule_data_fails_the_command_only(digested, at):
 
 
 @pytest.mark.parametrize("which", ["first", "middle", "last", "all"])
+@pytest.mark.line("D04")
 def test_a_flipped_bit_of_h2cdata_fails_the_command_only(digested, which):
-    """D04: the data is taken to its end, 0:22 comes, nothing is written"""
+    """the data is taken to its end, 0:22 comes, nothing is written"""
     _, queue = digested
     queue.serve_r2ts = False
     before = os.urandom(16 * BLOCK)
@@ -102,8 +105,9 @@ def test_a_flipped_bit_of_h2cdata_fails_the_command_only(digested, which):
 
 @pytest.mark.parametrize("dgst, flag", [(0, HDGST), (0, DDGST), (1, HDGST), (1, DDGST), (2, HDGST), (2, DDGST),
                                         (3, HDGST), (3, DDGST)])
+@pytest.mark.line("D05")
 def test_a_digest_flag_other_than_agreed_is_fatal(target, bystander, dgst, flag):
-    """D05: missing or extra; 1/1"""
+    """missing or extra; 1/1"""
     with Conn(target.address) as conn:
         conn.handshake(dgst=dgst)
         terms = {"hdgst": bool(dgst & 1) ^ (flag == HDGST), "ddgst": bool(dgst & 2) ^ (flag == DDGST)}
@@ -113,8 +117,8 @@ def test_a_digest_flag_other_than_agreed_is_fatal(target, bystander, dgst, flag)
 
 
 @pytest.mark.parametrize("dgst, flag", [(0, HDGST), (0, DDGST), (3, HDGST), (3, DDGST)])
+@pytest.mark.line("D05")
 def test_a_digest_flag_of_h2cdata_other_than_agreed_is_fatal(target, bystander, dgst, flag):
-    """D05"""
     with nvme.Controller(target.address, dgst=dgst) as ctrl:
         queue = ctrl.io_queue(dgst=dgst)
         queue.serve_r2ts = False
@@ -129,8 +133,8 @@ def test_a_digest_flag_of_h2cdata_other_than_agreed_is_fatal(target, bystander, 
 
 
 @pytest.mark.parametrize("pad", [b"", b"\0" * 8, b"\xff" * 8, bytes(range(52))])
+@pytest.mark.line("D06")
 def test_padding_changes_no_digest(target, digested, pad):
-    """D06"""
     _, queue = digested
     data = os.urandom(BLOCK)
     request = queue.submit_write(9, data, send=False)
@@ -140,8 +144,9 @@ def test_padding_changes_no_digest(target, digested, pad):
 
 
 @pytest.mark.parametrize("ddgstf", [0, DDGST])
+@pytest.mark.line("D07")
 def test_a_capsule_without_data_has_no_data_digest(target, ddgstf):
-    """D07: the flag may be set or not"""
+    """the flag may be set or not"""
     with nvme.Controller(target.address, dgst=3) as ctrl:
         request = ctrl.admin.submit(nvme.sqe(0x18), send=False)
         header = patch(request.capsule[:72], 1, HDGST | ddgstf)
@@ -151,8 +156,9 @@ def test_a_capsule_without_data_has_no_data_digest(target, ddgstf):
 
 @pytest.mark.parametrize("dgst", [1, 2, 3])
 @pytest.mark.parametrize("blocks", [1, 2, 16, 256])
+@pytest.mark.line("D08")
 def test_digests_of_reads_are_right(target, dgst, blocks):
-    """D08: the reader checks each C2HData, however many there are"""
+    """the reader checks each C2HData, however many there are"""
     with nvme.Controller(target.address, dgst=dgst) as ctrl:
         queue = ctrl.io_queue(dgst=dgst)
         data = os.urandom(blocks * BLOCK)
@@ -162,15 +168,16 @@ def test_digests_of_reads_are_right(target, dgst, blocks):
 
 
 @pytest.mark.parametrize("dgst", [1, 2, 3])
+@pytest.mark.line("D08")
 def test_digests_of_admin_data_are_right(target, dgst):
-    """D08"""
     with nvme.Controller(target.address, dgst=dgst) as ctrl:
         assert len(ctrl.identified(1)) == 4096 and len(ctrl.logged(2, 512)) == 512
 
 
 @pytest.mark.parametrize("at", [76, 76 + 1024])
+@pytest.mark.line("D03")
 def test_a_flipped_bit_of_connect_data_fails_connect(target, bystander, at):
-    """D03 on Connect: no controller comes of it"""
+    """on Connect: no controller comes of it"""
     with Conn(target.address) as conn:
         conn.handshake(dgst=3)
         good = conn.capsule(nvme.connect_sqe(cid=5), nvme.connect_data())

@@ -35,16 +35,16 @@ def entries(ctrl):
     return genctr, out
 
 
+@pytest.mark.line("V01")
 def test_the_log_lists_the_subsystem_and_itself(target, disco):
-    """V01"""
     _, found = entries(disco)
     assert [e["subnqn"] for e in found if e["subtype"] == 2] == [nvme.SUBNQN]
     assert all(e["subnqn"] == nvme.DISCOVERY for e in found if e["subtype"] == 3)
     assert {e["subtype"] for e in found} <= {2, 3}
 
 
+@pytest.mark.line("V02")
 def test_the_fields_of_an_entry(target, disco):
-    """V02"""
     _, found = entries(disco)
     for e in found:
         assert e["trtype"] == 3 and e["adrfam"] == 1
@@ -53,16 +53,17 @@ def test_the_fields_of_an_entry(target, disco):
         assert e["treq"] & 3 in (0, 2) and e["sectype"] == 0
 
 
+@pytest.mark.line("V01", "V02", "W42")
 def test_where_the_log_says_a_host_can_connect(disco):
-    """V01, V02"""
     _, found = entries(disco)
     for e in found:
         with nvme.Controller((e["traddr"], int(e["trsvcid"])), subnqn=e["subnqn"]) as ctrl:
             assert ctrl.identify(1).ok
 
 
+@pytest.mark.line("V01", "W42")
 def test_every_listener_is_listed(serve):
-    """V01: with the family of its address"""
+    """with the family of its address"""
     target = serve(listen=("127.0.0.1:0", "127.0.0.2:0", "[::1]:0"))
     with nvme.Controller(target.address, subnqn=nvme.DISCOVERY, kato=0) as ctrl:
         _, found = entries(ctrl)
@@ -71,24 +72,26 @@ def test_every_listener_is_listed(serve):
         assert all(e["adrfam"] == (2 if ":" in e["traddr"] else 1) for e in found)
 
 
+@pytest.mark.line("V02", "W43")
 def test_a_listener_on_every_address_is_listed_as_it_was_reached(serve):
-    """V02: the listener's own address as the host can reach it, never 0.0.0.0"""
+    """the listener's own address as the host can reach it, never 0.0.0.0"""
     target = serve(listen=("0.0.0.0:0",))
     with nvme.Controller(("127.0.0.1", target.port), subnqn=nvme.DISCOVERY, kato=0) as ctrl:
         _, found = entries(ctrl)
         assert found and all(e["traddr"] == "127.0.0.1" for e in found)
 
 
+@pytest.mark.line("V01", "V03")
 def test_another_name_is_listed(serve):
-    """V01, V03"""
     target = serve("--subnqn", "nqn.2026-11.local.weir:named")
     with nvme.Controller(target.address, subnqn=nvme.DISCOVERY, kato=0) as ctrl:
         _, found = entries(ctrl)
         assert {e["subnqn"] for e in found if e["subtype"] == 2} == {"nqn.2026-11.local.weir:named"}
 
 
+@pytest.mark.line("V04")
 def test_the_log_in_parts(disco):
-    """V04: header alone, by offset, short, and longer than it is"""
+    """header alone, by offset, short, and longer than it is"""
     genctr, found = entries(disco)
     size = ENTRY * (1 + len(found))
     whole = disco.logged(0x70, size, nsid=0)
@@ -100,13 +103,14 @@ def test_the_log_in_parts(disco):
     assert disco.log(0x70, 16, offset=2, nsid=0).status == nvme.INVALID_FIELD
 
 
+@pytest.mark.line("V05")
 def test_nothing_changes_the_generation_but_a_change(disco):
-    """V05"""
     assert len({entries(disco)[0] for _ in range(5)}) == 1
 
 
+@pytest.mark.line("V06")
 def test_discovery_events_can_be_asked_for(disco):
-    """V06: OAES b31; an event request is held"""
+    """OAES b31; an event request is held"""
     assert struct.unpack_from("<I", disco.identified(1), 92)[0] >> 31 & 1
     assert disco.set_feature(0x0B, 1 << 31).ok
     assert disco.get_feature(0x0B).dw0 >> 31 & 1
@@ -114,14 +118,14 @@ def test_discovery_events_can_be_asked_for(disco):
     assert disco.keep_alive().ok and not aer.done
 
 
+@pytest.mark.line("V07")
 def test_io_queues_of_a_discovery_controller_are_refused(disco):
-    """V07"""
     _, connect = disco.try_io_queue(1, subnqn=nvme.DISCOVERY)
     assert connect.status in (nvme.CONNECT_PARAMS, nvme.SEQUENCE, nvme.QUEUE_TYPE) and connect.dnr
 
 
+@pytest.mark.line("V08")
 def test_what_a_discovery_controller_does_not_do(disco):
-    """V08"""
     for opcode in (0x01, 0x04, 0x05, 0x55, 0xEE):
         assert disco.admin.call(nvme.sqe(opcode, nsid=1)).status == nvme.INVALID_OPCODE
     assert disco.identify(0, 1).status in (nvme.INVALID_FIELD, nvme.INVALID_NS)
@@ -130,8 +134,8 @@ def test_what_a_discovery_controller_does_not_do(disco):
         assert request.status in (nvme.LOG_PAGE, nvme.INVALID_FIELD)
 
 
+@pytest.mark.line("V08", "I01")
 def test_identify_of_a_discovery_controller(disco):
-    """V08, I01"""
     page = disco.identified(1)
     assert page[111] == 2, "CNTRLTYPE"
     assert text(page[768:1024]) == nvme.DISCOVERY
@@ -139,19 +143,19 @@ def test_identify_of_a_discovery_controller(disco):
     assert page[261] >> 2 & 1, "LPA: long log pages"
 
 
+@pytest.mark.line("V08")
 def test_an_io_controller_has_no_discovery_log(ctrl):
-    """V08"""
     assert ctrl.log(0x70, 1024, nsid=0).status in (nvme.LOG_PAGE, nvme.INVALID_FIELD)
 
 
 @pytest.mark.parametrize("dgst", [1, 2, 3])
+@pytest.mark.line("V01", "C02")
 def test_discovery_with_digests(target, dgst):
-    """V01, C02"""
     with nvme.Controller(target.address, subnqn=nvme.DISCOVERY, kato=0, dgst=dgst) as ctrl:
         assert entries(ctrl)[1]
 
 
+@pytest.mark.line("L09")
 def test_shutdown_of_a_discovery_controller(disco):
-    """L09"""
     disco.set(nvme.CC, nvme.CC_READY | 1 | 1 << 14)
     disco.until(0x0C, nvme.SHST_DONE)

@@ -80,8 +80,9 @@ def trace(tmp_path):
     trace.output.close()
 
 
+@pytest.mark.line("O05", "W48")
 def test_the_calls_say_what_must_be_durable(serve, trace):
-    """O05: RWF_DSYNC for FUA and for nothing else, a sync for Flush and for nothing else, before the answer"""
+    """RWF_DSYNC for FUA and for nothing else, a sync for Flush and for nothing else, before the answer"""
     options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # which cannot be had while traced
     target = serve("--files", "threads", ns=["file:%s,size=16M" % trace.file], prefix=trace.prefix,
                    env={"ASAN_OPTIONS": options})
@@ -138,8 +139,9 @@ def disk(tmp_path):
 
 
 @pytest.mark.parametrize("files", ["uring", "threads"])
+@pytest.mark.line("O05", "W48")
 def test_the_disk_has_what_must_be_durable(serve, disk, files):
-    """O05: it is flushed for FUA and for Flush and for nothing else, before the answer"""
+    """it is flushed for FUA and for Flush and for nothing else, before the answer"""
     target = serve("--files", files, ns=["file:" + disk.node])
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()

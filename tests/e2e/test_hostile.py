@@ -76,8 +76,9 @@ def stalled_writer(address):
     return ctrl, queue, request
 
 
+@pytest.mark.line("C11", "C12", "P09")
 def test_a_peer_that_stalls_in_each_state(tried):
-    """C11, C12, P09: every one of them is closed in time"""
+    """every one of them is closed in time"""
     target, others = tried
     conns = []
     for said in (b"", icreq()[:50], icreq(), icreq() + CONNECT[:30], icreq() + CONNECT[:500]):
@@ -103,8 +104,9 @@ def test_a_peer_that_stalls_in_each_state(tried):
         c.close()
 
 
+@pytest.mark.line("C11", "W25")
 def test_trickling_a_handshake_does_not_stretch_its_limit(tried):
-    """C11: a byte now and then is no progress"""
+    """a byte now and then is no progress"""
     target, others = tried
     with Conn(target.address) as conn:
         began = time.monotonic()
@@ -125,8 +127,9 @@ def test_trickling_a_handshake_does_not_stretch_its_limit(tried):
         assert time.monotonic() - began < 3 * PATIENCE
 
 
+@pytest.mark.line("P09", "W25")
 def test_trickling_a_capsule_is_timed_out(tried):
-    """P09: one byte per turn of the others; a PDU has to arrive whole in time"""
+    """one byte per turn of the others; a PDU has to arrive whole in time"""
     target, others = tried
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
@@ -158,6 +161,7 @@ def until_gone(target, others, conns):
     return most
 
 
+@pytest.mark.line("W26")
 def test_many_writers_that_never_send_their_data(tried):
     """An R2T is sent when its buffers are there; who holds them without use must not make others wait long"""
     target, others = tried
@@ -179,6 +183,7 @@ def test_many_writers_that_never_send_their_data(tried):
 
 @pytest.mark.parametrize("ns", ["mem:64M", "null:1T", "file:{dir}/v.img,size=64M"],
                          ids=["mem", "null", "file"])
+@pytest.mark.line("W27")
 def test_peers_that_never_read_their_answers(serve, tmp_path, ns):
     """Memory is bounded, they are closed in time, the others are served meanwhile"""
     target = serve("--stall-timeout", "300", ns=["mem:64M", ns.format(dir=tmp_path)])
@@ -204,6 +209,7 @@ def test_peers_that_never_read_their_answers(serve, tmp_path, ns):
         assert all(ctrl.keep_alive().ok for ctrl in controllers)
 
 
+@pytest.mark.line("W28")
 def test_a_peer_that_reads_slowly_gets_everything(serve):
     """A slow reader makes progress: it is not closed, and what was lent to it does not change"""
     target = serve("--stall-timeout", "1000")
@@ -219,6 +225,7 @@ def test_a_peer_that_reads_slowly_gets_everything(serve):
         assert all(bytes(received[n * (MIB + 48) + 24:][:MIB]) == old for n in range(len(requests)))
 
 
+@pytest.mark.line("W29", "W44")
 def test_a_write_over_a_lent_range_waits_a_bounded_time(serve):
     """House rule: one logical block is all old or all new, and a peer that does not read holds nobody up"""
     target = serve("--stall-timeout", "5000")
@@ -237,6 +244,7 @@ def test_a_write_over_a_lent_range_waits_a_bounded_time(serve):
         assert bytes(queue.read(0, 256).got) == new
 
 
+@pytest.mark.line("W29")
 def test_a_write_over_what_is_half_sent_waits_a_bounded_time_without_a_free_buffer(serve):
     """All buffers are others', so what the deaf peer took half of cannot be kept for it: it is closed after a second"""
     target = serve("--stall-timeout", "60000")
@@ -260,6 +268,7 @@ def test_a_write_over_what_is_half_sent_waits_a_bounded_time_without_a_free_buff
         assert bytes(writer.read(0).got) == b"\x22" * BLOCK
 
 
+@pytest.mark.line("W32")
 def test_hundreds_of_idle_connections(serve):
     """Each costs bounded memory: at most 64 KiB with a queue of 128 entries"""
     target = serve()
@@ -279,6 +288,7 @@ def test_hundreds_of_idle_connections(serve):
             c.close()
 
 
+@pytest.mark.line("W12")
 def test_rubbish_of_every_kind(tried):
     """No byte sequence harms anyone else"""
     target, others = tried
@@ -305,6 +315,7 @@ def test_rubbish_of_every_kind(tried):
             others.step()
 
 
+@pytest.mark.line("W13")
 def test_rubbish_on_live_queues(tried):
     """Mutated commands on connected queues: any status, any TermReq, never a crash"""
     target, others = tried

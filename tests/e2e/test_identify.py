@@ -17,8 +17,8 @@ def u(data, at, size):
 
 # ---- controller ----
 
+@pytest.mark.line("I01")
 def test_identify_controller_has_what_hosts_insist_on(ctrl):
-    """I01"""
     page = ctrl.identified(1)
     assert u(page, 78, 2) == ctrl.cntlid
     for at, size in ((4, 20), (24, 40), (64, 8)):
@@ -46,8 +46,9 @@ def test_identify_controller_has_what_hosts_insist_on(ctrl):
     assert page[259] == 3, "AERL"
 
 
+@pytest.mark.line("I01", "I11")
 def test_what_is_announced_is_there(ctrl, queue):
-    """I01, I11: ONCS bits and commands agree"""
+    """ONCS bits and commands agree"""
     oncs = u(ctrl.identified(1), 520, 2)
     for bit, opcode in ((0, 0x05), (1, 0x04), (2, 0x09), (3, 0x08), (7, 0x0C), (8, 0x19)):
         if oncs >> bit & 1:
@@ -60,8 +61,8 @@ def test_what_is_announced_is_there(ctrl, queue):
 # ---- namespaces ----
 
 @pytest.mark.parametrize("nsid, bytes_", [(1, 64 << 20), (2, 32 << 20), (3, 1 << 40)])
+@pytest.mark.line("I02")
 def test_identify_namespace(ctrl, nsid, bytes_):
-    """I02"""
     page = ctrl.identified(0, nsid)
     format = page[26] & 0xF | (page[26] >> 5 & 3) << 4
     lbaf = u(page, 128 + 4 * format, 4)
@@ -74,22 +75,24 @@ def test_identify_namespace(ctrl, nsid, bytes_):
 
 
 @pytest.mark.parametrize("nsid", [0, 0xFFFFFFFF, 0xFFFFFFFE, 4000])
+@pytest.mark.line("I02")
 def test_identify_namespace_of_none(ctrl, nsid):
-    """I02: 0:0B (beyond NN, without namespace management)"""
+    """0:0B (beyond NN, without namespace management)"""
     request = ctrl.identify(0, nsid)
     assert request.status == INVALID_NS and request.dnr
 
 
+@pytest.mark.line("I02")
 def test_identify_an_inactive_namespace(ctrl):
-    """I02: zeros up to NN"""
+    """zeros up to NN"""
     nn = u(ctrl.identified(1), 516, 4)
     assert nn == 1024, "room for namespaces that come later"
     assert ctrl.identified(0, nn) == bytes(4096)
     assert ctrl.identify(0, nn + 1).status == INVALID_NS
 
 
+@pytest.mark.line("I03")
 def test_the_namespace_list(ctrl):
-    """I03"""
     def ids(start):
         page = struct.unpack("<1024I", ctrl.identified(2, start))
         end = page.index(0)
@@ -112,8 +115,9 @@ def descriptors(page):
     return out
 
 
+@pytest.mark.line("I04")
 def test_namespace_descriptors(ctrl):
-    """I04: unique, and the same as Identify Namespace says"""
+    """unique, and the same as Identify Namespace says"""
     seen = set()
     for nsid in (1, 2, 3):
         found = descriptors(ctrl.identified(3, nsid))
@@ -132,8 +136,9 @@ def test_namespace_descriptors(ctrl):
         assert ctrl.identify(3, nsid).status == INVALID_NS
 
 
+@pytest.mark.line("I04")
 def test_two_targets_have_different_namespaces(ctrl, serve):
-    """I04: another subsystem's volumes are others"""
+    """another subsystem's volumes are others"""
     other = serve("--subnqn", "nqn.2026-11.local.weir:second")
     with nvme.Controller(other.address, subnqn="nqn.2026-11.local.weir:second") as second:
         assert descriptors(second.identified(3, 1)) != descriptors(ctrl.identified(3, 1))
@@ -141,8 +146,9 @@ def test_two_targets_have_different_namespaces(ctrl, serve):
 
 
 @pytest.mark.parametrize("cns", [0x06, 0x1C, 0x05, 0x08])
+@pytest.mark.line("I05")
 def test_command_set_pages(ctrl, cns):
-    """I05: served, or 0:02 where they are optional"""
+    """served, or 0:02 where they are optional"""
     request = ctrl.identify(cns, 1, cdw11=0)
     assert request.ok or request.status == INVALID_FIELD and cns != 0x06
     request = ctrl.identify(cns, 1, cdw11=0x7F << 24)
@@ -151,22 +157,25 @@ def test_command_set_pages(ctrl, cns):
 
 
 @pytest.mark.parametrize("cns", [0x04, 0x09, 0x17, 0x20, 0x7F, 0xC0, 0xFF])
+@pytest.mark.line("I05")
 def test_unknown_pages(ctrl, cns):
-    """I05: 0:02"""
+    """0:02"""
     request = ctrl.identify(cns, 1)
     assert request.status == INVALID_FIELD and request.dnr
 
 
 @pytest.mark.parametrize("size", [512, 4092, 8192])
+@pytest.mark.line("I06")
 def test_identify_with_another_length(ctrl, size):
-    """I06: 0:0F or 0:02"""
+    """0:0F or 0:02"""
     assert ctrl.identify(1, want=size).status in (nvme.SGL_LENGTH, INVALID_FIELD)
 
 
 # ---- logs ----
 
+@pytest.mark.line("I08")
 def test_the_error_log_holds_what_failed(ctrl, queue):
-    """I08: newest first, the count rises"""
+    """newest first, the count rises"""
     size = 64 * (ctrl.identified(1)[262] + 1)
     first = u(ctrl.logged(1, size), 0, 8)
     assert queue.submit_read(1 << 40, 1, cid=0x1234) and not queue.drain()
@@ -179,8 +188,9 @@ def test_the_error_log_holds_what_failed(ctrl, queue):
     assert u(log, 64 + 16, 8) == 1 << 40 and u(log, 64 + 24, 4) == 1
 
 
+@pytest.mark.line("I09")
 def test_smart_counts_the_io_done(ctrl, queue):
-    """I09: units of 1000 x 512 bytes, rounded up"""
+    """units of 1000 x 512 bytes, rounded up"""
     def smart():
         page = ctrl.logged(2, 512)
         return {name: u(page, at, 16) for name, at in (
@@ -199,8 +209,9 @@ def test_smart_counts_the_io_done(ctrl, queue):
     assert u(page, 1, 2) > 0 and page[3] == 100, "temperature, spare"
 
 
+@pytest.mark.line("I10")
 def test_smart_of_namespaces(ctrl):
-    """I10: 0 and FFFFFFFFh are the controller; others by LPA b0"""
+    """0 and FFFFFFFFh are the controller; others by LPA b0"""
     assert ctrl.log(2, 512, nsid=0).ok and ctrl.log(2, 512, nsid=0xFFFFFFFF).ok
     request = ctrl.log(2, 512, nsid=1)
     assert request.ok == bool(ctrl.identified(1)[261] & 1)
@@ -208,8 +219,9 @@ def test_smart_of_namespaces(ctrl):
         assert request.status == INVALID_FIELD
 
 
+@pytest.mark.line("I11")
 def test_logs_a_host_reads(ctrl):
-    """I11: firmware slot, changed namespaces, commands effects"""
+    """firmware slot, changed namespaces, commands effects"""
     firmware = ctrl.logged(3, 512)
     assert firmware[0] & 7 >= 1 and firmware[8:16] == ctrl.identified(1)[64:72]
     assert ctrl.logged(4, 4096, rae=False) == bytes(4096), "nothing changed"
@@ -229,8 +241,8 @@ def test_logs_a_host_reads(ctrl):
             assert bool(supported[lid] & 1) == (request.status != LOG_PAGE), "log %02x" % lid
 
 
+@pytest.mark.line("I14")
 def test_logs_by_offset(ctrl):
-    """I14"""
     whole = ctrl.logged(2, 512)
     for offset in (4, 200, 508):
         assert ctrl.logged(2, 512 - offset, offset=offset)[8:32] == whole[offset + 8:offset + 32]
@@ -240,38 +252,42 @@ def test_logs_by_offset(ctrl):
         assert ctrl.log(2, 16, offset=offset).status == INVALID_FIELD
 
 
+@pytest.mark.line("I15")
 def test_logs_shorter_and_longer_than_the_page(ctrl):
-    """I15: bytes behind the end are zero"""
+    """bytes behind the end are zero"""
     assert len(ctrl.logged(2, 4)) == 4
     whole = ctrl.logged(2, 4096)
     assert not any(whole[512:])
     assert not any(ctrl.logged(2, 1 << 20)[512:]), "up to MDTS"
 
 
+@pytest.mark.line("I15", "W41")
 def test_a_log_longer_than_mdts_is_refused(ctrl):
-    """I15: 0:02"""
+    """0:02"""
     assert ctrl.log(2, (1 << 20) + 4).status == INVALID_FIELD
     assert ctrl.keep_alive().ok
 
 
+@pytest.mark.line("I15", "X22")
 def test_a_log_whose_sgl_does_not_fit(ctrl):
-    """I15, X22"""
     command = nvme.sqe(2, nsid=0xFFFFFFFF, cdw10=2 | 127 << 16, sgl1=nvme.sgl(0x5A, 256))
     request = ctrl.admin.submit_raw(command, want=512)
     assert ctrl.admin.wait(request).status in (nvme.SGL_LENGTH, INVALID_FIELD)
 
 
 @pytest.mark.parametrize("lid", [0x7F, 0x81, 0xC0, 0xFF])
+@pytest.mark.line("I16")
 def test_unknown_logs(ctrl, lid):
-    """I16: 1:09"""
+    """1:09"""
     request = ctrl.log(lid, 512)
     assert request.status == LOG_PAGE and request.dnr
 
 
 # ---- events ----
 
+@pytest.mark.line("I17")
 def test_events_are_held_up_to_their_limit(ctrl):
-    """I17: AERL+1 are held, one more is 1:05"""
+    """AERL+1 are held, one more is 1:05"""
     limit = ctrl.identified(1)[259] + 1
     held = [ctrl.aer() for _ in range(limit)]
     more = ctrl.admin.wait(ctrl.aer())
@@ -279,8 +295,9 @@ def test_events_are_held_up_to_their_limit(ctrl):
     assert ctrl.keep_alive().ok and not any(r.done for r in held)
 
 
+@pytest.mark.line("I20")
 def test_event_configuration(ctrl):
-    """I20: supported bits are kept, others 0:02"""
+    """supported bits are kept, others 0:02"""
     oaes = u(ctrl.identified(1), 92, 4)
     assert ctrl.set_feature(0x0B, oaes).ok
     assert ctrl.get_feature(0x0B).dw0 & ~0xFF == oaes & ~0xFF
@@ -288,8 +305,9 @@ def test_event_configuration(ctrl):
     assert ctrl.set_feature(0x0B, unsupported).status == INVALID_FIELD
 
 
+@pytest.mark.line("I21")
 def test_events_vanish_at_reset(ctrl):
-    """I21: without a completion; as many can be held again"""
+    """without a completion; as many can be held again"""
     limit = ctrl.identified(1)[259] + 1
     for _ in range(3):
         for _ in range(limit):
@@ -300,8 +318,9 @@ def test_events_vanish_at_reset(ctrl):
     assert ctrl.keep_alive().ok
 
 
+@pytest.mark.line("I27")
 def test_abort(ctrl):
-    """I27: an event request that is held ends 0:07; an unknown command is not aborted"""
+    """an event request that is held ends 0:07; an unknown command is not aborted"""
     aer = ctrl.aer()
     request = ctrl.admin.call(nvme.sqe(8, cdw10=aer.cid << 16))
     assert request.ok
@@ -313,8 +332,9 @@ def test_abort(ctrl):
     assert request.ok and request.dw0 & 1 == 1 or request.status == INVALID_FIELD
 
 
+@pytest.mark.line("I27")
 def test_abort_of_a_write_that_waits_for_data(ctrl):
-    """I27: aborted with 0:07, or it is not and goes on"""
+    """aborted with 0:07, or it is not and goes on"""
     queue = ctrl.io_queue()
     queue.serve_r2ts = False
     write = queue.submit_write(0, bytes(16 * BLOCK))
@@ -330,8 +350,8 @@ def test_abort_of_a_write_that_waits_for_data(ctrl):
 
 # ---- features ----
 
+@pytest.mark.line("I22")
 def test_number_of_queues(target):
-    """I22"""
     with nvme.Controller(target.address) as ctrl:
         for nsq, ncq in ((0, 0), (7, 7), (3, 9), (999, 999)):
             request = ctrl.set_feature(0x07, ncq << 16 | nsq)
@@ -345,8 +365,9 @@ def test_number_of_queues(target):
 
 
 @pytest.mark.parametrize("fid", [0x01, 0x02, 0x04, 0x05, 0x06, 0x07, 0x0A, 0x0B, 0x0F])
+@pytest.mark.line("I23")
 def test_features_by_selection(ctrl, fid):
-    """I23: current, default, saved, capabilities"""
+    """current, default, saved, capabilities"""
     nsid = 1 if fid == 0x05 else 0
     current = ctrl.get_feature(fid, 0, nsid=nsid)
     if fid == 0x06: # none of these volumes has a cache that could be turned off
@@ -363,16 +384,17 @@ def test_features_by_selection(ctrl, fid):
     assert ctrl.get_feature(fid, 5, nsid=nsid).status == INVALID_FIELD
 
 
+@pytest.mark.line("I24")
 def test_host_identifier(ctrl):
-    """I24: Set 0:0C; Get gives the 16 bytes of Connect, the short form 0:02"""
+    """Set 0:0C; Get gives the 16 bytes of Connect, the short form 0:02"""
     assert ctrl.set_feature(0x81, 1, data=bytes(16)).status == SEQUENCE
     request = ctrl.get_feature(0x81, value=1, want=16)
     assert request.ok and bytes(request.got) == nvme.HOSTID
     assert ctrl.get_feature(0x81, value=0, want=8).status == INVALID_FIELD
 
 
+@pytest.mark.line("I25")
 def test_timestamp(ctrl):
-    """I25"""
     if not u(ctrl.identified(1), 520, 2) >> 6 & 1:
         pytest.skip("no timestamp")
     when = 1700000000000
@@ -381,8 +403,9 @@ def test_timestamp(ctrl):
     assert when <= u(got, 0, 6) < when + 60000 and got[6] >> 1 & 7 == 1
 
 
+@pytest.mark.line("I25")
 def test_write_cache(ctrl, queue):
-    """I25: on and off where there is one, else 0:02"""
+    """on and off where there is one, else 0:02"""
     vwc = ctrl.identified(1)[525] & 1
     request = ctrl.get_feature(0x06)
     if not vwc:
@@ -393,8 +416,8 @@ def test_write_cache(ctrl, queue):
         assert queue.write(0, bytes(BLOCK)).ok
 
 
+@pytest.mark.line("I26")
 def test_unknown_features(ctrl):
-    """I26"""
     for fid in (0x00, 0x7F, 0x8F, 0xC0, 0xFF):
         assert ctrl.get_feature(fid).status == INVALID_FIELD
         assert ctrl.set_feature(fid).status == INVALID_FIELD
@@ -403,7 +426,8 @@ def test_unknown_features(ctrl):
 
 
 @pytest.mark.parametrize("opcode", [0x00, 0x01, 0x04, 0x05, 0x07, 0x55, 0xC0, 0xFF])
+@pytest.mark.line("O15")
 def test_unknown_admin_commands(ctrl, opcode):
-    """O15 on the admin queue: 0:01; queues are made by Connect, not by commands"""
+    """on the admin queue: 0:01; queues are made by Connect, not by commands"""
     request = ctrl.admin.call(nvme.sqe(opcode))
     assert request.status == nvme.INVALID_OPCODE and request.dnr

@@ -26,15 +26,17 @@ def ids_after_start(serve, *specs):
 
 
 @pytest.mark.parametrize("name", ["a,b.img", "a,size=16M", "file:a.img", "mem:a", "a b.img", "fault:x@y"])
+@pytest.mark.line("I07", "W55")
 def test_any_name_of_a_file_keeps_its_ids(serve, tmp_path, name):
-    """I07: the name is cut where the volume's own parser cuts it"""
+    """the name is cut where the volume's own parser cuts it"""
     spec = "file:%s,size=16M" % (tmp_path / name)
     assert ids_after_start(serve, spec) == ids_after_start(serve, spec)
     assert (tmp_path / name).exists()
 
 
+@pytest.mark.line("I07", "W55")
 def test_the_ids_belong_to_the_file_and_not_to_what_was_written(serve, tmp_path):
-    """I07: with a size, without, by another path, behind a filter, under a new name"""
+    """with a size, without, by another path, behind a filter, under a new name"""
     first, second = tmp_path / "a,b.img", tmp_path / "a"
     ids = ids_after_start(serve, "file:%s,size=16M" % first)
     assert ids_after_start(serve, "file:%s" % first) == ids
@@ -70,8 +72,9 @@ def loop_device(tmp_path):
         subprocess.run(["losetup", "--detach", device], check=True)
 
 
+@pytest.mark.line("I07", "W55")
 def test_a_block_device_is_the_same_by_any_node(serve, loop_device):
-    """I07: nodes in /dev are made anew at each boot"""
+    """nodes in /dev are made anew at each boot"""
     device, node = loop_device
     ids = ids_after_start(serve, "file:" + device)
     assert ids_after_start(serve, "file:" + device) == ids

@@ -17,7 +17,7 @@ SPECS = ["mem:64M", "file:{dir}/volume.img,size=64M"]
 @pytest.fixture(params=[(spec, size) for spec in SPECS for size in (512, 4096)],
                 ids=lambda p: "%s-%d" % (p[0].split(":")[0], p[1]))
 def volume(request, serve, tmp_path):
-    """O16: (queue, block size, blocks, controller) of RAM and file volumes of either block size."""
+    """(queue, block size, blocks, controller) of RAM and file volumes of either block size."""
     spec, size = request.param
     target = serve("--block-size", str(size), ns=[spec.format(dir=tmp_path)])
     with nvme.Controller(target.address) as ctrl:
@@ -25,8 +25,9 @@ def volume(request, serve, tmp_path):
         yield ctrl.io_queue(), size, 64 * MIB // size, ctrl
 
 
+@pytest.mark.line("O01", "O16")
 def test_blocks_come_back_as_written(volume):
-    """O01: one block, the most, the first and the last"""
+    """one block, the most, the first and the last"""
     queue, size, blocks, _ = volume
     most = MIB // size
     for slba, count in ((0, 1), (blocks - 1, 1), (0, most), (blocks - most, most), (7, 3), (1, most - 1)):
@@ -36,8 +37,8 @@ def test_blocks_come_back_as_written(volume):
         assert read.ok and bytes(read.got) == data
 
 
+@pytest.mark.line("O01")
 def test_neighbours_stay_as_they_were(volume):
-    """O01"""
     queue, size, _, _ = volume
     whole = bytearray(os.urandom(64 * size))
     assert queue.write(128, bytes(whole), block_size=size).ok
@@ -49,8 +50,9 @@ def test_neighbours_stay_as_they_were(volume):
 
 
 @pytest.mark.parametrize("opcode", [0x01, 0x02, 0x08])
+@pytest.mark.line("O02")
 def test_ranges_that_are_not_in_the_volume(volume, opcode):
-    """O02: 0:80, computed without overflow"""
+    """0:80, computed without overflow"""
     queue, size, blocks, _ = volume
     for slba, count in ((blocks, 1), (blocks - 1, 2), ((1 << 64) - 1, 1), ((1 << 64) - 1, 2), (1 << 63, 8),
                         ((1 << 64) - 8, 16), (1 << 32, 1), (blocks + (1 << 32), 1)):
@@ -61,8 +63,9 @@ def test_ranges_that_are_not_in_the_volume(volume, opcode):
 
 
 @pytest.mark.parametrize("opcode", [0x01, 0x02])
+@pytest.mark.line("O03")
 def test_transfers_beyond_mdts(volume, opcode):
-    """O03: 0:02, and no R2T for it"""
+    """0:02, and no R2T for it"""
     queue, size, _, _ = volume
     for count in (MIB // size + 1, 2 * MIB // size):
         data = bytes(count * size) if opcode == 1 else b""
@@ -76,24 +79,26 @@ def test_transfers_beyond_mdts(volume, opcode):
 
 
 @pytest.mark.parametrize("opcode, nsid", [
-    (opcode, nsid) for opcode in (0x00, 0x01, 0x02, 0x08, 0x09) for nsid in (0, 2, 0xFFFFFFFF, 0xFFFFFFFE, 0x80000001)
+    (opcode, nsid) for opcode in (0x00, 0x01, 0x02, 0x08, 0x09) for nsid in (0, 4, 0xFFFFFFFF, 0xFFFFFFFE, 0x80000001)
     if (opcode, nsid) != (0x00, 0xFFFFFFFF)])  # Flush of all is another test's
+@pytest.mark.line("O04")
 def test_namespaces_that_are_not_there(target, queue, opcode, nsid):
-    """O04: 0:0B"""
+    """0:0B"""
     data = bytes(BLOCK) if opcode in (1, 9) else b""
     request = queue.call(nvme.sqe(opcode, nsid=nsid), data, want=BLOCK if opcode == 2 else 0)
     assert request.status == INVALID_NS and request.dnr
 
 
+@pytest.mark.line("O06")
 def test_flush_of_all_as_vwc_says(ctrl, queue):
-    """O06"""
     vwc = ctrl.identified(1)[525] >> 1 & 3
     request = queue.flush(0xFFFFFFFF)
     assert request.ok if vwc == 3 else request.status == INVALID_NS if vwc == 2 else request.done
 
 
+@pytest.mark.line("O05")
 def test_durable_writes_survive_the_daemon(serve, tmp_path):
-    """O05: FUA and Flush; the daemon is killed"""
+    """FUA and Flush; the daemon is killed"""
     spec = "file:%s/v.img,size=16M" % tmp_path
     first, second = os.urandom(BLOCK), os.urandom(64 * BLOCK)
     target = serve(ns=[spec])
@@ -108,8 +113,9 @@ def test_durable_writes_survive_the_daemon(serve, tmp_path):
         assert bytes(queue.read(0).got) == first and bytes(queue.read(100, 64).got) == second
 
 
+@pytest.mark.line("O07", "O08", "O09")
 def test_zeroes_and_deallocated_blocks_read_as_zeros(volume):
-    """O07, O08, O09: and their neighbours do not"""
+    """and their neighbours do not"""
     queue, size, _, ctrl = volume
     dlfeat = ctrl.identified(0, 1)[33] & 7
     data = os.urandom(64 * size)
@@ -126,8 +132,8 @@ def test_zeroes_and_deallocated_blocks_read_as_zeros(volume):
     assert got == bytes(wanted)
 
 
+@pytest.mark.line("O07", "W49")
 def test_write_zeroes_is_not_bound_by_mdts(volume):
-    """O07"""
     queue, size, _, _ = volume
     data = os.urandom(size)
     assert queue.write(65536 - 1, data, block_size=size).ok if 65536 * size <= 64 * MIB else True
@@ -137,8 +143,8 @@ def test_write_zeroes_is_not_bound_by_mdts(volume):
 
 
 @pytest.mark.parametrize("incapsule", [True, False])
+@pytest.mark.line("O08")
 def test_256_ranges(volume, incapsule):
-    """O08"""
     queue, size, _, ctrl = volume
     data = os.urandom(512 * size)
     most = MIB // size
@@ -152,8 +158,9 @@ def test_256_ranges(volume, incapsule):
             assert bytes(queue.read(n, 1, block_size=size).got) == wanted
 
 
+@pytest.mark.line("O08")
 def test_a_range_beyond_the_end_deallocates_nothing(volume):
-    """O08: 0:80"""
+    """0:80"""
     queue, size, blocks, _ = volume
     data = os.urandom(size)
     assert queue.write(0, data, block_size=size).ok
@@ -163,8 +170,9 @@ def test_a_range_beyond_the_end_deallocates_nothing(volume):
         assert bytes(queue.read(0, 1, block_size=size).got) == data
 
 
+@pytest.mark.line("O08", "W50")
 def test_hints_of_dataset_management_do_nothing(queue):
-    """O08: without AD"""
+    """without AD"""
     data = os.urandom(BLOCK)
     assert queue.write(0, data).ok
     command = nvme.sqe(0x09, nsid=1, cdw11=3)
@@ -172,22 +180,24 @@ def test_hints_of_dataset_management_do_nothing(queue):
     assert bytes(queue.read(0).got) == data
 
 
+@pytest.mark.line("O08")
 def test_ranges_shorter_than_announced(queue):
-    """O08: 256 ranges in 16 bytes: 0:0F or 0:02"""
+    """256 ranges in 16 bytes: 0:0F or 0:02"""
     request = queue.call(nvme.sqe(0x09, nsid=1, cdw10=255, cdw11=4), bytes(16))
     assert request.status in (nvme.SGL_LENGTH, INVALID_FIELD)
     assert queue.read(0).ok
 
 
 @pytest.mark.parametrize("opcode", [0x03, 0x06, 0x0A, 0x1D, 0x7E, 0x80, 0x83, 0xC1, 0xFF])
+@pytest.mark.line("O15")
 def test_unknown_opcodes(queue, opcode):
-    """O15: 0:01"""
+    """0:01"""
     request = queue.call(nvme.sqe(opcode, nsid=1))
     assert request.status == INVALID_OPCODE and request.dnr
 
 
+@pytest.mark.line("O01", "I03", "W51")
 def test_several_namespaces_are_several_volumes(serve, tmp_path):
-    """O01, I03"""
     target = serve(ns=["mem:16M", "file:%s/a.img,size=8M" % tmp_path, "null:1T", "mem:1M"])
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
@@ -201,8 +211,8 @@ def test_several_namespaces_are_several_volumes(serve, tmp_path):
         assert queue.read(256, nsid=4).status == LBA_RANGE
 
 
+@pytest.mark.line("O01", "W52")
 def test_two_hosts_see_the_same_blocks(target):
-    """O01"""
     with nvme.Controller(target.address) as one, nvme.Controller(target.address, hostid=b"\7" * 16) as two:
         first, second = one.io_queue(), two.io_queue()
         for n in range(50):
@@ -213,8 +223,9 @@ def test_two_hosts_see_the_same_blocks(target):
 
 # ---- broken and full disks ----
 
+@pytest.mark.line("O20")
 def test_a_read_error_is_a_status(serve):
-    """O20: 2:81; counted by SMART; everything else goes on"""
+    """2:81; counted by SMART; everything else goes on"""
     target = serve(ns=["fault:read-error=100@mem:64M"])
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
@@ -226,8 +237,9 @@ def test_a_read_error_is_a_status(serve):
         assert int.from_bytes(ctrl.logged(2, 512)[160:176], "little") == 3
 
 
+@pytest.mark.line("O20")
 def test_a_write_error_is_a_status(serve):
-    """O20: 2:80, in the capsule and by R2T"""
+    """2:80, in the capsule and by R2T"""
     target = serve(ns=["fault:write-error=100@mem:64M"])
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
@@ -236,8 +248,8 @@ def test_a_write_error_is_a_status(serve):
         assert queue.write(101, bytes(BLOCK)).ok and queue.read(100).ok
 
 
+@pytest.mark.line("O20", "W51")
 def test_one_broken_volume_leaves_the_others_alone(serve):
-    """O20"""
     target = serve(ns=["fault:read-error=0@mem:16M", "mem:16M"])
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
@@ -261,8 +273,9 @@ def small_disk():
 
 
 @pytest.mark.parametrize("files", ["auto", "threads"])
+@pytest.mark.line("O20")
 def test_a_full_disk_is_a_status(serve, small_disk, files):
-    """O20: 0:81; reads go on, and after deallocating so do writes"""
+    """0:81; reads go on, and after deallocating so do writes"""
     target = serve("--files", files, ns=["file:%s/v.img,size=64M" % small_disk])
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
@@ -280,8 +293,9 @@ def test_a_full_disk_is_a_status(serve, small_disk, files):
 
 
 @pytest.mark.parametrize("files", ["auto", "threads"])
+@pytest.mark.line("O20", "W53", "W54")
 def test_a_file_that_may_not_grow_is_a_status(serve, tmp_path, files):
-    """O20: a limit on the process instead of the disk; 0:81 or a write fault, and the target lives"""
+    """a limit on the process instead of the disk; 0:81 or a write fault, and the target lives"""
     path = tmp_path / "v.img"
     with open(path, "wb") as f:
         f.truncate(64 * MIB)
@@ -296,8 +310,9 @@ def test_a_file_that_may_not_grow_is_a_status(serve, tmp_path, files):
         assert queue.read(16 * MIB // BLOCK).ok and queue.write(1, bytes(BLOCK)).ok
 
 
+@pytest.mark.line("O20", "W53")
 def test_a_file_that_was_cut_short_behind_our_back(serve, tmp_path):
-    """O20: a short read is an error or zeros, never old memory; the target lives"""
+    """a short read is an error or zeros, never old memory; the target lives"""
     path = tmp_path / "v.img"
     target = serve(ns=["file:%s,size=16M" % path])
     with nvme.Controller(target.address) as ctrl:

@@ -38,15 +38,15 @@ def fresh(target):
 
 # ---- properties ----
 
+@pytest.mark.line("L01")
 def test_the_properties_of_a_fresh_controller(fresh):
-    """L01"""
     assert fresh.get(VS) >> 16 >= 1
     assert fresh.get(CC) & 1 == 0
     assert fresh.get(CSTS) & (nvme.RDY | nvme.CFS) == 0
 
 
+@pytest.mark.line("L02")
 def test_capabilities(fresh):
-    """L02"""
     cap = fresh.get(CAP, 8)
     assert cap >> 16 & 1 == 1, "CQR"
     assert cap >> 24 & 0xFF > 0, "TO"
@@ -60,15 +60,17 @@ def test_capabilities(fresh):
 @pytest.mark.parametrize("offset, size", [
     (CAP, 4), (VS, 8), (CC, 8), (CSTS, 8), (0x0C, 4), (0x10, 4), (0x24, 4), (0x28, 8), (0x30, 8), (0x01, 4),
     (0x15, 4), (0x1000, 4), (0xFFFFFFFF, 4)])
+@pytest.mark.line("L03")
 def test_what_is_no_property_cannot_be_read(fresh, offset, size):
-    """L03: 0:02"""
+    """0:02"""
     request = fresh.admin.call(nvme.property_get_sqe(offset, size))
     assert request.status == INVALID_FIELD and request.dnr
 
 
 @pytest.mark.parametrize("offset, size", [(CAP, 8), (CAP, 4), (VS, 4), (0x0C, 4), (0x24, 4), (CC, 8), (0x15, 4)])
+@pytest.mark.line("L04")
 def test_what_cannot_be_set(fresh, offset, size):
-    """L04: 0:02, and nothing changes"""
+    """0:02, and nothing changes"""
     before = fresh.get(CAP, 8), fresh.get(VS), fresh.get(CC)
     request = fresh.set(offset, 0x460001, size)
     assert request.status == INVALID_FIELD and request.dnr
@@ -78,14 +80,15 @@ def test_what_cannot_be_set(fresh, offset, size):
 # ---- enabling ----
 
 @pytest.mark.parametrize("opcode", [0x06, 0x18, 0x0C, 0x02, 0x09, 0x0A])
+@pytest.mark.line("L05")
 def test_only_fabrics_commands_before_enabling(fresh, opcode):
-    """L05: 0:0C"""
+    """0:0C"""
     request = fresh.admin.call(nvme.sqe(opcode, cdw10=1, sgl1=nvme.sgl(0x5A, 4096 if opcode in (6, 2) else 0)))
     assert request.status == SEQUENCE
 
 
+@pytest.mark.line("L06")
 def test_enabling_in_two_steps_as_linux_does(fresh):
-    """L06"""
     assert fresh.set(CC, CC_READY).ok
     assert fresh.get(CC) == CC_READY and fresh.get(CSTS) & nvme.RDY == 0
     assert fresh.set(CC, CC_READY | 1).ok
@@ -97,8 +100,9 @@ def test_enabling_in_two_steps_as_linux_does(fresh):
 @pytest.mark.parametrize("cc", [
     5 << 16 | 4 << 20 | 1, 6 << 16 | 5 << 20 | 1, 1, CC_READY | 1 << 7 | 1, CC_READY | 1 << 11 | 1,
     CC_READY | 3 << 4 | 1])
+@pytest.mark.line("L07")
 def test_settings_it_cannot_work_with_do_not_enable(fresh, cc):
-    """L07: entry sizes, page size, arbitration, command set; CFS or an error, never RDY"""
+    """entry sizes, page size, arbitration, command set; CFS or an error, never RDY"""
     request = fresh.set(CC, cc)
     csts = fresh.get(CSTS)
     assert csts & nvme.RDY == 0
@@ -107,8 +111,9 @@ def test_settings_it_cannot_work_with_do_not_enable(fresh, cc):
 
 # ---- reset ----
 
+@pytest.mark.line("L08")
 def test_reset_with_io_in_flight(target, ctrl, bystander):
-    """L08: aborted, RDY 0, I/O queues gone, the admin queue lives; unfinished writes did not happen"""
+    """aborted, RDY 0, I/O queues gone, the admin queue lives; unfinished writes did not happen"""
     before = os.urandom(16 * BLOCK)
     queues = [ctrl.io_queue(qid) for qid in (1, 2, 3)]
     assert queues[0].write(0, before).ok
@@ -132,8 +137,9 @@ def test_reset_with_io_in_flight(target, ctrl, bystander):
     assert bytes(queue.read(0, 16).got) == before
 
 
+@pytest.mark.line("L08")
 def test_reset_with_reads_in_flight(ctrl, bystander):
-    """L08: whatever was answered is whole"""
+    """whatever was answered is whole"""
     queue = ctrl.io_queue()
     requests = [queue.submit_read(0, 256) for _ in range(64)]
     assert ctrl.set(CC, CC_READY).ok
@@ -151,8 +157,9 @@ def test_reset_with_reads_in_flight(ctrl, bystander):
     assert ctrl.io_queue().read(0).ok
 
 
+@pytest.mark.line("L11", "W35")
 def test_reset_again_and_again(ctrl, bystander):
-    """L11: works each time, features are at their defaults"""
+    """works each time, features are at their defaults"""
     default = ctrl.get_feature(0x0B).dw0
     for _ in range(20):
         assert ctrl.set_feature(0x0B, 1 << 8).ok
@@ -168,8 +175,9 @@ def test_reset_again_and_again(ctrl, bystander):
 # ---- shutdown ----
 
 @pytest.mark.parametrize("shn", [1, 2])
+@pytest.mark.line("L09", "L10")
 def test_shutdown(target, ctrl, bystander, shn):
-    """L09, L10: SHST 2; the properties stay readable"""
+    """SHST 2; the properties stay readable"""
     queue = ctrl.io_queue()
     assert queue.write(0, bytes(BLOCK)).ok
     assert ctrl.set(CC, CC_READY | 1 | shn << 14).ok
@@ -177,8 +185,9 @@ def test_shutdown(target, ctrl, bystander, shn):
     assert ctrl.get(CC) >> 14 & 3 == shn
 
 
+@pytest.mark.line("L09")
 def test_io_after_shutdown_is_not_done(target, ctrl):
-    """L09: refused or the queue is closed"""
+    """refused or the queue is closed"""
     queue = ctrl.io_queue()
     before = os.urandom(BLOCK)
     assert queue.write(0, before).ok
@@ -193,8 +202,9 @@ def test_io_after_shutdown_is_not_done(target, ctrl):
         assert bytes(other.io_queue().read(0).got) == before
 
 
+@pytest.mark.line("L11")
 def test_a_shut_down_controller_can_be_started_again(ctrl):
-    """L11: by a reset"""
+    """by a reset"""
     ctrl.set(CC, CC_READY | 1 | 1 << 14)
     ctrl.until(0x0C, nvme.SHST_DONE)
     ctrl.disable()
@@ -204,8 +214,9 @@ def test_a_shut_down_controller_can_be_started_again(ctrl):
     assert ctrl.io_queue().read(0).ok
 
 
+@pytest.mark.line("L10")
 def test_shutdown_with_writes_waiting_for_data(target, ctrl, bystander):
-    """L10: it does not wait for a host that says nothing"""
+    """it does not wait for a host that says nothing"""
     queue = ctrl.io_queue()
     queue.serve_r2ts = False
     request = queue.submit_write(0, bytes(16 * BLOCK))
@@ -217,8 +228,9 @@ def test_shutdown_with_writes_waiting_for_data(target, ctrl, bystander):
 
 # ---- keep alive ----
 
+@pytest.mark.line("L13")
 def test_silence_ends_the_association(serve):
-    """L13: within KATO and its granularity; the I/O queues too"""
+    """within KATO and its granularity; the I/O queues too"""
     target = serve()
     with nvme.Controller(target.address, kato=500) as ctrl:
         queue = ctrl.io_queue()
@@ -232,8 +244,8 @@ def test_silence_ends_the_association(serve):
     target.no_connections()
 
 
+@pytest.mark.line("L14")
 def test_keep_alive_keeps_alive(serve):
-    """L14"""
     target = serve()
     with nvme.Controller(target.address, kato=600) as ctrl:
         end = time.monotonic() + 1.5
@@ -243,8 +255,9 @@ def test_keep_alive_keeps_alive(serve):
 
 
 @pytest.mark.parametrize("where", ["io", "admin"])
+@pytest.mark.line("L14", "W36")
 def test_traffic_keeps_alive_if_ctratt_says_so(serve, where):
-    """L14: CTRATT b6, on any queue"""
+    """CTRATT b6, on any queue"""
     target = serve()
     with nvme.Controller(target.address, kato=600) as ctrl:
         if not ctrl.identified(1)[96] >> 6 & 1:
@@ -256,8 +269,8 @@ def test_traffic_keeps_alive_if_ctratt_says_so(serve, where):
             assert (queue.read(0) if where == "io" else ctrl.get_feature(7)).ok
 
 
+@pytest.mark.line("L13", "W37")
 def test_the_end_of_one_host_is_not_the_end_of_another(serve):
-    """L13"""
     target = serve()
     with nvme.Controller(target.address, kato=300) as ctrl, nvme.Controller(target.address) as other:
         queue = other.io_queue()
@@ -265,16 +278,18 @@ def test_the_end_of_one_host_is_not_the_end_of_another(serve):
         assert queue.read(0).ok and other.keep_alive().ok
 
 
+@pytest.mark.line("L15")
 def test_no_keep_alive_timer_where_none_was_asked(serve):
-    """L15: KATO 0 is fine for discovery; a keep alive is still answered"""
+    """KATO 0 is fine for discovery; a keep alive is still answered"""
     target = serve()
     with nvme.Controller(target.address, kato=0, subnqn=nvme.DISCOVERY) as ctrl:
         stays_open(ctrl.admin.conn, 0.5)
         assert ctrl.keep_alive().ok
 
 
+@pytest.mark.line("L16")
 def test_kato_can_be_set_and_read(serve):
-    """L16: rounded up by KAS"""
+    """rounded up by KAS"""
     target = serve()
     with nvme.Controller(target.address, kato=60000) as ctrl:
         kas = int.from_bytes(ctrl.identified(1)[320:322], "little") * 100
@@ -290,8 +305,8 @@ def test_kato_can_be_set_and_read(serve):
 # ---- the end ----
 
 @pytest.mark.parametrize("how", ["close", "reset", "finish"])
+@pytest.mark.line("L17")
 def test_the_io_queues_go_with_the_admin_queue(target, ctrl, bystander, how):
-    """L17"""
     queues = [ctrl.io_queue(qid) for qid in range(1, 4)]
     queues[0].serve_r2ts = False
     request = queues[0].submit_write(0, bytes(16 * BLOCK))
@@ -302,8 +317,9 @@ def test_the_io_queues_go_with_the_admin_queue(target, ctrl, bystander, how):
         ended(queue)
 
 
+@pytest.mark.line("L17", "W21")
 def test_an_io_queue_goes_alone(target, ctrl):
-    """L17 the other way round; its id can be used again"""
+    """the other way round; its id can be used again"""
     for how in ("close", "reset", "finish"):
         queue = ctrl.io_queue(1)
         assert queue.read(0).ok
@@ -319,8 +335,8 @@ def test_an_io_queue_goes_alone(target, ctrl):
     assert ctrl.keep_alive().ok
 
 
+@pytest.mark.line("L17")
 def test_an_io_queue_cut_with_io_in_flight_leaves_others_alone(target, ctrl, bystander):
-    """L17"""
     for _ in range(20):
         with nvme.Controller(target.address) as other:
             queue = other.io_queue()
@@ -330,8 +346,9 @@ def test_an_io_queue_cut_with_io_in_flight_leaves_others_alone(target, ctrl, bys
     assert ctrl.keep_alive().ok
 
 
+@pytest.mark.line("L18")
 def test_disconnect_of_an_io_queue(target, ctrl):
-    """L18: outstanding commands end first, then success, then nothing; or 0:01 with OFCS 0"""
+    """outstanding commands end first, then success, then nothing; or 0:01 with OFCS 0"""
     ofcs = ctrl.identified(1)[1804] & 1
     queue = ctrl.io_queue(1)
     assert queue.write(0, bytes(BLOCK)).ok
@@ -352,8 +369,9 @@ def test_disconnect_of_an_io_queue(target, ctrl):
     assert again.read(0).ok
 
 
+@pytest.mark.line("L18")
 def test_disconnect_of_the_admin_queue_is_refused(ctrl):
-    """L18: 1:85, or 0:01 with OFCS 0"""
+    """1:85, or 0:01 with OFCS 0"""
     ofcs = ctrl.identified(1)[1804] & 1
     request = ctrl.admin.submit_raw(nvme.disconnect_sqe())
     ctrl.admin.wait(request)
@@ -361,8 +379,9 @@ def test_disconnect_of_the_admin_queue_is_refused(ctrl):
     assert ctrl.keep_alive().ok
 
 
+@pytest.mark.line("L18")
 def test_disconnect_in_an_unknown_format_is_refused(ctrl):
-    """L18: 1:80"""
+    """1:80"""
     if not ctrl.identified(1)[1804] & 1:
         pytest.skip("no Disconnect")
     queue = ctrl.io_queue(1)
@@ -371,8 +390,9 @@ def test_disconnect_in_an_unknown_format_is_refused(ctrl):
     assert queue.read(0).ok
 
 
+@pytest.mark.line("F12", "L17", "W31")
 def test_hosts_come_and_go(serve):
-    """F12, L17: nothing is left of two hundred of them"""
+    """nothing is left of two hundred of them"""
     target = serve()
 
     def rounds(count):

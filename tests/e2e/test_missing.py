@@ -54,6 +54,7 @@ def test_each_engine_for_sockets(serve, sockets):
     many_work_at_once(serve("--sockets", sockets, ns=["mem:16M"]))
 
 
+@pytest.mark.line("W56")
 def test_without_io_uring(serve, tmp_path):
     """forbidden by a seccomp filter: falls back to threads, and to a system call for each socket"""
     target = serve(ns=["file:%s/v.img,size=16M" % tmp_path], preexec=targets.forbid_io_uring)
@@ -70,11 +71,13 @@ def test_io_uring_asked_for_and_forbidden_is_a_clear_error(binary, tmp_path, opt
 
 
 @pytest.mark.parametrize("files", ["auto", "uring"])
+@pytest.mark.line("W56")
 def test_without_locked_memory(serve, tmp_path, files):
     """registered buffers are optional"""
     works(serve("--files", files, ns=["file:%s/v.img,size=16M" % tmp_path], preexec=targets.no_locked_memory))
 
 
+@pytest.mark.line("W56")
 def test_without_root(binary):
     """with a file of its own: as nobody where the tests are root's, otherwise as who runs them"""
     user, prefix = os.getuid(), []
@@ -104,6 +107,7 @@ def huge_kib(target, *fields):
     return {field: int(lines[field].split()[0]) for field in fields}
 
 
+@pytest.mark.line("W56")
 def test_without_huge_pages(serve):
     """the process is given none, although it asks for them"""
     target = serve(ns=["mem:64M"], preexec=targets.no_huge_pages)
@@ -116,11 +120,13 @@ def test_without_huge_pages(serve):
     assert not any(huge.values()), huge
 
 
+@pytest.mark.line("W56")
 def test_where_the_kernel_knows_no_huge_pages(serve):
     """madvise() says EINVAL to who asks for them; what was discarded is zeros without it too"""
     works(serve(ns=["mem:64M"], preexec=targets.forbid_madvise))
 
 
+@pytest.mark.line("W33")
 def test_with_few_files_allowed(serve):
     """EMFILE at accept: those who are there go on, and when some leave others get in"""
     target = serve(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32)))

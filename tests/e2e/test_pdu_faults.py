@@ -29,21 +29,23 @@ def refuse(target, offender, faults, **how):
             raise AssertionError("%s...: %r" % (offender[:24].hex(" "), violation))
 
 
+@pytest.mark.line("P01")
 def test_every_reserved_type_is_refused(target, bystander):
-    """P01: 1/0"""
+    """1/0"""
     for type in [0x08, *range(0x0A, 0x100)]:
         refuse(target, ch(type, 0, 24, 0, 24) + bytes(16), (1, 0))
 
 
 @pytest.mark.parametrize("type, hlen", [
     (ICRESP, 128), (C2H_TERM, 24), (CAPSULE_RESP, 24), (C2H_DATA, 24), (R2T, 24)])
+@pytest.mark.line("P02")
 def test_every_type_of_the_other_direction_is_refused(target, bystander, type, hlen):
-    """P02: 1/0"""
+    """1/0"""
     refuse(target, ch(type, 0, hlen, 0, hlen) + bytes(hlen - 8), (1, 0))
 
 
+@pytest.mark.line("P01", "C07")
 def test_a_reserved_type_before_icreq_is_refused(target, conn):
-    """P01, C07"""
     bad = ch(0x55, 0, 24, 0, 24) + bytes(16)
     conn.send(bad)
     conn.expect_term([(1, 0), (2, 0)], bad)
@@ -52,23 +54,26 @@ def test_a_reserved_type_before_icreq_is_refused(target, conn):
 @pytest.mark.parametrize("pdu, legal", [(CONNECT, HDGST | DDGST), (IDENTIFY, HDGST | DDGST),
                                         (DATA, HDGST | DDGST | LAST)],
                          ids=["connect", "identify", "data"])
+@pytest.mark.line("P03")
 def test_every_illegal_flag_is_refused(target, bystander, pdu, legal):
-    """P03: 1/1"""
+    """1/1"""
     for bit in range(8):
         if not 1 << bit & legal:
             refuse(target, patch(pdu, 1, pdu[1] | 1 << bit), (1, 1))
 
 
 @pytest.mark.parametrize("pdu", [CONNECT, IDENTIFY, DATA], ids=["connect", "identify", "data"])
+@pytest.mark.line("P04")
 def test_every_wrong_hlen_is_refused(target, bystander, pdu):
-    """P04: 1/2"""
+    """1/2"""
     for hlen in (pdu[2] - 1, pdu[2] + 1, 0, 7, 8, 255):
         refuse(target, patch(pdu, 2, hlen), (1, 2))
 
 
 @pytest.mark.parametrize("pdo", [1, 23, 71, 255])
+@pytest.mark.line("P05")
 def test_data_inside_the_header_is_refused(target, bystander, pdo):
-    """P05: 1/3"""
+    """1/3"""
     if pdo < 72:
         refuse(target, patch(CONNECT, 3, pdo), (1, 3))
     if pdo < 24:
@@ -76,8 +81,8 @@ def test_data_inside_the_header_is_refused(target, bystander, pdo):
     refuse(target, patch(DATA, 3, 0), (1, 3))
 
 
+@pytest.mark.line("P05")
 def test_pdo_of_a_capsule_without_data_is_tolerated_or_refused(target, bystander):
-    """P05"""
     with nvme.Controller(target.address) as ctrl:
         bad = patch(IDENTIFY, 3, 72)
         ctrl.admin.conn.send(bad)
@@ -85,22 +90,25 @@ def test_pdo_of_a_capsule_without_data_is_tolerated_or_refused(target, bystander
         require(pdu.type == C2H_DATA or pdu.type == C2H_TERM and (pdu.fes, pdu.fei) == (1, 3), "%r", pdu)
 
 
+@pytest.mark.line("P06")
 def test_misaligned_data_is_refused(target, bystander):
-    """P06: CPDA 0 means four bytes; 1/3"""
+    """CPDA 0 means four bytes; 1/3"""
     for pdo in (73, 74, 75):
         refuse(target, patch(patch(CONNECT, 3, pdo), 4, u32(pdo + 1024)) + bytes(pdo - 72), (1, 3))
     for pdo in (25, 26, 27):
         refuse(target, patch(patch(DATA, 3, pdo), 4, u32(pdo + 64)) + bytes(pdo - 24), (1, 3))
 
 
+@pytest.mark.line("P05")
 def test_data_behind_the_pdu_is_refused(target, bystander):
-    """P05: PDO > PLEN"""
+    """PDO > PLEN"""
     refuse(target, patch(DATA, 3, 92), [(1, 3), (1, 4)])
     refuse(target, patch(patch(CONNECT, 3, 92), 4, u32(80)), [(1, 3), (1, 4)])
 
 
+@pytest.mark.line("P05", "D06")
 def test_padding_before_the_data_is_taken(target):
-    """P05, D06: PDO may be larger than the header, if aligned"""
+    """PDO may be larger than the header, if aligned"""
     with opened(target) as conn:
         conn.send(capsule(nvme.connect_sqe(), nvme.connect_data(), pad=b"\xa5" * 24))
         assert conn.expect(CAPSULE_RESP).status == 0
@@ -108,8 +116,9 @@ def test_padding_before_the_data_is_taken(target):
 
 @pytest.mark.parametrize("pdu", [CONNECT, IDENTIFY, DATA, termreq(H2C_TERM, 1, 0)],
                          ids=["connect", "identify", "data", "term"])
+@pytest.mark.line("P07")
 def test_plen_that_cannot_be_is_refused_without_taking_memory(target, bystander, pdu):
-    """P07: 1/4 and no allocation of that size"""
+    """1/4 and no allocation of that size"""
     before = target.rss_kib()
     hlen = pdu[2]
     for plen in (0, 8, hlen - 1, 0xFFFFFFFF, 0x80000000):
@@ -125,16 +134,17 @@ def test_plen_that_cannot_be_is_refused_without_taking_memory(target, bystander,
     assert target.rss_kib() - before < 4096
 
 
+@pytest.mark.line("P07", "X03")
 def test_plen_just_too_large_for_a_capsule_is_refused(target, bystander):
-    """P07, X03: 8 KiB is what a capsule may bring"""
+    """8 KiB is what a capsule may bring"""
     big = capsule(nvme.connect_sqe(sgl1=nvme.sgl(0x01, 8196)), bytes(8196))
     with opened(target) as conn:
         conn.send(big)
         conn.expect_term([(5, 0), (1, 4)], big)
 
 
+@pytest.mark.line("P08")
 def test_of_two_wrong_fields_the_lower_is_named(target, bystander):
-    """P08"""
     refuse(target, patch(patch(CONNECT, 1, 0x80), 2, 71), (1, 1))
     refuse(target, patch(patch(CONNECT, 2, 71), 3, 1), (1, 2))
     refuse(target, patch(patch(CONNECT, 2, 73), 4, u32(0xFFFFFFFF)), (1, 2))
@@ -146,8 +156,9 @@ def test_of_two_wrong_fields_the_lower_is_named(target, bystander):
         conn.expect_term([(1, 8), (6, 8)], bad)
 
 
+@pytest.mark.line("P09", "W07")
 def test_a_capsule_cut_at_every_byte_is_served(target):
-    """P09: in two segments"""
+    """in two segments"""
     with nvme.Controller(target.address) as ctrl:
         ctrl.grant()
         queue = ctrl.io_queue()
@@ -161,8 +172,8 @@ def test_a_capsule_cut_at_every_byte_is_served(target):
         assert bytes(queue.read(5).got) == data
 
 
+@pytest.mark.line("P09")
 def test_a_capsule_that_never_ends_is_timed_out(serve):
-    """P09"""
     target = serve("--stall-timeout", "150")
     for cut in (1, 7, 8, 40, 71, 72, 73, 2000):
         with nvme.Controller(target.address) as ctrl:
@@ -174,8 +185,8 @@ def test_a_capsule_that_never_ends_is_timed_out(serve):
 
 
 @pytest.mark.parametrize("dgst", [0, 1, 2, 3])
+@pytest.mark.line("P10")
 def test_a_termreq_has_no_digest(target, dgst):
-    """P10"""
     with opened(target, dgst=dgst) as conn:
         bad = patch(conn.capsule(nvme.connect_sqe(), nvme.connect_data()), 0, 0x0B)
         conn.send(bad)
@@ -183,13 +194,15 @@ def test_a_termreq_has_no_digest(target, dgst):
 
 
 @pytest.mark.parametrize("hlen, plen", [(0, 72), (7, 72), (128, 72), (255, 8)])
+@pytest.mark.line("P10")
 def test_a_nonsensical_hlen_is_not_quoted_by(target, hlen, plen):
-    """P10: the common header then, and never more than 128 bytes"""
+    """the common header then, and never more than 128 bytes"""
     refuse(target, patch(patch(IDENTIFY, 2, hlen), 4, u32(plen)), (1, 2))
 
 
+@pytest.mark.line("P11")
 def test_nothing_follows_a_termreq(target, bystander):
-    """P11: commands sent before and after the fault"""
+    """commands sent before and after the fault"""
     with nvme.Controller(target.address) as ctrl:
         conn = ctrl.admin.conn
         conn.send(IDENTIFY + patch(IDENTIFY, 0, 0x0B) + IDENTIFY * 3)
@@ -202,8 +215,8 @@ def test_nothing_follows_a_termreq(target, bystander):
         conn.expect_close()
 
 
+@pytest.mark.line("P11")
 def test_writes_behind_a_fault_do_not_happen(target, queue):
-    """P11"""
     before = os.urandom(4096)
     assert queue.write(50, before).ok
     first = queue.submit_write(51, before, send=False)
@@ -215,8 +228,9 @@ def test_writes_behind_a_fault_do_not_happen(target, queue):
         assert bytes(ctrl.io_queue().read(50).got) == before
 
 
+@pytest.mark.line("P12")
 def test_who_never_closes_after_a_termreq_is_closed(serve):
-    """P12: at the latest after the stall limit"""
+    """at the latest after the stall limit"""
     target = serve("--stall-timeout", "200", "--handshake-timeout", "200")
     with Conn(target.address) as conn:
         conn.handshake()
@@ -230,22 +244,24 @@ def test_who_never_closes_after_a_termreq_is_closed(serve):
 
 
 @pytest.mark.parametrize("quoted", [0, 1, 8, 128, 129])
+@pytest.mark.line("P13", "P14")
 def test_a_termreq_is_answered_by_closing(target, bystander, quoted):
-    """P13, P14: whether right or malformed"""
+    """whether right or malformed"""
     with opened(target) as conn:
         conn.send(termreq(H2C_TERM, 2, 0, bytes(quoted)))
         conn.expect_close()
 
 
+@pytest.mark.line("P14")
 def test_a_termreq_that_is_too_short_is_answered_by_closing(target, bystander):
-    """P14"""
     with opened(target) as conn:
         conn.send(patch(termreq(H2C_TERM, 2, 0, b""), 4, u32(23)))
         conn.expect_close()
 
 
+@pytest.mark.line("P13", "C07")
 def test_a_termreq_before_icreq_is_answered_by_closing(target, bystander, conn):
-    """P13, C07: a TermReq is never answered by one"""
+    """a TermReq is never answered by one"""
     conn.send(termreq(H2C_TERM, 2, 0))
     try:
         pdu = conn.recv()
@@ -254,16 +270,16 @@ def test_a_termreq_before_icreq_is_answered_by_closing(target, bystander, conn):
         pass
 
 
+@pytest.mark.line("P13", "P15")
 def test_a_termreq_ends_an_io_queue_only(target, ctrl):
-    """P13, P15"""
     first, second = ctrl.io_queue(1), ctrl.io_queue(2)
     first.conn.send(termreq(H2C_TERM, 1, 0))
     first.conn.expect_close()
     assert second.write(0, bytes(4096)).ok and ctrl.keep_alive().ok
 
 
+@pytest.mark.line("P15")
 def test_only_the_faulty_queue_dies(target, ctrl, bystander):
-    """P15"""
     queues = [ctrl.io_queue(qid) for qid in range(1, 5)]
     bad = patch(WRITE, 0, 0x0B)
     queues[1].conn.send(bad)
@@ -275,8 +291,9 @@ def test_only_the_faulty_queue_dies(target, ctrl, bystander):
     assert again.read(7).ok
 
 
+@pytest.mark.line("P16")
 def test_a_fault_on_the_admin_queue_ends_the_association(target, ctrl, bystander):
-    """P16: the I/O queues close too"""
+    """the I/O queues close too"""
     queues = [ctrl.io_queue(qid) for qid in range(1, 4)]
     bad = patch(IDENTIFY, 0, 0x0B)
     ctrl.admin.conn.send(bad)
@@ -288,8 +305,9 @@ def test_a_fault_on_the_admin_queue_ends_the_association(target, ctrl, bystander
     assert connect.dw0 & 0xFFFF == 16 and connect.dw0 >> 16 & 1
 
 
+@pytest.mark.line("P10")
 def test_the_log_names_the_broken_rule(serve):
-    """P10: in plain words for the operator"""
+    """in plain words for the operator"""
     target = serve()
     with opened(target) as conn:
         conn.send(patch(IDENTIFY, 2, 71))
@@ -298,8 +316,8 @@ def test_the_log_names_the_broken_rule(serve):
     assert "HLEN" in target.stderr()
 
 
+@pytest.mark.line("P15", "W31")
 def test_thousands_of_faults_leak_nothing(serve):
-    """P15"""
     target = serve()
     bad = patch(IDENTIFY, 0, 0x0B)
 

@@ -115,8 +115,9 @@ def test_an_unreachable_port_is_said_in_plain_words(binary):
     assert done.returncode == 1 and re.search("refused|connect", done.stderr) and str(port) in done.stderr, done
 
 
+@pytest.mark.line("C15")
 def test_a_peer_that_says_nothing_is_given_up(binary):
-    """C15: within 10 s"""
+    """within 10 s"""
     with socket.create_server(("127.0.0.1", 0)) as server:
         done = targets.run("perf", "nvme+tcp://127.0.0.1:%d/%s?ns=1" % (server.getsockname()[1], nvme.SUBNQN),
                            "--time", "1", timeout=20)

@@ -36,8 +36,8 @@ def test_the_queues_really_are_on_several_threads(target, ctrl):
     assert len(busy) >= 2
 
 
+@pytest.mark.line("F06", "O01", "W23")
 def test_every_queue_sees_what_any_wrote(queues):
-    """F06, O01"""
     for n in range(64):
         data = os.urandom(BLOCK * (1 + n % 5))
         assert queues[n % QUEUES].write(10 * n, data).ok
@@ -45,6 +45,7 @@ def test_every_queue_sees_what_any_wrote(queues):
             assert bytes(queue.read(10 * n, 1 + n % 5).got) == data
 
 
+@pytest.mark.line("W57")
 def test_all_queues_at_once(queues):
     data = {q: os.urandom(64 * BLOCK) for q in queues}
     for round in range(5):
@@ -57,6 +58,7 @@ def test_all_queues_at_once(queues):
             assert r.ok and bytes(r.got) == data[q]
 
 
+@pytest.mark.line("W44")
 def test_blocks_written_from_two_threads_are_never_torn(queues):
     """one logical block is all old or all new, also across reactors"""
     patterns = [bytes([n + 1]) * 16 * BLOCK for n in range(QUEUES)]
@@ -73,8 +75,8 @@ def test_blocks_written_from_two_threads_are_never_torn(queues):
                 assert block == block[:1] * BLOCK and 1 <= block[0] <= QUEUES, "a torn block"
 
 
+@pytest.mark.line("I09")
 def test_smart_counters_sum_over_the_reactors(ctrl, queues):
-    """I09"""
     def smart():
         page = ctrl.logged(2, 512)
         return int.from_bytes(page[64:80], "little"), int.from_bytes(page[80:96], "little")
@@ -94,8 +96,8 @@ def test_stats_sum_over_the_reactors(target, ctrl, queues):
 
 
 @pytest.mark.parametrize("how", ["close", "reset"])
+@pytest.mark.line("L17")
 def test_the_loss_of_the_admin_queue_closes_all(ctrl, queues, bystander, how):
-    """L17"""
     for queue in queues:
         queue.serve_r2ts = False
         queue.submit_write(0, bytes(16 * BLOCK))
@@ -104,8 +106,8 @@ def test_the_loss_of_the_admin_queue_closes_all(ctrl, queues, bystander, how):
         ended(queue)
 
 
+@pytest.mark.line("P16")
 def test_a_fault_on_the_admin_queue_closes_all(ctrl, queues, bystander):
-    """P16"""
     bad = patch(capsule(nvme.sqe(0x18)), 0, 0x0B)
     ctrl.admin.conn.send(bad)
     ctrl.admin.conn.expect_term((1, 0), bad)
@@ -113,8 +115,8 @@ def test_a_fault_on_the_admin_queue_closes_all(ctrl, queues, bystander):
         ended(queue)
 
 
+@pytest.mark.line("P15")
 def test_a_fault_on_one_queue_leaves_the_others(ctrl, queues):
-    """P15"""
     bad = patch(capsule(nvme.sqe(0x02)), 0, 0x0B)
     for victim in (1, 4):
         queues[victim].conn.send(bad)
@@ -124,8 +126,8 @@ def test_a_fault_on_one_queue_leaves_the_others(ctrl, queues):
     assert ctrl.keep_alive().ok
 
 
+@pytest.mark.line("L08")
 def test_reset_closes_all_queues(ctrl, queues, bystander):
-    """L08"""
     for queue in queues:
         queue.serve_r2ts = False
         queue.submit_write(0, bytes(16 * BLOCK))
@@ -138,16 +140,18 @@ def test_reset_closes_all_queues(ctrl, queues, bystander):
         assert ctrl.io_queue(qid).read(0).ok
 
 
+@pytest.mark.line("L09")
 def test_shutdown_with_io_on_all_queues(ctrl, queues):
-    """L09: what was acknowledged before is flushed; no queue holds it up"""
+    """what was acknowledged before is flushed; no queue holds it up"""
     for queue in queues:
         assert queue.write(0, bytes(BLOCK)).ok
     ctrl.set(nvme.CC, nvme.CC_READY | 1 | 1 << 14)
     ctrl.until(0x0C, nvme.SHST_DONE)
 
 
+@pytest.mark.line("L14", "W36")
 def test_traffic_on_any_reactor_keeps_alive(serve):
-    """L14: CTRATT b6"""
+    """CTRATT b6"""
     import time
     target = serve("--reactors", "2")
     with nvme.Controller(target.address, kato=600) as ctrl:
@@ -172,8 +176,8 @@ def test_queues_come_and_go(target, ctrl):
     assert ctrl.keep_alive().ok
 
 
+@pytest.mark.line("I27", "W57")
 def test_abort_reaches_the_other_reactor(ctrl, queues):
-    """I27"""
     for qid, queue in enumerate(queues, 1):
         queue.serve_r2ts = False
         write = queue.submit_write(0, bytes(16 * BLOCK))
@@ -187,6 +191,7 @@ def test_abort_reaches_the_other_reactor(ctrl, queues):
 
 
 @pytest.mark.parametrize("reactors", ["2", "3", "8"])
+@pytest.mark.line("W57")
 def test_more_reactors_than_processors(serve, tmp_path, reactors):
     """each with its own channel to a file; the end comes within a second"""
     target = serve("--reactors", reactors, ns=["file:%s/v.img,size=16M" % tmp_path, "mem:16M"])

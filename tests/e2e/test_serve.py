@@ -20,13 +20,15 @@ MIB = 1 << 20
 # ---- the end ----
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.line("L19")
 def test_a_signal_ends_it_well(serve, signum):
-    """L19: exit 0 within a second"""
+    """exit 0 within a second"""
     assert serve().stop(signum)["connections"] == 0
 
 
+@pytest.mark.line("L19")
 def test_a_signal_with_connections_in_every_state(serve):
-    """L19: silent, half-way, idle and waiting ones do not hold it up"""
+    """silent, half-way, idle and waiting ones do not hold it up"""
     target = serve()
     conns = [Conn(target.address)]
     conns.append(Conn(target.address))
@@ -51,8 +53,9 @@ def test_a_signal_with_connections_in_every_state(serve):
 
 
 @pytest.mark.parametrize("spec", ["mem:64M", "file:{dir}/v.img,size=64M"])
+@pytest.mark.line("L19")
 def test_what_is_in_flight_at_the_end_is_answered_or_not_but_right(serve, tmp_path, spec):
-    """L19: responses are drained; an acknowledged write is there after a restart"""
+    """responses are drained; an acknowledged write is there after a restart"""
     spec = spec.format(dir=tmp_path)
     target = serve(ns=[spec])
     with nvme.Controller(target.address) as ctrl:
@@ -77,8 +80,9 @@ def test_what_is_in_flight_at_the_end_is_answered_or_not_but_right(serve, tmp_pa
 
 @pytest.mark.parametrize("files", ["auto", "threads"])
 @pytest.mark.parametrize("going", ["close", "reset", "stay"])
+@pytest.mark.line("L19")
 def test_a_signal_while_files_are_busy(serve, tmp_path, files, going):
-    """L19: hosts have just left, or have not, and their I/O is still with the disk"""
+    """hosts have just left, or have not, and their I/O is still with the disk"""
     for _ in range(5):
         target = serve("--block-size", "512", "--files", files, ns=["file:%s/v.img,size=64M" % tmp_path])
         with nvme.Controller(target.address) as ctrl:
@@ -94,8 +98,9 @@ def test_a_signal_while_files_are_busy(serve, tmp_path, files, going):
 
 
 @pytest.mark.parametrize("going", ["close", "stay"])
+@pytest.mark.line("L09", "L19")
 def test_a_signal_while_a_shutdown_is_flushing(serve, tmp_path, going):
-    """L09, L19: the volumes are still being flushed for a controller when the daemon is told to end"""
+    """the volumes are still being flushed for a controller when the daemon is told to end"""
     for _ in range(3):
         target = serve(ns=["file:%s/v.img,size=64M" % tmp_path])
         with nvme.Controller(target.address) as ctrl:
@@ -108,8 +113,8 @@ def test_a_signal_while_a_shutdown_is_flushing(serve, tmp_path, going):
             target.stop()
 
 
+@pytest.mark.line("L19")
 def test_nothing_new_is_accepted_while_it_ends(serve):
-    """L19"""
     target = serve()
     address = target.address
     target.stop()
@@ -117,6 +122,7 @@ def test_nothing_new_is_accepted_while_it_ends(serve):
         Conn(address)
 
 
+@pytest.mark.line("W58")
 def test_the_port_can_be_had_again_at_once(serve):
     """A restart finds its address free although connections were open"""
     target = serve()
@@ -145,6 +151,7 @@ def test_counters_are_printed_when_asked_for(serve):
     assert last["reads"] == after["reads"] and last["connections"] == 0
 
 
+@pytest.mark.line("W59")
 def test_an_idle_daemon_sleeps(serve):
     """No turns while nothing happens: under 1 % of a core"""
     target = serve()
@@ -212,8 +219,8 @@ def test_a_wrong_volume_is_named(binary, spec, words):
 
 
 @pytest.mark.parametrize("nqn", ["", "x" * 224, nvme.DISCOVERY])
+@pytest.mark.line("F09")
 def test_a_subsystem_name_that_is_none(binary, nqn):
-    """F09"""
     done = targets.run("serve", "--listen", "127.0.0.1:0", "--ns", "mem:1M", "--subnqn", nqn, timeout=5)
     assert done.returncode in (1, 2) and re.search("NQN|name|subnqn", done.stderr), done.stderr
 
@@ -312,8 +319,9 @@ def ids_of(target, nsid):
         return serial, ctrl.identified(3, nsid), ctrl.identified(0, nsid)[104:128]
 
 
+@pytest.mark.line("I07")
 def test_ids_of_a_file_are_stable_over_a_restart(serve, tmp_path):
-    """I07: NGUID, UUID, serial number; wherever in the list the file stands"""
+    """NGUID, UUID, serial number; wherever in the list the file stands"""
     image = "file:%s,size=16M" % (tmp_path / "volume.img")
     first = serve(ns=[image])
     before = ids_of(first, 1)
@@ -323,8 +331,9 @@ def test_ids_of_a_file_are_stable_over_a_restart(serve, tmp_path):
     second.stop()
 
 
+@pytest.mark.line("I04")
 def test_no_two_volumes_have_the_same_ids(serve, tmp_path):
-    """I04: neither two in one target nor those of two targets on one machine; RAM is new each time"""
+    """neither two in one target nor those of two targets on one machine; RAM is new each time"""
     seen = []
     for n in range(2):
         target = serve(ns=["mem:16M", "mem:16M", "file:%s,size=16M" % (tmp_path / ("%d.img" % n))])
@@ -385,6 +394,7 @@ def answers(address):
 
 
 @pytest.mark.parametrize("named", [False, True])
+@pytest.mark.line("W58")
 def test_a_successor_takes_over_the_socket_and_who_waits_in_it(serve, named):
     with socket.create_server(("127.0.0.1", 0)) as sock:
         how = handed(sock) | {"listen": ["127.0.0.1:%d" % sock.getsockname()[1]] if named else []}
