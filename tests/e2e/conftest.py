@@ -1,5 +1,11 @@
-"""Fixtures: a target for a whole file, targets of one's own, and a host that watches."""
+"""
+Fixtures: a target for a whole file, targets of one's own, and a host that watches.
+
+WEIR_AGAINST=HOST:PORT, with WEIR_AGAINST_NQN: the tests that name a line and need no daemon of their own run
+against that target, which somebody else has started; the others are left out.
+"""
 import os
+import socket
 import sys
 
 sys.dont_write_bytecode = True
@@ -8,7 +14,18 @@ import pytest
 
 import nvme
 import target as targets
-from nvmetcp import Closed, Conn
+from nvmetcp import PATIENCE, Closed, Conn
+
+
+AGAINST = os.environ.get("WEIR_AGAINST")
+
+
+def pytest_collection_modifyitems(config, items):
+    if AGAINST:
+        left_out = [item for item in items if {"serve", "binary"} & set(item.fixturenames) or
+                    "target" not in item.fixturenames or not item.get_closest_marker("line")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +54,38 @@ def serve(binary):
             daemon.kill()
 
 
+class Stranger:
+    """A target that others have started: it can be connected to, and nothing else be asked of it."""
+
+    def __init__(self, where):
+        host, _, port = where.rpartition(":")
+        self.address, self.port = (host.strip("[]"), int(port)), int(port)
+
+    def get(self):
+        return self
+
+    def alive(self):
+        try:
+            socket.create_connection(self.address, 5 * PATIENCE).close()
+        except OSError:
+            return False
+        return True
+
+    def stderr(self):
+        return ""
+
+    def rss_kib(self):
+        return 0  # nobody can tell
+
+    process = property(lambda self: self)
+
+    def poll(self):
+        return "not ours"
+
+    def __getattr__(self, name):
+        pytest.skip("needs %s() of a daemon of our own" % name)
+
+
 class _Shared:
     """The target of a test file; made anew when a test has killed it."""
 
@@ -51,7 +100,11 @@ class _Shared:
 
 
 @pytest.fixture(scope="module")
-def _shared(request, binary):
+def _shared(request):
+    if AGAINST:
+        yield Stranger(AGAINST)
+        return
+    request.getfixturevalue("binary")
     shared = _Shared(getattr(request.module, "TARGET_ARGS", ()), getattr(request.module, "TARGET_NS", ("mem:64M",)))
     yield shared
     if shared.daemon is not None:

@@ -6,12 +6,14 @@ data transfer while doing so: R2Ts and C2HData in order, LAST_PDU once,
 SUCCESS only where it may stand, SQHD as consumed.  A Controller goes the way
 of a usual host; every step can be taken alone and wrongly.
 """
+import os
 import struct
 import uuid
 
 from nvmetcp import (CAPSULE_RESP, C2H_DATA, LAST, R2T, SUCCESS, Conn, Violation, require)
 
-SUBNQN = "nqn.2026-11.local.weir:default"
+STRANGER = "WEIR_AGAINST" in os.environ  # another's target: one habit of its own must not fail every test
+SUBNQN = os.environ.get("WEIR_AGAINST_NQN", "nqn.2026-11.local.weir:default")
 DISCOVERY = "nqn.2014-08.org.nvmexpress.discovery"
 HOSTNQN = "nqn.2014-08.org.nvmexpress:uuid:%s" % uuid.UUID(int=0x77656972)
 HOSTID = uuid.UUID(int=0x77656972).bytes
@@ -212,10 +214,10 @@ class Queue:
 
     def _on_response(self, pdu):
         request = self._request(pdu, pdu.cid)
-        require(pdu.sqid == 0, "CQE with SQID %d", pdu.sqid)
+        require(pdu.sqid == 0 or STRANGER, "CQE with SQID %d", pdu.sqid)
         require(pdu.status & 1 == 0, "CQE with the phase bit set")
         if not self.sq_flow:
-            require(pdu.sqhd == 0xFFFF, "SQHD %04x although SQ flow control is off", pdu.sqhd)
+            require(pdu.sqhd == 0xFFFF or STRANGER, "SQHD %04x although SQ flow control is off", pdu.sqhd)
         else:
             behind = (pdu.sqhd - self.head) % self.entries
             require(pdu.sqhd < self.entries and self.head + behind <= self.sent,
@@ -301,7 +303,7 @@ def _wait_connect(queue, connect):
     require(pdu.cid == connect.cid, "the first response is not Connect's")
     queue._finish(connect, pdu.status, pdu.dw0, pdu.dw1, pdu.sqhd)
     if connect.ok and not queue.sq_flow:
-        require(pdu.sqhd == 0xFFFF, "Connect with SQ flow control off: SQHD %04x", pdu.sqhd)
+        require(pdu.sqhd == 0xFFFF or STRANGER, "Connect with SQ flow control off: SQHD %04x", pdu.sqhd)
     elif connect.ok:
         require(pdu.sqhd in (0, 1), "Connect's SQHD %04x", pdu.sqhd)
         queue.sent = queue.head = pdu.sqhd
