@@ -54,8 +54,10 @@ def test_the_fields_of_an_entry(target, disco):
 
 
 @pytest.mark.line("V01", "V02", "W42")
-def test_where_the_log_says_a_host_can_connect(disco):
+def test_where_the_log_says_a_host_can_connect(target, disco):
     _, found = entries(disco)
+    if {e["traddr"] for e in found} != {target.address[0]}:
+        pytest.skip("it was reached by another address than it knows")
     for e in found:
         with nvme.Controller((e["traddr"], int(e["trsvcid"])), subnqn=e["subnqn"]) as ctrl:
             assert ctrl.identify(1).ok

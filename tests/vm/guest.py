@@ -24,11 +24,11 @@ class CommandFailed(AssertionError):
 
 
 class Guest:
-    def __init__(self, directory, console, limit=1800):
+    def __init__(self, directory, console, limit=1800, forward=None):
         self.console = console
         self.errors = open(console + ".errors", "w+")
         self.process = subprocess.Popen(
-            [f"{HERE}/run-guest", "-t", str(limit), "-l", console, directory],
+            [f"{HERE}/run-guest", "-t", str(limit), "-l", console, *(("-f", forward) if forward else ()), directory],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
