@@ -42,7 +42,7 @@ ctrl_ana_status(enum nvme_ana_state state)
 	case NVME_ANA_CHANGE:
 		return nvme_status_of(NVME_SC_ANA_TRANSITION, false);
 	}
-	assert(!"an ANA state that is none");
+	assert(false);
 	return NVME_OK;
 }
 

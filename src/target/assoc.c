@@ -359,7 +359,7 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 		return;
 	case CTRL_RESV_PTPL:
 	case CTRL_PROTECT:
-		assert(!"no subsystem of ours offers it");
+		assert(false); /* no subsystem of ours offers it */
 		return;
 	case CTRL_RESET:
 	case CTRL_SHUTDOWN:
