@@ -68,20 +68,21 @@ ctrl_admin_data_in(const struct nvme_sqe *sqe)
 	return le32_get(sqe->sgl1.length) >= bytes ? bytes : 0;
 }
 
-bool
-ctrl_needs_stats(const struct nvme_sqe *sqe)
+uint32_t
+ctrl_needs(const struct ctrl *ctrl, const struct nvme_sqe *sqe)
 {
-	return sqe->opcode == NVME_ADMIN_GET_LOG_PAGE &&
-	    (uint8_t)le32_get(sqe->cdw10) == NVME_LOG_SMART;
+	if (sqe->opcode == NVME_ADMIN_GET_LOG_PAGE && (uint8_t)le32_get(sqe->cdw10) == NVME_LOG_SMART)
+		return CTRL_NEEDS_STATS;
+	return persistent_establishes(ctrl, sqe) ? CTRL_NEEDS_EVENTS : 0;
 }
 
 void
 ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, uint32_t in_len,
-    uint8_t *out, const struct ctrl_stats *stats, uint64_t now_ns, struct ctrl_reply *reply)
+    uint8_t *out, const struct ctrl_given *given, uint64_t now_ns, struct ctrl_reply *reply)
 {
 	struct admin cmd = {
 		.ctrl = ctrl, .sqe = sqe, .in = in, .in_len = in_len, .out = out,
-		.stats = stats, .now_ns = now_ns, .reply = reply,
+		.given = given, .now_ns = now_ns, .reply = reply,
 	};
 
 	*reply = (struct ctrl_reply){ .status = NVME_OK };

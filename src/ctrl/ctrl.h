@@ -8,6 +8,7 @@
 #ifndef WEIR_CTRL_CTRL_H
 #define WEIR_CTRL_CTRL_H
 
+#include "ctrl/eventlog.h"
 #include "ctrl/subsys.h"
 #include "wire/log.h"
 
@@ -78,6 +79,8 @@ struct ctrl {
 	uint32_t events_pending, events_masked; /* bit per enum ctrl_notice */
 	uint32_t changed[CTRL_NS_MAX / 32];     /* page 04h: bit n is NSID n + 1 */
 	struct ctrl_resv resv;
+	const struct eventlog *events; /* what the host reads in page 0Dh; NULL: no context */
+	uint64_t events_ms;            /* its timestamp when it began to */
 	struct ctrl_error errors[CTRL_ERROR_LOG];
 	uint64_t error_count;    /* commands that failed */
 	uint64_t error_lines;    /* of them those that were written into errors[] */
@@ -92,6 +95,7 @@ enum ctrl_action {
 	CTRL_SHUTDOWN,   /* CC.SHN: finish and flush; then ctrl_shutdown_done() */
 	CTRL_KATO,       /* the keep-alive time changed: start the timer anew */
 	CTRL_WRITE_CACHE, /* feature 06h changed: from the completion on, ctrl_durable_writes() holds */
+	CTRL_EVENTS_TAKEN, CTRL_EVENTS_RELEASED, /* see struct ctrl_given */
 	/* Of these the answer is the target's, when it is done or has failed: success only after
 	 * ctrl_update() with a snapshot that says so. */
 	CTRL_RESV_PTPL,  /* feature 83h of `nsid`, or of all (UINT32_MAX), shall be `value` */
@@ -148,6 +152,9 @@ void ctrl_fatal(struct ctrl *ctrl); /* CSTS.CFS */
  */
 uint32_t ctrl_silence_ms(const struct ctrl *ctrl);
 
+/* The SMART log (page 02h) as it is now. */
+void ctrl_smart(const struct ctrl *ctrl, const struct ctrl_stats *stats, struct nvme_log_smart *smart);
+
 /* How this controller reaches an active namespace, and what its I/O commands are answered then: NVME_OK
  * where they run.  Admin commands run in every state. */
 enum nvme_ana_state ctrl_ana_state(const struct ctrl *ctrl, uint32_t nsid);
@@ -162,18 +169,28 @@ bool ctrl_durable_writes(const struct ctrl *ctrl);
  */
 uint32_t ctrl_admin_data_in(const struct nvme_sqe *sqe);
 
-/* Whether the answer needs ctrl_stats gathered from all reactors first (log page 02h). */
-bool ctrl_needs_stats(const struct nvme_sqe *sqe);
+/* What an answer needs that only the target has: bits of enum ctrl_needs. */
+enum ctrl_needs {
+	CTRL_NEEDS_STATS = 1,  /* gathered from all reactors: page 02h */
+	CTRL_NEEDS_EVENTS = 2, /* a copy of the persistent events: page 0Dh */
+};
+uint32_t ctrl_needs(const struct ctrl *ctrl, const struct nvme_sqe *sqe);
+
+struct ctrl_given {
+	const struct ctrl_stats *stats;
+	/* The controller's from CTRL_EVENTS_TAKEN on until CTRL_EVENTS_RELEASED or ctrl_reset_done(). */
+	const struct eventlog *events;
+};
 
 /*
  * One admin command (not Fabrics).  `in`: its data from the host, in_len bytes.
- * `out`: CTRL_PAGE_MAX bytes for data to the host.  `stats` may be NULL where
- * ctrl_needs_stats() is false.  An Abort that comes here finds nothing to abort:
+ * `out`: CTRL_PAGE_MAX bytes for data to the host.  `given`: what ctrl_needs() asks for,
+ * NULL where that is nothing.  An Abort that comes here finds nothing to abort:
  * the target looks first in its queues and with ctrl_aer_abort().  Failed
  * commands enter the error log by ctrl_log_error(), which is the target's to call.
  */
 void ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, uint32_t in_len,
-    uint8_t *out, const struct ctrl_stats *stats, uint64_t now_ns, struct ctrl_reply *reply);
+    uint8_t *out, const struct ctrl_given *given, uint64_t now_ns, struct ctrl_reply *reply);
 
 /*
  * The answer that ctrl_admin() has just begun, from byte `at` on: CTRL_PAGE_MAX bytes to `out`.

@@ -188,15 +188,20 @@ timestamp_set(struct admin *cmd, uint32_t value)
 	ctrl->timestamp_of_host = true;
 }
 
+uint64_t
+ctrl_timestamp_ms(const struct ctrl *ctrl, uint64_t now_ns)
+{
+	return ctrl->timestamp_ms + (now_ns - ctrl->timestamp_set_ns) / 1000000;
+}
+
 static uint32_t
 timestamp_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	const struct ctrl *ctrl = cmd->ctrl;
-	uint64_t now_ms = ctrl->timestamp_ms + (cmd->now_ns - ctrl->timestamp_set_ns) / 1000000;
 
 	if (by_default)
 		return 0;
-	put_le64(data, now_ms & NVME_TIMESTAMP_MASK);
+	put_le64(data, ctrl_timestamp_ms(ctrl, cmd->now_ns) & NVME_TIMESTAMP_MASK);
 	data[6] = ctrl->timestamp_of_host ? NVME_TIMESTAMP_OF_HOST : 0;
 	return 0;
 }

@@ -46,6 +46,10 @@ io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	id->cntrltype = NVME_CNTRLTYPE_IO;
 	id->frmw = 0x03; /* one slot, read only */
 	id->lpa |= NVME_LPA_EFFECTS | NVME_LPA_PAGES;
+	if (subsys->event_log) {
+		id->lpa |= NVME_LPA_PERSISTENT;
+		id->pels = le32_of(EVENTLOG_PAGE_MAX / 65536);
+	}
 	id->elpe = CTRL_ERROR_LOG - 1;
 	id->wctemp = le16_of(CTRL_KELVIN_WARNING);
 	id->cctemp = le16_of(CTRL_KELVIN_CRITICAL);

@@ -12,7 +12,7 @@ struct admin {
 	const uint8_t *in; /* in_len bytes from the host */
 	uint32_t in_len;
 	uint8_t *out;      /* CTRL_PAGE_MAX bytes */
-	const struct ctrl_stats *stats;
+	const struct ctrl_given *given;
 	uint64_t now_ns;
 	struct ctrl_reply *reply;
 };
@@ -75,6 +75,11 @@ uint32_t protection_get(struct admin *cmd, bool by_default, uint8_t *data);
 void discovery_make(struct admin *cmd, const struct window *w);
 uint64_t discovery_bytes(const struct admin *cmd);
 
+uint64_t persistent_bytes(const struct admin *cmd);
+void persistent_make(struct admin *cmd, const struct window *w);
+bool persistent_establishes(const struct ctrl *ctrl, const struct nvme_sqe *sqe);
+
+uint64_t ctrl_timestamp_ms(const struct ctrl *ctrl, uint64_t now_ns); /* feature 0Eh */
 void features_reset(struct ctrl *ctrl);
 uint32_t features_data_in(uint8_t fid);
 

@@ -2,7 +2,7 @@
  * log.c - Get Log Page (NVMe Base 2.0, 5.16).
  *
  * A page is made as it would be read from its first byte, and the part asked
- * for is kept; pages are small, and nothing is remembered between reads.
+ * for is kept; nothing but page 0Dh is remembered between reads.
  */
 #include "ctrl/internal.h"
 
@@ -43,33 +43,38 @@ count_of(uint64_t value)
 	return (le128){ le64_of(value), le64_of(0) };
 }
 
+void
+ctrl_smart(const struct ctrl *ctrl, const struct ctrl_stats *stats, struct nvme_log_smart *smart)
+{
+	const struct ctrl_features *f = &ctrl->features;
+	bool hot = CTRL_KELVIN >= f->hot || CTRL_KELVIN <= f->cold;
+
+	*smart = (struct nvme_log_smart){
+		.critical_warning = (uint8_t)((hot ? NVME_SMART_TEMPERATURE : 0) |
+		    (stats->media_errors > 0 ? NVME_SMART_RELIABILITY : 0)),
+		.available_spare = 100, .spare_threshold = 10,
+		.units_read = count_of(stats->read_blocks512 / 1000 + (stats->read_blocks512 % 1000 != 0)),
+		.units_written = count_of(stats->write_blocks512 / 1000 + (stats->write_blocks512 % 1000 != 0)),
+		.host_reads = count_of(stats->reads), .host_writes = count_of(stats->writes),
+		.busy_minutes = count_of(stats->busy_s / 60), .power_cycles = count_of(1),
+		.power_on_hours = count_of(stats->uptime_ns / UINT64_C(3600000000000)),
+		.media_errors = count_of(stats->media_errors), .error_entries = count_of(ctrl->error_count),
+	};
+	put_le16(smart->temperature, CTRL_KELVIN);
+}
+
 /* One page for the whole controller: there is none per namespace. */
 static void
 smart_make(struct admin *cmd, const struct window *w)
 {
-	const struct ctrl_features *f = &cmd->ctrl->features;
-	const struct ctrl_stats *stats = cmd->stats;
-	bool hot = CTRL_KELVIN >= f->hot || CTRL_KELVIN <= f->cold;
 	uint32_t nsid = le32_get(cmd->sqe->nsid);
-	struct nvme_log_smart smart = {
-		.critical_warning = (uint8_t)((hot ? NVME_SMART_TEMPERATURE : 0) |
-		    (stats->media_errors > 0 ? NVME_SMART_RELIABILITY : 0)),
-		.available_spare = 100, .spare_threshold = 10,
-		.power_cycles = count_of(1), .error_entries = count_of(cmd->ctrl->error_count),
-	};
+	struct nvme_log_smart smart;
 
 	if (nsid != 0 && nsid != UINT32_MAX) {
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
 		return;
 	}
-	put_le16(smart.temperature, CTRL_KELVIN);
-	smart.units_read = count_of(stats->read_blocks512 / 1000 + (stats->read_blocks512 % 1000 != 0));
-	smart.units_written = count_of(stats->write_blocks512 / 1000 + (stats->write_blocks512 % 1000 != 0));
-	smart.host_reads = count_of(stats->reads);
-	smart.host_writes = count_of(stats->writes);
-	smart.busy_minutes = count_of(stats->busy_s / 60);
-	smart.power_on_hours = count_of(stats->uptime_ns / UINT64_C(3600000000000));
-	smart.media_errors = count_of(stats->media_errors);
+	ctrl_smart(cmd->ctrl, cmd->given->stats, &smart);
 	window_put(w, 0, &smart, sizeof(smart));
 }
 
@@ -129,6 +134,7 @@ feature_effects_make(struct admin *cmd, const struct window *w)
 static void pages_make(struct admin *cmd, const struct window *w);
 
 static bool has_reservations(const struct subsys_info *subsys) { return subsys->reservations; }
+static bool has_event_log(const struct subsys_info *subsys) { return subsys->event_log; }
 static bool has_ana(const struct subsys_info *subsys) { return subsys->ana_count > 0; }
 
 static const struct page {
@@ -145,6 +151,7 @@ static const struct page {
 	[NVME_LOG_CHANGED_NS] =      { changed_make, .bytes = 4 * NVME_NS_LIST_MAX },
 	[NVME_LOG_EFFECTS] =         { effects_make, .bytes = sizeof(struct nvme_log_effects) },
 	[NVME_LOG_ANA] =             { ana_make, .grown = ana_bytes, .claimed = has_ana },
+	[NVME_LOG_PERSISTENT] =      { persistent_make, .grown = persistent_bytes, .claimed = has_event_log },
 	[NVME_LOG_FEATURE_EFFECTS] = { feature_effects_make, .bytes = NVME_LOG_TABLE_LEN },
 	[NVME_LOG_RESERVATION] =     { reservation_make, .bytes = sizeof(struct nvme_log_reservation),
 	    .claimed = has_reservations },

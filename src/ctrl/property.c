@@ -111,6 +111,7 @@ ctrl_reset_done(struct ctrl *ctrl)
 	ctrl->resetting = false;
 	ctrl->csts = 0;
 	ctrl->io_queues_granted = 0;
+	ctrl->events = NULL;
 	features_reset(ctrl);
 	events_reset(ctrl);
 }

@@ -75,6 +75,7 @@ struct subsys_info {
 	uint8_t mdts_shift;       /* > 0; largest transfer: 4096 << mdts_shift bytes */
 	bool reservations;        /* are offered: then there are their log page and features */
 	uint8_t nwpc;             /* enum nvme_nwpc: write protection that is offered; 0: none */
+	bool event_log;           /* persistent events are kept: page 0Dh */
 	/* of the discovery subsystem: */
 	const struct portal_info *portals;
 	uint32_t portal_count;

@@ -73,12 +73,13 @@ finish(struct request *req, const struct ctrl_reply *reply)
 static void
 run(struct request *req, const void *in, uint32_t in_len, const struct ctrl_stats *stats)
 {
+	struct ctrl_given given = { .stats = stats };
 	struct conn *conn = req->conn;
 	struct reactor *reactor = conn->core->reactor;
 	struct assoc *assoc = conn->assoc;
 	struct ctrl_reply reply = { 0 };
 
-	ctrl_admin(&assoc->ctrl, &req->sqe, in, in_len, conn->core->page, stats, reactor->now_ns,
+	ctrl_admin(&assoc->ctrl, &req->sqe, in, in_len, conn->core->page, &given, reactor->now_ns,
 	    &reply);
 	if (reply.held)
 		req->stage = STAGE_EVENT;
@@ -224,7 +225,7 @@ execute(struct request *req, const void *in, uint32_t in_len)
 		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
 	} else if (req->sqe.opcode == NVME_ADMIN_ABORT) {
 		abort_command(req);
-	} else if (ctrl_needs_stats(&req->sqe)) {
+	} else if (ctrl_needs(&assoc->ctrl, &req->sqe) & CTRL_NEEDS_STATS) {
 		bool first = fifo_empty(&assoc->askers);
 
 		req->stage = STAGE_MAIL;

@@ -357,6 +357,8 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 	case CTRL_KATO:
 	case CTRL_WRITE_CACHE: /* see assoc_set_cache() */
 		return;
+	case CTRL_EVENTS_TAKEN:
+	case CTRL_EVENTS_RELEASED:
 	case CTRL_RESV_PTPL:
 	case CTRL_PROTECT:
 		assert(false); /* no subsystem of ours offers it */

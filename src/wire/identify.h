@@ -55,7 +55,8 @@ struct nvme_identify_ctrl {
 	uint8_t reserved322[20];
 	uint8_t anatt, anacap;
 	le32 anagrpmax, nanagrpid;
-	uint8_t reserved352[160];
+	le32 pels; /* 64 KiB */
+	uint8_t reserved356[156];
 	uint8_t sqes, cqes;
 	le16 maxcmd;
 	le32 nn;
@@ -98,7 +99,8 @@ static_assert(offsetof(struct nvme_identify_ctrl, vendor) == 3072, "vendor speci
 enum nvme_cmic { NVME_CMIC_MULTI_PORT = 1, NVME_CMIC_MULTI_CTRL = 2, NVME_CMIC_ANA = 1 << 3 };
 enum nvme_anacap { NVME_ANACAP_STATES = 0x1f /* each of the five */ };
 enum nvme_cntrltype { NVME_CNTRLTYPE_IO = 1, NVME_CNTRLTYPE_DISCOVERY = 2 };
-enum nvme_lpa { NVME_LPA_EFFECTS = 1 << 1, NVME_LPA_EXTENDED = 1 << 2, NVME_LPA_PAGES = 1 << 5 };
+enum nvme_lpa { NVME_LPA_EFFECTS = 1 << 1, NVME_LPA_EXTENDED = 1 << 2, NVME_LPA_PERSISTENT = 1 << 4,
+	NVME_LPA_PAGES = 1 << 5 };
 enum nvme_oncs {
 	NVME_ONCS_COMPARE = 1 << 0,
 	NVME_ONCS_DSM = 1 << 2,

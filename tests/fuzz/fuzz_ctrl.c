@@ -23,11 +23,12 @@ static void
 ask(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint8_t *out, struct ctrl_reply *reply)
 {
 	const struct ctrl_stats stats = { .read_blocks512 = UINT64_MAX, .busy_s = UINT64_MAX };
+	const struct ctrl_given given = { .stats = &stats };
 	const uint8_t in[512] = { 1 };
 
 	if (sqe->opcode != NVME_FABRICS)
 		ctrl_admin(ctrl, sqe, in, ctrl_admin_data_in(sqe), out,
-		    ctrl_needs_stats(sqe) ? &stats : NULL, UINT64_MAX, reply);
+		    ctrl_needs(ctrl, sqe) != 0 ? &given : NULL, UINT64_MAX, reply);
 	else if (sqe->fctype == NVME_PROPERTY_SET || sqe->fctype == NVME_PROPERTY_GET)
 		ctrl_property(ctrl, (const void *)sqe, reply);
 }

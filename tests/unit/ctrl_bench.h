@@ -37,6 +37,7 @@ struct bench {
 	struct ctrl ctrl;
 	struct ctrl_reply reply;
 	struct ctrl_stats stats;
+	const struct eventlog *events;
 	uint64_t now_ns;
 	uint8_t out[CTRL_PAGE_MAX];
 	struct snapshot snapshots[2];

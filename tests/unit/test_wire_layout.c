@@ -12,6 +12,7 @@
 #include "wire/feature.h"
 #include "wire/identify.h"
 #include "wire/log.h"
+#include "wire/persistent.h"
 #include "wire/reservation.h"
 #include "wire_layout.h"
 

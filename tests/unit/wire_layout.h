@@ -17,6 +17,8 @@ extern const size_t their_count;
 #define SMART(ours, theirs) FIELD(nvme_log_smart, ours, nvme_smart_log, theirs)
 #define DISC(ours, theirs) FIELD(nvme_log_discovery_entry, ours, nvmf_disc_log_entry, theirs)
 #define RESV(ours, theirs) FIELD(nvme_resv_entry, ours, nvme_registered_ctrl_ext, theirs)
+#define PEL(ours, theirs) FIELD(nvme_persistent_log, ours, nvme_persistent_event_log, theirs)
+#define EVENT(ours, theirs) FIELD(nvme_persistent_event, ours, nvme_persistent_event_entry, theirs)
 #define SAME(macro, field) macro(field, field)
 
 #define WIRE_LAYOUT_ROWS \
@@ -81,6 +83,26 @@ extern const size_t their_count;
 	FIELD(nvme_resv_report, entries, nvme_resv_status, regctl_eds) \
 	SIZE(nvme_resv_entry, nvme_registered_ctrl_ext) SAME(RESV, cntlid) SAME(RESV, rcsts) \
 	SAME(RESV, rkey) SAME(RESV, hostid) \
+	SAME(CTRL, pels) SIZE(nvme_persistent_log, nvme_persistent_event_log) PEL(events, tnev) PEL(length, tll) \
+	PEL(revision, rv) PEL(header_length, lhl) PEL(timestamp, ts) PEL(power_on_hours, poh) \
+	PEL(power_cycles, pcc) SAME(PEL, vid) SAME(PEL, sn) SAME(PEL, mn) SAME(PEL, subnqn) \
+	PEL(generation, gen_number) PEL(context, rci) PEL(supported, seb) \
+	SIZE(nvme_persistent_event, nvme_persistent_event_entry) EVENT(header_length, ehl) \
+	SAME(EVENT, cntlid) EVENT(timestamp, ets) EVENT(port, pelpid) EVENT(vendor_length, vsil) EVENT(length, el) \
+	SIZE(nvme_persistent_timestamp, nvme_time_stamp_change_event) \
+	SIZE(nvme_persistent_namespace, nvme_change_ns_event) \
+	FIELD(nvme_persistent_namespace, ncap, nvme_change_ns_event, nscap) \
+	FIELD(nvme_persistent_namespace, anagrpid, nvme_change_ns_event, ana_grp_id) \
+	FIELD(nvme_persistent_namespace, nsid, nvme_change_ns_event, nsid) \
+	VALUE(NVME_PERSISTENT_SMART, NVME_PEL_SMART_HEALTH_EVENT) \
+	VALUE(NVME_PERSISTENT_TIMESTAMP, NVME_PEL_TIMESTAMP_EVENT) \
+	VALUE(NVME_PERSISTENT_RESET, NVME_PEL_POWER_ON_RESET_EVENT) \
+	VALUE(NVME_PERSISTENT_HARDWARE, NVME_PEL_NSS_HW_ERROR_EVENT) \
+	VALUE(NVME_PERSISTENT_NAMESPACE, NVME_PEL_CHANGE_NS_EVENT) \
+	VALUE(NVME_PERSISTENT_FEATURE, NVME_PEL_SET_FEATURE_EVENT) \
+	VALUE(NVME_PERSISTENT_ESTABLISH, NVME_PEVENT_LOG_EST_CTX_AND_READ) \
+	VALUE(NVME_PERSISTENT_RELEASE, NVME_PEVENT_LOG_RELEASE_CTX) \
+	VALUE(NVME_LOG_PERSISTENT, NVME_LOG_LID_PERSISTENT_EVENT) \
 	SIZE(nvme_connect_data, nvmf_connect_data) \
 	FIELD(nvme_connect_data, cntlid, nvmf_connect_data, cntlid) \
 	FIELD(nvme_connect_data, subnqn, nvmf_connect_data, subsysnqn) \
