@@ -1,8 +1,8 @@
 /*
  * connect.c - may this host connect so?  (NVMe Base 2.0, 6.3)
  *
- * Judges the fields of a Connect; what only the target knows (which hosts are
- * allowed, which queues live) is not asked here.
+ * Judges the fields of a Connect; what only the target knows (which queues
+ * live) is not asked here, and which hosts are allowed it says.
  */
 #include "ctrl/internal.h"
 
@@ -30,9 +30,27 @@ is_zero(const uint8_t id[16])
 	return memcmp(id, zero, sizeof(zero)) == 0;
 }
 
+static struct nvme_status
+admitted(enum ctrl_admission admission, struct nvme_connect_fault *fault)
+{
+	switch (admission) {
+	case CTRL_HOST_ADMITTED:
+		return NVME_OK;
+	case CTRL_HOST_UNKNOWN:
+		wrong(fault, IN_DATA(hostnqn));
+		return nvme_status_of(NVME_SC_CONNECT_HOST, true);
+	case CTRL_HOST_OTHER_ID:
+		return wrong(fault, IN_DATA(hostid));
+	case CTRL_HOST_NO_ROOM:
+		return nvme_status_of(NVME_SC_CONNECT_BUSY, false);
+	}
+	assert(false);
+	return NVME_OK;
+}
+
 struct nvme_status
-ctrl_check_connect(const struct subsys_info *subsys, const struct nvme_connect_sqe *sqe,
-    const struct nvme_connect_data *data, struct nvme_connect_fault *fault)
+ctrl_check_connect(const struct subsys_info *subsys, enum ctrl_admission admission,
+    const struct nvme_connect_sqe *sqe, const struct nvme_connect_data *data, struct nvme_connect_fault *fault)
 {
 	uint16_t sqsize = le16_get(sqe->sqsize);
 
@@ -51,7 +69,7 @@ ctrl_check_connect(const struct subsys_info *subsys, const struct nvme_connect_s
 		return wrong(fault, IN_DATA(subnqn));
 	if (nvme_nqn_length(data->hostnqn) < 0)
 		return wrong(fault, IN_DATA(hostnqn));
-	return NVME_OK;
+	return admitted(admission, fault);
 }
 
 struct nvme_status

@@ -124,11 +124,19 @@ void ctrl_init(struct ctrl *ctrl, const struct subsys_info *subsys, uint16_t cnt
  */
 void ctrl_update(struct ctrl *ctrl, const struct subsys_info *subsys);
 
+/* What the target knows of a host that wants a controller of the subsystem it names. */
+enum ctrl_admission {
+	CTRL_HOST_ADMITTED,
+	CTRL_HOST_UNKNOWN,  /* it is not among those that may connect: 1:84 */
+	CTRL_HOST_OTHER_ID, /* its NQN is connected with another host identifier: 1:82 */
+	CTRL_HOST_NO_ROOM,  /* there are as many controllers as there may be: 1:81, to be tried again */
+};
+
 /*
  * Checks an admin Connect's data and SQE; on refusal `fault` says where.
- * subsys NULL: the target has none of the NQN.  Whether the host is allowed is the target's.
+ * subsys NULL: the target has none of the NQN, and `admission` is not looked at.
  */
-struct nvme_status ctrl_check_connect(const struct subsys_info *subsys,
+struct nvme_status ctrl_check_connect(const struct subsys_info *subsys, enum ctrl_admission admission,
     const struct nvme_connect_sqe *sqe, const struct nvme_connect_data *data,
     struct nvme_connect_fault *fault);
 

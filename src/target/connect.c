@@ -33,6 +33,12 @@ find_subsys(const struct conn *conn, const char *nqn, const struct view_subsys *
 	return *subsys != NULL && (*subsys)->portals >> conn->portal & 1 ? &(*subsys)->info : NULL;
 }
 
+static enum ctrl_admission
+admission(const struct view_subsys *subsys, const struct nvme_connect_data *data)
+{
+	return subsys == NULL || view_allows(subsys, data->hostnqn) ? CTRL_HOST_ADMITTED : CTRL_HOST_UNKNOWN;
+}
+
 static bool
 sq_flow(const struct nvme_connect_sqe *sqe)
 {
@@ -60,13 +66,9 @@ connect_admin(struct request *req, const struct nvme_connect_data *data)
 	const struct view_subsys *subsys;
 	const struct subsys_info *info = find_subsys(conn, data->subnqn, &subsys);
 	struct nvme_connect_fault fault = { 0 };
-	struct nvme_status status = ctrl_check_connect(info, sqe, data, &fault);
+	struct nvme_status status = ctrl_check_connect(info, admission(subsys, data), sqe, data, &fault);
 	struct assoc *assoc;
 
-	if (nvme_ok(status) && subsys != NULL && !view_allows(subsys, data->hostnqn)) {
-		status = nvme_status_of(NVME_SC_CONNECT_HOST, true);
-		fault = (struct nvme_connect_fault){ offsetof(struct nvme_connect_data, hostnqn), true };
-	}
 	if (!nvme_ok(status)) {
 		refuse(req, status, fault);
 		return;

@@ -34,7 +34,7 @@ each_problem_of_an_admin_connect_is_named(void **state)
 
 		put_le16((uint8_t *)&sqe + rows[i].sqe_at, rows[i].sqe_value);
 		((uint8_t *)&data)[rows[i].data_at] = rows[i].data_value;
-		status = ctrl_check_connect(&nvm, &sqe, &data, &fault);
+		status = ctrl_check_connect(&nvm, CTRL_HOST_ADMITTED, &sqe, &data, &fault);
 		assert_int_equal(nvme_sc(status), rows[i].sc);
 		assert_int_equal(status.dnr, rows[i].sc != NVME_SC_SUCCESS);
 		assert_int_equal(fault.ipo, rows[i].ipo);
@@ -49,12 +49,43 @@ an_unknown_subsystem_is_a_bad_subnqn(void **state)
 	struct nvme_connect_data data = connect_data(&nvm);
 	struct nvme_connect_fault fault;
 
-	assert_int_equal(nvme_sc(ctrl_check_connect(NULL, &sqe, &data, &fault)), NVME_SC_CONNECT_PARAMS);
+	assert_int_equal(nvme_sc(ctrl_check_connect(NULL, CTRL_HOST_UNKNOWN, &sqe, &data, &fault)), NVME_SC_CONNECT_PARAMS);
 	assert_int_equal(fault.ipo, 256);
 	assert_true(fault.in_data);
 	memset(data.hostnqn, 'a', sizeof(data.hostnqn));
-	assert_int_equal(nvme_sc(ctrl_check_connect(&nvm, &sqe, &data, &fault)), NVME_SC_CONNECT_PARAMS);
+	assert_int_equal(nvme_sc(ctrl_check_connect(&nvm, CTRL_HOST_ADMITTED, &sqe, &data, &fault)), NVME_SC_CONNECT_PARAMS);
 	assert_int_equal(fault.ipo, 512);
+}
+
+static void
+a_host_that_is_not_admitted_is_told_why(void **state)
+{
+	static const struct {
+		enum ctrl_admission admission;
+		enum nvme_sc sc;
+		uint16_t ipo;
+		bool in_data, dnr;
+	} rows[] = {
+		{ CTRL_HOST_ADMITTED, NVME_SC_SUCCESS, 0, false, false },
+		{ CTRL_HOST_UNKNOWN, NVME_SC_CONNECT_HOST, 512, true, true },
+		{ CTRL_HOST_OTHER_ID, NVME_SC_CONNECT_PARAMS, 0, true, true },
+		{ CTRL_HOST_NO_ROOM, NVME_SC_CONNECT_BUSY, 0, false, false },
+	};
+	struct nvme_connect_sqe sqe = { .sqsize = le16_of(31) };
+	struct nvme_connect_data data = connect_data(&nvm);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nvme_connect_fault fault = { 4711, true };
+		struct nvme_status status = ctrl_check_connect(&nvm, rows[i].admission, &sqe, &data, &fault);
+
+		assert_int_equal(nvme_sc(status), rows[i].sc);
+		assert_int_equal(status.dnr, rows[i].dnr);
+		assert_int_equal(fault.ipo, rows[i].ipo);
+		assert_int_equal(fault.in_data, rows[i].in_data);
+	}
+	data.cntlid = le16_of(NVME_CNTLID_STATIC); /* what is wrong for every host is told first */
+	assert_int_equal(nvme_sc(ctrl_check_connect(&nvm, CTRL_HOST_UNKNOWN, &sqe, &data,
+	    &(struct nvme_connect_fault){ 0 })), NVME_SC_CONNECT_PARAMS);
 }
 
 static void
@@ -290,6 +321,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_problem_of_an_admin_connect_is_named),
 		cmocka_unit_test(an_unknown_subsystem_is_a_bad_subnqn),
+		cmocka_unit_test(a_host_that_is_not_admitted_is_told_why),
 		cmocka_unit_test(each_problem_of_an_io_connect_is_named),
 		cmocka_unit_test(io_queues_connect_only_to_a_running_controller),
 		cmocka_unit_test(capabilities_are_what_hosts_demand),
