@@ -68,6 +68,34 @@ ctrl_errors_missed(struct ctrl *ctrl, uint32_t count)
 	ctrl->error_count += count;
 }
 
+/* The field of the command that a status is about, as byte and bit, where the status alone says it. */
+static uint16_t
+location_of(enum nvme_sc sc, bool addresses)
+{
+	enum { BIT7 = 7 << 8 };
+
+	switch (sc) {
+	case NVME_SC_INVALID_OPCODE:
+		return offsetof(struct nvme_sqe, opcode);
+	case NVME_SC_INVALID_NS:
+	case NVME_SC_NOT_NS_SPECIFIC:
+		return offsetof(struct nvme_sqe, nsid);
+	case NVME_SC_SGL_TYPE:
+		return offsetof(struct nvme_sqe, sgl1) + offsetof(struct nvme_sgl, id);
+	case NVME_SC_SGL_LENGTH:
+		return offsetof(struct nvme_sqe, sgl1) + offsetof(struct nvme_sgl, length);
+	case NVME_SC_NOT_SAVEABLE:
+		return (offsetof(struct nvme_sqe, cdw10) + 3) | BIT7;
+	case NVME_SC_LOG_PAGE:
+	case NVME_SC_NOT_CHANGEABLE:
+		return offsetof(struct nvme_sqe, cdw10);
+	case NVME_SC_LBA_RANGE:
+		return addresses ? offsetof(struct nvme_sqe, cdw10) : NVME_ERROR_NO_LOCATION;
+	default:
+		return NVME_ERROR_NO_LOCATION;
+	}
+}
+
 /* What failed in us, or in what we keep data on, the host may want to look at. */
 static void
 error_tell(struct ctrl *ctrl, enum nvme_sc sc)
@@ -88,7 +116,7 @@ ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe,
 	ctrl->errors[ctrl->error_lines++ % CTRL_ERROR_LOG] = (struct ctrl_error){
 		.count = ctrl->error_count + 1, .lba = addresses ? nvme_slba(sqe) : 0,
 		.sqid = sqid, .cid = le16_get(sqe->cid), .status = le16_get(nvme_status_put(status)),
-		.location = NVME_ERROR_NO_LOCATION,
+		.location = location_of(nvme_sc(status), addresses),
 		.nsid = sqe->opcode == NVME_FABRICS ? 0 : le32_get(sqe->nsid), .opcode = sqe->opcode,
 	};
 	ctrl->error_count++;

@@ -179,13 +179,43 @@ the_error_log_is_newest_first(void **state)
 		assert_int_equal(le64_get(entry[i].lba), (70 - i) * 10);
 		assert_int_equal(le16_get(entry[i].status), 0x80 << 1 | 0x8000);
 		assert_int_equal(entry[i].opcode, NVME_READ);
-		assert_int_equal(le16_get(entry[i].location), 0xffff);
+		assert_int_equal(le16_get(entry[i].location), 40);
 	}
 	ctrl_errors_missed(&b->ctrl, 1000); /* they count, and leave the lines as they are */
 	ctrl_log_error(&b->ctrl, 2, &sqe, nvme_status_of(NVME_SC_LBA_RANGE, true));
 	assert_int_equal(get_log(b, NVME_LOG_ERROR, 4096), NVME_SC_SUCCESS);
 	assert_int_equal(le64_get(entry[0].error_count), 1071);
 	assert_int_equal(le64_get(entry[1].error_count), 70);
+	test_free(b);
+}
+
+static void
+an_error_names_the_field_where_its_status_does(void **state)
+{
+	static const struct {
+		uint8_t opcode;
+		uint16_t sqid, location;
+		enum nvme_sc sc;
+	} rows[] = {
+		{ 0x77, 1, 0, NVME_SC_INVALID_OPCODE }, { NVME_READ, 1, 4, NVME_SC_INVALID_NS },
+		{ NVME_READ, 1, 39, NVME_SC_SGL_TYPE }, { NVME_READ, 1, 32, NVME_SC_SGL_LENGTH },
+		{ NVME_READ, 1, 40, NVME_SC_LBA_RANGE }, { NVME_DATASET_MGMT, 1, 0xffff, NVME_SC_LBA_RANGE },
+		{ NVME_ADMIN_GET_LOG_PAGE, 0, 40, NVME_SC_LOG_PAGE },
+		{ NVME_ADMIN_SET_FEATURES, 0, 0x072b, NVME_SC_NOT_SAVEABLE },
+		{ NVME_ADMIN_SET_FEATURES, 0, 40, NVME_SC_NOT_CHANGEABLE },
+		{ NVME_ADMIN_SET_FEATURES, 0, 4, NVME_SC_NOT_NS_SPECIFIC },
+		{ NVME_ADMIN_SET_FEATURES, 0, 0xffff, NVME_SC_INVALID_FIELD },
+	};
+	struct bench *b = bench_enabled(&nvm);
+	const struct nvme_log_error_entry *entry = (const void *)b->out;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nvme_sqe sqe = { .opcode = rows[i].opcode };
+
+		ctrl_log_error(&b->ctrl, rows[i].sqid, &sqe, nvme_status_of(rows[i].sc, true));
+		assert_int_equal(get_log(b, NVME_LOG_ERROR, 64), NVME_SC_SUCCESS);
+		assert_int_equal(le16_get(entry->location), rows[i].location);
+	}
 	test_free(b);
 }
 
@@ -286,6 +316,7 @@ main(void)
 		cmocka_unit_test(other_identify_pages_are_as_small_as_allowed),
 		cmocka_unit_test(a_discovery_controller_identifies_itself_alone),
 		cmocka_unit_test(the_error_log_is_newest_first),
+		cmocka_unit_test(an_error_names_the_field_where_its_status_does),
 		cmocka_unit_test(smart_counts_in_thousands_rounded_up_and_time_rounded_down),
 		cmocka_unit_test(the_tables_agree_with_what_is_answered),
 		cmocka_unit_test(a_page_is_read_in_parts_and_zeros_follow_it),
