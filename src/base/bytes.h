@@ -14,6 +14,7 @@
 typedef struct { uint8_t b[2]; } le16;
 typedef struct { uint8_t b[4]; } le32;
 typedef struct { uint8_t b[8]; } le64;
+typedef struct { le64 low, high; } le128;
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "Weir's conversions are written for little-endian machines"

@@ -20,24 +20,39 @@ admin_abort(struct admin *cmd)
 
 static const struct command {
 	void (*run)(struct admin *cmd);
+	uint32_t effects; /* beside that it is there */
+	bool (*claimed)(const struct subsys_info *subsys); /* NULL: always there */
 } commands[] = {
-	[NVME_ADMIN_GET_LOG_PAGE] = { admin_get_log },
-	[NVME_ADMIN_IDENTIFY] = { admin_identify },
-	[NVME_ADMIN_ABORT] = { admin_abort },
-	[NVME_ADMIN_SET_FEATURES] = { admin_set_features },
-	[NVME_ADMIN_GET_FEATURES] = { admin_get_features },
-	[NVME_ADMIN_ASYNC_EVENT] = { admin_async_event },
-	[NVME_ADMIN_KEEP_ALIVE] = { admin_keep_alive },
+	[NVME_ADMIN_GET_LOG_PAGE] = { admin_get_log, 0, NULL },
+	[NVME_ADMIN_IDENTIFY] = { admin_identify, 0, NULL },
+	[NVME_ADMIN_ABORT] = { admin_abort, 0, NULL },
+	[NVME_ADMIN_SET_FEATURES] = { admin_set_features, 0, NULL },
+	[NVME_ADMIN_GET_FEATURES] = { admin_get_features, 0, NULL },
+	[NVME_ADMIN_ASYNC_EVENT] = { admin_async_event, 0, NULL },
+	[NVME_ADMIN_NS_MANAGEMENT] = { admin_ns_management, NVME_EFFECT_INVENTORY, manage_claimed },
+	[NVME_ADMIN_NS_ATTACHMENT] = { admin_ns_attachment, NVME_EFFECT_INVENTORY, manage_claimed },
+	[NVME_ADMIN_KEEP_ALIVE] = { admin_keep_alive, 0, NULL },
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
+static const struct command *
+command_find(const struct ctrl *ctrl, uint32_t opcode)
+{
+	const struct command *command = opcode < COMMANDS ? &commands[opcode] : NULL;
+
+	if (command == NULL || command->run == NULL ||
+	    (command->claimed != NULL && !command->claimed(ctrl->subsys)))
+		return NULL;
+	return command;
+}
+
 void
 admin_effects(const struct ctrl *ctrl, le32 effects[256])
 {
-	for (uint32_t i = 0; i < COMMANDS; i++)
-		if (commands[i].run != NULL)
-			effects[i] = le32_of(NVME_EFFECT_SUPPORTED);
+	for (uint32_t i = 0; i < 256; i++)
+		if (command_find(ctrl, i) != NULL)
+			effects[i] = le32_of(NVME_EFFECT_SUPPORTED | commands[i].effects);
 }
 
 void *
@@ -65,6 +80,8 @@ ctrl_admin_data_in(const struct nvme_sqe *sqe)
 
 	if (sqe->opcode == NVME_ADMIN_SET_FEATURES)
 		bytes = features_data_in((uint8_t)le32_get(sqe->cdw10));
+	else if (sqe->opcode == NVME_ADMIN_NS_MANAGEMENT || sqe->opcode == NVME_ADMIN_NS_ATTACHMENT)
+		bytes = manage_data_in(sqe);
 	return le32_get(sqe->sgl1.length) >= bytes ? bytes : 0;
 }
 
@@ -73,7 +90,9 @@ ctrl_needs(const struct ctrl *ctrl, const struct nvme_sqe *sqe)
 {
 	if (sqe->opcode == NVME_ADMIN_GET_LOG_PAGE && (uint8_t)le32_get(sqe->cdw10) == NVME_LOG_SMART)
 		return CTRL_NEEDS_STATS;
-	return persistent_establishes(ctrl, sqe) ? CTRL_NEEDS_EVENTS : 0;
+	if (persistent_establishes(ctrl, sqe))
+		return CTRL_NEEDS_EVENTS;
+	return manage_needs_controllers(ctrl, sqe) ? CTRL_NEEDS_CONTROLLERS : 0;
 }
 
 void
@@ -84,15 +103,16 @@ ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, uint32
 		.ctrl = ctrl, .sqe = sqe, .in = in, .in_len = in_len, .out = out,
 		.given = given, .now_ns = now_ns, .reply = reply,
 	};
+	const struct command *command = command_find(ctrl, sqe->opcode);
 
 	*reply = (struct ctrl_reply){ .status = NVME_OK };
 	if (!(ctrl->cc & NVME_CC_EN) || !(ctrl->csts & NVME_CSTS_RDY))
 		admin_refuse(&cmd, NVME_SC_SEQUENCE);
-	else if (sqe->opcode >= COMMANDS || commands[sqe->opcode].run == NULL)
+	else if (command == NULL)
 		admin_refuse(&cmd, NVME_SC_INVALID_OPCODE);
 	else if ((sqe->flags & (NVME_PSDT_MASK | NVME_FUSE_MASK)) != NVME_PSDT_SGL)
 		admin_refuse(&cmd, NVME_SC_INVALID_FIELD);
 	else
-		commands[sqe->opcode].run(&cmd);
+		command->run(&cmd);
 	assert(nvme_ok(reply->status) || (reply->data_len == 0 && !reply->held));
 }

@@ -80,7 +80,7 @@ group_put(const struct ctrl *ctrl, const struct ana_group *group, bool names, co
 	for (uint32_t i = 0; names && i < subsys->ns_count; i++) {
 		le32 nsid = le32_of(subsys->ns[i].nsid);
 
-		if (subsys->ns[i].ana_group != group->id)
+		if (subsys->ns[i].ana_group != group->id || !subsys_attached(&subsys->ns[i], ctrl->cntlid))
 			continue;
 		window_put(w, next, &nsid, sizeof(nsid));
 		next += sizeof(nsid);
@@ -109,7 +109,9 @@ uint64_t
 ana_bytes(const struct admin *cmd)
 {
 	const struct subsys_info *subsys = cmd->ctrl->subsys;
-	uint64_t bytes = sizeof(struct nvme_log_ana) + subsys->ana_count * sizeof(struct nvme_log_ana_group);
+	uint64_t at = sizeof(struct nvme_log_ana);
 
-	return bytes + (groups_only(cmd) ? 0 : subsys->ns_count * sizeof(le32));
+	for (uint32_t i = 0; i < subsys->ana_count; i++)
+		at = group_put(cmd->ctrl, &subsys->ana[i], !groups_only(cmd), &(struct window){ 0 }, at);
+	return at;
 }

@@ -48,7 +48,9 @@ ctrl_durable_writes(const struct ctrl *ctrl)
 const struct ns_info *
 ctrl_ns(const struct ctrl *ctrl, uint32_t nsid)
 {
-	return subsys_ns(ctrl->subsys, nsid);
+	const struct ns_info *ns = subsys_ns(ctrl->subsys, nsid);
+
+	return ns != NULL && subsys_attached(ns, ctrl->cntlid) ? ns : NULL;
 }
 
 void

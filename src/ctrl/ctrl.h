@@ -100,7 +100,12 @@ enum ctrl_action {
 	 * ctrl_update() with a snapshot that says so. */
 	CTRL_RESV_PTPL,  /* feature 83h of `nsid`, or of all (UINT32_MAX), shall be `value` */
 	CTRL_PROTECT,    /* feature 84h: the same, enum nvme_protection */
+	CTRL_NS_CREATE,  /* a namespace like `create`: its NSID is DW0 of the answer; ANA group 0: any */
+	CTRL_NS_DELETE,  /* `nsid`, or all */
+	CTRL_NS_ATTACH, CTRL_NS_DETACH, /* `nsid` to, from the controllers of `cntlids`, which has been checked */
 };
+
+struct nvme_ctrl_ids;
 
 struct ctrl_reply {
 	struct nvme_status status;
@@ -110,6 +115,8 @@ struct ctrl_reply {
 			       * them; what follows is had by ctrl_answer_more() */
 	enum ctrl_action action;
 	uint32_t nsid, value; /* what it is about */
+	struct ns_info create;
+	const struct nvme_ctrl_ids *cntlids; /* in the command's data */
 };
 
 /* A controller fresh after Connect (which the caller has checked): disabled, nothing granted. */
@@ -181,6 +188,7 @@ uint32_t ctrl_admin_data_in(const struct nvme_sqe *sqe);
 enum ctrl_needs {
 	CTRL_NEEDS_STATS = 1,  /* gathered from all reactors: page 02h */
 	CTRL_NEEDS_EVENTS = 2, /* a copy of the persistent events: page 0Dh */
+	CTRL_NEEDS_CONTROLLERS = 4, /* of the subsystem: Namespace Attachment, Identify 12h and 13h */
 };
 uint32_t ctrl_needs(const struct ctrl *ctrl, const struct nvme_sqe *sqe);
 
@@ -188,6 +196,8 @@ struct ctrl_given {
 	const struct ctrl_stats *stats;
 	/* The controller's from CTRL_EVENTS_TAKEN on until CTRL_EVENTS_RELEASED or ctrl_reset_done(). */
 	const struct eventlog *events;
+	const uint16_t *cntlids; /* I/O controllers, ascending */
+	uint32_t cntlid_count;
 };
 
 /*

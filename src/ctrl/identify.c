@@ -46,6 +46,11 @@ io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	id->cntrltype = NVME_CNTRLTYPE_IO;
 	id->frmw = 0x03; /* one slot, read only */
 	id->lpa |= NVME_LPA_EFFECTS | NVME_LPA_PAGES;
+	if (subsys->ns_management) {
+		id->oacs = le16_of(NVME_OACS_NS_MANAGEMENT);
+		id->tnvmcap.low = le64_of(subsys->capacity);
+		id->unvmcap.low = le64_of(subsys->capacity_free);
+	}
 	if (subsys->event_log) {
 		id->lpa |= NVME_LPA_PERSISTENT;
 		id->pels = le32_of(EVENTLOG_PAGE_MAX / 65536);
@@ -71,11 +76,12 @@ io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 }
 
 static void
-ana_part(struct nvme_identify_ctrl *id)
+ana_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 {
 	id->cmic |= NVME_CMIC_ANA;
 	id->anatt = CTRL_ANATT_S;
-	id->anacap = NVME_ANACAP_STATES;
+	id->anacap = (uint8_t)(NVME_ANACAP_STATES |
+	    (ctrl->subsys->ns_management ? NVME_ANACAP_GROUP_CHOSEN : 0));
 	id->anagrpmax = id->nanagrpid = le32_of(CTRL_ANA_MAX);
 	id->mnan = le32_of(CTRL_NS_MAX);
 }
@@ -93,7 +99,7 @@ identify_ctrl(struct admin *cmd)
 	else
 		io_part(cmd->ctrl, id);
 	if (cmd->ctrl->subsys->ana_count > 0)
-		ana_part(id);
+		ana_part(cmd->ctrl, id);
 }
 
 /* A port from which a namespace cannot be reached does not know how much of it is used (8.1.3.3). */
@@ -103,6 +109,20 @@ usage_known(const struct ctrl *ctrl, const struct ns_info *ns)
 	enum nvme_ana_state state = ctrl_ana_state(ctrl, ns->nsid);
 
 	return state != NVME_ANA_INACCESSIBLE && state != NVME_ANA_PERSISTENT_LOSS;
+}
+
+/* Where hosts create namespaces, all have the formats there are to choose from; else each has its own. */
+static void
+fill_formats(const struct subsys_info *subsys, uint32_t block_size, struct nvme_identify_ns *id)
+{
+	if (!subsys->ns_management) {
+		id->lbaf[0].lbads = (uint8_t)__builtin_ctz(block_size);
+		return;
+	}
+	id->nlbaf = 1;
+	id->flbas = block_size == 4096;
+	id->lbaf[0].lbads = 9;
+	id->lbaf[1].lbads = 12;
 }
 
 static void
@@ -130,7 +150,7 @@ fill_ns(const struct ctrl *ctrl, const struct ns_info *ns, struct nvme_identify_
 	id->dlfeat = ns->trim_zeroes ? NVME_DLFEAT_ZEROES | NVME_DLFEAT_DEAC : 0;
 	put_le64(id->nvmcap, ns->blocks * ns->block_size);
 	memcpy(id->nguid, ns->nguid, sizeof(id->nguid));
-	id->lbaf[0].lbads = (uint8_t)__builtin_ctz(ns->block_size);
+	fill_formats(ctrl->subsys, ns->block_size, id);
 }
 
 /* Whether the NSID may be asked about; it need not be active. */
@@ -155,10 +175,21 @@ ns_active(struct admin *cmd)
 	return ns;
 }
 
+/* NSID FFFFFFFFh: what a namespace that is created can have. */
 static void
-identify_ns(struct admin *cmd)
+identify_common(struct admin *cmd)
 {
-	const struct ns_info *ns = ctrl_ns(cmd->ctrl, le32_get(cmd->sqe->nsid));
+	struct nvme_identify_ns *id = admin_answer(cmd, NVME_IDENTIFY_LEN);
+
+	if (id == NULL)
+		return;
+	id->nmic = NVME_NMIC_SHARED;
+	fill_formats(cmd->ctrl->subsys, 512, id);
+}
+
+static void
+identify_one(struct admin *cmd, const struct ns_info *ns)
+{
 	struct nvme_identify_ns *id;
 
 	if (!ns_valid(cmd))
@@ -168,6 +199,23 @@ identify_ns(struct admin *cmd)
 		return;
 	fill_ns(cmd->ctrl, ns, id);
 	fill_limits(cmd->ctrl->subsys, ns, id);
+}
+
+static void
+identify_ns(struct admin *cmd)
+{
+	uint32_t nsid = le32_get(cmd->sqe->nsid);
+
+	if (nsid == UINT32_MAX && cmd->ctrl->subsys->ns_management)
+		identify_common(cmd);
+	else
+		identify_one(cmd, ctrl_ns(cmd->ctrl, nsid));
+}
+
+static void
+identify_allocated(struct admin *cmd)
+{
+	identify_one(cmd, subsys_ns(cmd->ctrl->subsys, le32_get(cmd->sqe->nsid)));
 }
 
 static void
@@ -185,7 +233,7 @@ identify_ns_list(struct admin *cmd)
 	if (list == NULL)
 		return;
 	for (uint32_t i = 0; i < subsys->ns_count && count < NVME_NS_LIST_MAX; i++)
-		if (subsys->ns[i].nsid > after)
+		if (subsys->ns[i].nsid > after && subsys_attached(&subsys->ns[i], cmd->ctrl->cntlid))
 			put_le32(list + 4 * count++, subsys->ns[i].nsid);
 }
 
@@ -268,16 +316,21 @@ static const struct cns {
 	void (*run)(struct admin *cmd);
 	bool csi;       /* a command set is asked for: there is only NVM */
 	bool discovery; /* also of a discovery controller */
+	bool management; /* where there is namespace management */
 } table[] = {
-	[NVME_CNS_NS] =                  { identify_ns,             false, false },
-	[NVME_CNS_CTRL] =                { identify_ctrl,           false, true },
-	[NVME_CNS_NS_ACTIVE_LIST] =      { identify_ns_list,        false, false },
-	[NVME_CNS_NS_DESCRIPTORS] =      { identify_descriptors,    false, false },
-	[NVME_CNS_CSI_NS] =              { identify_csi_ns,         true,  false },
-	[NVME_CNS_CSI_CTRL] =            { identify_csi_ctrl,       true,  false },
-	[NVME_CNS_CSI_NS_ACTIVE_LIST] =  { identify_ns_list,        true,  false },
-	[NVME_CNS_CSI_INDEPENDENT_NS] =  { identify_ns_independent, false, false },
-	[NVME_CNS_COMMAND_SETS] =        { identify_command_sets,   false, false },
+	[NVME_CNS_NS] =                  { identify_ns,             false, false, false },
+	[NVME_CNS_CTRL] =                { identify_ctrl,           false, true, false },
+	[NVME_CNS_NS_ACTIVE_LIST] =      { identify_ns_list,        false, false, false },
+	[NVME_CNS_NS_DESCRIPTORS] =      { identify_descriptors,    false, false, false },
+	[NVME_CNS_CSI_NS] =              { identify_csi_ns,         true,  false, false },
+	[NVME_CNS_CSI_CTRL] =            { identify_csi_ctrl,       true,  false, false },
+	[NVME_CNS_CSI_NS_ACTIVE_LIST] =  { identify_ns_list,        true,  false, false },
+	[NVME_CNS_CSI_INDEPENDENT_NS] =  { identify_ns_independent, false, false, false },
+	[NVME_CNS_NS_ALLOCATED_LIST] =   { identify_allocated_list, false, false, true },
+	[NVME_CNS_NS_ALLOCATED] =        { identify_allocated,      false, false, true },
+	[NVME_CNS_NS_CTRL_LIST] =        { identify_ns_controllers, false, false, true },
+	[NVME_CNS_CTRL_LIST] =           { identify_controllers,    false, false, true },
+	[NVME_CNS_COMMAND_SETS] =        { identify_command_sets,   false, false, false },
 };
 
 void
@@ -288,7 +341,7 @@ admin_identify(struct admin *cmd)
 	const struct cns *cns = number < sizeof(table) / sizeof(table[0]) ? &table[number] : NULL;
 
 	if (cns == NULL || cns->run == NULL || (cmd->ctrl->subsys->discovery && !cns->discovery) ||
-	    (cns->csi && csi != NVME_CSI_NVM))
+	    (cns->csi && csi != NVME_CSI_NVM) || (cns->management && !cmd->ctrl->subsys->ns_management))
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
 	else
 		cns->run(cmd);

@@ -79,6 +79,15 @@ uint64_t persistent_bytes(const struct admin *cmd);
 void persistent_make(struct admin *cmd, const struct window *w);
 bool persistent_establishes(const struct ctrl *ctrl, const struct nvme_sqe *sqe);
 
+bool manage_claimed(const struct subsys_info *subsys);
+bool manage_needs_controllers(const struct ctrl *ctrl, const struct nvme_sqe *sqe);
+uint32_t manage_data_in(const struct nvme_sqe *sqe);
+void admin_ns_management(struct admin *cmd);
+void admin_ns_attachment(struct admin *cmd);
+void identify_allocated_list(struct admin *cmd);
+void identify_ns_controllers(struct admin *cmd);
+void identify_controllers(struct admin *cmd);
+
 uint64_t ctrl_timestamp_ms(const struct ctrl *ctrl, uint64_t now_ns); /* feature 0Eh */
 void features_reset(struct ctrl *ctrl);
 uint32_t features_data_in(uint8_t fid);

@@ -130,7 +130,8 @@ persistence_offered(const struct admin *cmd, uint32_t nsid)
 	const struct subsys_info *subsys = cmd->ctrl->subsys;
 
 	for (uint32_t i = 0; i < subsys->ns_count; i++)
-		if ((nsid == UINT32_MAX || nsid == subsys->ns[i].nsid) && subsys->ns[i].rescap & NVME_RESCAP_PTPL)
+		if ((nsid == UINT32_MAX || nsid == subsys->ns[i].nsid) && subsys->ns[i].rescap & NVME_RESCAP_PTPL &&
+		    subsys_attached(&subsys->ns[i], cmd->ctrl->cntlid))
 			return true;
 	return false;
 }

@@ -19,6 +19,24 @@ subsys_ns(const struct subsys_info *subsys, uint32_t nsid)
 }
 
 bool
+subsys_attached(const struct ns_info *ns, uint16_t cntlid)
+{
+	uint32_t from = 0, to = ns->attached_count;
+
+	while (ns->listed && from < to) {
+		uint32_t at = from + (to - from) / 2;
+
+		if (ns->attached[at] == cntlid)
+			return true;
+		if (ns->attached[at] < cntlid)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return !ns->listed;
+}
+
+bool
 subsys_volatile_cache(const struct subsys_info *subsys)
 {
 	for (uint32_t i = 0; i < subsys->ns_count; i++)

@@ -27,6 +27,9 @@ struct ns_info {
 	uint8_t nguid[16], uuid[16]; /* not zero; as they lie on the wire; stable over restarts */
 	bool volatile_cache, trim_zeroes;
 	bool shared;         /* more than one controller may have it */
+	bool listed;         /* it is active at the controllers of the list alone, else at all */
+	const uint16_t *attached; /* their ids, ascending */
+	uint32_t attached_count;
 	uint8_t protection;  /* enum nvme_protection */
 	uint8_t rescap;      /* enum nvme_rescap; 0: takes no reservations */
 	bool ptpl;           /* they survive a loss of power: feature 83h */
@@ -75,6 +78,8 @@ struct subsys_info {
 	uint8_t mdts_shift;       /* > 0; largest transfer: 4096 << mdts_shift bytes */
 	bool reservations;        /* are offered: then there are their log page and features */
 	uint8_t nwpc;             /* enum nvme_nwpc: write protection that is offered; 0: none */
+	bool ns_management;       /* hosts may create, delete, attach and detach namespaces of */
+	uint64_t capacity, capacity_free; /* so many bytes */
 	bool event_log;           /* persistent events are kept: page 0Dh */
 	/* of the discovery subsystem: */
 	const struct portal_info *portals;
@@ -88,6 +93,9 @@ struct subsys_info {
 
 /* The namespace, or NULL. */
 const struct ns_info *subsys_ns(const struct subsys_info *subsys, uint32_t nsid);
+
+/* Whether the namespace is active at the controller. */
+bool subsys_attached(const struct ns_info *ns, uint16_t cntlid);
 
 /* Whether any namespace has a volatile write cache. */
 bool subsys_volatile_cache(const struct subsys_info *subsys);

@@ -361,6 +361,10 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 	case CTRL_EVENTS_RELEASED:
 	case CTRL_RESV_PTPL:
 	case CTRL_PROTECT:
+	case CTRL_NS_CREATE:
+	case CTRL_NS_DELETE:
+	case CTRL_NS_ATTACH:
+	case CTRL_NS_DETACH:
 		assert(false); /* no subsystem of ours offers it */
 		return;
 	case CTRL_RESET:

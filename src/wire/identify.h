@@ -26,6 +26,8 @@ enum nvme_cns {
 	NVME_CNS_CSI_CTRL = 0x06,
 	NVME_CNS_CSI_NS_ACTIVE_LIST = 0x07,
 	NVME_CNS_CSI_INDEPENDENT_NS = 0x08,
+	NVME_CNS_NS_ALLOCATED_LIST = 0x10,
+	NVME_CNS_NS_ALLOCATED = 0x11,
 	NVME_CNS_NS_CTRL_LIST = 0x12,
 	NVME_CNS_CTRL_LIST = 0x13,
 	NVME_CNS_COMMAND_SETS = 0x1c,
@@ -50,7 +52,9 @@ struct nvme_identify_ctrl {
 	le16 oacs;
 	uint8_t acl, aerl, frmw, lpa, elpe, npss, avscc, apsta;
 	le16 wctemp, cctemp;
-	uint8_t reserved270[50];
+	uint8_t reserved270[10];
+	le128 tnvmcap, unvmcap;
+	uint8_t reserved312[8];
 	le16 kas; /* 100 ms */
 	uint8_t reserved322[20];
 	uint8_t anatt, anacap;
@@ -97,7 +101,8 @@ static_assert(offsetof(struct nvme_identify_ctrl, psd) == 2048, "PSD");
 static_assert(offsetof(struct nvme_identify_ctrl, vendor) == 3072, "vendor specific");
 
 enum nvme_cmic { NVME_CMIC_MULTI_PORT = 1, NVME_CMIC_MULTI_CTRL = 2, NVME_CMIC_ANA = 1 << 3 };
-enum nvme_anacap { NVME_ANACAP_STATES = 0x1f /* each of the five */ };
+enum nvme_anacap { NVME_ANACAP_STATES = 0x1f /* each of the five */, NVME_ANACAP_GROUP_CHOSEN = 1 << 7 };
+enum nvme_oacs { NVME_OACS_NS_MANAGEMENT = 1 << 3 };
 enum nvme_cntrltype { NVME_CNTRLTYPE_IO = 1, NVME_CNTRLTYPE_DISCOVERY = 2 };
 enum nvme_lpa { NVME_LPA_EFFECTS = 1 << 1, NVME_LPA_EXTENDED = 1 << 2, NVME_LPA_PERSISTENT = 1 << 4,
 	NVME_LPA_PAGES = 1 << 5 };

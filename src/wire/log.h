@@ -43,8 +43,6 @@ static_assert(offsetof(struct nvme_log_error_entry, opcode) == 31, "error opcode
 
 enum { NVME_ERROR_NO_LOCATION = 0xffff };
 
-typedef struct { le64 low, high; } le128;
-
 enum nvme_smart_warning { NVME_SMART_TEMPERATURE = 1 << 1, NVME_SMART_RELIABILITY = 1 << 2 };
 
 struct nvme_log_smart {
@@ -79,6 +77,7 @@ static_assert(sizeof(struct nvme_log_effects) == 4096, "commands supported and e
 
 #define NVME_EFFECT_SUPPORTED (UINT32_C(1) << 0) /* also of pages and of features */
 #define NVME_EFFECT_CONTENT (UINT32_C(1) << 1)   /* changes what blocks hold */
+#define NVME_EFFECT_INVENTORY (UINT32_C(1) << 3) /* changes which namespaces there are */
 
 enum { NVME_LOG_TABLE_LEN = 256 * 4 }; /* pages 00h and 12h: a word for each id */
 

@@ -38,6 +38,8 @@ struct bench {
 	struct ctrl_reply reply;
 	struct ctrl_stats stats;
 	const struct eventlog *events;
+	const uint16_t *cntlids;
+	uint32_t cntlid_count;
 	uint64_t now_ns;
 	uint8_t out[CTRL_PAGE_MAX];
 	struct snapshot snapshots[2];
