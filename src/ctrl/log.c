@@ -189,11 +189,12 @@ admin_get_log(struct admin *cmd)
 	const struct subsys_info *subsys = cmd->ctrl->subsys;
 	const struct page *page = page_find(subsys, (uint8_t)cdw10);
 	struct window w = { .from = from };
+	uint64_t end = page == NULL ? 0 : page->grown != NULL ? page->grown(cmd) : page->bytes;
 
 	if (page == NULL) {
 		admin_refuse(cmd, NVME_SC_LOG_PAGE);
 	} else if (bytes > UINT64_C(4096) << subsys->mdts_shift || from % 4 != 0 ||
-	    from > (page->grown != NULL ? page->grown(cmd) : page->bytes) || le32_get(cmd->sqe->cdw14) & NVME_LOG_OFFSET_TYPE) {
+	    from > end || le32_get(cmd->sqe->cdw14) & NVME_LOG_OFFSET_TYPE) {
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
 	} else {
 		w.out = admin_answer(cmd, (uint32_t)bytes);

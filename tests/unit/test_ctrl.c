@@ -49,11 +49,13 @@ an_unknown_subsystem_is_a_bad_subnqn(void **state)
 	struct nvme_connect_data data = connect_data(&nvm);
 	struct nvme_connect_fault fault;
 
-	assert_int_equal(nvme_sc(ctrl_check_connect(NULL, CTRL_HOST_UNKNOWN, &sqe, &data, &fault)), NVME_SC_CONNECT_PARAMS);
+	assert_int_equal(nvme_sc(ctrl_check_connect(NULL, CTRL_HOST_UNKNOWN, &sqe, &data, &fault)),
+	    NVME_SC_CONNECT_PARAMS);
 	assert_int_equal(fault.ipo, 256);
 	assert_true(fault.in_data);
 	memset(data.hostnqn, 'a', sizeof(data.hostnqn));
-	assert_int_equal(nvme_sc(ctrl_check_connect(&nvm, CTRL_HOST_ADMITTED, &sqe, &data, &fault)), NVME_SC_CONNECT_PARAMS);
+	assert_int_equal(nvme_sc(ctrl_check_connect(&nvm, CTRL_HOST_ADMITTED, &sqe, &data, &fault)),
+	    NVME_SC_CONNECT_PARAMS);
 	assert_int_equal(fault.ipo, 512);
 }
 

@@ -111,6 +111,23 @@ groups_only_leaves_their_namespaces_out(void **state)
 }
 
 static void
+a_namespace_that_is_not_attached_here_is_not_named(void **state)
+{
+	struct bench *b = bench_multipath();
+	struct snapshot *next = bench_copy(b);
+
+	next->ns[2].listed = true; /* at nobody's */
+	bench_update(b, next);
+	assert_int_equal(get_log(b, NVME_LOG_ANA, 4096), NVME_SC_SUCCESS);
+	assert_int_equal(get_le32(b->out + 20), 1);
+	assert_int_equal(get_le32(b->out + 48), 1);
+	assert_int_equal(get_le32(b->out + 52), 2); /* the next group */
+	assert_int_equal(get_log_at(b, NVME_LOG_ANA, 4, 124), NVME_SC_SUCCESS);
+	assert_int_equal(get_log_at(b, NVME_LOG_ANA, 4, 128), NVME_SC_INVALID_FIELD);
+	test_free(b);
+}
+
+static void
 the_largest_page_is_read_in_parts(void **state)
 {
 	enum { WHOLE = 16 + CTRL_ANA_MAX * 32 + CTRL_NS_MAX * 4 };
@@ -250,6 +267,7 @@ main(void)
 		cmocka_unit_test(a_subsystem_with_groups_says_so_as_hosts_demand),
 		cmocka_unit_test(the_page_lists_groups_and_their_namespaces_ascending),
 		cmocka_unit_test(groups_only_leaves_their_namespaces_out),
+		cmocka_unit_test(a_namespace_that_is_not_attached_here_is_not_named),
 		cmocka_unit_test(the_largest_page_is_read_in_parts),
 		cmocka_unit_test(a_state_that_changes_here_is_told_of_and_one_elsewhere_is_not),
 		cmocka_unit_test(a_group_that_comes_is_told_of),

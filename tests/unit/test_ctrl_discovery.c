@@ -84,6 +84,7 @@ the_largest_log_is_read_whole(void **state)
 	struct subsys_shown shown[CTRL_SHOWN_MAX];
 	struct portal_info ports[CTRL_PORTALS_MAX] = { 0 };
 	uint8_t *whole = test_malloc(LINES * 1024 + 1024);
+	const struct nvme_log_discovery_entry *entry = ((const struct nvme_log_discovery *)(const void *)whole)->entries;
 	struct nvme_sqe sqe = { .opcode = NVME_ADMIN_GET_LOG_PAGE, .flags = NVME_PSDT_SGL,
 		.sgl1 = { .length = le32_of(1 << 20), .id = NVME_SGL_TRANSPORT },
 		.cdw10 = le32_of(NVME_LOG_DISCOVERY | 0xffffu << 16), .cdw11 = le32_of(3), .cdw12 = le32_of(2048) };
@@ -106,11 +107,13 @@ the_largest_log_is_read_whole(void **state)
 		memcpy(whole + at, b->out, left < CHUNK ? left : CHUNK);
 	}
 	assert_int_equal(get_le64(whole + 8), LINES);
+	for (uint32_t at = 4; at < 8 * 1024; at += 764) { /* lines cut at both ends */
+		assert_int_equal(get_log_at(b, NVME_LOG_DISCOVERY, 1500, at), NVME_SC_SUCCESS);
+		assert_memory_equal(b->out, whole + at, 1500);
+	}
 	for (uint32_t i = 0; i < LINES - CTRL_REFERRALS_MAX; i++) {
-		const struct nvme_log_discovery_entry *entry = &((struct nvme_log_discovery *)(void *)whole)->entries[i];
-
-		assert_string_equal(entry->subnqn, i < 16 ? NVME_DISCOVERY_NQN : many[i / 16 - 1].nqn);
-		assert_int_equal(le16_get(entry->portid), i % 16 + 1);
+		assert_string_equal(entry[i].subnqn, i < 16 ? NVME_DISCOVERY_NQN : many[i / 16 - 1].nqn);
+		assert_int_equal(le16_get(entry[i].portid), i % 16 + 1);
 	}
 	ctrl_admin(&b->ctrl, &sqe, NULL, 0, b->out, NULL, 0, &b->reply);
 	assert_int_equal(b->reply.data_len, 1 << 20);

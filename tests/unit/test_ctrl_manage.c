@@ -160,6 +160,7 @@ what_is_wrong_with_a_new_namespace_is_named(void **state)
 		{ 102, 1, 0, NVME_SC_INVALID_FIELD }, { 26, 0, 1u << 24, NVME_SC_COMMAND_SET },
 		{ 26, 0, 2, NVME_SC_INVALID_FIELD },
 	};
+	static const struct nvme_identify_ns empty;
 	struct bench *b = bench_managed();
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -177,6 +178,8 @@ what_is_wrong_with_a_new_namespace_is_named(void **state)
 			assert_true(b->reply.create.shared);
 		}
 	}
+	assert_int_equal(manage(b, NVME_ADMIN_NS_MANAGEMENT, 0, NVME_NS_CREATE, &empty, sizeof(empty)),
+	    NVME_SC_INVALID_FIELD);
 	assert_int_equal(manage(b, NVME_ADMIN_NS_MANAGEMENT, 0, NVME_NS_CREATE, controllers, 4), NVME_SC_SGL_LENGTH);
 	test_free(b);
 }
@@ -218,7 +221,8 @@ what_is_there_can_be_deleted(void **state)
 	struct bench *b = bench_managed();
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(manage(b, NVME_ADMIN_NS_MANAGEMENT, rows[i].nsid, NVME_NS_DELETE, NULL, 0), rows[i].sc);
+		assert_int_equal(manage(b, NVME_ADMIN_NS_MANAGEMENT, rows[i].nsid, NVME_NS_DELETE, NULL, 0),
+		    rows[i].sc);
 		if (rows[i].sc == NVME_SC_SUCCESS) {
 			assert_int_equal(b->reply.action, CTRL_NS_DELETE);
 			assert_int_equal(b->reply.nsid, rows[i].nsid);

@@ -155,7 +155,8 @@ a_file_brings_the_log_back(void **state)
 	eventlog_power_on(back, &when, "1", false);
 	assert_int_equal(back->power_cycles, 2);
 	assert_int_equal(back->on_ms, 14000);
-	assert_int_equal(get_le16((const uint8_t *)event_at(back, back->count - 2) + 24), NVME_HARDWARE_UNSAFE_SHUTDOWN);
+	assert_int_equal(get_le16((const uint8_t *)event_at(back, back->count - 2) + 24),
+	    NVME_HARDWARE_UNSAFE_SHUTDOWN);
 	test_free(file);
 	test_free(back);
 	test_free(log);
