@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LINES = ROOT / "tests/conformance/lines.txt"
 PAGE = ROOT / "doc/conformance.md"
-REASONS = re.compile(r"host library$|not yet: \S")
+REASONS = re.compile(r"host library$|not yet: \S|cannot be: \S")
 ID = re.compile(r"[A-Z]\d\d")
 
 HEAD = """# Conformance

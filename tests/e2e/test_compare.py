@@ -45,8 +45,9 @@ def fused(queue, slba, expected, data, size=BLOCK, **how):
 
 # ---- Compare ----
 
+@pytest.mark.line("O10")
 def test_compare_of_what_is_there(volume):
-    """O10: in the capsule, by R2T, of the most that a transfer may have"""
+    """in the capsule, by R2T, of the most that a transfer may have"""
     queue, size, _ = volume
     data = os.urandom(MIB)
     assert queue.write(0, data, block_size=size).ok
@@ -57,8 +58,9 @@ def test_compare_of_what_is_there(volume):
 
 
 @pytest.mark.parametrize("at", [0, 4095, 65535, 65536, 70000, 131071])
+@pytest.mark.line("O10")
 def test_compare_of_what_is_not_there(volume, at):
-    """O10: 2:85, wherever the byte is that differs"""
+    """2:85, wherever the byte is that differs"""
     queue, size, _ = volume
     data = os.urandom(131072)
     assert queue.write(0, data, block_size=size).ok
@@ -67,8 +69,9 @@ def test_compare_of_what_is_not_there(volume, at):
     assert bytes(queue.read(0, 131072 // size, block_size=size).got) == data
 
 
+@pytest.mark.line("O02", "O03", "O04")
 def test_compare_is_held_to_the_limits(volume):
-    """O02, O03, O04 for Compare"""
+    """for Compare"""
     queue, size, _ = volume
     blocks = 64 * MIB // size
     assert compare(queue, blocks, bytes(size), size).status == LBA_RANGE
@@ -91,8 +94,9 @@ def test_many_compares_at_once(volume):
 
 @pytest.mark.parametrize("incapsule", [(True, True), (False, False), (True, False), (False, True)],
                          ids=lambda p: "-".join("capsule" if i else "r2t" for i in p))
+@pytest.mark.line("O11")
 def test_fused_swaps_what_is_expected(volume, incapsule):
-    """O11: each half's data in its capsule or asked for"""
+    """each half's data in its capsule or asked for"""
     queue, size, _ = volume
     old, new = os.urandom(8192), os.urandom(8192)
     assert queue.write(7, old, block_size=size).ok
@@ -104,8 +108,9 @@ def test_fused_swaps_what_is_expected(volume, incapsule):
     assert bytes(queue.read(7, 8192 // size, block_size=size).got) == new
 
 
+@pytest.mark.line("O11")
 def test_fused_of_the_longest_that_is_announced(volume):
-    """O11: NACWU, and 0:14 beyond it"""
+    """NACWU, and 0:14 beyond it"""
     queue, size, ctrl = volume
     namespace = ctrl.identified(0, 1)
     assert namespace[24] & 2, "NSFEAT: NACWU counts"
@@ -122,8 +127,9 @@ def test_fused_of_the_longest_that_is_announced(volume):
 
 
 @pytest.mark.parametrize("incapsule", [True, False])
+@pytest.mark.line("O11")
 def test_fused_with_something_else_there(volume, incapsule):
-    """O11: 2:85 and 0:09, and nothing is written"""
+    """2:85 and 0:09, and nothing is written"""
     queue, size, _ = volume
     old = os.urandom(2 * size)
     assert queue.write(3, old, block_size=size).ok
@@ -132,8 +138,9 @@ def test_fused_with_something_else_there(volume, incapsule):
     assert bytes(queue.read(3, 2, block_size=size).got) == old
 
 
+@pytest.mark.line("O12")
 def test_halves_alone(target, queue):
-    """O12: 0:0A, whatever follows the first half; a second half without a first"""
+    """0:0A, whatever follows the first half; a second half without a first"""
     assert queue.write(0, bytes(BLOCK)).ok
     for follower in (lambda: queue.submit_read(0, 1), lambda: queue.submit(nvme.sqe(0x00, nsid=1)),
                      lambda: queue.submit(rw(0x01, 0, 1), bytes(BLOCK))):
@@ -149,8 +156,9 @@ def test_halves_alone(target, queue):
     assert [r.status for r in firsts] == [FUSED_MISSING, FUSED_MISSING, 0] and second.ok
 
 
+@pytest.mark.line("O12")
 def test_halves_that_do_not_fit(target, queue):
-    """O12: other blocks, another namespace, another opcode: 0:02"""
+    """other blocks, another namespace, another opcode: 0:02"""
     assert queue.write(0, bytes(4 * BLOCK)).ok
     for slba, blocks in ((1, 1), (0, 2)):
         first = queue.submit(rw(0x05, 0, 1, FIRST), bytes(BLOCK))
@@ -168,8 +176,9 @@ def test_halves_that_do_not_fit(target, queue):
     assert bytes(queue.read(0, 4).got) == bytes(4 * BLOCK)
 
 
+@pytest.mark.line("O12")
 def test_a_fault_of_either_half_ends_both(target, queue):
-    """O12: the status of the one that is wrong, 0:09 for the other"""
+    """the status of the one that is wrong, 0:09 for the other"""
     first, second = fused(queue, 1 << 40, bytes(BLOCK), bytes(BLOCK))
     assert (first.status, second.status) == (LBA_RANGE, FUSED_FAILED)
     first = queue.submit(rw(0x05, 0, 1, FIRST), bytes(BLOCK))
@@ -183,15 +192,17 @@ def test_a_fault_of_either_half_ends_both(target, queue):
     assert (first.status, second.status) == (nvme.SGL_LENGTH, FUSED_FAILED)
 
 
+@pytest.mark.line("O12")
 def test_fused_is_for_io_queues(ctrl):
-    """O12: on the admin queue 0:02"""
+    """on the admin queue 0:02"""
     for fuse in (FIRST, SECOND):
         request = ctrl.admin.call(nvme.sqe(0x18, flags=nvme.PSDT_SGL | fuse))
         assert request.status == INVALID_FIELD
 
 
+@pytest.mark.line("D03")
 def test_a_wrong_digest_in_either_half(target):
-    """D03 for fused commands: nothing is written, the connection lives"""
+    """for fused commands: nothing is written, the connection lives"""
     with nvme.Controller(target.address, dgst=3) as ctrl:
         queue = ctrl.io_queue(dgst=3)
         old = os.urandom(BLOCK)
@@ -207,8 +218,9 @@ def test_a_wrong_digest_in_either_half(target):
             assert bytes(queue.read(0).got) == old
 
 
+@pytest.mark.line("O20")
 def test_read_and_write_errors_of_fused(serve):
-    """O20: the half that failed says so"""
+    """the half that failed says so"""
     target = serve(ns=["fault:read-error=3,write-error=5@mem:16M"])
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
@@ -234,8 +246,9 @@ def test_a_first_half_is_not_waited_for_for_ever(serve):
 
 
 @pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.line("O13")
 def test_fused_counts_right_with_many_hosts(serve, tmp_path, spec):
-    """O13: counters raised by compare and swap, by eight queues on two threads: none is lost"""
+    """counters raised by compare and swap, by eight queues on two threads: none is lost"""
     target = serve("--reactors", "2", ns=[spec.format(dir=tmp_path)])
     rounds, done = 60, []
 

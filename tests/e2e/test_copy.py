@@ -32,8 +32,9 @@ def copy(queue, ranges, dest, format=0, fua=False, count=None, nsid=1, **how):
                                cdw12=(count or len(ranges)) - 1 | format << 8 | (1 << 30 if fua else 0)), data, **how)
 
 
+@pytest.mark.line("O14")
 def test_verify_of_good_blocks(volume):
-    """O14: one block, all that a command can name, the end"""
+    """one block, all that a command can name, the end"""
     queue, size, _ = volume
     blocks = 64 * MIB // size
     assert verify(queue, 0, 1).ok
@@ -44,8 +45,9 @@ def test_verify_of_good_blocks(volume):
     assert verify(queue, 0, 1, nsid=2).status == INVALID_NS
 
 
+@pytest.mark.line("O14")
 def test_verify_of_a_bad_block(serve):
-    """O14: 2:81"""
+    """2:81"""
     target = serve(ns=["fault:read-error=777@mem:16M"])
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
@@ -57,8 +59,9 @@ def test_verify_of_a_bad_block(serve):
         assert int.from_bytes(smart[160:176], "little") == 3, "media errors"
 
 
+@pytest.mark.line("O21")
 def test_copy_gathers_its_ranges(volume):
-    """O21: the ranges lie one behind the other at the destination, and nothing beside them changes"""
+    """the ranges lie one behind the other at the destination, and nothing beside them changes"""
     queue, size, _ = volume
     data = os.urandom(MIB)
     assert queue.write(0, data, block_size=size).ok
@@ -75,8 +78,9 @@ def test_copy_gathers_its_ranges(volume):
             assert bytes(queue.read(dest, blocks, block_size=size).got) == want
 
 
+@pytest.mark.line("O21")
 def test_copy_of_as_much_as_is_announced(volume):
-    """O21: MSSRL, MCL, MSRC, and 1:83 beyond them"""
+    """MSSRL, MCL, MSRC, and 1:83 beyond them"""
     queue, size, ctrl = volume
     namespace = ctrl.identified(0, 1)
     assert struct.unpack_from("<H", ctrl.identified(1), 520)[0] >> 8 & 1 and ctrl.identified(1)[534] & 1
@@ -98,8 +102,9 @@ def test_copy_of_as_much_as_is_announced(volume):
     assert copy(queue, over, blocks // 2).status in (SIZE_LIMIT, LBA_RANGE)
 
 
+@pytest.mark.line("O21")
 def test_copy_that_cannot_be(volume):
-    """O21: outside the volume, onto itself, in a format that there is not, too short a list"""
+    """outside the volume, onto itself, in a format that there is not, too short a list"""
     queue, size, _ = volume
     blocks = 64 * MIB // size
     assert queue.write(0, b"a" * 16 * size, block_size=size).ok
