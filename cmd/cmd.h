@@ -8,6 +8,7 @@
 #define WEIR_CMD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -22,6 +23,7 @@ int cmd_serve(int argc, char **argv);
 int cmd_perf(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_apply(int argc, char **argv);
 
 struct arena;
 struct conf;
@@ -31,6 +33,11 @@ struct conf;
  * negative errno after having said on stderr what is wrong.
  */
 int config_read(struct arena *arena, const char *path, struct conf **conf) __attribute__((warn_unused_result));
+
+/* Its two halves: the text, which is malloc()ed; and what it says.  `path` is for what is wrong. */
+int config_text(const char *path, char **text, size_t *bytes) __attribute__((warn_unused_result));
+int config_parse(struct arena *arena, const char *path, const char *text, size_t bytes, struct conf **conf)
+    __attribute__((warn_unused_result));
 
 /* options.c: words of the command line; false: not one, and nothing was changed */
 bool option_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);

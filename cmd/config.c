@@ -34,17 +34,27 @@ read_all(const char *path, char *text, size_t *bytes)
 }
 
 int
-config_read(struct arena *arena, const char *path, struct conf **conf)
+config_text(const char *path, char **text, size_t *bytes)
 {
-	char *text = malloc((size_t)CONF_TEXT_MAX + 1);
-	struct conf_errors errors = { .count = 0 };
-	size_t bytes = 0;
-	int error = text != NULL ? read_all(path, text, &bytes) : -ENOMEM;
-	bool read = error == 0;
+	int error;
 
-	if (read)
-		error = conf_parse(arena, text, bytes, conf, &errors);
-	free(text);
+	*bytes = 0;
+	*text = malloc((size_t)CONF_TEXT_MAX + 1);
+	error = *text != NULL ? read_all(path, *text, bytes) : -ENOMEM;
+	if (error == 0)
+		return 0;
+	free(*text);
+	*text = NULL;
+	fprintf(stderr, "weir: %s: %s\n", shown(path), strerror(-error));
+	return error;
+}
+
+int
+config_parse(struct arena *arena, const char *path, const char *text, size_t bytes, struct conf **conf)
+{
+	struct conf_errors errors = { .count = 0 };
+	int error = conf_parse(arena, text, bytes, conf, &errors);
+
 	for (uint32_t i = 0; i < errors.count; i++)
 		if (errors.list[i].line == 0)
 			fprintf(stderr, "%s: %s\n", shown(path), errors.list[i].text);
@@ -52,7 +62,20 @@ config_read(struct arena *arena, const char *path, struct conf **conf)
 			fprintf(stderr, "%s:%u: %s\n", shown(path), errors.list[i].line, errors.list[i].text);
 	if (errors.more)
 		fprintf(stderr, "%s: and more\n", shown(path));
-	if (!read || error == -ENOMEM)
+	if (error == -ENOMEM)
 		fprintf(stderr, "weir: %s: %s\n", shown(path), strerror(-error));
+	return error;
+}
+
+int
+config_read(struct arena *arena, const char *path, struct conf **conf)
+{
+	char *text;
+	size_t bytes;
+	int error = config_text(path, &text, &bytes);
+
+	if (error == 0)
+		error = config_parse(arena, path, text, bytes, conf);
+	free(text);
 	return error;
 }

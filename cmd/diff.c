@@ -7,14 +7,22 @@
 #include <string.h>
 
 #include "cmd.h"
-#include "conf/diff.h"
+#include "control.h"
 
 /* As those of diff(1), not those of our other commands: a difference is no failure. */
 enum { EXIT_SAME = 0, EXIT_DIFFERS = 1, EXIT_TROUBLE = 2 };
 
 struct diff {
-	const char *paths[2];
+	const char *paths[2]; /* of the running target and one file: that one */
+	const char *control;
 	unsigned count;
+};
+
+enum { KEY_CONTROL = 1000 };
+
+static const struct argp_option options[] = {
+	{ "control", KEY_CONTROL, "PATH", 0, "the control socket of the target that FILE is held against", 0 },
+	{ 0 },
 };
 
 static error_t
@@ -23,15 +31,20 @@ parse(int key, char *arg, struct argp_state *state)
 	struct diff *diff = state->input;
 
 	switch (key) {
+	case KEY_CONTROL:
+		diff->control = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (diff->count == 2)
 			argp_error(state, "two files, please; what is '%s'?", arg);
 		diff->paths[diff->count++] = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (diff->count < 2)
-			argp_error(state, "which files? - is standard input");
-		if (strcmp(diff->paths[0], "-") == 0 && strcmp(diff->paths[1], "-") == 0)
+		if (diff->count == 0)
+			argp_error(state, "which file? - is standard input");
+		if (diff->count == 2 && diff->control != NULL)
+			argp_error(state, "two files, or one and --control");
+		if (diff->count == 2 && strcmp(diff->paths[0], "-") == 0 && strcmp(diff->paths[1], "-") == 0)
 			argp_error(state, "standard input can be one of them, not both");
 		return 0;
 	default:
@@ -40,8 +53,9 @@ parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	NULL, parse, "OLD NEW", "Says what changes when a target of one configuration, weir.yaml(5), gets another.",
-	NULL, NULL, NULL,
+	options, parse, "FILE\nOLD NEW",
+	"Says what changes when a target of one configuration, weir.yaml(5), gets another: a running target FILE, "
+	"or one of OLD that of NEW.", NULL, NULL, NULL,
 };
 
 static void
@@ -51,25 +65,40 @@ tell(void *arg, const struct conf_change *change)
 	puts(change->text);
 }
 
+/* What the running target serves. */
+static int
+read_running(struct arena *arena, const char *control, struct conf **conf)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	int rc = control_ask(control, "config", "", 0, &text, &bytes);
+
+	if (rc == 0)
+		rc = config_parse(arena, "the running target", text, bytes, conf);
+	free(text);
+	return rc;
+}
+
 int
 cmd_diff(int argc, char **argv)
 {
 	struct arena arenas[2];
 	struct conf *confs[2];
 	struct diff diff = { .count = 0 };
-	int status = EXIT_SAME;
+	int rc, status = EXIT_TROUBLE;
 
 	argp_err_exit_status = EXIT_TROUBLE;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &diff) != 0)
 		return EXIT_TROUBLE;
-	for (unsigned i = 0; i < 2; i++) {
-		arena_init(&arenas[i], 0);
-		if (config_read(&arenas[i], diff.paths[i], &confs[i]) != 0)
-			status = EXIT_TROUBLE;
-	}
-	if (status == EXIT_SAME && conf_diff(confs[0], confs[1], tell, NULL) > 0)
-		status = EXIT_DIFFERS;
-	for (unsigned i = 0; i < 2; i++)
-		arena_drop(&arenas[i]);
+	arena_init(&arenas[0], 0);
+	arena_init(&arenas[1], 0);
+	if (diff.count == 2)
+		rc = config_read(&arenas[0], diff.paths[0], &confs[0]);
+	else
+		rc = read_running(&arenas[0], diff.control, &confs[0]);
+	if (config_read(&arenas[1], diff.paths[diff.count - 1], &confs[1]) == 0 && rc == 0)
+		status = conf_diff(confs[0], confs[1], tell, NULL) > 0 ? EXIT_DIFFERS : EXIT_SAME;
+	arena_drop(&arenas[0]);
+	arena_drop(&arenas[1]);
 	return status;
 }

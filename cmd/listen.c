@@ -79,3 +79,21 @@ listen_by_default(struct target_listen *listen, uint32_t *count)
 	listen[0].port = DEFAULT_PORT;
 	*count = 1;
 }
+
+int
+listen_inherit_conf(const struct conf *conf, struct rt_options *options)
+{
+	struct target_listen listen[TARGET_LISTENERS_MAX];
+	uint32_t count = conf->listener_count;
+	int rc;
+
+	for (uint32_t i = 0; i < count; i++) {
+		memcpy(listen[i].host, conf->listeners[i].address.host, sizeof(listen[i].host));
+		listen[i].port = conf->listeners[i].address.port;
+	}
+	rc = listen_inherit(listen, &count, options);
+	for (uint32_t i = conf->listener_count; rc == 0 && i < count; i++)
+		fprintf(stderr, "weir: warning: LISTEN_FDS hands over %s:%u, where the configuration does not listen\n",
+		    listen[i].host, listen[i].port);
+	return rc;
+}

@@ -15,6 +15,7 @@ static const struct {
 	{ "perf", cmd_perf, "load a namespace, verify it, and measure" },
 	{ "check", cmd_check, "say what is wrong with a configuration" },
 	{ "diff", cmd_diff, "say what another configuration would change" },
+	{ "apply", cmd_apply, "change what a running target serves" },
 };
 
 static void

@@ -12,36 +12,33 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "control.h"
 #include "rt/rt.h"
 #include "serve.h"
 #include "sys/clock.h"
-#include "target/target.h"
 
-enum { SMALL_BUFS = 2304, LARGE_BUFS = 256, SPECS_MAX = 64, STOP_NS = 900 * 1000 * 1000 };
+enum { SMALL_BUFS = 2304, LARGE_BUFS = 256, STOP_NS = 900 * 1000 * 1000 };
 
 enum key {
 	KEY_LISTEN = 1000, KEY_NS, KEY_BLOCK_SIZE, KEY_SUBNQN, KEY_REACTORS, KEY_CPUS, KEY_FILES, KEY_SOCKETS,
-	KEY_DATA_DIR, KEY_STATS, KEY_EXPLAIN, KEY_HANDSHAKE, KEY_STALL, KEY_CONNECTIONS, KEY_CONGESTION,
+	KEY_DATA_DIR, KEY_CONFIG, KEY_CONTROL, KEY_STATS, KEY_EXPLAIN, KEY_HANDSHAKE, KEY_STALL, KEY_CONNECTIONS,
+	KEY_CONGESTION,
 };
 
 struct serve {
-	const char *specs[SPECS_MAX];
-	uint32_t spec_count;
+	struct served told;     /* by options that a configuration says too */
+	const char *told_first; /* the first of these options; NULL: none was given */
+	const char *config;     /* the file */
 	const char *data_dir;
-	uint32_t block_size;
 	bool stats, explain;
-	struct target_listen listen[TARGET_LISTENERS_MAX];
-	const char *subnqn;
-	struct target_config config;
-	struct target_subsys subsys;
-	struct target_ns ns[SPECS_MAX];
 	struct rt_options rt_options;
 	int cpus[RT_REACTORS_MAX];
 	char default_spec[512];
 
 	struct rt *rt;
 	struct arena arena;
-	struct target *target;
+	struct serving serving;
+	struct control control;
 	struct timer stop_limit;
 	uint64_t stop_count;
 };
@@ -53,6 +50,9 @@ static const struct argp_option options[] = {
 	    "listen here (default 127.0.0.1:4420; port 0: any free one); may be repeated", 0 },
 	{ "ns", KEY_NS, "SPEC", 0,
 	    "a namespace: mem:SIZE, null:SIZE, file:PATH[,size=SIZE], fault:FAULTS@SPEC; may be repeated", 0 },
+	{ "config", KEY_CONFIG, "FILE", 0, "serve what this file says, weir.yaml(5); read again at SIGHUP", 0 },
+	{ "control", KEY_CONTROL, "PATH", 0,
+	    "the socket of weir apply and weir diff (default, with --config: see weir-apply(1)); none: no socket", 0 },
 	{ "block-size", KEY_BLOCK_SIZE, "BYTES", 0, "512 or 4096 (default)", 0 },
 	{ "subnqn", KEY_SUBNQN, "NQN", 0, "the subsystem's name (default " DEFAULT_SUBNQN ")", 0 },
 	{ "data-dir", KEY_DATA_DIR, "DIR", 0, "where the default volume lies when no --ns is given", 0 },
@@ -74,14 +74,14 @@ static const struct argp_option options[] = {
 static error_t
 parse_listen(struct serve *serve, const char *arg, struct argp_state *state)
 {
-	struct target_listen *listen = &serve->listen[serve->config.listen_count];
+	struct target_listen *listen = &serve->told.listen[serve->told.listen_count];
 
-	if (serve->config.listen_count == TARGET_LISTENERS_MAX)
+	if (serve->told.listen_count == TARGET_LISTENERS_MAX)
 		argp_error(state, "more than %d --listen", TARGET_LISTENERS_MAX);
 	listen->port = DEFAULT_PORT;
 	if (!option_address(arg, listen->host, sizeof(listen->host), &listen->port))
 		argp_error(state, "--listen '%s': not an ADDR:PORT", arg);
-	serve->config.listen_count++;
+	serve->told.listen_count++;
 	return 0;
 }
 
@@ -103,6 +103,54 @@ static const char *const sockets_words[] = {
 	[RT_MOVES_AUTO] = "auto", [RT_MOVES_URING] = "uring", [RT_MOVES_CALLS] = "calls",
 };
 
+/* Options that say what a configuration would say. */
+static error_t
+parse_told(int key, char *arg, struct serve *serve, struct argp_state *state)
+{
+	struct served *told = &serve->told;
+
+	switch (key) {
+	case KEY_LISTEN:
+		return parse_listen(serve, arg, state);
+	case KEY_NS:
+		if (told->spec_count == SERVED_SPECS_MAX)
+			argp_error(state, "more than %d --ns", SERVED_SPECS_MAX);
+		told->specs[told->spec_count++] = arg;
+		return 0;
+	case KEY_BLOCK_SIZE:
+		if (strcmp(arg, "512") != 0 && strcmp(arg, "4096") != 0)
+			argp_error(state, "--block-size '%s': 512 or 4096", arg);
+		told->block_size = arg[0] == '5' ? 512 : 4096;
+		return 0;
+	case KEY_SUBNQN:
+		told->subnqn = arg;
+		return 0;
+	case KEY_HANDSHAKE:
+		told->handshake_ms = (uint32_t)option_number_of(state, "--handshake-timeout", arg, 1, 3600000);
+		return 0;
+	case KEY_STALL:
+		told->stall_ms = (uint32_t)option_number_of(state, "--stall-timeout", arg, 1, 3600000);
+		return 0;
+	case KEY_CONNECTIONS:
+		told->connections_max = (uint32_t)option_number_of(state, "--max-connections", arg, 1, 1000000);
+		return 0;
+	case KEY_DATA_DIR:
+		serve->data_dir = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const char *
+option_name(int key)
+{
+	for (const struct argp_option *option = options; option->name != NULL; option++)
+		if (option->key == key)
+			return option->name;
+	return NULL;
+}
+
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
@@ -110,22 +158,25 @@ parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_LISTEN:
-		return parse_listen(serve, arg, state);
 	case KEY_NS:
-		if (serve->spec_count == SPECS_MAX)
-			argp_error(state, "more than %d --ns", SPECS_MAX);
-		serve->specs[serve->spec_count++] = arg;
-		return 0;
 	case KEY_BLOCK_SIZE:
-		if (strcmp(arg, "512") != 0 && strcmp(arg, "4096") != 0)
-			argp_error(state, "--block-size '%s': 512 or 4096", arg);
-		serve->block_size = arg[0] == '5' ? 512 : 4096;
-		return 0;
 	case KEY_SUBNQN:
-		serve->subnqn = arg;
-		return 0;
+	case KEY_HANDSHAKE:
+	case KEY_STALL:
+	case KEY_CONNECTIONS:
 	case KEY_DATA_DIR:
-		serve->data_dir = arg;
+		if (serve->told_first == NULL)
+			serve->told_first = option_name(key);
+		return parse_told(key, arg, serve, state);
+	case KEY_CONFIG:
+		serve->config = arg;
+		return 0;
+	case KEY_CONTROL:
+		serve->control.path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (serve->config != NULL && serve->told_first != NULL)
+			argp_error(state, "--%s and --config: the file says that", serve->told_first);
 		return 0;
 	case KEY_REACTORS:
 		serve->rt_options.reactors = (unsigned)option_number_of(state, "--reactors", arg, 1, 64);
@@ -140,17 +191,6 @@ parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SOCKETS:
 		serve->rt_options.moves = parse_word("--sockets", sockets_words, arg, state);
-		return 0;
-	case KEY_HANDSHAKE:
-		serve->config.handshake_timeout_ms =
-		    (uint32_t)option_number_of(state, "--handshake-timeout", arg, 1, 3600000);
-		return 0;
-	case KEY_STALL:
-		serve->config.stall_timeout_ms = (uint32_t)option_number_of(state, "--stall-timeout", arg, 1, 3600000);
-		return 0;
-	case KEY_CONNECTIONS:
-		serve->config.connections_max =
-		    (uint32_t)option_number_of(state, "--max-connections", arg, 1, 1000000);
 		return 0;
 	case KEY_CONGESTION:
 		serve->rt_options.sockets.congestion = arg;
@@ -171,7 +211,7 @@ parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	options, parse, NULL,
-	"Serves volumes as an NVMe/TCP subsystem until SIGTERM or SIGINT.", NULL, NULL, NULL,
+	"Serves volumes as NVMe/TCP subsystems until SIGTERM or SIGINT.", NULL, NULL, NULL,
 };
 
 /* ---- memory ---- */
@@ -181,7 +221,7 @@ explain_memory(const struct serve *serve)
 {
 	const double kib = 1024.0, mib = kib * kib;
 	unsigned reactors = serve->rt_options.reactors;
-	uint32_t volumes = serve->spec_count > 0 ? serve->spec_count : 1;
+	uint32_t volumes = serve->told.spec_count > 0 ? serve->told.spec_count : 1;
 	size_t connection = target_connection_bytes() + rt_stream_bytes(), slot = target_queue_bytes(1);
 	size_t controller = target_controller_bytes(), volume = blk_bytes(reactors);
 	size_t reactor = REACTOR_SCRATCH + SMALL_BUFS * BUFS_SMALL + LARGE_BUFS * BUFS_LARGE +
@@ -263,34 +303,27 @@ default_volume(struct serve *serve)
 		return rc;
 	}
 	snprintf(serve->default_spec, sizeof(serve->default_spec), "file:%s/volume.img,size=1G", dir);
-	serve->specs[serve->spec_count++] = serve->default_spec;
+	serve->told.specs[serve->told.spec_count++] = serve->default_spec;
 	return 0;
 }
 
+/* What is served first: as the file says, or the options. */
 static int
-open_volumes(struct serve *serve)
+configure(struct serve *serve, struct configured *first)
 {
-	char why[256];
+	struct served *told = &serve->told;
 
-	for (uint32_t i = 0; i < serve->spec_count; i++) {
-		int rc = blk_open(rt_reactor(serve->rt, 0), serve->specs[i], serve->block_size,
-		    &serve->ns[i].volume, why);
-
-		if (rc != 0) {
-			fprintf(stderr, "weir: --ns %s: %s\n", serve->specs[i], why);
-			return rc;
-		}
-		serve->ns[i].nsid = i + 1;
-		identify_volume(serve->subnqn, serve->ns[i].volume, serve->ns[i].id);
-		serve->subsys.ns_count++;
+	if (serve->config == NULL) {
+		if (listen_inherit(told->listen, &told->listen_count, &serve->rt_options) != 0)
+			return -EINVAL;
+		listen_by_default(told->listen, &told->listen_count);
+		if (told->spec_count == 0 && default_volume(serve) != 0)
+			return -EINVAL;
+		return served_conf(told, first);
 	}
-	serve->subsys.nqn = serve->subnqn;
-	identify_subsys(serve->subnqn, serve->subsys.identity);
-	serve->subsys.listeners = UINT32_MAX;
-	serve->subsys.ns = serve->ns;
-	serve->config.subsys = &serve->subsys;
-	serve->config.subsys_count = 1;
-	return 0;
+	if (config_read(&first->arena, serve->config, &first->conf) != 0)
+		return -EINVAL;
+	return listen_inherit_conf(first->conf, &serve->rt_options);
 }
 
 /* ---- life ---- */
@@ -322,7 +355,8 @@ stop_begin(struct serve *serve, struct reactor *reactor)
 {
 	serve->stop_limit.fire = stop_expired;
 	timer_set(&reactor->timers, &serve->stop_limit, reactor->now_ns + STOP_NS);
-	target_drain(serve->target, drained, serve);
+	control_end(&serve->control);
+	target_drain(serve->serving.target, drained, serve);
 }
 
 static void
@@ -332,7 +366,9 @@ on_signal(struct reactor *reactor, int signal)
 
 	if (signal == SIGUSR1) {
 		if (serve->stats)
-			target_ask_stats(serve->target, print_stats, serve);
+			target_ask_stats(serve->serving.target, print_stats, serve);
+	} else if (signal == SIGHUP) {
+		control_reload(&serve->control, serve->config);
 	} else if (signal == SIGTERM || signal == SIGINT) {
 		if (serve->stop_count++ == 0)
 			stop_begin(serve, reactor);
@@ -342,29 +378,40 @@ on_signal(struct reactor *reactor, int signal)
 }
 
 static void
-warn_open(const struct target_listen *listen)
+warn_open(const struct serve *serve, const struct target_listen *listen)
 {
-	if (strncmp(listen->host, "127.", 4) != 0 && strcmp(listen->host, "::1") != 0)
-		fprintf(stderr, "weir: warning: %s is reachable from the network, and every host is allowed\n",
-		    listen->host);
+	const struct conf *conf = serve->serving.now->conf;
+
+	if (strncmp(listen->host, "127.", 4) == 0 || strcmp(listen->host, "::1") == 0)
+		return;
+	for (uint32_t i = 0; i < conf->subsys_count; i++) {
+		if (conf->subsys[i].any_host) {
+			fprintf(stderr, "weir: warning: %s is reachable from the network, and every host is allowed\n",
+			    listen->host);
+			return;
+		}
+	}
 }
 
 static int
-start(struct serve *serve)
+start(struct serve *serve, struct configured *first)
 {
 	char why[256];
-	int rc = target_create(&serve->arena, &serve->config, &serve->target, why);
+	int rc = serving_make(&serve->serving, rt_reactor(serve->rt, 0), &serve->arena, first, why);
+	struct target *target = serve->serving.target;
 
 	for (unsigned i = serve->rt_options.reactors; rc == 0 && i-- > 0;)
-		rc = target_start(serve->target, rt_reactor(serve->rt, i), why);
+		rc = target_start(target, rt_reactor(serve->rt, i), why);
+	if (rc == 0)
+		rc = control_begin(&serve->control, &serve->serving, serve->config != NULL, why);
 	if (rc != 0) {
 		fprintf(stderr, "weir: %s\n", why);
 		return rc;
 	}
-	for (uint32_t i = 0; i < serve->config.listen_count; i++) {
-		const struct target_listen *listen = target_bound(serve->target, i);
+	for (uint32_t i = 0; i < first->conf->listener_count; i++) {
+		const struct target_listen *listen = target_bound(target, i);
 
-		warn_open(listen);
+		warn_open(serve, listen);
 		printf(strchr(listen->host, ':') != NULL ? "weir: listening on [%s]:%u\n" :
 		    "weir: listening on %s:%u\n", listen->host, listen->port);
 	}
@@ -376,28 +423,27 @@ start(struct serve *serve)
 static void
 stop(struct serve *serve)
 {
-	if (serve->target != NULL)
+	control_end(&serve->control);
+	if (serve->serving.target != NULL)
 		for (unsigned i = 0; i < serve->rt_options.reactors; i++)
-			target_fini(serve->target, rt_reactor(serve->rt, i));
-	for (uint32_t i = 0; i < serve->subsys.ns_count; i++)
-		serve->ns[i].volume->ops->destroy(serve->ns[i].volume);
+			target_fini(serve->serving.target, rt_reactor(serve->rt, i));
+	serving_end(&serve->serving);
 	rt_destroy(serve->rt);
 	arena_drop(&serve->arena);
 }
 
 static int
-run(struct serve *serve)
+run(struct serve *serve, struct configured *first)
 {
 	int rc = rt_create(&serve->rt, &serve->rt_options);
 
 	if (rc != 0) {
 		fprintf(stderr, "weir: cannot start%s: %s\n", serve->rt_options.files == RT_FILES_URING ||
 		    serve->rt_options.moves == RT_MOVES_URING ? " with io_uring, as was asked" : "", strerror(-rc));
+		configured_drop(first);
 		return rc;
 	}
-	rc = open_volumes(serve);
-	if (rc == 0)
-		rc = start(serve);
+	rc = start(serve, first);
 	if (rc == 0) {
 		rc = rt_run(serve->rt);
 		if (rc != 0)
@@ -405,7 +451,7 @@ run(struct serve *serve)
 		if (serve->stats) {
 			struct target_stats sum;
 
-			target_stats(serve->target, &sum);
+			target_stats(serve->serving.target, &sum);
 			print_stats(serve, &sum);
 		}
 	}
@@ -417,10 +463,10 @@ int
 cmd_serve(int argc, char **argv)
 {
 	struct serve serve = {
-		.block_size = 4096,
-		.subnqn = DEFAULT_SUBNQN,
+		.told = { .block_size = 4096, .subnqn = DEFAULT_SUBNQN },
 		.rt_options = rt_options_default(),
 	};
+	struct configured *first;
 
 	argv[0] = (char *)"weir serve";
 	serve.rt_options.reactor = (struct reactor_options){ SMALL_BUFS, LARGE_BUFS };
@@ -433,13 +479,12 @@ cmd_serve(int argc, char **argv)
 		explain_memory(&serve);
 		return EXIT_OK;
 	}
-	if (listen_inherit(serve.listen, &serve.config.listen_count, &serve.rt_options) != 0)
+	first = configured_make();
+	if (first == NULL || configure(&serve, first) != 0) {
+		configured_drop(first);
 		return EXIT_FAILED;
-	listen_by_default(serve.listen, &serve.config.listen_count);
-	serve.config.listen = serve.listen;
-	if (serve.spec_count == 0 && default_volume(&serve) != 0)
-		return EXIT_FAILED;
+	}
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails its writes, not us */
 	arena_init(&serve.arena, 0);
-	return run(&serve) == 0 ? EXIT_OK : EXIT_FAILED;
+	return run(&serve, first) == 0 ? EXIT_OK : EXIT_FAILED;
 }

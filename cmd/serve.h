@@ -5,7 +5,7 @@
 #define WEIR_CMD_SERVE_H
 
 #include "rt/rt.h"
-#include "target/target.h"
+#include "serving.h"
 
 /* identity.c: who a subsystem is, and a volume of it, which is open. */
 void identify_subsys(const char *nqn, uint8_t id[16]);
@@ -18,7 +18,25 @@ void identify_volume(const char *nqn, const struct blk *blk, uint8_t id[16]);
 int listen_inherit(struct target_listen *listen, uint32_t *count, struct rt_options *options)
     __attribute__((warn_unused_result));
 
+/* The same where a configuration says where to listen: other sockets are not used, and are told of. */
+int listen_inherit_conf(const struct conf *conf, struct rt_options *options) __attribute__((warn_unused_result));
+
 /* Where nothing else was said. */
 void listen_by_default(struct target_listen *listen, uint32_t *count);
+
+enum { SERVED_SPECS_MAX = 64 };
+
+/* What the options of `weir serve` say where there is no configuration. */
+struct served {
+	struct target_listen listen[TARGET_LISTENERS_MAX];
+	uint32_t listen_count;
+	const char *specs[SERVED_SPECS_MAX]; /* volumes, with their sizes */
+	uint32_t spec_count, block_size;
+	const char *subnqn;
+	uint32_t handshake_ms, stall_ms, connections_max; /* 0: as usual */
+};
+
+/* served.c: as a configuration.  0, or a negative errno after having said on stderr what is wrong. */
+int served_conf(const struct served *served, struct configured *configured) __attribute__((warn_unused_result));
 
 #endif

@@ -97,6 +97,9 @@ struct blk_ops {
 	void (*release)(struct blk_chan *chan, struct blk_io *io);
 	/* Nothing is in flight or lent; not from inside done(). */
 	void (*close_chan)(struct blk_chan *chan);
+	/* Makes it larger, to so many blocks, while it is used; on the reactor that opened it.  NULL: it
+	 * stays as it is.  0, or a negative errno, and nothing has changed. */
+	int (*grow)(struct blk *blk, struct reactor *reactor, uint64_t blocks) __attribute__((warn_unused_result));
 	/* All channels are closed. */
 	void (*destroy)(struct blk *blk);
 };

@@ -156,12 +156,23 @@ fault_destroy(struct blk *blk)
 	arena_free(blk->arena, fault);
 }
 
+static int
+fault_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
+{
+	struct fault *fault = container_of(blk, struct fault, blk);
+	int error = fault->inner->ops->grow != NULL ? fault->inner->ops->grow(fault->inner, reactor, blocks) : -EOPNOTSUPP;
+
+	blk->blocks = fault->inner->blocks;
+	return error;
+}
+
 static const struct blk_ops fault_ops = {
 	.open_chan = fault_open_chan,
 	.submit = fault_submit,
 	.cancel = fault_cancel,
 	.release = fault_release,
 	.close_chan = fault_close_chan,
+	.grow = fault_grow,
 	.destroy = fault_destroy,
 };
 

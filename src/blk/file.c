@@ -398,12 +398,30 @@ file_destroy(struct blk *blk)
 	arena_free(blk->arena, fb);
 }
 
+static int file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size,
+    uint64_t *size, char why[BLK_WHY]);
+
+static int
+file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
+{
+	char why[BLK_WHY];
+	uint64_t size;
+	int error = file_look(reactor, blk->path, blocks * blk->block_size, blk->block_size, &size, why);
+
+	if (error == 0 && size / blk->block_size < blocks)
+		error = -EFBIG; /* a block device */
+	if (error == 0)
+		blk->blocks = size / blk->block_size;
+	return error;
+}
+
 static const struct blk_ops file_ops = {
 	.open_chan = file_open_chan,
 	.submit = file_blk_submit,
 	.cancel = file_cancel,
 	.release = file_release,
 	.close_chan = file_close_chan,
+	.grow = file_grow,
 	.destroy = file_destroy,
 };
 

@@ -126,12 +126,21 @@ null_destroy(struct blk *blk)
 	arena_free(blk->arena, null);
 }
 
+static int
+null_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
+{
+	(void)reactor;
+	blk->blocks = blocks;
+	return 0;
+}
+
 static const struct blk_ops null_ops = {
 	.open_chan = null_open_chan,
 	.submit = null_submit,
 	.cancel = null_cancel,
 	.release = null_release,
 	.close_chan = null_close_chan,
+	.grow = null_grow,
 	.destroy = null_destroy,
 };
 

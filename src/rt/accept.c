@@ -25,6 +25,7 @@ struct kaccept {
 	struct source source;
 	struct list node;  /* in core->accepting, while there may be connections */
 	struct timer rest;
+	bool local;        /* a path, not an address */
 	bool told;         /* the operator, of this shortage */
 	int fd;
 };
@@ -73,7 +74,7 @@ static bool
 accept_one(struct core *core, struct kaccept *acc)
 {
 	struct stream *stream = NULL;
-	int rc = sock_accept(acc->fd, &core->rt->options.sockets);
+	int rc = sock_accept(acc->fd, acc->local ? NULL : &core->rt->options.sockets);
 
 	core->reactor.syscalls++;
 	if (rc >= 0) {
@@ -134,6 +135,17 @@ inherited(struct rt *rt, const struct listener *listener)
 	return -1;
 }
 
+static int
+listen_at(struct rt *rt, const struct listener *listener)
+{
+	int fd;
+
+	if (listener->host[0] == '/')
+		return sock_listen_local(listener->host);
+	fd = inherited(rt, listener);
+	return fd >= 0 ? fd : sock_listen(listener->host, listener->port, &rt->options.sockets);
+}
+
 int
 world_listen(struct reactor *reactor, struct listener *listener)
 {
@@ -147,12 +159,12 @@ world_listen(struct reactor *reactor, struct listener *listener)
 	list_init(&acc->node);
 	acc->source.event = accept_event;
 	acc->rest.fire = rest_end;
-	acc->fd = rc = inherited(core->rt, listener);
-	if (rc < 0)
-		acc->fd = rc = sock_listen(listener->host, listener->port, &core->rt->options.sockets);
+	acc->local = listener->host[0] == '/';
+	acc->fd = rc = listen_at(core->rt, listener);
 	if (rc < 0)
 		goto fail;
-	rc = sock_address(acc->fd, false, listener->host, sizeof(listener->host), &listener->port);
+	rc = acc->local ? 0 :
+	    sock_address(acc->fd, false, listener->host, sizeof(listener->host), &listener->port);
 	if (rc != 0)
 		goto fail;
 	rc = core->rt->engine->add(core->engine, acc->fd, &acc->source);
@@ -177,6 +189,8 @@ world_unlisten(struct reactor *reactor, struct listener *listener)
 		core->accept_now = NULL;
 	list_remove(&acc->node);
 	timer_clear(&reactor->timers, &acc->rest);
+	if (acc->local)
+		unlink(listener->host);
 	close(acc->fd);
 	arena_free(reactor->arena, acc);
 	listener->impl = NULL;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -24,8 +26,11 @@ set_int(int fd, int level, int name, int value)
 static int
 set_options(int fd, const struct sock_options *options)
 {
-	int rc = set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	int rc;
 
+	if (options == NULL)
+		return 0;
+	rc = set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	if (rc == 0 && options->sndbuf > 0)
 		rc = set_int(fd, SOL_SOCKET, SO_SNDBUF, (int)options->sndbuf);
 	if (rc == 0 && options->rcvbuf > 0)
@@ -130,6 +135,51 @@ sock_listen(const char *host, uint16_t port, const struct sock_options *options)
 		return rc;
 	rc = open_first(found, options, begin_listen);
 	freeaddrinfo(found);
+	return rc;
+}
+
+/* Whether a process answers there. */
+static bool
+answers(const struct sockaddr_un *at)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool yes = fd >= 0 && connect(fd, (const struct sockaddr *)at, sizeof(*at)) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
+static int
+bind_local(int fd, const struct sockaddr_un *at)
+{
+	return bind(fd, (const struct sockaddr *)at, sizeof(*at)) == 0 ? 0 : -errno;
+}
+
+int
+sock_listen_local(const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct stat st;
+	int fd, rc;
+
+	if (strlen(path) >= sizeof(at.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(at.sun_path, path, strlen(path));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	/* What is made at bind() has the mode of the socket. */
+	rc = fchmod(fd, 0600) == 0 ? bind_local(fd, &at) : -errno;
+	if (rc == -EADDRINUSE && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) && !answers(&at)) {
+		unlink(path); /* of one that is no more */
+		rc = bind_local(fd, &at);
+	}
+	if (rc == 0 && listen(fd, BACKLOG) != 0)
+		rc = -errno;
+	if (rc == 0)
+		return fd;
+	close(fd);
 	return rc;
 }
 

@@ -24,6 +24,10 @@ int sock_listen(const char *host, uint16_t port, const struct sock_options *opti
     __attribute__((warn_unused_result));
 
 /* The next connection, or negative errno; -EAGAIN: none. */
+/* At a path of the file system, for processes of the same user; one that nobody listens at is replaced. */
+int sock_listen_local(const char *path) __attribute__((warn_unused_result));
+
+/* `options` NULL: of a local socket. */
 int sock_accept(int listening, const struct sock_options *options) __attribute__((warn_unused_result));
 
 /* A socket that is connecting, or negative errno.  Looking a name up may block. */

@@ -214,7 +214,7 @@ listen_new(struct core *core, struct change *change, char why[256])
 			unlisten(core, change->portals_new & ((UINT32_C(1) << n) - 1));
 			return rc;
 		}
-		snprintf(at->host, sizeof(at->host), "%s", listener->host);
+		snprintf(at->host, sizeof(at->host), "%.*s", (int)sizeof(at->host) - 1, listener->host);
 		at->port = listener->port;
 		change->view->portals[n] = view_portal(at);
 	}
@@ -310,6 +310,7 @@ prepared(struct core *core, int error)
 	}
 	/* `change` keeps the old one, which goes when no core refers to it any more. */
 	target->view = change->view;
+	memcpy(target->portals, change->numbers.portal, sizeof(target->portals));
 	change->view = old;
 	to_all(core, MAIL_SWITCH);
 }
@@ -488,8 +489,7 @@ apply_first(struct target *target, const struct target_config *config, char why[
 	if (rc != 0)
 		return rc;
 	target->view = target->change->view;
-	for (uint32_t i = 0; i < config->listen_count; i++)
-		target->first[i] = target->change->numbers.portal[i];
+	memcpy(target->portals, target->change->numbers.portal, sizeof(target->portals));
 	return 0;
 }
 

@@ -377,7 +377,7 @@ target_create(struct arena *arena, const struct target_config *config, struct ta
 const struct target_listen *
 target_bound(const struct target *target, uint32_t index)
 {
-	return &target->view->listen[target->first[index]];
+	return &target->view->listen[target->portals[index]];
 }
 
 

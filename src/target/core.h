@@ -24,7 +24,7 @@ struct target {
 	struct arena *arena;
 	struct target_volume volumes[TARGET_VOLUMES_MAX];
 	uint32_t volume_next; /* where the search for a free number begins: they are used again late */
-	uint8_t first[TARGET_LISTENERS_MAX]; /* portals, by listener of the first config */
+	uint8_t portals[TARGET_LISTENERS_MAX]; /* by listener of the config that holds; core 0's */
 	struct core *cores[64];
 	struct view *view;    /* the one every core has, or is about to have; core 0's */
 	struct change *change; /* the config that is being applied (apply.c); core 0's */

@@ -106,7 +106,8 @@ int target_create(struct arena *arena, const struct target_config *config, struc
 int target_start(struct target *target, struct reactor *reactor, char why[256])
     __attribute__((warn_unused_result));
 
-/* After target_start() on reactor 0: the address really bound, of listener `index` of the first config. */
+/* After target_start() on reactor 0, and called there: the address really bound, of listener `index` of the
+ * config that holds. */
 const struct target_listen *target_bound(const struct target *target, uint32_t index);
 
 /* What becomes of target_apply(); called on reactor 0. */

@@ -75,8 +75,8 @@ struct stream_move {
 struct listener {
 	void (*accepted)(struct listener *listener, struct stream *stream); /* takes the stream */
 	void *owner;
-	char host[64];  /* numeric; after listen() the address really bound */
-	uint16_t port;  /* after listen() never 0 */
+	char host[108]; /* numeric, after listen() the address really bound; or the path of a local socket */
+	uint16_t port;  /* after listen() never 0, but of a local socket */
 	void *impl;     /* the world's */
 };
 
@@ -125,7 +125,8 @@ _Static_assert(sizeof(struct mail) == 48, "mail is of a fixed size");
 /* ---- the operations ---- */
 
 struct world_ops {
-	/* Listens on listener->host and port (0: any free one). */
+	/* Listens on listener->host and port (0: any free one).  A local socket that nobody listens at
+	 * any more is replaced; only its owner may connect. */
 	int (*listen)(struct reactor *reactor, struct listener *listener) __attribute__((warn_unused_result));
 	void (*unlisten)(struct reactor *reactor, struct listener *listener);
 

@@ -38,8 +38,11 @@ class Daemon:
     """`weir serve` with the arguments given; ready, with a port, when made."""
 
     def __init__(self, *args, ns=("mem:64M",), listen=("127.0.0.1:0",), prefix=(), preexec=None,
-                 env=None, binary=None, cwd=None, pass_fds=()):
+                 env=None, binary=None, cwd=None, pass_fds=(), config=None):
         self.command = [*prefix, binary or WEIR, "serve", "--stats"]
+        if config is not None:
+            self.command += ["--config", config]
+            listen = ns = ()
         for address in listen:
             self.command += ["--listen", address]
         for spec in ns:

@@ -80,8 +80,10 @@ def test_what_differs_is_told_and_that_is_exit_code_1(file):
     assert (done.returncode, done.stdout) == (2, "") and "wrong:1: " in done.stderr
 
 
-@pytest.mark.parametrize("words", [["check"], ["check", "a", "b"], ["diff", "a"], ["diff", "a", "b", "c"],
-                                   ["diff", "-", "-"], ["check", "--what"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["check"], ["check", "a", "b"], ["diff"], ["diff", "a", "b", "c"],
+                                   ["diff", "-", "-"], ["check", "--what"], ["diff", "--control", "/x", "a", "b"],
+                                   ["apply"], ["apply", "a", "b"], ["serve", "--config", "a", "--ns", "mem:1M"]],
+                         ids=" ".join)
 def test_wrong_command_lines(words):
     done = targets.run(*words)
     assert done.returncode == 2 and done.stdout == "" and "--help" in done.stderr

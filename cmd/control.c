@@ -1,0 +1,217 @@
+#include "control.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+enum { PATH_BYTES = 108 };
+
+void
+control_default_path(char path[108])
+{
+	const char *base = getenv("XDG_RUNTIME_DIR");
+
+	if (base != NULL && base[0] == '/' && strlen(base) < PATH_BYTES - 20)
+		snprintf(path, PATH_BYTES, "%s/weir.sock", base);
+	else if (getuid() == 0)
+		snprintf(path, PATH_BYTES, "/run/weir.sock");
+	else
+		snprintf(path, PATH_BYTES, "/tmp/weir-%u.sock", getuid());
+}
+
+/* ---- one apply, whoever asked for it ---- */
+
+static void
+change_add(void *arg, const struct conf_change *change)
+{
+	struct control *control = arg;
+	size_t length = strlen(change->text) + 1;
+
+	if (control->changes_bytes + length > control->changes_room) {
+		size_t room = 2 * (control->changes_room + length);
+		char *more = realloc(control->changes, room);
+
+		if (more == NULL)
+			return;
+		control->changes = more;
+		control->changes_room = room;
+	}
+	memcpy(control->changes + control->changes_bytes, change->text, length - 1);
+	control->changes[control->changes_bytes + length - 1] = '\n';
+	control->changes_bytes += length;
+}
+
+static void
+told(void *owner, int rc, const char *why)
+{
+	struct control *control = owner;
+	struct ctl_question *asker = control->asker;
+	char text[300];
+
+	control->asker = NULL;
+	if (rc != 0)
+		fprintf(stderr, "weir: the configuration is not applied, and nothing has changed: %s\n", why);
+	else if (control->changes_bytes == 0)
+		fprintf(stderr, "weir: a configuration is applied that changes nothing\n");
+	else
+		fprintf(stderr, "weir: a new configuration is applied\n%.*s", (int)control->changes_bytes, control->changes);
+	if (asker == NULL)
+		return;
+	snprintf(text, sizeof(text), "%s\n", rc != 0 ? why : "");
+	if (rc != 0)
+		ctl_answer(asker, false, text, strlen(text));
+	else
+		ctl_answer(asker, true, control->changes != NULL ? control->changes : "", control->changes_bytes);
+}
+
+/* Takes the configuration. */
+static void
+apply(struct control *control, struct configured *next, struct ctl_question *asker)
+{
+	char why[256];
+	int rc;
+
+	if (control->serving->next != NULL) {
+		snprintf(why, sizeof(why), "another configuration is being applied\n");
+		if (asker != NULL)
+			ctl_answer(asker, false, why, strlen(why));
+		else
+			fprintf(stderr, "weir: %s", why);
+		configured_drop(next);
+		return;
+	}
+	control->asker = asker;
+	control->changes_bytes = 0;
+	conf_diff(control->serving->now->conf, next->conf, change_add, control);
+	rc = serving_apply(control->serving, next, told, control, why);
+	if (rc != 0)
+		told(control, rc, why);
+}
+
+void
+control_reload(struct control *control, const char *path)
+{
+	struct configured *next;
+
+	if (path == NULL) {
+		fprintf(stderr, "weir: SIGHUP: there is no --config to be read again\n");
+		return;
+	}
+	next = configured_make();
+	if (next == NULL || config_read(&next->arena, path, &next->conf) != 0) {
+		fprintf(stderr, "weir: the configuration is not applied, and nothing has changed\n");
+		configured_drop(next);
+		return;
+	}
+	apply(control, next, NULL);
+}
+
+/* ---- questions ---- */
+
+static void
+refuse_text(struct ctl_question *question, const struct conf_errors *errors)
+{
+	char text[CONF_ERRORS_MAX * 300];
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < errors->count; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "line %u: %s\n", errors->list[i].line,
+		    errors->list[i].text);
+	if (used == 0)
+		used = (size_t)snprintf(text, sizeof(text), "out of memory\n");
+	ctl_answer(question, false, text, used);
+}
+
+static void
+asked_apply(struct control *control, struct ctl_question *question)
+{
+	struct configured *next = configured_make();
+	struct conf_errors errors = { .count = 0 };
+
+	if (next == NULL || conf_parse(&next->arena, question->text, question->bytes, &next->conf, &errors) != 0) {
+		refuse_text(question, &errors);
+		configured_drop(next);
+		return;
+	}
+	apply(control, next, question);
+}
+
+static void
+put(void *arg, const char *text, size_t bytes)
+{
+	fwrite(text, 1, bytes, arg);
+}
+
+static void
+asked_config(struct control *control, struct ctl_question *question)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *memory = open_memstream(&text, &bytes);
+
+	if (memory == NULL) {
+		ctl_answer(question, false, "out of memory\n", 14);
+		return;
+	}
+	conf_print(control->serving->now->conf, put, memory);
+	fclose(memory);
+	ctl_answer(question, true, text, bytes);
+	free(text);
+}
+
+static void
+asked(struct ctl *ctl, struct ctl_question *question)
+{
+	struct control *control = ctl->owner;
+
+	if (strcmp(question->word, "apply") == 0)
+		asked_apply(control, question);
+	else if (strcmp(question->word, "config") == 0)
+		asked_config(control, question);
+	else
+		ctl_answer(question, false, "not a word that is known here\n", 30);
+}
+
+/* ---- life ---- */
+
+int
+control_begin(struct control *control, struct serving *serving, bool always, char why[256])
+{
+	bool own = control->path != NULL;
+	int rc;
+
+	control->serving = serving;
+	if ((own && strcmp(control->path, "none") == 0) || (!own && !always))
+		return 0;
+	if (!own) {
+		control_default_path(control->default_path);
+		control->path = control->default_path;
+	}
+	rc = ctl_listen(&control->ctl, serving->reactor, control->path, asked, control);
+	control->listening = rc == 0;
+	if (rc == 0)
+		return 0;
+	snprintf(why, 256, "no control socket at %.120s: %s", control->path,
+	    rc == -EINVAL ? "a path that begins with / is needed" : strerrordesc_np(-rc));
+	if (own)
+		return rc;
+	fprintf(stderr, "weir: warning: %s\n", why);
+	return 0;
+}
+
+void
+control_end(struct control *control)
+{
+	if (control->listening) {
+		control->asker = NULL;
+		ctl_end(&control->ctl);
+	}
+	control->listening = false;
+	free(control->changes);
+	control->changes = NULL;
+}

@@ -1,0 +1,44 @@
+/*
+ * control.h - changing a target while it runs: the control socket of `weir serve`, and who asks there.
+ *
+ * Words: `apply` with a configuration, answered with what has changed; `config`,
+ * answered with the configuration that holds.
+ */
+#ifndef WEIR_CMD_CONTROL_H
+#define WEIR_CMD_CONTROL_H
+
+#include "ctl/ctl.h"
+#include "serving.h"
+
+struct control {
+	const char *path;     /* as the operator said; NULL: he did not; "none": no socket */
+	struct serving *serving;
+	struct ctl ctl;
+	bool listening;
+	struct ctl_question *asker; /* of the apply that is under way; NULL: it was SIGHUP */
+	char *changes;        /* text of what it changes; malloc()ed */
+	size_t changes_bytes, changes_room;
+	char default_path[108];
+};
+
+/* Where the socket is when nobody says: of this user. */
+void control_default_path(char path[108]);
+
+/* Begins to listen, if so asked or with `always`; without a path of its own, a socket that is in use is no
+ * failure.  0, or a negative errno and why. */
+int control_begin(struct control *control, struct serving *serving, bool always, char why[256])
+    __attribute__((warn_unused_result));
+
+/* Reads the file again and applies it; what comes of it is said on stderr.  NULL: there is none. */
+void control_reload(struct control *control, const char *path);
+
+void control_end(struct control *control);
+
+/*
+ * The other side, for commands: asks and waits.  The answer's text is malloc()ed.  0: ok; 1: an error, which the
+ * text says; or a negative errno after having said on stderr what is wrong.
+ */
+int control_ask(const char *path, const char *word, const char *text, size_t bytes, char **answer,
+    size_t *answer_bytes) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * served.c - what the options of `weir serve` say, as a configuration: one subsystem, for every host.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "serve.h"
+
+static int
+fill_listeners(const struct served *served, struct configured *configured)
+{
+	struct conf *conf = configured->conf;
+
+	conf->listeners = arena_alloc(&configured->arena, served->listen_count * sizeof(*conf->listeners));
+	if (conf->listeners == NULL)
+		return -ENOMEM;
+	conf->listener_count = served->listen_count;
+	for (uint32_t i = 0; i < served->listen_count; i++) {
+		struct conf_listener *listener = &conf->listeners[i];
+		char name[CONF_ADDRESS_TEXT];
+
+		memcpy(listener->address.host, served->listen[i].host, sizeof(listener->address.host));
+		listener->address.port = served->listen[i].port;
+		conf_address_text(&listener->address, name);
+		listener->name = arena_strdup(&configured->arena, name);
+		if (listener->name == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/*
+ * A specification as a configuration has it: the size of memory stands beside it, a
+ * file has none here, because --ns makes it at least so large and serves all of
+ * it, and its path is whole.  What cannot be read is left for blk_open() to say.
+ */
+static int
+fill_volume(const char *spec, struct arena *arena, struct conf_ns *ns)
+{
+	const char *at = strrchr(spec, '@'), *inner = strncmp(spec, "fault:", 6) == 0 && at != NULL ? at + 1 : spec;
+	const char *size = strncmp(inner, "file:", 5) == 0 ? strrchr(inner, ',') : strchr(inner, ':');
+	char text[CONF_SPEC + PATH_MAX], directory[PATH_MAX] = "";
+	bool file = strncmp(inner, "file:", 5) == 0;
+
+	if (!file && (size == NULL || !size_parse(size + 1, &ns->size)))
+		size = NULL;
+	if (file && size != NULL && strncmp(size, ",size=", 6) != 0)
+		size = NULL;
+	if (size == NULL)
+		size = inner + strlen(inner);
+	if (file && inner[5] != '/' && getcwd(directory, sizeof(directory)) != NULL)
+		strcat(directory, "/");
+	snprintf(text, sizeof(text), "%.*s%s%s%.*s", (int)(inner - spec), spec, file ? "file:" : "", directory,
+	    (int)(size - inner) - (file ? 5 : 0), inner + (file ? 5 : 0));
+	ns->volume = arena_strdup(arena, text);
+	return ns->volume != NULL ? 0 : -ENOMEM;
+}
+
+static int
+fill_subsys(const struct served *served, struct configured *configured)
+{
+	struct conf_subsys *subsys = arena_alloc(&configured->arena, sizeof(*subsys));
+	struct conf_ns *ns = arena_alloc(&configured->arena, served->spec_count * sizeof(*ns));
+	struct conf_ana *ana = arena_alloc(&configured->arena, sizeof(*ana));
+
+	if (subsys == NULL || ns == NULL || ana == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < served->spec_count; i++) {
+		ns[i] = (struct conf_ns){ .nsid = i + 1, .block_size = served->block_size, .ana_group = 1 };
+		if (fill_volume(served->specs[i], &configured->arena, &ns[i]) != 0)
+			return -ENOMEM;
+	}
+	*ana = (struct conf_ana){ .id = 1, .state = CONF_ANA_OPTIMIZED };
+	*subsys = (struct conf_subsys){
+		.nqn = served->subnqn, .all_listeners = true, .listeners = UINT32_MAX, .any_host = true,
+		.controllers_max = CONF_DEFAULT_CONTROLLERS, .queues_max = CONF_DEFAULT_QUEUES,
+		.entries_max = CONF_DEFAULT_QUEUE_ENTRIES, .ana = ana, .ana_count = 1,
+		.ns = ns, .ns_count = served->spec_count,
+	};
+	configured->conf->subsys = subsys;
+	configured->conf->subsys_count = 1;
+	return 0;
+}
+
+int
+served_conf(const struct served *served, struct configured *configured)
+{
+	struct conf *conf = configured->conf = arena_alloc(&configured->arena, sizeof(*conf));
+
+	if (conf == NULL || fill_listeners(served, configured) != 0 || fill_subsys(served, configured) != 0) {
+		fprintf(stderr, "weir: out of memory\n");
+		return -ENOMEM;
+	}
+	conf->handshake_ms = served->handshake_ms > 0 ? served->handshake_ms : CONF_DEFAULT_HANDSHAKE_MS;
+	conf->stall_ms = served->stall_ms > 0 ? served->stall_ms : CONF_DEFAULT_STALL_MS;
+	configured->specs = served->specs;
+	conf->connections_max = served->connections_max > 0 ? served->connections_max : CONF_DEFAULT_CONNECTIONS;
+	return 0;
+}

@@ -1,0 +1,47 @@
+/*
+ * serving.h - a target as a configuration describes it, and the change to another one.
+ */
+#ifndef WEIR_CMD_SERVING_H
+#define WEIR_CMD_SERVING_H
+
+#include "conf/diff.h"
+#include "target/target.h"
+
+/* A configuration with the memory it lies in; made empty, NULL: no memory. */
+struct configured {
+	struct arena arena;
+	struct conf *conf;
+	const char *const *specs; /* how volumes are opened where options said it, by namespace; NULL: as conf says */
+};
+
+struct configured *configured_make(void);
+void configured_drop(struct configured *configured);
+
+struct serving {
+	struct reactor *reactor; /* the first one */
+	struct arena *arena;     /* the target's */
+	struct target *target;
+	struct list volumes;
+	struct target_applied applied;
+	struct configured *now, *next; /* next: being applied; NULL: nothing is */
+	/* What became of serving_apply(): rc 0, or a negative errno and why. */
+	void (*told)(void *owner, int rc, const char *why);
+	void *owner;
+};
+
+/* Opens the volumes of a configuration, which becomes the serving's, and makes a target of it, which is to
+ * be started.  0, or a negative errno and why. */
+int serving_make(struct serving *serving, struct reactor *reactor, struct arena *arena, struct configured *first,
+    char why[256]) __attribute__((warn_unused_result));
+
+/*
+ * The same while it runs, on the first reactor: from one configuration to the next, whole or not at all.  The
+ * configuration is the serving's from now on, whatever comes.  0: `told` is called, later; otherwise why.
+ */
+int serving_apply(struct serving *serving, struct configured *next, void (*told)(void *owner, int rc, const char *why),
+    void *owner, char why[256]) __attribute__((warn_unused_result));
+
+/* The target is gone: gives back volumes and memory. */
+void serving_end(struct serving *serving);
+
+#endif

@@ -1,0 +1,373 @@
+"""Serving what a configuration says, and another one while hosts are connected."""
+import os
+import signal
+import socket
+import struct
+import threading
+
+import pytest
+
+import nvme
+import target as targets
+from nvme import INVALID_NS, LBA_RANGE
+from nvmetcp import Conn
+
+NQN = "nqn.2026-11.example:live"
+BLOCK = 4096
+WRITE_PROTECTED, NOT_ALLOWED = 0x020, 0x184
+NS_NOTICE, ANA_NOTICE, DISCOVERY_NOTICE = 0x040002, 0x0C0302, 0x70F002  # DW0 of an event
+
+
+class Live:
+    """A target with a configuration that the test changes."""
+
+    def __init__(self, daemon, path, control):
+        self.daemon, self.path, self.control = daemon, path, control
+
+    def address(self, n=0):
+        return self.daemon.addresses[n]
+
+    def apply(self, text):
+        with open(self.path, "w") as f:
+            f.write(text)
+        return targets.run("apply", "--control", self.control, self.path)
+
+    def applied(self, text):
+        done = self.apply(text)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def namespace(nsid, volume="mem", size="16M", **more):
+    lines = ["      - nsid: %d" % nsid, "        volume: %s" % volume, "        size: %s" % size]
+    return "\n".join(lines + ["        %s: %s" % pair for pair in more.items()]) + "\n"
+
+
+def conf(*namespaces, hosts=None, listeners=("a",), groups="", nqn=NQN, top=""):
+    text = top + "listeners:\n"
+    for name in listeners:
+        text += "  - {name: %s, address: \"127.0.0.1:0\"}\n" % name
+    text += "subsystems:\n  - nqn: %s\n" % nqn
+    if hosts is not None:
+        text += "    hosts: [%s]\n" % ", ".join(hosts)
+    text += groups
+    return text + "    namespaces:\n" + "".join(namespaces) if namespaces else text
+
+
+@pytest.fixture
+def live(serve, tmp_path):
+    def start(text, *args):
+        path, control = str(tmp_path / "weir.yaml"), str(tmp_path / "control")
+        with open(path, "w") as f:
+            f.write(text)
+        return Live(serve("--control", control, *args, config=path), path, control)
+    return start
+
+
+def connect(live, n=0, **how):
+    return nvme.Controller(live.address(n), subnqn=NQN, **how)
+
+
+def active(ctrl):
+    listed = ctrl.identified(2)
+    return [v for v in struct.unpack("<1024I", listed) if v]
+
+
+def changed(ctrl):
+    return [v for v in struct.unpack("<1024I", bytes(ctrl.log(4, 4096, rae=False).got)) if v]
+
+
+def watch(ctrl):
+    """An event request, with namespace and ANA notices on."""
+    assert ctrl.set_feature(0x0B, 0x900).ok
+    return ctrl.admin.submit(nvme.sqe(0x0C))
+
+
+def event(ctrl, held):
+    return ctrl.admin.wait(held).dw0
+
+
+@pytest.mark.line("I12")
+def test_namespaces_come_and_go(live):
+    """the event, page 04h, the list; the new one takes I/O, the old one none"""
+    target = live(conf(namespace(1)))
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue()
+        assert active(ctrl) == [1]
+        held = watch(ctrl)
+        target.applied(conf(namespace(1), namespace(7, size="32M")))
+        assert event(ctrl, held) == NS_NOTICE
+        assert changed(ctrl) == [7] and changed(ctrl) == [] and active(ctrl) == [1, 7]
+        data = os.urandom(BLOCK)
+        assert queue.write(5, data, nsid=7).ok and bytes(queue.read(5, nsid=7).got) == data
+        held = watch(ctrl)
+        target.applied(conf(namespace(7, size="32M")))
+        assert event(ctrl, held) == NS_NOTICE
+        assert changed(ctrl) == [1] and active(ctrl) == [7]
+        assert queue.read(0, nsid=1).status == INVALID_NS
+        assert bytes(queue.read(5, nsid=7).got) == data, "its volume is the one it was"
+
+
+@pytest.mark.line("O19")
+@pytest.mark.parametrize("kind", ["file", "null"])
+def test_namespaces_grow_and_shrink(live, tmp_path, kind):
+    """the event, the new size; beyond it 0:80; what was there is there"""
+    volume = "file:%s/v.img" % tmp_path if kind == "file" else "null"
+    target = live(conf(namespace(1, volume, "16M")))
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue()
+        data = os.urandom(BLOCK)
+        assert queue.write(0, data).ok
+        for size, blocks in (("32M", 8192), ("8M", 2048), ("64M", 16384)):
+            held = watch(ctrl)
+            target.applied(conf(namespace(1, volume, size)))
+            assert event(ctrl, held) == NS_NOTICE and changed(ctrl) == [1]
+            assert struct.unpack_from("<Q", ctrl.identified(0, 1))[0] == blocks
+            assert queue.write(blocks - 1, data).ok and queue.read(blocks - 1).ok
+            assert queue.read(blocks).status == LBA_RANGE and queue.write(blocks, data).status == LBA_RANGE
+        if kind == "file":
+            assert bytes(queue.read(0).got) == data
+
+
+def test_a_volume_that_cannot_grow_is_refused_and_nothing_changes(live):
+    target = live(conf(namespace(1, size="16M")))
+    done = target.apply(conf(namespace(1, size="32M"), namespace(2)))
+    assert done.returncode == 1 and "cannot grow" in done.stderr
+    with connect(target) as ctrl:
+        assert active(ctrl) == [1] and struct.unpack_from("<Q", ctrl.identified(0, 1))[0] == 4096
+
+
+@pytest.mark.line("O17")
+def test_a_namespace_that_nobody_may_write(live):
+    """0:20 for what changes blocks, and they stay; reads go on; the event"""
+    target = live(conf(namespace(1)))
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue()
+        data = os.urandom(BLOCK)
+        assert queue.write(3, data).ok
+        held = watch(ctrl)
+        target.applied(conf(namespace(1, write_protected="true")))
+        assert event(ctrl, held) == NS_NOTICE
+        assert ctrl.identified(0, 1)[99] & 1
+        assert queue.write(3, bytes(BLOCK)).status == WRITE_PROTECTED
+        assert queue.write_zeroes(3, 1).status == WRITE_PROTECTED
+        assert queue.deallocate([(3, 1)]).status == WRITE_PROTECTED
+        assert queue.call(nvme.sqe(0x19, nsid=1, cdw10=3), struct.pack("<QQH14x", 0, 9, 0)).status == WRITE_PROTECTED
+        assert bytes(queue.read(3).got) == data and queue.flush().ok
+        target.applied(conf(namespace(1)))
+        assert queue.write(3, bytes(BLOCK)).ok
+
+
+@pytest.mark.line("F11")
+def test_hosts_that_are_listed_and_others(live):
+    """others get 1:84 and see nothing in the discovery log; one taken off the list is disconnected"""
+    mine, other = nvme.HOSTNQN, "nqn.2026-11.example:other"
+    target = live(conf(namespace(1), hosts=[mine, other]))
+    with connect(target) as ctrl, connect(target, hostnqn=other, hostid=bytes(15) + b"\2") as away:
+        queue = away.io_queue()
+        assert ctrl.keep_alive().ok and queue.read(0).ok
+        target.applied(conf(namespace(1), hosts=[mine]))
+        away.admin.conn.expect_close()
+        queue.conn.expect_close()
+        assert ctrl.keep_alive().ok
+    queue, answer = nvme.open_queue(target.address(), subnqn=NQN, hostnqn=other)
+    queue.close()
+    assert answer.status == NOT_ALLOWED and answer.dnr and answer.dw0 == 512 | 1 << 16
+    for host, lines in ((mine, 2), (other, 1)):
+        with nvme.Controller(target.address(), subnqn=nvme.DISCOVERY, hostnqn=host) as ctrl:
+            assert struct.unpack_from("<Q", ctrl.log(0x70, 1024).got, 8)[0] == lines
+    target.applied(conf(namespace(1), hosts=[]))
+    queue, answer = nvme.open_queue(target.address(), subnqn=NQN, hostnqn=mine)
+    queue.close()
+    assert answer.status == NOT_ALLOWED, "an empty list is nobody"
+
+
+@pytest.mark.line("V05", "V06")
+def test_the_discovery_log_follows(live):
+    """F0h where it changed, GENCTR another; neither where it did not"""
+    target = live(conf(namespace(1)))
+    with nvme.Controller(target.address(), subnqn=nvme.DISCOVERY) as ctrl:
+        def genctr():
+            return struct.unpack_from("<Q", ctrl.log(0x70, 1024, rae=False).got)[0]
+        assert ctrl.set_feature(0x0B, 0x80000000).ok
+        first = genctr()
+        held = ctrl.admin.submit(nvme.sqe(0x0C))
+        target.applied(conf(namespace(1), namespace(2)))
+        assert ctrl.keep_alive().ok and not held.done and genctr() == first
+        target.applied(conf(namespace(1), hosts=[nvme.HOSTNQN]))
+        assert event(ctrl, held) == DISCOVERY_NOTICE and genctr() != first
+
+
+@pytest.mark.line("R01", "R02", "R03", "R05")
+def test_access_differs_by_listener_and_changes(live):
+    """states by listener; 3:xx without DNR and without effect; the event and page 0Ch"""
+    def groups(state, on=""):
+        return "    ana_groups: [{id: 1, state: %s%s}]\n" % (state, ", on: {b: %s}" % on if on else "")
+    target = live(conf(namespace(1), listeners="ab", groups=groups("optimized", "non-optimized")))
+    with connect(target, 0) as a, connect(target, 1) as b:
+        def state(ctrl):
+            page = bytes(ctrl.log(0x0C, 4096, rae=False).got)
+            changes, count = struct.unpack_from("<QH", page)
+            group, members, group_changes, now = struct.unpack_from("<IIQB", page, 16)
+            assert (count, group, members) == (1, 1, 1) and struct.unpack_from("<I", page, 48)[0] == 1
+            return changes, group_changes, now
+        first = state(a)
+        assert first[2] == 1 and state(b)[2] == 2
+        qa, qb = a.io_queue(), b.io_queue()
+        data = os.urandom(BLOCK)
+        assert qa.write(0, data).ok and bytes(qb.read(0).got) == data
+        held = watch(a)
+        for name, value, status in (("inaccessible", 3, 0x302), ("persistent-loss", 4, 0x301), ("change", 15, 0x303)):
+            target.applied(conf(namespace(1), listeners="ab", groups=groups(name, "optimized")))
+            assert event(a, held) == ANA_NOTICE, "ANA, and not namespace attributes"
+            now = state(a)
+            assert now[2] == value and now[0] > first[0] and now[1] > first[1]
+            first = now
+            held = watch(a)
+            for request in (qa.read(0), qa.write(0, bytes(BLOCK)), qa.flush(), qa.write_zeroes(0, 1)):
+                assert request.status == status and not request.dnr
+            assert bytes(qb.read(0).got) == data
+            assert a.identified(0, 1)[0:8] == b.identified(0, 1)[0:8], "Identify goes on"
+        target.applied(conf(namespace(1), listeners="ab", groups=groups("optimized")))
+        assert qa.read(0).ok and changed(a) == []
+
+
+def test_listeners_come_and_go(live):
+    """a new one is served at once; connections through one that went are closed, others live"""
+    target = live(conf(namespace(1)))
+    with connect(target) as ctrl:
+        text = conf(namespace(1), listeners="ab")
+        port = free_port()
+        text = text.replace('name: b, address: "127.0.0.1:0"', 'name: b, address: "127.0.0.1:%d"' % port)
+        target.applied(text)
+        with nvme.Controller(("127.0.0.1", port), subnqn=NQN) as other:
+            queue = other.io_queue()
+            assert queue.read(0).ok
+            target.applied(conf(namespace(1)))
+            queue.conn.expect_close()
+            other.admin.conn.expect_close()
+        with pytest.raises(OSError):
+            Conn(("127.0.0.1", port))
+        assert ctrl.keep_alive().ok and ctrl.io_queue().read(0).ok
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def test_an_address_in_use_is_refused_and_nothing_changes(live):
+    target = live(conf(namespace(1)))
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        s.listen()
+        text = conf(namespace(1), namespace(2), listeners="ab").replace(
+            'name: b, address: "127.0.0.1:0"', 'name: b, address: "127.0.0.1:%d"' % s.getsockname()[1])
+        done = target.apply(text)
+        assert done.returncode == 1 and "cannot listen on 127.0.0.1" in done.stderr
+    with connect(target) as ctrl:
+        assert active(ctrl) == [1]
+
+
+@pytest.mark.parametrize("text, words", [
+    (conf(namespace(1), namespace(1)), "weir.yaml:9: "),
+    ("listeners: []\n", "weir.yaml:1: "),
+    (conf(namespace(1, "file:/nowhere/at/all.img")), "/nowhere/at/all.img"),
+    (conf(namespace(1), top="state_dir: /tmp/elsewhere\n"), "restart"),
+])
+def test_what_cannot_be_is_refused_in_words(live, text, words):
+    target = live(conf(namespace(3)))
+    done = target.apply(text)
+    assert done.returncode == 1 and words in done.stderr and done.stdout == ""
+    with connect(target) as ctrl:
+        assert active(ctrl) == [3]
+
+
+def test_sighup_reads_the_file_again(live):
+    target = live(conf(namespace(1)))
+    with connect(target) as ctrl:
+        held = watch(ctrl)
+        with open(target.path, "w") as f:
+            f.write("nonsense")
+        target.daemon.process.send_signal(signal.SIGHUP)
+        with open(target.path + "2", "w") as f:
+            f.write(conf(namespace(1), namespace(2)))
+        while "nothing has changed" not in target.daemon.stderr():
+            assert ctrl.keep_alive().ok
+        os.rename(target.path + "2", target.path)
+        target.daemon.process.send_signal(signal.SIGHUP)
+        assert event(ctrl, held) == NS_NOTICE and active(ctrl) == [1, 2]
+    assert "weir.yaml:1: " in target.daemon.stderr()
+
+
+def test_a_running_target_says_what_another_file_would_change(live, tmp_path):
+    target = live(conf(namespace(1)))
+    other = str(tmp_path / "other")
+    with open(other, "w") as f:
+        f.write(conf(namespace(1), namespace(2)))
+    done = targets.run("diff", "--control", target.control, other)
+    assert done.returncode == 1 and done.stdout.startswith("+ namespace 2 of " + NQN), done
+    target.applied(conf(namespace(1), namespace(2)))
+    done = targets.run("diff", "--control", target.control, other)
+    assert (done.returncode, done.stdout) == (0, "")
+    done = targets.run("diff", "--control", target.control + "x", other)
+    assert done.returncode == 2 and "no target answers at" in done.stderr
+
+
+def test_the_control_socket_is_for_its_owner(live):
+    target = live(conf(namespace(1)))
+    assert os.stat(target.control).st_mode & 0o777 == 0o600
+    for question in (b"", b"what\n", b"x" * 100000, b"apply\n\0\0", b"apply"):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(target.control)
+            s.sendall(question)
+            s.shutdown(socket.SHUT_WR)
+            answer = b"".join(iter(lambda: s.recv(65536), b""))
+            assert answer.startswith(b"error\n") and len(answer) > 7, question[:10]
+    assert target.applied(conf(namespace(1))) == "nothing has changed\n"
+
+
+@pytest.mark.line("O18")
+@pytest.mark.parametrize("kind", ["mem", "file"])
+def test_namespaces_are_taken_away_under_load(live, tmp_path, kind):
+    """every command is answered, with success or 0:0B; what stays is not disturbed; two threads serve"""
+    def volume(n):
+        return "mem" if kind == "mem" else "file:%s/%d.img" % (tmp_path, n)
+    both = conf(namespace(1, volume(1)), namespace(2, volume(2)))
+    target = live(both, "--reactors", "2")
+    stop, wrong, counts = threading.Event(), [], {}
+
+    def host(number):
+        try:
+            with connect(target, hostid=bytes(15) + bytes([number])) as ctrl:
+                queues = [ctrl.io_queue(q) for q in (1, 2)]
+                data = [os.urandom(n * BLOCK) for n in (1, 16)]
+                while not stop.is_set():
+                    requests = []
+                    for queue in queues:
+                        for n in range(8):
+                            nsid = 1 + n % 2
+                            some = data[n // 2 % 2]
+                            requests.append((queue, nsid, queue.submit_write(number * 100 + n * 16, some, nsid=nsid)))
+                            requests.append((queue, nsid, queue.submit_read(number * 100, 16, nsid=nsid)))
+                    for queue, nsid, request in requests:
+                        queue.wait(request)
+                        counts[nsid, request.status] = counts.get((nsid, request.status), 0) + 1
+                        if request.status not in ((0,) if nsid == 1 else (0, INVALID_NS)):
+                            wrong.append(request)
+        except Exception as e:  # noqa: BLE001 - told below
+            wrong.append(e)
+
+    threads = [threading.Thread(target=host, args=(n + 1,)) for n in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(10):
+            target.applied(conf(namespace(1, volume(1))))
+            target.applied(both)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong and counts[1, 0] and counts[2, 0] and counts[2, INVALID_NS], (wrong[:3], counts)
