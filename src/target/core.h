@@ -94,7 +94,7 @@ struct request {
 	struct xfer xfer;         /* first: tconn finds it by its slot */
 	enum stage stage;
 	uint16_t slot;            /* of the volume that it was checked for */
-	uint32_t block_size;      /* of that */
+	uint32_t block_size;      /* of a command done piece by piece (walk.c) */
 	struct conn *conn;
 	struct blk_chan *chan;    /* the device's, while and after it is there */
 	struct blk_io io;
@@ -272,7 +272,19 @@ uint32_t io_fua(const struct request *req);
  * done() begins with io_returned(), and if that was true ends with conn_send_soon(): the connection is about
  * to end and looks whether this was the last. */
 struct nvme_status io_submit(struct request *req, void (*done)(struct blk_io *io, struct nvme_status status));
-bool io_returned(struct request *req, struct nvme_status status);
+static inline bool
+io_returned(struct request *req, struct nvme_status status)
+{
+	struct conn *conn = req->conn;
+
+	conn->device_count--;
+	if (!(req->io.flags & BLK_LENT))
+		req->chan->busy--;
+	req->stage = STAGE_NEW;
+	if (status.sct == NVME_SCT_MEDIA)
+		conn->core->stats.media_errors += nvme_sc(status) != NVME_SC_COMPARE;
+	return conn->phase == CONN_FINISHING; /* a dead one may be gone after the answer */
+}
 
 /* walk.c: commands done piece by piece */
 void walk_begin(struct request *req);

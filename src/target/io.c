@@ -34,20 +34,6 @@ count(struct core *core, const struct request *req)
 	}
 }
 
-/* The device is done with it. */
-bool
-io_returned(struct request *req, struct nvme_status status)
-{
-	struct conn *conn = req->conn;
-
-	conn->device_count--;
-	if (!(req->io.flags & BLK_LENT))
-		req->chan->busy--;
-	req->stage = STAGE_NEW;
-	conn->core->stats.media_errors += status.sct == NVME_SCT_MEDIA && nvme_sc(status) != NVME_SC_COMPARE;
-	return conn->phase == CONN_FINISHING; /* a dead one may be gone after the answer */
-}
-
 static void
 done(struct blk_io *io, struct nvme_status status)
 {
@@ -83,11 +69,13 @@ submit_to(struct request *req, struct blk_chan *chan, void (*on_done)(struct blk
 }
 
 /* The namespace through this portal, or as it is: not when its access or its protection say no. */
-static struct nvme_status
+static struct nvme_status __attribute__((noinline))
 check_gate(const struct request *req, const struct view_ns *ns, bool changes)
 {
 	const struct conn *conn = req->conn;
 
+	if (ns->gate & GATE_ABSENT)
+		return nvme_status_of(NVME_SC_INVALID_NS, true);
 	if (ns->gate & GATE_ANA) {
 		enum nvme_ana_state state = conn->subsys->info.ana[ns->ana].state[conn->portal];
 		struct nvme_status status = ctrl_ana_status(state);
@@ -250,12 +238,14 @@ read_granted(struct bufs_waiter *waiter)
 static void
 begin_read(struct request *req, const struct capsule *capsule)
 {
+	struct blk_chan *chan = req->conn->core->chans[req->slot];
+
 	(void)capsule;
-	if (req->conn->core->chans[req->slot]->blk->lends) {
+	if (chan->blk->lends) {
 		req->io.flags = BLK_MAY_LEND;
 		req->io.iov = req->iov;
 		req->io.iov_count = 2;
-		submit(req);
+		submit_to(req, chan, done);
 	} else if (request_buffers(req, req->xfer.length, read_granted)) {
 		read_granted(&req->waiter);
 	}
@@ -498,19 +488,20 @@ static inline struct nvme_status
 check(struct request *req)
 {
 	const struct io_rule *rule = &rules[req->sqe.opcode];
+	const struct view_subsys *subsys = req->conn->subsys;
 	uint32_t nsid = le32_get(req->sqe.nsid);
-	const struct view_ns *ns = conn_ns(req->conn, nsid);
-	struct nvme_status status;
+	const struct view_ns *ns;
 
 	if (rule->check == NULL)
 		return nvme_status_of(NVME_SC_INVALID_OPCODE, true);
-	if (ns == NULL)
+	if (nsid - 1 >= subsys->ns_limit)
 		return req->sqe.opcode == NVME_FLUSH && nsid == UINT32_MAX ? rule->check(req, NULL) :
 		    nvme_status_of(NVME_SC_INVALID_NS, true);
+	ns = &subsys->ns[nsid - 1];
 	req->slot = ns->slot;
-	req->block_size = ns->block_size;
 	if (ns->gate != 0) {
-		status = check_gate(req, ns, rule->changes);
+		struct nvme_status status = check_gate(req, ns, rule->changes);
+
 		if (!nvme_ok(status))
 			return status;
 	}

@@ -55,10 +55,10 @@ request_free(struct request *req)
 	req->xfer.state = XFER_FREE;
 	conn->request_count--;
 	/* The Connect's own slot serves no second time. */
-	if (req == &conn->first && conn->slots == &conn->first)
-		conn->slots_used = 0;
-	else if (req != &conn->first)
+	if (req != &conn->first)
 		fifo_push(&conn->free, &req->xfer.tx_node);
+	else if (conn->slots == &conn->first)
+		conn->slots_used = 0;
 	if (req->bufs.bytes > 0)
 		bufs_give(&core->reactor->bufs, &req->bufs);
 	if (conn->stalled != NULL && conn->reserve_user == NULL)
@@ -343,15 +343,11 @@ fetched(struct request *req)
 }
 
 static void
-execute(struct request *req, const struct capsule *capsule)
+dispatch(struct request *req, const struct capsule *capsule)
 {
 	struct conn *conn = req->conn;
 
-	if (conn->fused != NULL && !fused_follows(req))
-		fused_orphan(conn);
-	if ((req->sqe.flags & (NVME_PSDT_MASK | NVME_FUSE_MASK)) != NVME_PSDT_SGL)
-		fused_command(req, capsule);
-	else if (req->sqe.opcode == NVME_FABRICS)
+	if (req->sqe.opcode == NVME_FABRICS)
 		fabrics_command(req, capsule);
 	else if (conn->phase == CONN_NEW)
 		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
@@ -361,6 +357,27 @@ execute(struct request *req, const struct capsule *capsule)
 		admin_command(req, capsule);
 	else
 		io_command(req, capsule);
+}
+
+/* Its flags are not those of a plain command, or half of a pair waits for the other half. */
+static void __attribute__((noinline))
+execute_special(struct request *req, const struct capsule *capsule)
+{
+	if (req->conn->fused != NULL && !fused_follows(req))
+		fused_orphan(req->conn);
+	if ((req->sqe.flags & (NVME_PSDT_MASK | NVME_FUSE_MASK)) != NVME_PSDT_SGL)
+		fused_command(req, capsule);
+	else
+		dispatch(req, capsule);
+}
+
+static void
+execute(struct request *req, const struct capsule *capsule)
+{
+	if ((req->sqe.flags & (NVME_PSDT_MASK | NVME_FUSE_MASK)) != NVME_PSDT_SGL || req->conn->fused != NULL)
+		execute_special(req, capsule);
+	else
+		dispatch(req, capsule);
 }
 
 /* The digest of a capsule's data is wrong: the command is not looked at. */

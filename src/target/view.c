@@ -314,6 +314,8 @@ fill_subsys(const struct target_config *config, const struct target_subsys *told
 		fill_group(told->ana_count > 0 ? &told->ana[i] : &only_group, numbers, config->listen_count, &parts->ana[i]);
 	subsys->info.ns = parts->info;
 	subsys->info.ns_count = told->ns_count;
+	for (uint32_t i = 0; i < subsys->ns_limit; i++)
+		parts->ns[i].gate = GATE_ABSENT;
 	for (uint32_t i = 0; i < told->ns_count; i++)
 		fill_ns(told, &told->ns[i], slots[i], subsys, &parts->info[i], &parts->ns[told->ns[i].nsid - 1]);
 	if (old != NULL)

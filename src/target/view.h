@@ -13,11 +13,12 @@
 enum view_gate {
 	GATE_ANA = 1,     /* through some portal it cannot be reached: look at the group */
 	GATE_PROTECT = 2, /* nothing may be written */
+	GATE_ABSENT = 4,  /* there is no such namespace */
 };
 
 /* What an I/O command must know of its namespace, by NSID. */
 struct view_ns {
-	const struct ns_info *info; /* NULL: there is none */
+	const struct ns_info *info; /* NULL: there is none, and then gate says so */
 	uint64_t blocks;
 	uint32_t block_size;
 	uint16_t slot;  /* of its volume: target->volumes[] */

@@ -179,6 +179,7 @@ walk_begin(struct request *req)
 {
 	req->walked = 0;
 	req->io.old = NULL;
+	req->block_size = req->conn->core->chans[req->slot]->blk->block_size;
 	walk_next(req);
 }
 
