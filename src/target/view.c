@@ -35,7 +35,7 @@ check_namespaces(const struct target_subsys *subsys, char why[256])
 		for (uint32_t k = 0; k < subsys->ana_count; k++)
 			group = group || subsys->ana[k].id == ns->ana_group;
 		if (ns->nsid <= last || ns->nsid > CTRL_NS_MAX || !group || ns->blocks > ns->volume->blocks) {
-			snprintf(why, 256, "namespace %u of %.200s: %s", ns->nsid, subsys->nqn,
+			snprintf(why, 256, "namespace %u of %.180s: %s", ns->nsid, subsys->nqn,
 			    !group ? "its ANA group is not there" : ns->blocks > ns->volume->blocks ?
 			    "larger than its volume" : "NSIDs are 1 to 1024, ascending, each once");
 			return -EINVAL;

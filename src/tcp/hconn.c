@@ -294,7 +294,7 @@ hconn_submit(struct hconn *hc, struct hreq *req)
 	req->answered = req->data_bad = req->ended = req->ddgst_set = false;
 	req->moved = inside ? req->length : 0;
 	req->sent = 0;
-	req->sqe.flags = NVME_PSDT_SGL;
+	req->sqe.flags = (uint8_t)((req->sqe.flags & NVME_FUSE_MASK) | NVME_PSDT_SGL);
 	req->sqe.cid = le16_of(req->cid);
 	req->sqe.sgl1 = (struct nvme_sgl){
 		.length = le32_of(req->data != HREQ_NONE ? req->length : 0),

@@ -26,7 +26,7 @@ enum { HREQ_IOV_MAX = 512 }; /* pieces of one command's data */
 enum hreq_data { HREQ_NONE, HREQ_READ, HREQ_WRITE };
 
 /*
- * One command.  The owner fills sqe (without CID and SGL), data, length and
+ * One command.  The owner fills sqe (without CID, PSDT and SGL), data, length and
  * iov, submits it, and may not touch it or its buffers until it is done.
  */
 struct hreq {

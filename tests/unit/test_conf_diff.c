@@ -28,7 +28,7 @@ note(void *arg, const struct conf_change *change)
 	if (told->count < TOLD_MAX) {
 		told->list[told->count].kind = change->kind;
 		told->list[told->count].ease = change->ease;
-		snprintf(told->list[told->count].text, sizeof(told->list[0].text), "%s", change->text);
+		snprintf(told->list[told->count].text, sizeof(told->list[0].text), "%.500s", change->text);
 	}
 	told->count++;
 }
