@@ -394,8 +394,9 @@ take_view(struct core *core, const struct view *view)
 	core->view = view;
 	assoc_view(core, view);
 	conns_take(core, view);
-	give_up_others(core, view);
+	/* First this, then which volumes are idle already: unused() comes after applied(). */
 	core_post(core, 0, &mail);
+	give_up_others(core, view);
 }
 
 static void
