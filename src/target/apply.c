@@ -305,8 +305,10 @@ prepared(struct core *core, int error)
 	for (uint32_t i = 0; i < TARGET_VOLUMES_MAX; i++) {
 		struct target_volume *volume = &target->volumes[i];
 
-		if (volume->blk != NULL && !volume->wanted && volume->left == 0)
-			volume->left = core->reactor->count;
+		if (volume->blk == NULL || volume->wanted || volume->left > 0)
+			continue;
+		volume->left = core->reactor->count;
+		volume->applied = target->applied;
 	}
 	/* `change` keeps the old one, which goes when no core refers to it any more. */
 	target->view = change->view;
@@ -421,7 +423,7 @@ retired(struct core *core, uint16_t slot)
 	if (--volume->left > 0)
 		return;
 	volume->blk = NULL;
-	core->target->applied->unused(core->target->applied, blk);
+	volume->applied->unused(volume->applied, blk);
 }
 
 void

@@ -17,6 +17,7 @@
 struct target_volume {
 	struct blk *blk;      /* NULL: the number is free */
 	uint32_t left;        /* cores that still have a channel to it, once it is not used any more */
+	struct target_applied *applied; /* told when none has, by the config that gave it up */
 	bool wanted;          /* by the view that holds, or the one that is being applied */
 };
 
@@ -28,7 +29,7 @@ struct target {
 	struct core *cores[64];
 	struct view *view;    /* the one every core has, or is about to have; core 0's */
 	struct change *change; /* the config that is being applied (apply.c); core 0's */
-	struct target_applied *applied; /* of the last one; told of volumes that are not used any more */
+	struct target_applied *applied; /* of the last one */
 };
 
 /* Memory for commands that look at blocks without sending them (scratch.c). */
