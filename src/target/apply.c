@@ -47,7 +47,7 @@ static uint16_t
 volume_find(const struct target *target, const struct blk *blk)
 {
 	for (uint32_t i = 0; i < TARGET_VOLUMES_MAX; i++)
-		if (target->volumes[i].blk == blk && target->volumes[i].left == 0)
+		if (target->volumes[i].blk == blk)
 			return (uint16_t)i;
 	return SLOT_NONE;
 }
@@ -80,6 +80,10 @@ number_volumes(struct target *target, const struct target_config *config, struct
 			struct blk *blk = config->subsys[i].ns[k].volume;
 			uint16_t slot = volume_find(target, blk);
 
+			if (slot != SLOT_NONE && target->volumes[slot].left > 0) {
+				snprintf(why, 256, "%.180s: it is still being given up", blk->spec);
+				return -EBUSY;
+			}
 			if (slot == SLOT_NONE) {
 				slot = volume_add(target, blk);
 				if (slot != SLOT_NONE)

@@ -124,7 +124,9 @@ struct target_applied {
  * all.  Namespaces are what they were if their volume is the same; hosts are
  * told of what changed; who may not be connected any more is disconnected.
  * `applied` is kept until every volume that it is told of is.  0: it is under
- * way; -EBUSY: another one is; -EINVAL or -ENOMEM with `why`.
+ * way.  Else nothing has changed, `applied` is not told, and `why` says: -EBUSY:
+ * another one is under way, or a volume was given up and is not unused yet;
+ * -EINVAL, -ENOMEM, or what listening on a new address said.
  */
 int target_apply(struct target *target, const struct target_config *config, struct target_applied *applied,
     char why[256]) __attribute__((warn_unused_result));
