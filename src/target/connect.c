@@ -90,12 +90,15 @@ connect_admin(struct request *req, const struct nvme_connect_data *data)
 	request_answer(req, NVME_OK);
 }
 
-/* The controller's core decides; what it reads of the Connect stands still meanwhile. */
+/* The controller's core decides; what it reads of the Connect stands still meanwhile.  Only which portal
+ * the queue came through is known here: it has to lead to the subsystem, as for the admin queue. */
 static void
 connect_io(struct request *req, const struct nvme_connect_data *data)
 {
 	const struct nvme_connect_sqe *sqe = connect_sqe(req);
 	struct conn *conn = req->conn;
+	const struct view_subsys *subsys = view_subsys(conn->core->view, data->subnqn);
+	struct nvme_connect_fault fault = { .in_data = true, .ipo = offsetof(struct nvme_connect_data, subnqn) };
 	struct target_mail mail = {
 		.kind = MAIL_ATTACH,
 		.cntlid = le16_get(data->cntlid),
@@ -103,6 +106,10 @@ connect_io(struct request *req, const struct nvme_connect_data *data)
 		.attach = { conn, sqe, (const void *)conn->reserve },
 	};
 
+	if (subsys != NULL && !(subsys->portals >> conn->portal & 1)) {
+		refuse(req, nvme_status_of(NVME_SC_CONNECT_PARAMS, true), fault);
+		return;
+	}
 	memmove(conn->reserve, data, sizeof(*data));
 	conn->connecting = true;
 	req->stage = STAGE_MAIL;
@@ -142,8 +149,8 @@ attached(struct conn *conn, const struct target_mail *mail)
 		if (conn->phase == CONN_DEAD || conn->phase == CONN_TERMINATED)
 			conn_leave(conn);
 		request_free(req);
-	} else if (conn->subsys == NULL) {
-		conn_kill(conn); /* and so was the subsystem */
+	} else if (conn->subsys == NULL || !(conn->subsys->portals >> conn->portal & 1)) {
+		conn_kill(conn); /* it has gone meanwhile, or is not reached through here any more */
 	} else if (conn_queue(conn, false, entries(sqe), sq_flow(sqe)) != 0) {
 		conn_kill(conn);
 	} else {
