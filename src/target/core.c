@@ -128,12 +128,17 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 
 /* ---- connections come and go ---- */
 
+/* While configs change, there are listeners of the next one, and of the one before. */
+static bool
+serves(const struct core *core, uint16_t portal)
+{
+	return !core->draining && core->view->portals_used >> portal & 1;
+}
+
 static void
 adopt(struct core *core, struct stream *stream, uint16_t portal)
 {
-	bool served = !core->draining && core->view->portals_used >> portal & 1;
-
-	if (!served || stream->ops->attach(stream, core->reactor) != 0) {
+	if (!serves(core, portal) || stream->ops->attach(stream, core->reactor) != 0) {
 		stream->ops->close(stream, true);
 		core_conn_gone(core);
 		return;
@@ -151,7 +156,11 @@ accepted(struct listener *listener, struct stream *stream)
 		.stream = { stream, (uint16_t)(listener - core->listeners) },
 	};
 
-	if (core->draining || core->accepted >= core->view->connections_max) {
+	if (!serves(core, mail.stream.portal)) {
+		stream->ops->close(stream, true);
+		return;
+	}
+	if (core->accepted >= core->view->connections_max) {
 		core_log(core, 1, "a connection was refused: %u are open, which is the limit",
 		    core->accepted);
 		stream->ops->close(stream, true);
