@@ -152,11 +152,12 @@ forget_opened(struct target *target, struct change *change)
 		target->volumes[i].wanted = target->volumes[i].blk != NULL && target->volumes[i].left == 0;
 }
 
+/* A target that is being drained has closed them all. */
 static void
 unlisten(struct core *core, uint32_t portals)
 {
 	for (uint32_t n = 0; n < TARGET_LISTENERS_MAX; n++)
-		if (portals >> n & 1)
+		if (portals >> n & 1 && core->listeners[n].impl != NULL)
 			core->reactor->world->unlisten(core->reactor, &core->listeners[n]);
 }
 
