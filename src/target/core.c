@@ -138,7 +138,10 @@ serves(const struct core *core, uint16_t portal)
 static void
 adopt(struct core *core, struct stream *stream, uint16_t portal)
 {
-	if (!serves(core, portal) || stream->ops->attach(stream, core->reactor) != 0) {
+	/* Attached in any case: only what is of a reactor can be closed. */
+	int rc = stream->ops->attach(stream, core->reactor);
+
+	if (rc != 0 || !serves(core, portal)) {
 		stream->ops->close(stream, true);
 		core_conn_gone(core);
 		return;
