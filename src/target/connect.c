@@ -166,6 +166,7 @@ connect_attached(struct core *core, const struct target_mail *mail)
 	struct request *req = &conn->first;
 
 	conn->connecting = false;
+	req->stage = STAGE_NEW; /* the answer is here: where the connection is ended now, its Connect goes with it */
 	if (nvme_ok(mail->attached.status))
 		attached(conn, mail);
 	else if (conn->phase == CONN_NEW)
