@@ -329,8 +329,9 @@ may_stay(const struct view *view, const struct conn *conn)
 {
 	if (!(view->portals_used >> conn->portal & 1))
 		return false;
-	/* Whether its host still may is known where its controller is. */
-	return !conn->attached || (conn->subsys != NULL && conn->subsys->portals >> conn->portal & 1);
+	/* Its controller will close it too, by a mail that may come after much else. */
+	return !conn->attached ||
+	    (conn->subsys != NULL && view_admits(conn->subsys, conn->portal, conn->hostnqn));
 }
 
 static void

@@ -207,8 +207,8 @@ assoc_view(struct core *core, const struct view *view)
 			assoc->subsys = view_subsys(view, assoc->subsys->info.nqn);
 		if (assoc->admin == NULL)
 			continue; /* it is ending, and looks at its subsystem no more */
-		if (!discovery && (assoc->subsys == NULL || !view_allows(assoc->subsys, assoc->ctrl.hostnqn) ||
-		    !(assoc->subsys->portals >> assoc->admin->portal & 1))) {
+		if (!discovery && (assoc->subsys == NULL ||
+		    !view_admits(assoc->subsys, assoc->admin->portal, assoc->ctrl.hostnqn))) {
 			conn_kill(assoc->admin);
 			continue;
 		}

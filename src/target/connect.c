@@ -111,6 +111,7 @@ connect_io(struct request *req, const struct nvme_connect_data *data)
 		return;
 	}
 	memmove(conn->reserve, data, sizeof(*data));
+	memcpy(conn->hostnqn, data->hostnqn, sizeof(conn->hostnqn));
 	conn->connecting = true;
 	req->stage = STAGE_MAIL;
 	core_post(conn->core, mail.cntlid % conn->core->reactor->count, &mail);
@@ -149,8 +150,8 @@ attached(struct conn *conn, const struct target_mail *mail)
 		if (conn->phase == CONN_DEAD || conn->phase == CONN_TERMINATED)
 			conn_leave(conn);
 		request_free(req);
-	} else if (conn->subsys == NULL || !(conn->subsys->portals >> conn->portal & 1)) {
-		conn_kill(conn); /* it has gone meanwhile, or is not reached through here any more */
+	} else if (conn->subsys == NULL || !view_admits(conn->subsys, conn->portal, conn->hostnqn)) {
+		conn_kill(conn); /* it has gone meanwhile, or may not be used from there any more */
 	} else if (conn_queue(conn, false, entries(sqe), sq_flow(sqe)) != 0) {
 		conn_kill(conn);
 	} else {

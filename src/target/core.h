@@ -158,6 +158,7 @@ struct conn {
 	struct request *reserve_user;
 	struct request *stalled;  /* waits for the reserve or a buffer; the connection is paused */
 	struct request first;     /* Connect's slot */
+	char hostnqn[NVME_NQN_FIELD]; /* of an I/O queue */
 };
 
 struct assoc_queue {

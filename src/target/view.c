@@ -440,3 +440,9 @@ view_allows(const struct view_subsys *subsys, const char hostnqn[NVME_NQN_FIELD]
 			return true;
 	return false;
 }
+
+bool
+view_admits(const struct view_subsys *subsys, uint16_t portal, const char hostnqn[NVME_NQN_FIELD])
+{
+	return subsys->portals >> portal & 1 && view_allows(subsys, hostnqn);
+}

@@ -71,4 +71,7 @@ const struct view_subsys *view_subsys(const struct view *view, const char nqn[NV
 
 bool view_allows(const struct view_subsys *subsys, const char hostnqn[NVME_NQN_FIELD]);
 
+/* And through this portal. */
+bool view_admits(const struct view_subsys *subsys, uint16_t portal, const char hostnqn[NVME_NQN_FIELD]);
+
 #endif
