@@ -49,7 +49,8 @@ static const struct argp_option options[] = {
 	{ "listen", KEY_LISTEN, "ADDR:PORT", 0,
 	    "listen here (default 127.0.0.1:4420; port 0: any free one); may be repeated", 0 },
 	{ "ns", KEY_NS, "SPEC", 0,
-	    "a namespace: mem:SIZE, null:SIZE, file:PATH[,size=SIZE], fault:FAULTS@SPEC; may be repeated", 0 },
+	    "a namespace: mem:SIZE, null:SIZE, file:PATH[,size=SIZE], fault:FAULTS@SPEC, volatile:OPTIONS@SPEC; "
+	    "may be repeated", 0 },
 	{ "config", KEY_CONFIG, "FILE", 0, "serve what this file says, weir.yaml(5); read again at SIGHUP", 0 },
 	{ "control", KEY_CONTROL, "PATH", 0,
 	    "the socket of weir apply and weir diff (default, with --config: see weir-apply(1)); none: no socket", 0 },
@@ -238,7 +239,8 @@ explain_memory(const struct serve *serve)
 	    "per controller:             %8.1f KiB\n"
 	    "per connection:             %8.1f KiB   with an 8 KiB reserve for one capsule\n"
 	    "per queue:                  %8.1f KiB   of 128 entries, %zu bytes each\n"
-	    "per volume:                 %8zu KiB   at most; of a RAM volume also its size, as it is written\n\n"
+	    "per volume:                 %8zu KiB   at most; of a RAM volume also its size, as it is written;\n"
+	    "                                         filters (fault:, volatile:) are not counted\n\n"
 	    "at most: %u reactors x %.1f MiB + controllers x %.1f KiB + connections x %.1f KiB\n"
 	    "    + queue entries x %zu bytes + %u volumes x %zu KiB + RAM volumes\n"
 	    "not counted: the program, and what the kernel holds for sockets and for io_uring\n",

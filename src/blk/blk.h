@@ -127,6 +127,9 @@ static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->
  *   fault:OPTION[,OPTION...]@SPEC   SPEC with faults: drop-write=N (the N-th write is
  *                                   acknowledged and not done), flush-error=N (the N-th fails),
  *                                   read-error=LBA, write-error=LBA; each reactor counts its own
+ *   volatile:[OPTION,...]@SPEC      SPEC behind a cache that is lost with the process: what is
+ *                                   written is kept in memory until a flush; keep=SIZE: so much
+ *                                   for each reactor (16M), seed=N: some of it is written early
  * SIZE is a number with K, M, G or T (powers of 1024).  0, or a negative errno
  * with `why` (256 bytes) saying in plain words what is wrong.
  */

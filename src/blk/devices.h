@@ -19,6 +19,11 @@ struct fault_plan {
 	uint64_t read_lba, write_lba; /* touching these fails; UINT64_MAX: none */
 };
 
+struct volatile_plan {
+	uint64_t keep; /* bytes that each reactor keeps at most; at least a block */
+	uint64_t seed; /* of what is written early; 0: nothing is */
+};
+
 int mem_open(struct reactor *reactor, uint64_t bytes, uint32_t block_size, struct blk **blk)
     __attribute__((warn_unused_result));
 
@@ -31,6 +36,8 @@ int file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uin
 
 /* Takes `inner`, also where it fails. */
 int fault_open(struct reactor *reactor, const struct fault_plan *plan, struct blk *inner,
+    struct blk **blk) __attribute__((warn_unused_result));
+int volatile_open(struct reactor *reactor, const struct volatile_plan *plan, struct blk *inner,
     struct blk **blk) __attribute__((warn_unused_result));
 
 #endif

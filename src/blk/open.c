@@ -13,7 +13,13 @@
 #include "base/size.h"
 #include "world/reactor.h"
 
-enum { SPEC_MAX = 256, BYTES_MIN = 1024 * 1024 };
+enum {
+	SPEC_MAX = 256,
+	BYTES_MIN = 1024 * 1024,
+	KEEP_MIN = 64 * 1024,
+	KEEP_USUAL = 16 * 1024 * 1024,
+	KEEP_MAX = 1024 * 1024 * 1024,
+};
 
 /* What is being opened, for messages. */
 struct opening {
@@ -120,8 +126,9 @@ open_file(const struct opening *o, const char *rest, struct blk **blk)
 
 /* One option of a fault plan, `length` bytes long. */
 static int
-read_fault(const struct opening *o, const char *option, size_t length, struct fault_plan *plan)
+read_fault(const struct opening *o, const char *option, size_t length, void *arg)
 {
+	struct fault_plan *plan = arg;
 	const struct { const char *name; uint64_t *value; bool counted; } known[] = {
 		{ "drop-write=", &plan->drop_write, true },
 		{ "flush-error=", &plan->flush_error, true },
@@ -146,6 +153,24 @@ read_fault(const struct opening *o, const char *option, size_t length, struct fa
 	    (int)(length < 40 ? length : 40), option);
 }
 
+/* The options before `at`, one by one. */
+static int
+read_options(const struct opening *o, const char *rest, const char *at,
+    int (*read)(const struct opening *o, const char *option, size_t length, void *plan), void *plan)
+{
+	while (rest < at) {
+		size_t length = strcspn(rest, ",@");
+		int error = read(o, rest, length, plan);
+
+		if (error != 0)
+			return error;
+		rest += length;
+		if (*rest == ',')
+			rest++;
+	}
+	return 0;
+}
+
 static int
 open_fault(const struct opening *o, const char *rest, struct blk **blk)
 {
@@ -158,20 +183,55 @@ open_fault(const struct opening *o, const char *rest, struct blk **blk)
 		return refuse(o, -EINVAL, "no `@SPEC` that says which device is to fail");
 	if (at == rest)
 		return refuse(o, -EINVAL, "no fault is named before the `@`");
-	while (rest < at) {
-		size_t length = strcspn(rest, ",@");
-
-		error = read_fault(o, rest, length, &plan);
-		if (error != 0)
-			return error;
-		rest += length;
-		if (*rest == ',')
-			rest++;
-	}
-	error = blk_open(o->reactor, at + 1, o->block_size, &inner, o->why);
+	error = read_options(o, rest, at, read_fault, &plan);
+	if (error == 0)
+		error = blk_open(o->reactor, at + 1, o->block_size, &inner, o->why);
 	if (error != 0)
 		return error;
 	error = fault_open(o->reactor, &plan, inner, blk);
+	return error == 0 ? 0 : refuse(o, error, "not enough memory");
+}
+
+static int
+read_volatile(const struct opening *o, const char *option, size_t length, void *arg)
+{
+	struct volatile_plan *plan = arg;
+	const char *seed = option + strlen("seed=");
+	char size[SPEC_MAX];
+
+	snprintf(size, sizeof(size), "%.*s", (int)length, option);
+	if (strncmp(size, "seed=", 5) == 0) {
+		if (!number_parse(&seed, &plan->seed) || seed != option + length || plan->seed == 0)
+			return refuse(o, -EINVAL, "`%.40s` needs a number from 1", size);
+	} else if (strncmp(size, "keep=", 5) == 0) {
+		if (!size_parse(size + 5, &plan->keep) || plan->keep < KEEP_MIN || plan->keep > KEEP_MAX)
+			return refuse(o, -EINVAL, "`%.40s` needs a size from 64K to 1G", size);
+	} else {
+		return refuse(o, -EINVAL, "`%.40s` is not an option (keep=SIZE, seed=N)", size);
+	}
+	return 0;
+}
+
+static int
+open_volatile(const struct opening *o, const char *rest, struct blk **blk)
+{
+	struct volatile_plan plan = { .keep = KEEP_USUAL };
+	const char *at = strchr(rest, '@');
+	struct blk *inner;
+	int error;
+
+	if (at == NULL)
+		return refuse(o, -EINVAL, "no `@SPEC` that says which device is to have a cache");
+	error = read_options(o, rest, at, read_volatile, &plan);
+	if (error == 0)
+		error = blk_open(o->reactor, at + 1, o->block_size, &inner, o->why);
+	if (error != 0)
+		return error;
+	if (inner->blocks > UINT32_MAX) {
+		inner->ops->destroy(inner);
+		return refuse(o, -EFBIG, "more than %u blocks", UINT32_MAX);
+	}
+	error = volatile_open(o->reactor, &plan, inner, blk);
 	return error == 0 ? 0 : refuse(o, error, "not enough memory");
 }
 
@@ -186,6 +246,7 @@ blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, struct 
 		{ "null:", open_null },
 		{ "file:", open_file },
 		{ "fault:", open_fault },
+		{ "volatile:", open_volatile },
 	};
 	const struct opening o = { reactor, spec, block_size, why };
 
@@ -206,5 +267,6 @@ blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, struct 
 		return error;
 	}
 	return refuse(&o, -EINVAL,
-	    "not a volume; there are mem:SIZE, null:SIZE, file:PATH[,size=SIZE] and fault:OPTIONS@SPEC");
+	    "not a volume; there are mem:SIZE, null:SIZE, file:PATH[,size=SIZE], fault:OPTIONS@SPEC "
+	    "and volatile:OPTIONS@SPEC");
 }

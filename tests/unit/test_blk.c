@@ -70,7 +70,8 @@ what_is_wrong_with_a_specification_is_said_in_words(void **state)
 		{ "null:9999999T", BS, -EINVAL, "null:9999999T: too large" },
 		{ "mem:1M", 1024, -EINVAL, "mem:1M: a block has 512 or 4096 bytes, not 1024" },
 		{ "ram:1M", BS, -EINVAL,
-		  "ram:1M: not a volume; there are mem:SIZE, null:SIZE, file:PATH[,size=SIZE] and fault:OPTIONS@SPEC" },
+		  "ram:1M: not a volume; there are mem:SIZE, null:SIZE, file:PATH[,size=SIZE], "
+		  "fault:OPTIONS@SPEC and volatile:OPTIONS@SPEC" },
 		{ "file:/x", BS, -ENOENT, "file:/x: no such file; add ,size=1G to create it" },
 		{ "file:", BS, -EINVAL, "file:: no path" },
 		{ "file:,size=1G", BS, -EINVAL, "file:,size=1G: no path" },
@@ -87,6 +88,15 @@ what_is_wrong_with_a_specification_is_said_in_words(void **state)
 		{ "fault:explode@mem:1M", BS, -EINVAL,
 		  "fault:explode@mem:1M: `explode` is not a fault "
 		  "(drop-write=N, flush-error=N, read-error=LBA, write-error=LBA)" },
+		{ "volatile:mem:1M", BS, -EINVAL,
+		  "volatile:mem:1M: no `@SPEC` that says which device is to have a cache" },
+		{ "volatile:keep=1K@mem:1M", BS, -EINVAL,
+		  "volatile:keep=1K@mem:1M: `keep=1K` needs a size from 64K to 1G" },
+		{ "volatile:seed=0@mem:1M", BS, -EINVAL, "volatile:seed=0@mem:1M: `seed=0` needs a number from 1" },
+		{ "volatile:seed=1x@mem:1M", BS, -EINVAL, "volatile:seed=1x@mem:1M: `seed=1x` needs a number from 1" },
+		{ "volatile:seed=1,early@mem:1M", BS, -EINVAL,
+		  "volatile:seed=1,early@mem:1M: `early` is not an option (keep=SIZE, seed=N)" },
+		{ "volatile:@null:32T", BS, -EFBIG, "volatile:@null:32T: more than 4294967295 blocks" },
 		{ "fault:drop-write=1@mem:1", BS, -EINVAL, "mem:1: smaller than 1M, the smallest volume" },
 	};
 	char why[256];
@@ -140,6 +150,8 @@ a_volume_says_which_file_it_is_in(void **state)
 		{ "file:/file:a", "/file:a" },
 		{ "fault:drop-write=1,read-error=5@file:/a,b.img,size=1M", "/a,b.img" },
 		{ "fault:drop-write=1@fault:flush-error=1@file:/a", "/a" },
+		{ "volatile:@mem:1M", NULL },
+		{ "volatile:keep=64K,seed=7@fault:drop-write=1@file:/a", "/a" },
 	};
 	char why[256];
 
@@ -161,7 +173,8 @@ a_volume_says_which_file_it_is_in(void **state)
 static void
 no_memory_at_any_point_leaves_nothing_behind(void **state)
 {
-	static const char *const specs[] = { "mem:1M", "null:1M", "file:/f", "fault:drop-write=1@mem:1M" };
+	static const char *const specs[] = { "mem:1M", "null:1M", "file:/f", "fault:drop-write=1@mem:1M",
+		"volatile:@mem:1M" };
 	char why[256];
 
 	fakeworld_init(&fw, 1);

@@ -1,0 +1,584 @@
+/*
+ * volatile.c - a filter that forgets, when the process dies, what was written and not flushed.
+ *
+ * As a drive with a volatile write cache does when its power fails: so that a
+ * test which kills a target sees what its host may count on, although the
+ * kernel would have kept every write.  What is written stays in memory
+ * (kept.h) and goes to the device below at a flush, and where a reactor keeps
+ * too much, the oldest first.  FUA goes there at once.
+ *
+ * TRIM, long zeroes and writes that find no room pass through: a drive, too,
+ * may do what it likes before it is told to flush.  A sweep of what is kept
+ * always has an I/O that waits for it, so nothing is under way in a channel
+ * that its user believes idle.
+ */
+#include "blk/devices.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "blk/copy.h"
+#include "blk/finish.h"
+#include "blk/kept.h"
+#include "blk/line.h"
+#include "world/reactor.h"
+
+enum {
+	REQUESTS = 128,             /* at the device below, per channel */
+	SWEEP_REQUESTS = 8,         /* and of a sweep */
+	RETRY_NS = 50 * 1000,       /* how often to look whether another reactor's hold has ended */
+	ZEROES_KEPT = 1024 * 1024,  /* bytes; more zeroes at once pass through */
+	EARLY_ONE_IN = 4,           /* with a seed: so many writes send one block down */
+};
+
+struct vol {
+	struct blk blk;
+	struct blk *inner;
+	struct range range;
+	struct kept kept;
+	uint64_t seed; /* 0: nothing is written early */
+};
+
+struct vol_req {
+	struct blk_io io;         /* the device below has it */
+	struct vol_chan *chan;
+	struct blk_io *outer;     /* for whom; NULL: free, or of a sweep */
+	struct vol_req *next_free;
+	struct iovec iov;
+	struct blk_range range;   /* of TRIM */
+};
+
+/* Writes down what is kept. */
+struct sweep {
+	struct blk_io hold;       /* stands in line for the blocks; nobody submitted it */
+	struct kept_sweep places;
+	struct fifo riders;       /* flushes, and writes that made it necessary: done when it has ended */
+	struct nvme_status status;
+	bool busy, all;
+	uint32_t in_flight;
+	struct vol_req *free;
+	struct vol_req reqs[SWEEP_REQUESTS];
+};
+
+struct vol_chan {
+	struct blk_chan chan;
+	struct vol *vol;
+	struct blk_chan *inner;
+	struct line line;
+	struct fifo finished;
+	struct task collect;
+	struct timer retry;
+	struct rng rng;
+	struct sweep sweep;
+	struct fifo riders;        /* of the next sweep */
+	struct kept_sweep wished;  /* what it is to write, where no flush wants everything */
+	struct blk_range wished_run;
+	struct vol_req *free;
+	uint32_t free_count;
+	struct vol_req reqs[REQUESTS];
+};
+
+static void vol_go(struct vol_chan *vc, struct blk_io *io);
+static void sweep_go(struct vol_chan *vc);
+
+static bool is_ok(struct nvme_status status) { return nvme_sc(status) == NVME_SC_SUCCESS; }
+
+static struct vol_chan *
+vol_chan_of(struct blk_chan *chan)
+{
+	return container_of(chan, struct vol_chan, chan);
+}
+
+static void
+vol_finish(struct vol_chan *vc, struct blk_io *io, struct nvme_status status)
+{
+	finish_push(&vc->finished, io, status);
+	reactor_run_in(vc->chan.reactor, PHASE_COLLECT, &vc->collect);
+}
+
+/* The current piece is done. */
+static void
+vol_end(struct vol_chan *vc, struct blk_io *io, struct nvme_status status)
+{
+	if (line_next(&vc->line, io) && is_ok(status))
+		vol_go(vc, io);
+	else
+		vol_finish(vc, io, status);
+}
+
+/* ---- to and from the device below ---- */
+
+static struct vol_req *
+req_take(struct vol_chan *vc, struct blk_io *outer, void (*done)(struct blk_io *io, struct nvme_status status))
+{
+	struct vol_req *req = vc->free;
+
+	assert(req != NULL);
+	vc->free = req->next_free;
+	vc->free_count--;
+	req->outer = outer;
+	req->io = (struct blk_io){ .lba = outer->lba, .blocks = outer->blocks, .done = done, .owner = req };
+	return req;
+}
+
+static struct blk_io *
+req_give(struct vol_req *req)
+{
+	struct blk_io *outer = req->outer;
+
+	req->outer = NULL;
+	req->next_free = req->chan->free;
+	req->chan->free = req;
+	req->chan->free_count++;
+	return outer;
+}
+
+static void
+pass_done(struct blk_io *io, struct nvme_status status)
+{
+	struct vol_req *req = io->owner;
+	struct vol_chan *vc = req->chan;
+	struct blk_io *outer = req_give(req);
+	struct blk_range piece = line_piece(&vc->line, outer);
+
+	if (is_ok(status))
+		kept_forget(&vc->vol->kept, piece.lba, piece.blocks);
+	vol_end(vc, outer, status);
+}
+
+/* The device below does it. */
+static void
+pass(struct vol_chan *vc, struct blk_io *outer, enum blk_op op)
+{
+	struct vol_req *req = req_take(vc, outer, pass_done);
+
+	if (op == BLK_WRITE && (outer->flags & BLK_TRANSIENT) != 0)
+		outer->keep(outer);
+	req->io.op = op;
+	req->io.flags = outer->flags & (BLK_FUA | BLK_DEALLOCATE);
+	if (op == BLK_TRIM) {
+		req->range = line_piece(&vc->line, outer);
+		req->io.ranges = &req->range;
+		req->io.range_count = 1;
+	} else if (op == BLK_WRITE) {
+		req->io.iov = outer->iov;
+		req->io.iov_count = outer->iov_count;
+	}
+	blk_submit(vc->inner, &req->io);
+}
+
+/* What it wrote is kept. */
+static void
+kept_end(struct vol_chan *vc, struct blk_io *io)
+{
+	struct kept *kept = &vc->vol->kept;
+	unsigned ring = vc->chan.reactor->index;
+	bool early = vc->vol->seed != 0 && !kept_ring_empty(kept, ring) && rng_below(&vc->rng, EARLY_ONE_IN) == 0;
+
+	if (kept_ring_full(kept, ring))
+		vc->wished = kept_sweep_oldest(kept, ring, &vc->wished_run);
+	else if (early)
+		vc->wished = kept_sweep_any(kept, ring, rng_next(&vc->rng), &vc->wished_run);
+	else {
+		vol_end(vc, io, NVME_OK);
+		return;
+	}
+	line_drop(&vc->line, io);
+	fifo_push(&vc->riders, &io->node);
+	reactor_run_in(vc->chan.reactor, PHASE_COLLECT, &vc->collect);
+}
+
+static void
+write_held(struct vol_chan *vc, struct blk_io *io, const struct iovec *iov)
+{
+	struct kept *kept = &vc->vol->kept;
+	unsigned ring = vc->chan.reactor->index;
+	enum blk_op op = io->op == BLK_WRITE_ZEROES ? BLK_WRITE_ZEROES : BLK_WRITE;
+
+	if ((io->flags & BLK_FUA) != 0 || !kept_room(kept, ring, io->blocks) ||
+	    (iov == NULL && (uint64_t)io->blocks * kept->block_size > ZEROES_KEPT)) {
+		pass(vc, io, op);
+		return;
+	}
+	kept_put(kept, ring, io->lba, io->blocks, iov);
+	kept_end(vc, io);
+}
+
+/* The device below has said what it has of the blocks, or nobody needed to ask. */
+static void
+fetched(struct vol_chan *vc, struct blk_io *io, const struct iovec *iov)
+{
+	kept_over(&vc->vol->kept, io->lba, io->blocks, iov);
+	if (io->op == BLK_READ)
+		vol_end(vc, io, NVME_OK);
+	else if (copy_equals(io->expected, io->expected_count, io->old))
+		write_held(vc, io, io->iov);
+	else
+		vol_end(vc, io, nvme_status_of(NVME_SC_COMPARE, true));
+}
+
+static void
+fetch_done(struct blk_io *io, struct nvme_status status)
+{
+	struct vol_req *req = io->owner;
+	struct vol_chan *vc = req->chan;
+	const struct iovec iov = req->iov, *into = io->iov;
+	struct blk_io *outer = req_give(req);
+
+	if (!is_ok(status))
+		vol_end(vc, outer, status);
+	else
+		fetched(vc, outer, into == &req->iov ? &iov : into);
+}
+
+/* The blocks as they are, into the buffers of a read or where a compare-and-write has room for them. */
+static void
+fetch(struct vol_chan *vc, struct blk_io *io)
+{
+	struct iovec old = { io->old, (size_t)io->blocks * vc->chan.blk->block_size };
+	bool reads = io->op == BLK_READ;
+	struct vol_req *req;
+
+	if (kept_all(&vc->vol->kept, io->lba, io->blocks)) {
+		fetched(vc, io, reads ? io->iov : &old);
+		return;
+	}
+	req = req_take(vc, io, fetch_done);
+	req->iov = old;
+	req->io.op = BLK_READ;
+	req->io.iov = reads ? io->iov : &req->iov;
+	req->io.iov_count = reads ? io->iov_count : 1;
+	blk_submit(vc->inner, &req->io);
+}
+
+/* ---- sweeps ---- */
+
+static void
+sweep_end(struct vol_chan *vc)
+{
+	struct sweep *sweep = &vc->sweep;
+	struct fifo_node *node;
+
+	sweep->busy = false;
+	while ((node = fifo_pop(&sweep->riders)) != NULL) {
+		struct blk_io *io = container_of(node, struct blk_io, node);
+
+		/* A write is kept still where it could not be written down. */
+		vol_finish(vc, io, io->op == BLK_FLUSH ? sweep->status : NVME_OK);
+	}
+}
+
+static void
+flush_done(struct blk_io *io, struct nvme_status status)
+{
+	struct vol_req *req = io->owner;
+
+	req->next_free = req->chan->sweep.free;
+	req->chan->sweep.free = req;
+	req->chan->sweep.status = status;
+	sweep_end(req->chan);
+}
+
+/* All that the sweep found was written, or could not be. */
+static void
+sweep_written(struct vol_chan *vc)
+{
+	struct sweep *sweep = &vc->sweep;
+	struct vol_req *req = sweep->free;
+	bool ok = is_ok(sweep->status);
+
+	if (ok && sweep->all)
+		kept_swept_all(&vc->vol->kept);
+	else if (ok)
+		kept_swept(&vc->vol->kept, &sweep->places);
+	line_drop(&vc->line, &sweep->hold);
+	if (!ok || !sweep->all) {
+		sweep_end(vc);
+		return;
+	}
+	sweep->free = req->next_free;
+	req->io = (struct blk_io){ .op = BLK_FLUSH, .done = flush_done, .owner = req };
+	blk_submit(vc->inner, &req->io);
+}
+
+static void
+sweep_done(struct blk_io *io, struct nvme_status status)
+{
+	struct vol_req *req = io->owner;
+	struct vol_chan *vc = req->chan;
+
+	req->next_free = vc->sweep.free;
+	vc->sweep.free = req;
+	vc->sweep.in_flight--;
+	if (is_ok(status))
+		kept_forget(&vc->vol->kept, io->lba, io->blocks);
+	else
+		vc->sweep.status = status;
+	sweep_go(vc);
+}
+
+/* The blocks are held: writes the next ones. */
+static void
+sweep_go(struct vol_chan *vc)
+{
+	struct sweep *sweep = &vc->sweep;
+	struct blk_range held = { sweep->hold.lba, sweep->hold.blocks };
+	struct kept_run run;
+
+	while (sweep->free != NULL && kept_next(&vc->vol->kept, &sweep->places, held, &run)) {
+		struct vol_req *req = sweep->free;
+
+		sweep->free = req->next_free;
+		sweep->in_flight++;
+		req->iov = run.iov;
+		req->io = (struct blk_io){
+			.op = BLK_WRITE, .lba = run.lba, .blocks = run.blocks, .iov = &req->iov, .iov_count = 1,
+			.done = sweep_done, .owner = req,
+		};
+		blk_submit(vc->inner, &req->io);
+	}
+	if (sweep->in_flight == 0)
+		sweep_written(vc);
+}
+
+static void
+sweep_held(struct vol_chan *vc)
+{
+	if (vc->sweep.all)
+		vc->sweep.places = kept_sweep_all(&vc->vol->kept);
+	sweep_go(vc);
+}
+
+/* Of all that wait for one, if none is under way; a flush among them wants everything. */
+static void
+sweep_begin(struct vol_chan *vc)
+{
+	struct sweep *sweep = &vc->sweep;
+	struct blk_range piece = vc->wished_run;
+
+	if (sweep->busy || fifo_empty(&vc->riders))
+		return;
+	sweep->busy = true;
+	sweep->all = false;
+	sweep->status = NVME_OK;
+	sweep->places = vc->wished;
+	fifo_splice(&sweep->riders, &vc->riders);
+	for (struct fifo_node *node = sweep->riders.head; node != NULL; node = node->next)
+		sweep->all = sweep->all || container_of(node, struct blk_io, node)->op == BLK_FLUSH;
+	if (sweep->all)
+		piece = (struct blk_range){ 0, (uint32_t)vc->chan.blk->blocks };
+	sweep->hold = (struct blk_io){ .op = BLK_WRITE, .lba = piece.lba, .blocks = piece.blocks };
+	(void)line_begin(&sweep->hold);
+	if (line_enter(&vc->line, &sweep->hold))
+		sweep_held(vc);
+}
+
+/* ---- the life of an I/O ---- */
+
+/* The piece is held, and a request is free.  Always true: the I/O has left the line. */
+static bool
+vol_start(void *owner, struct blk_io *io)
+{
+	struct vol_chan *vc = owner;
+
+	if (io == &vc->sweep.hold) {
+		sweep_held(vc);
+		return true;
+	}
+	switch (io->op) {
+	case BLK_READ:
+	case BLK_COMPARE_WRITE:
+		fetch(vc, io);
+		break;
+	case BLK_WRITE:
+		write_held(vc, io, io->iov);
+		break;
+	case BLK_WRITE_ZEROES:
+		write_held(vc, io, NULL);
+		break;
+	case BLK_TRIM:
+		pass(vc, io, BLK_TRIM);
+		break;
+	case BLK_FLUSH:
+		break;
+	}
+	return true;
+}
+
+/* With no request free only a completion can help; the timer is for holds of other reactors. */
+static void
+vol_retry(struct vol_chan *vc)
+{
+	if (vc->line.count > 0 && vc->free_count > 0)
+		line_retry(&vc->line, vc->free_count, vol_start, vc);
+	if (vc->line.count > 0 && vc->free_count > 0 && !vc->retry.armed)
+		timer_set(&vc->chan.reactor->timers, &vc->retry, vc->chan.reactor->now_ns + RETRY_NS);
+}
+
+static void
+vol_retry_fire(struct timer *timer)
+{
+	vol_retry(container_of(timer, struct vol_chan, retry));
+}
+
+/* Starts the I/O or puts it in line. */
+static void
+vol_go(struct vol_chan *vc, struct blk_io *io)
+{
+	if (vc->free_count == 0)
+		line_join(&vc->line, io);
+	else if (line_enter(&vc->line, io))
+		vol_start(vc, io);
+	reactor_run_in(vc->chan.reactor, PHASE_COLLECT, &vc->collect);
+}
+
+static void
+vol_submit(struct blk_chan *chan, struct blk_io *io)
+{
+	struct vol_chan *vc = vol_chan_of(chan);
+	bool touches = line_begin(io);
+
+	assert(io->op != BLK_COMPARE_WRITE || (io->flags & BLK_TRANSIENT) == 0);
+	if (io->op == BLK_FLUSH) {
+		fifo_push(&vc->riders, &io->node);
+		reactor_run_in(chan->reactor, PHASE_COLLECT, &vc->collect);
+	} else if (!touches) {
+		vol_finish(vc, io, NVME_OK);
+	} else {
+		vol_go(vc, io);
+		if ((io->flags & LINE_WAITING) != 0 && (io->flags & BLK_TRANSIENT) != 0)
+			io->keep(io);
+	}
+}
+
+static void
+vol_collect(struct task *task)
+{
+	struct vol_chan *vc = container_of(task, struct vol_chan, collect);
+
+	sweep_begin(vc);
+	vol_retry(vc);
+	finish_all(&vc->finished);
+}
+
+static void
+vol_cancel(struct blk_chan *chan, struct blk_io *io)
+{
+	struct vol_chan *vc = vol_chan_of(chan);
+
+	if (line_leave(&vc->line, io))
+		vol_finish(vc, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
+}
+
+/* Nothing is lent. */
+static void
+vol_release(struct blk_chan *chan, struct blk_io *io)
+{
+	assert(false);
+}
+
+/* ---- opening and closing ---- */
+
+static int
+vol_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
+{
+	struct vol *vol = container_of(blk, struct vol, blk);
+	struct vol_chan *vc = arena_alloc(reactor->arena, sizeof(*vc));
+	int error;
+
+	if (vc == NULL)
+		return -ENOMEM;
+	error = vol->inner->ops->open_chan(vol->inner, reactor, &vc->inner);
+	if (error != 0) {
+		arena_free(reactor->arena, vc);
+		return error;
+	}
+	vc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
+	vc->vol = vol;
+	line_init(&vc->line, &vol->range, UINT32_MAX);
+	fifo_init(&vc->finished);
+	fifo_init(&vc->riders);
+	fifo_init(&vc->sweep.riders);
+	task_init(&vc->collect, vol_collect);
+	vc->retry.fire = vol_retry_fire;
+	rng_seed(&vc->rng, vol->seed + reactor->index);
+	for (int i = 0; i < REQUESTS; i++) {
+		vc->reqs[i].chan = vc;
+		req_give(&vc->reqs[i]);
+	}
+	for (int i = 0; i < SWEEP_REQUESTS; i++) {
+		vc->sweep.reqs[i].chan = vc;
+		vc->sweep.reqs[i].next_free = vc->sweep.free;
+		vc->sweep.free = &vc->sweep.reqs[i];
+	}
+	*chan = &vc->chan;
+	return 0;
+}
+
+static void
+vol_close_chan(struct blk_chan *chan)
+{
+	struct vol_chan *vc = vol_chan_of(chan);
+
+	assert(vc->line.count == 0 && vc->free_count == REQUESTS && fifo_empty(&vc->finished));
+	assert(!vc->sweep.busy && fifo_empty(&vc->riders));
+	timer_clear(&chan->reactor->timers, &vc->retry);
+	task_cancel(&vc->collect);
+	vc->inner->blk->ops->close_chan(vc->inner);
+	arena_free(chan->reactor->arena, vc);
+}
+
+/* What is kept is lost. */
+static void
+vol_destroy(struct blk *blk)
+{
+	struct vol *vol = container_of(blk, struct vol, blk);
+
+	vol->inner->ops->destroy(vol->inner);
+	kept_fini(&vol->kept);
+	range_fini(&vol->range, blk->arena);
+	arena_free(blk->arena, vol);
+}
+
+static const struct blk_ops vol_ops = {
+	.open_chan = vol_open_chan,
+	.submit = vol_submit,
+	.cancel = vol_cancel,
+	.release = vol_release,
+	.close_chan = vol_close_chan,
+	.destroy = vol_destroy,
+};
+
+int
+volatile_open(struct reactor *reactor, const struct volatile_plan *plan, struct blk *inner, struct blk **blk)
+{
+	struct vol *vol = arena_alloc(reactor->arena, sizeof(*vol));
+	int error = -ENOMEM;
+
+	if (vol == NULL)
+		goto fail;
+	vol->blk = *inner; /* the path too: the device below owns it and lives as long */
+	vol->blk.ops = &vol_ops;
+	vol->blk.arena = reactor->arena;
+	vol->blk.lends = false;
+	vol->blk.volatile_cache = true;
+	vol->seed = plan->seed;
+	error = range_init(&vol->range, reactor->arena, inner->blocks, inner->block_size, reactor->count);
+	if (error != 0)
+		goto fail;
+	error = kept_init(&vol->kept, reactor, inner->blocks, inner->block_size,
+	    (uint32_t)(plan->keep / inner->block_size));
+	if (error != 0) {
+		range_fini(&vol->range, reactor->arena);
+		goto fail;
+	}
+	vol->inner = inner;
+	*blk = &vol->blk;
+	return 0;
+fail:
+	arena_free(reactor->arena, vol);
+	inner->ops->destroy(inner);
+	return error;
+}
