@@ -114,6 +114,8 @@ open_file(const struct opening *o, const char *rest, struct blk **blk)
 	error = file_blk_open(o->reactor, path, bytes, o->block_size, blk, reason);
 	if (error == -ENOENT && bytes == 0)
 		return refuse(o, error, "no such file; add ,size=1G to create it");
+	if (error == -EBUSY)
+		return refuse(o, error, "the file is in use already");
 	if (error != 0 && reason[0] == '\0')
 		snprintf(reason, sizeof(reason), "%s", strerrordesc_np(-error));
 	if (error != 0)

@@ -13,9 +13,15 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { ALIGN_MIN = 512, ALIGN_MAX = 4096 };
+enum {
+	ALIGN_MIN = 512,
+	ALIGN_MAX = 4096,
+	LOCK_LOOKS = 100, /* a second in all */
+	LOCK_LOOK_NS = 10 * 1000 * 1000,
+};
 
 /* What the kernel says that direct I/O needs; 0: it does not say. */
 static uint32_t
@@ -145,9 +151,18 @@ disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
 int
 disk_lock(const struct disk *disk)
 {
-	if (flock(disk->fd, LOCK_EX | LOCK_NB) == 0)
-		return 0;
-	return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	const struct timespec pause = { .tv_nsec = LOCK_LOOK_NS };
+
+	/* Of a process that was killed with requests in an io_uring the kernel keeps the files open
+	 * until they have ended: some milliseconds, in which they may still write. */
+	for (int looks = 0; flock(disk->fd, LOCK_EX | LOCK_NB) != 0; looks++) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (looks == LOCK_LOOKS)
+			return -EBUSY;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
 }
 
 int

@@ -29,7 +29,7 @@ struct disk {
 int disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
     __attribute__((warn_unused_result));
 
-/* Keeps other processes out while the descriptor is open; -EBUSY: another one does. */
+/* Keeps other processes out while the descriptor is open; -EBUSY: another one does, and did for a second. */
 int disk_lock(const struct disk *disk) __attribute__((warn_unused_result));
 
 /* Makes a file larger, sparse; a device that is smaller is -ENOSPC. */
