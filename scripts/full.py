@@ -15,6 +15,7 @@ from pathlib import Path
 
 FUZZ_MINUTES = int(os.environ.get("WEIR_FUZZ_MINUTES", 60))  # per fuzzer
 SEEDS = int(os.environ.get("WEIR_SEEDS", 1000))  # of the simulation
+KILLS = int(os.environ.get("WEIR_KILLS", 200))  # of targets with each engine for files
 
 STATE = Path("full-state.json")  # not in build/, which is made anew when a package changes
 RECORD = Path("doc/full-runs.md")
@@ -45,6 +46,10 @@ def seeds_slice(first, count):
             "meson", "test", "-C", "build", "--suite", "sim", "--timeout-multiplier", "0", "--print-errorlogs"]
 
 
+def kills_slice(first, count):
+    return ["tests/e2e/durable.py", "--kills", str(count), "--seed", str(first + 1)]
+
+
 def jobs():
     """(what, unit, how many in all, how many in a slice, command of a slice)."""
     for source in sorted(Path("tests/fuzz").glob("fuzz_*.c")):
@@ -52,6 +57,7 @@ def jobs():
         yield f"fuzz {name}", "minutes", FUZZ_MINUTES, 5, fuzz_slice(name)
     if any("WEIR_SEEDS" in source.read_text() for source in Path("tests/sim").glob("*.c")):
         yield "sim", "seeds", SEEDS, 100, seeds_slice
+    yield "durable", "kills", KILLS, 50, kills_slice
 
 
 def run_job(done, save, what, total, size, command_of):
