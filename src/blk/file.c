@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/iov.h"
 #include "blk/copy.h"
 #include "blk/finish.h"
 #include "blk/line.h"
@@ -199,13 +200,10 @@ req_send_rest(struct file_req *req)
 {
 	struct blk_io *io = req->blk_io;
 	uint64_t skip = req->moved;
-	uint32_t i = 0;
+	const struct iovec *iov = iov_seek(req->iov, &skip);
 
-	while (skip >= req->iov[i].iov_len)
-		skip -= req->iov[i++].iov_len;
-	assert(i < req->iov_count);
-	req->rest.iov_base = (uint8_t *)req->iov[i].iov_base + skip;
-	req->rest.iov_len = req->iov[i].iov_len - skip;
+	req->rest.iov_base = (uint8_t *)iov->iov_base + skip;
+	req->rest.iov_len = iov->iov_len - skip;
 	req->io.offset = io->lba * req->chan->chan.blk->block_size + req->moved;
 	req->io.iov = &req->rest;
 	req->io.iov_count = 1;
@@ -236,10 +234,6 @@ req_moved_all(struct file_req *req, int64_t *result)
 static bool
 req_goes_on(struct file_req *req, int64_t *error)
 {
-	if (*error == -EOPNOTSUPP && req->io.op == FILE_PUNCH) {
-		req_send(req, FILE_ZERO);
-		return true;
-	}
 	if (*error < 0)
 		return false;
 	switch (req->io.op) {

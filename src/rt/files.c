@@ -1,10 +1,10 @@
 /*
  * files.c - what becomes of a request to a file.
  *
- * Cuts a file_io into requests that an engine performs one after the other:
- * what is left of a short read or write, and the next way to make zeros where
- * a file system or device does not know the first.  It does not know how a
- * request is performed.
+ * Makes of a file_io the request that an engine performs; to make zeros several
+ * in turn, the next way where a file system or device does not know the first.
+ * What a short read or write has left is its owner's affair.  It does not know
+ * how a request is performed.
  */
 #include "rt/files.h"
 
@@ -39,38 +39,15 @@ bytes_of(const struct file_io *io)
 	return bytes;
 }
 
-/* What of the buffers is left: the rest of a piece alone, then whole pieces together. */
-static void
-point_at_rest(struct file_job *job)
-{
-	const struct iovec *iov = job->io->iov;
-	uint64_t skip = job->moved;
-	int left = job->io->iov_count;
-
-	while (skip >= iov->iov_len) {
-		skip -= iov->iov_len;
-		iov++;
-		left--;
-	}
-	job->req.iov = iov;
-	job->req.count = left < SOCK_IOV_MAX ? left : SOCK_IOV_MAX;
-	if (skip > 0) {
-		job->rest.iov_base = (uint8_t *)iov->iov_base + skip;
-		job->rest.iov_len = iov->iov_len - skip;
-		job->req.iov = &job->rest;
-		job->req.count = 1;
-	}
-}
-
 static void
 point_at_zeros(struct file_job *job)
 {
 	uint64_t left = job->io->bytes - job->moved;
 
-	job->rest.iov_base = (void *)zeros;
-	job->rest.iov_len = left < ZEROS_BYTES ? left : ZEROS_BYTES;
+	job->zeros.iov_base = (void *)zeros;
+	job->zeros.iov_len = left < ZEROS_BYTES ? left : ZEROS_BYTES;
 	job->req.kind = DISK_WRITE;
-	job->req.iov = &job->rest;
+	job->req.iov = &job->zeros;
 	job->req.count = 1;
 }
 
@@ -101,7 +78,8 @@ push(struct file_job *job)
 	case FILE_READ:
 	case FILE_WRITE:
 		job->req.kind = io->op == FILE_READ ? DISK_READ : DISK_WRITE;
-		point_at_rest(job);
+		job->req.iov = io->iov;
+		job->req.count = io->iov_count < SOCK_IOV_MAX ? io->iov_count : SOCK_IOV_MAX;
 		break;
 	case FILE_SYNC:
 		job->req.kind = DISK_SYNC;
@@ -136,20 +114,12 @@ is_done(struct file_job *job)
 		return false;
 	}
 	io->result = result;
-	if (result < 0)
+	if (result < 0 || (io->op != FILE_PUNCH && io->op != FILE_ZERO))
 		return true;
-	if (kind == DISK_READ || kind == DISK_WRITE) {
-		/* Nothing moved, inside the file: the medium is shorter than it said. */
-		io->result = -EIO;
-		if (result == 0)
-			return true;
-		job->moved += (uint64_t)result;
-		io->result = (int64_t)job->moved;
-		return job->moved == bytes_of(io);
-	}
-	if (kind != DISK_SYNC)
-		io->result = (int64_t)io->bytes;
-	return true;
+	/* Nothing written, inside the file: the medium is shorter than it said. */
+	io->result = kind == DISK_WRITE && result == 0 ? -EIO : (int64_t)io->bytes;
+	job->moved += (uint64_t)result;
+	return kind != DISK_WRITE || result == 0 || job->moved == io->bytes;
 }
 
 static void

@@ -18,16 +18,16 @@ struct kfile;
 struct kfiles;
 struct uring;
 
-/* One file_io under way: one request at a time until all is done. */
+/* One file_io under way: one request, or to make zeros one at a time until all is done. */
 struct file_job {
 	struct fifo_node node;   /* the engine's, or in kfiles->free */
 	struct core *core;       /* whose it is, for other threads */
 	struct kfile *file;
 	struct file_io *io;
-	uint64_t moved;          /* bytes done */
+	uint64_t moved;          /* of PUNCH and ZERO: zeros that were written */
 	unsigned attempt;        /* of PUNCH and ZERO: which way is tried */
 	struct disk_req req;
-	struct iovec rest;       /* the piece in which a short request ended */
+	struct iovec zeros;      /* of PUNCH and ZERO by writing: the next ones */
 	int64_t result;          /* of the request */
 };
 

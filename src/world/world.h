@@ -86,7 +86,7 @@ enum file_op {
 	FILE_READ,
 	FILE_WRITE,
 	FILE_SYNC,  /* all completed writes durable */
-	FILE_PUNCH, /* deallocate; the range reads as zeros; the size stays */
+	FILE_PUNCH, /* deallocate where that can be done; the range reads as zeros; the size stays */
 	FILE_ZERO,  /* the range reads as zeros */
 };
 
@@ -100,7 +100,8 @@ struct file_io {
 	uint64_t bytes;        /* of PUNCH and ZERO */
 	const struct iovec *iov;
 	int iov_count;
-	int64_t result;        /* bytes moved, or negative errno; set before done() */
+	int64_t result;        /* bytes moved, fewer than asked for where the file ends or the world says no
+	                        * more now, or negative errno; set before done() */
 	void (*done)(struct file_io *io);
 	void *owner;
 };
