@@ -17,7 +17,7 @@ enum { TOLD_MAX = 64 };
 
 struct told {
 	unsigned count;
-	struct { enum conf_change_kind kind; enum conf_ease ease; char text[600]; } list[TOLD_MAX];
+	struct { enum conf_change_kind kind; enum conf_ease ease; char text[1024]; } list[TOLD_MAX];
 };
 
 static void
