@@ -75,6 +75,14 @@ identify_volume(const char *nqn, const struct blk *blk, uint8_t id[16])
 	digest(text, id);
 }
 
+/* A host NQN has one host identifier, wherever it is used. */
+void
+identify_host(const char *nqn, uint8_t id[16])
+{
+	digest(nqn, id);
+	id[0] |= 1; /* zeros are no identifier */
+}
+
 void
 identify_subsys(const char *nqn, uint8_t id[16])
 {

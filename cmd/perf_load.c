@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "perf.h"
 #include "rt/rt.h"
+#include "serve.h"
 #include "sys/clock.h"
 
 enum { NS_PER_S = 1000000000, FINAL_SIZE_MAX = 1024 };
@@ -328,12 +329,11 @@ host_options_of(const struct perf_options *options)
 		.hdgst = options->hdgst, .ddgst = options->ddgst, .sq_flow = options->sq_flow,
 		.kato_ms = 10000, .ready = ready, .lost = lost,
 	};
-	uint64_t id = clock_random() | 1;
 
 	snprintf(host.addr, sizeof(host.addr), "%s", options->uri.addr);
 	memcpy(host.subnqn, options->uri.subnqn, sizeof(host.subnqn));
 	snprintf(host.hostnqn, sizeof(host.hostnqn), "%s", options->hostnqn);
-	memcpy(host.hostid, &id, sizeof(id));
+	identify_host(options->hostnqn, host.hostid);
 	return host;
 }
 

@@ -7,8 +7,9 @@
 #include "rt/rt.h"
 #include "serving.h"
 
-/* identity.c: who a subsystem is, and a volume of it, which is open. */
+/* identity.c: who a subsystem is, a host, and a volume of a subsystem, which is open. */
 void identify_subsys(const char *nqn, uint8_t id[16]);
+void identify_host(const char *nqn, uint8_t id[16]);
 void identify_volume(const char *nqn, const struct blk *blk, uint8_t id[16]);
 
 /*
