@@ -91,8 +91,8 @@ struct blk_ops {
 	    __attribute__((warn_unused_result));
 	/* Cannot fail and cannot block. */
 	void (*submit)(struct blk_chan *chan, struct blk_io *io);
-	/* Best effort; done() still comes, once. */
-	void (*cancel)(struct blk_chan *chan, struct blk_io *io);
+	/* Best effort; done() still comes, once.  True: with 0:07, and nothing of it was done. */
+	bool (*cancel)(struct blk_chan *chan, struct blk_io *io);
 	/* Ends the lending of a read whose done() came with BLK_LENT set. */
 	void (*release)(struct blk_chan *chan, struct blk_io *io);
 	/* Nothing is in flight or lent; not from inside done(). */
@@ -126,7 +126,8 @@ static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->
  *   file:PATH[,size=SIZE]           a file or block device; size makes or extends it
  *   fault:OPTION[,OPTION...]@SPEC   SPEC with faults: drop-write=N (the N-th write is
  *                                   acknowledged and not done), flush-error=N (the N-th fails),
- *                                   read-error=LBA, write-error=LBA; each reactor counts its own
+ *                                   read-error=LBA, write-error=LBA; each reactor counts its own;
+ *                                   delay-write=MS (each write begins so much later)
  *   volatile:[OPTION,...]@SPEC      SPEC behind a cache that is lost with the process: what is
  *                                   written is kept in memory until a flush; keep=SIZE: so much
  *                                   for each reactor (16M), seed=N: some of it is written early

@@ -17,6 +17,7 @@ struct fault_plan {
 	uint64_t drop_write;  /* the n-th write of each reactor is not done; 0: none */
 	uint64_t flush_error; /* the n-th flush of each reactor fails; 0: none */
 	uint64_t read_lba, write_lba; /* touching these fails; UINT64_MAX: none */
+	uint64_t delay_write; /* milliseconds before a write begins; it cannot be cancelled meanwhile */
 };
 
 struct volatile_plan {

@@ -3,7 +3,8 @@
  *
  * So that a test can show that it would notice: a write that is acknowledged
  * and not done, an error at a block.  Writes and flushes are counted by each
- * reactor for itself: with one reactor the N-th is the N-th of all.
+ * reactor for itself: with one reactor the N-th is the N-th of all.  A write
+ * that is delayed is at the device for whoever sent it, and begins in the end.
  */
 #include "blk/devices.h"
 
@@ -13,6 +14,8 @@
 #include "base/arena.h"
 #include "blk/finish.h"
 #include "world/reactor.h"
+
+enum { NS_PER_MS = 1000 * 1000 };
 
 struct fault {
 	struct blk blk;
@@ -26,6 +29,8 @@ struct fault_chan {
 	uint64_t writes, flushes;
 	struct fifo finished; /* those that the inner device never sees */
 	struct task collect;
+	struct fifo delayed; /* writes that have not begun: io->at is when they will */
+	struct timer begin;
 };
 
 static struct fault_chan *
@@ -75,6 +80,34 @@ strikes(struct fault_chan *fc, const struct fault_plan *plan, const struct blk_i
 }
 
 static void
+delayed_begin(struct timer *timer)
+{
+	struct fault_chan *fc = container_of(timer, struct fault_chan, begin);
+
+	while (!fifo_empty(&fc->delayed)) {
+		struct blk_io *io = container_of(fc->delayed.head, struct blk_io, node);
+
+		if (io->at > fc->chan.reactor->now_ns) {
+			timer_set(&fc->chan.reactor->timers, timer, io->at);
+			return;
+		}
+		fifo_pop(&fc->delayed);
+		blk_submit(fc->inner, io);
+	}
+}
+
+static void
+delay(struct fault_chan *fc, struct blk_io *io, uint64_t delay_ms)
+{
+	if ((io->flags & BLK_TRANSIENT) != 0)
+		io->keep(io);
+	io->at = fc->chan.reactor->now_ns + delay_ms * NS_PER_MS;
+	fifo_push(&fc->delayed, &io->node);
+	if (!fc->begin.armed)
+		timer_set(&fc->chan.reactor->timers, &fc->begin, io->at);
+}
+
+static void
 fault_submit(struct blk_chan *chan, struct blk_io *io)
 {
 	struct fault_chan *fc = fault_chan_of(chan);
@@ -82,7 +115,10 @@ fault_submit(struct blk_chan *chan, struct blk_io *io)
 	struct nvme_status status;
 
 	if (!strikes(fc, &fault->plan, io, &status)) {
-		blk_submit(fc->inner, io);
+		if (fault->plan.delay_write > 0 && io->op == BLK_WRITE)
+			delay(fc, io, fault->plan.delay_write);
+		else
+			blk_submit(fc->inner, io);
 		return;
 	}
 	finish_push(&fc->finished, io, status);
@@ -95,15 +131,23 @@ fault_collect(struct task *task)
 	finish_all(&container_of(task, struct fault_chan, collect)->finished);
 }
 
-static void
+static bool
+holds(const struct fifo *fifo, const struct blk_io *io)
+{
+	for (const struct fifo_node *node = fifo->head; node != NULL; node = node->next)
+		if (node == &io->node)
+			return true;
+	return false;
+}
+
+static bool
 fault_cancel(struct blk_chan *chan, struct blk_io *io)
 {
 	struct fault_chan *fc = fault_chan_of(chan);
 
-	for (struct fifo_node *node = fc->finished.head; node != NULL; node = node->next)
-		if (node == &io->node)
-			return;
-	fc->inner->blk->ops->cancel(fc->inner, io);
+	if (holds(&fc->finished, io) || holds(&fc->delayed, io))
+		return false;
+	return fc->inner->blk->ops->cancel(fc->inner, io);
 }
 
 /* What is lent was lent by the inner device. */
@@ -120,8 +164,9 @@ fault_close_chan(struct blk_chan *chan)
 {
 	struct fault_chan *fc = fault_chan_of(chan);
 
-	assert(fifo_empty(&fc->finished));
+	assert(fifo_empty(&fc->finished) && fifo_empty(&fc->delayed));
 	task_cancel(&fc->collect);
+	timer_clear(&chan->reactor->timers, &fc->begin);
 	fc->inner->blk->ops->close_chan(fc->inner);
 	arena_free(chan->reactor->arena, fc);
 }
@@ -138,6 +183,8 @@ fault_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan
 	fc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
 	fifo_init(&fc->finished);
 	task_init(&fc->collect, fault_collect);
+	fifo_init(&fc->delayed);
+	fc->begin.fire = delayed_begin;
 	error = fault->inner->ops->open_chan(fault->inner, reactor, &fc->inner);
 	if (error != 0) {
 		arena_free(reactor->arena, fc);

@@ -322,15 +322,16 @@ file_collect(struct task *task)
 	finish_all(&container_of(task, struct file_chan, collect)->finished);
 }
 
-static void
+static bool
 file_cancel(struct blk_chan *chan, struct blk_io *io)
 {
 	struct file_chan *fc = file_chan_of(chan);
 
 	if (!line_leave(&fc->line, io))
-		return;
+		return false;
 	finish_push(&fc->finished, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
 	reactor_run_in(chan->reactor, PHASE_COLLECT, &fc->collect);
+	return true;
 }
 
 /* Files lend nothing. */

@@ -211,13 +211,15 @@ mem_collect(struct task *task)
 		reactor_run_in(mc->chan.reactor, PHASE_COLLECT, &mc->collect);
 }
 
-static void
+static bool
 mem_cancel(struct blk_chan *chan, struct blk_io *io)
 {
 	struct mem_chan *mc = mem_chan_of(chan);
 
-	if (line_leave(&mc->line, io))
-		mem_finish(mc, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
+	if (!line_leave(&mc->line, io))
+		return false;
+	mem_finish(mc, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
+	return true;
 }
 
 static void

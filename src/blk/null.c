@@ -77,11 +77,12 @@ null_collect(struct task *task)
 }
 
 /* Whatever it is, it is done already. */
-static void
+static bool
 null_cancel(struct blk_chan *chan, struct blk_io *io)
 {
 	(void)chan;
 	(void)io;
+	return false;
 }
 
 static void

@@ -19,6 +19,7 @@ enum {
 	KEEP_MIN = 64 * 1024,
 	KEEP_USUAL = 16 * 1024 * 1024,
 	KEEP_MAX = 1024 * 1024 * 1024,
+	DELAY_MAX_MS = 3600 * 1000,
 };
 
 /* What is being opened, for messages. */
@@ -131,11 +132,12 @@ static int
 read_fault(const struct opening *o, const char *option, size_t length, void *arg)
 {
 	struct fault_plan *plan = arg;
-	const struct { const char *name; uint64_t *value; bool counted; } known[] = {
-		{ "drop-write=", &plan->drop_write, true },
-		{ "flush-error=", &plan->flush_error, true },
-		{ "read-error=", &plan->read_lba, false },
-		{ "write-error=", &plan->write_lba, false },
+	const struct { const char *name; uint64_t *value; bool counted; uint64_t most; } known[] = {
+		{ "drop-write=", &plan->drop_write, true, UINT64_MAX },
+		{ "flush-error=", &plan->flush_error, true, UINT64_MAX },
+		{ "read-error=", &plan->read_lba, false, UINT64_MAX },
+		{ "write-error=", &plan->write_lba, false, UINT64_MAX },
+		{ "delay-write=", &plan->delay_write, true, DELAY_MAX_MS },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -145,13 +147,14 @@ read_fault(const struct opening *o, const char *option, size_t length, void *arg
 		if (strncmp(option, known[i].name, name) != 0)
 			continue;
 		if (!number_parse(&value, known[i].value) || value != option + length ||
-		    (known[i].counted && *known[i].value == 0))
+		    (known[i].counted && *known[i].value == 0) || *known[i].value > known[i].most)
 			return refuse(o, -EINVAL, "`%.*s` needs a %s", (int)length, option,
 			    known[i].counted ? "number from 1" : "block number");
 		return 0;
 	}
 	return refuse(o, -EINVAL,
-	    "`%.*s` is not a fault (drop-write=N, flush-error=N, read-error=LBA, write-error=LBA)",
+	    "`%.*s` is not a fault (drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, "
+	    "delay-write=MS)",
 	    (int)(length < 40 ? length : 40), option);
 }
 

@@ -46,13 +46,39 @@ faulty_blocks_fail_what_touches_them(void **state)
 	io_ended(io_start(0, BLK_FLUSH, 0, 0, 0), NVME_SC_SUCCESS);
 	r = io_start(1, BLK_READ, BLK_MAY_LEND, 20, 1);
 	w = write_start(0, 0, 20, 1, 'b');
-	blk->ops->cancel(chans[0], &w->io);
+	assert_true(blk->ops->cancel(chans[0], &w->io));
 	io_ended(w, NVME_SC_ABORT_REQUESTED);
 	w = write_start(0, 0, 9, 1, 'b');
-	blk->ops->cancel(chans[0], &w->io); /* its fate is sealed */
+	assert_false(blk->ops->cancel(chans[0], &w->io)); /* its fate is sealed */
 	io_ended(w, NVME_SC_WRITE_FAULT);
 	io_release(r);
 	io_ended(r, NVME_SC_SUCCESS);
+	blk_end();
+}
+
+static void
+a_delayed_write_begins_late_and_cannot_be_stopped(void **state)
+{
+	struct test_io *first, *second;
+
+	blk_begin("fault:delay-write=50@mem:16M");
+	first = write_start(0, BLK_TRANSIENT, 7, 1, 'a');
+	assert_non_null(first->kept);
+	fw.now_ns += 20 * 1000 * 1000;
+	turns(1);
+	second = write_start(0, 0, 7, 2, 'b');
+	assert_false(blk->ops->cancel(chans[0], &first->io));
+	fw.now_ns += 29 * 1000 * 1000;
+	turns(3);
+	assert_int_equal(first->done, 0);
+	assert_block(7, 0);
+	fw.now_ns += 2 * 1000 * 1000;
+	io_ended(first, NVME_SC_SUCCESS);
+	assert_block(7, 'a');
+	assert_int_equal(second->done, 0);
+	fw.now_ns += 20 * 1000 * 1000;
+	io_ended(second, NVME_SC_SUCCESS);
+	assert_block(8, 'b');
 	blk_end();
 }
 
@@ -87,7 +113,9 @@ what_is_wrong_with_a_specification_is_said_in_words(void **state)
 		  "fault:read-error=x@mem:1M: `read-error=x` needs a block number" },
 		{ "fault:explode@mem:1M", BS, -EINVAL,
 		  "fault:explode@mem:1M: `explode` is not a fault "
-		  "(drop-write=N, flush-error=N, read-error=LBA, write-error=LBA)" },
+		  "(drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, delay-write=MS)" },
+		{ "fault:delay-write=3600001@mem:1M", BS, -EINVAL,
+		  "fault:delay-write=3600001@mem:1M: `delay-write=3600001` needs a number from 1" },
 		{ "volatile:mem:1M", BS, -EINVAL,
 		  "volatile:mem:1M: no `@SPEC` that says which device is to have a cache" },
 		{ "volatile:keep=1K@mem:1M", BS, -EINVAL,
@@ -208,6 +236,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_dropped_write_is_acknowledged),
 		cmocka_unit_test(faulty_blocks_fail_what_touches_them),
+		cmocka_unit_test(a_delayed_write_begins_late_and_cannot_be_stopped),
 		cmocka_unit_test(what_is_wrong_with_a_specification_is_said_in_words),
 		cmocka_unit_test(a_file_is_made_extended_and_refused_as_it_must_be),
 		cmocka_unit_test(a_volume_says_which_file_it_is_in),
