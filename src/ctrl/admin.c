@@ -4,6 +4,7 @@
  */
 #include "ctrl/internal.h"
 
+#include "wire/extension.h"
 #include "wire/log.h"
 
 static void
@@ -22,27 +23,27 @@ static const struct command {
 	void (*run)(struct admin *cmd);
 	uint32_t effects; /* beside that it is there */
 	bool (*claimed)(const struct subsys_info *subsys); /* NULL: always there */
-} commands[] = {
-	[NVME_ADMIN_GET_LOG_PAGE] = { admin_get_log, 0, NULL },
-	[NVME_ADMIN_IDENTIFY] = { admin_identify, 0, NULL },
-	[NVME_ADMIN_ABORT] = { admin_abort, 0, NULL },
-	[NVME_ADMIN_SET_FEATURES] = { admin_set_features, 0, NULL },
-	[NVME_ADMIN_GET_FEATURES] = { admin_get_features, 0, NULL },
-	[NVME_ADMIN_ASYNC_EVENT] = { admin_async_event, 0, NULL },
-	[NVME_ADMIN_NS_MANAGEMENT] = { admin_ns_management, NVME_EFFECT_INVENTORY, manage_claimed },
-	[NVME_ADMIN_NS_ATTACHMENT] = { admin_ns_attachment, NVME_EFFECT_INVENTORY, manage_claimed },
-	[NVME_ADMIN_KEEP_ALIVE] = { admin_keep_alive, 0, NULL },
+	uint32_t granted; /* enum weir_capability: only where the host was granted it */
+} commands[256] = {
+	[NVME_ADMIN_GET_LOG_PAGE] = { admin_get_log, 0, NULL, 0 },
+	[NVME_ADMIN_IDENTIFY] = { admin_identify, 0, NULL, 0 },
+	[NVME_ADMIN_ABORT] = { admin_abort, 0, NULL, 0 },
+	[NVME_ADMIN_SET_FEATURES] = { admin_set_features, 0, NULL, 0 },
+	[NVME_ADMIN_GET_FEATURES] = { admin_get_features, 0, NULL, 0 },
+	[NVME_ADMIN_ASYNC_EVENT] = { admin_async_event, 0, NULL, 0 },
+	[NVME_ADMIN_NS_MANAGEMENT] = { admin_ns_management, NVME_EFFECT_INVENTORY, manage_claimed, 0 },
+	[NVME_ADMIN_NS_ATTACHMENT] = { admin_ns_attachment, NVME_EFFECT_INVENTORY, manage_claimed, 0 },
+	[NVME_ADMIN_KEEP_ALIVE] = { admin_keep_alive, 0, NULL, 0 },
+	[WEIR_ADMIN_FENCE] = { admin_fence, 0, NULL, WEIR_FENCE },
 };
 
-enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
-
 static const struct command *
-command_find(const struct ctrl *ctrl, uint32_t opcode)
+command_find(const struct ctrl *ctrl, uint8_t opcode)
 {
-	const struct command *command = opcode < COMMANDS ? &commands[opcode] : NULL;
+	const struct command *command = &commands[opcode];
 
-	if (command == NULL || command->run == NULL ||
-	    (command->claimed != NULL && !command->claimed(ctrl->subsys)))
+	if (command->run == NULL || (command->claimed != NULL && !command->claimed(ctrl->subsys)) ||
+	    command->granted & ~ctrl->features.extension)
 		return NULL;
 	return command;
 }
@@ -51,7 +52,7 @@ void
 admin_effects(const struct ctrl *ctrl, le32 effects[256])
 {
 	for (uint32_t i = 0; i < 256; i++)
-		if (command_find(ctrl, i) != NULL)
+		if (command_find(ctrl, (uint8_t)i) != NULL)
 			effects[i] = le32_of(NVME_EFFECT_SUPPORTED | commands[i].effects);
 }
 
@@ -106,7 +107,7 @@ ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, uint32
 	const struct command *command = command_find(ctrl, sqe->opcode);
 
 	*reply = (struct ctrl_reply){ .status = NVME_OK };
-	if (!(ctrl->cc & NVME_CC_EN) || !(ctrl->csts & NVME_CSTS_RDY))
+	if (!ctrl_ready(ctrl))
 		admin_refuse(&cmd, NVME_SC_SEQUENCE);
 	else if (command == NULL)
 		admin_refuse(&cmd, NVME_SC_INVALID_OPCODE);

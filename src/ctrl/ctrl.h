@@ -20,6 +20,7 @@ enum {
 	CTRL_KAS_MS = 100,          /* keep alive granularity */
 	CTRL_RESV_LOG = 32,         /* reservation notifications kept */
 	CTRL_ADMIN_ENTRIES = 128,   /* of an admin queue, at most */
+	CTRL_ABORTS_MAX = 4,        /* at a time: ACL + 1 */
 };
 
 /* I/O done so far, for the SMART log: of the whole subsystem. */
@@ -42,6 +43,7 @@ struct ctrl_features {
 	uint32_t hot, cold;                     /* 04h: kelvin, over and under */
 	uint32_t write_cache;                   /* 06h */
 	uint8_t behavior[3];                    /* 16h: ACRE, ETDAS, LBAFEE: kept, without effect */
+	uint32_t extension;                     /* of Weir: enum weir_capability granted */
 };
 
 struct ctrl_resv_notice {
@@ -102,6 +104,7 @@ enum ctrl_action {
 	CTRL_PROTECT,    /* feature 84h: the same, enum nvme_protection */
 	CTRL_NS_CREATE,  /* a namespace like `create`: its NSID is DW0 of the answer; ANA group 0: any */
 	CTRL_NS_DELETE,  /* `nsid`, or all */
+	CTRL_FENCE,      /* of Weir's extension: end others of the host; `value` is the command's CDW10 */
 	CTRL_NS_ATTACH, CTRL_NS_DETACH, /* `nsid` to, from the controllers of `cntlids`, which has been checked */
 };
 
@@ -160,6 +163,7 @@ void ctrl_property(struct ctrl *ctrl, const struct nvme_property_sqe *sqe, struc
 void ctrl_reset_done(struct ctrl *ctrl);
 void ctrl_shutdown_done(struct ctrl *ctrl);
 void ctrl_fatal(struct ctrl *ctrl); /* CSTS.CFS */
+bool ctrl_ready(const struct ctrl *ctrl); /* it may take commands that are not Fabrics' */
 
 /*
  * How long the host may be silent; 0: for ever.  The keep-alive time while the controller is enabled

@@ -7,6 +7,7 @@
  */
 #include "ctrl/internal.h"
 
+#include "wire/extension.h"
 #include "wire/feature.h"
 #include "wire/log.h"
 
@@ -279,6 +280,7 @@ static const struct feature features[256] = {
 	    has_reservations },
 	[NVME_FEATURE_PROTECTION] =       { false, true,  true,  0, false,   protection_set,  protection_get,
 	    has_protection },
+	[WEIR_FEATURE] =                  { false, true,  false, 0, false,   extension_set,   extension_get, NULL },
 };
 
 static const struct feature *

@@ -27,7 +27,7 @@ common_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	id->ver = le32_of(NVME_VS_2_0);
 	id->oaes = le32_of(events_supported(ctrl) & ~NVME_ASYNC_SMART); /* SMART events have no bit here */
 	id->ctratt = le32_of(NVME_CTRATT_HOSTID128 | NVME_CTRATT_TBKAS);
-	id->acl = 3;
+	id->acl = CTRL_ABORTS_MAX - 1;
 	id->aerl = CTRL_AER_MAX - 1;
 	id->lpa = NVME_LPA_EXTENDED;
 	id->kas = le16_of(CTRL_KAS_MS / 100);
@@ -73,6 +73,7 @@ io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	id->iorcsz = le32_of(1);
 	id->msdbd = 1;
 	id->ofcs = le16_of(NVME_OFCS_DISCONNECT);
+	extension_identify(id);
 }
 
 static void

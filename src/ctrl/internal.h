@@ -24,6 +24,8 @@ struct window {
 	uint32_t room;
 };
 
+struct nvme_identify_ctrl;
+
 void window_put(const struct window *w, uint64_t at, const void *bytes, uint64_t count);
 
 /* What a word of the effects logs says beside "supported"; scope (31:20) is of features. */
@@ -87,6 +89,12 @@ void admin_ns_attachment(struct admin *cmd);
 void identify_allocated_list(struct admin *cmd);
 void identify_ns_controllers(struct admin *cmd);
 void identify_controllers(struct admin *cmd);
+
+/* Weir's extension (doc/extension.md) */
+void extension_identify(struct nvme_identify_ctrl *id);
+void extension_set(struct admin *cmd, uint32_t value);
+uint32_t extension_get(struct admin *cmd, bool by_default, uint8_t *data);
+void admin_fence(struct admin *cmd);
 
 uint64_t ctrl_timestamp_ms(const struct ctrl *ctrl, uint64_t now_ns); /* feature 0Eh */
 void features_reset(struct ctrl *ctrl);

@@ -124,6 +124,12 @@ ctrl_shutdown_done(struct ctrl *ctrl)
 		ctrl->csts = (ctrl->csts & ~NVME_CSTS_SHST_MASK) | NVME_CSTS_SHST_DONE;
 }
 
+bool
+ctrl_ready(const struct ctrl *ctrl)
+{
+	return ctrl->cc & NVME_CC_EN && ctrl->csts & NVME_CSTS_RDY;
+}
+
 void
 ctrl_fatal(struct ctrl *ctrl)
 {

@@ -61,6 +61,9 @@ finish(struct request *req, const struct ctrl_reply *reply)
 	} else if (reply->action == CTRL_WRITE_CACHE) {
 		assoc_set_cache(assoc, req);
 		return;
+	} else if (reply->action == CTRL_FENCE) {
+		fence_begin(assoc, req, (uint16_t)reply->value);
+		return;
 	} else if (reply->data_len > 0) {
 		fill_answer(req, reply->data_len);
 		request_answer_data(req, req->bufs.iov, req->bufs.count);

@@ -58,7 +58,7 @@ kato_ns(const struct assoc *assoc)
 static void
 kato_start(struct assoc *assoc, uint64_t from_ns)
 {
-	if (kato_ns(assoc) == 0 || assoc->admin == NULL)
+	if (kato_ns(assoc) == 0 || assoc->admin == NULL || !assoc->joined)
 		timer_clear(&assoc->core->reactor->timers, &assoc->kato_timer);
 	else
 		timer_set(&assoc->core->reactor->timers, &assoc->kato_timer, from_ns + kato_ns(assoc));
@@ -183,7 +183,7 @@ assoc_create(struct core *core, struct conn *admin, const struct view_subsys *su
 	assoc->subsys = subsys;
 	assoc->shown = shown;
 	assoc->kato_timer.fire = kato_fired;
-	assoc->alive_ns = core->reactor->now_ns;
+	fifo_init(&assoc->fencers);
 	fifo_init(&assoc->askers);
 	fifo_init(&assoc->cache_setters);
 	ctrl_init(&assoc->ctrl, subsys == NULL ? &core->view->discovery : &subsys->info, cntlid, admin->portal, data,
@@ -191,8 +191,38 @@ assoc_create(struct core *core, struct conn *admin, const struct view_subsys *su
 	if (subsys == NULL)
 		ctrl_update(&assoc->ctrl, shown_fill(assoc, core->view)); /* which depends on the host */
 	list_push(&core->assocs, &assoc->node);
-	kato_start(assoc, core->reactor->now_ns);
 	return assoc;
+}
+
+/* Its Connect is about to be answered: until then the time for the handshake ran. */
+void
+assoc_joined(struct assoc *assoc)
+{
+	assoc->joined = true;
+	assoc->alive_ns = assoc->core->reactor->now_ns;
+	kato_start(assoc, assoc->alive_ns);
+}
+
+/* To core 0, which knows of it from its creation on. */
+static void
+tell(const struct assoc *assoc, enum target_mail_kind kind)
+{
+	struct target_mail mail = { .kind = (uint16_t)kind, .cntlid = assoc->ctrl.cntlid };
+
+	core_post(assoc->core, 0, &mail);
+}
+
+/* Another association of its host fences it. */
+void
+assoc_end(struct core *core, const struct target_mail *mail)
+{
+	struct assoc *assoc = assoc_find(core, mail->cntlid);
+
+	if (assoc == NULL || assoc->admin == NULL)
+		return;
+	core_log(core, 1, "controller %u of %s: ended, as the host asked on another one", assoc->ctrl.cntlid,
+	    assoc->ctrl.hostnqn);
+	conn_kill(assoc->admin);
 }
 
 /* From now on the core has this view: each controller is told, or its host may not be here any more. */
@@ -224,6 +254,7 @@ maybe_free(struct assoc *assoc)
 
 	if (assoc->admin != NULL || assoc->queue_count > 0 || assoc->flushing)
 		return;
+	tell(assoc, MAIL_LEFT);
 	list_remove(&assoc->node);
 	arena_free(core->reactor->arena, assoc->shown);
 	arena_free(core->reactor->arena, assoc);
@@ -254,7 +285,9 @@ assoc_admin_gone(struct assoc *assoc)
 
 	assoc->admin = NULL;
 	timer_clear(&assoc->core->reactor->timers, &assoc->kato_timer);
+	tell(assoc, MAIL_DYING);
 	admin_drop_askers(assoc);
+	fence_drop(assoc);
 	while ((node = fifo_pop(&assoc->cache_setters)) != NULL)
 		request_free(container_of(node, struct request, xfer.tx_node));
 	close_queues(assoc);
@@ -365,6 +398,7 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 	case CTRL_NS_DELETE:
 	case CTRL_NS_ATTACH:
 	case CTRL_NS_DETACH:
+	case CTRL_FENCE: /* see fence.c */
 		assert(false); /* no subsystem of ours offers it */
 		return;
 	case CTRL_RESET:

@@ -132,33 +132,50 @@ abandon_requests(struct conn *conn)
 			request_abandon(&conn->slots[i]);
 }
 
+/* An admin queue takes its controller with it; an I/O queue leaves its controller in conn_maybe_free(). */
+static void
+leave(struct conn *conn)
+{
+	struct assoc *assoc = conn->assoc;
+
+	if (assoc == NULL)
+		return;
+	conn->assoc = NULL;
+	assoc_admin_gone(assoc);
+}
+
 /* The controller must forget an I/O queue before its memory goes. */
-void
-conn_leave(struct conn *conn)
+static void
+detach(struct conn *conn)
 {
 	struct target_mail mail = {
 		.kind = MAIL_DETACH, .cntlid = conn->cntlid, .qid = conn->qid, .conn = conn,
 	};
-	struct assoc *assoc = conn->assoc;
 
-	if (conn->attached && !conn->detaching) {
-		conn->detaching = true;
-		request_tell_missed(conn);
-		core_post(conn->core, conn->cntlid % conn->core->reactor->count, &mail);
-	}
-	if (assoc != NULL) {
-		conn->assoc = NULL;
-		assoc_admin_gone(assoc);
-	}
+	if (conn->detaching)
+		return;
+	conn->detaching = true;
+	request_tell_missed(conn);
+	core_post(conn->core, conn->cntlid % conn->core->reactor->count, &mail);
 }
 
-/* Frees the connection when it is dead and nothing refers to it. */
+/*
+ * The connection serves nobody any more.  When none of its commands is at a device or waits for another
+ * core, its controller is told that the queue is gone, and so knows that nothing of it can happen any
+ * more; when nothing refers to it, it is freed.
+ */
 void
 conn_maybe_free(struct conn *conn)
 {
 	struct core *core = conn->core;
 
-	if (conn->phase != CONN_DEAD || conn->request_count > 0 || conn->held > 0 || conn->attached || conn->connecting)
+	if (conn->phase < CONN_TERMINATED || conn->request_count > 0 || conn->held > 0 || conn->connecting)
+		return;
+	if (conn->attached) {
+		detach(conn);
+		return;
+	}
+	if (conn->phase != CONN_DEAD)
 		return;
 	timer_clear(&core->reactor->timers, &conn->timer);
 	timer_clear(&core->reactor->timers, &conn->lend_timer);
@@ -186,7 +203,7 @@ conn_end(struct conn *conn, bool abort)
 	list_remove(&conn->send_node);
 	conn->held++; /* while its requests are let go */
 	abandon_requests(conn);
-	conn_leave(conn);
+	leave(conn);
 	conn->held--;
 	conn_maybe_free(conn);
 }
@@ -230,8 +247,9 @@ conn_terminate(struct conn *conn)
 	conn_enter(conn, CONN_TERMINATED);
 	conn->held++;
 	abandon_requests(conn);
-	conn_leave(conn);
+	leave(conn);
 	conn->held--;
+	conn_maybe_free(conn);
 	timer_set(&conn->core->reactor->timers, &conn->timer, conn->core->reactor->now_ns + stall_ns(conn));
 	conn_send_soon(conn);
 }

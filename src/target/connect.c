@@ -1,8 +1,9 @@
 /*
  * connect.c - Fabrics commands: Connect, properties, Disconnect.
  *
- * An admin Connect makes a controller on this core.  An I/O Connect asks the
- * controller's core by mail, because only there is known which queues it has.
+ * An admin Connect makes a controller on this core, if core 0 admits it, which
+ * knows all there are (registry.c).  An I/O Connect asks the controller's core by
+ * mail, because only there is known which queues it has.
  * (NVMe Base 2.0, 6)
  */
 #include "target/core.h"
@@ -59,6 +60,24 @@ entries(const struct nvme_connect_sqe *sqe)
 }
 
 static void
+busy(struct request *req)
+{
+	refuse(req, nvme_status_of(NVME_SC_CONNECT_BUSY, false), (struct nvme_connect_fault){ 0 });
+}
+
+/* The Connect waits for an answer of another core; what is read of it there stands still meanwhile. */
+static void
+ask(struct request *req, const struct nvme_connect_data *data, unsigned to, const struct target_mail *mail)
+{
+	struct conn *conn = req->conn;
+
+	memmove(conn->reserve, data, sizeof(*data));
+	conn->connecting = true;
+	req->stage = STAGE_MAIL;
+	core_post(conn->core, to, mail);
+}
+
+static void
 connect_admin(struct request *req, const struct nvme_connect_data *data)
 {
 	const struct nvme_connect_sqe *sqe = connect_sqe(req);
@@ -67,6 +86,7 @@ connect_admin(struct request *req, const struct nvme_connect_data *data)
 	const struct subsys_info *info = find_subsys(conn, data->subnqn, &subsys);
 	struct nvme_connect_fault fault = { 0 };
 	struct nvme_status status = ctrl_check_connect(info, admission(subsys, data), sqe, data, &fault);
+	struct target_mail mail = { .kind = MAIL_JOIN, .join = { conn, (const void *)conn->reserve } };
 	struct assoc *assoc;
 
 	if (!nvme_ok(status)) {
@@ -75,19 +95,54 @@ connect_admin(struct request *req, const struct nvme_connect_data *data)
 	}
 	assoc = assoc_create(conn->core, conn, subsys, data, le32_get(sqe->kato));
 	if (assoc == NULL) {
-		refuse(req, nvme_status_of(NVME_SC_CONNECT_BUSY, false), (struct nvme_connect_fault){ 0 });
+		busy(req);
 		return;
 	}
 	conn->assoc = assoc;
-	conn->cntlid = assoc->ctrl.cntlid;
-	if (conn_queue(conn, true, entries(sqe), sq_flow(sqe)) != 0) {
-		conn->assoc = NULL;
-		assoc_admin_gone(assoc);
-		refuse(req, nvme_status_of(NVME_SC_CONNECT_BUSY, false), (struct nvme_connect_fault){ 0 });
+	mail.cntlid = conn->cntlid = assoc->ctrl.cntlid;
+	ask(req, data, 0, &mail);
+}
+
+/* The controller that was made for a Connect goes again. */
+static void
+unmake(struct conn *conn)
+{
+	struct assoc *assoc = conn->assoc;
+
+	conn->assoc = NULL;
+	assoc_admin_gone(assoc);
+}
+
+/* Core 0 has decided; the connection may have ended meanwhile, and its controller with it. */
+void
+connect_joined(struct core *core, const struct target_mail *mail)
+{
+	struct conn *conn = mail->joined.conn;
+	struct request *req = &conn->first;
+	const struct nvme_connect_sqe *sqe = connect_sqe(req);
+	struct nvme_connect_fault fault;
+	struct nvme_status status;
+
+	(void)core;
+	conn->connecting = false;
+	req->stage = STAGE_NEW;
+	if (conn->phase != CONN_NEW) {
+		request_free(req);
 		return;
 	}
-	req->xfer.dw0 = connected(conn);
-	request_answer(req, NVME_OK);
+	status = ctrl_check_connect(conn->assoc->ctrl.subsys, (enum ctrl_admission)mail->joined.admission, sqe,
+	    (const void *)conn->reserve, &fault);
+	if (!nvme_ok(status)) {
+		unmake(conn);
+		refuse(req, status, fault);
+	} else if (conn_queue(conn, true, entries(sqe), sq_flow(sqe)) != 0) {
+		unmake(conn);
+		busy(req);
+	} else {
+		assoc_joined(conn->assoc);
+		req->xfer.dw0 = connected(conn);
+		request_answer(req, NVME_OK);
+	}
 }
 
 /* The controller's core decides; what it reads of the Connect stands still meanwhile.  Only which portal
@@ -106,10 +161,7 @@ connect_io(struct request *req, const struct nvme_connect_data *data)
 		.attach = { conn, sqe, (const void *)conn->reserve },
 	};
 
-	if (subsys != NULL && !(subsys->portals >> conn->portal & 1)) {
-		refuse(req, nvme_status_of(NVME_SC_CONNECT_PARAMS, true), fault);
-		return;
-	}
+		request_free(req); /* it was closed meanwhile, and leaves */
 	memmove(conn->reserve, data, sizeof(*data));
 	memcpy(conn->hostnqn, data->hostnqn, sizeof(conn->hostnqn));
 	conn->connecting = true;
@@ -146,10 +198,7 @@ attached(struct conn *conn, const struct target_mail *mail)
 	conn->durable = mail->attached.durable;
 	conn->subsys = view_subsys(conn->core->view, ((const struct nvme_connect_data *)conn->reserve)->subnqn);
 	if (conn->phase != CONN_NEW) {
-		/* It was closed meanwhile. */
-		if (conn->phase == CONN_DEAD || conn->phase == CONN_TERMINATED)
-			conn_leave(conn);
-		request_free(req);
+		request_free(req); /* it was closed meanwhile, and leaves */
 	} else if (conn->subsys == NULL || !view_admits(conn->subsys, conn->portal, conn->hostnqn)) {
 		conn_kill(conn); /* it has gone meanwhile, or may not be used from there any more */
 	} else if (conn_queue(conn, false, entries(sqe), sq_flow(sqe)) != 0) {

@@ -53,6 +53,27 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 	case MAIL_CONN_GONE:
 		conn_gone(core);
 		return;
+	case MAIL_JOIN:
+		registry_join(core, &mail);
+		return;
+	case MAIL_JOINED:
+		connect_joined(core, &mail);
+		return;
+	case MAIL_DYING:
+		registry_dying(core, &mail);
+		return;
+	case MAIL_LEFT:
+		registry_left(core, &mail);
+		return;
+	case MAIL_FENCE:
+		registry_fence(core, &mail);
+		return;
+	case MAIL_FENCED:
+		fence_done(core, &mail);
+		return;
+	case MAIL_END:
+		assoc_end(core, &mail);
+		return;
 	case MAIL_ATTACH:
 		assoc_attach(core, &mail);
 		return;
@@ -356,7 +377,7 @@ target_connection_bytes(void)
 size_t
 target_controller_bytes(void)
 {
-	return sizeof(struct assoc) + shown_bytes();
+	return sizeof(struct assoc) + shown_bytes() + registry_bytes();
 }
 
 size_t
@@ -414,7 +435,8 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 	reactor->on_mail = on_mail;
 	core->gather = arena_alloc(reactor->arena, sizeof(*core->gather));
 	core->page = arena_alloc(reactor->arena, CTRL_PAGE_MAX);
-	if (core->gather != NULL && core->page != NULL && scratch_begin(core) == 0)
+	if (core->gather != NULL && core->page != NULL && scratch_begin(core) == 0 &&
+	    (reactor->index > 0 || registry_begin(core) == 0))
 		rc = apply_begin(core, why);
 	if (rc != 0)
 		target_fini(target, reactor);
@@ -435,6 +457,7 @@ target_fini(struct target *target, struct reactor *reactor)
 	arena_free(reactor->arena, core->gather);
 	arena_free(reactor->arena, core->page);
 	scratch_end(core);
+	registry_end(core);
 	arena_free(reactor->arena, core);
 	target->cores[reactor->index] = NULL;
 	reactor->owner = NULL;

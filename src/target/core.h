@@ -73,6 +73,7 @@ struct core {
 	unsigned place_next;    /* where the next connection goes */
 	void (*drained)(void *owner);
 	void *drained_owner;
+	struct registry *registry;
 };
 
 /* Where a request is while its xfer is HELD. */
@@ -114,6 +115,7 @@ enum conn_phase {
 	CONN_AUTH,       /* a queue whose host has yet to show who it is: it may do nothing else */
 	CONN_LIVE,       /* a queue */
 	CONN_FINISHING,  /* takes no more commands; closes when all is answered */
+	/* From here on nothing is done for the peer: the order counts. */
 	CONN_TERMINATED, /* a TermReq is under way or out; waits for the peer to close */
 	CONN_DEAD,       /* the stream is closed; lives until nobody refers to it */
 };
@@ -173,6 +175,7 @@ struct assoc {
 	struct core *core;
 	struct ctrl ctrl;
 	struct conn *admin;         /* NULL: gone, and the rest follows */
+	bool joined;                /* core 0 knows it and has admitted it */
 	struct assoc_queue queues[TARGET_IO_QUEUES + 1];
 	uint32_t queue_count;       /* connected I/O queues */
 	struct timer kato_timer;
@@ -189,6 +192,7 @@ struct assoc {
 	struct blk_chan *flush_chan;
 	uint32_t flush_nsid;        /* the next one is behind it */
 	bool flushing;
+	struct fifo fencers;        /* requests that fence, one after the other */
 	struct fifo askers;         /* requests that wait for statistics, one after the other */
 	uint32_t stats_left;
 	struct ctrl_stats stats;
@@ -222,7 +226,6 @@ void conn_finish(struct conn *conn);
 void conn_terminate(struct conn *conn);
 void conn_end(struct conn *conn, bool abort);
 void conn_kill(struct conn *conn);
-void conn_leave(struct conn *conn);
 void conn_maybe_free(struct conn *conn);
 int conn_queue(struct conn *conn, bool admin, uint16_t entries, bool sq_flow);
 
@@ -263,6 +266,21 @@ request_of(struct bufs_waiter *waiter)
 /* connect.c: Fabrics commands */
 void fabrics_command(struct request *req, const struct capsule *capsule);
 void connect_attached(struct core *core, const struct target_mail *mail);
+void connect_joined(struct core *core, const struct target_mail *mail);
+
+/* registry.c: which associations there are; on core 0, asked by mail */
+int registry_begin(struct core *core) __attribute__((warn_unused_result));
+void registry_end(struct core *core);
+size_t registry_bytes(void);
+void registry_join(struct core *core, const struct target_mail *mail);
+void registry_dying(struct core *core, const struct target_mail *mail);
+void registry_left(struct core *core, const struct target_mail *mail);
+void registry_fence(struct core *core, const struct target_mail *mail);
+
+/* fence.c: what a controller asks of the registry */
+void fence_begin(struct assoc *assoc, struct request *req, uint16_t which);
+void fence_done(struct core *core, const struct target_mail *mail);
+void fence_drop(struct assoc *assoc);
 
 /* io.c: I/O commands */
 void io_command(struct request *req, const struct capsule *capsule);
@@ -322,6 +340,8 @@ struct assoc *assoc_find(struct core *core, uint16_t cntlid);
 /* `subsys` NULL: a discovery controller. */
 struct assoc *assoc_create(struct core *core, struct conn *admin, const struct view_subsys *subsys,
     const struct nvme_connect_data *data, uint32_t kato_ms);
+void assoc_joined(struct assoc *assoc);
+void assoc_end(struct core *core, const struct target_mail *mail);
 void assoc_view(struct core *core, const struct view *view);
 void assoc_attach(struct core *core, const struct target_mail *mail);
 void assoc_detached(struct core *core, const struct target_mail *mail);

@@ -20,6 +20,14 @@ struct view;
 enum target_mail_kind {
 	MAIL_STREAM = 1,  /* 0 -> any: a connection for you */
 	MAIL_CONN_GONE,   /* any -> 0: one connection fewer */
+	MAIL_JOIN,        /* admin queue's core -> 0: may this controller be? */
+	MAIL_JOINED,      /* and back: yes or no, when none of its host is dying any more */
+	MAIL_DYING,       /* controller's core -> 0: its admin connection is gone */
+	MAIL_LEFT,        /* controller's core -> 0: it is gone, and nothing of it is at a device; also of one
+			   * that was refused */
+	MAIL_FENCE,       /* controller's core -> 0: end others of my host */
+	MAIL_FENCED,      /* and back: they are gone */
+	MAIL_END,         /* 0 -> controller's core: end */
 	MAIL_ATTACH,      /* queue's core -> controller's: may this I/O queue connect? */
 	MAIL_ATTACHED,    /* and back: yes or no */
 	MAIL_DETACH,      /* queue's core -> controller's: the queue is gone */
@@ -58,6 +66,16 @@ struct target_mail {
 		int failure;              /* PREPARED: 0 or a negative errno */
 		const struct view *view;  /* SWITCH */
 		uint16_t slot;            /* RETIRED: the volume */
+		struct {
+			struct conn *conn;                      /* token */
+			const struct nvme_connect_data *data;   /* stands until JOINED */
+		} join;
+		struct {
+			struct conn *conn;
+			uint8_t admission;     /* enum ctrl_admission */
+		} joined;
+		uint16_t fence;        /* FENCE: the controller, or WEIR_FENCE_OLDER */
+		uint32_t ended;        /* FENCED: so many controllers */
 		struct {
 			struct conn *conn;                      /* token */
 			const struct nvme_connect_sqe *sqe;     /* stand until ATTACHED */

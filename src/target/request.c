@@ -63,7 +63,7 @@ request_free(struct request *req)
 		bufs_give(&core->reactor->bufs, &req->bufs);
 	if (conn->stalled != NULL && conn->reserve_user == NULL)
 		request_unstall(conn->stalled);
-	if (conn->phase == CONN_DEAD)
+	if (conn->phase >= CONN_TERMINATED)
 		conn_maybe_free(conn);
 }
 

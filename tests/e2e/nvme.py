@@ -18,6 +18,11 @@ DISCOVERY = "nqn.2014-08.org.nvmexpress.discovery"
 HOSTNQN = "nqn.2014-08.org.nvmexpress:uuid:%s" % uuid.UUID(int=0x77656972)
 HOSTID = uuid.UUID(int=0x77656972).bytes
 
+
+def name_of(hostid):
+    """A host has one identifier and one name."""
+    return "nqn.2014-08.org.nvmexpress:uuid:%s" % uuid.UUID(bytes=hostid)
+
 CAP, VS, CC, CSTS = 0x00, 0x08, 0x14, 0x1C
 CC_READY = 6 << 16 | 4 << 20  # entry sizes; EN is bit 0
 RDY, CFS, SHST_DONE = 1, 2, 8
@@ -280,7 +285,7 @@ class Queue:
 
 
 def open_queue(address, qid=0, entries=32, sq_flow=True, kato=120000, cntlid=0xFFFF, subnqn=SUBNQN,
-               hostnqn=HOSTNQN, hostid=HOSTID, dgst=0, hpda=0, maxr2t=0, **conn_args):
+               hostnqn=None, hostid=HOSTID, dgst=0, hpda=0, maxr2t=0, **conn_args):
     """Connects and returns (queue, the completed Connect), whatever its status."""
     conn = Conn(address, **conn_args)
     try:
@@ -289,7 +294,7 @@ def open_queue(address, qid=0, entries=32, sq_flow=True, kato=120000, cntlid=0xF
         connect = queue.submit_raw(
             connect_sqe(qid=qid, sqsize=entries - 1, kato=kato if qid == 0 else 0,
                         cattr=0 if sq_flow else 4),
-            connect_data(cntlid, subnqn, hostnqn, hostid), incapsule=True)
+            connect_data(cntlid, subnqn, name_of(hostid) if hostnqn is None else hostnqn, hostid), incapsule=True)
         # Whether Connect itself counts is settled by its own response, see Queue.head.
         _wait_connect(queue, connect)
         return queue, connect

@@ -36,14 +36,14 @@ all_finished(void *arg)
 }
 
 static struct cluster *
-cluster_create(uint64_t seed, const char *spec, uint64_t ios)
+cluster_create_cut(uint64_t seed, const char *spec, uint64_t ios, uint32_t reset_ppm)
 {
 	struct cluster *c = calloc(1, sizeof(*c));
 	struct sim_options options = sim_options_default();
 	struct sim_process_options target = { .start = cluster_target_start };
 
 	assert_non_null(c);
-	options.reset_ppm = 0;
+	options.reset_ppm = reset_ppm;
 	options.max_ns = 600ULL * 1000 * MS;
 	options.max_events = 20 * 1000 * 1000;
 	c->sim = sim_create(seed, &options);
@@ -70,6 +70,12 @@ cluster_create(uint64_t seed, const char *spec, uint64_t ios)
 		c->host_processes[i] = sim_process_create(c->sim, "host", 1, &host);
 	}
 	return c;
+}
+
+static struct cluster *
+cluster_create(uint64_t seed, const char *spec, uint64_t ios)
+{
+	return cluster_create_cut(seed, spec, ios, 0);
 }
 
 static void
@@ -157,6 +163,26 @@ a_host_that_crashes_leaves_nothing_behind(void **state)
 	}
 }
 
+/* Writes are slow, so that nearly every loss leaves some at the device: the next association waits for them. */
+static void
+hosts_that_are_cut_off_come_back(void **state)
+{
+	uint64_t losses = 0;
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++) {
+		struct cluster *c = cluster_create_cut(seed, "fault:delay-write=3@mem:16M", 500, 500);
+
+		sim_run_until(c->sim, 60000ULL * MS, all_finished, c);
+		cluster_check(c);
+		for (unsigned i = 0; i < HOSTS; i++)
+			losses += c->hosts[i].losses;
+		nothing_is_leaked(c);
+		cluster_destroy(c);
+	}
+	assert_true(losses > seed_count);
+}
+
 /* Until there is a way to authenticate, a target that wants it keeps everybody out, and holds nobody. */
 static void
 who_has_not_authenticated_gets_nothing(void **state)
@@ -183,6 +209,7 @@ main(void)
 		cmocka_unit_test(hosts_read_what_they_wrote),
 		cmocka_unit_test(what_was_flushed_survives_crashes_of_the_target),
 		cmocka_unit_test(a_host_that_crashes_leaves_nothing_behind),
+		cmocka_unit_test(hosts_that_are_cut_off_come_back),
 		cmocka_unit_test(who_has_not_authenticated_gets_nothing),
 	};
 

@@ -1,0 +1,53 @@
+/*
+ * extension.c - what a host that knows Weir may ask for beyond the standard.
+ *
+ * Announced in Identify Controller, granted by a feature, and not there for who
+ * was not granted it.  (doc/extension.md)
+ */
+#include "ctrl/internal.h"
+
+#include "wire/extension.h"
+#include "wire/identify.h"
+
+enum { OFFERED = WEIR_FENCE };
+
+void
+extension_identify(struct nvme_identify_ctrl *id)
+{
+	struct weir_identify weir = {
+		.magic = WEIR_MAGIC, .version = le16_of(WEIR_VERSION), .length = le16_of(sizeof(weir)),
+		.capabilities = le32_of(OFFERED),
+	};
+
+	static_assert(sizeof(weir) <= sizeof(id->vendor), "finds room in Identify Controller");
+	memcpy(id->vendor, &weir, sizeof(weir));
+}
+
+/* Bits that nobody knows are not granted, and no error: the host is told what it has. */
+void
+extension_set(struct admin *cmd, uint32_t value)
+{
+	cmd->ctrl->features.extension = value & OFFERED;
+	cmd->reply->dw0 = cmd->ctrl->features.extension;
+}
+
+uint32_t
+extension_get(struct admin *cmd, bool by_default, uint8_t *data)
+{
+	return by_default ? 0 : cmd->ctrl->features.extension;
+}
+
+/* Which others there are the target knows. */
+void
+admin_fence(struct admin *cmd)
+{
+	uint32_t which = le32_get(cmd->sqe->cdw10);
+
+	if (which > UINT16_MAX || which == cmd->ctrl->cntlid || which == 0 ||
+	    (which > NVME_CNTLID_MAX && which != WEIR_FENCE_OLDER)) {
+		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
+		return;
+	}
+	cmd->reply->action = CTRL_FENCE;
+	cmd->reply->value = which;
+}

@@ -1,0 +1,64 @@
+/*
+ * fence.c - a host ends its dead associations, and hears when nothing of them can happen any more.
+ *
+ * On the controller's core: fences of one controller are asked of the registry
+ * one after the other.  (doc/extension.md)
+ */
+#include <assert.h>
+
+#include "target/core.h"
+
+static struct request *
+first(const struct assoc *assoc)
+{
+	return container_of(assoc->fencers.head, struct request, xfer.tx_node);
+}
+
+/* What the command names is kept where its answer will be. */
+static void
+ask(struct assoc *assoc)
+{
+	struct target_mail mail = {
+		.kind = MAIL_FENCE, .cntlid = assoc->ctrl.cntlid, .fence = (uint16_t)first(assoc)->xfer.dw0,
+	};
+
+	core_post(assoc->core, 0, &mail);
+}
+
+void
+fence_begin(struct assoc *assoc, struct request *req, uint16_t which)
+{
+	bool alone = fifo_empty(&assoc->fencers);
+
+	req->stage = STAGE_MAIL;
+	req->xfer.dw0 = which;
+	fifo_push(&assoc->fencers, &req->xfer.tx_node);
+	if (alone)
+		ask(assoc);
+}
+
+void
+fence_done(struct core *core, const struct target_mail *mail)
+{
+	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct request *req;
+
+	if (assoc == NULL || fifo_empty(&assoc->fencers))
+		return; /* its admin connection is gone */
+	req = first(assoc);
+	fifo_pop(&assoc->fencers);
+	req->xfer.dw0 = mail->ended;
+	request_answer(req, NVME_OK);
+	if (!fifo_empty(&assoc->fencers))
+		ask(assoc);
+}
+
+/* The admin connection goes: nobody waits any more. */
+void
+fence_drop(struct assoc *assoc)
+{
+	struct fifo_node *node;
+
+	while ((node = fifo_pop(&assoc->fencers)) != NULL)
+		request_free(container_of(node, struct request, xfer.tx_node));
+}

@@ -1,0 +1,56 @@
+/*
+ * extension.h - what of Weir's extension lies on the wire (doc/extension.md).
+ *
+ * Layouts and numbers only; all of it is in the vendor-specific ranges of NVMe.
+ */
+#ifndef WEIR_WIRE_EXTENSION_H
+#define WEIR_WIRE_EXTENSION_H
+
+#include <assert.h>
+#include <stddef.h>
+
+#include "base/bytes.h"
+
+/* What there is to be granted; of them a target offers some.  Unknown bits mean nothing. */
+enum weir_capability {
+	WEIR_CREDITS = 1 << 0,
+	WEIR_ORDER = 1 << 1,
+	WEIR_PUSH = 1 << 2,
+	WEIR_VIEW = 1 << 3,
+	WEIR_FENCE = 1 << 4,
+};
+
+#define WEIR_MAGIC { 'W', 'E', 'I', 'R' }
+enum { WEIR_VERSION = 1 };
+
+/* Identify Controller, vendor-specific bytes, from 3072. */
+struct weir_identify {
+	char magic[4];
+	le16 version;
+	le16 length;          /* bytes that are meant, from the magic on */
+	le32 capabilities;    /* enum weir_capability: what is offered */
+	uint8_t reserved12[4];
+	/* Limits; 0 where what they limit is not offered. */
+	le32 streams;         /* ordered streams of a controller */
+	le32 log_slots;       /* of the attribute log */
+	le32 hops;            /* reads of one execution of a program */
+	le32 programs;        /* that a controller may load */
+	le32 scratch_bytes;   /* of an execution */
+	uint8_t reserved36[28];
+};
+static_assert(sizeof(struct weir_identify) == 64, "Weir in Identify Controller");
+static_assert(offsetof(struct weir_identify, capabilities) == 8, "capabilities");
+static_assert(offsetof(struct weir_identify, streams) == 16, "limits");
+static_assert(offsetof(struct weir_identify, scratch_bytes) == 32, "scratch bytes");
+
+/* CDW11 of Set: what is wanted; DW0 of Set and Get: what is granted. */
+enum { WEIR_FEATURE = 0xd7 };
+
+/* Admin opcodes; bits 1:0 say which way data goes. */
+enum weir_admin_opcode {
+	WEIR_ADMIN_FENCE = 0xd8, /* no data; CDW10 15:0 a controller, or: */
+};
+enum { WEIR_FENCE_OLDER = 0xffff };
+static_assert((WEIR_ADMIN_FENCE & 3) == 0, "it carries no data");
+
+#endif
