@@ -92,7 +92,7 @@ run(struct request *req, const void *in, uint32_t in_len, const struct ctrl_stat
 		admin_events(assoc);
 }
 
-/* ---- events and Abort ---- */
+/* ---- events ---- */
 
 static struct request *
 find_event(struct conn *conn, uint16_t cid)
@@ -135,20 +135,15 @@ admin_drop_events(struct assoc *assoc)
 	}
 }
 
-static void
-abort_command(struct request *req)
+/* True: the event request was held, and ends. */
+bool
+admin_abort_event(struct assoc *assoc, uint16_t cid)
 {
-	struct assoc *assoc = req->conn->assoc;
-	uint32_t cdw10 = le32_get(req->sqe.cdw10);
-	uint16_t cid = (uint16_t)(cdw10 >> 16);
-	struct request *event = NULL;
+	struct request *event = ctrl_aer_abort(&assoc->ctrl, cid) ? find_event(assoc->admin, cid) : NULL;
 
-	if ((cdw10 & 0xffff) == 0 && ctrl_aer_abort(&assoc->ctrl, cid))
-		event = find_event(req->conn, cid);
 	if (event != NULL)
 		request_answer(event, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
-	req->xfer.dw0 = event == NULL;
-	request_answer(req, NVME_OK);
+	return event != NULL;
 }
 
 /* ---- statistics: asked of every core ---- */
@@ -226,7 +221,7 @@ execute(struct request *req, const void *in, uint32_t in_len)
 
 	if (assoc == NULL) {
 		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
-	} else if (req->sqe.opcode == NVME_ADMIN_ABORT) {
+	} else if (req->sqe.opcode == NVME_ADMIN_ABORT && ctrl_ready(&assoc->ctrl)) {
 		abort_command(req);
 	} else if (ctrl_needs(&assoc->ctrl, &req->sqe) & CTRL_NEEDS_STATS) {
 		bool first = fifo_empty(&assoc->askers);

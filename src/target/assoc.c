@@ -287,6 +287,7 @@ assoc_admin_gone(struct assoc *assoc)
 	timer_clear(&assoc->core->reactor->timers, &assoc->kato_timer);
 	tell(assoc, MAIL_DYING);
 	admin_drop_askers(assoc);
+	abort_drop(assoc);
 	fence_drop(assoc);
 	while ((node = fifo_pop(&assoc->cache_setters)) != NULL)
 		request_free(container_of(node, struct request, xfer.tx_node));

@@ -74,6 +74,12 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 	case MAIL_END:
 		assoc_end(core, &mail);
 		return;
+	case MAIL_ABORT:
+		abort_ask(core, &mail);
+		return;
+	case MAIL_ABORTED:
+		abort_answer(core, &mail);
+		return;
 	case MAIL_ATTACH:
 		assoc_attach(core, &mail);
 		return;

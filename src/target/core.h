@@ -192,6 +192,7 @@ struct assoc {
 	struct blk_chan *flush_chan;
 	uint32_t flush_nsid;        /* the next one is behind it */
 	bool flushing;
+	struct request *aborts[CTRL_ABORTS_MAX]; /* Aborts that wait for a queue's answer */
 	struct fifo fencers;        /* requests that fence, one after the other */
 	struct fifo askers;         /* requests that wait for statistics, one after the other */
 	uint32_t stats_left;
@@ -253,6 +254,7 @@ void request_release(struct request *req);
 void request_unstall(struct request *req);
 void request_unread(struct request *req);
 void request_fetch(struct request *req);
+void request_next_turns(struct conn *conn);
 void request_ask(struct request *req, struct iovec *iov, uint32_t count);
 void request_keep(struct request *req, const struct capsule *capsule);
 /* true: req->bufs holds `bytes` bytes; false: `granted` will be called. */
@@ -281,6 +283,12 @@ void registry_fence(struct core *core, const struct target_mail *mail);
 void fence_begin(struct assoc *assoc, struct request *req, uint16_t which);
 void fence_done(struct core *core, const struct target_mail *mail);
 void fence_drop(struct assoc *assoc);
+
+/* abort.c: Abort */
+void abort_command(struct request *req);
+void abort_ask(struct core *core, const struct target_mail *mail);
+void abort_answer(struct core *core, const struct target_mail *mail);
+void abort_drop(struct assoc *assoc);
 
 /* io.c: I/O commands */
 void io_command(struct request *req, const struct capsule *capsule);
@@ -330,6 +338,7 @@ void scratch_end(struct core *core);
 void admin_command(struct request *req, const struct capsule *capsule);
 void admin_data(struct request *req);
 void admin_events(struct assoc *assoc);
+bool admin_abort_event(struct assoc *assoc, uint16_t cid);
 void admin_drop_events(struct assoc *assoc);
 void admin_drop_askers(struct assoc *assoc);
 void admin_stats_ask(struct core *core, const struct target_mail *mail);

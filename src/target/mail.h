@@ -28,6 +28,8 @@ enum target_mail_kind {
 	MAIL_FENCE,       /* controller's core -> 0: end others of my host */
 	MAIL_FENCED,      /* and back: they are gone */
 	MAIL_END,         /* 0 -> controller's core: end */
+	MAIL_ABORT,       /* controller's core -> queue's: abort a command */
+	MAIL_ABORTED,     /* and back: done, or not */
 	MAIL_ATTACH,      /* queue's core -> controller's: may this I/O queue connect? */
 	MAIL_ATTACHED,    /* and back: yes or no */
 	MAIL_DETACH,      /* queue's core -> controller's: the queue is gone */
@@ -76,6 +78,12 @@ struct target_mail {
 		} joined;
 		uint16_t fence;        /* FENCE: the controller, or WEIR_FENCE_OLDER */
 		uint32_t ended;        /* FENCED: so many controllers */
+		struct {
+			struct conn *conn;     /* of ABORT; a token */
+			uint16_t cid;
+			uint16_t place;        /* the same in both: where the controller keeps it */
+			bool done;             /* of the answer */
+		} abort;
 		struct {
 			struct conn *conn;                      /* token */
 			const struct nvme_connect_sqe *sqe;     /* stand until ATTACHED */

@@ -325,13 +325,10 @@ request_fetch(struct request *req)
 	}
 }
 
-/* What was asked for is there: the next ones may ask, in order. */
-static void
-fetched(struct request *req)
+/* Those whose turn it is ask for their data, in order. */
+void
+request_next_turns(struct conn *conn)
 {
-	struct conn *conn = req->conn;
-
-	conn->asked_bytes -= req->xfer.length;
 	while (!fifo_empty(&conn->turns)) {
 		struct request *first = container_of(conn->turns.head, struct request, xfer.tx_node);
 
@@ -340,6 +337,14 @@ fetched(struct request *req)
 		fifo_pop(&conn->turns);
 		fetch_now(first);
 	}
+}
+
+/* What was asked for is there. */
+static void
+fetched(struct request *req)
+{
+	req->conn->asked_bytes -= req->xfer.length;
+	request_next_turns(req->conn);
 }
 
 static void
