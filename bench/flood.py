@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""
+flood.py - what one host's reads take while others come in crowds.
+
+    bench/flood.py [--build DIR] [--seconds S] [--reactors N]
+
+Prints the victim's p50, p99 and greatest latency (`weir perf`, random reads of
+4 KiB, one at a time) alone and under each flood.  Not a timed test: victim and
+flood share the machine, so the figures say what is unbounded, not what is fast.
+"""
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "tests", "e2e"))
+sys.dont_write_bytecode = True
+
+OTHER = b"\5" * 16
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(HERE, "..", "build"))
+    parser.add_argument("--seconds", type=int, default=3)
+    parser.add_argument("--reactors", type=int, default=1)
+    return parser.parse_args()
+
+
+OPTIONS = options()
+os.environ["WEIR_BUILD"] = os.path.abspath(OPTIONS.build)
+
+import nvme
+import target as targets
+from nvmetcp import Conn
+
+
+def victim(daemon):
+    done = subprocess.run([targets.WEIR, "perf", "nvme+tcp://127.0.0.1:%d/%s?ns=1" % (daemon.port, nvme.SUBNQN),
+                           "--rw", "randread", "--qd", "1", "--time", str(OPTIONS.seconds), "--json"],
+                          stdout=subprocess.PIPE, check=True, text=True)
+    return json.loads(done.stdout)["read"]["latency_us"]
+
+
+# ---- the floods: each is called again and again until the victim is done ----
+
+def nothing(daemon, state):
+    state["stop"].wait(0.1)
+
+
+def hosts_that_come_and_go(daemon, state):
+    """a whole association each time, without a good-bye"""
+    nvme.Controller(daemon.address, hostid=OTHER).close()
+
+
+def refused_connects(daemon, state):
+    queue, _ = nvme.open_queue(daemon.address, hostid=OTHER, subnqn="nqn.2026-11.local.weir:nobody")
+    queue.close()
+
+
+def half_open(daemon, state):
+    """to as many as there may be"""
+    if len(state["kept"]) < 3000:
+        state["kept"].append(Conn(daemon.address))
+        state["kept"][-1].handshake()
+    else:
+        state["stop"].wait(0.1)
+
+
+def a_thousand_controllers(daemon, state):
+    """of one host, one keep alive after the other"""
+    if len(state["kept"]) < 990:
+        state["kept"].append(nvme.Controller(daemon.address, hostid=OTHER))
+    else:
+        state["next"] = (state["next"] + 1) % len(state["kept"])
+        state["kept"][state["next"]].keep_alive()
+
+
+def controller(daemon, state):
+    if not state["kept"]:
+        state["kept"].append(nvme.Controller(daemon.address, hostid=OTHER))
+        state["kept"][0].grant()
+        state["queue"] = state["kept"][0].io_queue()
+    return state["kept"][0]
+
+
+def admin_commands(daemon, state):
+    """31 Identifies at a time"""
+    admin = controller(daemon, state).admin
+    admin.wait(*[admin.submit(nvme.sqe(0x06, cdw10=1), want=4096) for _ in range(30)])
+
+
+def logs_of_all_reactors(daemon, state):
+    """31 SMART pages at a time"""
+    admin = controller(daemon, state).admin
+    admin.wait(*[admin.submit(nvme.sqe(0x02, nsid=0xFFFFFFFF, cdw10=0x02 | 127 << 16), want=512) for _ in range(30)])
+
+
+def aborts(daemon, state):
+    """31 at a time, most of them too many"""
+    admin = controller(daemon, state).admin
+    admin.wait(*[admin.submit(nvme.sqe(0x08, cdw10=7 << 16 | 1)) for _ in range(30)])
+
+
+def resets(daemon, state):
+    ctrl = controller(daemon, state)
+    ctrl.disable()
+    ctrl.enable()
+
+
+FLOODS = (nothing, hosts_that_come_and_go, refused_connects, half_open, a_thousand_controllers, admin_commands,
+          logs_of_all_reactors, aborts, resets)
+
+
+def flood(function, daemon, state):
+    while not state["stop"].is_set():
+        function(daemon, state)
+        state["count"] += 1
+
+
+def main():
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    print("%-26s %9s %9s %9s %9s" % ("flood", "times", "p50 us", "p99 us", "max us"))
+    for function in FLOODS:
+        state = {"stop": threading.Event(), "kept": [], "next": 0, "count": 0}
+        with targets.Daemon("--reactors", str(OPTIONS.reactors)) as daemon:
+            thread = threading.Thread(target=flood, args=(function, daemon, state))
+            thread.start()
+            try:
+                latency = victim(daemon)
+            finally:
+                state["stop"].set()
+                thread.join()
+                for each in state["kept"]:
+                    each.close()
+            daemon.no_connections()
+        print("%-26s %9d %9.1f %9.1f %9.1f" % (function.__name__.replace("_", " "), state["count"], latency["p50"],
+                                               latency["p99"], latency["max"]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
