@@ -41,11 +41,15 @@ fill_listeners(const struct served *served, struct configured *configured)
 static int
 fill_volume(const char *spec, struct arena *arena, struct conf_ns *ns)
 {
-	const char *at = strrchr(spec, '@'), *inner = strncmp(spec, "fault:", 6) == 0 && at != NULL ? at + 1 : spec;
-	const char *size = strncmp(inner, "file:", 5) == 0 ? strrchr(inner, ',') : strchr(inner, ':');
+	const char *at = strrchr(spec, '@'), *inner = spec;
+	const char *size;
 	char text[CONF_SPEC + PATH_MAX], directory[PATH_MAX] = "";
-	bool file = strncmp(inner, "file:", 5) == 0;
+	bool file;
 
+	if (at != NULL && (strncmp(spec, "fault:", 6) == 0 || strncmp(spec, "volatile:", 9) == 0))
+		inner = at + 1;
+	size = strncmp(inner, "file:", 5) == 0 ? strrchr(inner, ',') : strchr(inner, ':');
+	file = strncmp(inner, "file:", 5) == 0;
 	if (!file && (size == NULL || !size_parse(size + 1, &ns->size)))
 		size = NULL;
 	if (file && size != NULL && strncmp(size, ",size=", 6) != 0)

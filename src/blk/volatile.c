@@ -463,13 +463,15 @@ vol_collect(struct task *task)
 	finish_all(&vc->finished);
 }
 
-static void
+static bool
 vol_cancel(struct blk_chan *chan, struct blk_io *io)
 {
 	struct vol_chan *vc = vol_chan_of(chan);
 
-	if (line_leave(&vc->line, io))
-		vol_finish(vc, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
+	if (!line_leave(&vc->line, io))
+		return false;
+	vol_finish(vc, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
+	return true;
 }
 
 /* Nothing is lent. */

@@ -12,16 +12,20 @@
 
 enum { VOLUME_BYTES_MIN = 1024 * 1024 };
 
-/* What is behind all faults; NULL: nothing is. */
+/* What is behind all filters; NULL: nothing is. */
 static const char *
-without_faults(const char *volume)
+without_filters(const char *volume)
 {
-	while (volume != NULL && strncmp(volume, "fault:", 6) == 0) {
+	for (;;) {
+		bool faults = strncmp(volume, "fault:", 6) == 0;
 		const char *at = strchr(volume, '@');
 
-		volume = at != NULL && at > volume + 6 ? at + 1 : NULL;
+		if (!faults && strncmp(volume, "volatile:", 9) != 0)
+			return volume;
+		if (at == NULL || (faults && at == volume + 6))
+			return NULL;
+		volume = at + 1;
 	}
-	return volume;
 }
 
 static bool
@@ -33,7 +37,7 @@ in_memory(const char *volume)
 const char *
 volume_path(const char *volume)
 {
-	const char *inner = without_faults(volume);
+	const char *inner = without_filters(volume);
 
 	return inner != NULL && strncmp(inner, "file:", 5) == 0 ? inner + 5 : NULL;
 }
@@ -41,7 +45,7 @@ volume_path(const char *volume)
 bool
 volume_forgets(const char *volume)
 {
-	const char *inner = without_faults(volume);
+	const char *inner = without_filters(volume);
 
 	return inner != NULL && strcmp(inner, "mem") == 0;
 }
@@ -49,20 +53,20 @@ volume_forgets(const char *volume)
 static bool
 volume_check(struct reader *r, const struct node *node, const char *volume)
 {
-	const char *inner = without_faults(volume), *option;
+	const char *inner = without_filters(volume), *option;
 	struct quoted q = quote(volume);
 
 	if (strlen(volume) > CONF_VOLUME_MAX)
 		complain(r->errors, node->line, "a volume's text has %d bytes at most, not %zu: %s", CONF_VOLUME_MAX,
 		    strlen(volume), q.text);
 	else if (inner == NULL)
-		complain(r->errors, node->line, "%s: a fault is written fault:FAULT@VOLUME", q.text);
+		complain(r->errors, node->line, "%s: a filter is written fault:FAULT@VOLUME or volatile:OPTIONS@VOLUME", q.text);
 	else if (strncmp(inner, "mem:", 4) == 0 || strncmp(inner, "null:", 5) == 0)
 		complain(r->errors, node->line, "%s: it is `%.*s` alone, and the size stands in `size`", q.text,
 		    (int)strcspn(inner, ":"), inner);
 	else if (strncmp(inner, "file:", 5) != 0 && !in_memory(inner))
 		complain(r->errors, node->line,
-		    "%s is not a volume; there are mem, null, file:PATH and fault:FAULT@VOLUME",
+		    "%s is not a volume; there are mem, null, file:PATH, fault:FAULT@VOLUME and volatile:OPTIONS@VOLUME",
 		    q.text);
 	else if (!in_memory(inner) && (inner[5] != '/' || inner[6] == '\0'))
 		complain(r->errors, node->line, "%s: the path of a file begins with / and goes on", q.text);

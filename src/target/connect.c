@@ -161,12 +161,12 @@ connect_io(struct request *req, const struct nvme_connect_data *data)
 		.attach = { conn, sqe, (const void *)conn->reserve },
 	};
 
-		request_free(req); /* it was closed meanwhile, and leaves */
-	memmove(conn->reserve, data, sizeof(*data));
+	if (subsys != NULL && !(subsys->portals >> conn->portal & 1)) {
+		refuse(req, nvme_status_of(NVME_SC_CONNECT_PARAMS, true), fault);
+		return;
+	}
 	memcpy(conn->hostnqn, data->hostnqn, sizeof(conn->hostnqn));
-	conn->connecting = true;
-	req->stage = STAGE_MAIL;
-	core_post(conn->core, mail.cntlid % conn->core->reactor->count, &mail);
+	ask(req, data, mail.cntlid % conn->core->reactor->count, &mail);
 }
 
 static void

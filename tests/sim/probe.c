@@ -81,13 +81,13 @@ probe_submit(struct blk_chan *chan, struct blk_io *io)
 	blk_submit(pc->inner, io);
 }
 
-static void
+static bool
 probe_cancel(struct blk_chan *chan, struct blk_io *io)
 {
 	struct probe_chan *pc = container_of(chan, struct probe_chan, chan);
 
 	alive(chan);
-	pc->inner->blk->ops->cancel(pc->inner, io);
+	return pc->inner->blk->ops->cancel(pc->inner, io);
 }
 
 static void

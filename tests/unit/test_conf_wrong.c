@@ -183,14 +183,14 @@ static const struct wrong wrongs[] = {
 	    "`mem:1G`: it is `mem` alone, and the size stands in `size`" },
 	{ S "    namespaces:\n      - nsid: 1\n        volume: disk:/a\n", 7,
 	    "`disk:/a` is not a volume; there are mem, "
-	    "null, file:PATH and fault:FAULT@VOLUME" },
+	    "null, file:PATH, fault:FAULT@VOLUME and volatile:OPTIONS@VOLUME" },
 	{ S "    namespaces:\n      - nsid: 1\n        volume: file:a\n", 7,
 	    "`file:a`: the path of a file begins with /" },
 	{ S "    namespaces:\n      - nsid: 1\n        volume: file:/\n", 7,
 	    "the path of a file begins with / and goes on" },
 	{ S "    namespaces:\n      - nsid: 1\n        volume: file:/a,size=1G\n", 7, "the size stands in `size`" },
-	{ S "    namespaces:\n      - nsid: 1\n        volume: fault:x\n", 7, "a fault is written fault:FAULT@VOLUME" },
-	{ S "    namespaces:\n      - nsid: 1\n        volume: fault:@file:/a\n", 7, "a fault is written" },
+	{ S "    namespaces:\n      - nsid: 1\n        volume: fault:x\n", 7, "a filter is written fault:FAULT@VOLUME" },
+	{ S "    namespaces:\n      - nsid: 1\n        volume: fault:@file:/a\n", 7, "a filter is written" },
 	{ S "    namespaces:\n      - nsid: 1\n        volume: fault:x@disk\n", 7, "is not a volume" },
 	{ S "    namespaces:\n      - nsid: 1\n        volume: file:/" NQN_223 "\n", 7,
 	    "a volume's text has 220 bytes at "
