@@ -418,8 +418,12 @@ start(struct serve *serve, struct configured *first)
 		    "weir: listening on %s:%u\n", listen->host, listen->port);
 	}
 	puts("weir: ready");
-	fflush(stdout);
-	return 0;
+	if (fflush(stdout) == 0)
+		return 0;
+	/* Who waits for that line would wait for ever. */
+	rc = -errno;
+	fprintf(stderr, "weir: cannot write to standard output: %s\n", strerror(-rc));
+	return rc;
 }
 
 static void
