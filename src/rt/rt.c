@@ -334,10 +334,11 @@ rt_run(struct rt *rt)
 	cpu_set_t before;
 	int rc = 0;
 
-	if (sched_getaffinity(0, sizeof(before), &before) != 0)
-		return -errno;
-	if (rt->options.cpu_count > 0)
+	if (rt->options.cpu_count > 0) {
+		if (sched_getaffinity(0, sizeof(before), &before) != 0)
+			return -errno;
 		rc = pin(rt, 0, NULL);
+	}
 	while (rc == 0 && started < rt->count) {
 		rc = thread_start(rt, started);
 		started += rc == 0;
