@@ -4,6 +4,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+enum { TRIES = 3 };
+
 int
 sigs_open(sigset_t *before)
 {
@@ -27,7 +29,16 @@ sigs_take(int fd)
 {
 	struct signalfd_siginfo info;
 
-	return read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info) ? (int)info.ssi_signo : 0;
+	/* There is no second edge for a signal that was not taken. */
+	for (int tries = 0; tries < TRIES; tries++) {
+		ssize_t got = read(fd, &info, sizeof(info));
+
+		if (got == (ssize_t)sizeof(info))
+			return (int)info.ssi_signo;
+		if (got < 0 && errno == EAGAIN)
+			break;
+	}
+	return 0;
 }
 
 void
