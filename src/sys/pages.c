@@ -1,6 +1,7 @@
 #include "sys/pages.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -25,7 +26,8 @@ pages_unmap(void *pages, size_t bytes)
 {
 	int rc = munmap(pages, bytes);
 
-	assert(rc == 0);
+	/* Short of memory for the kernel's own accounts, it leaves them where they are. */
+	assert(rc == 0 || errno == ENOMEM);
 }
 
 void
