@@ -16,6 +16,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+enum { WAKER_TRIES = 3 };
+
 struct waker {
 	_Alignas(64) _Atomic uint32_t asleep;
 	int fd; /* an eventfd, looked at by the reactor's engine on its edges and never read */
@@ -49,8 +51,12 @@ waker_call(struct waker *waker)
 	 * sleeper that exchanges later.  If it exchanged earlier, we see its 1 and wake it. */
 	if (atomic_exchange_explicit(&waker->asleep, 0, memory_order_acq_rel) == 0)
 		return false;
-	/* Cannot block: the counter would have to reach 2^64 - 1. */
-	return write(waker->fd, &one, sizeof(one)) == (ssize_t)sizeof(one);
+	/* Cannot block: the counter would have to reach 2^64 - 1.  Nobody else will call, so it is tried
+	 * again should it fail nevertheless. */
+	for (int tries = 0; tries < WAKER_TRIES; tries++)
+		if (write(waker->fd, &one, sizeof(one)) == (ssize_t)sizeof(one))
+			break;
+	return true;
 }
 
 /* The word to stop; read once per turn. */
