@@ -86,6 +86,8 @@ class Daemon:
             ready = left > 0 and select.select([self.process.stdout], [], [], left)[0]
             require(ready, "the daemon said nothing in time; stderr:\n%s", self.stderr())
             piece = os.read(self.process.stdout.fileno(), 65536)
+            if not piece:
+                self.process.wait(START_S)  # its output is closed a moment before it is gone
             require(piece, "the daemon ended (%s); stderr:\n%s", self.process.poll(), self.stderr())
             self.buffered += piece
         line, self.buffered = self.buffered.split(b"\n", 1)

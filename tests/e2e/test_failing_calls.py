@@ -1,0 +1,257 @@
+"""
+Every system call of the target fails in turn, once: it says so and ends, or goes on, and never crashes or hangs.
+
+strace makes the N-th call of a name fail, in each thread.  A run is: start, two hosts that use a RAM volume and a
+file, a third one afterwards, the end.  What fails at the start is an exit code of 1 and a line that says what; what
+fails later may cost one host its connection or some commands their success, and nothing else.
+
+Which N there are is taken from a run in which nothing fails.  Every day a few of each are tried (`PER_CALL`);
+WEIR_FAILING=all tries all of them, with more than one error.
+"""
+import collections
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import nvme
+import target as targets
+from nvmetcp import PATIENCE, Closed
+
+BLOCK = 4096
+MIB = 1 << 20
+ALL = os.environ.get("WEIR_FAILING") == "all"
+PER_CALL = None if ALL else 4
+AT_ONCE = 3  # runs side by side: they mostly wait
+
+# What each may say, the likeliest first.
+ERRORS = {
+    "accept4": ("EMFILE", "ECONNABORTED", "ENOMEM", "EPERM"),
+    "bind": ("EADDRINUSE", "EACCES"),
+    "clone3": ("EAGAIN", "ENOMEM"),
+    "epoll_create1": ("EMFILE",),
+    "epoll_ctl": ("ENOSPC", "ENOMEM"),
+    "epoll_wait": ("EINTR",),
+    "eventfd2": ("EMFILE",),
+    "fallocate": ("EIO", "EOPNOTSUPP", "ENOSPC"),
+    "fcntl": ("EINVAL",),
+    "fdatasync": ("EIO", "ENOSPC"),
+    "flock": ("ENOLCK", "EAGAIN", "EINTR"),
+    "fsync": ("EIO", "EINVAL"),
+    "ftruncate": ("ENOSPC", "EFBIG", "EINVAL"),
+    "getrandom": ("ENOSYS", "EINTR"),
+    "getsockname": ("ENOBUFS",),
+    "io_uring_enter": ("EAGAIN", "EINTR", "ENOMEM", "EBUSY"),
+    "io_uring_register": ("EINVAL", "ENOMEM"),
+    "io_uring_setup": ("ENOMEM", "EPERM", "EMFILE"),
+    "listen": ("EADDRINUSE",),
+    "madvise": ("EINVAL", "ENOMEM"),
+    "mmap": ("ENOMEM",),
+    "mprotect": ("ENOMEM",),
+    "munmap": ("ENOMEM",),
+    "newfstatat": ("EIO", "EACCES"),
+    "openat": ("EMFILE", "EACCES"),
+    "pread64": ("EIO",),
+    "preadv": ("EIO", "EINTR", "EAGAIN"),
+    "pwritev2": ("EIO", "ENOSPC", "EINTR"),
+    "read": ("EINTR", "EIO"),
+    "recvfrom": ("ECONNRESET", "ETIMEDOUT", "EINTR"),
+    "recvmsg": ("ECONNRESET", "EINTR"),
+    "sched_getaffinity": ("EINVAL",),
+    "sendmsg": ("ECONNRESET", "ENOBUFS", "EINTR"),
+    "sendto": ("EPIPE", "ENOBUFS", "EINTR"),
+    "setsockopt": ("ENOPROTOOPT", "ENOMEM"),
+    "shutdown": ("ENOTCONN",),
+    "signalfd4": ("EMFILE",),
+    "socket": ("EMFILE", "EAFNOSUPPORT"),
+    "statx": ("ENOSYS", "EIO"),
+    "write": ("ENOSPC", "EINTR"),
+}
+# Those that cannot fail, or only where they are passed nonsense; brk() says no errno, close() always closes.  Nor
+# does it fail that a descriptor is taken from an epoll.
+SURE = {"arch_prctl", "brk", "clock_nanosleep", "close", "execve", "exit", "exit_group", "futex", "getpid", "prlimit64",
+        "restart_syscall", "rseq", "rt_sigaction", "rt_sigprocmask", "set_robust_list", "set_tid_address"}
+SURE_LINE = re.compile("EPOLL_CTL_DEL")
+ENGINES = {
+    "uring": ("--files", "uring", "--sockets", "uring"),
+    "threads": ("--files", "threads", "--sockets", "calls"),
+}
+
+
+class Host:
+    """Writes and reads; its connection may break, and commands may fail."""
+
+    def __init__(self, address):
+        self.address, self.ctrl, self.queue = address, None, None
+        self.broken, self.failed = False, 0
+
+    def step(self, perform):
+        try:
+            return None if self.broken else perform()
+        except (Closed, OSError) as error:
+            assert not isinstance(error, TimeoutError), "it hangs"
+            self.broken = True
+            return None
+
+    def connect(self):
+        def perform():
+            self.ctrl = nvme.Controller(self.address)
+            self.queue, connect = self.ctrl.try_io_queue()
+            self.broken = not connect.ok  # as it is once its admin queue is gone
+        self.step(perform)
+
+    def io(self, base):
+        for nsid in (1, 2):
+            for data in (os.urandom(BLOCK), os.urandom(16 * BLOCK)):
+                self.step(lambda: self.round(base, nsid, data))
+
+    def round(self, base, nsid, data):
+        queue, blocks = self.queue, len(data) // BLOCK
+        made = [queue.write(base, data, nsid=nsid), queue.write(base + 32, data, nsid=nsid, fua=True),
+                queue.flush(nsid)]
+        if all(request.ok for request in made):
+            found = queue.read(base, blocks, nsid=nsid)
+            made.append(found)
+            assert not found.ok or bytes(found.got) == data, "it reads what was not written"
+        made += [queue.deallocate([(base, 2)], nsid=nsid), queue.write_zeroes(base + 8, 2, nsid=nsid)]
+        zeros = queue.read(base + 8, 2, nsid=nsid)
+        assert not (made[-1].ok and zeros.ok) or not any(zeros.got), "zeroes that are none"
+        self.failed += sum(not request.ok for request in made + [zeros])
+
+    def close(self):
+        if self.ctrl:
+            self.ctrl.close()
+
+
+def clean_run(daemon):
+    """Two hosts side by side, and one that follows; how many lost their connection, how many commands failed."""
+    hosts = [Host(daemon.address) for _ in range(2)]
+    try:
+        for host in hosts:
+            host.connect()
+        for n in range(2):
+            for i, host in enumerate(hosts):
+                host.io(64 * (2 * n + i))
+    finally:
+        for host in hosts:
+            host.close()
+    last = Host(daemon.address)
+    last.connect()
+    last.io(512)
+    last.close()
+    return sum(host.broken for host in hosts + [last]), sum(host.failed for host in hosts + [last])
+
+
+def strace(*options):
+    return ["strace", "-D", "-f", "-qqq", "-e", "signal=none", *options]
+
+
+def start(folder, engine, prefix):
+    environment = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+    return targets.Daemon(*ENGINES[engine], ns=["mem:16M", "file:%s/v.img,size=16M" % folder], prefix=prefix,
+                          env=environment)
+
+
+def end(daemon):
+    """By SIGTERM; what it ended with."""
+    if daemon.alive():
+        daemon.process.terminate()
+    try:
+        daemon.process.communicate(timeout=10 * PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise AssertionError("SIGTERM does not end it; stderr:\n%s" % daemon.stderr())
+    daemon.stopped = True
+    return daemon.process.returncode
+
+
+def try_one(folder, engine, call, error, n):
+    """One run in which the n-th call of that name fails; what is wrong about it, or None."""
+    folder = os.path.join(folder, "%s-%s-%s-%d" % (engine, call, error, n))
+    os.mkdir(folder)
+    injection = strace("-o", "/dev/null", "-e", "trace=%s" % call,
+                       "-e", "inject=%s:error=%s:when=%d" % (call, error, n))
+    daemon = None
+    try:
+        daemon = start(folder, engine, injection)
+        broken, failed = clean_run(daemon)
+        code = end(daemon)
+        # The connection that is struck; where it is the listener's or all sockets' call, none.  In each thread once.
+        if broken > 1 or failed > 4:
+            return "%d hosts lost their connection, %d commands failed, it ended with %d; stderr:\n%s" % (
+                broken, failed, code, daemon.stderr())
+        if code != 0:
+            return "it ended with %d after it had served; stderr:\n%s" % (code, daemon.stderr())
+    except AssertionError as wrong:
+        said = re.search(r"the daemon ended \((-?\w+)\); stderr:\n(.*)", str(wrong), re.S)
+        if not (daemon is None and said and said[1] == "1" and re.match(r"weir: .*\S", said[2])):
+            return str(wrong)
+    finally:
+        if daemon is not None:
+            daemon.kill()
+        shutil.rmtree(folder)
+    return None
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory):
+    """engine: call: the numbers, among all calls of that name in a thread, of those after the loader's"""
+    if not shutil.which("strace"):
+        pytest.skip("needs strace")
+    if targets.sanitized():
+        pytest.skip("a sanitizer's own calls are not to fail")
+    tried = subprocess.run(strace("-o", "/dev/null", "true"), stderr=subprocess.PIPE, text=True)
+    if tried.returncode != 0:
+        pytest.skip("strace may not trace here: %s" % tried.stderr.strip())
+    calls = {}
+    for engine in ENGINES:
+        folder = tmp_path_factory.mktemp(engine)
+        daemon = start(folder, engine, strace("-o", str(folder / "trace")))
+        assert clean_run(daemon) == (0, 0)
+        assert end(daemon) == 0
+        calls[engine] = count(open(folder / "trace"))
+    return calls
+
+
+def count(lines):
+    seen, ours, sure = (collections.defaultdict(of) for of in (collections.Counter, set, set))
+    loaded = False
+    for line in lines:
+        match = re.match(r"(\d+) +(\w+)\((.*)", line)
+        if not match:
+            continue
+        thread, call = match[1], match[2]
+        seen[thread][call] += 1
+        loaded = loaded or call == "prlimit64"  # the loader's last call but one
+        if loaded:
+            (sure if SURE_LINE.search(line) else ours)[call].add(seen[thread][call])
+    return {call: sorted(numbers - sure[call]) for call, numbers in ours.items()}
+
+
+def chosen(numbers):
+    """All, or a few from the first to the last."""
+    if PER_CALL is None or len(numbers) <= PER_CALL:
+        return numbers
+    return sorted({numbers[i * (len(numbers) - 1) // (PER_CALL - 1)] for i in range(PER_CALL)})
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_call_is_forgotten(counted, engine):
+    """each that it makes is in the table above, or cannot fail"""
+    assert set(counted[engine]) - SURE <= set(ERRORS)
+
+
+@pytest.mark.parametrize("call", ERRORS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_call_that_fails_once_is_survived_or_said(counted, binary, tmp_path, engine, call):
+    numbers = chosen(counted[engine].get(call, []))
+    if not numbers:
+        pytest.skip("not made")
+    errors = ERRORS[call] if ALL else ERRORS[call][:1]
+    runs = [(error, n) for error in errors for n in numbers]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        wrong = list(pool.map(lambda run: try_one(str(tmp_path), engine, call, *run), runs))
+    wrong = ["%s, number %d, says %s: %s" % (call, n, error, what) for (error, n), what in zip(runs, wrong) if what]
+    assert not wrong, "\n".join(wrong)
