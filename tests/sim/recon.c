@@ -113,6 +113,7 @@ applied(struct target_applied *told, int rc, const char *why)
 	if ((rc != 0) != attempt->must_fail && r->fail_at == 0)
 		recon_wrong(r, "applied: %d, %s", rc, why);
 	if (rc != 0) {
+		r->told = true;
 		r->counts.failed_applies++;
 		give_up(attempt, &attempt->plan, attempt->must_fail ? plan_now(r) : plan_now(r) - 1);
 		if (attempt->must_fail)
@@ -233,10 +234,13 @@ apply(struct recon *r, struct plan *plan)
 	if (rc != expected && r->fail_at == 0)
 		recon_wrong(r, "target_apply: %d (%s), not %d", rc, why, expected);
 	if (rc != 0) {
+		r->told = r->told || rc == -ENOMEM;
 		r->counts.busy_applies += rc == -EBUSY;
 		r->counts.failed_applies += rc != -EBUSY;
 		attempt->over = true;
 		volumes_idle(r, plan);
+		if (r->end)
+			r->plans_left = 0; /* again */
 		return;
 	}
 	r->under_way = attempt;
@@ -329,6 +333,17 @@ target_begin(struct reactor *reactor, void *arg)
 
 /* ---- a history ---- */
 
+static void
+on_log(void *arg, const char *process, unsigned reactor, int level, const char *text)
+{
+	struct recon *r = arg;
+
+	(void)process;
+	(void)reactor;
+	(void)level;
+	r->told = r->told || strstr(text, "memory") != NULL;
+}
+
 void
 recon_create(struct recon *r, uint64_t seed, const struct sim_options *given)
 {
@@ -340,6 +355,12 @@ recon_create(struct recon *r, uint64_t seed, const struct sim_options *given)
 	r->does = (uint32_t)rng_next(&r->rng) | RECON_DOES_NS;
 	r->reactors = 1 + (unsigned)rng_below(&r->rng, RECON_REACTORS);
 	r->plans_left = r->plans_left > 0 ? r->plans_left : 40;
+	if (r->fail_at > 0) { /* a short history in which nothing else goes wrong */
+		r->does = RECON_DOES_NS | RECON_DOES_REPLACE | RECON_DOES_RESIZE | RECON_DOES_ANA | RECON_DOES_GROUP;
+		r->reactors = 2;
+		options.log = on_log;
+		options.arg = r;
+	}
 	options.reset_ppm = r->does & RECON_DOES_RESETS ? 2000 : 0;
 	r->sim = sim_create(seed, &options);
 	plan_empty(&r->plans[0]);
@@ -428,8 +449,11 @@ void
 recon_play(struct recon *r)
 {
 	run_for(r, 100 * 1000);
-	if (!sim_process_running(r->target_process))
+	if (!sim_process_running(r->target_process)) {
+		r->failed = true;
+		r->told = sim_process_error(r->target_process) == -ENOMEM;
 		return;
+	}
 	for (unsigned i = 0; i < r->reactors; i++)
 		r->baseline[i] = sim_process_reactor(r->target_process, i)->arena->bytes;
 	start_hosts(r);
@@ -447,6 +471,8 @@ recon_play(struct recon *r)
 	run_for(r, 150000ull * RECON_MS);
 	if (r->wrong == 0)
 		check_end(r);
+	if (r->fail_at > 0)
+		r->failed = sim_process_reactor(r->target_process, r->fail_reactor)->arena->fail_at == 0;
 }
 
 void

@@ -179,10 +179,10 @@ struct recon {
 	struct recon_host hosts[RECON_HOSTS + 1];
 	struct recon_counts counts;
 	uint64_t baseline[RECON_REACTORS];
-	/* allocations made to fail, where a test wants it */
+	/* One allocation that fails, where a test wants it: the n-th of a reactor. */
 	unsigned fail_reactor;
 	uint64_t fail_at;
-	bool memory_log;
+	bool failed, told;                /* it did; and somebody was told */
 	/* what went wrong, in words; the first is kept */
 	unsigned wrong;
 	char what[256];
@@ -230,6 +230,7 @@ void recon_host_crashed(struct recon_host *h);
 void recon_work_init(struct recon_host *h);
 
 /* recon.c: the operator, and a whole history */
+/* `r` is zeroed but for plans_left, fail_at and fail_reactor, which may be set. */
 void recon_create(struct recon *r, uint64_t seed, const struct sim_options *options);
 void recon_play(struct recon *r);
 void recon_destroy(struct recon *r);

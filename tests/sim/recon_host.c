@@ -320,6 +320,8 @@ down(struct qpair *qp, int error)
 
 	if (h->losing)
 		return;
+	if (strstr(qp->why, "refused") != NULL && strstr(qp->why, "1:81") != NULL)
+		h->r->told = true;
 	if (!with_cause(h))
 		recon_wrong(h->r, "host %u lost subsystem %u without cause: %d, %s", h->index, h->subsys, error, qp->why);
 	lose(h);
@@ -365,7 +367,7 @@ choose_way(struct recon_host *h)
 	for (unsigned tries = 0; tries < 20; tries++) {
 		h->subsys = (unsigned)rng_below(&h->rng, RECON_SUBSYS);
 		h->listener = (unsigned)rng_below(&h->rng, RECON_LISTEN);
-		if (rng_below(&h->rng, 8) == 0 || plan_admits(plan, h->subsys, h->index, h->listener))
+		if ((h->r->fail_at == 0 && rng_below(&h->rng, 8) == 0) || plan_admits(plan, h->subsys, h->index, h->listener))
 			return;
 	}
 }

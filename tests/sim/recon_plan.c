@@ -79,8 +79,10 @@ volume_for(struct recon *r, const struct plan *plan)
 			snprintf(spec, sizeof(spec), "mem:%uK", RECON_BLOCKS * 4);
 		else
 			snprintf(spec, sizeof(spec), "file:v%u.%u.img,size=%uK", at, v->life + 1, RECON_BLOCKS * 4);
-		if (probe_open(&v->probe, r->reactor0, spec, why) != 0)
+		if (probe_open(&v->probe, r->reactor0, spec, why) != 0) {
+			r->told = true;
 			return -1;
+		}
 		v->life++;
 		v->state = VOLUME_IDLE;
 		memset(v->slots, 0, sizeof(v->slots));

@@ -67,12 +67,47 @@ what_is_served_changes_under_load(void **state)
 	assert_true(sum.applies > 5 * seed_count && sum.reads > 100 * seed_count);
 }
 
+/* Each allocation of each reactor fails once: whoever needs it is told, and all else goes on. */
+static void
+memory_that_is_not_there_is_said_and_nothing_is_lost(void **state)
+{
+	struct sim_options options = sim_options_default();
+	unsigned histories = 0;
+
+	(void)state;
+	for (unsigned reactor = 0; reactor < 2; reactor++) {
+		bool failed = true;
+
+		for (uint64_t at = 1; failed; at++) {
+			struct recon *r = recon_make();
+
+			assert_true(at < 1000);
+			r->fail_reactor = reactor;
+			r->fail_at = at;
+			r->plans_left = 8;
+			recon_create(r, 1, &options);
+			recon_play(r);
+			if (r->wrong > 0)
+				fail_msg("allocation %u of reactor %u: %s (and %u more)", (unsigned)at, reactor, r->what, r->wrong - 1);
+			failed = r->failed;
+			if (failed && !r->told)
+				fail_msg("allocation %u of reactor %u: it failed, and nobody was told", (unsigned)at, reactor);
+			histories += failed;
+			recon_destroy(r);
+			free(r);
+		}
+	}
+	print_message("# %u allocations failed\n", histories);
+	assert_true(histories > 120);
+}
+
 int
 main(void)
 {
 	const char *first = getenv("WEIR_SEED_FIRST"), *count = getenv("WEIR_SEEDS");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_served_changes_under_load),
+		cmocka_unit_test(memory_that_is_not_there_is_said_and_nothing_is_lost),
 	};
 
 	seed_first = first != NULL ? strtoull(first, NULL, 10) : 0;
