@@ -1,7 +1,6 @@
 #include "target/view.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,102 +8,6 @@
 
 enum { DEFAULT_HANDSHAKE_MS = 10000, DEFAULT_STALL_MS = 30000, DEFAULT_CONNECTIONS = 4096,
 	DEFAULT_CONTROLLERS = 1000 };
-
-/* ---- checks: what would be our caller's mistake, said in words ---- */
-
-static bool
-check_nqn(const char *nqn)
-{
-	char field[NVME_NQN_FIELD] = { 0 };
-
-	if (strlen(nqn) > NVME_NQN_MAX)
-		return false;
-	memcpy(field, nqn, strlen(nqn));
-	return nvme_nqn_length(field) >= 0 && strncmp(field, "nqn.", 4) == 0;
-}
-
-static int
-check_namespaces(const struct target_subsys *subsys, char why[256])
-{
-	uint32_t last = 0;
-
-	for (uint32_t i = 0; i < subsys->ns_count; i++) {
-		const struct target_ns *ns = &subsys->ns[i];
-		bool group = ns->ana_group == 0 ? subsys->ana_count <= 1 : subsys->ana_count == 0 && ns->ana_group == 1;
-
-		for (uint32_t k = 0; k < subsys->ana_count; k++)
-			group = group || subsys->ana[k].id == ns->ana_group;
-		if (ns->nsid <= last || ns->nsid > CTRL_NS_MAX || !group || ns->blocks > ns->volume->blocks) {
-			snprintf(why, 256, "namespace %u of %.180s: %s", ns->nsid, subsys->nqn,
-			    !group ? "its ANA group is not there" : ns->blocks > ns->volume->blocks ?
-			    "larger than its volume" : "NSIDs are 1 to 1024, ascending, each once");
-			return -EINVAL;
-		}
-		last = ns->nsid;
-	}
-	return 0;
-}
-
-static int
-check_subsys(const struct target_subsys *subsys, char why[256])
-{
-	uint32_t last = 0;
-
-	if (!check_nqn(subsys->nqn) || strcmp(subsys->nqn, NVME_DISCOVERY_NQN) == 0) {
-		snprintf(why, 256, "'%.120s' is not an NQN for a subsystem (nqn.yyyy-mm.reverse.domain:name, of %d bytes "
-		    "at most)", subsys->nqn, NVME_NQN_MAX);
-		return -EINVAL;
-	}
-	for (uint32_t i = 0; i < subsys->ana_count; i++) {
-		if (subsys->ana[i].id <= last || subsys->ana[i].id > CTRL_ANA_MAX) {
-			snprintf(why, 256, "%.180s: ANA groups are 1 to %d, ascending, each once", subsys->nqn, CTRL_ANA_MAX);
-			return -EINVAL;
-		}
-		last = subsys->ana[i].id;
-	}
-	for (uint32_t i = 0; i < subsys->host_count; i++) {
-		if (!check_nqn(subsys->hosts[i])) {
-			snprintf(why, 256, "'%.160s' is not an NQN for a host", subsys->hosts[i]);
-			return -EINVAL;
-		}
-	}
-	if (subsys->host_count > TARGET_HOSTS_MAX) {
-		snprintf(why, 256, "%.180s: more than %d hosts", subsys->nqn, TARGET_HOSTS_MAX);
-		return -EINVAL;
-	}
-	return check_namespaces(subsys, why);
-}
-
-int
-view_check(const struct target_config *config, char why[256])
-{
-	uint32_t volumes = 0;
-
-	if (config->listen_count == 0 || config->listen_count > TARGET_LISTENERS_MAX ||
-	    config->subsys_count > TARGET_SUBSYS_MAX || config->referral_count > CTRL_REFERRALS_MAX) {
-		snprintf(why, 256, "1 to %d listeners, %d subsystems and %d referrals at most, please",
-		    TARGET_LISTENERS_MAX, TARGET_SUBSYS_MAX, CTRL_REFERRALS_MAX);
-		return -EINVAL;
-	}
-	for (uint32_t i = 0; i < config->subsys_count; i++) {
-		int rc = check_subsys(&config->subsys[i], why);
-
-		if (rc != 0)
-			return rc;
-		for (uint32_t k = 0; k < i; k++) {
-			if (strcmp(config->subsys[k].nqn, config->subsys[i].nqn) == 0) {
-				snprintf(why, 256, "two subsystems are called %.200s", config->subsys[i].nqn);
-				return -EINVAL;
-			}
-		}
-		volumes += config->subsys[i].ns_count;
-	}
-	if (volumes > TARGET_VOLUMES_MAX) {
-		snprintf(why, 256, "more than %d namespaces", TARGET_VOLUMES_MAX);
-		return -EINVAL;
-	}
-	return 0;
-}
 
 /* ---- identities ---- */
 
@@ -337,31 +240,77 @@ view_portal(const struct target_listen *listen)
 	return portal;
 }
 
+/* Whether the same hosts may use both. */
 static bool
 same_hosts(const struct view_subsys *a, const struct view_subsys *b)
 {
-	return a->hosts_listed == b->hosts_listed && a->host_count == b->host_count &&
-	    (a->host_count == 0 || memcmp(a->hosts, b->hosts, a->host_count * sizeof(*a->hosts)) == 0);
+	bool same = true;
+
+	if (!a->hosts_listed || !b->hosts_listed)
+		return a->hosts_listed == b->hosts_listed;
+	if (a->host_count == b->host_count && memcmp(a->hosts, b->hosts, a->host_count * sizeof(*a->hosts)) == 0)
+		return true;
+	for (uint32_t i = 0; i < a->host_count && same; i++)
+		same = view_allows(b, a->hosts[i]);
+	for (uint32_t i = 0; i < b->host_count && same; i++)
+		same = view_allows(a, b->hosts[i]);
+	return same;
+}
+
+/* The next subsystem from *at on that a discovery log shows to somebody, or NULL. */
+static const struct view_subsys *
+next_shown(const struct view *view, uint32_t *at)
+{
+	while (*at < view->subsys_count) {
+		const struct view_subsys *subsys = &view->subsys[(*at)++];
+
+		if (subsys->portals != 0 && (!subsys->hosts_listed || subsys->host_count > 0))
+			return subsys;
+	}
+	return NULL;
 }
 
 static bool
-same_portal(const struct target_listen *a, const struct target_listen *b)
+same_subsystems(const struct view *a, const struct view *b)
 {
-	return strcmp(a->host, b->host) == 0 && a->port == b->port && a->use == b->use;
+	uint32_t i = 0, k = 0;
+
+	for (;;) {
+		const struct view_subsys *x = next_shown(a, &i), *y = next_shown(b, &k);
+
+		if (x == NULL || y == NULL)
+			return x == y;
+		if (strcmp(x->info.nqn, y->info.nqn) != 0 || x->portals != y->portals || !same_hosts(x, y))
+			return false;
+	}
+}
+
+/* The portals that lead to discovery, or to a subsystem that is shown. */
+static uint32_t
+shown_portals(const struct view *view, bool discovery)
+{
+	const struct view_subsys *subsys;
+	uint32_t portals = 0, at = 0;
+
+	while (!discovery && (subsys = next_shown(view, &at)) != NULL)
+		portals |= subsys->portals;
+	for (uint32_t i = 0; i < TARGET_LISTENERS_MAX && discovery; i++)
+		if (view->portals_used >> i & 1 && view->listen[i].use != PORTAL_IO)
+			portals |= UINT32_C(1) << i;
+	return portals;
 }
 
 /* Whether every host is told the same by both. */
 static bool
 same_log(const struct view *a, const struct view *b)
 {
-	bool same = a->subsys_count == b->subsys_count && a->portals_used == b->portals_used &&
+	uint32_t discovery = shown_portals(a, true), shown = discovery | shown_portals(a, false);
+	bool same = discovery == shown_portals(b, true) && same_subsystems(a, b) &&
 	    a->discovery.referral_count == b->discovery.referral_count;
 
-	for (uint32_t i = 0; i < a->subsys_count && same; i++)
-		same = strcmp(a->subsys[i].info.nqn, b->subsys[i].info.nqn) == 0 &&
-		    a->subsys[i].portals == b->subsys[i].portals && same_hosts(&a->subsys[i], &b->subsys[i]);
 	for (uint32_t i = 0; i < TARGET_LISTENERS_MAX && same; i++)
-		same = same_portal(&a->listen[i], &b->listen[i]);
+		if (shown >> i & 1)
+			same = strcmp(a->listen[i].host, b->listen[i].host) == 0 && a->listen[i].port == b->listen[i].port;
 	for (uint32_t i = 0; i < a->discovery.referral_count && same; i++)
 		same = memcmp(&a->referrals[i], &b->referrals[i], sizeof(a->referrals[i])) == 0;
 	return same;
