@@ -376,35 +376,44 @@ static void
 genctr_moves_with_what_some_host_can_see(void **state)
 {
 	struct sample *s = *state;
+	uint64_t n = 0;
 
-	assert_int_equal(genctr(s), 1);
+	assert_int_equal(genctr(s), ++n);
 	s->config.subsys_count = 3;
-	assert_int_equal(genctr(s), 2);
+	assert_int_equal(genctr(s), ++n);
 	s->subsys[2].listeners = 2;
-	assert_int_equal(genctr(s), 3);
+	assert_int_equal(genctr(s), ++n);
 	s->subsys[2].hosts_listed = true;
-	assert_int_equal(genctr(s), 4);
+	assert_int_equal(genctr(s), ++n);
 	s->subsys[2].hosts = s->hosts;
 	s->subsys[2].host_count = 2;
-	assert_int_equal(genctr(s), 5);
+	assert_int_equal(genctr(s), ++n);
 	s->hosts[0] = NQN "other";
-	assert_int_equal(genctr(s), 6);
+	assert_int_equal(genctr(s), ++n);
+	s->subsys[2].host_count = 3;
+	assert_int_equal(genctr(s), ++n);
+	s->subsys[2].host_count = 1;
+	assert_int_equal(genctr(s), ++n);
+	s->subsys[2].hosts_listed = false; /* all may, and more than before */
+	assert_int_equal(genctr(s), ++n);
+	s->subsys[2].hosts_listed = true;
+	assert_int_equal(genctr(s), ++n);
 	s->referrals[0].port++;
-	assert_int_equal(genctr(s), 7);
+	assert_int_equal(genctr(s), ++n);
 	s->config.referral_count = 0;
-	assert_int_equal(genctr(s), 8);
+	assert_int_equal(genctr(s), ++n);
 	s->listen[2].use = PORTAL_DISCOVERY; /* the first subsystem is not reached through it any more */
-	assert_int_equal(genctr(s), 9);
+	assert_int_equal(genctr(s), ++n);
 	s->listen[2].use = PORTAL_IO; /* and now discovery is not */
-	assert_int_equal(genctr(s), 10);
+	assert_int_equal(genctr(s), ++n);
 	s->listen[2].port++;
-	assert_int_equal(genctr(s), 11);
+	assert_int_equal(genctr(s), ++n);
 	s->config.listen_count = 2;
-	assert_int_equal(genctr(s), 12);
+	assert_int_equal(genctr(s), ++n);
 	s->config.subsys_count = 2;
-	assert_int_equal(genctr(s), 13);
+	assert_int_equal(genctr(s), ++n);
 	s->subsys[1].nqn = NQN "d";
-	assert_int_equal(genctr(s), 14);
+	assert_int_equal(genctr(s), ++n);
 }
 
 static void
