@@ -126,8 +126,9 @@ static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->
  *   file:PATH[,size=SIZE]           a file or block device; size makes or extends it
  *   fault:OPTION[,OPTION...]@SPEC   SPEC with faults: drop-write=N (the N-th write is
  *                                   acknowledged and not done), flush-error=N (the N-th fails),
- *                                   read-error=LBA, write-error=LBA; each reactor counts its own;
- *                                   delay-write=MS (each write begins so much later)
+ *                                   read-error=LBA, write-error=LBA, hold=LBA (does not end until it
+ *                                   is cancelled), delay=MS (begins so much later),
+ *                                   delay-write=MS (writes alone); each reactor counts its own
  *   volatile:[OPTION,...]@SPEC      SPEC behind a cache that is lost with the process: what is
  *                                   written is kept in memory until a flush; keep=SIZE: so much
  *                                   for each reactor (16M), seed=N: some of it is written early

@@ -2,9 +2,10 @@
  * fault.c - a filter that makes a device go wrong on purpose.
  *
  * So that a test can show that it would notice: a write that is acknowledged
- * and not done, an error at a block.  Writes and flushes are counted by each
- * reactor for itself: with one reactor the N-th is the N-th of all.  A write
- * that is delayed is at the device for whoever sent it, and begins in the end.
+ * and not done, an error at a block, a device that takes its time.  Writes and
+ * flushes are counted by each reactor for itself: with one reactor the N-th is
+ * the N-th of all.  What is delayed is at the device for whoever sent it, and
+ * begins in the end.
  */
 #include "blk/devices.h"
 
@@ -29,8 +30,9 @@ struct fault_chan {
 	uint64_t writes, flushes;
 	struct fifo finished; /* those that the inner device never sees */
 	struct task collect;
-	struct fifo delayed; /* writes that have not begun: io->at is when they will */
-	struct timer begin;
+	struct fifo held;     /* until they are cancelled */
+	struct fifo late;     /* in the order in which they came; `at` says when they begin */
+	struct timer timer;
 };
 
 static struct fault_chan *
@@ -80,49 +82,60 @@ strikes(struct fault_chan *fc, const struct fault_plan *plan, const struct blk_i
 }
 
 static void
-delayed_begin(struct timer *timer)
+finish(struct fault_chan *fc, struct blk_io *io, struct nvme_status status)
 {
-	struct fault_chan *fc = container_of(timer, struct fault_chan, begin);
-
-	while (!fifo_empty(&fc->delayed)) {
-		struct blk_io *io = container_of(fc->delayed.head, struct blk_io, node);
-
-		if (io->at > fc->chan.reactor->now_ns) {
-			timer_set(&fc->chan.reactor->timers, timer, io->at);
-			return;
-		}
-		fifo_pop(&fc->delayed);
-		blk_submit(fc->inner, io);
-	}
+	finish_push(&fc->finished, io, status);
+	reactor_run_in(fc->chan.reactor, PHASE_COLLECT, &fc->collect);
 }
 
 static void
-delay(struct fault_chan *fc, struct blk_io *io, uint64_t delay_ms)
+begin(struct fault_chan *fc, struct blk_io *io)
 {
-	if ((io->flags & BLK_TRANSIENT) != 0)
-		io->keep(io);
-	io->at = fc->chan.reactor->now_ns + delay_ms * NS_PER_MS;
-	fifo_push(&fc->delayed, &io->node);
-	if (!fc->begin.armed)
-		timer_set(&fc->chan.reactor->timers, &fc->begin, io->at);
+	const struct fault *fault = container_of(fc->chan.blk, struct fault, blk);
+	struct nvme_status status;
+
+	if (strikes(fc, &fault->plan, io, &status))
+		finish(fc, io, status);
+	else
+		blk_submit(fc->inner, io);
+}
+
+static void
+begin_late(struct timer *timer)
+{
+	struct fault_chan *fc = container_of(timer, struct fault_chan, timer);
+	struct reactor *reactor = fc->chan.reactor;
+
+	while (!fifo_empty(&fc->late)) {
+		struct blk_io *io = container_of(fc->late.head, struct blk_io, node);
+
+		if (io->at > reactor->now_ns) {
+			timer_set(&reactor->timers, timer, io->at);
+			return;
+		}
+		fifo_pop(&fc->late);
+		begin(fc, io);
+	}
 }
 
 static void
 fault_submit(struct blk_chan *chan, struct blk_io *io)
 {
+	const struct fault_plan *plan = &container_of(chan->blk, struct fault, blk)->plan;
 	struct fault_chan *fc = fault_chan_of(chan);
-	const struct fault *fault = container_of(chan->blk, struct fault, blk);
-	struct nvme_status status;
+	bool holds = io->op != BLK_TRIM && touches(io, plan->hold_lba);
+	uint64_t delay_ms = io->op == BLK_WRITE && plan->delay_write_ms > 0 ? plan->delay_write_ms : plan->delay_ms;
 
-	if (!strikes(fc, &fault->plan, io, &status)) {
-		if (fault->plan.delay_write > 0 && io->op == BLK_WRITE)
-			delay(fc, io, fault->plan.delay_write);
-		else
-			blk_submit(fc->inner, io);
+	if (!holds && delay_ms == 0) {
+		begin(fc, io);
 		return;
 	}
-	finish_push(&fc->finished, io, status);
-	reactor_run_in(chan->reactor, PHASE_COLLECT, &fc->collect);
+	if (io->flags & BLK_TRANSIENT)
+		io->keep(io);
+	io->at = chan->reactor->now_ns + delay_ms * NS_PER_MS;
+	fifo_push(holds ? &fc->held : &fc->late, &io->node);
+	if (!holds && !fc->timer.armed)
+		timer_set(&chan->reactor->timers, &fc->timer, io->at);
 }
 
 static void
@@ -132,12 +145,30 @@ fault_collect(struct task *task)
 }
 
 static bool
-holds(const struct fifo *fifo, const struct blk_io *io)
+is_in(const struct fifo *fifo, const struct blk_io *io)
 {
-	for (const struct fifo_node *node = fifo->head; node != NULL; node = node->next)
+	for (struct fifo_node *node = fifo->head; node != NULL; node = node->next)
 		if (node == &io->node)
 			return true;
 	return false;
+}
+
+static bool
+take_held(struct fault_chan *fc, const struct blk_io *io)
+{
+	struct fifo others;
+	struct fifo_node *node;
+	bool found = false;
+
+	fifo_init(&others);
+	while ((node = fifo_pop(&fc->held)) != NULL) {
+		if (node == &io->node)
+			found = true;
+		else
+			fifo_push(&others, node);
+	}
+	fifo_splice(&fc->held, &others);
+	return found;
 }
 
 static bool
@@ -145,9 +176,12 @@ fault_cancel(struct blk_chan *chan, struct blk_io *io)
 {
 	struct fault_chan *fc = fault_chan_of(chan);
 
-	if (holds(&fc->finished, io) || holds(&fc->delayed, io))
+	if (is_in(&fc->finished, io) || is_in(&fc->late, io))
 		return false;
-	return fc->inner->blk->ops->cancel(fc->inner, io);
+	if (!take_held(fc, io))
+		return fc->inner->blk->ops->cancel(fc->inner, io);
+	finish(fc, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
+	return true;
 }
 
 /* What is lent was lent by the inner device. */
@@ -164,9 +198,9 @@ fault_close_chan(struct blk_chan *chan)
 {
 	struct fault_chan *fc = fault_chan_of(chan);
 
-	assert(fifo_empty(&fc->finished) && fifo_empty(&fc->delayed));
+	assert(fifo_empty(&fc->finished) && fifo_empty(&fc->held) && fifo_empty(&fc->late));
 	task_cancel(&fc->collect);
-	timer_clear(&chan->reactor->timers, &fc->begin);
+	timer_clear(&chan->reactor->timers, &fc->timer);
 	fc->inner->blk->ops->close_chan(fc->inner);
 	arena_free(chan->reactor->arena, fc);
 }
@@ -182,9 +216,10 @@ fault_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan
 		return -ENOMEM;
 	fc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
 	fifo_init(&fc->finished);
+	fifo_init(&fc->held);
+	fifo_init(&fc->late);
+	fc->timer.fire = begin_late;
 	task_init(&fc->collect, fault_collect);
-	fifo_init(&fc->delayed);
-	fc->begin.fire = delayed_begin;
 	error = fault->inner->ops->open_chan(fault->inner, reactor, &fc->inner);
 	if (error != 0) {
 		arena_free(reactor->arena, fc);

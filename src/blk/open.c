@@ -137,7 +137,9 @@ read_fault(const struct opening *o, const char *option, size_t length, void *arg
 		{ "flush-error=", &plan->flush_error, true, UINT64_MAX },
 		{ "read-error=", &plan->read_lba, false, UINT64_MAX },
 		{ "write-error=", &plan->write_lba, false, UINT64_MAX },
-		{ "delay-write=", &plan->delay_write, true, DELAY_MAX_MS },
+		{ "hold=", &plan->hold_lba, false, UINT64_MAX },
+		{ "delay=", &plan->delay_ms, true, DELAY_MAX_MS },
+		{ "delay-write=", &plan->delay_write_ms, true, DELAY_MAX_MS },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -153,7 +155,7 @@ read_fault(const struct opening *o, const char *option, size_t length, void *arg
 		return 0;
 	}
 	return refuse(o, -EINVAL,
-	    "`%.*s` is not a fault (drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, "
+	    "`%.*s` is not a fault (drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, hold=LBA, delay=MS, "
 	    "delay-write=MS)",
 	    (int)(length < 40 ? length : 40), option);
 }
@@ -179,7 +181,7 @@ read_options(const struct opening *o, const char *rest, const char *at,
 static int
 open_fault(const struct opening *o, const char *rest, struct blk **blk)
 {
-	struct fault_plan plan = { .read_lba = UINT64_MAX, .write_lba = UINT64_MAX };
+	struct fault_plan plan = { .read_lba = UINT64_MAX, .write_lba = UINT64_MAX, .hold_lba = UINT64_MAX };
 	const char *at = strchr(rest, '@');
 	struct blk *inner;
 	int error;

@@ -82,6 +82,28 @@ a_delayed_write_begins_late_and_cannot_be_stopped(void **state)
 	blk_end();
 }
 
+static void
+what_is_held_ends_when_it_is_cancelled(void **state)
+{
+	struct test_io *w[3], *r;
+
+	blk_begin("fault:hold=7@mem:16M");
+	for (unsigned i = 0; i < 3; i++)
+		w[i] = write_start(0, BLK_TRANSIENT, 7, 1, 'b');
+	r = io_start(0, BLK_READ, 0, 6, 3);
+	io_ended(io_start(0, BLK_FLUSH, 0, 0, 0), NVME_SC_SUCCESS);
+	io_ended(write_start(0, 0, 8, 1, 'c'), NVME_SC_SUCCESS);
+	blk->ops->cancel(chans[0], &w[1]->io);
+	io_ended(w[1], NVME_SC_ABORT_REQUESTED);
+	blk->ops->cancel(chans[0], &r->io);
+	io_ended(r, NVME_SC_ABORT_REQUESTED);
+	blk->ops->cancel(chans[0], &w[0]->io);
+	blk->ops->cancel(chans[0], &w[2]->io);
+	io_ended(w[0], NVME_SC_ABORT_REQUESTED);
+	io_ended(w[2], NVME_SC_ABORT_REQUESTED);
+	blk_end();
+}
+
 /* ---- opening ---- */
 
 static void
@@ -113,7 +135,8 @@ what_is_wrong_with_a_specification_is_said_in_words(void **state)
 		  "fault:read-error=x@mem:1M: `read-error=x` needs a block number" },
 		{ "fault:explode@mem:1M", BS, -EINVAL,
 		  "fault:explode@mem:1M: `explode` is not a fault "
-		  "(drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, delay-write=MS)" },
+		  "(drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, hold=LBA, "
+		  "delay=MS, delay-write=MS)" },
 		{ "fault:delay-write=3600001@mem:1M", BS, -EINVAL,
 		  "fault:delay-write=3600001@mem:1M: `delay-write=3600001` needs a number from 1" },
 		{ "volatile:mem:1M", BS, -EINVAL,
@@ -237,6 +260,7 @@ main(void)
 		cmocka_unit_test(a_dropped_write_is_acknowledged),
 		cmocka_unit_test(faulty_blocks_fail_what_touches_them),
 		cmocka_unit_test(a_delayed_write_begins_late_and_cannot_be_stopped),
+		cmocka_unit_test(what_is_held_ends_when_it_is_cancelled),
 		cmocka_unit_test(what_is_wrong_with_a_specification_is_said_in_words),
 		cmocka_unit_test(a_file_is_made_extended_and_refused_as_it_must_be),
 		cmocka_unit_test(a_volume_says_which_file_it_is_in),
