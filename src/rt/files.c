@@ -293,6 +293,31 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 	return 0;
 }
 
+int64_t
+world_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
+{
+	struct kfile *kfile = (struct kfile *)file;
+	uint8_t *at = to;
+	size_t moved = 0;
+
+	while (moved < bytes) {
+		struct iovec iov = { at + moved, bytes - moved };
+		struct disk_req req = {
+			.kind = DISK_READ, .fd = kfile->disk->disk.fd, .offset = offset + moved, .iov = &iov, .count = 1,
+		};
+		int64_t got = disk_perform(&req);
+
+		if (got == -EINTR)
+			continue;
+		if (got < 0)
+			return got;
+		if (got == 0)
+			break;
+		moved += (size_t)got;
+	}
+	return (int64_t)moved;
+}
+
 void
 world_file_close(struct file *file)
 {

@@ -77,6 +77,7 @@ const struct world_ops rt_world = {
 	.connect = world_connect,
 	.move = world_move,
 	.file_open = world_file_open,
+	.file_fetch = world_file_fetch,
 	.file_submit = world_file_submit,
 	.file_close = world_file_close,
 	.pages_map = world_pages_map,

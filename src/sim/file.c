@@ -98,6 +98,21 @@ sim_file_close(struct file *base)
 	arena_free(&handle->file->sim->arena, handle);
 }
 
+int64_t
+sim_file_fetch(struct file *base, uint64_t offset, void *to, size_t bytes)
+{
+	struct sim_handle *handle = container_of(base, struct sim_handle, base);
+	struct sim_file *file = handle->file;
+
+	assert((offset | bytes | (uintptr_t)to) % base->align == 0);
+	if (offset >= file->size)
+		return 0;
+	if (bytes > file->size - offset)
+		bytes = (size_t)(file->size - offset);
+	sim_disk_get(file, offset, to, bytes, false);
+	return (int64_t)bytes;
+}
+
 static bool
 is_aligned(const struct sim_handle *handle, const struct file_io *io)
 {

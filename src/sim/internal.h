@@ -143,6 +143,8 @@ int sim_file_open(struct reactor *reactor, const char *path, uint64_t size, uint
     struct file **file)
     __attribute__((warn_unused_result));
 void sim_file_submit(struct file *file, struct file_io *io);
+int64_t sim_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
+    __attribute__((warn_unused_result));
 void sim_file_close(struct file *file);
 void sim_file_done(struct sim_reactor *reactor);
 void sim_file_crash(struct sim_process *process, bool keeps_writes);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,27 @@ static void
 what_was_written_is_read_and_holes_are_zeros_with_threads(void **state)
 {
 	write_punch_zero_and_read(RT_FILES_THREADS, "threads");
+}
+
+static void
+what_lies_in_a_file_is_fetched_before_anything_runs(void **state)
+{
+	struct rt *rt = open_rt(1, RT_FILES_AUTO);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	uint8_t *out = random_bytes(3 * 4096, 1), *in = random_bytes(2 * 4096, 2);
+	int fd = open(path, O_WRONLY);
+	struct file *file;
+
+	assert_int_equal(write(fd, out, 3 * 4096), 3 * 4096);
+	close(fd);
+	assert_int_equal(reactor->world->file_open(reactor, path, 0, 4096, &file), 0);
+	assert_int_equal(reactor->world->file_fetch(file, 4096, in, 2 * 4096), 2 * 4096);
+	assert_memory_equal(in, out + 4096, 2 * 4096);
+	assert_int_equal(reactor->world->file_fetch(file, 2 * 4096, in, 2 * 4096), 4096);
+	reactor->world->file_close(file);
+	rt_destroy(rt);
+	free(out);
+	free(in);
 }
 
 static void
@@ -451,6 +473,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		with_file(what_was_written_is_read_and_holes_are_zeros_with_io_uring),
 		with_file(what_was_written_is_read_and_holes_are_zeros_with_threads),
+		with_file(what_lies_in_a_file_is_fetched_before_anything_runs),
 		with_file(a_durable_write_is_one_request),
 		with_file(of_more_pieces_than_one_call_takes_it_does_the_first),
 		with_file(more_than_may_be_in_flight_wait_for_their_turn),
