@@ -5,6 +5,7 @@
 #include "ctrl/internal.h"
 
 #include "wire/extension.h"
+#include "wire/feature.h"
 #include "wire/log.h"
 
 static void
@@ -93,6 +94,8 @@ ctrl_needs(const struct ctrl *ctrl, const struct nvme_sqe *sqe)
 		return CTRL_NEEDS_STATS;
 	if (persistent_establishes(ctrl, sqe))
 		return CTRL_NEEDS_EVENTS;
+	if (sqe->opcode == NVME_ADMIN_GET_FEATURES && (uint8_t)le32_get(sqe->cdw10) == NVME_FEATURE_RESV_PERSISTENCE)
+		return CTRL_NEEDS_PTPL;
 	return manage_needs_controllers(ctrl, sqe) ? CTRL_NEEDS_CONTROLLERS : 0;
 }
 

@@ -98,9 +98,9 @@ enum ctrl_action {
 	CTRL_KATO,       /* the keep-alive time changed: start the timer anew */
 	CTRL_WRITE_CACHE, /* feature 06h changed: from the completion on, ctrl_durable_writes() holds */
 	CTRL_EVENTS_TAKEN, CTRL_EVENTS_RELEASED, /* see struct ctrl_given */
-	/* Of these the answer is the target's, when it is done or has failed: success only after
-	 * ctrl_update() with a snapshot that says so. */
-	CTRL_RESV_PTPL,  /* feature 83h of `nsid`, or of all (UINT32_MAX), shall be `value` */
+	/* Of these the answer is the target's, when it is done or has failed. */
+	CTRL_RESV_PTPL,  /* feature 83h of `nsid`, or of all that can (UINT32_MAX), shall be `value` */
+	/* The same, and success only after ctrl_update() with a snapshot that says so. */
 	CTRL_PROTECT,    /* feature 84h: the same, enum nvme_protection */
 	CTRL_NS_CREATE,  /* a namespace like `create`: its NSID is DW0 of the answer; ANA group 0: any */
 	CTRL_NS_DELETE,  /* `nsid`, or all */
@@ -193,6 +193,7 @@ enum ctrl_needs {
 	CTRL_NEEDS_STATS = 1,  /* gathered from all reactors: page 02h */
 	CTRL_NEEDS_EVENTS = 2, /* a copy of the persistent events: page 0Dh */
 	CTRL_NEEDS_CONTROLLERS = 4, /* of the subsystem: Namespace Attachment, Identify 12h and 13h */
+	CTRL_NEEDS_PTPL = 8,   /* of the namespace that the command names: Get Features 83h */
 };
 uint32_t ctrl_needs(const struct ctrl *ctrl, const struct nvme_sqe *sqe);
 
@@ -202,6 +203,7 @@ struct ctrl_given {
 	const struct eventlog *events;
 	const uint16_t *cntlids; /* I/O controllers, ascending */
 	uint32_t cntlid_count;
+	bool ptpl; /* its reservations survive a loss of power */
 };
 
 /*

@@ -159,5 +159,5 @@ persistence_get(struct admin *cmd, bool by_default, uint8_t *data)
 		admin_refuse(cmd, wrong_ns(cmd));
 		return 0;
 	}
-	return !by_default && ctrl_ns(cmd->ctrl, le32_get(cmd->sqe->nsid))->ptpl;
+	return !by_default && cmd->given->ptpl;
 }

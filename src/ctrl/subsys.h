@@ -32,7 +32,6 @@ struct ns_info {
 	uint32_t attached_count;
 	uint8_t protection;  /* enum nvme_protection */
 	uint8_t rescap;      /* enum nvme_rescap; 0: takes no reservations */
-	bool ptpl;           /* they survive a loss of power: feature 83h */
 	uint32_t ana_group;  /* an id; 0 where there are no groups */
 };
 

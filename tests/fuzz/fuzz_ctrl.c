@@ -63,6 +63,7 @@ ask(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint8_t *out, struct ctrl_rep
 	const struct ctrl_given given = {
 		needs & CTRL_NEEDS_STATS ? &stats : NULL, needs & CTRL_NEEDS_EVENTS ? &events : NULL,
 		needs & CTRL_NEEDS_CONTROLLERS ? cntlids : NULL, needs & CTRL_NEEDS_CONTROLLERS ? 2 : 0,
+		needs & CTRL_NEEDS_PTPL && le32_get(sqe->nsid) % 2 != 0,
 	};
 	uint8_t in[IN_MAX];
 

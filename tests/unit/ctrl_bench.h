@@ -40,6 +40,7 @@ struct bench {
 	const struct eventlog *events;
 	const uint16_t *cntlids;
 	uint32_t cntlid_count;
+	bool ptpl;
 	uint64_t now_ns;
 	uint8_t out[CTRL_PAGE_MAX];
 	struct snapshot snapshots[2];

@@ -67,6 +67,11 @@ what_is_not_offered_is_not_there(void **state)
 	id = (const void *)b->out;
 	assert_int_equal(le16_get(id->oncs) & NVME_ONCS_RESERVATIONS, 0x20);
 	assert_int_equal(id->nwpc, 7);
+	assert_int_equal(get_log(b, NVME_LOG_EFFECTS, sizeof(struct nvme_log_effects)), NVME_SC_SUCCESS);
+	for (unsigned opcode = 0; opcode < 256; opcode++)
+		if (opcode >= NVME_RESV_REGISTER && opcode <= NVME_RESV_RELEASE)
+			assert_int_equal(le32_get(((const struct nvme_log_effects *)(const void *)b->out)->io[opcode]),
+			    opcode == 0x0d || opcode == 0x0e || opcode == 0x11 || opcode == 0x15);
 	assert_int_equal(identify(b, NVME_CNS_NS, 1), NVME_SC_SUCCESS);
 	assert_int_equal(b->out[31], 0x7f);
 	assert_int_equal(identify(b, NVME_CNS_CSI_INDEPENDENT_NS, 2), NVME_SC_SUCCESS);
@@ -205,20 +210,19 @@ wrong_masks_and_wrong_namespaces_are_refused(void **state)
 /* ---- persistence through power loss, write protection ---- */
 
 static void
-persistence_is_asked_of_the_target_and_read_from_the_snapshot(void **state)
+persistence_is_asked_of_the_target_for_both_ways(void **state)
 {
+	struct nvme_sqe ask = { .opcode = NVME_ADMIN_GET_FEATURES, .cdw10 = le32_of(PTPL) };
 	struct bench *b = bench_reservations(0);
-	struct snapshot *next;
 
 	assert_int_equal(set(b, PTPL, 1, 1), NVME_SC_SUCCESS);
 	assert_int_equal(b->reply.action, CTRL_RESV_PTPL);
 	assert_int_equal(b->reply.nsid, 1);
 	assert_int_equal(b->reply.value, 1);
+	assert_int_equal(ctrl_needs(&b->ctrl, &ask), CTRL_NEEDS_PTPL);
 	assert_int_equal(get(b, PTPL, 1), NVME_SC_SUCCESS);
 	assert_int_equal(b->reply.dw0, 0);
-	next = bench_copy(b);
-	next->ns[0].ptpl = true;
-	bench_update(b, next);
+	b->ptpl = true;
 	assert_int_equal(get(b, PTPL, 1), NVME_SC_SUCCESS);
 	assert_int_equal(b->reply.dw0, 1);
 	assert_int_equal(get(b, PTPL | NVME_SELECT_DEFAULT << 8, 1), NVME_SC_SUCCESS);
@@ -291,7 +295,7 @@ main(void)
 		cmocka_unit_test(each_namespace_masks_each_kind_of_its_own),
 		cmocka_unit_test(a_reset_forgets_masks_and_notifications),
 		cmocka_unit_test(wrong_masks_and_wrong_namespaces_are_refused),
-		cmocka_unit_test(persistence_is_asked_of_the_target_and_read_from_the_snapshot),
+		cmocka_unit_test(persistence_is_asked_of_the_target_for_both_ways),
 		cmocka_unit_test(protection_is_left_as_its_state_allows),
 		cmocka_unit_test(only_the_states_that_are_offered_can_be_asked_for),
 	};
