@@ -21,8 +21,8 @@ enum { SMALL_BUFS = 2304, LARGE_BUFS = 256, STOP_NS = 900 * 1000 * 1000 };
 
 enum key {
 	KEY_LISTEN = 1000, KEY_NS, KEY_BLOCK_SIZE, KEY_SUBNQN, KEY_REACTORS, KEY_CPUS, KEY_FILES, KEY_SOCKETS,
-	KEY_DATA_DIR, KEY_CONFIG, KEY_CONTROL, KEY_STATS, KEY_EXPLAIN, KEY_HANDSHAKE, KEY_STALL, KEY_CONNECTIONS,
-	KEY_CONGESTION,
+	KEY_DATA_DIR, KEY_STATE_DIR, KEY_CONFIG, KEY_CONTROL, KEY_STATS, KEY_EXPLAIN, KEY_HANDSHAKE, KEY_STALL,
+	KEY_CONNECTIONS, KEY_CONGESTION,
 };
 
 struct serve {
@@ -57,6 +57,7 @@ static const struct argp_option options[] = {
 	{ "block-size", KEY_BLOCK_SIZE, "BYTES", 0, "512 or 4096 (default)", 0 },
 	{ "subnqn", KEY_SUBNQN, "NQN", 0, "the subsystem's name (default " DEFAULT_SUBNQN ")", 0 },
 	{ "data-dir", KEY_DATA_DIR, "DIR", 0, "where the default volume lies when no --ns is given", 0 },
+	{ "state-dir", KEY_STATE_DIR, "DIR", 0, "where reservations are kept over a restart (default: nowhere)", 0 },
 	{ "reactors", KEY_REACTORS, "N", 0, "threads that serve (default 1)", 0 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "pin the threads to these processors, e.g. 0,2-5", 0 },
 	{ "sockets", KEY_SOCKETS, "ENGINE", 0,
@@ -138,6 +139,9 @@ parse_told(int key, char *arg, struct serve *serve, struct argp_state *state)
 	case KEY_DATA_DIR:
 		serve->data_dir = arg;
 		return 0;
+	case KEY_STATE_DIR:
+		told->state_dir = arg;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -166,6 +170,7 @@ parse(int key, char *arg, struct argp_state *state)
 	case KEY_STALL:
 	case KEY_CONNECTIONS:
 	case KEY_DATA_DIR:
+	case KEY_STATE_DIR:
 		if (serve->told_first == NULL)
 			serve->told_first = option_name(key);
 		return parse_told(key, arg, serve, state);
@@ -268,10 +273,12 @@ print_stats(void *owner, const struct target_stats *sum)
 /* ---- volumes ---- */
 
 static int
-make_data_dir(const char *dir)
+make_dir(const char *dir)
 {
-	char path[256];
+	char path[512];
 
+	if (strlen(dir) >= sizeof(path))
+		return -ENAMETOOLONG;
 	snprintf(path, sizeof(path), "%s", dir);
 	for (char *p = path + 1; *p != '\0'; p++) {
 		if (*p != '/')
@@ -299,7 +306,7 @@ default_volume(struct serve *serve)
 		snprintf(dir, sizeof(dir), "%s/.local/share/weir", base);
 	else
 		snprintf(dir, sizeof(dir), "/var/lib/weir");
-	rc = serve->data_dir != NULL && strlen(serve->data_dir) >= sizeof(dir) ? -ENAMETOOLONG : make_data_dir(dir);
+	rc = serve->data_dir != NULL && strlen(serve->data_dir) >= sizeof(dir) ? -ENAMETOOLONG : make_dir(dir);
 	if (rc != 0) {
 		fprintf(stderr, "weir: cannot make the data directory %s: %s\n", dir, strerror(-rc));
 		return rc;
@@ -307,6 +314,21 @@ default_volume(struct serve *serve)
 	snprintf(serve->default_spec, sizeof(serve->default_spec), "file:%s/volume.img,size=1G", dir);
 	serve->told.specs[serve->told.spec_count++] = serve->default_spec;
 	return 0;
+}
+
+static int
+make_state_dir(const char *dir)
+{
+	char path[512];
+	int rc = -ENAMETOOLONG;
+
+	if (dir == NULL)
+		return 0;
+	if (snprintf(path, sizeof(path), "%s/reservations", dir) < (int)sizeof(path))
+		rc = make_dir(path);
+	if (rc != 0)
+		fprintf(stderr, "weir: cannot make the state directory %s: %s\n", dir, strerror(-rc));
+	return rc;
 }
 
 /* What is served first: as the file says, or the options. */
@@ -321,11 +343,13 @@ configure(struct serve *serve, struct configured *first)
 		listen_by_default(told->listen, &told->listen_count);
 		if (told->spec_count == 0 && default_volume(serve) != 0)
 			return -EINVAL;
-		return served_conf(told, first);
-	}
-	if (config_read(&first->arena, serve->config, &first->conf) != 0)
+		if (served_conf(told, first) != 0)
+			return -EINVAL;
+	} else if (config_read(&first->arena, serve->config, &first->conf) != 0 ||
+	    listen_inherit_conf(first->conf, &serve->rt_options) != 0) {
 		return -EINVAL;
-	return listen_inherit_conf(first->conf, &serve->rt_options);
+	}
+	return make_state_dir(first->conf->state_dir);
 }
 
 /* ---- life ---- */

@@ -34,6 +34,7 @@ struct served {
 	const char *specs[SERVED_SPECS_MAX]; /* volumes, with their sizes */
 	uint32_t spec_count, block_size;
 	const char *subnqn;
+	const char *state_dir;               /* NULL: none */
 	uint32_t handshake_ms, stall_ms, connections_max; /* 0: as usual */
 };
 

@@ -101,6 +101,7 @@ served_conf(const struct served *served, struct configured *configured)
 	}
 	conf->handshake_ms = served->handshake_ms > 0 ? served->handshake_ms : CONF_DEFAULT_HANDSHAKE_MS;
 	conf->stall_ms = served->stall_ms > 0 ? served->stall_ms : CONF_DEFAULT_STALL_MS;
+	conf->state_dir = served->state_dir;
 	configured->specs = served->specs;
 	conf->connections_max = served->connections_max > 0 ? served->connections_max : CONF_DEFAULT_CONNECTIONS;
 	return 0;

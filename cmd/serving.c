@@ -254,7 +254,7 @@ make_config(struct serving *serving, struct configured *next, struct target_conf
 	*config = (struct target_config){
 		.listen = listen, .listen_count = conf->listener_count, .subsys = subsys, .subsys_count = conf->subsys_count,
 		.referrals = referrals, .referral_count = conf->referral_count, .connections_max = conf->connections_max,
-		.handshake_timeout_ms = conf->handshake_ms, .stall_timeout_ms = conf->stall_ms,
+		.state_dir = conf->state_dir, .handshake_timeout_ms = conf->handshake_ms, .stall_timeout_ms = conf->stall_ms,
 	};
 	return 0;
 }

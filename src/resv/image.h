@@ -29,7 +29,7 @@ void resv_encode(const struct resv *resv, const uint8_t uuid[RESV_UUID_LEN], uin
     uint8_t out[RESV_SLOT_LEN]);
 
 enum resv_found {
-	RESV_FRESH,   /* nothing was kept: sequences 1 and 2 are written before the first command */
+	RESV_FRESH,   /* nothing was kept: sequences 1 and 2 are written before the first state */
 	RESV_FOUND,
 	RESV_DAMAGED, /* something was kept, and nobody knows what: to be refused */
 	RESV_FOREIGN, /* of another namespace, or of a later version: to be refused */

@@ -64,6 +64,9 @@ finish(struct request *req, const struct ctrl_reply *reply)
 	} else if (reply->action == CTRL_FENCE) {
 		fence_begin(assoc, req, (uint16_t)reply->value);
 		return;
+	} else if (reply->action == CTRL_RESV_PTPL) {
+		reserve_set_ptpl(req, reply->nsid);
+		return;
 	} else if (reply->data_len > 0) {
 		fill_answer(req, reply->data_len);
 		request_answer_data(req, req->bufs.iov, req->bufs.count);
@@ -82,6 +85,7 @@ run(struct request *req, const void *in, uint32_t in_len, const struct ctrl_stat
 	struct assoc *assoc = conn->assoc;
 	struct ctrl_reply reply = { 0 };
 
+	given.ptpl = reserve_ptpl(conn->core, assoc->subsys, le32_get(req->sqe.nsid));
 	ctrl_admin(&assoc->ctrl, &req->sqe, in, in_len, conn->core->page, &given, reactor->now_ns,
 	    &reply);
 	if (reply.held)

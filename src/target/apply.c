@@ -1,8 +1,8 @@
 /*
  * apply.c - from one view to the next, on all cores, whole or not at all.
  *
- * Core 0 leads.  First what can fail: new addresses are listened on, the view
- * is made, every core opens its channels to new volumes (PREPARE).  If any of it
+ * Core 0 leads.  First what can fail: the view is made, what was kept of
+ * new volumes is read, new addresses are listened on, every core opens its channels to new volumes (PREPARE).  If any of it
  * fails, it is undone (DISCARD) and nothing has changed.  Then what cannot:
  * every core takes the view, tells its controllers, and ends whoever may not be
  * connected any more (SWITCH).  When all have, the old view goes, and the
@@ -146,8 +146,10 @@ number_portals(const struct view *old, const struct target_config *config, struc
 static void
 forget_opened(struct target *target, struct change *change)
 {
-	for (uint32_t i = 0; i < change->opened_count; i++)
+	for (uint32_t i = 0; i < change->opened_count; i++) {
+		reserve_forget(target, change->opened[i]);
 		target->volumes[change->opened[i]].blk = NULL;
+	}
 	for (uint32_t i = 0; i < TARGET_VOLUMES_MAX; i++)
 		target->volumes[i].wanted = target->volumes[i].blk != NULL && target->volumes[i].left == 0;
 }
@@ -189,8 +191,9 @@ change_make(struct target *target, const struct target_config *config, char why[
 	if (rc == 0)
 		rc = number_portals(target->view, config, change, why);
 	if (rc == 0) {
+		change->numbers.keeps = target->state_dir[0] != '\0';
 		change->view = view_make(target->arena, config, &change->numbers, target->view);
-		rc = change->view != NULL ? 0 : -ENOMEM;
+		rc = change->view != NULL ? reserve_names(target, change->view, why) : -ENOMEM;
 	}
 	if (rc != 0) {
 		forget_opened(target, change);
@@ -226,11 +229,24 @@ listen_new(struct core *core, struct change *change, char why[256])
 	return 0;
 }
 
+/* What was kept of the volumes that are new. */
+static int
+load_opened(struct core *core, char why[256])
+{
+	const struct change *change = core->target->change;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < change->opened_count && rc == 0; i++)
+		rc = reserve_load(core, change->opened[i], why);
+	return rc;
+}
+
 static int
 open_chan(struct core *core, uint16_t slot)
 {
 	struct blk *blk = core->target->volumes[slot].blk;
 
+	reserve_take(core, slot, reserve_state(core->target, slot));
 	return blk->ops->open_chan(blk, core->reactor, &core->chans[slot]);
 }
 
@@ -239,6 +255,7 @@ close_chan(struct core *core, uint32_t slot)
 {
 	if (core->chans[slot] == NULL)
 		return;
+	reserve_take(core, slot, NULL);
 	core->chans[slot]->blk->ops->close_chan(core->chans[slot]);
 	core->chans[slot] = NULL;
 }
@@ -362,7 +379,7 @@ retire(struct timer *timer)
 	for (uint32_t slot = 0; slot < TARGET_VOLUMES_MAX; slot++) {
 		if (!(core->retiring[slot / 64] >> slot % 64 & 1))
 			continue;
-		if (core->chans[slot]->busy > 0) {
+		if (core->chans[slot]->busy > 0 || reserve_busy(core, slot)) {
 			more = true;
 			continue;
 		}
@@ -428,6 +445,7 @@ retired(struct core *core, uint16_t slot)
 
 	if (--volume->left > 0)
 		return;
+	reserve_forget(core->target, slot);
 	volume->blk = NULL;
 	volume->applied->unused(volume->applied, blk);
 }
@@ -478,7 +496,9 @@ target_apply(struct target *target, const struct target_config *config, struct t
 	rc = change_make(target, config, why);
 	if (rc != 0)
 		return rc;
-	rc = listen_new(core, target->change, why);
+	rc = load_opened(core, why);
+	if (rc == 0)
+		rc = listen_new(core, target->change, why);
 	if (rc != 0) {
 		forget_opened(target, target->change);
 		change_free(target);
@@ -512,7 +532,7 @@ apply_begin(struct core *core, char why[256])
 	core->view = target->view;
 	core->retire_timer.fire = retire;
 	core->chans = arena_alloc(core->reactor->arena, TARGET_VOLUMES_MAX * sizeof(struct blk_chan *));
-	if (core->chans == NULL)
+	if (core->chans == NULL || reserve_core_begin(core) != 0)
 		return -ENOMEM;
 	for (uint32_t slot = 0; slot < TARGET_VOLUMES_MAX; slot++) {
 		if (target->volumes[slot].blk == NULL)
@@ -525,6 +545,13 @@ apply_begin(struct core *core, char why[256])
 	}
 	if (core->reactor->index > 0)
 		return 0;
+	rc = load_opened(core, why);
+	for (unsigned i = 0; i < core->reactor->count && rc == 0; i++)
+		for (uint32_t slot = 0; slot < TARGET_VOLUMES_MAX && target->cores[i] != NULL; slot++)
+			if (target->volumes[slot].reserve != NULL)
+				reserve_take(target->cores[i], slot, reserve_state(target, slot));
+	if (rc != 0)
+		return rc;
 	rc = listen_new(core, target->change, why);
 	target->change->view = NULL;
 	change_free(target);
@@ -538,4 +565,6 @@ apply_end(struct core *core)
 	for (uint32_t slot = 0; slot < TARGET_VOLUMES_MAX && core->chans != NULL; slot++)
 		close_chan(core, slot);
 	arena_free(core->reactor->arena, core->chans);
+	reserve_core_end(core);
+	reserve_end(core);
 }

@@ -390,10 +390,10 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 	case CTRL_ENABLED:
 	case CTRL_KATO:
 	case CTRL_WRITE_CACHE: /* see assoc_set_cache() */
+	case CTRL_RESV_PTPL:   /* and reserve_set_ptpl() */
 		return;
 	case CTRL_EVENTS_TAKEN:
 	case CTRL_EVENTS_RELEASED:
-	case CTRL_RESV_PTPL:
 	case CTRL_PROTECT:
 	case CTRL_NS_CREATE:
 	case CTRL_NS_DELETE:

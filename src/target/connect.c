@@ -196,6 +196,7 @@ attached(struct conn *conn, const struct target_mail *mail)
 	conn->qid = mail->qid;
 	conn->attached = true;
 	conn->durable = mail->attached.durable;
+	memcpy(conn->hostid, ((const struct nvme_connect_data *)conn->reserve)->hostid, sizeof(conn->hostid));
 	conn->subsys = view_subsys(conn->core->view, ((const struct nvme_connect_data *)conn->reserve)->subnqn);
 	if (conn->phase != CONN_NEW) {
 		request_free(req); /* it was closed meanwhile, and leaves */

@@ -144,6 +144,18 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 	case MAIL_RETIRED:
 		apply_mail(core, &mail);
 		return;
+	case MAIL_RESERVE:
+	case MAIL_RESV_TAKEN:
+	case MAIL_RESV_TOLD:
+	case MAIL_RESV_FOUND:
+		reserve_mail(core, &mail);
+		return;
+	case MAIL_RESERVED:
+	case MAIL_RESV_TAKE:
+	case MAIL_RESV_TELL:
+	case MAIL_RESV_WHO:
+		reserve_core_mail(core, &mail);
+		return;
 	case MAIL_DRAIN:
 		drain(core);
 		return;
@@ -390,7 +402,7 @@ size_t
 target_reactor_bytes(void)
 {
 	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX + SCRATCH_PIECES * SCRATCH_BYTES +
-	    TARGET_VOLUMES_MAX * sizeof(struct blk_chan *);
+	    TARGET_VOLUMES_MAX * (sizeof(struct blk_chan *) + sizeof(struct resv *));
 }
 
 /* ---- start ---- */
@@ -405,6 +417,13 @@ target_create(struct arena *arena, const struct target_config *config, struct ta
 	if (target == NULL)
 		return -ENOMEM;
 	target->arena = arena;
+	if (config->state_dir != NULL && strlen(config->state_dir) >= sizeof(target->state_dir)) {
+		snprintf(why, 256, "the name of the folder for states is too long");
+		arena_free(arena, target);
+		return -ENAMETOOLONG;
+	}
+	if (config->state_dir != NULL)
+		memcpy(target->state_dir, config->state_dir, strlen(config->state_dir));
 	rc = apply_first(target, config, why);
 	if (rc != 0)
 		arena_free(arena, target);

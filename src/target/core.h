@@ -9,6 +9,7 @@
 #ifndef WEIR_TARGET_CORE_H
 #define WEIR_TARGET_CORE_H
 
+#include "resv/resv.h"
 #include "target/mail.h"
 #include "target/view.h"
 #include "tcp/tconn.h"
@@ -19,10 +20,14 @@ struct target_volume {
 	uint32_t left;        /* cores that still have a channel to it, once it is not used any more */
 	struct target_applied *applied; /* told when none has, by the config that gave it up */
 	bool wanted;          /* by the view that holds, or the one that is being applied */
+	bool named, keeps;    /* `uuid` is known; its reservations can be kept, under that name */
+	uint8_t uuid[16];
+	struct reserve *reserve; /* NULL: nobody asked for any yet */
 };
 
 struct target {
 	struct arena *arena;
+	char state_dir[512];  /* empty: nothing is kept */
 	struct target_volume volumes[TARGET_VOLUMES_MAX];
 	uint32_t volume_next; /* where the search for a free number begins: they are used again late */
 	uint8_t portals[TARGET_LISTENERS_MAX]; /* by listener of the config that holds; core 0's */
@@ -49,6 +54,12 @@ struct core {
 	struct blk_chan **chans; /* by the number of the volume, TARGET_VOLUMES_MAX of them */
 	uint64_t retiring[TARGET_VOLUMES_MAX / 64]; /* volumes given up: their channels are closed when they are idle */
 	struct timer retire_timer;
+	const struct resv **resv; /* by the same number: who holds it; NULL: nobody, so nobody is held back */
+	uint32_t resv_count;    /* how many are not NULL */
+	uint8_t gate;           /* GATE_RESV where there are any: what a command passes beside its namespace's own */
+	uint64_t ptpl[TARGET_VOLUMES_MAX / 64]; /* reservations that survive a loss of power */
+	uint64_t ending[TARGET_VOLUMES_MAX / 64]; /* volumes whose commands are to end, see reserve_core.c */
+	struct timer ending_timer;
 	struct gather *gather;
 	struct list reading, sending; /* connections that have something to read or to send in this turn */
 	struct task receive, send;
@@ -76,6 +87,9 @@ struct core {
 	struct registry *registry;
 };
 
+/* In place of a request's volume: its host was put out, and it goes to no device any more. */
+enum { SLOT_ENDED = UINT16_MAX };
+
 /* Where a request is while its xfer is HELD. */
 enum stage {
 	STAGE_NEW,
@@ -101,8 +115,9 @@ struct request {
 	struct blk_chan *chan;    /* the device's, while and after it is there */
 	struct blk_io io;
 	struct iovec iov[2];      /* lent by the device, or lying in the capsule */
-	struct iovec piece;       /* of a command done piece by piece (walk.c): the scratch buffer in use */
-	uint64_t walked;          /* and blocks that are done */
+	struct iovec piece;       /* of a command done piece by piece (walk.c): the scratch buffer in use; of
+	                           * reservations: its data */
+	uint64_t walked;          /* and blocks that are done; of reservations: the namespace */
 	struct request *partner;  /* the other half of a fused pair, while both are there (fused.c) */
 	struct nvme_sqe sqe;
 	uint64_t since_ns;        /* when its data was asked for */
@@ -139,11 +154,12 @@ struct conn {
 	uint64_t rx_pdus, tx_bytes;           /* progress, and what it was */
 	uint64_t rx_pdus_then, tx_bytes_then; /* when the stall timer was set */
 	uint64_t command_ns;      /* the last command's arrival */
-	uint32_t device_count;    /* requests in STAGE_DEVICE */
+	uint32_t device_count;    /* requests in STAGE_DEVICE, or lent to core 0 */
 	uint32_t request_count;   /* requests not free */
 	uint32_t held;            /* by functions that still look at it, whatever becomes of it */
 	uint16_t cntlid, qid;
 	uint16_t portal;          /* it came through */
+	uint8_t hostid[16];       /* of an I/O queue */
 	const struct view_subsys *subsys; /* of an I/O queue; NULL: the subsystem is gone, and the connection going */
 	uint32_t errors_unheard;  /* MAIL_ERRORs under way */
 	uint32_t errors_missed;   /* failed commands that its controller was not told of yet */
@@ -295,6 +311,11 @@ void io_command(struct request *req, const struct capsule *capsule);
 void io_data(struct request *req);
 void io_read_again(struct request *req);
 struct nvme_status io_check(struct request *req);
+/* The namespace that the command was checked for is still there; else why it ends. */
+struct nvme_status io_ns_again(const struct request *req, const struct view_ns **ns);
+struct nvme_status io_ended(void);
+/* Data that came in the capsule, `len` bytes of it at most: where it can stay. */
+void *io_keep_little(struct request *req, const struct capsule *capsule, size_t len);
 uint32_t io_fua(const struct request *req);
 /* To the device of the command's namespace; anything but NVME_OK: that is not there any more, or not so.
  * done() begins with io_returned(), and if that was true ends with conn_send_soon(): the connection is about
@@ -325,6 +346,31 @@ void fused_orphan(struct conn *conn);
 uint32_t fused_asks(const struct request *req);
 void fused_ask(struct request *req);
 void fused_data(struct request *req);
+
+/* reserve_core.c: reservations, as each core has them */
+struct nvme_status reserve_check(struct request *req, const struct view_ns *ns);
+struct nvme_status reserve_check_report(struct request *req, const struct view_ns *ns);
+void reserve_begin(struct request *req, const struct capsule *capsule);
+void reserve_begin_report(struct request *req, const struct capsule *capsule);
+void reserve_data(struct request *req);
+void reserve_set_ptpl(struct request *req, uint32_t nsid);
+bool reserve_ptpl(const struct core *core, const struct view_subsys *subsys, uint32_t nsid);
+/* From now on this holds; NULL: nothing. */
+void reserve_take(struct core *core, uint32_t slot, const struct resv *state);
+void reserve_core_mail(struct core *core, const struct target_mail *mail);
+int reserve_core_begin(struct core *core) __attribute__((warn_unused_result));
+void reserve_core_end(struct core *core);
+
+/* reserve.c: reservations, as core 0 keeps them */
+void reserve_mail(struct core *core, const struct target_mail *mail);
+bool reserve_busy(const struct core *core, uint32_t slot);
+const struct resv *reserve_state(const struct target *target, uint32_t slot);
+void reserve_forget(struct target *target, uint32_t slot);
+void reserve_end(struct core *core);
+
+/* reserve_kept.c: under which names they are kept, and what was kept of a volume that is new */
+int reserve_names(struct target *target, const struct view *view, char why[256]) __attribute__((warn_unused_result));
+int reserve_load(struct core *core, uint16_t slot, char why[256]) __attribute__((warn_unused_result));
 
 /* scratch.c: true: req->io.old is one; false: `granted` will be called. */
 bool scratch_take(struct request *req, void (*granted)(struct bufs_waiter *));

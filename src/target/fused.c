@@ -72,7 +72,7 @@ done(struct blk_io *io, struct nvme_status status)
 	} else if (of_write(status)) {
 		answer_both(compare, NVME_OK, write, status);
 	} else {
-		fail(compare, status);
+		fail(compare, write->slot == SLOT_ENDED ? io_ended() : status);
 	}
 	if (finishing)
 		conn_send_soon(conn);

@@ -13,7 +13,8 @@ enum { SECTOR = 512 };
 struct io_rule {
 	/* Checks what is special to the command; fills op, flags, lba, blocks of req->io. */
 	struct nvme_status (*check)(struct request *req, const struct view_ns *ns);
-	bool changes; /* blocks: not where they are write protected */
+	uint8_t needs; /* of a reservation: bits of enum resv_access */
+	bool changes;  /* blocks: not where they are write protected */
 	void (*begin)(struct request *req, const struct capsule *capsule);
 	void (*data)(struct request *req); /* what begin() asked the host for is in req->bufs */
 };
@@ -42,7 +43,7 @@ done(struct blk_io *io, struct nvme_status status)
 	bool finishing = io_returned(req, status);
 
 	if (!nvme_ok(status)) {
-		request_answer(req, status);
+		request_answer(req, req->slot == SLOT_ENDED ? io_ended() : status);
 	} else if (io->op == BLK_READ) {
 		count(conn->core, req);
 		request_answer_data(req, io->iov, io->iov_count);
@@ -68,11 +69,12 @@ submit_to(struct request *req, struct blk_chan *chan, void (*on_done)(struct blk
 	blk_submit(chan, &req->io);
 }
 
-/* The namespace through this portal, or as it is: not when its access or its protection say no. */
-static struct nvme_status __attribute__((noinline))
-check_gate(const struct request *req, const struct view_ns *ns, bool changes)
+/* The namespace through this portal, or as it is: not when its access, who holds it, or its protection say no. */
+static __attribute__((noinline)) struct nvme_status
+check_gate(const struct request *req, const struct view_ns *ns, const struct io_rule *rule)
 {
 	const struct conn *conn = req->conn;
+	const struct resv *resv = conn->core->resv[ns->slot];
 
 	if (ns->gate & GATE_ABSENT)
 		return nvme_status_of(NVME_SC_INVALID_NS, true);
@@ -83,24 +85,50 @@ check_gate(const struct request *req, const struct view_ns *ns, bool changes)
 		if (!nvme_ok(status))
 			return status;
 	}
-	if (ns->gate & GATE_PROTECT && changes)
+	if (resv != NULL && (resv_access(resv, conn->hostid) & rule->needs) != rule->needs)
+		return nvme_status_of(NVME_SC_RESV_CONFLICT, true);
+	if (ns->gate & GATE_PROTECT && rule->changes)
 		return nvme_status_of(NVME_SC_WRITE_PROTECTED, true);
 	return NVME_OK;
 }
 
-static bool req_changes(const struct request *req);
+/* Whether anything but the namespace's bounds may hold commands back. */
+static inline bool
+has_gate(const struct request *req, const struct view_ns *ns)
+{
+	return (ns->gate | req->conn->core->gate) != 0;
+}
+
+static const struct io_rule *rule_of(const struct request *req);
+
+/* What a command of a host that was put out is answered; not to be repeated without the host's looking. */
+struct nvme_status
+io_ended(void)
+{
+	return nvme_status_of(NVME_SC_PREEMPT_ABORTED, true);
+}
+
+struct nvme_status
+io_ns_again(const struct request *req, const struct view_ns **ns)
+{
+	*ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
+	if (req->slot == SLOT_ENDED)
+		return io_ended();
+	return *ns != NULL && (*ns)->slot == req->slot ? NVME_OK : nvme_status_of(NVME_SC_INVALID_NS, true);
+}
 
 /* A command that waited, for its data or for memory, is submitted: what it was checked against may have gone. */
 static struct nvme_status
 check_again(const struct request *req)
 {
-	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
+	const struct view_ns *ns;
+	struct nvme_status status = io_ns_again(req, &ns);
 
-	if (ns == NULL || ns->slot != req->slot)
-		return nvme_status_of(NVME_SC_INVALID_NS, true);
+	if (!nvme_ok(status))
+		return status;
 	if (req->io.op != BLK_TRIM && (req->io.lba >= ns->blocks || req->io.blocks > ns->blocks - req->io.lba))
 		return nvme_status_of(NVME_SC_LBA_RANGE, true);
-	return ns->gate != 0 ? check_gate(req, ns, req_changes(req)) : NVME_OK;
+	return has_gate(req, ns) ? check_gate(req, ns, rule_of(req)) : NVME_OK;
 }
 
 /* To the device of the command's namespace, at once after the check. */
@@ -378,11 +406,12 @@ static void
 trim(struct request *req, void *data)
 {
 	static_assert(sizeof(struct blk_range) == sizeof(struct nvme_dsm_range), "converted in place");
-	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
+	const struct view_ns *ns;
+	struct nvme_status status = io_ns_again(req, &ns);
 	uint8_t *at = data;
 
-	if (ns == NULL || ns->slot != req->slot) {
-		request_answer(req, nvme_status_of(NVME_SC_INVALID_NS, true));
+	if (!nvme_ok(status)) {
+		request_answer(req, status);
 		return;
 	}
 	for (uint32_t i = 0; i < req->io.range_count; i++, at += sizeof(struct blk_range)) {
@@ -404,9 +433,8 @@ trim(struct request *req, void *data)
 		request_answer(req, NVME_OK); /* the other attributes are hints */
 }
 
-/* Ranges that came in the capsule, `len` bytes of them: where they can stay. */
-static void *
-keep_ranges(struct request *req, const struct capsule *capsule, size_t len)
+void *
+io_keep_little(struct request *req, const struct capsule *capsule, size_t len)
 {
 	void *data = req->iov;
 
@@ -424,7 +452,7 @@ static void
 begin_dsm(struct request *req, const struct capsule *capsule)
 {
 	if (capsule->len > 0)
-		trim(req, keep_ranges(req, capsule, req->io.range_count * sizeof(struct nvme_dsm_range)));
+		trim(req, io_keep_little(req, capsule, req->io.range_count * sizeof(struct nvme_dsm_range)));
 	else
 		request_fetch(req);
 }
@@ -439,7 +467,7 @@ static void
 begin_copy(struct request *req, const struct capsule *capsule)
 {
 	if (capsule->len > 0)
-		walk_copy(req, keep_ranges(req, capsule, req->io.range_count * sizeof(struct nvme_copy_range)));
+		walk_copy(req, io_keep_little(req, capsule, req->io.range_count * sizeof(struct nvme_copy_range)));
 	else
 		request_fetch(req);
 }
@@ -467,20 +495,24 @@ io_read_again(struct request *req)
 /* ---- dispatch ---- */
 
 static const struct io_rule rules[256] = {
-	[NVME_FLUSH] = { check_flush, false, begin_flush, NULL },
-	[NVME_WRITE] = { check_write, true, begin_write, write_data },
-	[NVME_READ] = { check_read, false, begin_read, NULL },
-	[NVME_COMPARE] = { check_transfer, false, begin_compare, walk_begin },
-	[NVME_WRITE_ZEROES] = { check_write_zeroes, true, begin_write_zeroes, NULL },
-	[NVME_DATASET_MGMT] = { check_dsm, true, begin_dsm, dsm_data },
-	[NVME_VERIFY] = { check_range, false, begin_verify, NULL },
-	[NVME_COPY] = { check_copy, true, begin_copy, copy_data },
+	[NVME_FLUSH] = { check_flush, RESV_WRITE, false, begin_flush, NULL },
+	[NVME_WRITE] = { check_write, RESV_WRITE, true, begin_write, write_data },
+	[NVME_READ] = { check_read, RESV_READ, false, begin_read, NULL },
+	[NVME_COMPARE] = { check_transfer, RESV_READ, false, begin_compare, walk_begin },
+	[NVME_WRITE_ZEROES] = { check_write_zeroes, RESV_WRITE, true, begin_write_zeroes, NULL },
+	[NVME_DATASET_MGMT] = { check_dsm, RESV_WRITE, true, begin_dsm, dsm_data },
+	[NVME_VERIFY] = { check_range, RESV_READ, false, begin_verify, NULL },
+	[NVME_COPY] = { check_copy, RESV_READ | RESV_WRITE, true, begin_copy, copy_data },
+	[NVME_RESV_REGISTER] = { reserve_check, 0, false, reserve_begin, reserve_data },
+	[NVME_RESV_REPORT] = { reserve_check_report, 0, false, reserve_begin_report, NULL },
+	[NVME_RESV_ACQUIRE] = { reserve_check, 0, false, reserve_begin, reserve_data },
+	[NVME_RESV_RELEASE] = { reserve_check, 0, false, reserve_begin, reserve_data },
 };
 
-static bool
-req_changes(const struct request *req)
+static const struct io_rule *
+rule_of(const struct request *req)
 {
-	return rules[req->sqe.opcode].changes;
+	return &rules[req->sqe.opcode];
 }
 
 /* Whether the command may be done; an opcode that has no rule is not. */
@@ -499,8 +531,8 @@ check(struct request *req)
 		    nvme_status_of(NVME_SC_INVALID_NS, true);
 	ns = &subsys->ns[nsid - 1];
 	req->slot = ns->slot;
-	if (ns->gate != 0) {
-		struct nvme_status status = check_gate(req, ns, rule->changes);
+	if (has_gate(req, ns)) {
+		struct nvme_status status = check_gate(req, ns, rule);
 
 		if (!nvme_ok(status))
 			return status;

@@ -15,6 +15,10 @@
 
 struct assoc;
 struct conn;
+struct request;
+struct reserve_found;
+struct resv;
+struct resv_effect;
 struct view;
 
 enum target_mail_kind {
@@ -53,6 +57,14 @@ enum target_mail_kind {
 	MAIL_SWITCH,      /* 0 -> all: this is served now */
 	MAIL_SWITCHED,    /* and back: nothing refers to the old view any more */
 	MAIL_RETIRED,     /* any -> 0: the channel to a volume that was given up is closed */
+	MAIL_RESERVE,     /* queue's core -> 0: a command of reservations; it stands still until RESERVED */
+	MAIL_RESERVED,    /* and back: it is done */
+	MAIL_RESV_TAKE,   /* 0 -> all: who holds a namespace now */
+	MAIL_RESV_TAKEN,  /* and back: so it is, and the commands that were to end have */
+	MAIL_RESV_TELL,   /* 0 -> all: your controllers' hosts shall hear of it */
+	MAIL_RESV_TOLD,   /* and back */
+	MAIL_RESV_WHO,    /* 0 -> 0 -> 1 ...: which controllers do registrants have? */
+	MAIL_RESV_FOUND,  /* and from the last to 0 */
 	MAIL_DRAIN,       /* 0 -> all: end */
 	MAIL_DRAINED,     /* and back */
 };
@@ -68,6 +80,20 @@ struct target_mail {
 		int failure;              /* PREPARED: 0 or a negative errno */
 		const struct view *view;  /* SWITCH */
 		uint16_t slot;            /* RETIRED: the volume */
+		struct {
+			struct request *req; /* lent to core 0, with all that it refers to */
+			uint16_t slot;       /* RESERVE: the namespace */
+			struct nvme_status status; /* RESERVED */
+		} reserve;
+		struct { /* core 0's: it stands until all have answered */
+			const struct resv *state;
+			union {
+				const struct resv_effect *effect; /* TAKE, TELL */
+				struct reserve_found *found;      /* WHO: whose turn it is writes to it */
+			};
+			uint32_t nsid;
+			uint16_t slot;
+		} resv;
 		struct {
 			struct conn *conn;                      /* token */
 			const struct nvme_connect_data *data;   /* stands until JOINED */

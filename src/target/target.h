@@ -80,6 +80,11 @@ struct target_config {
 	uint32_t connections_max;      /* 0: 4096 */
 	uint32_t handshake_timeout_ms; /* accept to a usable queue; 0: 10 s */
 	uint32_t stall_timeout_ms;     /* a PDU, an R2T or an answer without progress; 0: 30 s */
+	/* Where reservations that survive a loss of power are kept, in a file `reservations/UUID` each; the folder
+	 * is there.  Those of namespaces whose volume lies in a file, or whose UUID is given; of two volumes that is
+	 * never the same, and of one it does not change while it is served.  NULL: none survive.  Of the config
+	 * that the target was made with: later ones do not change it. */
+	const char *state_dir;
 	bool authenticate;             /* hosts must show who they are; until a way to is built, none can */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "wire/identify.h"
 
 enum { DEFAULT_HANDSHAKE_MS = 10000, DEFAULT_STALL_MS = 30000, DEFAULT_CONNECTIONS = 4096,
 	DEFAULT_CONTROLLERS = 1000 };
@@ -24,13 +25,19 @@ derive(const uint8_t identity[16], uint64_t number, uint8_t out[16])
 	out[8] = (uint8_t)((out[8] & 0x3f) | 0x80);
 }
 
-static void
-given_or_derived(const uint8_t given[16], const uint8_t identity[16], uint64_t number, uint8_t out[16])
+static bool
+is_given(const uint8_t id[16])
 {
 	static const uint8_t none[16];
 
-	if (memcmp(given, none, sizeof(none)) != 0)
-		memcpy(out, given, sizeof(none));
+	return memcmp(id, none, sizeof(none)) != 0;
+}
+
+static void
+given_or_derived(const uint8_t given[16], const uint8_t identity[16], uint64_t number, uint8_t out[16])
+{
+	if (is_given(given))
+		memcpy(out, given, 16);
 	else
 		derive(identity, number, out);
 }
@@ -118,8 +125,17 @@ gate_of(const struct ns_info *info, const struct ana_group *group)
 	return gate;
 }
 
+/* What is kept is kept under the UUID; what lies in memory has another one after a restart, as a rule. */
+static uint8_t
+rescap(const struct target_ns *ns, bool keeps)
+{
+	bool same_again = ns->volume->path != NULL || is_given(ns->uuid);
+
+	return NVME_RESCAP_TYPES | NVME_RESCAP_IEKEY_1_3 | (keeps && same_again ? NVME_RESCAP_PTPL : 0);
+}
+
 static void
-fill_ns(const struct target_subsys *told, const struct target_ns *ns, uint16_t slot,
+fill_ns(const struct target_subsys *told, const struct target_ns *ns, const struct view_numbers *numbers, uint16_t slot,
     const struct view_subsys *subsys, struct ns_info *info, struct view_ns *entry)
 {
 	const struct blk *volume = ns->volume;
@@ -129,7 +145,7 @@ fill_ns(const struct target_subsys *told, const struct target_ns *ns, uint16_t s
 		.nsid = ns->nsid, .block_size = volume->block_size,
 		.blocks = ns->blocks > 0 ? ns->blocks : volume->blocks,
 		.volatile_cache = volume->volatile_cache, .trim_zeroes = volume->trim_zeroes,
-		.shared = true, .protection = (uint8_t)ns->protection, .ana_group = group_id(told, ns),
+		.shared = true, .rescap = rescap(ns, numbers->keeps), .protection = (uint8_t)ns->protection, .ana_group = group_id(told, ns),
 	};
 	given_or_derived(ns->uuid, ns->id, 1, info->uuid);
 	given_or_derived(ns->nguid, ns->id, 2, info->nguid);
@@ -178,6 +194,7 @@ static void
 fill_names(const struct target_subsys *told, struct subsys_info *info)
 {
 	*info = common;
+	info->reservations = true;
 	memcpy(info->nqn, told->nqn, strlen(told->nqn));
 	if (told->model != NULL)
 		snprintf(info->model, sizeof(info->model), "%s", told->model);
@@ -220,7 +237,7 @@ fill_subsys(const struct target_config *config, const struct target_subsys *told
 	for (uint32_t i = 0; i < subsys->ns_limit; i++)
 		parts->ns[i].gate = GATE_ABSENT;
 	for (uint32_t i = 0; i < told->ns_count; i++)
-		fill_ns(told, &told->ns[i], slots[i], subsys, &parts->info[i], &parts->ns[told->ns[i].nsid - 1]);
+		fill_ns(told, &told->ns[i], numbers, slots[i], subsys, &parts->info[i], &parts->ns[told->ns[i].nsid - 1]);
 	if (old != NULL)
 		before = view_subsys(old, subsys->info.nqn);
 	if (before != NULL)

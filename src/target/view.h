@@ -14,6 +14,7 @@ enum view_gate {
 	GATE_ANA = 1,     /* through some portal it cannot be reached: look at the group */
 	GATE_PROTECT = 2, /* nothing may be written */
 	GATE_ABSENT = 4,  /* there is no such namespace */
+	GATE_RESV = 8,    /* somebody may hold it: a core's, see core->gate */
 };
 
 /* What an I/O command must know of its namespace, by NSID. */
@@ -53,6 +54,7 @@ struct view {
 struct view_numbers {
 	uint8_t portal[TARGET_LISTENERS_MAX]; /* by listener of the config */
 	const uint16_t *slots;                /* by namespace, in the order of the config */
+	bool keeps;                           /* there is somewhere to keep reservations */
 };
 
 /* -EINVAL and `why` where the config breaks a rule. */

@@ -122,6 +122,8 @@ piece_done(struct blk_io *io, struct nvme_status status)
 	struct conn *conn = req->conn;
 	bool finishing = io_returned(req, status);
 
+	if (!nvme_ok(status) && req->slot == SLOT_ENDED)
+		status = io_ended();
 	if (nvme_ok(status) && req->sqe.opcode == NVME_COMPARE &&
 	    !as_expected(req, req->walked * req->block_size))
 		status = nvme_status_of(NVME_SC_COMPARE, true);
@@ -194,11 +196,12 @@ static struct nvme_status
 copy_ranges(struct request *req, uint8_t *data)
 {
 	static_assert(sizeof(struct blk_range) <= sizeof(struct nvme_copy_range), "converted in place");
-	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
 	uint64_t dest = nvme_slba(&req->sqe), total = 0;
+	const struct view_ns *ns;
+	struct nvme_status status = io_ns_again(req, &ns);
 
-	if (ns == NULL || ns->slot != req->slot)
-		return nvme_status_of(NVME_SC_INVALID_NS, true);
+	if (!nvme_ok(status))
+		return status;
 	for (uint32_t i = 0; i < req->io.range_count; i++) {
 		struct nvme_copy_range wire;
 		struct blk_range range;

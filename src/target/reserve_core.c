@@ -1,0 +1,450 @@
+/*
+ * reserve_core.c - reservations: what each core does.
+ *
+ * Lends commands to core 0 and answers them; takes what core 0 says who holds a
+ * namespace, ends commands of hosts that were put out, tells controllers, and
+ * names them for reports.  Does not know what a command means (resv/), nor in
+ * which order things are done (reserve.c).
+ */
+#include <assert.h>
+#include <errno.h>
+
+#include "target/reserve.h"
+
+enum { ENDING_NS = 1000 * 1000 };
+
+/* ---- commands ---- */
+
+struct nvme_status
+reserve_check(struct request *req, const struct view_ns *ns)
+{
+	uint32_t length = le32_get(req->sqe.sgl1.length), need = sizeof(struct nvme_resv_register_data);
+	uint8_t id = req->sqe.sgl1.id;
+
+	static_assert(sizeof(struct nvme_resv_register_data) == sizeof(struct nvme_resv_acquire_data), "one need");
+	(void)ns;
+	if (req->sqe.opcode == NVME_RESV_RELEASE)
+		need = sizeof(struct nvme_resv_release_data);
+	if (id != NVME_SGL_TRANSPORT && id != NVME_SGL_OFFSET)
+		return nvme_status_of(NVME_SC_SGL_TYPE, true);
+	if (length < need || length > 4096)
+		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
+	req->xfer.length = length;
+	return NVME_OK;
+}
+
+struct nvme_status
+reserve_check_report(struct request *req, const struct view_ns *ns)
+{
+	uint64_t bytes = nvme_resv_report_bytes(&req->sqe);
+
+	(void)ns;
+	if (req->sqe.sgl1.id != NVME_SGL_TRANSPORT)
+		return nvme_status_of(NVME_SC_SGL_TYPE, true);
+	if (bytes > (uint64_t)4096 << TARGET_MDTS_SHIFT)
+		return nvme_status_of(NVME_SC_INVALID_FIELD, true);
+	if (le32_get(req->sqe.sgl1.length) != bytes)
+		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
+	req->xfer.length = (uint32_t)bytes;
+	return NVME_OK;
+}
+
+/* To core 0; it stands still from now on until reserve_answered(). */
+static void
+lend(struct request *req, uint16_t slot, uint32_t nsid)
+{
+	struct target_mail mail = { .kind = MAIL_RESERVE, .reserve = { .req = req, .slot = slot } };
+
+	req->stage = STAGE_MAIL;
+	req->walked = nsid;
+	req->conn->device_count++; /* a connection that finishes waits for it */
+	core_post(req->conn->core, 0, &mail);
+}
+
+static void
+lend_again(struct request *req)
+{
+	const struct view_ns *ns;
+	struct nvme_status status = io_ns_again(req, &ns);
+
+	if (nvme_ok(status))
+		lend(req, req->slot, le32_get(req->sqe.nsid));
+	else
+		request_answer(req, status);
+}
+
+void
+reserve_begin(struct request *req, const struct capsule *capsule)
+{
+	if (capsule->len == 0) {
+		request_fetch(req);
+		return;
+	}
+	req->piece.iov_base = io_keep_little(req, capsule, sizeof(struct nvme_resv_register_data));
+	lend_again(req);
+}
+
+void
+reserve_data(struct request *req)
+{
+	req->piece.iov_base = req->bufs.iov[0].iov_base;
+	lend_again(req);
+}
+
+static void
+report_granted(struct bufs_waiter *waiter)
+{
+	struct request *req = request_of(waiter);
+
+	if (request_served(req))
+		lend_again(req);
+	else
+		request_free(req);
+}
+
+void
+reserve_begin_report(struct request *req, const struct capsule *capsule)
+{
+	(void)capsule;
+	if (request_buffers(req, req->xfer.length, report_granted))
+		lend_again(req);
+}
+
+/* ---- feature 83h: of one namespace or, one after the other, of all that can ---- */
+
+static bool
+lend_next(struct request *req)
+{
+	const struct view_subsys *subsys = req->conn->assoc->subsys;
+
+	for (uint32_t nsid = reserve_nsid(req) + 1; subsys != NULL && nsid <= subsys->ns_limit; nsid++) {
+		const struct view_ns *ns = &subsys->ns[nsid - 1];
+
+		if (ns->info == NULL || !(ns->info->rescap & NVME_RESCAP_PTPL))
+			continue;
+		lend(req, ns->slot, nsid);
+		return true;
+	}
+	return false;
+}
+
+void
+reserve_set_ptpl(struct request *req, uint32_t nsid)
+{
+	const struct view_subsys *subsys = req->conn->assoc->subsys;
+
+	req->walked = 0;
+	if (nsid != UINT32_MAX)
+		lend(req, subsys->ns[nsid - 1].slot, nsid);
+	else if (!lend_next(req))
+		request_answer(req, NVME_OK);
+}
+
+bool
+reserve_ptpl(const struct core *core, const struct view_subsys *subsys, uint32_t nsid)
+{
+	const struct view_ns *ns;
+
+	if (subsys == NULL || nsid - 1 >= subsys->ns_limit)
+		return false;
+	ns = &subsys->ns[nsid - 1];
+	return ns->info != NULL && core->ptpl[ns->slot / 64] >> ns->slot % 64 & 1;
+}
+
+/* ---- answers ---- */
+
+static void
+answered(struct request *req, struct nvme_status status)
+{
+	struct conn *conn = req->conn;
+	bool admin = conn->qid == 0 && conn->assoc != NULL;
+
+	conn->device_count--;
+	req->stage = STAGE_NEW;
+	if (admin && nvme_ok(status) && le32_get(req->sqe.nsid) == UINT32_MAX && lend_next(req))
+		return;
+	if (admin && !nvme_ok(status))
+		ctrl_log_error(&conn->assoc->ctrl, 0, &req->sqe, status);
+	if (conn->qid != 0 && req->sqe.opcode == NVME_RESV_REPORT && nvme_ok(status))
+		request_answer_data(req, req->bufs.iov, req->bufs.count);
+	else
+		request_answer(req, status);
+}
+
+/* ---- who holds a namespace ---- */
+
+void
+reserve_take(struct core *core, uint32_t slot, const struct resv *state)
+{
+	const struct resv *holds = state != NULL && state->type != NVME_RESV_NONE ? state : NULL;
+	uint64_t bit = UINT64_C(1) << slot % 64;
+
+	core->resv_count += holds != NULL;
+	core->resv_count -= core->resv[slot] != NULL;
+	core->resv[slot] = holds;
+	core->gate = core->resv_count > 0 ? GATE_RESV : 0;
+	core->ptpl[slot / 64] &= ~bit;
+	if (state != NULL && state->ptpl)
+		core->ptpl[slot / 64] |= bit;
+}
+
+/* ---- commands that are to end ---- */
+
+static bool
+put_out(const struct resv_effect *effect, const uint8_t *hostid)
+{
+	for (uint32_t i = 0; i < effect->abort_count; i++)
+		if (memcmp(effect->aborts[i], hostid, RESV_HOSTID_LEN) == 0)
+			return true;
+	return false;
+}
+
+static bool
+at_device(const struct request *req, const struct blk_chan *chan)
+{
+	return req->xfer.state == XFER_HELD && req->stage == STAGE_DEVICE && req->chan == chan;
+}
+
+/* Of the namespace, and waiting for something before it may go on. */
+static bool
+waits(const struct request *req, uint16_t slot)
+{
+	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
+
+	if (req->xfer.state == XFER_FREE || req->xfer.state == XFER_ANSWERING || ns == NULL || ns->slot != slot)
+		return false;
+	switch (req->stage) {
+	case STAGE_BUFS:
+	case STAGE_SCRATCH:
+	case STAGE_FUSED:
+	case STAGE_PARTNER:
+	case STAGE_TURN:
+	case STAGE_FILL:
+	case STAGE_AGAIN:
+		return true;
+	case STAGE_NEW:
+	case STAGE_DEVICE:
+	case STAGE_MAIL:
+	case STAGE_EVENT:
+	case STAGE_ANSWER:
+		return false;
+	}
+	return false;
+}
+
+/*
+ * A command that is marked goes to no device any more.  Those that wait for
+ * memory alone end at once; those whose host still sends their data, and pairs,
+ * end when it is there.  One that was not checked yet is checked as usual.
+ */
+static void
+end_command(struct request *req, uint16_t slot)
+{
+	struct conn *conn = req->conn;
+	struct blk_chan *chan = conn->core->chans[slot];
+
+	if (at_device(req, chan) && le32_get(req->sqe.nsid) != UINT32_MAX) {
+		req->slot = SLOT_ENDED;
+		chan->blk->ops->cancel(chan, &req->io);
+	} else if (waits(req, slot)) {
+		req->slot = SLOT_ENDED;
+		if (req->stage == STAGE_BUFS && req->sqe.opcode == NVME_READ && req != conn->stalled)
+			bufs_unwait(&conn->core->reactor->bufs, &req->waiter);
+		else if (req->stage == STAGE_SCRATCH && req->partner == NULL)
+			scratch_leave(req);
+		else
+			return;
+		request_answer(req, io_ended());
+	}
+}
+
+static void
+end_commands(struct core *core, uint16_t slot, const struct resv_effect *effect)
+{
+	list_for_each(&core->conns, node) {
+		struct conn *conn = container_of(node, struct conn, node);
+
+		if (conn->qid == 0 || !put_out(effect, conn->hostid))
+			continue;
+		conn->held++;
+		for (uint32_t i = 0; i < conn->slots_used; i++)
+			end_command(&conn->slots[i], slot);
+		conn->held--;
+		conn_maybe_free(conn);
+	}
+}
+
+static bool
+still_at_device(const struct core *core, uint32_t slot)
+{
+	list_for_each(&core->conns, node) {
+		const struct conn *conn = container_of(node, struct conn, node);
+
+		for (uint32_t i = 0; i < conn->slots_used; i++)
+			if (conn->slots[i].slot == SLOT_ENDED && at_device(&conn->slots[i], core->chans[slot]))
+				return true;
+	}
+	return false;
+}
+
+static void
+answer_core0(struct core *core, enum target_mail_kind kind, uint32_t slot)
+{
+	struct target_mail mail = { .kind = (uint16_t)kind, .resv = { .slot = (uint16_t)slot } };
+
+	core_post(core, 0, &mail);
+}
+
+/* Looks again soon where commands that are to end are still at their device. */
+static void
+ending(struct timer *timer)
+{
+	struct core *core = container_of(timer, struct core, ending_timer);
+	bool more = false;
+
+	for (uint32_t slot = 0; slot < TARGET_VOLUMES_MAX; slot++) {
+		if (!(core->ending[slot / 64] >> slot % 64 & 1))
+			continue;
+		if (still_at_device(core, slot)) {
+			more = true;
+			continue;
+		}
+		core->ending[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+		answer_core0(core, MAIL_RESV_TAKEN, slot);
+	}
+	if (more)
+		timer_set(&core->reactor->timers, timer, core->reactor->now_ns + ENDING_NS);
+}
+
+static void
+take(struct core *core, const struct target_mail *mail)
+{
+	uint16_t slot = mail->resv.slot;
+
+	if (core->chans[slot] == NULL) { /* given up here */
+		answer_core0(core, MAIL_RESV_TAKEN, slot);
+		return;
+	}
+	reserve_take(core, slot, mail->resv.state);
+	if (mail->resv.effect->abort_count == 0) {
+		answer_core0(core, MAIL_RESV_TAKEN, slot);
+		return;
+	}
+	end_commands(core, slot, mail->resv.effect);
+	core->ending[slot / 64] |= UINT64_C(1) << slot % 64;
+	ending(&core->ending_timer);
+}
+
+/* ---- controllers of the namespace ---- */
+
+static bool
+has_ns(const struct assoc *assoc, const struct target_mail *mail)
+{
+	const struct view_subsys *subsys = assoc->subsys;
+	uint32_t nsid = mail->resv.nsid;
+
+	return assoc->admin != NULL && subsys != NULL && nsid - 1 < subsys->ns_limit &&
+	    subsys->ns[nsid - 1].info != NULL && subsys->ns[nsid - 1].slot == mail->resv.slot;
+}
+
+static void
+tell(struct core *core, const struct target_mail *mail)
+{
+	const struct resv_effect *effect = mail->resv.effect;
+
+	list_for_each(&core->assocs, node) {
+		struct assoc *assoc = container_of(node, struct assoc, node);
+
+		for (uint32_t i = 0; i < effect->notice_count && has_ns(assoc, mail); i++)
+			if (memcmp(effect->notices[i].hostid, assoc->ctrl.hostid, RESV_HOSTID_LEN) == 0)
+				ctrl_reservation_notice(&assoc->ctrl, mail->resv.nsid, effect->notices[i].kind);
+		admin_events(assoc);
+	}
+	answer_core0(core, MAIL_RESV_TOLD, mail->resv.slot);
+}
+
+/* The lowest id of each registrant's controllers. */
+static void
+find_controller(struct reserve_found *found, const struct resv *state, const struct ctrl *ctrl)
+{
+	for (uint32_t i = 0; i < found->count; i++) {
+		struct resv_controller *known = &found->controllers[i];
+
+		if (memcmp(known->hostid, ctrl->hostid, RESV_HOSTID_LEN) != 0)
+			continue;
+		if (ctrl->cntlid < known->cntlid)
+			known->cntlid = ctrl->cntlid;
+		return;
+	}
+	for (uint32_t i = 0; i < state->host_count; i++) {
+		if (memcmp(state->hosts[i].hostid, ctrl->hostid, RESV_HOSTID_LEN) != 0)
+			continue;
+		found->controllers[found->count] = (struct resv_controller){ .cntlid = ctrl->cntlid };
+		memcpy(found->controllers[found->count++].hostid, ctrl->hostid, RESV_HOSTID_LEN);
+		return;
+	}
+}
+
+static void
+find_controllers(struct core *core, const struct target_mail *mail)
+{
+	unsigned after = core->reactor->index + 1;
+	struct target_mail on = *mail;
+
+	list_for_each(&core->assocs, node) {
+		struct assoc *assoc = container_of(node, struct assoc, node);
+
+		if (has_ns(assoc, mail))
+			find_controller(mail->resv.found, mail->resv.state, &assoc->ctrl);
+	}
+	if (after < core->reactor->count) {
+		core_post(core, after, &on);
+	} else {
+		on.kind = MAIL_RESV_FOUND;
+		core_post(core, 0, &on);
+	}
+}
+
+void
+reserve_core_mail(struct core *core, const struct target_mail *mail)
+{
+	struct conn *conn;
+
+	switch ((enum target_mail_kind)mail->kind) {
+	case MAIL_RESERVED:
+		conn = mail->reserve.req->conn;
+		conn->held++;
+		answered(mail->reserve.req, mail->reserve.status);
+		if (conn->phase == CONN_FINISHING)
+			conn_send_soon(conn);
+		conn->held--;
+		conn_maybe_free(conn);
+		return;
+	case MAIL_RESV_TAKE:
+		take(core, mail);
+		return;
+	case MAIL_RESV_TELL:
+		tell(core, mail);
+		return;
+	case MAIL_RESV_WHO:
+		find_controllers(core, mail);
+		return;
+	default:
+		assert(!"not for us");
+	}
+}
+
+int
+reserve_core_begin(struct core *core)
+{
+	core->ending_timer.fire = ending;
+	core->resv = arena_alloc(core->reactor->arena, TARGET_VOLUMES_MAX * sizeof(*core->resv));
+	return core->resv != NULL ? 0 : -ENOMEM;
+}
+
+void
+reserve_core_end(struct core *core)
+{
+	timer_clear(&core->reactor->timers, &core->ending_timer);
+	arena_free(core->reactor->arena, core->resv);
+}

@@ -1,0 +1,234 @@
+/*
+ * reserve_kept.c - where reservations lie that survive a loss of power.
+ *
+ * A file per namespace, named by its UUID; it is made when there is first
+ * something to keep, read when the volume becomes part of the target, and never
+ * removed.  doc/formats/reservations.md says what is in it and in which order
+ * it is written.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "target/reserve.h"
+
+enum { FILE_LEN = RESV_SLOTS * RESV_SLOT_LEN, PATH_LEN = sizeof(((struct target *)NULL)->state_dir) + 64 };
+
+static void
+path_of(const struct target *target, uint32_t slot, char path[PATH_LEN])
+{
+	const uint8_t *u = target->volumes[slot].uuid;
+
+	snprintf(path, PATH_LEN, "%s/reservations/%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+	    target->state_dir, u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
+	    u[14], u[15]);
+}
+
+/* ---- whose state is whose ---- */
+
+/* The first other volume whose state would lie in the same file, or TARGET_VOLUMES_MAX. */
+static uint32_t
+same_file(const struct target *target, uint32_t slot)
+{
+	const struct target_volume *volume = &target->volumes[slot];
+
+	for (uint32_t i = 0; i < TARGET_VOLUMES_MAX; i++) {
+		const struct target_volume *other = &target->volumes[i];
+
+		if (i != slot && other->blk != NULL && other->keeps && memcmp(other->uuid, volume->uuid, 16) == 0)
+			return i;
+	}
+	return TARGET_VOLUMES_MAX;
+}
+
+static int
+name_volume(struct target *target, const struct view_ns *ns, char why[256])
+{
+	struct target_volume *volume = &target->volumes[ns->slot];
+	bool keeps = ns->info->rescap & NVME_RESCAP_PTPL;
+
+	if (volume->named && (keeps || volume->keeps) && memcmp(volume->uuid, ns->info->uuid, 16) != 0) {
+		snprintf(why, 256, "%.160s: its UUID cannot change while it is served: reservations are kept by it",
+		    volume->blk->spec);
+		return -EINVAL;
+	}
+	if (volume->named)
+		return 0;
+	volume->named = true;
+	volume->keeps = keeps;
+	memcpy(volume->uuid, ns->info->uuid, sizeof(volume->uuid));
+	if (keeps && same_file(target, ns->slot) != TARGET_VOLUMES_MAX) {
+		snprintf(why, 256, "%.120s has the UUID of another namespace", volume->blk->spec);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int
+reserve_names(struct target *target, const struct view *view, char why[256])
+{
+	for (uint32_t i = 0; i < view->subsys_count; i++) {
+		for (uint32_t k = 0; k < view->subsys[i].ns_limit; k++) {
+			const struct view_ns *ns = &view->subsys[i].ns[k];
+			int rc = ns->info != NULL ? name_volume(target, ns, why) : 0;
+
+			if (rc != 0)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+/* ---- reading ---- */
+
+static int
+decode(struct reserve *reserve, const uint8_t (*slots)[RESV_SLOT_LEN], const char *path, char why[256])
+{
+	const struct target_volume *volume = &reserve->core->target->volumes[reserve->slot];
+
+	switch (resv_decode(slots, volume->uuid, &reserve->copies[0], &reserve->sequence)) {
+	case RESV_FRESH:
+	case RESV_FOUND:
+		return 0;
+	case RESV_DAMAGED:
+		snprintf(why, 256, "the reservations kept in %.150s are damaged; without the file there are none", path);
+		return -EUCLEAN;
+	case RESV_FOREIGN:
+		snprintf(why, 256, "%.150s: reservations of another namespace, or of a later version", path);
+		return -EINVAL;
+	}
+	return -EINVAL;
+}
+
+/* A file that was made and not yet extended is as good as none; a shorter one was not made by us. */
+static int
+read_slots(struct reserve *reserve, const char *path, char why[256])
+{
+	struct core *core = reserve->core;
+	uint8_t (*slots)[RESV_SLOT_LEN] = arena_alloc_aligned(core->reactor->arena, FILE_LEN, 4096);
+	int64_t got = 0;
+	int rc;
+
+	if (slots == NULL)
+		return -ENOMEM;
+	memset(slots, 0, FILE_LEN);
+	if (reserve->file->size > 0)
+		got = core->reactor->world->file_fetch(reserve->file, 0, slots, FILE_LEN);
+	if (got < 0 || (got > 0 && got < FILE_LEN)) {
+		rc = got < 0 ? (int)got : -EUCLEAN;
+		snprintf(why, 256, "the reservations kept in %.120s cannot be read: %s", path,
+		    got < 0 ? strerrordesc_np((int)-got) : "the file is too short");
+	} else {
+		rc = decode(reserve, (const void *)slots, path, why);
+	}
+	arena_free(core->reactor->arena, slots);
+	return rc;
+}
+
+int
+reserve_load(struct core *core, uint16_t slot, char why[256])
+{
+	struct target_volume *volume = &core->target->volumes[slot];
+	char path[PATH_LEN];
+	struct file *file;
+	int rc;
+
+	if (!volume->keeps)
+		return 0;
+	path_of(core->target, slot, path);
+	rc = core->reactor->world->file_open(core->reactor, path, 0, RESV_SLOT_LEN, &file);
+	if (rc == -ENOENT)
+		return 0;
+	if (rc != 0) {
+		snprintf(why, 256, "the reservations kept in %.120s cannot be read: %s", path, strerrordesc_np(-rc));
+		return rc;
+	}
+	volume->reserve = reserve_make(core, slot);
+	if (volume->reserve == NULL) {
+		core->reactor->world->file_close(file);
+		snprintf(why, 256, "out of memory");
+		return -ENOMEM;
+	}
+	volume->reserve->file = file;
+	rc = read_slots(volume->reserve, path, why);
+	if (rc != 0)
+		reserve_forget(core->target, slot);
+	return rc;
+}
+
+/* ---- writing ---- */
+
+static void
+complain(const struct reserve *reserve, int error)
+{
+	char path[PATH_LEN];
+
+	path_of(reserve->core->target, reserve->slot, path);
+	core_log(reserve->core, 0, "reservations cannot be kept in %s: %s", path, strerrordesc_np(error));
+}
+
+static void written(struct file_io *io);
+
+/* The next write: of those that format, and then of the state. */
+static void
+write_next(struct reserve *reserve)
+{
+	const struct target_volume *volume = &reserve->core->target->volumes[reserve->slot];
+	uint64_t sequence = reserve->sequence + 1;
+	struct resv empty;
+
+	resv_init(&empty, true);
+	resv_encode(sequence <= RESV_SEQUENCE_FORMATTED ? &empty : &reserve->copies[!reserve->current], volume->uuid,
+	    sequence, reserve->image);
+	reserve->iov = (struct iovec){ reserve->image, RESV_SLOT_LEN };
+	reserve->io = (struct file_io){
+		.op = FILE_WRITE, .durable = true, .offset = (uint64_t)resv_slot(sequence) * RESV_SLOT_LEN,
+		.iov = &reserve->iov, .iov_count = 1, .done = written, .owner = reserve,
+	};
+	reserve->core->reactor->world->file_submit(reserve->file, &reserve->io);
+}
+
+static void
+written(struct file_io *io)
+{
+	struct reserve *reserve = io->owner;
+
+	if (io->result != RESV_SLOT_LEN) {
+		complain(reserve, io->result < 0 ? (int)-io->result : EIO);
+		reserve_kept(reserve, false);
+		return;
+	}
+	if (++reserve->sequence <= RESV_SEQUENCE_FORMATTED)
+		write_next(reserve);
+	else
+		reserve_kept(reserve, true);
+}
+
+bool
+reserve_keep(struct reserve *reserve)
+{
+	struct core *core = reserve->core;
+	char path[PATH_LEN];
+	int rc = 0;
+
+	path_of(core->target, reserve->slot, path);
+	if (reserve->file == NULL || reserve->file->size < FILE_LEN) {
+		reserve_close(reserve);
+		rc = core->reactor->world->file_open(core->reactor, path, FILE_LEN, RESV_SLOT_LEN, &reserve->file);
+	}
+	if (rc != 0) {
+		reserve->file = NULL;
+		complain(reserve, -rc);
+		return false;
+	}
+	write_next(reserve);
+	return true;
+}
+
+void
+reserve_close(struct reserve *reserve)
+{
+	if (reserve->file != NULL)
+		reserve->core->reactor->world->file_close(reserve->file);
+	reserve->file = NULL;
+}
