@@ -476,7 +476,7 @@ apply_mail(struct core *core, const struct target_mail *mail)
 		retired(core, mail->slot);
 		return;
 	default:
-		assert(!"not for us");
+		assert(false); /* not for us */
 	}
 }
 

@@ -2,19 +2,14 @@
  * assoc.c - associations: a controller, its admin connection and its I/O queues.
  *
  * Lives on the core of the admin connection.  Keeps the list of queues, wherever
- * they are, and the keep-alive timer; carries out what ctrl/ decided.  A queue
- * is on the list from the answer to its ATTACH until its DETACH, whatever
- * happens, so mail to it always finds it.
+ * they are; carries out what ctrl/ decided.  A queue is on the list from the
+ * answer to its ATTACH until its DETACH, whatever happens, so mail to it always
+ * finds it.
  */
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "target/core.h"
 
-enum { NS_PER_MS = 1000000 };
-
-static void kato_fired(struct timer *timer);
 static void flush_step(struct assoc *assoc);
 
 struct assoc *
@@ -45,96 +40,6 @@ take_cntlid(struct core *core)
 			return (uint16_t)id;
 	}
 	return 0;
-}
-
-/* ---- keep alive (Base 2.0, 3.9) ---- */
-
-static uint64_t
-kato_ns(const struct assoc *assoc)
-{
-	return (uint64_t)ctrl_silence_ms(&assoc->ctrl) * NS_PER_MS;
-}
-
-static void
-kato_start(struct assoc *assoc, uint64_t from_ns)
-{
-	if (kato_ns(assoc) == 0 || assoc->admin == NULL || !assoc->joined)
-		timer_clear(&assoc->core->reactor->timers, &assoc->kato_timer);
-	else
-		timer_set(&assoc->core->reactor->timers, &assoc->kato_timer, from_ns + kato_ns(assoc));
-}
-
-/* All queues have said when they last heard of the host. */
-static void
-kato_judge(struct assoc *assoc)
-{
-	if (assoc->admin == NULL)
-		return;
-	if (kato_ns(assoc) == 0 || assoc->core->reactor->now_ns - assoc->alive_ns < kato_ns(assoc)) {
-		kato_start(assoc, assoc->alive_ns);
-		return;
-	}
-	core_log(assoc->core, 1, "controller %u of %s: no sign of life within %" PRIu64 " ms; closed",
-	    assoc->ctrl.cntlid, assoc->ctrl.hostnqn, kato_ns(assoc) / NS_PER_MS);
-	ctrl_fatal(&assoc->ctrl);
-	conn_kill(assoc->admin);
-}
-
-static void
-kato_fired(struct timer *timer)
-{
-	struct assoc *assoc = container_of(timer, struct assoc, kato_timer);
-	struct target_mail mail = { .kind = MAIL_ALIVE_ASK, .cntlid = assoc->ctrl.cntlid };
-
-	/* Answers that are still to come belong to a round that was judged without them. */
-	mail.alive.round = ++assoc->alive_round;
-	if (assoc->admin->command_ns > assoc->alive_ns)
-		assoc->alive_ns = assoc->admin->command_ns;
-	if (assoc->queue_count == 0 || assoc->core->reactor->now_ns - assoc->alive_ns < kato_ns(assoc)) {
-		kato_judge(assoc);
-		return;
-	}
-	assoc->alive_asked = 0;
-	for (unsigned qid = 1; qid <= TARGET_IO_QUEUES; qid++) {
-		struct assoc_queue *queue = &assoc->queues[qid];
-
-		if (queue->conn == NULL)
-			continue;
-		assoc->alive_asked++;
-		mail.qid = (uint16_t)qid;
-		mail.alive.conn = queue->conn;
-		core_post(assoc->core, queue->core, &mail);
-	}
-}
-
-void
-assoc_alive_ask(struct core *core, const struct target_mail *mail)
-{
-	struct target_mail answer = {
-		.kind = MAIL_ALIVE, .cntlid = mail->cntlid,
-		.alive = { .command_ns = mail->alive.conn->command_ns, .round = mail->alive.round },
-	};
-
-	core_post(core, mail->from, &answer);
-}
-
-void
-assoc_alive(struct core *core, const struct target_mail *mail)
-{
-	struct assoc *assoc = assoc_find(core, mail->cntlid);
-	uint64_t command_ns = mail->alive.command_ns;
-
-	if (assoc == NULL)
-		return;
-	/* The other core's turn may have begun later than ours: nothing we know of is later than now. */
-	if (command_ns > core->reactor->now_ns)
-		command_ns = core->reactor->now_ns;
-	if (command_ns > assoc->alive_ns)
-		assoc->alive_ns = command_ns;
-	if (mail->alive.round != assoc->alive_round || assoc->alive_asked == 0)
-		return;
-	if (--assoc->alive_asked == 0)
-		kato_judge(assoc);
 }
 
 /* ---- errors ---- */
@@ -182,7 +87,7 @@ assoc_create(struct core *core, struct conn *admin, const struct view_subsys *su
 	assoc->admin = admin;
 	assoc->subsys = subsys;
 	assoc->shown = shown;
-	assoc->kato_timer.fire = kato_fired;
+	alive_begin(assoc);
 	fifo_init(&assoc->fencers);
 	fifo_init(&assoc->askers);
 	fifo_init(&assoc->cache_setters);
@@ -200,7 +105,7 @@ assoc_joined(struct assoc *assoc)
 {
 	assoc->joined = true;
 	assoc->alive_ns = assoc->core->reactor->now_ns;
-	kato_start(assoc, assoc->alive_ns);
+	alive_start(assoc);
 }
 
 /* To core 0, which knows of it from its creation on. */
@@ -284,7 +189,7 @@ assoc_admin_gone(struct assoc *assoc)
 	struct fifo_node *node;
 
 	assoc->admin = NULL;
-	timer_clear(&assoc->core->reactor->timers, &assoc->kato_timer);
+	alive_start(assoc);
 	tell(assoc, MAIL_DYING);
 	admin_drop_askers(assoc);
 	abort_drop(assoc);
@@ -384,7 +289,7 @@ void
 assoc_act(struct assoc *assoc, enum ctrl_action action)
 {
 	if (action != CTRL_NOTHING)
-		kato_start(assoc, assoc->core->reactor->now_ns);
+		alive_start(assoc);
 	switch (action) {
 	case CTRL_NOTHING:
 	case CTRL_ENABLED:

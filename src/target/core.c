@@ -116,10 +116,10 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 		assoc_errors_missed(core, &mail);
 		return;
 	case MAIL_ALIVE_ASK:
-		assoc_alive_ask(core, &mail);
+		alive_ask(core, &mail);
 		return;
 	case MAIL_ALIVE:
-		assoc_alive(core, &mail);
+		alive_answer(core, &mail);
 		return;
 	case MAIL_STATS_ASK:
 		admin_stats_ask(core, &mail);

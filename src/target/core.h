@@ -390,6 +390,12 @@ void admin_drop_askers(struct assoc *assoc);
 void admin_stats_ask(struct core *core, const struct target_mail *mail);
 void admin_stats(struct core *core, const struct target_mail *mail);
 
+/* alive.c: the keep-alive time */
+void alive_begin(struct assoc *assoc);
+void alive_start(struct assoc *assoc);
+void alive_ask(struct core *core, const struct target_mail *mail);
+void alive_answer(struct core *core, const struct target_mail *mail);
+
 /* assoc.c: controllers */
 struct assoc *assoc_find(struct core *core, uint16_t cntlid);
 /* `subsys` NULL: a discovery controller. */
@@ -400,10 +406,8 @@ void assoc_end(struct core *core, const struct target_mail *mail);
 void assoc_view(struct core *core, const struct view *view);
 void assoc_attach(struct core *core, const struct target_mail *mail);
 void assoc_detached(struct core *core, const struct target_mail *mail);
-void assoc_alive_ask(struct core *core, const struct target_mail *mail);
 void assoc_error(struct core *core, const struct target_mail *mail);
 void assoc_errors_missed(struct core *core, const struct target_mail *mail);
-void assoc_alive(struct core *core, const struct target_mail *mail);
 void assoc_act(struct assoc *assoc, enum ctrl_action action);
 void assoc_cache_set(struct core *core, const struct target_mail *mail);
 void assoc_set_cache(struct assoc *assoc, struct request *req);

@@ -6,12 +6,10 @@ import pytest
 
 import nvme
 from nvme import ABORTED, SEQUENCE
-from nvmetcp import patch
 
 BLOCK = 4096
 MIB = 1 << 20
 ABORT_LIMIT = 0x103
-TARGET_NS = ("mem:64M",)
 
 
 def abort_sqe(queue_id, request):
@@ -28,6 +26,14 @@ def abort(ctrl, queue_id, request):
 def until_asked(queue, request):
     while not request.r2ts:
         queue.step()
+
+
+@pytest.fixture
+def ctrl(serve):
+    """Of a target of our own: when a command has begun is not for the standard to say."""
+    with nvme.Controller(serve().address) as ctrl:
+        ctrl.grant()
+        yield ctrl
 
 
 @pytest.fixture

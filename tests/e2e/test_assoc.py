@@ -148,6 +148,7 @@ def test_several_wait_in_line_and_are_let_in_together(serve):
     waiting.pop().reset()
     for conn in waiting:
         assert conn.recv().status == 0
+    for conn in waiting:
         conn.close()
 
 
@@ -168,6 +169,19 @@ def test_a_host_has_one_identifier(serve):
     target.no_connections()
     with nvme.Controller(target.address, hostnqn=name, hostid=b"\3" * 16):
         pass
+
+
+@pytest.mark.line("F05")
+def test_a_dying_association_does_not_say_who_a_host_is(serve):
+    """a machine that comes back with another identifier is let in as soon as its old connection is gone"""
+    target = slow(serve, 800)
+    ctrl, queue = connected(target.address)
+    write = begin_write(queue)
+    ctrl.close()
+    noticed(target, 1)
+    with nvme.Controller(target.address, hostnqn=nvme.HOSTNQN, hostid=OTHER) as again:
+        assert again.io_queue().read(8).ok and not write.done
+    target.no_connections()
 
 
 def rlimit(files):

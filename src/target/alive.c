@@ -1,0 +1,114 @@
+/*
+ * alive.c - is the host still there?  (Keep alive: NVMe Base 2.0, 3.9)
+ *
+ * On the controller's core.  No command costs anything: when the time is over,
+ * the queues are asked when they last heard of the host.
+ */
+#include <inttypes.h>
+
+#include "target/core.h"
+
+enum { NS_PER_MS = 1000000 };
+
+static uint64_t
+kato_ns(const struct assoc *assoc)
+{
+	return (uint64_t)ctrl_silence_ms(&assoc->ctrl) * NS_PER_MS;
+}
+
+static void
+kato_start(struct assoc *assoc, uint64_t from_ns)
+{
+	if (kato_ns(assoc) == 0 || assoc->admin == NULL || !assoc->joined)
+		timer_clear(&assoc->core->reactor->timers, &assoc->kato_timer);
+	else
+		timer_set(&assoc->core->reactor->timers, &assoc->kato_timer, from_ns + kato_ns(assoc));
+}
+
+/* All queues have said when they last heard of the host. */
+static void
+kato_judge(struct assoc *assoc)
+{
+	if (assoc->admin == NULL)
+		return;
+	if (kato_ns(assoc) == 0 || assoc->core->reactor->now_ns - assoc->alive_ns < kato_ns(assoc)) {
+		kato_start(assoc, assoc->alive_ns);
+		return;
+	}
+	core_log(assoc->core, 1, "controller %u of %s: no sign of life within %" PRIu64 " ms; closed",
+	    assoc->ctrl.cntlid, assoc->ctrl.hostnqn, kato_ns(assoc) / NS_PER_MS);
+	ctrl_fatal(&assoc->ctrl);
+	conn_kill(assoc->admin);
+}
+
+static void
+kato_fired(struct timer *timer)
+{
+	struct assoc *assoc = container_of(timer, struct assoc, kato_timer);
+	struct target_mail mail = { .kind = MAIL_ALIVE_ASK, .cntlid = assoc->ctrl.cntlid };
+
+	/* Answers that are still to come belong to a round that was judged without them. */
+	mail.alive.round = ++assoc->alive_round;
+	if (assoc->admin->command_ns > assoc->alive_ns)
+		assoc->alive_ns = assoc->admin->command_ns;
+	if (assoc->queue_count == 0 || assoc->core->reactor->now_ns - assoc->alive_ns < kato_ns(assoc)) {
+		kato_judge(assoc);
+		return;
+	}
+	assoc->alive_asked = 0;
+	for (unsigned qid = 1; qid <= TARGET_IO_QUEUES; qid++) {
+		struct assoc_queue *queue = &assoc->queues[qid];
+
+		if (queue->conn == NULL)
+			continue;
+		assoc->alive_asked++;
+		mail.qid = (uint16_t)qid;
+		mail.alive.conn = queue->conn;
+		core_post(assoc->core, queue->core, &mail);
+	}
+}
+
+void
+alive_ask(struct core *core, const struct target_mail *mail)
+{
+	struct target_mail answer = {
+		.kind = MAIL_ALIVE, .cntlid = mail->cntlid,
+		.alive = { .command_ns = mail->alive.conn->command_ns, .round = mail->alive.round },
+	};
+
+	core_post(core, mail->from, &answer);
+}
+
+void
+alive_answer(struct core *core, const struct target_mail *mail)
+{
+	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	uint64_t command_ns = mail->alive.command_ns;
+
+	if (assoc == NULL)
+		return;
+	/* The other core's turn may have begun later than ours: nothing we know of is later than now. */
+	if (command_ns > core->reactor->now_ns)
+		command_ns = core->reactor->now_ns;
+	if (command_ns > assoc->alive_ns)
+		assoc->alive_ns = command_ns;
+	if (mail->alive.round != assoc->alive_round || assoc->alive_asked == 0)
+		return;
+	if (--assoc->alive_asked == 0)
+		kato_judge(assoc);
+}
+
+/* ---- beginning ---- */
+
+/* From now on the time runs, or does not, as the controller says. */
+void
+alive_start(struct assoc *assoc)
+{
+	kato_start(assoc, assoc->core->reactor->now_ns);
+}
+
+void
+alive_begin(struct assoc *assoc)
+{
+	assoc->kato_timer.fire = kato_fired;
+}
