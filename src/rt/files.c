@@ -17,6 +17,7 @@ struct kfile {
 	struct fifo waiting;   /* file_ios that found no file_job free */
 	struct list node;      /* in files->waiting */
 	unsigned in_flight;
+	int kept;              /* what the engine calls it; 0: by its descriptor */
 	unsigned cannot;       /* bits of enum disk_kind that this file has refused */
 };
 
@@ -72,7 +73,8 @@ push(struct file_job *job)
 	struct file_io *io = job->io;
 
 	job->req = (struct disk_req){
-		.fd = job->file->disk->disk.fd, .durable = io->durable, .offset = io->offset + job->moved,
+		.fd = job->file->disk->disk.fd, .kept = job->file->kept,
+		.durable = io->durable, .offset = io->offset + job->moved,
 	};
 	switch (io->op) {
 	case FILE_READ:
@@ -283,6 +285,8 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 		return rc;
 	}
 	file->files = core->files;
+	if (core->files->ops->keep != NULL)
+		file->kept = core->files->ops->keep(core->files, file->disk->disk.fd);
 	list_init(&file->node);
 	fifo_init(&file->waiting);
 	file->file = (struct file){
@@ -325,6 +329,8 @@ world_file_close(struct file *file)
 	struct core *core = kfile->files->core;
 
 	assert(kfile->in_flight == 0 && fifo_empty(&kfile->waiting));
+	if (kfile->kept > 0)
+		kfile->files->ops->forget(kfile->files, kfile->kept);
 	kdisk_close(core->rt, kfile->disk);
 	arena_free(&core->arena, kfile);
 }

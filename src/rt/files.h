@@ -37,6 +37,9 @@ struct files_ops {
 	int (*open)(struct kfiles *files) __attribute__((warn_unused_result));
 	/* Nothing is in flight. */
 	void (*close)(struct kfiles *files);
+	/* Of a file that is opened: what disk_req.kept is to be; and that it is about to be closed. */
+	int (*keep)(struct kfiles *files, int fd);
+	void (*forget)(struct kfiles *files, int kept);
 	/* Gathers one request, then hands all over; true: some is left to hand over later. */
 	void (*push)(struct kfiles *files, struct file_job *job);
 	bool (*submit)(struct kfiles *files);

@@ -32,6 +32,10 @@ ring_close(struct kfiles *files)
 	uring_close(files->uring);
 }
 
+static int ring_keep(struct kfiles *files, int fd) { return uring_keep(files->uring, fd); }
+
+static void ring_forget(struct kfiles *files, int kept) { uring_forget(files->uring, kept); }
+
 static void
 ring_push(struct kfiles *files, struct file_job *job)
 {
@@ -62,6 +66,8 @@ const struct files_ops files_uring = {
 	.name = "io_uring",
 	.open = ring_open,
 	.close = ring_close,
+	.keep = ring_keep,
+	.forget = ring_forget,
 	.push = ring_push,
 	.submit = ring_submit,
 	.ready = ring_ready,

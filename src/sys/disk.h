@@ -49,6 +49,7 @@ enum disk_kind {
 struct disk_req {
 	enum disk_kind kind;
 	int fd;
+	int kept;       /* its place + 1 in a ring that knows it; 0: none does (uring.h) */
 	bool durable;
 	const struct iovec *iov;
 	int count;

@@ -6,9 +6,12 @@
 
 #include "base/arena.h"
 
+enum { KEPT_MAX = 64 }; /* descriptors; those beyond are looked up for each request */
+
 struct uring {
 	struct arena *arena;
 	struct io_uring ring;
+	uint64_t kept_free; /* a bit for each place; 0 where none can be had */
 };
 
 int
@@ -25,6 +28,8 @@ uring_open(struct arena *arena, unsigned entries, struct uring **out)
 		arena_free(arena, uring);
 		return rc;
 	}
+	if (io_uring_register_files_sparse(&uring->ring, KEPT_MAX) == 0)
+		uring->kept_free = UINT64_MAX;
 	*out = uring;
 	return 0;
 }
@@ -36,7 +41,46 @@ uring_close(struct uring *uring)
 	arena_free(uring->arena, uring);
 }
 
+int
+uring_keep(struct uring *uring, int fd)
+{
+	int place = __builtin_ffsll((long long)uring->kept_free);
+
+	if (place == 0 || io_uring_register_files_update(&uring->ring, (unsigned)place - 1, &fd, 1) != 1)
+		return 0;
+	uring->kept_free &= ~(UINT64_C(1) << (place - 1));
+	return place;
+}
+
+void
+uring_forget(struct uring *uring, int kept)
+{
+	int none = -1;
+
+	/* Where that fails the place is not used again; the ring's end ends it. */
+	if (kept > 0 && io_uring_register_files_update(&uring->ring, (unsigned)kept - 1, &none, 1) == 1)
+		uring->kept_free |= UINT64_C(1) << (kept - 1);
+}
+
 int uring_fd(const struct uring *uring) { return uring->ring.ring_fd; }
+
+/* Of one buffer without a vector, which the kernel would have to fetch. */
+static void
+prepare_move(struct io_uring_sqe *sqe, const struct disk_req *req)
+{
+	const struct iovec *iov = req->iov;
+	unsigned bytes = (unsigned)iov->iov_len;
+	bool reads = req->kind == DISK_READ;
+
+	if (req->count > 1 || iov->iov_len > INT32_MAX)
+		io_uring_prep_rw(reads ? IORING_OP_READV : IORING_OP_WRITEV, sqe, req->fd, iov, (unsigned)req->count,
+		    req->offset);
+	else if (reads)
+		io_uring_prep_read(sqe, req->fd, iov->iov_base, bytes, req->offset);
+	else
+		io_uring_prep_write(sqe, req->fd, iov->iov_base, bytes, req->offset);
+	sqe->rw_flags = req->durable ? RWF_DSYNC : 0;
+}
 
 void
 uring_push(struct uring *uring, const struct disk_req *req, void *token)
@@ -46,11 +90,8 @@ uring_push(struct uring *uring, const struct disk_req *req, void *token)
 	assert(sqe != NULL);
 	switch (req->kind) {
 	case DISK_READ:
-		io_uring_prep_readv(sqe, req->fd, req->iov, (unsigned)req->count, req->offset);
-		break;
 	case DISK_WRITE:
-		io_uring_prep_writev2(sqe, req->fd, req->iov, (unsigned)req->count, req->offset,
-		    req->durable ? RWF_DSYNC : 0);
+		prepare_move(sqe, req);
 		break;
 	case DISK_SYNC:
 		io_uring_prep_fsync(sqe, req->fd, IORING_FSYNC_DATASYNC);
@@ -60,6 +101,10 @@ uring_push(struct uring *uring, const struct disk_req *req, void *token)
 		io_uring_prep_fallocate(sqe, req->fd, disk_fallocate_mode(req->kind), (off_t)req->offset,
 		    (off_t)req->bytes);
 		break;
+	}
+	if (req->kept > 0) {
+		sqe->fd = req->kept - 1;
+		sqe->flags |= IOSQE_FIXED_FILE;
 	}
 	io_uring_sqe_set_data(sqe, token);
 }

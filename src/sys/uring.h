@@ -19,6 +19,13 @@ struct uring;
 int uring_open(struct arena *arena, unsigned entries, struct uring **uring) __attribute__((warn_unused_result));
 void uring_close(struct uring *uring);
 
+/*
+ * Makes the descriptor known to the kernel for good, so that it need not be looked up for each
+ * request: what disk_req.kept is to be, or 0 where it is not to be had.  uring_forget() before it is closed.
+ */
+int uring_keep(struct uring *uring, int fd);
+void uring_forget(struct uring *uring, int kept);
+
 /* Is readable when completions have come; for an engine. */
 int uring_fd(const struct uring *uring);
 

@@ -179,9 +179,16 @@ walk_next(struct request *req)
 void
 walk_begin(struct request *req)
 {
+	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
+
+	/* Its data may have taken a while, and the namespace has gone meanwhile, or the host was put out. */
+	if (ns == NULL || ns->slot != req->slot) {
+		request_answer(req, req->slot == SLOT_ENDED ? io_ended() : nvme_status_of(NVME_SC_INVALID_NS, true));
+		return;
+	}
 	req->walked = 0;
 	req->io.old = NULL;
-	req->block_size = req->conn->core->chans[req->slot]->blk->block_size;
+	req->block_size = ns->block_size;
 	walk_next(req);
 }
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "rt/rt.h"
 #include "sandbox.h"
 
-enum { FILE_BYTES = 8 << 20, PIECE = 16384, ONE_CALL = 1024, MANY = 1500 };
+enum { FILE_BYTES = 8 << 20, PIECE = 16384, MANY = 1500 };
 
 #define MUST(what) do { if (!(what)) abort(); } while (0)
 
@@ -157,27 +157,6 @@ what_was_written_is_read_and_holes_are_zeros_with_threads(void **state)
 }
 
 static void
-what_lies_in_a_file_is_fetched_before_anything_runs(void **state)
-{
-	struct rt *rt = open_rt(1, RT_FILES_AUTO);
-	struct reactor *reactor = rt_reactor(rt, 0);
-	uint8_t *out = random_bytes(3 * 4096, 1), *in = random_bytes(2 * 4096, 2);
-	int fd = open(path, O_WRONLY);
-	struct file *file;
-
-	assert_int_equal(write(fd, out, 3 * 4096), 3 * 4096);
-	close(fd);
-	assert_int_equal(reactor->world->file_open(reactor, path, 0, 4096, &file), 0);
-	assert_int_equal(reactor->world->file_fetch(file, 4096, in, 2 * 4096), 2 * 4096);
-	assert_memory_equal(in, out + 4096, 2 * 4096);
-	assert_int_equal(reactor->world->file_fetch(file, 2 * 4096, in, 2 * 4096), 4096);
-	reactor->world->file_close(file);
-	rt_destroy(rt);
-	free(out);
-	free(in);
-}
-
-static void
 a_durable_write_is_one_request(void **state)
 {
 	static const enum rt_files both[] = { RT_FILES_URING, RT_FILES_THREADS };
@@ -199,7 +178,28 @@ a_durable_write_is_one_request(void **state)
 }
 
 static void
-of_more_pieces_than_one_call_takes_it_does_the_first(void **state)
+what_lies_in_a_file_is_fetched_before_anything_runs(void **state)
+{
+	struct rt *rt = open_rt(1, RT_FILES_AUTO);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	uint8_t *out = random_bytes(3 * 4096, 1), *in = random_bytes(2 * 4096, 2);
+	int fd = open(path, O_WRONLY);
+	struct file *file;
+
+	assert_int_equal(write(fd, out, 3 * 4096), 3 * 4096);
+	close(fd);
+	assert_int_equal(reactor->world->file_open(reactor, path, 0, 4096, &file), 0);
+	assert_int_equal(reactor->world->file_fetch(file, 4096, in, 2 * 4096), 2 * 4096);
+	assert_memory_equal(in, out + 4096, 2 * 4096);
+	assert_int_equal(reactor->world->file_fetch(file, 2 * 4096, in, 2 * 4096), 4096);
+	reactor->world->file_close(file);
+	rt_destroy(rt);
+	free(out);
+	free(in);
+}
+
+static void
+of_more_pieces_than_one_call_takes_those_that_fit_are_moved(void **state)
 {
 	static struct iovec iov[MANY];
 	uint8_t *out = random_bytes((size_t)MANY * 4096, 6), *in = random_bytes((size_t)MANY * 4096, 7);
@@ -211,9 +211,9 @@ of_more_pieces_than_one_call_takes_it_does_the_first(void **state)
 	for (int i = 0; i < MANY; i++)
 		iov[i] = (struct iovec){ out + (size_t)i * 4096, 4096 };
 	assert_int_equal(perform(file, (struct file_io){
-		.op = FILE_WRITE, .iov = iov, .iov_count = MANY }), ONE_CALL * 4096);
-	assert_int_equal(move(file, FILE_READ, in, 0, (size_t)ONE_CALL * 4096), ONE_CALL * 4096);
-	assert_memory_equal(in, out, (size_t)ONE_CALL * 4096);
+		.op = FILE_WRITE, .iov = iov, .iov_count = MANY }), IOV_MAX * 4096);
+	assert_int_equal(move(file, FILE_READ, in, 0, (size_t)IOV_MAX * 4096), IOV_MAX * 4096);
+	assert_memory_equal(in, out, (size_t)IOV_MAX * 4096);
 	reactor->world->file_close(file);
 	rt_destroy(rt);
 	free(out);
@@ -419,6 +419,75 @@ without_io_uring_files_are_served_by_threads_unless_it_was_asked_for(void **stat
 	sandbox_run(serve_without_io_uring);
 }
 
+/* More handles than a ring knows by heart, each used; and again after they were closed. */
+static void
+use_many_handles(void)
+{
+	enum { HANDLES = 70 };
+	struct rt *rt = open_rt(1, RT_FILES_URING);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	uint8_t *out = random_bytes(8192, 6), *in = random_bytes(8192, 7);
+	struct file *files[HANDLES];
+
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t i = 0; i < HANDLES; i++)
+			MUST(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &files[i]) == 0);
+		for (uint64_t i = 0; i < HANDLES; i++) {
+			out[0] = (uint8_t)(i + (uint64_t)round);
+			MUST(move(files[i], FILE_WRITE, out, i * 8192, 8192) == 8192);
+			MUST(move(files[HANDLES - 1 - i], FILE_READ, in, i * 8192, 8192) == 8192);
+			MUST(memcmp(in, out, 8192) == 0);
+		}
+		for (int i = 0; i < HANDLES; i++)
+			reactor->world->file_close(files[i]);
+	}
+	rt_destroy(rt);
+	free(out);
+	free(in);
+}
+
+static void
+any_number_of_handles_is_served_by_a_ring(void **state)
+{
+	if (sandbox_has_io_uring())
+		use_many_handles();
+}
+
+static void
+use_a_ring_that_keeps_nothing(void)
+{
+	sandbox_forbid(SYS_io_uring_register, EPERM);
+	use_many_handles();
+	write_punch_zero_and_read(RT_FILES_URING, "io_uring");
+}
+
+static void
+where_files_cannot_be_registered_a_ring_serves_them_all_the_same(void **state)
+{
+	if (sandbox_has_io_uring())
+		sandbox_run(use_a_ring_that_keeps_nothing);
+}
+
+static void
+a_closed_file_is_free_for_others(void **state)
+{
+	struct rt *rt, *other;
+	struct reactor *reactor;
+	struct file *file;
+
+	if (!sandbox_has_io_uring())
+		return;
+	rt = open_rt(1, RT_FILES_URING);
+	other = open_rt(1, RT_FILES_URING);
+	for (int i = 0; i < 3; i++) {
+		reactor = rt_reactor(i % 2 == 0 ? rt : other, 0);
+		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file), 0);
+		reactor->world->file_close(file);
+	}
+	rt_destroy(rt);
+	rt_destroy(other);
+}
+
 static void
 serve_without_fallocate(void)
 {
@@ -473,9 +542,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		with_file(what_was_written_is_read_and_holes_are_zeros_with_io_uring),
 		with_file(what_was_written_is_read_and_holes_are_zeros_with_threads),
-		with_file(what_lies_in_a_file_is_fetched_before_anything_runs),
 		with_file(a_durable_write_is_one_request),
-		with_file(of_more_pieces_than_one_call_takes_it_does_the_first),
+		with_file(what_lies_in_a_file_is_fetched_before_anything_runs),
+		with_file(of_more_pieces_than_one_call_takes_those_that_fit_are_moved),
 		with_file(more_than_may_be_in_flight_wait_for_their_turn),
 		with_file(what_a_file_that_became_shorter_has_is_what_is_read),
 		with_file(blocks_too_small_for_direct_io_go_through_the_page_cache),
@@ -484,6 +553,9 @@ main(void)
 		with_file(without_io_uring_files_are_served_by_threads_unless_it_was_asked_for),
 		with_file(where_holes_cannot_be_made_zeros_are_written),
 		with_file(what_is_in_flight_at_the_end_is_waited_for),
+		with_file(any_number_of_handles_is_served_by_a_ring),
+		with_file(where_files_cannot_be_registered_a_ring_serves_them_all_the_same),
+		with_file(a_closed_file_is_free_for_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
