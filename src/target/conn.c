@@ -71,6 +71,7 @@ conn_accept(struct core *core, struct stream *stream, uint16_t portal)
 	conn->core = core;
 	conn->stream = stream;
 	conn->portal = portal;
+	conn->gate = core->resv_count > 0 ? GATE_RESV : 0;
 	conn->reserve = reserve;
 	conn->phase = CONN_NEW;
 	conn->slots = &conn->first;

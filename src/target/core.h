@@ -56,7 +56,6 @@ struct core {
 	struct timer retire_timer;
 	const struct resv **resv; /* by the same number: who holds it; NULL: nobody, so nobody is held back */
 	uint32_t resv_count;    /* how many are not NULL */
-	uint8_t gate;           /* GATE_RESV where there are any: what a command passes beside its namespace's own */
 	uint64_t ptpl[TARGET_VOLUMES_MAX / 64]; /* reservations that survive a loss of power */
 	uint64_t ending[TARGET_VOLUMES_MAX / 64]; /* volumes whose commands are to end, see reserve_core.c */
 	struct timer ending_timer;
@@ -149,6 +148,7 @@ struct conn {
 	bool blocked;             /* the socket takes nothing now */
 	bool paused;              /* not reading: a capsule waits for a buffer */
 	bool connecting;          /* a Connect is being decided */
+	uint8_t gate;             /* GATE_RESV where anything of the core is held: see core->resv */
 	bool durable;             /* the host turned the write cache off: every write is FUA */
 	bool attached, detaching; /* an I/O queue known to its controller; told it that it leaves */
 	uint64_t rx_pdus, tx_bytes;           /* progress, and what it was */

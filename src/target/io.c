@@ -96,7 +96,7 @@ check_gate(const struct request *req, const struct view_ns *ns, const struct io_
 static inline bool
 has_gate(const struct request *req, const struct view_ns *ns)
 {
-	return (ns->gate | req->conn->core->gate) != 0;
+	return (ns->gate | req->conn->gate) != 0;
 }
 
 static const struct io_rule *rule_of(const struct request *req);

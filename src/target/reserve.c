@@ -207,7 +207,7 @@ reserve_mail(struct core *core, const struct target_mail *mail)
 		next(reserve);
 		return;
 	default:
-		assert(!"not for us");
+		assert(false); /* not for us */
 	}
 }
 

@@ -173,16 +173,28 @@ answered(struct request *req, struct nvme_status status)
 
 /* ---- who holds a namespace ---- */
 
+/* Commands look at their connection, which they have at hand. */
+static void
+set_gates(struct core *core)
+{
+	list_for_each(&core->conns, node)
+		container_of(node, struct conn, node)->gate = core->resv_count > 0 ? GATE_RESV : 0;
+}
+
 void
 reserve_take(struct core *core, uint32_t slot, const struct resv *state)
 {
 	const struct resv *holds = state != NULL && state->type != NVME_RESV_NONE ? state : NULL;
 	uint64_t bit = UINT64_C(1) << slot % 64;
 
-	core->resv_count += holds != NULL;
-	core->resv_count -= core->resv[slot] != NULL;
+	if ((holds != NULL) != (core->resv[slot] != NULL)) {
+		if (holds != NULL)
+			core->resv_count++;
+		else
+			core->resv_count--;
+		set_gates(core);
+	}
 	core->resv[slot] = holds;
-	core->gate = core->resv_count > 0 ? GATE_RESV : 0;
 	core->ptpl[slot / 64] &= ~bit;
 	if (state != NULL && state->ptpl)
 		core->ptpl[slot / 64] |= bit;
@@ -430,7 +442,7 @@ reserve_core_mail(struct core *core, const struct target_mail *mail)
 		find_controllers(core, mail);
 		return;
 	default:
-		assert(!"not for us");
+		assert(false); /* not for us */
 	}
 }
 

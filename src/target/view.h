@@ -14,7 +14,7 @@ enum view_gate {
 	GATE_ANA = 1,     /* through some portal it cannot be reached: look at the group */
 	GATE_PROTECT = 2, /* nothing may be written */
 	GATE_ABSENT = 4,  /* there is no such namespace */
-	GATE_RESV = 8,    /* somebody may hold it: a core's, see core->gate */
+	GATE_RESV = 8,    /* somebody may hold it: never here, but in conn->gate */
 };
 
 /* What an I/O command must know of its namespace, by NSID. */
