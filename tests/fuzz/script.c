@@ -9,6 +9,7 @@
 #include "cluster.h"
 #include "wire/fabrics.h"
 #include "wire/pdu.h"
+#include "wire/reservation.h"
 
 enum {
 	CLIENTS = 6, STEPS_MAX = 600, OUT_BYTES = 128 * 1024, BURST_MAX = 64,
@@ -225,6 +226,26 @@ step_property(struct script *script, struct client *client)
 	put_command(client, &plain, NULL, 0);
 }
 
+/* Any command of reservations; all hosts of a script are one registrant, so that the honest one is never kept out. */
+static void
+step_reserve(struct client *client, uint8_t what, uint8_t where, uint8_t how)
+{
+	static const uint8_t opcodes[] = { NVME_RESV_REGISTER, NVME_RESV_REPORT, NVME_RESV_ACQUIRE, NVME_RESV_RELEASE };
+	struct nvme_resv_register_data data = { le64_of(how & 1), le64_of(how >> 1 & 3) };
+	struct nvme_sqe sqe = {
+		.opcode = opcodes[where & 3], .nsid = le32_of(what & 16 ? 2 : 1),
+		.cdw10 = le32_of((uint32_t)(where >> 2 & 15) | (uint32_t)(how >> 3 & 7) << 8 | (uint32_t)(how >> 6) << 30),
+		.sgl1 = { .length = le32_of(sizeof(data)), .id = NVME_SGL_TRANSPORT },
+	};
+
+	if (sqe.opcode == NVME_RESV_REPORT) {
+		sqe.cdw10 = le32_of(how * 64u);
+		sqe.cdw11 = le32_of(where >> 2 & NVME_RESV_REPORT_EDS);
+		sqe.sgl1.length = le32_of((uint32_t)nvme_resv_report_bytes(&sqe));
+	}
+	put_command(client, &sqe, &data, sqe.opcode != NVME_RESV_REPORT && what & 64 ? sizeof(data) : 0);
+}
+
 /* Read, Write by R2T, and others; somewhere behind the honest host's blocks, or beyond the end. */
 static void
 step_io(struct script *script, struct client *client)
@@ -241,6 +262,10 @@ step_io(struct script *script, struct client *client)
 		.sgl1 = { .length = le32_of((blocks + 1u) * BLOCK), .id = NVME_SGL_TRANSPORT },
 	};
 
+	if (sqe.opcode == 0x04 && what & 32) {
+		step_reserve(client, what, where, blocks);
+		return;
+	}
 	if (sqe.opcode == NVME_DATASET_MGMT) {
 		sqe.cdw10 = le32_of(where);
 		sqe.cdw11 = le32_of(NVME_DSM_AD);
