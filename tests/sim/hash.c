@@ -3,7 +3,8 @@
  *
  *   weir-sim-hash SEED [trace]
  *
- * First small actors, then the real target and hosts.
+ * First small actors, then the real target and hosts, then a target that is told
+ * anew what it serves.
  * Builds by different compilers must print the same line; with `trace` every
  * entry is printed before it, so that two of them can be compared.
  */
@@ -14,6 +15,7 @@
 
 #include "sim/sim.h"
 #include "cluster.h"
+#include "recon.h"
 #include "toy.h"
 
 enum { CLIENTS = 3, LIMIT_NS = 1000 * 1000 * 1000 };
@@ -97,11 +99,13 @@ main(int argc, char **argv)
 		.host = "10.0.0.1", .spec = "file:volume.img,size=16M", .reactors = 2, .stall_timeout_ms = 500,
 	};
 	struct cluster_host *hosts = calloc(2, sizeof(*hosts));
+	struct recon *recon = calloc(1, sizeof(*recon));
 	struct sim *sim;
 	uint64_t seed;
 
-	if (argc < 2 || hosts == NULL) {
+	if (argc < 2 || hosts == NULL || recon == NULL) {
 		free(hosts);
+		free(recon);
 		fprintf(stderr, "usage: weir-sim-hash SEED [trace]\n");
 		return 2;
 	}
@@ -124,5 +128,12 @@ main(int argc, char **argv)
 	play_cluster(sim, &target, hosts);
 	print_hash("cluster", seed, sim);
 	free(hosts);
+	recon->plans_left = 10;
+	recon_create(recon, seed, &options);
+	recon_play(recon);
+	print_hash("reconfigure", seed, recon->sim);
+	recon->sim = NULL;
+	recon_destroy(recon);
+	free(recon);
 	return 0;
 }

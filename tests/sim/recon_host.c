@@ -202,10 +202,13 @@ static void
 event(struct hio *io)
 {
 	struct recon_host *h = io->owner;
-	uint8_t page = (uint8_t)(io->req.dw0 >> 16);
+	uint8_t info = (uint8_t)(io->req.dw0 >> 8), page = (uint8_t)(io->req.dw0 >> 16);
 
 	if (h->losing || h->admin.state != QPAIR_UP || !nvme_ok(io->req.status))
 		return;
+	if ((io->req.dw0 & 7) != NVME_EVENT_NOTICE || info != (page == NVME_LOG_CHANGED_NS ? NVME_NOTICE_NS :
+	    page == NVME_LOG_ANA ? NVME_NOTICE_ANA : NVME_NOTICE_DISCOVERY))
+		recon_wrong(h->r, "an event of type %u, %02x, points to page %02x", io->req.dw0 & 7, info, page);
 	h->r->counts.notices++;
 	h->dirty |= page == NVME_LOG_CHANGED_NS ? DIRTY_NS : page == NVME_LOG_ANA ? DIRTY_ANA :
 	    page == NVME_LOG_DISCOVERY ? DIRTY_LOG : 0;
@@ -313,6 +316,34 @@ with_cause(const struct recon_host *h)
 	return false;
 }
 
+/* Whether it was only not on the list, or there was no way at all, for as long as it asked. */
+static void
+check_refusal(struct recon_host *h, const struct qpair *qp)
+{
+	unsigned unlisted = 0, nowhere = 0, others = 0;
+	const char *expected;
+
+	for (unsigned i = 0; i < h->r->plan_count; i++) {
+		const struct plan *plan = &h->r->plans[i];
+		const struct plan_subsys *s = &plan->subsys[h->subsys];
+
+		if (plan->until_ns < h->try_ns)
+			continue;
+		if (!s->on || !(plan->listeners & s->listeners & 1u << h->listener))
+			nowhere++;
+		else if (s->listed && !(s->hosts >> h->index & 1))
+			unlisted++;
+		else
+			others++;
+	}
+	if (others > 0 || (unlisted > 0 && nowhere > 0) || strstr(qp->why, "refused: ") == NULL)
+		return;
+	expected = unlisted > 0 ? "(1:84" : "(1:82";
+	h->r->counts.unlisted += unlisted > 0;
+	if (strstr(qp->why, expected) == NULL)
+		recon_wrong(h->r, "not %s) but '%s'", expected, qp->why);
+}
+
 static void
 down(struct qpair *qp, int error)
 {
@@ -320,6 +351,8 @@ down(struct qpair *qp, int error)
 
 	if (h->losing)
 		return;
+	if (qp == &h->admin && !h->discovery && h->opened == 0)
+		check_refusal(h, qp);
 	if (strstr(qp->why, "refused") != NULL && strstr(qp->why, "1:81") != NULL)
 		h->r->told = true;
 	if (!with_cause(h))

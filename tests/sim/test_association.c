@@ -1,0 +1,180 @@
+/*
+ * test_association.c - how long a target keeps a controller whose host shut it
+ * down and says nothing more, in virtual time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cluster.h"
+
+static const uint64_t second = 1000 * 1000 * 1000;
+
+/* A host that enables its controller, shuts it down, and keeps the connection. */
+struct quiet {
+	bool returns;         /* and enables it again after 100 s, for 500 s */
+	struct reactor *reactor;
+	struct gather gather;
+	struct qpair admin;
+	struct hio io;
+	struct timer again;
+	unsigned step;
+	uint32_t csts;        /* after the shutdown */
+	uint64_t shut_ns, down_ns;
+};
+
+static const struct step {
+	uint8_t fctype;
+	uint32_t offset, value;
+} steps[] = {
+	{ NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | 6u << 16 | 4u << 20 },
+	{ NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | 1u << 14 | 6u << 16 | 4u << 20 },
+	{ NVME_PROPERTY_GET, NVME_CSTS, 0 },
+	/* and after a while: */
+	{ NVME_PROPERTY_SET, NVME_CC, 0 },
+	{ NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | 6u << 16 | 4u << 20 },
+};
+
+enum { FIRST_STEPS = 3, ALL_STEPS = 5 };
+
+static void
+next_step(struct quiet *q)
+{
+	const struct step *step = &steps[q->step++];
+	struct nvme_property_sqe sqe = {
+		.opcode = NVME_FABRICS, .fctype = step->fctype, .ofst = le32_of(step->offset), .value = le64_of(step->value),
+	};
+
+	memcpy(&q->io.req.sqe, &sqe, sizeof(sqe));
+	assert_true(qpair_submit(&q->admin, &q->io));
+}
+
+static void
+step_done(struct hio *io)
+{
+	struct quiet *q = io->owner;
+
+	if (q->admin.state != QPAIR_UP)
+		return;
+	assert_true(nvme_ok(io->req.status));
+	if (q->step == FIRST_STEPS) {
+		q->csts = io->req.dw0;
+		q->shut_ns = q->reactor->now_ns;
+		if (q->returns)
+			timer_set(&q->reactor->timers, &q->again, q->shut_ns + 100 * second);
+	} else if (q->step < ALL_STEPS) {
+		next_step(q);
+	} else {
+		q->returns = false;
+		q->step = 1;
+		timer_set(&q->reactor->timers, &q->again, q->reactor->now_ns + 500 * second);
+	}
+}
+
+static void
+return_now(struct timer *timer)
+{
+	next_step(container_of(timer, struct quiet, again));
+}
+
+static void
+up(struct qpair *qp)
+{
+	next_step(qp->owner);
+}
+
+static void
+down(struct qpair *qp, int error)
+{
+	struct quiet *q = qp->owner;
+
+	(void)error;
+	q->down_ns = q->reactor->now_ns;
+}
+
+static int
+quiet_start(struct reactor *reactor, void *arg)
+{
+	struct quiet *q = arg;
+	const struct qpair_options options = {
+		.host = "10.0.0.1", .port = CLUSTER_PORT, .entries = 8, .cntlid = NVME_CNTLID_DYNAMIC, .hostid = { 1 },
+		.incapsule_max = 8192, .subnqn = CLUSTER_NQN, .hostnqn = "nqn.2026-11.local.weir:quiet",
+	};
+
+	q->reactor = reactor;
+	q->io.owner = q;
+	q->io.done = step_done;
+	q->again.fire = return_now;
+	q->admin.owner = q;
+	q->admin.up = up;
+	q->admin.down = down;
+	return qpair_open(&q->admin, reactor, &q->gather, &options);
+}
+
+static uint64_t
+connections(const struct cluster_target *target)
+{
+	struct target_stats stats;
+
+	target_stats(target->target, &stats);
+	return stats.connections;
+}
+
+static void
+an_association_is_kept_two_minutes_after_a_shutdown_and_then_freed(void **state)
+{
+	struct sim_options options = sim_options_default();
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 10; seed++) {
+		struct sim *sim = sim_create(seed, &options);
+		struct cluster_target target = { .host = "10.0.0.1", .spec = "mem:1M", .reactors = 1 + (unsigned)(seed % 3) };
+		struct quiet *hosts = calloc(2, sizeof(*hosts));
+		struct sim_process_options t = { .reactor = { 256, 32 }, .start = cluster_target_start, .arg = &target };
+		struct sim_process *process;
+		size_t before = 0, after = 0;
+
+		assert_non_null(hosts);
+		process = sim_process_create(sim, "target", target.reactors, &t);
+		sim_run_until(sim, second / 1000, NULL, NULL);
+		for (unsigned i = 0; i < target.reactors; i++)
+			before += sim_process_reactor(process, i)->arena->bytes;
+		hosts[1].returns = true;
+		for (int i = 0; i < 2; i++) {
+			struct sim_process_options h = { .start = quiet_start, .arg = &hosts[i] };
+
+			sim_process_create(sim, "host", 1, &h);
+		}
+		sim_run_until(sim, 119 * second, NULL, NULL);
+		assert_int_equal(hosts[0].csts & NVME_CSTS_SHST_MASK, 2 << 2);
+		assert_int_equal(connections(&target), 2);
+		sim_run_until(sim, 121 * second, NULL, NULL);
+		assert_int_equal(connections(&target), 1); /* the one that came back is not judged by its shutdown */
+		assert_in_range(hosts[0].down_ns - hosts[0].shut_ns, 119 * second, 121 * second);
+		sim_run_until(sim, 600 * second, NULL, NULL);
+		assert_int_equal(connections(&target), 1);
+		assert_int_equal(hosts[1].down_ns, 0);
+		sim_run_until(sim, 725 * second, NULL, NULL); /* it has shut down again */
+		assert_in_range(hosts[1].down_ns - hosts[1].shut_ns, 119 * second, 121 * second);
+		assert_true(cluster_target_idle(&target, process));
+		for (unsigned i = 0; i < target.reactors; i++)
+			after += sim_process_reactor(process, i)->arena->bytes;
+		assert_int_equal(after, before);
+		sim_destroy(sim);
+		free(hosts);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_association_is_kept_two_minutes_after_a_shutdown_and_then_freed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
