@@ -10,6 +10,8 @@
  */
 #include "target/core.h"
 
+enum { BLOCK_MIN = 512 };
+
 static bool
 is_second(const struct request *req)
 {
@@ -237,7 +239,9 @@ half(struct request *req, const struct capsule *capsule)
 	req->stage = STAGE_FUSED;
 	req->since_ns = conn->core->reactor->now_ns;
 	req->xfer.iov = NULL;
-	if (capsule->len > 0 && nvme_ok(check(req)))
+	/* Even if it is refused now: it may not be any more when the other half is there.  What is shorter than a
+	 * block is wrong for ever, and no buffer was promised for it. */
+	if (capsule->len >= BLOCK_MIN)
 		request_keep(req, capsule);
 	if (!is_second(req)) {
 		conn->fused = req;
