@@ -60,7 +60,7 @@ below(struct recon *r, unsigned limit)
 	return (unsigned)rng_below(&r->rng, limit);
 }
 
-/* One that is idle, or a new one; -1: there is none, or no memory for it. */
+/* One that is idle, or a new one, or one that may not be served yet; -1: there is none, or no memory for it. */
 static int
 volume_for(struct recon *r, const struct plan *plan)
 {
@@ -71,7 +71,7 @@ volume_for(struct recon *r, const struct plan *plan)
 		unsigned at = (first + i) % RECON_VOLUMES;
 		struct recon_volume *v = &r->volumes[at];
 
-		if (v->state == VOLUME_IDLE && !plan_uses(plan, (int)at))
+		if ((v->state == VOLUME_IDLE || (v->state == VOLUME_LEAVING && below(r, 2) == 0)) && !plan_uses(plan, (int)at))
 			return (int)at;
 		if (v->state != VOLUME_NONE)
 			continue;
