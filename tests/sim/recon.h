@@ -156,7 +156,8 @@ struct attempt {
 };
 
 struct recon_counts {
-	uint64_t applies, failed_applies, busy_applies, unused, ios, reads, pairs, refused[8], losses, notices, connects, unlisted;
+	uint64_t applies, failed_applies, busy_applies, unused, ios, reads, pairs, refused[8];
+	uint64_t losses, notices, connects, unlisted;
 };
 
 struct recon {

@@ -400,7 +400,8 @@ choose_way(struct recon_host *h)
 	for (unsigned tries = 0; tries < 20; tries++) {
 		h->subsys = (unsigned)rng_below(&h->rng, RECON_SUBSYS);
 		h->listener = (unsigned)rng_below(&h->rng, RECON_LISTEN);
-		if ((h->r->fail_at == 0 && !h->r->stop && rng_below(&h->rng, 8) == 0) || plan_admits(plan, h->subsys, h->index, h->listener))
+		if ((h->r->fail_at == 0 && !h->r->stop && rng_below(&h->rng, 8) == 0) ||
+		    plan_admits(plan, h->subsys, h->index, h->listener))
 			return;
 	}
 }

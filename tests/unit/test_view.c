@@ -62,10 +62,16 @@ setup(void **state)
 	s->hosts[2] = NQN "host2";
 	s->ana[0] = (struct target_ana){ .id = 2 };
 	s->ana[1] = (struct target_ana){ .id = 5 };
-	s->subsys[0] = (struct target_subsys){ .nqn = NQN "a", .identity = { 1 }, .listeners = 7, .ns = s->ns[0], .ns_count = NS };
-	s->subsys[1] = (struct target_subsys){ .nqn = NQN "b", .identity = { 2 }, .listeners = 3, .ns = s->ns[1], .ns_count = 2,
-		.ana = s->ana, .ana_count = 2 };
-	s->subsys[2] = (struct target_subsys){ .nqn = NQN "c", .identity = { 3 }, .listeners = 1, .ns = s->ns[2], .ns_count = 1 };
+	s->subsys[0] = (struct target_subsys){
+		.nqn = NQN "a", .identity = { 1 }, .listeners = 7, .ns = s->ns[0], .ns_count = NS,
+	};
+	s->subsys[1] = (struct target_subsys){
+		.nqn = NQN "b", .identity = { 2 }, .listeners = 3, .ns = s->ns[1], .ns_count = 2,
+		.ana = s->ana, .ana_count = 2,
+	};
+	s->subsys[2] = (struct target_subsys){
+		.nqn = NQN "c", .identity = { 3 }, .listeners = 1, .ns = s->ns[2], .ns_count = 1,
+	};
 	s->ns[1][0].ana_group = 2;
 	s->ns[1][1].ana_group = 5;
 	for (unsigned i = 0; i < TARGET_LISTENERS_MAX; i++)
