@@ -86,6 +86,20 @@ class Stranger:
         pytest.skip("needs %s() of a daemon of our own" % name)
 
 
+SPECS = ["mem:64M", "file:{dir}/volume.img,size=64M"]
+
+
+@pytest.fixture(params=[(spec, size) for spec in SPECS for size in (512, 4096)],
+                ids=lambda p: "%s-%d" % (p[0].split(":")[0], p[1]))
+def volume(request, serve, tmp_path):
+    """(queue, block size, blocks, controller) of RAM and file volumes of either block size."""
+    spec, size = request.param
+    target = serve("--block-size", str(size), ns=[spec.format(dir=tmp_path)])
+    with nvme.Controller(target.address) as ctrl:
+        ctrl.grant()
+        yield ctrl.io_queue(), size, (64 << 20) // size, ctrl
+
+
 class _Shared:
     """The target of a test file; made anew when a test has killed it."""
 

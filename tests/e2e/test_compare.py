@@ -16,16 +16,6 @@ FIRST, SECOND = 1, 2
 SPECS = ["mem:64M", "file:{dir}/volume.img,size=64M"]
 
 
-@pytest.fixture(params=[(spec, size) for spec in SPECS for size in (512, 4096)],
-                ids=lambda p: "%s-%d" % (p[0].split(":")[0], p[1]))
-def volume(request, serve, tmp_path):
-    """(queue, block size, controller) of RAM and file volumes of either block size."""
-    spec, size = request.param
-    target = serve("--block-size", str(size), ns=[spec.format(dir=tmp_path)])
-    with nvme.Controller(target.address) as ctrl:
-        yield ctrl.io_queue(), size, ctrl
-
-
 def rw(opcode, slba, blocks, fuse=0, nsid=1):
     return nvme.sqe(opcode, nsid=nsid, flags=nvme.PSDT_SGL | fuse, cdw10=slba & 0xFFFFFFFF, cdw11=slba >> 32,
                     cdw12=blocks - 1)
@@ -48,7 +38,7 @@ def fused(queue, slba, expected, data, size=BLOCK, **how):
 @pytest.mark.line("O10")
 def test_compare_of_what_is_there(volume):
     """in the capsule, by R2T, of the most that a transfer may have"""
-    queue, size, _ = volume
+    queue, size, _, _ = volume
     data = os.urandom(MIB)
     assert queue.write(0, data, block_size=size).ok
     for at, length in ((0, size), (size, 8192), (3 * size, 65536), (0, MIB), (5 * size, 65536 + 7 * size)):
@@ -61,7 +51,7 @@ def test_compare_of_what_is_there(volume):
 @pytest.mark.line("O10")
 def test_compare_of_what_is_not_there(volume, at):
     """2:85, wherever the byte is that differs"""
-    queue, size, _ = volume
+    queue, size, _, _ = volume
     data = os.urandom(131072)
     assert queue.write(0, data, block_size=size).ok
     request = compare(queue, 0, patch(data, at, data[at] ^ 1), size)
@@ -72,7 +62,7 @@ def test_compare_of_what_is_not_there(volume, at):
 @pytest.mark.line("O02", "O03", "O04")
 def test_compare_is_held_to_the_limits(volume):
     """for Compare"""
-    queue, size, _ = volume
+    queue, size, _, _ = volume
     blocks = 64 * MIB // size
     assert compare(queue, blocks, bytes(size), size).status == LBA_RANGE
     assert compare(queue, blocks - 1, bytes(2 * size), size).status == LBA_RANGE
@@ -82,7 +72,7 @@ def test_compare_is_held_to_the_limits(volume):
 
 def test_many_compares_at_once(volume):
     """more than there is memory for at a time: each has its turn"""
-    queue, size, _ = volume
+    queue, size, _, _ = volume
     data = os.urandom(MIB)
     assert queue.write(0, data, block_size=size).ok
     requests = [queue.submit(rw(0x05, 0, MIB // size), data) for _ in range(20)]
@@ -97,7 +87,7 @@ def test_many_compares_at_once(volume):
 @pytest.mark.line("O11")
 def test_fused_swaps_what_is_expected(volume, incapsule):
     """each half's data in its capsule or asked for"""
-    queue, size, _ = volume
+    queue, size, _, _ = volume
     old, new = os.urandom(8192), os.urandom(8192)
     assert queue.write(7, old, block_size=size).ok
     first = queue.submit(rw(0x05, 7, 8192 // size, FIRST), old, incapsule=incapsule[0], send=False)
@@ -111,7 +101,7 @@ def test_fused_swaps_what_is_expected(volume, incapsule):
 @pytest.mark.line("O11")
 def test_fused_of_the_longest_that_is_announced(volume):
     """NACWU, and 0:14 beyond it"""
-    queue, size, ctrl = volume
+    queue, size, _, ctrl = volume
     namespace = ctrl.identified(0, 1)
     assert namespace[24] & 2, "NSFEAT: NACWU counts"
     blocks = struct.unpack_from("<H", namespace, 38)[0] + 1
@@ -130,7 +120,7 @@ def test_fused_of_the_longest_that_is_announced(volume):
 @pytest.mark.line("O11")
 def test_fused_with_something_else_there(volume, incapsule):
     """2:85 and 0:09, and nothing is written"""
-    queue, size, _ = volume
+    queue, size, _, _ = volume
     old = os.urandom(2 * size)
     assert queue.write(3, old, block_size=size).ok
     first, second = fused(queue, 3, patch(old, 2 * size - 1, old[-1] ^ 1), bytes(2 * size), size, incapsule=incapsule)

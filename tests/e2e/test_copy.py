@@ -9,17 +9,6 @@ from nvme import INVALID_FIELD, INVALID_NS, LBA_RANGE
 
 MIB = 1 << 20
 SIZE_LIMIT = 0x183
-SPECS = ["mem:64M", "file:{dir}/volume.img,size=64M"]
-
-
-@pytest.fixture(params=[(spec, size) for spec in SPECS for size in (512, 4096)],
-                ids=lambda p: "%s-%d" % (p[0].split(":")[0], p[1]))
-def volume(request, serve, tmp_path):
-    """(queue, block size, controller) of RAM and file volumes of either block size."""
-    spec, size = request.param
-    target = serve("--block-size", str(size), ns=[spec.format(dir=tmp_path)])
-    with nvme.Controller(target.address) as ctrl:
-        yield ctrl.io_queue(), size, ctrl
 
 
 def verify(queue, slba, blocks, nsid=1):
@@ -35,7 +24,7 @@ def copy(queue, ranges, dest, format=0, fua=False, count=None, nsid=1, **how):
 @pytest.mark.line("O14")
 def test_verify_of_good_blocks(volume):
     """one block, all that a command can name, the end"""
-    queue, size, _ = volume
+    queue, size, _, _ = volume
     blocks = 64 * MIB // size
     assert verify(queue, 0, 1).ok
     assert verify(queue, 0, min(blocks, 65536)).ok
@@ -62,7 +51,7 @@ def test_verify_of_a_bad_block(serve):
 @pytest.mark.line("O21")
 def test_copy_gathers_its_ranges(volume):
     """the ranges lie one behind the other at the destination, and nothing beside them changes"""
-    queue, size, _ = volume
+    queue, size, _, _ = volume
     data = os.urandom(MIB)
     assert queue.write(0, data, block_size=size).ok
     block = [data[i:i + size] for i in range(0, MIB, size)]
@@ -81,7 +70,7 @@ def test_copy_gathers_its_ranges(volume):
 @pytest.mark.line("O21")
 def test_copy_of_as_much_as_is_announced(volume):
     """MSSRL, MCL, MSRC, and 1:83 beyond them"""
-    queue, size, ctrl = volume
+    queue, size, _, ctrl = volume
     namespace = ctrl.identified(0, 1)
     assert struct.unpack_from("<H", ctrl.identified(1), 520)[0] >> 8 & 1 and ctrl.identified(1)[534] & 1
     mssrl, mcl, msrc = struct.unpack_from("<HIB", namespace, 74)
@@ -105,7 +94,7 @@ def test_copy_of_as_much_as_is_announced(volume):
 @pytest.mark.line("O21")
 def test_copy_that_cannot_be(volume):
     """outside the volume, onto itself, in a format that there is not, too short a list"""
-    queue, size, _ = volume
+    queue, size, _, _ = volume
     blocks = 64 * MIB // size
     assert queue.write(0, b"a" * 16 * size, block_size=size).ok
     for ranges, dest, status in (([(blocks, 1)], 0, LBA_RANGE), ([(blocks - 1, 2)], 0, LBA_RANGE),

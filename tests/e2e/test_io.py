@@ -11,18 +11,6 @@ from nvme import CAPACITY, INVALID_FIELD, INVALID_NS, INVALID_OPCODE, LBA_RANGE,
 
 BLOCK = 4096
 MIB = 1 << 20
-SPECS = ["mem:64M", "file:{dir}/volume.img,size=64M"]
-
-
-@pytest.fixture(params=[(spec, size) for spec in SPECS for size in (512, 4096)],
-                ids=lambda p: "%s-%d" % (p[0].split(":")[0], p[1]))
-def volume(request, serve, tmp_path):
-    """(queue, block size, blocks, controller) of RAM and file volumes of either block size."""
-    spec, size = request.param
-    target = serve("--block-size", str(size), ns=[spec.format(dir=tmp_path)])
-    with nvme.Controller(target.address) as ctrl:
-        ctrl.grant()
-        yield ctrl.io_queue(), size, 64 * MIB // size, ctrl
 
 
 @pytest.mark.line("O01", "O16")
