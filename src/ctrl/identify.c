@@ -219,8 +219,9 @@ identify_allocated(struct admin *cmd)
 	identify_one(cmd, subsys_ns(cmd->ctrl->subsys, le32_get(cmd->sqe->nsid)));
 }
 
-static void
-identify_ns_list(struct admin *cmd)
+/* Those behind the NSID that was named: `all`, or those attached to the controller. */
+void
+identify_list(struct admin *cmd, bool all)
 {
 	const struct subsys_info *subsys = cmd->ctrl->subsys;
 	uint32_t after = le32_get(cmd->sqe->nsid), count = 0;
@@ -234,8 +235,14 @@ identify_ns_list(struct admin *cmd)
 	if (list == NULL)
 		return;
 	for (uint32_t i = 0; i < subsys->ns_count && count < NVME_NS_LIST_MAX; i++)
-		if (subsys->ns[i].nsid > after && subsys_attached(&subsys->ns[i], cmd->ctrl->cntlid))
+		if (subsys->ns[i].nsid > after && (all || subsys_attached(&subsys->ns[i], cmd->ctrl->cntlid)))
 			put_le32(list + 4 * count++, subsys->ns[i].nsid);
+}
+
+static void
+identify_ns_list(struct admin *cmd)
+{
+	identify_list(cmd, false);
 }
 
 static uint8_t *

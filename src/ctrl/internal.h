@@ -86,6 +86,7 @@ bool manage_needs_controllers(const struct ctrl *ctrl, const struct nvme_sqe *sq
 uint32_t manage_data_in(const struct nvme_sqe *sqe);
 void admin_ns_management(struct admin *cmd);
 void admin_ns_attachment(struct admin *cmd);
+void identify_list(struct admin *cmd, bool all);
 void identify_allocated_list(struct admin *cmd);
 void identify_ns_controllers(struct admin *cmd);
 void identify_controllers(struct admin *cmd);

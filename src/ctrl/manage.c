@@ -185,18 +185,7 @@ admin_ns_attachment(struct admin *cmd)
 void
 identify_allocated_list(struct admin *cmd)
 {
-	const struct subsys_info *subsys = cmd->ctrl->subsys;
-	uint32_t after = le32_get(cmd->sqe->nsid), count = 0;
-	uint8_t *list;
-
-	if (after >= UINT32_MAX - 1) {
-		admin_refuse(cmd, NVME_SC_INVALID_NS);
-		return;
-	}
-	list = admin_answer(cmd, NVME_IDENTIFY_LEN);
-	for (uint32_t i = 0; list != NULL && i < subsys->ns_count; i++)
-		if (subsys->ns[i].nsid > after)
-			put_le32(list + 4 * count++, subsys->ns[i].nsid);
+	identify_list(cmd, true);
 }
 
 /* Controllers from CNTID on, of the subsystem or those that have the namespace. */
