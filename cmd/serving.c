@@ -154,7 +154,7 @@ static int
 make_ns(struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *from, const char *given,
     struct target_ns *ns, char why[256])
 {
-	struct volume *volume;
+	struct volume *volume = NULL;
 	int rc = volume_ready(serving, subsys, from, given, &volume, why);
 
 	if (rc != 0)

@@ -58,7 +58,7 @@ struct sim_listener {
 	struct list node;         /* in sim->listeners */
 	struct sim_reactor *reactor;
 	struct listener *listener;
-	char host[64];
+	char host[108];
 	uint16_t port;
 };
 
