@@ -3,7 +3,8 @@
  *
  * Operations of one file overtake each other; each takes effect at one instant
  * between submission and done().  One that is in flight at a crash may have
- * taken effect in whole, in part (by pages of 4 KiB) or not at all.
+ * taken effect in whole, in part (by sectors, of 4 KiB where the options do not
+ * say otherwise) or not at all.
  * Directories, and the sizes of files, are durable at once.
  */
 #include <errno.h>
@@ -257,24 +258,25 @@ sim_file_done(struct sim_reactor *reactor)
 
 /* ---- a crash ---- */
 
-/* What the crash found in flight took effect in some of its pages. */
+/* What the crash found in flight took effect in some of its sectors. */
 static void
 tear(struct sim_file *file, const struct file_io *io)
 {
 	bool zeros = io->op == FILE_PUNCH || io->op == FILE_ZERO, lands = false;
-	uint64_t offset = io->offset, left = io_bytes(io), page = UINT64_MAX;
+	uint64_t unit = file->sim->options.file_sector > 0 ? file->sim->options.file_sector : DISK_PAGE;
+	uint64_t offset = io->offset, left = io_bytes(io), sector = UINT64_MAX;
 	const struct iovec *iov = io->iov;
 	size_t at = 0;
 
 	while (left > 0 && offset < file->size) {
-		uint64_t part = DISK_PAGE - offset % DISK_PAGE;
+		uint64_t part = unit - offset % unit;
 
 		if (part > left)
 			part = left;
 		if (!zeros && part > iov->iov_len - at)
 			part = iov->iov_len - at;
-		if (page != offset / DISK_PAGE) {
-			page = offset / DISK_PAGE;
+		if (sector != offset / unit) {
+			sector = offset / unit;
 			lands = sim_chance(file->sim, 500000);
 		}
 		if (lands)

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/bytes.h"
 #include "sim/internal.h"
 #include "toy.h"
 
@@ -112,6 +113,39 @@ a_killed_process_loses_no_completed_write(void **state)
 		check_pages(&plight, plight.writer.synced);
 		sim_destroy(plight.sim);
 	}
+}
+
+/* Whether the sectors of a page are of several versions; each of them is of one. */
+static bool
+is_torn(const uint8_t *page, size_t sector)
+{
+	for (size_t at = 0; at < TOY_PAGE; at += 8)
+		assert_int_equal(get_le64(page + at), get_le64(page + at / sector * sector));
+	for (size_t at = 0; at < TOY_PAGE; at += sector)
+		if (get_le64(page + at) != get_le64(page))
+			return true;
+	return false;
+}
+
+static void
+a_crash_tears_the_write_it_finds_where_sectors_end(void **state)
+{
+	struct plight plight = { 0 };
+	unsigned torn = 0;
+
+	for (uint64_t events = 1; !plight.ended; events++) {
+		plight_make(&plight, 4, events);
+		plight.sim->options.file_sector = 512;
+		sim_process_crash(plight.process, events % 2 * SIM_CRASH_KEEPS_WRITES);
+		for (uint32_t i = 0; i < TOY_PAGES && sim_file_find(plight.sim, "f") != NULL; i++) {
+			uint8_t page[TOY_PAGE];
+
+			sim_file_peek(sim_file_find(plight.sim, "f"), (uint64_t)i * TOY_PAGE, page, sizeof(page), false);
+			torn += is_torn(page, 512);
+		}
+		sim_destroy(plight.sim);
+	}
+	assert_true(torn > 0);
 }
 
 /* Every third write fails, or is cut short to a block. */
@@ -219,6 +253,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_crash_loses_unsynced_writes_only),
 		cmocka_unit_test(a_killed_process_loses_no_completed_write),
+		cmocka_unit_test(a_crash_tears_the_write_it_finds_where_sectors_end),
 		cmocka_unit_test(file_operations_fail_as_the_hook_says),
 		cmocka_unit_test(a_punched_range_reads_as_zeros),
 	};
