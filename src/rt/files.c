@@ -301,9 +301,16 @@ int64_t
 world_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
 {
 	struct kfile *kfile = (struct kfile *)file;
+	const struct disk_req sync = { .kind = DISK_SYNC, .fd = kfile->disk->disk.fd };
 	uint8_t *at = to;
 	size_t moved = 0;
+	int64_t rc;
 
+	do {
+		rc = disk_perform(&sync);
+	} while (rc == -EINTR);
+	if (rc < 0)
+		return rc;
 	while (moved < bytes) {
 		struct iovec iov = { at + moved, bytes - moved };
 		struct disk_req req = {

@@ -110,6 +110,7 @@ sim_file_fetch(struct file *base, uint64_t offset, void *to, size_t bytes)
 		return 0;
 	if (bytes > file->size - offset)
 		bytes = (size_t)(file->size - offset);
+	sim_disk_sync(file, file->writes);
 	sim_disk_get(file, offset, to, bytes, false);
 	return (int64_t)bytes;
 }

@@ -147,7 +147,8 @@ struct world_ops {
 	int (*file_open)(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
 	    struct file **file) __attribute__((warn_unused_result));
 	/* Reads at once, and blocks meanwhile: for what must be known before anything is served, before
-	 * reactors run too.  Buffer, offset and bytes are aligned.  Bytes read, or a negative errno. */
+	 * reactors run too.  What it reads is durable, though a process that was killed may have left it in a
+	 * cache.  Buffer, offset and bytes are aligned.  Bytes read, or a negative errno. */
 	int64_t (*file_fetch)(struct file *file, uint64_t offset, void *to, size_t bytes)
 	    __attribute__((warn_unused_result));
 	/* Cannot fail: every outcome arrives by io->done(), never from inside. */
