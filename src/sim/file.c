@@ -44,12 +44,28 @@ sim_file_find(struct sim *sim, const char *path)
 	return NULL;
 }
 
+unsigned
+sim_process_files(const struct sim_process *process, const struct sim_file *file)
+{
+	unsigned count = 0;
+
+	list_for_each(&process->handles, node)
+		count += file == NULL || container_of(node, struct sim_handle, node)->file == file;
+	return count;
+}
+
 uint64_t sim_file_size(const struct sim_file *file) { return file->size; }
 
 void
 sim_file_peek(const struct sim_file *file, uint64_t offset, void *out, size_t bytes, bool durable)
 {
 	sim_disk_get(file, offset, out, bytes, durable);
+}
+
+static int
+refusal(struct sim *sim, const char *path)
+{
+	return sim->options.file_refusal != NULL ? sim->options.file_refusal(sim->options.arg, path) : 0;
 }
 
 int
@@ -61,7 +77,10 @@ sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t bl
 	struct sim_file *file = sim_file_find(sim, path);
 	struct sim_handle *handle;
 	bool direct = sim->options.file_direct && sim->options.file_align <= block;
+	int rc = refusal(sim, path);
 
+	if (rc != 0)
+		return rc;
 	if (size > (uint64_t)1 << FILE_BYTES_MAX_SHIFT)
 		return -EFBIG;
 	if (file == NULL && size == 0)
@@ -104,7 +123,10 @@ sim_file_fetch(struct file *base, uint64_t offset, void *to, size_t bytes)
 {
 	struct sim_handle *handle = container_of(base, struct sim_handle, base);
 	struct sim_file *file = handle->file;
+	int rc = refusal(file->sim, file->path);
 
+	if (rc != 0)
+		return rc;
 	assert((offset | bytes | (uintptr_t)to) % base->align == 0);
 	if (offset >= file->size)
 		return 0;

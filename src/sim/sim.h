@@ -74,10 +74,12 @@ struct sim_options {
 	 * effect, a positive number lets a read or write move at most so many bytes.
 	 */
 	int64_t (*file_fault)(void *arg, const char *path, const struct file_io *io);
+	/* Asked at each open of a file and each fetch from one: 0, or the negative errno that it fails with. */
+	int (*file_refusal)(void *arg, const char *path);
 	void (*log)(void *arg, const char *process, unsigned reactor, int level, const char *text);
 	/* Sees each entry of the trace: to find where two histories part. */
 	void (*trace)(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b);
-	void *arg; /* of the three */
+	void *arg; /* of them all */
 };
 
 struct sim_process_options {
@@ -149,6 +151,9 @@ struct reactor *sim_process_reactor(struct sim_process *process, unsigned index)
 
 /* Streams not closed yet: 0 where nothing was leaked. */
 unsigned sim_process_streams(const struct sim_process *process);
+
+/* The same of files: of one, or, NULL, of all. */
+unsigned sim_process_files(const struct sim_process *process, const struct sim_file *file);
 
 /* ---- files, for tests and oracles ---- */
 

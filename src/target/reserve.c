@@ -173,7 +173,8 @@ arrived(struct core *core, struct request *req, uint16_t slot)
 {
 	struct target_volume *volume = &core->target->volumes[slot];
 
-	if (volume->blk == NULL) { /* it was given up while the command was on its way */
+	/* It was given up while the command was on its way: what is begun now may last longer than it is there. */
+	if (volume->blk == NULL || volume->left > 0) {
 		answer(core, req, nvme_status_of(NVME_SC_INVALID_NS, true));
 		return;
 	}

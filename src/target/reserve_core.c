@@ -158,10 +158,13 @@ answered(struct request *req, struct nvme_status status)
 {
 	struct conn *conn = req->conn;
 	bool admin = conn->qid == 0 && conn->assoc != NULL;
+	bool all = admin && le32_get(req->sqe.nsid) == UINT32_MAX;
 
 	conn->device_count--;
 	req->stage = STAGE_NEW;
-	if (admin && nvme_ok(status) && le32_get(req->sqe.nsid) == UINT32_MAX && lend_next(req))
+	if (all && nvme_sc(status) == NVME_SC_INVALID_NS)
+		status = NVME_OK; /* one that went meanwhile is none of them */
+	if (all && nvme_ok(status) && lend_next(req))
 		return;
 	if (admin && !nvme_ok(status))
 		ctrl_log_error(&conn->assoc->ctrl, 0, &req->sqe, status);

@@ -11,11 +11,7 @@
 
 #include "resv/image.h"
 
-#define STATE "state"
-
 enum { CRASHES = 14 };
-
-static const uint8_t uuids[RSVD_NS][16] = { { 0x11, 1, 2, 3 }, { 0x22, 1, 2, 3 } };
 
 void
 rsvd_wrong(struct reserved *r, const char *format, ...)
@@ -25,8 +21,8 @@ rsvd_wrong(struct reserved *r, const char *format, ...)
 
 	if (r->wrong++ > 0)
 		return;
-	at = snprintf(r->what, sizeof(r->what), "seed %llu, life %u, %llu us: ", (unsigned long long)r->seed, r->crashes,
-	    (unsigned long long)sim_now(r->sim) / 1000);
+	at = snprintf(r->what, sizeof(r->what), "seed %llu, life %u, %llu us: ", (unsigned long long)r->seed,
+	    r->crashes, (unsigned long long)sim_now(r->sim) / 1000);
 	va_start(args, format);
 	vsnprintf(r->what + at, sizeof(r->what) - (size_t)at, format, args);
 	va_end(args);
@@ -37,25 +33,17 @@ rsvd_wrong(struct reserved *r, const char *format, ...)
 static int
 make(struct reserved *r, struct reactor *reactor, char why[256])
 {
-	struct target_listen listen = { .host = "10.0.0.1", .port = RSVD_PORT };
-	struct target_ns ns[RSVD_NS];
-	struct target_subsys subsys = { .nqn = RSVD_NQN, .listeners = 1, .ns = ns, .ns_count = RSVD_NS };
-	struct target_config config = {
-		.listen = &listen, .listen_count = 1, .subsys = &subsys, .subsys_count = 1, .state_dir = STATE,
-	};
+	struct rsvd_config config;
 
 	for (unsigned i = 0; i < RSVD_NS; i++) {
-		char spec[64];
-		int rc;
+		int rc = rsvd_volume_open(r, reactor, i, why);
 
-		ns[i] = (struct target_ns){ .nsid = i + 1 };
-		memcpy(ns[i].uuid, uuids[i], sizeof(ns[i].uuid));
-		snprintf(spec, sizeof(spec), "file:v%u.img,size=1M", i);
-		rc = blk_open(reactor, spec, RSVD_CELL, &ns[i].volume, why);
 		if (rc != 0)
 			return rc;
+		r->ns[i].there = RSVD_IS;
 	}
-	return target_create(reactor->arena, &config, &r->target, why);
+	rsvd_config(r, (1u << RSVD_NS) - 1, &config);
+	return target_create(reactor->arena, &config.config, &r->target, why);
 }
 
 static int
@@ -71,6 +59,8 @@ target_begin(struct reactor *reactor, void *arg)
 		rc = target_start(r->target, reactor, why);
 	if (rc != 0)
 		rsvd_wrong(r, "the target does not start: %s", why);
+	else if (reactor->index == 0)
+		rsvd_operate_begin(r, reactor);
 	return rc;
 }
 
@@ -83,7 +73,7 @@ file_fault(void *arg, const char *path, const struct file_io *io)
 	static const unsigned events[] = { 1, 2, 4, 8, 16, 64 };
 	struct reserved *r = arg;
 
-	if (strncmp(path, STATE "/", strlen(STATE "/")) != 0 || io->op != FILE_WRITE)
+	if (strncmp(path, RSVD_STATE "/", strlen(RSVD_STATE "/")) != 0 || io->op != FILE_WRITE)
 		return 0;
 	r->counts.state_writes++;
 	if (!r->quiet && rng_below(&r->rng, 6) == 0) {
@@ -116,7 +106,7 @@ is_formatting(const struct reserved *r)
 		uint8_t slots[RESV_SLOTS * RESV_SLOT_LEN] = { 0 };
 		struct sim_file *file;
 
-		snprintf(path, sizeof(path), STATE "/reservations/%02x010203-0000-0000-0000-000000000000", uuids[i][0]);
+		rsvd_state_path(i, path);
 		file = sim_file_find(r->sim, path);
 		if (file == NULL)
 			continue;
@@ -155,8 +145,11 @@ kill_target(struct reserved *r)
 	r->crashes++;
 	r->counts.crashes++;
 	r->crash_ns = sim_now(r->sim);
-	for (unsigned ns = 0; ns < RSVD_NS; ns++)
+	for (unsigned ns = 0; ns < RSVD_NS; ns++) {
 		model_crash(&r->models[ns]);
+		r->ns[ns] = (struct rsvd_ns){ .there = RSVD_IS | RSVD_IS_NOT };
+	}
+	r->applying = false;
 	rsvd_model_changed(r);
 	r->kill_at = UINT64_MAX;
 	sim_run_until(r->sim, sim_now(r->sim) + rng_below(&r->rng, 2 * RSVD_MS), NULL, NULL);
@@ -199,7 +192,8 @@ check_end(struct reserved *r)
 	/* What was under way when it was killed is known to have been done or not. */
 	for (unsigned ns = 0; ns < RSVD_NS; ns++)
 		for (unsigned i = 0; i < r->models[ns].count && r->wrong == 0; i++)
-			if (memcmp(&r->models[ns].worlds[i].state, &r->models[ns].worlds[0].state, sizeof(struct model_state)) != 0)
+			if (memcmp(&r->models[ns].worlds[i].state, &r->models[ns].worlds[0].state,
+			    sizeof(struct model_state)) != 0)
 				rsvd_wrong(r, "after all reports there is a doubt about namespace %u", ns);
 }
 
@@ -221,11 +215,15 @@ rsvd_play(struct reserved *r, uint64_t seed)
 	}
 	if (seed % 2 == 0) /* what is to be ended is at the device for long */
 		options.io_jitter_ns = RSVD_MS;
+	if (r->applies && seed % 4 < 2) /* reactors are told of a change one long after the other */
+		options.mail_jitter_ns = 300 * RSVD_US;
 	options.file_fault = file_fault;
+	options.file_refusal = rsvd_file_refusal;
 	options.file_sector = RSVD_SECTOR;
 	options.arg = r;
 	r->sim = sim_create(seed, &options);
-	target.reactor = (struct reactor_options){ .small_bufs = rng_below(&r->rng, 2) == 0 ? 20 : 256, .large_bufs = 32 };
+	target.reactor.small_bufs = rng_below(&r->rng, 2) == 0 ? 20 : 256;
+	target.reactor.large_bufs = 32;
 	r->target_process = sim_process_create(r->sim, "target", r->reactors, &target);
 	for (unsigned i = 0; i < RSVD_HOSTS; i++) {
 		struct sim_process_options host = { .start = rsvd_host_start, .arg = &r->hosts[i] };

@@ -11,6 +11,7 @@
 
 #include "base/rng.h"
 #include "host/qpair.h"
+#include "probe.h"
 #include "resv_model.h"
 #include "sim/sim.h"
 #include "target/target.h"
@@ -21,6 +22,7 @@ enum {
 	RSVD_VALUES = 64, RSVD_PORT = 4420, RSVD_US = 1000, RSVD_MS = 1000 * 1000,
 };
 
+#define RSVD_STATE "state"
 #define RSVD_NQN "nqn.2026-11.local.weir:reserved"
 
 /* A version that a cell has had or may have: not after `until_ns`. */
@@ -48,6 +50,7 @@ struct rsvd_work {
 	uint64_t since_ns;
 	unsigned may;              /* what the host might do since then */
 	bool aborted;              /* some preempt and abort of another host was under way meanwhile */
+	unsigned there;            /* what the namespace was meanwhile, as bits of rsvd_there */
 	struct iovec iov;
 	uint8_t *data;
 };
@@ -69,7 +72,7 @@ struct rsvd_host {
 	struct hio command;
 	struct model_command what;
 	bool commanding, everywhere; /* everywhere: of all namespaces */
-	unsigned ns, faults_before;
+	unsigned ns, faults_before, there[RSVD_NS];
 	bool aborted;
 	uint8_t *page;
 	struct iovec iov;
@@ -77,9 +80,26 @@ struct rsvd_host {
 	struct rsvd_work works[RSVD_WORKS];
 };
 
+/* Whether the target has a namespace; on the way from one to the other it may be both. */
+enum rsvd_there { RSVD_IS = 1, RSVD_IS_NOT = 2 };
+
+struct rsvd_ns {
+	struct probe probe;
+	bool open;                   /* probe is */
+	unsigned there;
+	bool leaving;                /* given up, and used still */
+};
+
+/* How a change is to be refused. */
+enum rsvd_trouble {
+	RSVD_NO_TROUBLE, RSVD_NO_OPEN, RSVD_NO_FETCH, RSVD_DAMAGED, RSVD_FOREIGN, RSVD_TAKEN_PORT, RSVD_NO_CHANNEL,
+	RSVD_NO_MEMORY, RSVD_SAME_UUID, RSVD_OTHER_UUID, RSVD_TROUBLES,
+};
+
 struct rsvd_counts {
 	uint64_t crashes, halves, formatting, state_writes, found, lost, faults, commands, refused, aborts;
 	uint64_t reads, writes, conflicts, ended, settled, reports;
+	uint64_t added, removed, busy, absent, back, troubles[RSVD_TROUBLES];
 };
 
 struct reserved {
@@ -93,6 +113,16 @@ struct reserved {
 	struct model models[RSVD_NS];
 	struct rsvd_cell cells[RSVD_NS][RSVD_CELLS];
 	struct rsvd_host hosts[RSVD_HOSTS];
+	struct rsvd_ns ns[RSVD_NS];
+	/* the operator, who takes namespaces away and brings them back */
+	bool applies;
+	struct reactor *reactor0;
+	struct timer operator;
+	struct listener taken;
+	struct target_applied applied;
+	bool applying, must_fail;
+	unsigned changing;           /* the namespace */
+	int refuse_in;               /* the n-th open or fetch of what is kept fails */
 	uint32_t version;
 	uint64_t kill_at;     /* so many events; UINT64_MAX: not now */
 	bool fails, quiet;    /* writes of state fail now and then; hosts begin nothing more but a last report */
@@ -116,7 +146,22 @@ void rsvd_work_look(struct rsvd_work *work);
 /* Writes of the host in the namespace that are under way land no more. */
 void rsvd_work_settle(struct rsvd_host *h, unsigned ns);
 
-/* reserved.c: the target, and a whole history; `r` is zeroed. */
+/* reserved_apply.c: the target's config, and the operator */
+struct rsvd_config {
+	struct target_config config;
+	struct target_listen listen[2];
+	struct target_subsys subsys;
+	struct target_ns ns[RSVD_NS];
+};
+
+/* Of the namespaces that `mask` has; their volumes are open. */
+void rsvd_config(struct reserved *r, unsigned mask, struct rsvd_config *out);
+int rsvd_volume_open(struct reserved *r, struct reactor *reactor, unsigned ns, char why[256]);
+void rsvd_operate_begin(struct reserved *r, struct reactor *reactor);
+int rsvd_file_refusal(void *arg, const char *path);
+void rsvd_state_path(unsigned ns, char path[80]);
+
+/* reserved.c: the target, and a whole history; `r` is zeroed but for `applies`, which may be set. */
 void rsvd_play(struct reserved *r, uint64_t seed);
 void rsvd_end(struct reserved *r);
 

@@ -24,6 +24,8 @@ rsvd_model_changed(struct reserved *r)
 		for (unsigned k = 0; k < RSVD_WORKS; k++)
 			if (h->works[k].busy)
 				rsvd_work_look(&h->works[k]);
+		for (unsigned ns = 0; ns < RSVD_NS; ns++)
+			h->there[ns] |= r->ns[ns].there;
 		for (unsigned k = 0; k < RSVD_HOSTS && h->commanding; k++)
 			for (unsigned ns = 0; ns < RSVD_NS; ns++)
 				h->aborted = h->aborted || (k != i && r->models[ns].stages[k] == MODEL_UNDER_WAY &&
@@ -97,7 +99,8 @@ command_done(struct hio *io)
 	struct rsvd_host *h = io->owner;
 	struct reserved *r = h->r;
 	enum nvme_sc sc = nvme_sc(io->req.status);
-	bool failed = sc == NVME_SC_INTERNAL || sc == NVME_SC_PREEMPT_ABORTED;
+	bool absent = sc == NVME_SC_INVALID_NS || (sc == NVME_SC_INVALID_FIELD && h->what.op == MODEL_SET_PTPL);
+	bool failed = sc == NVME_SC_INTERNAL || sc == NVME_SC_PREEMPT_ABORTED || absent;
 
 	h->commanding = false;
 	r->counts.commands++;
@@ -107,7 +110,12 @@ command_done(struct hio *io)
 	for (unsigned ns = 0; ns < RSVD_NS; ns++) {
 		if (!h->everywhere && ns != h->ns)
 			continue;
-		if (sc == NVME_SC_HOST_ABORTED || (failed && h->everywhere))
+		if (absent && !(h->there[ns] & RSVD_IS_NOT))
+			rsvd_wrong(r, "host %u: a namespace that is there is not found: %03x", h->index, (unsigned)sc);
+		if (!failed && sc != NVME_SC_HOST_ABORTED && !h->everywhere && !(h->there[ns] & RSVD_IS))
+			rsvd_wrong(r, "host %u: %03x of a namespace that is not there", h->index, (unsigned)sc);
+		/* Of all namespaces those are meant that are there. */
+		if (sc == NVME_SC_HOST_ABORTED || (h->everywhere && (failed || h->there[ns] & RSVD_IS_NOT)))
 			model_forget(&r->models[ns], h->index);
 		else if (!failed)
 			judge(h, ns);
@@ -140,8 +148,8 @@ choose(struct rsvd_host *h)
 {
 	static const enum model_op ops[] = {
 		MODEL_REGISTER, MODEL_REGISTER, MODEL_REGISTER, MODEL_UNREGISTER, MODEL_REPLACE, MODEL_ACQUIRE,
-		MODEL_ACQUIRE, MODEL_PREEMPT, MODEL_PREEMPT_ABORT, MODEL_PREEMPT_ABORT, MODEL_PREEMPT_ABORT, MODEL_RELEASE,
-		MODEL_CLEAR, MODEL_SET_PTPL, MODEL_REPORT, MODEL_REPORT,
+		MODEL_ACQUIRE, MODEL_PREEMPT, MODEL_PREEMPT_ABORT, MODEL_PREEMPT_ABORT, MODEL_PREEMPT_ABORT,
+		MODEL_RELEASE, MODEL_CLEAR, MODEL_SET_PTPL, MODEL_REPORT, MODEL_REPORT,
 	};
 	struct model_command *c = &h->what;
 	bool right = rng_below(&h->rng, 8) > 0;
@@ -177,7 +185,8 @@ encode(struct rsvd_host *h)
 	if (c->op <= MODEL_REPLACE)
 		cdw10 = actions[c->op] | (c->ignore ? NVME_RESV_IEKEY : 0) | (uint32_t)c->cptpl << 30;
 	req->sqe = (struct nvme_sqe){
-		.opcode = opcodes[c->op], .nsid = le32_of(h->everywhere ? UINT32_MAX : h->ns + 1), .cdw10 = le32_of(cdw10),
+		.opcode = opcodes[c->op], .cdw10 = le32_of(cdw10),
+		.nsid = le32_of(h->everywhere ? UINT32_MAX : h->ns + 1),
 	};
 	put_le64(h->page, c->key);
 	put_le64(h->page + 8, c->other);
@@ -213,6 +222,7 @@ command_next(struct rsvd_host *h)
 		return;
 	h->commanding = true;
 	h->aborted = false;
+	memset(h->there, 0, sizeof(h->there));
 	h->faults_before = r->faults;
 	for (unsigned ns = 0; ns < RSVD_NS; ns++)
 		if (h->everywhere || ns == h->ns)

@@ -118,9 +118,11 @@ succeeded(struct rsvd_work *w)
 {
 	struct reserved *r = w->host->r;
 
+	if (!(w->there & RSVD_IS))
+		rsvd_wrong(r, "host %u used namespace %u, which is not there", w->host->index, w->ns);
 	if (!(w->may & (w->writes ? MODEL_WRITES : MODEL_READS)))
-		rsvd_wrong(r, "host %u %s namespace %u without a right to", w->host->index, w->writes ? "wrote to" : "read",
-		    w->ns);
+		rsvd_wrong(r, "host %u %s namespace %u without a right to", w->host->index,
+		    w->writes ? "wrote to" : "read", w->ns);
 	if (w->writes) {
 		r->counts.writes++;
 		if (!w->settled)
@@ -148,6 +150,8 @@ done(struct hio *io)
 		r->counts.conflicts++;
 		if (!(w->may & (w->writes ? MODEL_WRITES_NOT : MODEL_READS_NOT)))
 			rsvd_wrong(r, "host %u is refused in namespace %u, and may", h->index, w->ns);
+	} else if (sc == NVME_SC_INVALID_NS && w->there & RSVD_IS_NOT) {
+		r->counts.absent++;
 	} else if (sc == NVME_SC_HOST_ABORTED || (sc == NVME_SC_PREEMPT_ABORTED && w->aborted)) {
 		r->counts.ended += sc == NVME_SC_PREEMPT_ABORTED;
 		if (w->writes && !w->settled)
@@ -181,6 +185,7 @@ rsvd_work_look(struct rsvd_work *w)
 	unsigned may = model_may(model, w->host->index);
 
 	w->may |= may;
+	w->there |= w->host->r->ns[w->ns].there;
 	if (may & MODEL_WRITES)
 		w->settled = false;
 	for (unsigned h = 0; h < RSVD_HOSTS; h++)
@@ -201,7 +206,7 @@ begin(struct rsvd_work *w)
 	w->cell = (unsigned)rng_below(&h->rng, RSVD_CELLS - w->count + 1);
 	w->life = h->r->crashes;
 	w->since_ns = sim_now(h->r->sim);
-	w->may = 0;
+	w->may = w->there = 0;
 	w->settled = w->aborted = false;
 	rsvd_work_look(w);
 	w->io.req.sqe = (struct nvme_sqe){

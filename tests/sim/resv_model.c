@@ -214,13 +214,11 @@ put(struct model *model, const struct model_world *world)
 	model->worlds[model->count++] = *world;
 }
 
-void
-model_begin(struct model *model, unsigned host, const struct model_command *command)
+/* Whatever is under way may be done next. */
+static void
+widen(struct model *model)
 {
-	assert(model->stages[host] == MODEL_IDLE);
-	model->commands[host] = *command;
-	model->stages[host] = MODEL_UNDER_WAY;
-	/* More come as we go: whatever is under way may be done next. */
+	/* More come as we go. */
 	for (unsigned i = 0; i < model->count; i++) {
 		for (unsigned h = 0; h < MODEL_HOSTS; h++) {
 			struct model_world next = model->worlds[i];
@@ -233,6 +231,15 @@ model_begin(struct model *model, unsigned host, const struct model_command *comm
 			put(model, &next);
 		}
 	}
+}
+
+void
+model_begin(struct model *model, unsigned host, const struct model_command *command)
+{
+	assert(model->stages[host] == MODEL_IDLE);
+	model->commands[host] = *command;
+	model->stages[host] = MODEL_UNDER_WAY;
+	widen(model);
 }
 
 /* Leaves the worlds in which this came of the host's command; where `any`, all of them. */
@@ -279,15 +286,13 @@ model_forget(struct model *model, unsigned host)
 	leave(model, host, 0, true, &victims);
 }
 
-void
-model_crash(struct model *model)
+/* Of each world what was to be kept. */
+static void
+survive(struct model *model)
 {
 	unsigned count = model->count;
 
 	model->count = 0;
-	for (unsigned h = 0; h < MODEL_HOSTS; h++)
-		if (model->stages[h] == MODEL_UNDER_WAY)
-			model->stages[h] = MODEL_LOST;
 	for (unsigned i = 0; i < count; i++) {
 		struct model_world world = model->worlds[i];
 
@@ -298,6 +303,22 @@ model_crash(struct model *model)
 		}
 		put(model, &world);
 	}
+}
+
+void
+model_crash(struct model *model)
+{
+	for (unsigned h = 0; h < MODEL_HOSTS; h++)
+		if (model->stages[h] == MODEL_UNDER_WAY)
+			model->stages[h] = MODEL_LOST;
+	survive(model);
+}
+
+void
+model_retire(struct model *model)
+{
+	survive(model);
+	widen(model);
 }
 
 /* The specification's figure. */

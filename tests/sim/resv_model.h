@@ -71,6 +71,9 @@ void model_forget(struct model *model, unsigned host);
 /* The target goes, and with it what was not to be kept. */
 void model_crash(struct model *model);
 
+/* The namespace goes, and what was not to be kept; what is under way may be done before, or when it comes back. */
+void model_retire(struct model *model);
+
 /* What the host may do now. */
 unsigned model_may(const struct model *model, unsigned host);
 
