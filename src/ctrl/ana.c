@@ -104,14 +104,3 @@ ana_make(struct admin *cmd, const struct window *w)
 	for (uint32_t i = 0; i < subsys->ana_count; i++)
 		at = group_put(cmd->ctrl, &subsys->ana[i], !groups_only(cmd), w, at);
 }
-
-uint64_t
-ana_bytes(const struct admin *cmd)
-{
-	const struct subsys_info *subsys = cmd->ctrl->subsys;
-	uint64_t at = sizeof(struct nvme_log_ana);
-
-	for (uint32_t i = 0; i < subsys->ana_count; i++)
-		at = group_put(cmd->ctrl, &subsys->ana[i], !groups_only(cmd), &(struct window){ 0 }, at);
-	return at;
-}

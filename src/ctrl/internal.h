@@ -63,7 +63,6 @@ void features_effects(const struct ctrl *ctrl, le32 effects[256]);
 enum nvme_ana_state ana_group_state(const struct ctrl *ctrl, const struct subsys_info *subsys, uint32_t id);
 void ana_compare(struct ctrl *ctrl, const struct subsys_info *old, const struct subsys_info *new);
 void ana_make(struct admin *cmd, const struct window *w);
-uint64_t ana_bytes(const struct admin *cmd);
 
 void reservation_reset(struct ctrl *ctrl);
 void reservation_make(struct admin *cmd, const struct window *w);

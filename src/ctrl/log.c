@@ -140,6 +140,14 @@ static bool has_reservations(const struct subsys_info *subsys) { return subsys->
 static bool has_event_log(const struct subsys_info *subsys) { return subsys->event_log; }
 static bool has_ana(const struct subsys_info *subsys) { return subsys->ana_count > 0; }
 
+/*
+ * Page 0Ch is as long as Identify lets a host expect, and zeros behind its last entry: hosts
+ * read it in pieces to that length, and it may have become shorter between two of them.
+ */
+enum {
+	ANA_BYTES_MAX = sizeof(struct nvme_log_ana) + CTRL_ANA_MAX * sizeof(struct nvme_log_ana_group) + CTRL_NS_MAX * 4
+};
+
 static const struct page {
 	void (*make)(struct admin *cmd, const struct window *w);
 	uint32_t bytes;
@@ -153,7 +161,7 @@ static const struct page {
 	[NVME_LOG_FIRMWARE] =        { firmware_make, .bytes = sizeof(struct nvme_log_firmware) },
 	[NVME_LOG_CHANGED_NS] =      { changed_make, .bytes = 4 * NVME_NS_LIST_MAX },
 	[NVME_LOG_EFFECTS] =         { effects_make, .bytes = sizeof(struct nvme_log_effects) },
-	[NVME_LOG_ANA] =             { ana_make, .grown = ana_bytes, .claimed = has_ana },
+	[NVME_LOG_ANA] =             { ana_make, .bytes = ANA_BYTES_MAX, .claimed = has_ana },
 	[NVME_LOG_PERSISTENT] =      { persistent_make, .grown = persistent_bytes, .claimed = has_event_log },
 	[NVME_LOG_FEATURE_EFFECTS] = { feature_effects_make, .bytes = NVME_LOG_TABLE_LEN },
 	[NVME_LOG_RESERVATION] =     { reservation_make, .bytes = sizeof(struct nvme_log_reservation),
