@@ -26,11 +26,12 @@ error_make(struct admin *cmd, const struct window *w)
 
 	for (uint64_t i = 0; i < CTRL_ERROR_LOG && i < ctrl->error_lines; i++) {
 		const struct ctrl_error *error = &ctrl->errors[(ctrl->error_lines - 1 - i) % CTRL_ERROR_LOG];
+		bool transport = nvme_sc(nvme_status_get(le16_of(error->status))) == NVME_SC_TRANSIENT_TRANSPORT;
 		struct nvme_log_error_entry entry = {
 			.error_count = le64_of(error->count), .sqid = le16_of(error->sqid),
 			.cid = le16_of(error->cid), .status = le16_of(error->status),
 			.location = le16_of(error->location), .lba = le64_of(error->lba),
-			.nsid = le32_of(error->nsid), .trtype = NVME_TRTYPE_TCP, .opcode = error->opcode,
+			.nsid = le32_of(error->nsid), .trtype = transport ? NVME_TRTYPE_TCP : 0, .opcode = error->opcode,
 		};
 
 		window_put(w, i * sizeof(entry), &entry, sizeof(entry));

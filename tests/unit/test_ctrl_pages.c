@@ -190,7 +190,7 @@ the_error_log_is_newest_first(void **state)
 }
 
 static void
-an_error_names_the_field_where_its_status_does(void **state)
+an_error_names_the_field_and_the_transport_where_its_status_does(void **state)
 {
 	static const struct {
 		uint8_t opcode;
@@ -200,6 +200,7 @@ an_error_names_the_field_where_its_status_does(void **state)
 		{ 0x77, 1, 0, NVME_SC_INVALID_OPCODE }, { NVME_READ, 1, 4, NVME_SC_INVALID_NS },
 		{ NVME_READ, 1, 39, NVME_SC_SGL_TYPE }, { NVME_READ, 1, 32, NVME_SC_SGL_LENGTH },
 		{ NVME_READ, 1, 40, NVME_SC_LBA_RANGE }, { NVME_DATASET_MGMT, 1, 0xffff, NVME_SC_LBA_RANGE },
+		{ NVME_WRITE, 1, 0xffff, NVME_SC_TRANSIENT_TRANSPORT },
 		{ NVME_ADMIN_GET_LOG_PAGE, 0, 40, NVME_SC_LOG_PAGE },
 		{ NVME_ADMIN_SET_FEATURES, 0, 0x072b, NVME_SC_NOT_SAVEABLE },
 		{ NVME_ADMIN_SET_FEATURES, 0, 40, NVME_SC_NOT_CHANGEABLE },
@@ -215,6 +216,7 @@ an_error_names_the_field_where_its_status_does(void **state)
 		ctrl_log_error(&b->ctrl, rows[i].sqid, &sqe, nvme_status_of(rows[i].sc, true));
 		assert_int_equal(get_log(b, NVME_LOG_ERROR, 64), NVME_SC_SUCCESS);
 		assert_int_equal(le16_get(entry->location), rows[i].location);
+		assert_int_equal(entry->trtype, rows[i].sc == NVME_SC_TRANSIENT_TRANSPORT ? 3 : 0);
 	}
 	test_free(b);
 }
@@ -316,7 +318,7 @@ main(void)
 		cmocka_unit_test(other_identify_pages_are_as_small_as_allowed),
 		cmocka_unit_test(a_discovery_controller_identifies_itself_alone),
 		cmocka_unit_test(the_error_log_is_newest_first),
-		cmocka_unit_test(an_error_names_the_field_where_its_status_does),
+		cmocka_unit_test(an_error_names_the_field_and_the_transport_where_its_status_does),
 		cmocka_unit_test(smart_counts_in_thousands_rounded_up_and_time_rounded_down),
 		cmocka_unit_test(the_tables_agree_with_what_is_answered),
 		cmocka_unit_test(a_page_is_read_in_parts_and_zeros_follow_it),
