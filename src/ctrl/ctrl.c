@@ -108,12 +108,29 @@ error_tell(struct ctrl *ctrl, enum nvme_sc sc)
 		events_notify(ctrl, CTRL_RELIABILITY);
 }
 
+/* Of an I/O queue: whether the command says in CDW10 and CDW11 where it begins. */
+static bool
+has_lba(uint8_t opcode)
+{
+	switch (opcode) {
+	case NVME_FLUSH:
+	case NVME_DATASET_MGMT:
+	case NVME_RESV_REGISTER:
+	case NVME_RESV_REPORT:
+	case NVME_RESV_ACQUIRE:
+	case NVME_RESV_RELEASE:
+	case NVME_FABRICS:
+		return false;
+	default:
+		return opcode < NVME_FABRICS; /* above are vendors' */
+	}
+}
+
 void
 ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe,
     struct nvme_status status)
 {
-	bool addresses = sqid != 0 && sqe->opcode != NVME_FABRICS && sqe->opcode != NVME_FLUSH &&
-	    sqe->opcode != NVME_DATASET_MGMT;
+	bool addresses = sqid != 0 && has_lba(sqe->opcode);
 
 	ctrl->errors[ctrl->error_lines++ % CTRL_ERROR_LOG] = (struct ctrl_error){
 		.count = ctrl->error_count + 1, .lba = addresses ? nvme_slba(sqe) : 0,

@@ -222,6 +222,33 @@ an_error_names_the_field_and_the_transport_where_its_status_does(void **state)
 }
 
 static void
+an_error_names_the_block_where_its_command_does(void **state)
+{
+	static const struct {
+		uint8_t opcode;
+		uint16_t sqid;
+		bool named;
+	} rows[] = {
+		{ NVME_READ, 1, true }, { NVME_WRITE, 1, true }, { NVME_COMPARE, 1, true }, { NVME_VERIFY, 1, true },
+		{ NVME_WRITE_ZEROES, 1, true }, { NVME_COPY, 1, true }, { NVME_FLUSH, 1, false },
+		{ NVME_DATASET_MGMT, 1, false }, { NVME_RESV_REGISTER, 1, false }, { NVME_RESV_REPORT, 1, false },
+		{ NVME_RESV_ACQUIRE, 1, false }, { NVME_RESV_RELEASE, 1, false }, { NVME_FABRICS, 1, false },
+		{ 0x81, 1, false }, { NVME_ADMIN_GET_LOG_PAGE, 0, false },
+	};
+	struct bench *b = bench_enabled(&nvm);
+	const struct nvme_log_error_entry *entry = (const void *)b->out;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nvme_sqe sqe = { .opcode = rows[i].opcode, .cdw10 = le32_of(0x100) };
+
+		ctrl_log_error(&b->ctrl, rows[i].sqid, &sqe, nvme_status_of(NVME_SC_INTERNAL, true));
+		assert_int_equal(get_log(b, NVME_LOG_ERROR, 64), NVME_SC_SUCCESS);
+		assert_int_equal(le64_get(entry->lba), rows[i].named ? 0x100 : 0);
+	}
+	test_free(b);
+}
+
+static void
 smart_counts_in_thousands_rounded_up_and_time_rounded_down(void **state)
 {
 	struct bench *b = bench_enabled(&nvm);
@@ -319,6 +346,7 @@ main(void)
 		cmocka_unit_test(a_discovery_controller_identifies_itself_alone),
 		cmocka_unit_test(the_error_log_is_newest_first),
 		cmocka_unit_test(an_error_names_the_field_and_the_transport_where_its_status_does),
+		cmocka_unit_test(an_error_names_the_block_where_its_command_does),
 		cmocka_unit_test(smart_counts_in_thousands_rounded_up_and_time_rounded_down),
 		cmocka_unit_test(the_tables_agree_with_what_is_answered),
 		cmocka_unit_test(a_page_is_read_in_parts_and_zeros_follow_it),
