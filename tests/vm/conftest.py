@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from guest import Guest
-from target import Kernel, Weir
+from target import Kernel, Live, Weir
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 
@@ -114,9 +114,22 @@ def kernel_log(guest):
 
 
 @pytest.fixture
-def serve(guest, kernel_log, build, tmp_path, request):
-    """serve(VOLUME..., block_size=4096): a target that serves them; it is stopped after the test."""
-    targets = []
+def targets(guest, kernel_log):
+    """The targets of this test, which are stopped after it, when the guest has let go of them."""
+    started = []
+    yield started
+    try:
+        if guest.alive:
+            guest.run("disconnect_all", timeout=120)
+    finally:
+        for target in started:
+            print("the target's log:", target.messages(), sep="\n")
+            target.stop()
+
+
+@pytest.fixture
+def serve(guest, targets, build, tmp_path, request):
+    """serve(VOLUME..., block_size=4096): a target that serves them."""
 
     def start(*volumes, block_size=4096):
         if not request.config.getoption("--against-kernel"):
@@ -129,11 +142,19 @@ def serve(guest, kernel_log, build, tmp_path, request):
         target.start()
         return target
 
-    yield start
-    try:
-        if guest.alive:
-            guest.run("disconnect_all", timeout=120)
-    finally:
-        for target in targets:
-            print("the target's log:", target.messages(), sep="\n")
-            target.stop()
+    return start
+
+
+@pytest.fixture
+def live(targets, build, tmp_path, request):
+    """live(CONF): a target that serves a configuration, and another one when it is told to."""
+    if request.config.getoption("--against-kernel"):
+        pytest.skip("the kernel's target is not configured by a file")
+
+    def start(conf):
+        target = Live(build, str(tmp_path), conf)
+        targets.append(target)
+        target.start()
+        return target
+
+    return start

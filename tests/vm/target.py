@@ -4,6 +4,7 @@ Weir serves this machine's loopback, which the guest sees as 10.0.2.2.  The
 kernel's own target stands in for it under --against-kernel, inside the guest:
 what fails against both is the fault of the test, not of Weir.
 """
+import json
 import os
 import re
 import select
@@ -28,14 +29,22 @@ class Weir:
         self.port = 0
         self.process = None
 
-    def start(self):
-        command = [self.program, "serve", "--listen", f"127.0.0.1:{self.port}", "--subnqn", self.nqn]
-        command += ["--reactors", "2", "--block-size", str(self.block_size)]
+    def arguments(self):
+        """What it is to serve, and where."""
+        words = ["--listen", f"127.0.0.1:{self.port}", "--subnqn", self.nqn, "--block-size", str(self.block_size)]
         for volume in self.volumes:
-            command += ["--ns", volume]
+            words += ["--ns", volume]
+        return words
+
+    def start(self):
+        command = [self.program, "serve", "--reactors", "2", *self.arguments()]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log)
         printed = self.read_until(b"weir: ready\n", time.monotonic() + 30)
-        self.port = int(re.search(rb"weir: listening on \S+:(\d+)\n", printed)[1])
+        self.listens_on([int(port) for port in re.findall(rb"weir: listening on \S+:(\d+)\n", printed)])
+
+    def listens_on(self, ports):
+        """It keeps them when it is started again."""
+        self.port = ports[0]
 
     def read_until(self, words, deadline):
         printed = b""
@@ -68,6 +77,64 @@ class Weir:
     def messages(self):
         self.log.seek(0)
         return self.log.read()
+
+
+class Live(Weir):
+    """`weir serve` of a configuration: a dictionary, which the test changes and applies."""
+
+    def __init__(self, build, folder, conf):
+        super().__init__(build, f"{folder}/weir.log", ())
+        self.conf = conf
+        self.path, self.control = f"{folder}/weir.yaml", f"{folder}/control"
+
+    @property
+    def ports(self):
+        return [int(listener["address"].rpartition(":")[2]) for listener in self.conf["listeners"]]
+
+    @property
+    def subsystem(self):
+        return self.conf["subsystems"][0]
+
+    @property
+    def namespaces(self):
+        return self.subsystem["namespaces"]
+
+    def write(self):
+        with open(self.path, "w") as file:
+            json.dump(self.conf, file)  # which is YAML
+
+    def arguments(self):
+        self.write()
+        return ["--config", self.path, "--control", self.control]
+
+    def listens_on(self, ports):
+        for listener, port in zip(self.conf["listeners"], ports):
+            listener["address"] = f"127.0.0.1:{port}"
+        self.port = ports[0]
+
+    def apply(self):
+        """The target serves what the dictionary says now; what has changed."""
+        self.write()
+        done = subprocess.run([self.program, "apply", "--control", self.control, self.path], capture_output=True,
+                              text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def conf(*namespaces, listeners=("a",), nqn=NQN, **subsystem):
+    """A configuration of one subsystem, its namespaces numbered from 1."""
+    return {
+        "listeners": [{"name": name, "address": "127.0.0.1:0"} for name in listeners],
+        "subsystems": [{
+            "nqn": nqn, **subsystem,
+            "namespaces": [{"nsid": nsid, **namespace} for nsid, namespace in enumerate(namespaces, 1)],
+        }],
+    }
+
+
+def memory(size="32M", **more):
+    """A namespace in memory."""
+    return {"volume": "mem", "size": size, **more}
 
 
 class Kernel:

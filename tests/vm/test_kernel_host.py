@@ -3,34 +3,12 @@
 Each test starts a target, connects to it from the guest, and ends with the
 kernel having logged nothing but what it logs when all is well.
 """
-import json
-
 import pytest
 
-DIGESTS = ("--hdr-digest", "--data-digest")
+from hosts import DIGESTS, LOSS, MIB, check_fio, connect, nvme_json
+
 DISCOVERY_NQN = "nqn.2014-08.org.nvmexpress.discovery"
 PROCESSORS = 4  # of the guest
-MIB = 1 << 20
-
-
-def connect(guest, target, *options):
-    guest.script("connect", target.address, target.port, target.nqn, *options)
-
-
-def nvme_json(guest, *words):
-    return json.loads(guest.script("nvme", *words, "--output-format=json"))
-
-
-def fio_job(output):
-    """The only job of fio's report, which may follow messages."""
-    return json.loads(output[output.index("{\n") : output.rindex("}") + 1])["jobs"][0]
-
-
-def check_fio(output, size):
-    job = fio_job(output)
-    assert job["error"] == 0, output
-    assert job["write"]["io_bytes"] == size, "not everything was written"
-    assert job["read"]["io_bytes"] == size, "not everything was verified"
 
 
 def test_discovery_lists_the_subsystem_and_itself(guest, serve):
@@ -127,11 +105,7 @@ def test_blocks_of_512_bytes_read_zeros_once_they_are_deallocated(guest, serve):
 def test_two_hosts_share_a_namespace(guest, serve):
     target = serve("mem:64M")
     connect(guest, target)
-    # nvme connect takes the second host for a mistake and refuses it, so the kernel is told directly
-    guest.run(
-        f'echo -n "transport=tcp,traddr={target.address},trsvcid={target.port},nqn={target.nqn},'
-        'hostnqn=$HOSTNQN:b,hostid=$HOSTID-00000000000b" >/dev/nvme-fabrics'
-    )
+    guest.script("connect_as", "b", target.address, target.port, target.nqn)
     guest.run("until_true 30 test -e /sys/class/nvme/nvme1/nvme0c1n1")
     assert len(set(guest.run("cat /sys/class/nvme/nvme[01]/cntlid").split())) == 2
     guest.run("echo round-robin >/sys/class/nvme-subsystem/nvme-subsys0/iopolicy")
@@ -174,16 +148,3 @@ def test_the_same_job_finds_one_dropped_write(guest, serve, kernel_log, tmp_path
     status, output = run_job_over_a_kill(guest, serve, kernel_log, volume, 128 * MIB)
     assert status != 0, "fio verified data that was never written"
     assert "verify: " in output, f"fio failed, but not in its verification:\n{output}"
-
-
-# What the kernel says of a lost connection, and of its return.
-LOSS = (
-    r"nvme\d+: starting error recovery",
-    r"nvme\d+: queue \d+ socket state \d+",
-    r"nvme\d+: failed to send request",
-    r"nvme\d+: receive failed",
-    r"nvme\d+: (Reconnecting in 1 seconds|Failed reconnect attempt \d+|failed to connect socket: -\d+)",
-    r"nvme\d+: Successfully reconnected",
-    r"block nvme0n1: no usable path - requeuing I/O",
-    r"nvme_ns_head_submit_bio: \d+ callbacks suppressed",  # of the line above, which is rate-limited
-)
