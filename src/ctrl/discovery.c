@@ -21,7 +21,7 @@ line(struct writer *writer, const struct portal_info *portal, uint32_t portid,
 	struct nvme_log_discovery_entry entry = {
 		.trtype = NVME_TRTYPE_TCP,
 		.adrfam = portal->ipv6 ? NVME_ADRFAM_IPV6 : NVME_ADRFAM_IPV4,
-		.subtype = (uint8_t)subtype, .treq = NVME_TREQ_NOT_REQUIRED | NVME_TREQ_NO_SQ_FLOW,
+		.subtype = (uint8_t)subtype, .treq = NVME_TREQ_NO_SQ_FLOW,
 		.portid = le16_of((uint16_t)portid), .cntlid = le16_of(NVME_CNTLID_DYNAMIC),
 		.asqsz = le16_of(CTRL_ADMIN_ENTRIES),
 		.eflags = le16_of(subtype == NVME_SUBTYPE_CURRENT ? NVME_EFLAGS_EPCSD : 0),

@@ -126,7 +126,7 @@ static_assert(offsetof(struct nvme_log_reservation, nsid) == 12, "notification N
 enum nvme_trtype { NVME_TRTYPE_TCP = 3 };
 enum nvme_adrfam { NVME_ADRFAM_IPV4 = 1, NVME_ADRFAM_IPV6 = 2 };
 enum nvme_subtype { NVME_SUBTYPE_REFERRAL = 1, NVME_SUBTYPE_NVM = 2, NVME_SUBTYPE_CURRENT = 3 };
-enum nvme_treq { NVME_TREQ_NOT_REQUIRED = 2, NVME_TREQ_NO_SQ_FLOW = 4 };
+enum nvme_treq { NVME_TREQ_NO_SQ_FLOW = 4 }; /* of a secure channel nothing is said */
 enum nvme_eflags { NVME_EFLAGS_DUPLICATE = 1, NVME_EFLAGS_EPCSD = 2 };
 
 struct nvme_log_discovery_entry {
