@@ -63,6 +63,7 @@ connect_path() {
 # connect_as LETTER ADDRESS PORT NQN: as another host.  nvme connect takes a second host for a
 # mistake and refuses it, so the kernel is told directly.
 connect_as() {
+	# shellcheck disable=SC3037 # busybox's, which says why it fails
 	echo -n "transport=tcp,traddr=$2,trsvcid=$3,nqn=$4,reconnect_delay=1,ctrl_loss_tmo=60,\
 hostnqn=$HOSTNQN:$1,hostid=$HOSTID-00000000000$1" >/dev/nvme-fabrics
 }
