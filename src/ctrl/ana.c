@@ -80,7 +80,7 @@ group_put(const struct ctrl *ctrl, const struct ana_group *group, bool names, co
 	for (uint32_t i = 0; names && i < subsys->ns_count; i++) {
 		le32 nsid = le32_of(subsys->ns[i].nsid);
 
-		if (subsys->ns[i].ana_group != group->id || !subsys_attached(&subsys->ns[i], ctrl->cntlid))
+		if (subsys->ns[i].ana_group != group->id || !ctrl_attached(ctrl, &subsys->ns[i]))
 			continue;
 		window_put(w, next, &nsid, sizeof(nsid));
 		next += sizeof(nsid);

@@ -45,12 +45,18 @@ ctrl_durable_writes(const struct ctrl *ctrl)
 	return ctrl->features.write_cache == 0;
 }
 
+bool
+ctrl_attached(const struct ctrl *ctrl, const struct ns_info *ns)
+{
+	return subsys_attached(ns, ctrl->hostnqn, ctrl->association);
+}
+
 const struct ns_info *
 ctrl_ns(const struct ctrl *ctrl, uint32_t nsid)
 {
 	const struct ns_info *ns = subsys_ns(ctrl->subsys, nsid);
 
-	return ns != NULL && subsys_attached(ns, ctrl->cntlid) ? ns : NULL;
+	return ns != NULL && ctrl_attached(ctrl, ns) ? ns : NULL;
 }
 
 void

@@ -21,6 +21,7 @@ enum {
 	CTRL_RESV_LOG = 32,         /* reservation notifications kept */
 	CTRL_ADMIN_ENTRIES = 128,   /* of an admin queue, at most */
 	CTRL_ABORTS_MAX = 4,        /* at a time: ACL + 1 */
+	CTRL_ID_WORDS = (NVME_CNTLID_MAX + 1) / 64 + 1, /* of a set of controllers */
 };
 
 /* I/O done so far, for the SMART log: of the whole subsystem. */
@@ -63,6 +64,7 @@ struct ctrl_resv {
 struct ctrl {
 	const struct subsys_info *subsys;
 	uint16_t cntlid;
+	uint64_t association;        /* no two ever have the same; set by the target before the host may ask */
 	uint16_t portal;             /* the host came through it: index to ANA states */
 	uint8_t hostid[16];
 	char hostnqn[NVME_NQN_FIELD];
@@ -201,8 +203,8 @@ struct ctrl_given {
 	const struct ctrl_stats *stats;
 	/* The controller's from CTRL_EVENTS_TAKEN on until CTRL_EVENTS_RELEASED or ctrl_reset_done(). */
 	const struct eventlog *events;
-	const uint16_t *cntlids; /* I/O controllers, ascending */
-	uint32_t cntlid_count;
+	/* Bits by id, CTRL_ID_WORDS of them: I/O controllers, and those that have the namespace of the command. */
+	const uint64_t *there, *attached;
 	bool ptpl; /* its reservations survive a loss of power */
 };
 

@@ -235,7 +235,7 @@ identify_list(struct admin *cmd, bool all)
 	if (list == NULL)
 		return;
 	for (uint32_t i = 0; i < subsys->ns_count && count < NVME_NS_LIST_MAX; i++)
-		if (subsys->ns[i].nsid > after && (all || subsys_attached(&subsys->ns[i], cmd->ctrl->cntlid)))
+		if (subsys->ns[i].nsid > after && (all || ctrl_attached(cmd->ctrl, &subsys->ns[i])))
 			put_le32(list + 4 * count++, subsys->ns[i].nsid);
 }
 

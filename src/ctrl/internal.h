@@ -46,6 +46,9 @@ void *admin_answer(struct admin *cmd, uint32_t bytes);
 /* Copies text to a field of `bytes` bytes, padded with spaces. */
 void ctrl_pad(char *field, size_t bytes, const char *text);
 
+/* Whether the namespace is active here. */
+bool ctrl_attached(const struct ctrl *ctrl, const struct ns_info *ns);
+
 /* The namespace, or NULL. */
 const struct ns_info *ctrl_ns(const struct ctrl *ctrl, uint32_t nsid);
 uint32_t ctrl_kato_round(uint32_t kato_ms); /* up to the granularity */

@@ -109,12 +109,18 @@ admin_ns_management(struct admin *cmd)
 /* ---- Namespace Attachment ---- */
 
 static bool
-is_controller(const struct ctrl_given *given, uint16_t cntlid)
+in_set(const uint64_t *set, uint32_t cntlid)
 {
-	for (uint32_t i = 0; i < given->cntlid_count; i++)
-		if (given->cntlids[i] == cntlid)
-			return true;
-	return false;
+	return cntlid <= NVME_CNTLID_MAX && set[cntlid / 64] >> cntlid % 64 & 1;
+}
+
+/* The first one from the id on; above NVME_CNTLID_MAX: there is none. */
+static uint32_t
+next_in_set(const uint64_t *set, uint32_t cntlid)
+{
+	while (cntlid <= NVME_CNTLID_MAX && !in_set(set, cntlid))
+		cntlid = set[cntlid / 64] >> cntlid % 64 == 0 ? (cntlid / 64 + 1) * 64 : cntlid + 1;
+	return cntlid;
 }
 
 /* One id or more, ascending, each of a controller that there is. */
@@ -128,7 +134,7 @@ list_right(const struct admin *cmd, const struct nvme_ctrl_ids *list)
 	for (uint32_t i = 0; i < count; i++) {
 		uint16_t id = le16_get(list->cntlid[i]);
 
-		if (id <= last || !is_controller(cmd->given, id))
+		if (id <= last || !in_set(cmd->given->there, id))
 			return false;
 		last = id;
 	}
@@ -136,19 +142,19 @@ list_right(const struct admin *cmd, const struct nvme_ctrl_ids *list)
 }
 
 static enum nvme_sc
-attach_wrong(const struct ns_info *ns, const struct nvme_ctrl_ids *list, uint32_t select)
+attach_wrong(const struct ns_info *ns, const uint64_t *has, const struct nvme_ctrl_ids *list, uint32_t select)
 {
 	uint32_t count = le16_get(list->count);
 
 	for (uint32_t i = 0; i < count; i++) {
-		bool attached = subsys_attached(ns, le16_get(list->cntlid[i]));
+		bool attached = in_set(has, le16_get(list->cntlid[i]));
 
 		if (select == NVME_NS_ATTACH && attached)
 			return NVME_SC_NS_ATTACHED;
 		if (select == NVME_NS_DETACH && !attached)
 			return NVME_SC_NS_NOT_ATTACHED;
 	}
-	if (select == NVME_NS_ATTACH && !ns->shared && count + ns->attached_count > 1)
+	if (select == NVME_NS_ATTACH && !ns->shared && (count > 1 || next_in_set(has, 0) <= NVME_CNTLID_MAX))
 		return NVME_SC_NS_PRIVATE;
 	return NVME_SC_SUCCESS;
 }
@@ -170,7 +176,7 @@ admin_ns_attachment(struct admin *cmd)
 	else if (!list_right(cmd, list))
 		wrong = NVME_SC_CTRL_LIST;
 	else
-		wrong = attach_wrong(ns, list, select);
+		wrong = attach_wrong(ns, cmd->given->attached, list, select);
 	if (wrong != NVME_SC_SUCCESS) {
 		admin_refuse(cmd, wrong);
 		return;
@@ -188,38 +194,34 @@ identify_allocated_list(struct admin *cmd)
 	identify_list(cmd, true);
 }
 
-/* Controllers from CNTID on, of the subsystem or those that have the namespace. */
+/* Those of the set from CNTID on. */
 static void
-list_controllers(struct admin *cmd, const struct ns_info *ns)
+list_controllers(struct admin *cmd, const uint64_t *set)
 {
-	const struct ctrl_given *given = cmd->given;
-	uint16_t from = (uint16_t)(le32_get(cmd->sqe->cdw10) >> 16);
+	uint32_t cntlid = next_in_set(set, le32_get(cmd->sqe->cdw10) >> 16);
 	struct nvme_ctrl_ids *list = admin_answer(cmd, NVME_IDENTIFY_LEN);
 	uint32_t count = 0, room = sizeof(list->cntlid) / sizeof(list->cntlid[0]);
 
 	if (list == NULL)
 		return;
-	for (uint32_t i = 0; i < given->cntlid_count && count < room; i++)
-		if (given->cntlids[i] >= from && (ns == NULL || subsys_attached(ns, given->cntlids[i])))
-			list->cntlid[count++] = le16_of(given->cntlids[i]);
+	for (; cntlid <= NVME_CNTLID_MAX && count < room; cntlid = next_in_set(set, cntlid + 1))
+		list->cntlid[count++] = le16_of((uint16_t)cntlid);
 	list->count = le16_of((uint16_t)count);
 }
 
 void
 identify_controllers(struct admin *cmd)
 {
-	list_controllers(cmd, NULL);
+	list_controllers(cmd, cmd->given->there);
 }
 
 void
 identify_ns_controllers(struct admin *cmd)
 {
-	const struct ns_info *ns = subsys_ns(cmd->ctrl->subsys, le32_get(cmd->sqe->nsid));
-
-	if (ns == NULL)
+	if (subsys_ns(cmd->ctrl->subsys, le32_get(cmd->sqe->nsid)) == NULL)
 		admin_refuse(cmd, NVME_SC_INVALID_NS);
 	else
-		list_controllers(cmd, ns);
+		list_controllers(cmd, cmd->given->attached);
 }
 
 bool

@@ -44,7 +44,7 @@ protection_set(struct admin *cmd, uint32_t value)
 	for (uint32_t i = 0; i < ctrl->subsys->ns_count; i++) {
 		const struct ns_info *ns = &ctrl->subsys->ns[i];
 
-		if ((nsid != UINT32_MAX && ns->nsid != nsid) || !subsys_attached(ns, ctrl->cntlid))
+		if ((nsid != UINT32_MAX && ns->nsid != nsid) || !ctrl_attached(ctrl, ns))
 			continue;
 		fixed |= stays(ns, value);
 		changes |= ns->protection != value;

@@ -131,7 +131,7 @@ persistence_offered(const struct admin *cmd, uint32_t nsid)
 
 	for (uint32_t i = 0; i < subsys->ns_count; i++)
 		if ((nsid == UINT32_MAX || nsid == subsys->ns[i].nsid) && subsys->ns[i].rescap & NVME_RESCAP_PTPL &&
-		    subsys_attached(&subsys->ns[i], cmd->ctrl->cntlid))
+		    ctrl_attached(cmd->ctrl, &subsys->ns[i]))
 			return true;
 	return false;
 }

@@ -18,22 +18,47 @@ subsys_ns(const struct subsys_info *subsys, uint32_t nsid)
 	return NULL;
 }
 
-bool
-subsys_attached(const struct ns_info *ns, uint16_t cntlid)
+static bool
+is_host(const struct ns_info *ns, const char *hostnqn)
 {
-	uint32_t from = 0, to = ns->attached_count;
+	uint32_t from = 0, to = ns->host_count;
 
-	while (ns->listed && from < to) {
+	while (from < to) {
 		uint32_t at = from + (to - from) / 2;
+		int order = strncmp(ns->hosts[at], hostnqn, NVME_NQN_FIELD);
 
-		if (ns->attached[at] == cntlid)
+		if (order == 0)
 			return true;
-		if (ns->attached[at] < cntlid)
+		if (order < 0)
 			from = at + 1;
 		else
 			to = at;
 	}
-	return !ns->listed;
+	return false;
+}
+
+static bool
+is_other(const struct ns_info *ns, uint64_t association)
+{
+	uint32_t from = 0, to = ns->other_count;
+
+	while (from < to) {
+		uint32_t at = from + (to - from) / 2;
+
+		if (ns->others[at] == association)
+			return true;
+		if (ns->others[at] < association)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return false;
+}
+
+bool
+subsys_attached(const struct ns_info *ns, const char *hostnqn, uint64_t association)
+{
+	return !ns->listed || is_host(ns, hostnqn) != is_other(ns, association);
 }
 
 bool

@@ -27,9 +27,10 @@ struct ns_info {
 	uint8_t nguid[16], uuid[16]; /* not zero; as they lie on the wire; stable over restarts */
 	bool volatile_cache, trim_zeroes;
 	bool shared;         /* more than one controller may have it */
-	bool listed;         /* it is active at the controllers of the list alone, else at all */
-	const uint16_t *attached; /* their ids, ascending */
-	uint32_t attached_count;
+	bool listed;         /* it is active at the controllers that the next four say, else at all */
+	uint32_t host_count, other_count;
+	const char (*hosts)[NVME_NQN_FIELD]; /* ascending; it is active at their controllers, */
+	const uint64_t *others; /* but of these associations, ascending, the opposite is so */
 	uint8_t protection;  /* enum nvme_protection */
 	uint8_t rescap;      /* enum nvme_rescap; 0: takes no reservations */
 	uint32_t ana_group;  /* an id; 0 where there are no groups */
@@ -93,8 +94,8 @@ struct subsys_info {
 /* The namespace, or NULL. */
 const struct ns_info *subsys_ns(const struct subsys_info *subsys, uint32_t nsid);
 
-/* Whether the namespace is active at the controller. */
-bool subsys_attached(const struct ns_info *ns, uint16_t cntlid);
+/* Whether the namespace is active at a controller of the host, of that association. */
+bool subsys_attached(const struct ns_info *ns, const char *hostnqn, uint64_t association);
 
 /* Whether any namespace has a volatile write cache. */
 bool subsys_volatile_cache(const struct subsys_info *subsys);

@@ -20,9 +20,9 @@ ns_same(const struct ns_info *a, const struct ns_info *b)
 static void
 ns_compare(struct ctrl *ctrl, const struct ns_info *was, const struct ns_info *is, uint32_t nsid)
 {
-	if (was != NULL && !subsys_attached(was, ctrl->cntlid))
+	if (was != NULL && !ctrl_attached(ctrl, was))
 		was = NULL;
-	if (is != NULL && !subsys_attached(is, ctrl->cntlid))
+	if (is != NULL && !ctrl_attached(ctrl, is))
 		is = NULL;
 	if (was != NULL && is != NULL ? !ns_same(was, is) : was != is)
 		events_ns_changed(ctrl, nsid);

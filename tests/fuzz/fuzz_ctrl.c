@@ -12,12 +12,14 @@
 
 enum { GUARD = 0x5c, IN_MAX = 4096 };
 
-static const uint16_t cntlids[] = { 1, 2 };
+static const uint64_t cntlids[CTRL_ID_WORDS] = { 1 << 1 | 1 << 2 };
+static const char hosts[][NVME_NQN_FIELD] = { "nqn.host" };
+static const uint64_t others[] = { 0, 7 };
 static const struct ns_info ns[2][2] = {
 	{ { .nsid = 2, .block_size = 512, .blocks = 9, .volatile_cache = true } },
 	{ { .nsid = 2, .block_size = 512, .blocks = 9, .rescap = 0x7f, .ana_group = 1, .shared = true },
-	  { .nsid = 1024, .block_size = 4096, .blocks = 9, .ana_group = 64, .listed = true, .attached = cntlids,
-	    .attached_count = 2 } },
+	  { .nsid = 1024, .block_size = 4096, .blocks = 9, .ana_group = 64, .listed = true, .hosts = hosts,
+	    .host_count = 1, .others = others, .other_count = 2 } },
 };
 static const struct ana_group ana[2][2] = {
 	{ { .id = 1, .state = { 1 } }, { .id = 64, .state = { 3 } } },
@@ -62,7 +64,7 @@ ask(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint8_t *out, struct ctrl_rep
 	uint32_t needs = ctrl_needs(ctrl, sqe), bytes = ctrl_admin_data_in(sqe);
 	const struct ctrl_given given = {
 		needs & CTRL_NEEDS_STATS ? &stats : NULL, needs & CTRL_NEEDS_EVENTS ? &events : NULL,
-		needs & CTRL_NEEDS_CONTROLLERS ? cntlids : NULL, needs & CTRL_NEEDS_CONTROLLERS ? 2 : 0,
+		needs & CTRL_NEEDS_CONTROLLERS ? cntlids : NULL, needs & CTRL_NEEDS_CONTROLLERS ? cntlids : NULL,
 		needs & CTRL_NEEDS_PTPL && le32_get(sqe->nsid) % 2 != 0,
 	};
 	uint8_t in[IN_MAX];

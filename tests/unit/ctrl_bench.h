@@ -38,8 +38,7 @@ struct bench {
 	struct ctrl_reply reply;
 	struct ctrl_stats stats;
 	const struct eventlog *events;
-	const uint16_t *cntlids;
-	uint32_t cntlid_count;
+	const uint64_t *there, *attached;
 	bool ptpl;
 	uint64_t now_ns;
 	uint8_t out[CTRL_PAGE_MAX];

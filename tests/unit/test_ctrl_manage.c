@@ -1,7 +1,18 @@
 #include "ctrl_bench.h"
 
-/* The controller under test is 5. */
-static const uint16_t controllers[] = { 2, 5, 9 }, attached[] = { 5, 9 }, others[] = { 2 };
+/* The controller under test is 5, of association 1005; 2 and 9 are of other hosts. */
+static const uint16_t controllers[] = { 2, 5, 9 };
+static const uint64_t attached[] = { 1005, 1009 }, others[] = { 1002 };
+
+/* Which controllers have the namespace. */
+static const uint64_t *
+who_has(uint32_t nsid)
+{
+	static const uint64_t all[CTRL_ID_WORDS] = { 1 << 2 | 1 << 5 | 1 << 9 }, two[CTRL_ID_WORDS] = { 1 << 5 | 1 << 9 },
+	    one[CTRL_ID_WORDS] = { 1 << 2 }, none[CTRL_ID_WORDS];
+
+	return nsid == 1 ? all : nsid == 3 ? two : nsid == 4 ? one : none;
+}
 
 /* Namespace 1 is everybody's, 3 that of 5 and 9, 4 that of 2 alone, 6 private and nobody's. */
 static struct bench *
@@ -10,15 +21,16 @@ bench_managed(void)
 	struct bench *b = bench_enabled(&nvm);
 	struct snapshot *next = bench_copy(b);
 
+	b->ctrl.association = 1005;
 	next->ns[2] = next->ns[3] = next->ns[1];
 	next->ns[2].nsid = 4;
 	next->ns[3].nsid = 6;
 	for (uint32_t i = 1; i < 4; i++)
 		next->ns[i].listed = true;
-	next->ns[1].attached = attached;
-	next->ns[1].attached_count = 2;
-	next->ns[2].attached = others;
-	next->ns[2].attached_count = 1;
+	next->ns[1].others = attached;
+	next->ns[1].other_count = 2;
+	next->ns[2].others = others;
+	next->ns[2].other_count = 1;
 	next->ns[3].shared = false;
 	next->subsys.ns_count = 4;
 	next->subsys.ns_management = true;
@@ -27,15 +39,14 @@ bench_managed(void)
 	set_feature(b, NVME_FEATURE_EVENTS, NVME_ASYNC_NS);
 	bench_update(b, next);
 	get_log(b, NVME_LOG_CHANGED_NS, 4096);
-	b->cntlids = controllers;
-	b->cntlid_count = 3;
+	b->there = who_has(1);
 	return b;
 }
 
 static enum nvme_sc
 manage(struct bench *b, uint8_t opcode, uint32_t nsid, uint32_t select, const void *in, uint32_t bytes)
 {
-	struct ctrl_given given = { .cntlids = controllers, .cntlid_count = 3 };
+	struct ctrl_given given = { .there = who_has(1), .attached = who_has(nsid) };
 	struct nvme_sqe sqe = {
 		.opcode = opcode, .flags = NVME_PSDT_SGL, .nsid = le32_of(nsid), .cdw10 = le32_of(select & 0xffff),
 		.cdw11 = le32_of(select & 0xff000000), .sgl1 = { .length = le32_of(bytes), .id = NVME_SGL_OFFSET },
@@ -132,6 +143,7 @@ controllers_are_listed_from_the_one_asked_for(void **state)
 	struct bench *b = bench_managed();
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		b->attached = who_has(rows[i].nsid);
 		assert_int_equal(identify(b, rows[i].cns | rows[i].from << 16, rows[i].nsid), NVME_SC_SUCCESS);
 		assert_int_equal(get_le16(b->out), rows[i].count);
 		for (uint32_t n = 0; n < rows[i].count; n++)
@@ -278,14 +290,36 @@ attaching_is_seen_by_the_controller_it_concerns(void **state)
 		struct snapshot *next = bench_copy(b);
 
 		assert_true(hold(b, (uint16_t)i));
-		next->ns[2 + i].attached = rows[i].told ? attached : others;
-		next->ns[2 + i].attached_count = 1;
+		next->ns[2 + i].others = rows[i].told ? attached : others;
+		next->ns[2 + i].other_count = 1;
 		bench_update(b, next);
 		assert_int_equal(event(b), rows[i].told ? 0x040002 : NO_EVENT);
 		assert_int_equal(get_log(b, NVME_LOG_CHANGED_NS, 4096), NVME_SC_SUCCESS);
 		assert_int_equal(get_le32(b->out), rows[i].told ? rows[i].nsid : 0);
 	}
 	test_free(b);
+}
+
+static void
+it_is_active_by_host_or_by_association_but_not_by_both(void **state)
+{
+	static const char hosts[][NVME_NQN_FIELD] = { "nqn.a", "nqn.c", "nqn.d" };
+	static const uint64_t ids[] = { 3, 5, 8 };
+	static const struct ns_info ns = { .listed = true, .hosts = hosts, .host_count = 3, .others = ids, .other_count = 3 };
+	static const struct ns_info all = { .hosts = hosts, .host_count = 3 };
+
+	(void)state;
+	for (uint64_t id = 1; id < 10; id++) {
+		bool other = id == 3 || id == 5 || id == 8;
+
+		assert_int_equal(subsys_attached(&ns, "nqn.a", id), !other);
+		assert_int_equal(subsys_attached(&ns, "nqn.c", id), !other);
+		assert_int_equal(subsys_attached(&ns, "nqn.d", id), !other);
+		assert_int_equal(subsys_attached(&ns, "nqn.b", id), other);
+		assert_int_equal(subsys_attached(&ns, "nqn.e", id), other);
+		assert_int_equal(subsys_attached(&ns, "nqn.", id), other);
+		assert_true(subsys_attached(&all, "nqn.b", id));
+	}
 }
 
 static void
@@ -319,6 +353,7 @@ main(void)
 		cmocka_unit_test(what_is_there_can_be_deleted),
 		cmocka_unit_test(what_is_wrong_with_an_attachment_is_named),
 		cmocka_unit_test(attaching_is_seen_by_the_controller_it_concerns),
+		cmocka_unit_test(it_is_active_by_host_or_by_association_but_not_by_both),
 		cmocka_unit_test(the_data_that_comes_with_a_command_is_known),
 	};
 
