@@ -46,6 +46,13 @@ fill_answer(struct request *req, uint32_t len)
 	}
 }
 
+static bool
+is_wish(enum ctrl_action action)
+{
+	return action == CTRL_PROTECT || action == CTRL_NS_CREATE || action == CTRL_NS_DELETE ||
+	    action == CTRL_NS_ATTACH || action == CTRL_NS_DETACH;
+}
+
 static void
 finish(struct request *req, const struct ctrl_reply *reply)
 {
@@ -60,6 +67,9 @@ finish(struct request *req, const struct ctrl_reply *reply)
 		request_answer(req, nvme_status_of(NVME_SC_SGL_LENGTH, true));
 	} else if (reply->action == CTRL_WRITE_CACHE) {
 		assoc_set_cache(assoc, req);
+		return;
+	} else if (is_wish(reply->action)) {
+		wish_begin(req, reply);
 		return;
 	} else if (reply->action == CTRL_FENCE) {
 		fence_begin(assoc, req, (uint16_t)reply->value);
@@ -76,10 +86,10 @@ finish(struct request *req, const struct ctrl_reply *reply)
 	assoc_act(assoc, reply->action);
 }
 
-static void
-run(struct request *req, const void *in, uint32_t in_len, const struct ctrl_stats *stats)
+void
+admin_run(struct request *req, const void *in, uint32_t in_len, const struct ctrl_given *found)
 {
-	struct ctrl_given given = { .stats = stats };
+	struct ctrl_given given = *found;
 	struct conn *conn = req->conn;
 	struct reactor *reactor = conn->core->reactor;
 	struct assoc *assoc = conn->assoc;
@@ -185,6 +195,7 @@ admin_stats(struct core *core, const struct target_mail *mail)
 {
 	struct assoc *assoc = assoc_find(core, mail->cntlid);
 	struct ctrl_stats sum;
+	struct ctrl_given given = { .stats = &sum };
 	struct request *req;
 
 	if (assoc == NULL || assoc->stats_left == 0)
@@ -203,7 +214,7 @@ admin_stats(struct core *core, const struct target_mail *mail)
 	sum = assoc->stats;
 	if (!fifo_empty(&assoc->askers))
 		stats_start(assoc);
-	run(req, NULL, 0, &sum);
+	admin_run(req, NULL, 0, &given);
 }
 
 /* The admin connection goes: nobody waits any more. */
@@ -234,8 +245,10 @@ execute(struct request *req, const void *in, uint32_t in_len)
 		fifo_push(&assoc->askers, &req->xfer.tx_node);
 		if (first)
 			stats_start(assoc);
+	} else if (ctrl_needs(&assoc->ctrl, &req->sqe) & CTRL_NEEDS_CONTROLLERS && ctrl_ready(&assoc->ctrl)) {
+		present_ask(req, in, in_len);
 	} else {
-		run(req, in, in_len, NULL);
+		admin_run(req, in, in_len, &(struct ctrl_given){ 0 });
 	}
 }
 
@@ -250,9 +263,18 @@ out_granted(struct bufs_waiter *waiter)
 		request_free(req);
 }
 
+/* It waits for another core, and its data with it. */
+static void
+keep(struct request *req, const struct capsule *capsule)
+{
+	request_keep(req, capsule);
+	execute(req, req->iov[0].iov_base, capsule->len);
+}
+
 void
 admin_command(struct request *req, const struct capsule *capsule)
 {
+	const struct assoc *assoc = req->conn->assoc;
 	uint32_t in = ctrl_admin_data_in(&req->sqe), len = sgl_length(req);
 	uint8_t id = req->sqe.sgl1.id;
 
@@ -264,7 +286,10 @@ admin_command(struct request *req, const struct capsule *capsule)
 		else if (request_buffers(req, len, out_granted))
 			execute(req, NULL, 0);
 	} else if (in == 0 || capsule->len >= in) {
-		execute(req, capsule->data, capsule->len);
+		if (in > 0 && assoc != NULL && ctrl_needs(&assoc->ctrl, &req->sqe) & CTRL_NEEDS_CONTROLLERS)
+			keep(req, capsule);
+		else
+			execute(req, capsule->data, capsule->len);
 	} else if (id != NVME_SGL_TRANSPORT || len < in || len > BUFS_SMALL) {
 		request_answer(req, nvme_status_of(NVME_SC_SGL_LENGTH, true));
 	} else {

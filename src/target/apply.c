@@ -360,6 +360,7 @@ conns_take(struct core *core, const struct view *view)
 
 		if (conn->subsys != NULL)
 			conn->subsys = view_subsys(view, conn->subsys->info.nqn);
+		present_conn(conn);
 	}
 	list_for_each(&core->conns, node) {
 		struct conn *conn = container_of(node, struct conn, node);

@@ -101,8 +101,9 @@ assoc_create(struct core *core, struct conn *admin, const struct view_subsys *su
 
 /* Its Connect is about to be answered: until then the time for the handshake ran. */
 void
-assoc_joined(struct assoc *assoc)
+assoc_joined(struct assoc *assoc, uint64_t association)
 {
+	assoc->ctrl.association = association;
 	assoc->joined = true;
 	assoc->alive_ns = assoc->core->reactor->now_ns;
 	alive_start(assoc);
@@ -296,14 +297,14 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 	case CTRL_KATO:
 	case CTRL_WRITE_CACHE: /* see assoc_set_cache() */
 	case CTRL_RESV_PTPL:   /* and reserve_set_ptpl() */
-		return;
-	case CTRL_EVENTS_TAKEN:
-	case CTRL_EVENTS_RELEASED:
-	case CTRL_PROTECT:
+	case CTRL_PROTECT:     /* and wish_begin() */
 	case CTRL_NS_CREATE:
 	case CTRL_NS_DELETE:
 	case CTRL_NS_ATTACH:
 	case CTRL_NS_DETACH:
+		return;
+	case CTRL_EVENTS_TAKEN:
+	case CTRL_EVENTS_RELEASED:
 	case CTRL_FENCE: /* see fence.c */
 		assert(false); /* no subsystem of ours offers it */
 		return;
@@ -403,6 +404,7 @@ assoc_attach(struct core *core, const struct target_mail *mail)
 		assoc->queues[mail->qid] = (struct assoc_queue){ mail->attach.conn, mail->from, false };
 		assoc->queue_count++;
 		answer.attached.durable = ctrl_durable_writes(&assoc->ctrl);
+		answer.attached.association = assoc->ctrl.association;
 		assoc->ctrl.io_queues_live = assoc->queue_count;
 	}
 	core_post(core, mail->from, &answer);

@@ -139,7 +139,7 @@ connect_joined(struct core *core, const struct target_mail *mail)
 		unmake(conn);
 		busy(req);
 	} else {
-		assoc_joined(conn->assoc);
+		assoc_joined(conn->assoc, mail->joined.association);
 		req->xfer.dw0 = connected(conn);
 		request_answer(req, NVME_OK);
 	}
@@ -196,6 +196,7 @@ attached(struct conn *conn, const struct target_mail *mail)
 	conn->qid = mail->qid;
 	conn->attached = true;
 	conn->durable = mail->attached.durable;
+	conn->association = mail->attached.association;
 	memcpy(conn->hostid, ((const struct nvme_connect_data *)conn->reserve)->hostid, sizeof(conn->hostid));
 	conn->subsys = view_subsys(conn->core->view, ((const struct nvme_connect_data *)conn->reserve)->subnqn);
 	if (conn->phase != CONN_NEW) {
@@ -206,6 +207,7 @@ attached(struct conn *conn, const struct target_mail *mail)
 		core_log(conn->core, 1, "queue %u of controller %u was refused: out of memory", conn->qid, conn->cntlid);
 		conn_kill(conn); /* the controller took it already, and hears that it has gone */
 	} else {
+		present_conn(conn);
 		req->xfer.dw0 = connected(conn);
 		request_answer(req, NVME_OK);
 	}

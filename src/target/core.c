@@ -156,6 +156,14 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 	case MAIL_RESV_WHO:
 		reserve_core_mail(core, &mail);
 		return;
+	case MAIL_PRESENT_ASK:
+	case MAIL_PRESENT:
+		present_mail(core, &mail);
+		return;
+	case MAIL_WISH:
+	case MAIL_WISHED:
+		wish_mail(core, &mail);
+		return;
 	case MAIL_DRAIN:
 		drain(core);
 		return;
@@ -401,7 +409,7 @@ target_controller_bytes(void)
 size_t
 target_reactor_bytes(void)
 {
-	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX + SCRATCH_PIECES * SCRATCH_BYTES +
+	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX + 2 * CTRL_ID_WORDS * sizeof(uint64_t) + SCRATCH_PIECES * SCRATCH_BYTES +
 	    TARGET_VOLUMES_MAX * (sizeof(struct blk_chan *) + sizeof(struct resv *));
 }
 
@@ -417,6 +425,7 @@ target_create(struct arena *arena, const struct target_config *config, struct ta
 	if (target == NULL)
 		return -ENOMEM;
 	target->arena = arena;
+	target->keeper = config->keeper;
 	if (config->state_dir != NULL && strlen(config->state_dir) >= sizeof(target->state_dir)) {
 		snprintf(why, 256, "the name of the folder for states is too long");
 		arena_free(arena, target);
@@ -460,7 +469,7 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 	reactor->on_mail = on_mail;
 	core->gather = arena_alloc(reactor->arena, sizeof(*core->gather));
 	core->page = arena_alloc(reactor->arena, CTRL_PAGE_MAX);
-	if (core->gather != NULL && core->page != NULL && scratch_begin(core) == 0 &&
+	if (core->gather != NULL && core->page != NULL && present_begin(core) == 0 && scratch_begin(core) == 0 &&
 	    (reactor->index > 0 || registry_begin(core) == 0))
 		rc = apply_begin(core, why);
 	if (rc != 0)
@@ -481,6 +490,7 @@ target_fini(struct target *target, struct reactor *reactor)
 		arena_free(reactor->arena, container_of(node, struct assoc, node));
 	arena_free(reactor->arena, core->gather);
 	arena_free(reactor->arena, core->page);
+	present_end(core);
 	scratch_end(core);
 	registry_end(core);
 	arena_free(reactor->arena, core);

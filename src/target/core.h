@@ -35,6 +35,7 @@ struct target {
 	struct view *view;    /* the one every core has, or is about to have; core 0's */
 	struct change *change; /* the config that is being applied (apply.c); core 0's */
 	struct target_applied *applied; /* of the last one */
+	struct target_keeper *keeper;  /* of core 0 */
 };
 
 /* Memory for commands that look at blocks without sending them (scratch.c). */
@@ -63,6 +64,7 @@ struct core {
 	struct list reading, sending; /* connections that have something to read or to send in this turn */
 	struct task receive, send;
 	struct scratch scratch;
+	struct present *present; /* which controllers there are, while an answer is made of it */
 	uint8_t *page;          /* CTRL_PAGE_MAX bytes for answers of ctrl/ */
 	struct list conns, assocs;
 	uint32_t conn_count;
@@ -158,6 +160,8 @@ struct conn {
 	uint32_t request_count;   /* requests not free */
 	uint32_t held;            /* by functions that still look at it, whatever becomes of it */
 	uint16_t cntlid, qid;
+	uint64_t association;     /* its number; of an I/O queue */
+	uint32_t active[CTRL_NS_MAX / 32]; /* the same: of namespaces with GATE_LISTED, whether they are; bit n is NSID n + 1 */
 	uint16_t portal;          /* it came through */
 	uint8_t hostid[16];       /* of an I/O queue */
 	const struct view_subsys *subsys; /* of an I/O queue; NULL: the subsystem is gone, and the connection going */
@@ -294,11 +298,25 @@ void registry_join(struct core *core, const struct target_mail *mail);
 void registry_dying(struct core *core, const struct target_mail *mail);
 void registry_left(struct core *core, const struct target_mail *mail);
 void registry_fence(struct core *core, const struct target_mail *mail);
+/* Those of the controller's subsystem, and those that have the namespace: bits by id, both cleared before. */
+void registry_present(struct core *core, uint16_t cntlid, uint32_t nsid, uint64_t *there, uint64_t *attached);
 
 /* fence.c: what a controller asks of the registry */
 void fence_begin(struct assoc *assoc, struct request *req, uint16_t which);
 void fence_done(struct core *core, const struct target_mail *mail);
 void fence_drop(struct assoc *assoc);
+
+/* present.c: which controllers there are, for those who ask, and which namespaces they have */
+void present_ask(struct request *req, const void *in, uint32_t in_len);
+void present_mail(struct core *core, const struct target_mail *mail);
+int present_begin(struct core *core) __attribute__((warn_unused_result));
+void present_end(struct core *core);
+void present_conn(struct conn *conn); /* of an I/O queue: which namespaces it has, of those that are listed */
+bool present_has(const struct assoc *assoc, const struct view_ns *ns);
+
+/* wish.c: what a host wishes, on its way to the keeper and back */
+void wish_begin(struct request *req, const struct ctrl_reply *reply);
+void wish_mail(struct core *core, const struct target_mail *mail);
 
 /* abort.c: Abort */
 void abort_command(struct request *req);
@@ -383,6 +401,7 @@ void scratch_end(struct core *core);
 /* admin.c: admin commands */
 void admin_command(struct request *req, const struct capsule *capsule);
 void admin_data(struct request *req);
+void admin_run(struct request *req, const void *in, uint32_t in_len, const struct ctrl_given *given);
 void admin_events(struct assoc *assoc);
 bool admin_abort_event(struct assoc *assoc, uint16_t cid);
 void admin_drop_events(struct assoc *assoc);
@@ -401,7 +420,7 @@ struct assoc *assoc_find(struct core *core, uint16_t cntlid);
 /* `subsys` NULL: a discovery controller. */
 struct assoc *assoc_create(struct core *core, struct conn *admin, const struct view_subsys *subsys,
     const struct nvme_connect_data *data, uint32_t kato_ms);
-void assoc_joined(struct assoc *assoc);
+void assoc_joined(struct assoc *assoc, uint64_t association);
 void assoc_end(struct core *core, const struct target_mail *mail);
 void assoc_view(struct core *core, const struct view *view);
 void assoc_attach(struct core *core, const struct target_mail *mail);
@@ -431,6 +450,15 @@ int apply_first(struct target *target, const struct target_config *config, char 
 int apply_begin(struct core *core, char why[256]);
 void apply_end(struct core *core);
 void apply_mail(struct core *core, const struct target_mail *mail);
+
+/* Of an I/O queue: whether the namespace is active for it. */
+static inline bool
+conn_has(const struct conn *conn, const struct view_ns *ns)
+{
+	uint32_t bit = ns->info != NULL ? ns->info->nsid - 1 : 0;
+
+	return ns->info != NULL && (!(ns->gate & GATE_LISTED) || conn->active[bit / 32] >> bit % 32 & 1);
+}
 
 /* Of an I/O queue: the namespace, or NULL. */
 static inline const struct view_ns *

@@ -76,7 +76,7 @@ check_gate(const struct request *req, const struct view_ns *ns, const struct io_
 	const struct conn *conn = req->conn;
 	const struct resv *resv = conn->core->resv[ns->slot];
 
-	if (ns->gate & GATE_ABSENT)
+	if (ns->gate & (GATE_ABSENT | GATE_LISTED) && !conn_has(conn, ns))
 		return nvme_status_of(NVME_SC_INVALID_NS, true);
 	if (ns->gate & GATE_ANA) {
 		enum nvme_ana_state state = conn->subsys->info.ana[ns->ana].state[conn->portal];
@@ -114,7 +114,7 @@ io_ns_again(const struct request *req, const struct view_ns **ns)
 	*ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
 	if (req->slot == SLOT_ENDED)
 		return io_ended();
-	return *ns != NULL && (*ns)->slot == req->slot ? NVME_OK : nvme_status_of(NVME_SC_INVALID_NS, true);
+	return *ns != NULL && (*ns)->slot == req->slot && conn_has(req->conn, *ns) ? NVME_OK : nvme_status_of(NVME_SC_INVALID_NS, true);
 }
 
 /* A command that waited, for its data or for memory, is submitted: what it was checked against may have gone. */
@@ -361,7 +361,7 @@ flush_next(struct request *req)
 		while (req->io.lba < subsys->ns_limit) {
 			const struct view_ns *ns = &subsys->ns[req->io.lba++];
 
-			if (ns->info == NULL)
+			if (!conn_has(req->conn, ns))
 				continue;
 			submit_to(req, req->conn->core->chans[ns->slot], done);
 			return;

@@ -19,6 +19,7 @@ struct request;
 struct reserve_found;
 struct resv;
 struct resv_effect;
+struct target_wish;
 struct view;
 
 enum target_mail_kind {
@@ -65,6 +66,10 @@ enum target_mail_kind {
 	MAIL_RESV_TOLD,   /* and back */
 	MAIL_RESV_WHO,    /* 0 -> 0 -> 1 ...: which controllers do registrants have? */
 	MAIL_RESV_FOUND,  /* and from the last to 0 */
+	MAIL_PRESENT_ASK, /* controller's core -> 0: which controllers are there? */
+	MAIL_PRESENT,     /* and back: they stand where you said */
+	MAIL_WISH,        /* controller's core -> 0: for the keeper */
+	MAIL_WISHED,      /* and back: what came of it */
 	MAIL_DRAIN,       /* 0 -> all: end */
 	MAIL_DRAINED,     /* and back */
 };
@@ -101,7 +106,17 @@ struct target_mail {
 		struct {
 			struct conn *conn;
 			uint8_t admission;     /* enum ctrl_admission */
+			uint64_t association;  /* of one that was admitted: its number */
 		} joined;
+		struct {
+			uint64_t *there, *attached; /* the asker's: core 0 writes to them meanwhile */
+			uint32_t nsid;
+		} present;
+		struct {
+			struct target_wish *wish; /* lent to core 0 */
+			struct nvme_status status; /* WISHED */
+			uint32_t nsid;
+		} wish;
 		uint16_t fence;        /* FENCE: the controller, or WEIR_FENCE_OLDER */
 		uint32_t ended;        /* FENCED: so many controllers */
 		struct {
@@ -120,6 +135,7 @@ struct target_mail {
 			struct nvme_status status;
 			struct nvme_connect_fault fault;
 			bool durable;
+			uint64_t association;
 		} attached;
 		struct {
 			struct conn *conn;

@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "target/core.h"
+#include "target/wish.h"
 #include "wire/extension.h"
 
 enum {
@@ -147,7 +148,7 @@ static void
 answer(struct core *core, uint16_t cntlid, struct conn *conn, enum ctrl_admission admitted)
 {
 	struct target_mail mail = {
-		.kind = MAIL_JOINED, .cntlid = cntlid, .joined = { conn, (uint8_t)admitted },
+		.kind = MAIL_JOINED, .cntlid = cntlid, .joined = { conn, (uint8_t)admitted, core->registry->number },
 	};
 
 	core_post(core, cntlid % core->reactor->count, &mail);
@@ -171,6 +172,8 @@ decide(struct core *core, struct entry *entry)
 {
 	enum ctrl_admission admitted = admission(core, entry);
 
+	if (admitted == CTRL_HOST_ADMITTED)
+		entry->number = ++core->registry->number;
 	answer(core, entry->cntlid, entry->conn, admitted);
 	if (admitted != CTRL_HOST_ADMITTED) {
 		entry_free(core, entry);
@@ -178,7 +181,6 @@ decide(struct core *core, struct entry *entry)
 	}
 	entry->state = STATE_ALIVE;
 	entry->conn = NULL;
-	entry->number = ++core->registry->number;
 	entry->roll->count++;
 	list_remove(&entry->node);
 	list_push(&entry->roll->members, &entry->node);
@@ -312,6 +314,46 @@ registry_left(struct core *core, const struct target_mail *mail)
 		let_in(core, entry);
 	}
 	entry_free(core, entry);
+}
+
+/* ---- who asks which there are ---- */
+
+void
+registry_present(struct core *core, uint16_t cntlid, uint32_t nsid, uint64_t *there, uint64_t *attached)
+{
+	const struct entry *asker = core->registry->by_id[cntlid];
+	const struct view_subsys *subsys;
+	const struct ns_info *ns;
+
+	if (asker == NULL)
+		return; /* it has gone meanwhile */
+	subsys = view_subsys(core->view, asker->roll->nqn);
+	ns = subsys != NULL ? subsys_ns(&subsys->info, nsid) : NULL;
+	list_for_each(&asker->roll->members, node) {
+		const struct entry *entry = entry_of(node);
+		uint64_t bit = UINT64_C(1) << entry->cntlid % 64;
+
+		if (entry->state != STATE_ALIVE)
+			continue;
+		there[entry->cntlid / 64] |= bit;
+		if (ns != NULL && subsys_attached(ns, entry->hostnqn, entry->number))
+			attached[entry->cntlid / 64] |= bit;
+	}
+}
+
+void
+target_each_controller(const struct target *target, const char *nqn,
+    void (*found)(void *arg, const struct target_controller *controller), void *arg)
+{
+	const struct roll *roll = roll_find(target->cores[0]->registry, nqn);
+
+	if (roll == NULL)
+		return;
+	list_for_each(&roll->members, node) {
+		const struct entry *entry = entry_of(node);
+
+		found(arg, &(struct target_controller){ entry->cntlid, entry->number, entry->hostnqn });
+	}
 }
 
 /* ---- beginning and end ---- */

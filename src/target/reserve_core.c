@@ -120,7 +120,7 @@ lend_next(struct request *req)
 	for (uint32_t nsid = reserve_nsid(req) + 1; subsys != NULL && nsid <= subsys->ns_limit; nsid++) {
 		const struct view_ns *ns = &subsys->ns[nsid - 1];
 
-		if (ns->info == NULL || !(ns->info->rescap & NVME_RESCAP_PTPL))
+		if (!present_has(req->conn->assoc, ns) || !(ns->info->rescap & NVME_RESCAP_PTPL))
 			continue;
 		lend(req, ns->slot, nsid);
 		return true;
@@ -359,7 +359,7 @@ has_ns(const struct assoc *assoc, const struct target_mail *mail)
 	uint32_t nsid = mail->resv.nsid;
 
 	return assoc->admin != NULL && subsys != NULL && nsid - 1 < subsys->ns_limit &&
-	    subsys->ns[nsid - 1].info != NULL && subsys->ns[nsid - 1].slot == mail->resv.slot;
+	    present_has(assoc, &subsys->ns[nsid - 1]) && subsys->ns[nsid - 1].slot == mail->resv.slot;
 }
 
 static void

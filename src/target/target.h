@@ -47,6 +47,11 @@ struct target_ns {
 	uint8_t nguid[16], uuid[16];
 	uint32_t ana_group;         /* one of the subsystem's; 0: the only one */
 	enum nvme_protection protection;
+	bool private;               /* of one controller at a time; `hosts` is empty then */
+	bool listed;                /* active where `hosts` and `others` say (doc/namespaces.md), else everywhere */
+	const char *const *hosts;   /* ascending, as strcmp() has it */
+	uint32_t host_count, other_count;
+	const uint64_t *others;     /* ascending */
 };
 
 struct target_ana {
@@ -68,6 +73,9 @@ struct target_subsys {
 	uint32_t ns_count;
 	uint32_t controllers_max;   /* 0: 1000 */
 	uint32_t io_queues_max, entries_max; /* 0: TARGET_IO_QUEUES, TARGET_QUEUE_ENTRIES */
+	bool ns_management;         /* hosts may create namespaces, of so many bytes in all; then there is a keeper */
+	uint64_t capacity, capacity_free;
+	uint8_t nwpc;               /* enum nvme_nwpc: protections that hosts may ask the keeper for */
 };
 
 struct target_config {
@@ -85,6 +93,7 @@ struct target_config {
 	 * never the same, and of one it does not change while it is served.  NULL: none survive.  Of the config
 	 * that the target was made with: later ones do not change it. */
 	const char *state_dir;
+	struct target_keeper *keeper;  /* who does what hosts wish (wish.h), like `state_dir`; NULL: nobody */
 	bool authenticate;             /* hosts must show who they are; until a way to is built, none can */
 };
 

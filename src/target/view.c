@@ -64,6 +64,8 @@ struct parts {
 	struct view_ns *ns;
 	struct ana_group *ana;
 	char (*hosts)[NVME_NQN_FIELD];
+	char (*ns_hosts)[NVME_NQN_FIELD]; /* of one namespace after the other */
+	uint64_t *others;
 };
 
 static uint32_t
@@ -81,8 +83,15 @@ ana_count(const struct target_subsys *subsys)
 static struct parts
 lay_subsys(struct layout *layout, const struct target_subsys *subsys)
 {
+	uint32_t ns_hosts = 0, others = 0;
 	struct parts parts;
 
+	for (uint32_t i = 0; i < subsys->ns_count; i++) {
+		ns_hosts += subsys->ns[i].host_count;
+		others += subsys->ns[i].other_count;
+	}
+	parts.ns_hosts = lay(layout, ns_hosts, sizeof(*parts.ns_hosts));
+	parts.others = lay(layout, others, sizeof(*parts.others));
 	parts.info = lay(layout, subsys->ns_count, sizeof(*parts.info));
 	parts.ns = lay(layout, ns_limit(subsys), sizeof(*parts.ns));
 	parts.ana = lay(layout, ana_count(subsys), sizeof(*parts.ana));
@@ -119,6 +128,8 @@ gate_of(const struct ns_info *info, const struct ana_group *group)
 {
 	uint8_t gate = info->protection != NVME_PROTECT_NONE ? GATE_PROTECT : 0;
 
+	if (info->listed)
+		gate |= GATE_LISTED;
 	for (unsigned i = 0; i < CTRL_PORTALS_MAX; i++)
 		if (group->state[i] != NVME_ANA_OPTIMIZED && group->state[i] != NVME_ANA_NON_OPTIMIZED)
 			gate |= GATE_ANA;
@@ -134,9 +145,24 @@ rescap(const struct target_ns *ns, bool keeps)
 	return NVME_RESCAP_TYPES | NVME_RESCAP_IEKEY_1_3 | (keeps && same_again ? NVME_RESCAP_PTPL : 0);
 }
 
+/* Where it is active. */
+static void
+fill_list(const struct target_ns *ns, struct parts *parts, struct ns_info *info)
+{
+	info->listed = ns->listed;
+	info->hosts = (const char (*)[NVME_NQN_FIELD])parts->ns_hosts;
+	info->host_count = ns->host_count;
+	info->others = parts->others;
+	info->other_count = ns->other_count;
+	for (uint32_t i = 0; i < ns->host_count; i++)
+		snprintf(*parts->ns_hosts++, NVME_NQN_FIELD, "%s", ns->hosts[i]);
+	for (uint32_t i = 0; i < ns->other_count; i++)
+		*parts->others++ = ns->others[i];
+}
+
 static void
 fill_ns(const struct target_subsys *told, const struct target_ns *ns, const struct view_numbers *numbers, uint16_t slot,
-    const struct view_subsys *subsys, struct ns_info *info, struct view_ns *entry)
+    const struct view_subsys *subsys, struct parts *parts, struct ns_info *info, struct view_ns *entry)
 {
 	const struct blk *volume = ns->volume;
 	uint8_t ana = 0;
@@ -145,9 +171,10 @@ fill_ns(const struct target_subsys *told, const struct target_ns *ns, const stru
 		.nsid = ns->nsid, .block_size = volume->block_size,
 		.blocks = ns->blocks > 0 ? ns->blocks : volume->blocks,
 		.volatile_cache = volume->volatile_cache, .trim_zeroes = volume->trim_zeroes,
-		.shared = true, .rescap = rescap(ns, numbers->keeps), .protection = (uint8_t)ns->protection,
+		.shared = !ns->private, .rescap = rescap(ns, numbers->keeps), .protection = (uint8_t)ns->protection,
 		.ana_group = group_id(told, ns),
 	};
+	fill_list(ns, parts, info);
 	given_or_derived(ns->uuid, ns->id, 1, info->uuid);
 	given_or_derived(ns->nguid, ns->id, 2, info->nguid);
 	while (subsys->info.ana[ana].id != info->ana_group)
@@ -207,11 +234,15 @@ fill_names(const struct target_subsys *told, struct subsys_info *info)
 		info->io_queues_max = told->io_queues_max;
 	if (told->entries_max != 0)
 		info->entries_max = told->entries_max;
+	info->ns_management = told->ns_management;
+	info->capacity = told->capacity;
+	info->capacity_free = told->capacity_free;
+	info->nwpc = told->nwpc;
 }
 
 static void
 fill_subsys(const struct target_config *config, const struct target_subsys *told,
-    const struct view_numbers *numbers, const uint16_t *slots, const struct parts *parts, const struct view *old,
+    const struct view_numbers *numbers, const uint16_t *slots, struct parts *parts, const struct view *old,
     struct view_subsys *subsys)
 {
 	const struct view_subsys *before = NULL;
@@ -238,7 +269,8 @@ fill_subsys(const struct target_config *config, const struct target_subsys *told
 	for (uint32_t i = 0; i < subsys->ns_limit; i++)
 		parts->ns[i].gate = GATE_ABSENT;
 	for (uint32_t i = 0; i < told->ns_count; i++)
-		fill_ns(told, &told->ns[i], numbers, slots[i], subsys, &parts->info[i], &parts->ns[told->ns[i].nsid - 1]);
+		fill_ns(told, &told->ns[i], numbers, slots[i], subsys, parts, &parts->info[i],
+		    &parts->ns[told->ns[i].nsid - 1]);
 	if (old != NULL)
 		before = view_subsys(old, subsys->info.nqn);
 	if (before != NULL)

@@ -14,6 +14,7 @@ enum view_gate {
 	GATE_ANA = 1,     /* through some portal it cannot be reached: look at the group */
 	GATE_PROTECT = 2, /* nothing may be written */
 	GATE_ABSENT = 4,  /* there is no such namespace */
+	GATE_LISTED = 16, /* it is active at some controllers alone: look at conn->active */
 	GATE_RESV = 8,    /* somebody may hold it: never here, but in conn->gate */
 };
 

@@ -62,6 +62,7 @@ static const struct text texts[] = {
 	{ 0x11b, "thin provisioning not supported" },
 	{ 0x11c, "controller list invalid" },
 	{ 0x124, "ANA group identifier invalid" },
+	{ 0x127, "namespace attachment limit exceeded" },
 	{ 0x129, "I/O command set not supported" },
 	{ 0x12c, "invalid I/O command set" },
 	{ 0x180, "conflicting attributes" },

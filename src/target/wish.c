@@ -1,0 +1,116 @@
+#include "target/wish.h"
+
+#include <assert.h>
+
+#include "target/core.h"
+
+/* ---- on the controller's core ---- */
+
+static enum target_wish_kind
+kind_of(enum ctrl_action action)
+{
+	switch (action) {
+	case CTRL_NS_CREATE:
+		return WISH_CREATE;
+	case CTRL_NS_DELETE:
+		return WISH_DELETE;
+	case CTRL_NS_ATTACH:
+		return WISH_ATTACH;
+	case CTRL_NS_DETACH:
+		return WISH_DETACH;
+	default:
+		assert(action == CTRL_PROTECT);
+		return WISH_PROTECT;
+	}
+}
+
+/* The host's NQN is copied: its controller may go before the wish is heard. */
+static void
+fill(struct target_wish *wish, const struct ctrl *ctrl, const struct ctrl_reply *reply)
+{
+	wish->kind = kind_of(reply->action);
+	wish->nsid = reply->nsid;
+	wish->protection = (enum nvme_protection)reply->value;
+	wish->create = reply->create;
+	memcpy(wish->nqn, ctrl->subsys->nqn, sizeof(wish->nqn));
+	memcpy(wish->asker_nqn, ctrl->hostnqn, sizeof(wish->asker_nqn));
+	wish->asker = (struct target_controller){ ctrl->cntlid, ctrl->association, wish->asker_nqn };
+	if (reply->cntlids == NULL)
+		return;
+	wish->cntlid_count = le16_get(reply->cntlids->count);
+	for (uint32_t i = 0; i < wish->cntlid_count; i++)
+		wish->cntlids[i] = le16_get(reply->cntlids->cntlid[i]);
+}
+
+static void
+answer(struct request *req, struct nvme_status status)
+{
+	struct assoc *assoc = req->conn->assoc;
+
+	if (!nvme_ok(status) && assoc != NULL)
+		ctrl_log_error(&assoc->ctrl, 0, &req->sqe, status);
+	request_answer(req, status);
+	if (!nvme_ok(status) && assoc != NULL)
+		admin_events(assoc);
+}
+
+/* To core 0; the request stands still until the answer, and its connection with it. */
+void
+wish_begin(struct request *req, const struct ctrl_reply *reply)
+{
+	struct core *core = req->conn->core;
+	struct target_wish *wish = arena_alloc(core->reactor->arena, sizeof(*wish));
+	struct target_mail mail = { .kind = MAIL_WISH, .wish = { .wish = wish } };
+
+	static_assert(sizeof(wish->cntlids) == sizeof(reply->cntlids->cntlid), "as many as a command names");
+	if (wish == NULL) {
+		answer(req, nvme_status_of(NVME_SC_INTERNAL, false));
+		return;
+	}
+	fill(wish, &req->conn->assoc->ctrl, reply);
+	wish->req = req;
+	req->stage = STAGE_MAIL;
+	req->conn->device_count++;
+	core_post(core, 0, &mail);
+}
+
+static void
+done(struct core *core, const struct target_mail *mail)
+{
+	struct request *req = mail->wish.wish->req;
+	struct conn *conn = req->conn;
+
+	arena_free(core->reactor->arena, mail->wish.wish);
+	conn->held++;
+	conn->device_count--;
+	req->stage = STAGE_NEW;
+	req->xfer.dw0 = mail->wish.nsid;
+	answer(req, mail->wish.status);
+	if (conn->phase == CONN_FINISHING)
+		conn_send_soon(conn);
+	conn->held--;
+	conn_maybe_free(conn);
+}
+
+/* ---- on core 0 ---- */
+
+void
+target_wish_done(struct target *target, struct target_wish *wish, struct nvme_status status, uint32_t nsid)
+{
+	struct target_mail mail = { .kind = MAIL_WISHED, .wish = { wish, status, nvme_ok(status) ? nsid : 0 } };
+
+	core_post(target->cores[0], wish->req->conn->core->reactor->index, &mail);
+}
+
+void
+wish_mail(struct core *core, const struct target_mail *mail)
+{
+	struct target_keeper *keeper = core->target->keeper;
+
+	if (mail->kind == MAIL_WISHED) {
+		done(core, mail);
+		return;
+	}
+	assert(keeper != NULL); /* else no subsystem offers any of it */
+	keeper->wish(keeper, mail->wish.wish);
+}

@@ -1,0 +1,57 @@
+/*
+ * wish.h - what hosts wish of the target that only its owner can do: namespaces
+ * created, deleted, attached and detached, and write protection.
+ *
+ * The target checks a command as far as the snapshot goes that its controller
+ * has, and hands it to the keeper, who knows what lies where.  Everything here
+ * is called on reactor 0.
+ */
+#ifndef WEIR_TARGET_WISH_H
+#define WEIR_TARGET_WISH_H
+
+#include "target/target.h"
+#include "wire/identify.h"
+
+/* A controller that there is. */
+struct target_controller {
+	uint16_t cntlid;
+	uint64_t association;   /* no two ever have the same, in the life of a target */
+	const char *hostnqn;
+};
+
+enum target_wish_kind {
+	WISH_CREATE,  /* like `create` */
+	WISH_DELETE,  /* `nsid`, or UINT32_MAX: all */
+	WISH_ATTACH,  /* `nsid` to the controllers of `cntlids` */
+	WISH_DETACH,
+	WISH_PROTECT, /* `nsid`, or UINT32_MAX: all that are active at the asker; `protection` */
+};
+
+/* One at a time of a command; what it names was there when the command came, and may have gone since. */
+struct target_wish {
+	struct fifo_node node;  /* the keeper's */
+	enum target_wish_kind kind;
+	uint32_t nsid;
+	enum nvme_protection protection;
+	struct ns_info create;  /* blocks, block_size, shared, ana_group */
+	char nqn[NVME_NQN_FIELD];      /* the subsystem */
+	char asker_nqn[NVME_NQN_FIELD];
+	struct target_controller asker;
+	uint32_t cntlid_count;
+	uint16_t cntlids[NVME_IDENTIFY_LEN / 2 - 1]; /* ascending */
+	struct request *req;    /* the target's */
+};
+
+struct target_keeper {
+	/* Is to end by target_wish_done(), at once or later, once target_apply() has made it so, or not. */
+	void (*wish)(struct target_keeper *keeper, struct target_wish *wish);
+};
+
+/* Whoever wished is answered, and the wish is no more; `nsid`: of a namespace that was created. */
+void target_wish_done(struct target *target, struct target_wish *wish, struct nvme_status status, uint32_t nsid);
+
+/* The controllers of a subsystem, with those that are ending. */
+void target_each_controller(const struct target *target, const char *nqn,
+    void (*found)(void *arg, const struct target_controller *controller), void *arg);
+
+#endif
