@@ -33,6 +33,7 @@ enum {
 	CONF_VOLUME_MAX = 220,
 	CONF_SPEC = 256,
 	CONF_STATE_DIR_MAX = 255,
+	CONF_POOL_MAX = 150,              /* of `host_namespaces`: a volume's text */
 
 	CONF_TIME_MAX_MS = 3600000,
 	CONF_CONNECTIONS_MAX = 1000000,
@@ -98,6 +99,8 @@ struct conf_subsys {
 	uint32_t host_count;
 	const char **hosts;
 	uint32_t controllers_max, queues_max, entries_max;
+	const char *pool;           /* where hosts may make namespaces: mem, or file:FOLDER; NULL: nowhere */
+	uint64_t pool_size;         /* bytes in all */
 	uint32_t ana_count;         /* 1 at least */
 	struct conf_ana *ana;
 	uint32_t ns_count;

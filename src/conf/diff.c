@@ -263,6 +263,30 @@ target_altered(struct differ *d)
 }
 
 static void
+pool_words(const struct conf_subsys *subsys, char text[CONF_POOL_MAX + SIZE_TEXT + 8])
+{
+	char size[SIZE_TEXT];
+
+	size_print(subsys->pool_size, size);
+	if (subsys->pool == NULL)
+		strcpy(text, "none");
+	else
+		snprintf(text, CONF_POOL_MAX + SIZE_TEXT + 8, "%s, %s", subsys->pool, size);
+}
+
+static void
+pool_altered(struct differ *d, const struct pair *pair)
+{
+	const struct conf_change change = { .kind = CONF_POOL, .subsys_old = pair->old, .subsys = pair->new };
+	char from[CONF_POOL_MAX + SIZE_TEXT + 8], to[CONF_POOL_MAX + SIZE_TEXT + 8];
+
+	pool_words(pair->old, from);
+	pool_words(pair->new, to);
+	if (strcmp(from, to) != 0)
+		tell(d, change, "~ namespaces of hosts in %s: %s -> %s", pair->new->nqn, from, to);
+}
+
+static void
 subsys_altered(struct differ *d, const struct pair *pair)
 {
 	const struct conf_subsys *old = pair->old, *new = pair->new;
@@ -290,6 +314,7 @@ subsys_altered(struct differ *d, const struct pair *pair)
 			tell(d, change, "~ %s of %s at most: %u -> %u", limits[i].name, new->nqn, limits[i].old,
 			    limits[i].new);
 	}
+	pool_altered(d, pair);
 	change.ease = CONF_RESTART;
 	for (unsigned i = 0; i < COUNT_OF(texts); i++) {
 		change.kind = texts[i].kind;

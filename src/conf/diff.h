@@ -29,6 +29,7 @@ enum conf_change_kind {
 	CONF_SUBSYS_CONTROLLERS,
 	CONF_SUBSYS_QUEUES,
 	CONF_SUBSYS_ENTRIES,
+	CONF_POOL,               /* where hosts may make namespaces */
 	CONF_ANA_ADDED,
 	CONF_ANA_STATE,          /* of group `ana` on `listener` */
 	CONF_NS_RESIZED,

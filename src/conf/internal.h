@@ -108,6 +108,9 @@ void address_read(struct reader *r, const struct node *node, uint16_t port, stru
 /* Volume and size of a namespace; its block size is known. */
 void volume_read(struct reader *r, const struct node *volume, const struct node *size, struct conf_ns *ns);
 
+/* Where hosts may make namespaces. */
+void pool_read(struct reader *r, const struct node *map, struct conf_subsys *subsys);
+
 /* The path of the file that a volume lies in, or NULL: it lies in none. */
 const char *volume_path(const char *volume);
 

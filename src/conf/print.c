@@ -200,6 +200,19 @@ say_subsys_limits(const struct printer *p, const struct conf_subsys *subsys)
 }
 
 static void
+say_pool(const struct printer *p, const struct conf_subsys *subsys)
+{
+	char size[SIZE_TEXT];
+
+	if (subsys->pool == NULL)
+		return;
+	say(p, "    host_namespaces:\n");
+	line_text(p, "      ", "volume", subsys->pool);
+	size_print(subsys->pool_size, size);
+	say(p, "      size: %s\n", size);
+}
+
+static void
 say_item(const struct printer *p, const char *text)
 {
 	say(p, "      - ");
@@ -226,6 +239,7 @@ say_subsys(const struct printer *p, const struct conf *conf, const struct conf_s
 		say_item(p, subsys->hosts[i]);
 	say_subsys_limits(p, subsys);
 	say_ana_groups(p, conf, subsys);
+	say_pool(p, subsys);
 	if (subsys->ns_count > 0)
 		say(p, "    namespaces:\n");
 	for (uint32_t i = 0; i < subsys->ns_count; i++)

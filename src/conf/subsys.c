@@ -194,9 +194,9 @@ static void
 subsys_read(struct reader *r, const struct node *node)
 {
 	static const char *const keys[] = {
-		"nqn", "serial", "model", "listeners", "hosts", "limits", "ana_groups", "namespaces",
+		"nqn", "serial", "model", "listeners", "hosts", "limits", "ana_groups", "host_namespaces", "namespaces",
 	};
-	enum { NQN, SERIAL, MODEL, LISTENERS, HOSTS, LIMITS, ANA_GROUPS, NAMESPACES };
+	enum { NQN, SERIAL, MODEL, LISTENERS, HOSTS, LIMITS, ANA_GROUPS, HOST_NAMESPACES, NAMESPACES };
 	struct conf_subsys *subsys = &r->conf->subsys[r->conf->subsys_count];
 	const struct node *values[COUNT_OF(keys)];
 
@@ -219,6 +219,7 @@ subsys_read(struct reader *r, const struct node *node)
 	subsys->entries_max = CONF_DEFAULT_QUEUE_ENTRIES;
 	subsys_limits_read(r, values[LIMITS], subsys);
 	ana_groups_read(r, values[ANA_GROUPS], subsys);
+	pool_read(r, values[HOST_NAMESPACES], subsys);
 	r->conf->subsys_count++; /* its namespaces are compared with each other too */
 	if (values[NAMESPACES] != NULL && !reader_done(r))
 		namespaces_read(r, values[NAMESPACES], subsys);

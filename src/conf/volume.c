@@ -112,6 +112,44 @@ volume_read(struct reader *r, const struct node *volume, const struct node *size
 	ns->volume = reader_strdup(r, text);
 }
 
+static bool
+pool_check(struct reader *r, const struct node *node, const char *text)
+{
+	if (strcmp(text, "mem") == 0)
+		return true;
+	if (strncmp(text, "file:/", 6) != 0 || text[6] == '\0')
+		complain(r->errors, node->line, "hosts make namespaces in mem or in file:FOLDER, a path that begins with / and "
+		    "goes on, not in %s", quote(text).text);
+	else if (strlen(text) > CONF_POOL_MAX)
+		complain(r->errors, node->line, "the volume of `host_namespaces` has %d bytes at most, not %zu", CONF_POOL_MAX,
+		    strlen(text));
+	else if (strchr(text, ',') != NULL)
+		complain(r->errors, node->line, "%s: the name of a folder for volumes has no comma", quote(text).text);
+	else if (r->conf->state_dir == NULL)
+		complain(r->errors, node->line, "namespaces in files need a `state_dir`, where it is kept which there are");
+	else
+		return true;
+	return false;
+}
+
+void
+pool_read(struct reader *r, const struct node *map, struct conf_subsys *subsys)
+{
+	static const char *const keys[] = { "volume", "size" };
+	struct conf_ns all = { .block_size = 4096 };
+	const struct node *values[COUNT_OF(keys)];
+	const char *text;
+
+	if (map == NULL || !map_read(r, map, "`host_namespaces`", keys, COUNT_OF(keys), 2, values))
+		return;
+	text = scalar_text(r, values[0], keys[0]);
+	size_read(r, values[1], &all);
+	if (text == NULL || !pool_check(r, values[0], text))
+		return;
+	subsys->pool = reader_strdup(r, text);
+	subsys->pool_size = all.size;
+}
+
 void
 conf_volume_spec(const struct conf_ns *ns, char spec[CONF_SPEC])
 {

@@ -132,6 +132,10 @@ subsys_random(struct arena *arena, struct rng *rng, const struct conf *conf, str
 		ana_random(rng, conf, subsys, &subsys->ana[a], below(rng, 8) == 0 ? CONF_ANA_MAX - a : 1 + a);
 	if (subsys->ana_count == 1 && maybe(rng))
 		subsys->ana[0] = (struct conf_ana){ .id = 1, .state = CONF_ANA_OPTIMIZED };
+	if (maybe(rng) && (conf->state_dir != NULL || maybe(rng))) {
+		subsys->pool = maybe(rng) || conf->state_dir == NULL ? "mem" : "file:/srv/a pool: of \"hosts\"";
+		subsys->pool_size = (1 + rng_below(rng, 1 << 30)) << 20;
+	}
 	subsys->ns_count = below(rng, 6);
 	subsys->ns = need(arena_alloc(arena, (subsys->ns_count + 1) * sizeof(subsys->ns[0])));
 	for (uint32_t n = 0; n < subsys->ns_count; n++)
@@ -197,7 +201,8 @@ subsys_difference(const struct conf_subsys *a, const struct conf_subsys *b)
 	    a->listeners != b->listeners ? "listeners" : a->any_host != b->any_host ? "any_host" :
 	    a->host_count != b->host_count ? "host_count" : a->controllers_max != b->controllers_max ? "controllers" :
 	    a->queues_max != b->queues_max ? "queues" : a->entries_max != b->entries_max ? "queue_entries" :
-	    a->ana_count != b->ana_count ? "ana_count" : a->ns_count != b->ns_count ? "ns_count" : NULL;
+	    a->ana_count != b->ana_count ? "ana_count" : !same_text(a->pool, b->pool) ? "pool" :
+	    a->pool_size != b->pool_size ? "pool_size" : a->ns_count != b->ns_count ? "ns_count" : NULL;
 
 	for (uint32_t i = 0; what == NULL && i < a->host_count; i++)
 		what = same_text(a->hosts[i], b->hosts[i]) ? NULL : "host";

@@ -103,6 +103,8 @@ static const struct one {
 	    "~ controllers of nqn.a at most: 1000 -> 3" },
 	{ S, S "  limits: { queues: 3 }", CONF_SUBSYS_QUEUES, CONF_LIVE,
 	    "~ queues of a controller of nqn.a at most: 128 -> 3" },
+	{ S "  host_namespaces: { volume: mem, size: 1G }\n", S "  host_namespaces: { volume: mem, size: 2G }\n", CONF_POOL,
+	    CONF_LIVE, "~ namespaces of hosts in nqn.a: mem, 1G -> mem, 2G" },
 	{ S, S "  limits: { queue_entries: 3 }", CONF_SUBSYS_ENTRIES, CONF_LIVE,
 	    "~ entries of a queue of nqn.a at most: 1024 -> 3" },
 	{ S, S "  listeners: [ back ]", CONF_SUBSYS_UNLISTED, CONF_LIVE, "- nqn.a on listener front" },

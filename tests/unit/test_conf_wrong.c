@@ -151,6 +151,17 @@ static const struct wrong wrongs[] = {
 	{ S "    limits: { connections: 1 }\n", 5, "`limits` of a subsystem has no key `connections`; there is "
 	    "controllers, queues or queue_entries" },
 	/* ANA groups */
+	{ S "    host_namespaces: mem\n", 5, "`host_namespaces` is keys with values, like `volume: ...`" },
+	{ S "    host_namespaces: { volume: mem }\n", 5, "`host_namespaces` needs `size`" },
+	{ S "    host_namespaces: { size: 1G }\n", 5, "`host_namespaces` needs `volume`" },
+	{ S "    host_namespaces: { volume: null, size: 1G }\n", 5, "hosts make namespaces in mem or in file:FOLDER" },
+	{ S "    host_namespaces: { volume: \"file:\", size: 1G }\n", 5, "not in `file:`" },
+	{ S "    host_namespaces: { volume: file:/, size: 1G }\n", 5, "not in `file:/`" },
+	{ S "    host_namespaces: { volume: file:x, size: 1G }\n", 5, "not in `file:x`" },
+	{ S "    host_namespaces: { volume: file:/x, size: 1G }\n", 5, "namespaces in files need a `state_dir`" },
+	{ S "    host_namespaces: { volume: \"file:/x,y\", size: 1G }\n", 5, "has no comma" },
+	{ S "    host_namespaces: { volume: file:/" NQN_223 ", size: 1G }\n", 5, "has 150 bytes at most, not 229" },
+	{ S "    host_namespaces:\n      volume: mem\n      size: 1K\n", 7, "`size` is 1M at least, not `1K`" },
 	{ S "    ana_groups: []\n", 5, "`ana_groups` has 1 at least" },
 	{ S "    ana_groups:\n      - state: change\n", 6, "an ANA group needs `id`" },
 	{ S "    ana_groups:\n      - id: 65\n", 6, "`id` is a number from 1 to 64, not `65`" },
