@@ -76,7 +76,7 @@ apply(struct control *control, struct configured *next, struct ctl_question *ask
 	char why[256];
 	int rc;
 
-	if (control->serving->next != NULL) {
+	if (serving_applies(control->serving)) {
 		snprintf(why, sizeof(why), "another configuration is being applied\n");
 		if (asker != NULL)
 			ctl_answer(asker, false, why, strlen(why));

@@ -57,7 +57,7 @@ static const struct argp_option options[] = {
 	{ "block-size", KEY_BLOCK_SIZE, "BYTES", 0, "512 or 4096 (default)", 0 },
 	{ "subnqn", KEY_SUBNQN, "NQN", 0, "the subsystem's name (default " DEFAULT_SUBNQN ")", 0 },
 	{ "data-dir", KEY_DATA_DIR, "DIR", 0, "where the default volume lies when no --ns is given", 0 },
-	{ "state-dir", KEY_STATE_DIR, "DIR", 0, "where reservations are kept over a restart (default: nowhere)", 0 },
+	{ "state-dir", KEY_STATE_DIR, "DIR", 0, "where reservations, and what hosts make, are kept over a restart (default: nowhere)", 0 },
 	{ "reactors", KEY_REACTORS, "N", 0, "threads that serve (default 1)", 0 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "pin the threads to these processors, e.g. 0,2-5", 0 },
 	{ "sockets", KEY_SOCKETS, "ENGINE", 0,

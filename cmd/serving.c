@@ -7,18 +7,8 @@
 #include <string.h>
 
 #include "serve.h"
+#include "volumes.h"
 #include "world/reactor.h"
-
-/* One that is open. */
-struct volume {
-	struct list node;
-	struct blk *blk;
-	char nqn[CONF_NQN_MAX + 1], volume[CONF_VOLUME_MAX + 32]; /* as configured: of which namespace */
-	uint32_t nsid, block_size;
-	uint8_t id[16];
-	bool wanted;  /* by the configuration that is being made */
-	bool retired; /* by the one that holds: it is closed as soon as the target is done with it */
-};
 
 static int __attribute__((format(printf, 3, 4)))
 refuse(char why[256], int rc, const char *format, ...)
@@ -50,114 +40,37 @@ configured_drop(struct configured *configured)
 	free(configured);
 }
 
-/* ---- volumes ---- */
+/* ---- from a conf to a target_config; all of it lies in an arena that goes once the target has read it ---- */
 
-static struct volume *
-volume_find(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns)
-{
-	list_for_each(&serving->volumes, node) {
-		struct volume *volume = container_of(node, struct volume, node);
-
-		if (!volume->retired && volume->nsid == ns->nsid && volume->block_size == ns->block_size &&
-		    strcmp(volume->nqn, subsys->nqn) == 0 && strcmp(volume->volume, ns->volume) == 0)
-			return volume;
-	}
-	return NULL;
-}
+/* What is being made, of a configuration and what hosts have made. */
+struct making {
+	struct serving *serving;
+	struct arena *arena;
+	const struct configured *from;
+	const struct made *made;
+};
 
 static void
-volume_close(struct serving *serving, struct volume *volume)
+identity_of(const struct conf_ns *ns, const struct volume *volume, uint8_t id[16], bool *lasts)
 {
-	list_remove(&volume->node);
-	volume->blk->ops->destroy(volume->blk);
-	arena_free(serving->arena, volume);
+	static const uint8_t none[16];
+	bool given = memcmp(ns->uuid, none, sizeof(none)) != 0;
+
+	memcpy(id, given ? ns->uuid : volume->id, 16);
+	*lasts = given || volume->blk->path != NULL;
 }
 
 static int
-volume_open(struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns, const char *given,
-    struct volume **out, char why[256])
-{
-	struct volume *volume = arena_alloc(serving->arena, sizeof(*volume));
-	char spec[CONF_SPEC], reason[256];
-	int rc;
-
-	if (volume == NULL)
-		return refuse(why, -ENOMEM, "out of memory");
-	conf_volume_spec(ns, spec);
-	rc = blk_open(serving->reactor, given != NULL ? given : spec, ns->block_size, &volume->blk, reason);
-	if (rc != 0) {
-		arena_free(serving->arena, volume);
-		if (given != NULL)
-			return refuse(why, rc, "--ns %.100s: %.140s", given, reason);
-		return refuse(why, rc, "namespace %u: %.230s", ns->nsid, reason);
-	}
-	snprintf(volume->nqn, sizeof(volume->nqn), "%s", subsys->nqn);
-	snprintf(volume->volume, sizeof(volume->volume), "%s", ns->volume);
-	volume->nsid = ns->nsid;
-	volume->block_size = ns->block_size;
-	identify_volume(subsys->nqn, volume->blk, volume->id);
-	list_push(&serving->volumes, &volume->node);
-	*out = volume;
-	return 0;
-}
-
-/* Open, and at least as large as it is to be. */
-static int
-volume_ready(struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns, const char *given,
-    struct volume **out, char why[256])
-{
-	struct volume *volume = volume_find(serving, subsys, ns);
-	uint64_t blocks = ns->size / ns->block_size;
-	int rc = 0;
-
-	if (volume == NULL)
-		rc = volume_open(serving, subsys, ns, given, &volume, why);
-	else if (volume->blk->blocks < blocks) {
-		rc = volume->blk->ops->grow == NULL ? -EOPNOTSUPP :
-		    volume->blk->ops->grow(volume->blk, serving->reactor, blocks);
-		if (rc != 0)
-			return refuse(why, rc, "namespace %u of %.120s: a volume of this kind cannot grow so far while it is used: %s",
-			    ns->nsid, subsys->nqn, strerrordesc_np(-rc));
-	}
-	if (rc != 0)
-		return rc;
-	volume->wanted = true;
-	*out = volume;
-	return 0;
-}
-
-/* Nobody uses it any more, or never did. */
-static void
-volume_unused(struct target_applied *applied, struct blk *blk)
-{
-	struct serving *serving = container_of(applied, struct serving, applied);
-
-	list_for_each(&serving->volumes, node) {
-		struct volume *volume = container_of(node, struct volume, node);
-
-		if (volume->blk == blk)
-			volume_close(serving, volume);
-	}
-}
-
-/* Those that are of no namespace of the configuration in use. */
-static void
-close_strays(struct serving *serving, const struct list *since)
-{
-	while (serving->volumes.prev != since)
-		volume_close(serving, container_of(serving->volumes.prev, struct volume, node));
-}
-
-/* ---- from a conf to a target_config; all of it lies in the arena of the configuration ---- */
-
-static int
-make_ns(struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *from, const char *given,
+make_ns(const struct making *m, const struct conf_subsys *subsys, const struct conf_ns *from, const char *given,
     struct target_ns *ns, char why[256])
 {
-	struct volume *volume = NULL;
-	int rc = volume_ready(serving, subsys, from, given, &volume, why);
+	const struct made_ns *asked;
+	uint8_t id[16];
+	bool lasts;
+	int rc;
+	struct volume *volume = volume_ready(m->serving, subsys, from, given, &rc, why);
 
-	if (rc != 0)
+	if (volume == NULL)
 		return rc;
 	ns->volume = volume->blk;
 	ns->nsid = from->nsid;
@@ -167,39 +80,86 @@ make_ns(struct serving *serving, const struct conf_subsys *subsys, const struct 
 	memcpy(ns->id, volume->id, sizeof(ns->id));
 	ns->ana_group = from->ana_group;
 	ns->protection = from->write_protected ? NVME_PROTECT_WRITES : NVME_PROTECT_NONE;
+	identity_of(from, volume, id, &lasts);
+	asked = made_of_operator(m->made, subsys->nqn, from->nsid, id);
+	if (asked != NULL && asked->protection > ns->protection)
+		ns->protection = (enum nvme_protection)asked->protection;
 	return 0;
 }
 
 static int
-make_subsys(struct serving *serving, struct configured *next, const struct conf_subsys *from,
-    struct target_subsys *subsys, char why[256])
+make_made_ns(const struct making *m, const struct conf_subsys *subsys, const struct made_ns *from, struct target_ns *ns,
+    char why[256])
 {
-	struct target_ns *ns = arena_alloc(&next->arena, (from->ns_count + 1) * sizeof(*ns));
-	struct target_ana *ana = arena_alloc(&next->arena, from->ana_count * sizeof(*ana));
+	int rc;
+	struct volume *volume = volume_ready_made(m->serving, subsys, m->made, from, &rc, why);
 
-	if (ns == NULL || ana == NULL)
+	if (volume == NULL)
+		return rc;
+	*ns = (struct target_ns){
+		.nsid = from->nsid, .volume = volume->blk, .blocks = from->blocks, .ana_group = from->ana_group,
+		.protection = (enum nvme_protection)from->protection, .private = !from->shared, .listed = true,
+		.hosts = from->hosts, .host_count = from->host_count, .others = from->others, .other_count = from->other_count,
+	};
+	memcpy(ns->id, from->uuid, sizeof(ns->id));
+	if (from->kept)
+		memcpy(ns->uuid, from->uuid, sizeof(ns->uuid));
+	return 0;
+}
+
+static int
+by_nsid(const void *a, const void *b)
+{
+	const struct target_ns *x = a, *y = b;
+
+	return x->nsid < y->nsid ? -1 : x->nsid > y->nsid;
+}
+
+/* Those of the configuration and those of hosts, in one list. */
+static int
+make_namespaces(const struct making *m, const struct conf_subsys *from, struct target_subsys *subsys, char why[256])
+{
+	struct target_ns *ns = arena_alloc(m->arena, (from->ns_count + m->made->count + 1) * sizeof(*ns));
+	uint32_t count = 0;
+	int rc = 0;
+
+	if (ns == NULL)
+		return refuse(why, -ENOMEM, "out of memory");
+	for (; count < from->ns_count && rc == 0; count++)
+		rc = make_ns(m, from, &from->ns[count], m->from->specs != NULL ? m->from->specs[count] : NULL, &ns[count], why);
+	for (uint32_t i = 0; i < m->made->count && rc == 0; i++)
+		if (m->made->ns[i].own && strcmp(m->made->ns[i].nqn, from->nqn) == 0)
+			rc = make_made_ns(m, from, &m->made->ns[i], &ns[count++], why);
+	qsort(ns, count, sizeof(*ns), by_nsid);
+	subsys->ns = ns;
+	subsys->ns_count = count;
+	return rc;
+}
+
+static int
+make_subsys(const struct making *m, const struct conf_subsys *from, struct target_subsys *subsys, char why[256])
+{
+	struct target_ana *ana = arena_alloc(m->arena, from->ana_count * sizeof(*ana));
+	uint64_t used = made_bytes(m->made, from->nqn);
+
+	if (ana == NULL)
 		return refuse(why, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < from->ana_count; i++) {
 		ana[i].id = from->ana[i].id;
-		for (uint32_t k = 0; k < next->conf->listener_count; k++)
+		for (uint32_t k = 0; k < m->from->conf->listener_count; k++)
 			ana[i].state[k] = (enum nvme_ana_state)conf_ana_on(&from->ana[i], k);
-	}
-	for (uint32_t i = 0; i < from->ns_count; i++) {
-		const char *given = next->specs != NULL ? next->specs[i] : NULL;
-		int rc = make_ns(serving, from, &from->ns[i], given, &ns[i], why);
-
-		if (rc != 0)
-			return rc;
 	}
 	*subsys = (struct target_subsys){
 		.nqn = from->nqn, .serial = from->serial, .model = from->model, .listeners = from->listeners,
 		.hosts_listed = !from->any_host, .hosts = from->hosts, .host_count = from->host_count,
-		.ana = ana, .ana_count = from->ana_count, .ns = ns, .ns_count = from->ns_count,
+		.ana = ana, .ana_count = from->ana_count,
 		.controllers_max = from->controllers_max, .io_queues_max = from->queues_max,
-		.entries_max = from->entries_max,
+		.entries_max = from->entries_max, .ns_management = from->pool != NULL, .capacity = from->pool_size,
+		.capacity_free = from->pool_size > used ? from->pool_size - used : 0,
+		.nwpc = m->from->conf->state_dir != NULL ? NVME_NWPC_PROTECT | NVME_NWPC_POWER_CYCLE : 0,
 	};
 	identify_subsys(from->nqn, subsys->identity);
-	return 0;
+	return make_namespaces(m, from, subsys, why);
 }
 
 static void
@@ -230,23 +190,22 @@ make_listen(const struct serving *serving, const struct conf_listener *from, str
 }
 
 static int
-make_config(struct serving *serving, struct configured *next, struct target_config *config, char why[256])
+make_config(const struct making *m, struct target_config *config, char why[256])
 {
-	const struct conf *conf = next->conf;
-	struct target_listen *listen = arena_alloc(&next->arena, conf->listener_count * sizeof(*listen));
-	struct target_listen *referrals = arena_alloc(&next->arena, (conf->referral_count + 1) * sizeof(*referrals));
-	struct target_subsys *subsys = arena_alloc(&next->arena, (conf->subsys_count + 1) * sizeof(*subsys));
+	const struct conf *conf = m->from->conf;
+	struct target_listen *listen = arena_alloc(m->arena, conf->listener_count * sizeof(*listen));
+	struct target_listen *referrals = arena_alloc(m->arena, (conf->referral_count + 1) * sizeof(*referrals));
+	struct target_subsys *subsys = arena_alloc(m->arena, (conf->subsys_count + 1) * sizeof(*subsys));
 
 	if (listen == NULL || referrals == NULL || subsys == NULL)
 		return refuse(why, -ENOMEM, "out of memory");
-	list_for_each(&serving->volumes, node)
-		container_of(node, struct volume, node)->wanted = false;
+	volumes_unwanted(m->serving);
 	for (uint32_t i = 0; i < conf->listener_count; i++)
-		make_listen(serving, &conf->listeners[i], &listen[i]);
+		make_listen(m->serving, &conf->listeners[i], &listen[i]);
 	for (uint32_t i = 0; i < conf->referral_count; i++)
 		make_address(&conf->referrals[i], &referrals[i]);
 	for (uint32_t i = 0; i < conf->subsys_count; i++) {
-		int rc = make_subsys(serving, next, &conf->subsys[i], &subsys[i], why);
+		int rc = make_subsys(m, &conf->subsys[i], &subsys[i], why);
 
 		if (rc != 0)
 			return rc;
@@ -255,6 +214,7 @@ make_config(struct serving *serving, struct configured *next, struct target_conf
 		.listen = listen, .listen_count = conf->listener_count, .subsys = subsys, .subsys_count = conf->subsys_count,
 		.referrals = referrals, .referral_count = conf->referral_count, .connections_max = conf->connections_max,
 		.state_dir = conf->state_dir, .handshake_timeout_ms = conf->handshake_ms, .stall_timeout_ms = conf->stall_ms,
+		.keeper = &m->serving->hosted.keeper,
 	};
 	return 0;
 }
@@ -266,14 +226,54 @@ serving_make(struct serving *serving, struct reactor *reactor, struct arena *are
     char why[256])
 {
 	struct target_config config;
+	struct arena scratch;
 	int rc;
 
 	serving->reactor = reactor;
 	serving->arena = arena;
 	list_init(&serving->volumes);
 	serving->now = first;
-	rc = make_config(serving, first, &config, why);
-	return rc == 0 ? target_create(arena, &config, &serving->target, why) : rc;
+	arena_init(&scratch, 0);
+	rc = hosted_begin(&serving->hosted, serving, first->conf, why);
+	if (rc == 0)
+		rc = make_config(&(struct making){ serving, &scratch, first, serving->hosted.state->made }, &config, why);
+	if (rc == 0)
+		rc = target_create(arena, &config, &serving->target, why);
+	arena_drop(&scratch);
+	volumes_settle(serving, true);
+	if (rc == 0)
+		hosted_clean(&serving->hosted, first->conf);
+	return rc;
+}
+
+static void
+applied_configuration(struct serving *serving, int rc, const char *why)
+{
+	if (rc == 0) {
+		configured_drop(serving->now);
+		serving->now = serving->next;
+	} else {
+		configured_drop(serving->next);
+	}
+	serving->next = NULL;
+	serving->told(serving->owner, rc, why);
+}
+
+static int begin(struct serving *serving, struct configured *next, char why[256]);
+
+/* What waits: first the operator, then hosts. */
+static void
+go_on(struct serving *serving)
+{
+	struct configured *parked = serving->parked;
+	char why[256];
+	int rc;
+
+	serving->parked = NULL;
+	rc = parked != NULL ? begin(serving, parked, why) : 0;
+	if (rc != 0)
+		serving->told(serving->owner, rc, why);
+	hosted_next(&serving->hosted);
 }
 
 static void
@@ -281,19 +281,13 @@ applied(struct target_applied *applied, int rc, const char *why)
 {
 	struct serving *serving = container_of(applied, struct serving, applied);
 
-	if (rc == 0) {
-		configured_drop(serving->now);
-		serving->now = serving->next;
-		list_for_each(&serving->volumes, node) {
-			struct volume *volume = container_of(node, struct volume, node);
-
-			volume->retired = !volume->wanted;
-		}
-	} else {
-		configured_drop(serving->next);
-	}
-	serving->next = NULL;
-	serving->told(serving->owner, rc, why);
+	volumes_settle(serving, rc == 0);
+	serving->busy = false;
+	if (serving->next != NULL)
+		applied_configuration(serving, rc, why);
+	else if (hosted_applied(&serving->hosted, rc))
+		volumes_doom(serving);
+	go_on(serving);
 }
 
 /* Whether the target may become so without being started anew: else which change is in the way. */
@@ -306,45 +300,95 @@ look_for_restart(void *arg, const struct conf_change *change)
 		snprintf(why, 256, "needs a restart: %.230s", change->text);
 }
 
-int
-serving_apply(struct serving *serving, struct configured *next, void (*told)(void *owner, int rc, const char *why),
-    void *owner, char why[256])
+static int
+apply(struct serving *serving, const struct configured *from, const struct made *made, char why[256])
 {
 	const struct list *last = serving->volumes.prev;
 	struct target_config config;
-	int rc = 0;
+	struct arena scratch;
+	int rc;
 
-	why[0] = '\0';
-	if (serving->next != NULL)
-		rc = refuse(why, -EBUSY, "another configuration is being applied");
-	else
-		conf_diff(serving->now->conf, next->conf, look_for_restart, why);
-	if (rc == 0 && why[0] != '\0')
-		rc = -EINVAL;
-	if (rc != 0) {
-		configured_drop(next);
-		return rc;
-	}
-	serving->next = next;
-	serving->told = told;
-	serving->owner = owner;
-	serving->applied = (struct target_applied){ applied, volume_unused };
-	rc = make_config(serving, next, &config, why);
+	serving->applied = (struct target_applied){ applied, volumes_unused };
+	arena_init(&scratch, 0);
+	rc = make_config(&(struct making){ serving, &scratch, from, made }, &config, why);
 	if (rc == 0)
 		rc = target_apply(serving->target, &config, &serving->applied, why);
+	arena_drop(&scratch);
+	serving->busy = rc == 0;
+	if (rc != 0)
+		volumes_close_strays(serving, last);
+	return rc;
+}
+
+static int
+begin(struct serving *serving, struct configured *next, char why[256])
+{
+	int rc;
+
+	why[0] = '\0';
+	conf_diff(serving->now->conf, next->conf, look_for_restart, why);
+	rc = why[0] != '\0' ? -EINVAL : hosted_check(&serving->hosted, serving->now->conf, next->conf, why);
+	serving->next = next;
+	if (rc == 0)
+		rc = apply(serving, next, serving->hosted.state->made, why);
 	if (rc != 0) {
-		close_strays(serving, last);
 		configured_drop(next);
 		serving->next = NULL;
 	}
 	return rc;
 }
 
+int
+serving_apply(struct serving *serving, struct configured *next, void (*told)(void *owner, int rc, const char *why),
+    void *owner, char why[256])
+{
+	if (serving_applies(serving)) {
+		configured_drop(next);
+		return refuse(why, -EBUSY, "another configuration is being applied");
+	}
+	serving->told = told;
+	serving->owner = owner;
+	if (!serving->busy)
+		return begin(serving, next, why);
+	serving->parked = next;
+	return 0;
+}
+
+bool
+serving_applies(const struct serving *serving)
+{
+	return serving->next != NULL || serving->parked != NULL;
+}
+
+bool
+serving_busy(const struct serving *serving)
+{
+	return serving->busy;
+}
+
+int
+serving_change(struct serving *serving, const struct made *made, char why[256])
+{
+	return apply(serving, serving->now, made, why);
+}
+
+bool
+serving_identity(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,
+    uint8_t id[16], bool *lasts)
+{
+	const struct volume *volume = volume_find(serving, subsys, ns);
+
+	if (volume != NULL)
+		identity_of(ns, volume, id, lasts);
+	return volume != NULL;
+}
+
 void
 serving_end(struct serving *serving)
 {
-	list_for_each(&serving->volumes, node)
-		volume_close(serving, container_of(node, struct volume, node));
+	volumes_close_strays(serving, &serving->volumes);
+	hosted_end(&serving->hosted);
 	configured_drop(serving->now);
 	configured_drop(serving->next);
+	configured_drop(serving->parked);
 }

@@ -5,6 +5,7 @@
 #define WEIR_CMD_SERVING_H
 
 #include "conf/diff.h"
+#include "hosted.h"
 #include "target/target.h"
 
 /* A configuration with the memory it lies in; made empty, NULL: no memory. */
@@ -23,7 +24,10 @@ struct serving {
 	struct target *target;
 	struct list volumes;
 	struct target_applied applied;
-	struct configured *now, *next; /* next: being applied; NULL: nothing is */
+	struct hosted hosted;    /* what hosts wish, and have made */
+	bool busy;               /* something is being applied: */
+	struct configured *now, *next; /* next: a configuration, or NULL: a wish */
+	struct configured *parked;     /* one that waits until a wish is done */
 	/* What became of serving_apply(): rc 0, or a negative errno and why. */
 	void (*told)(void *owner, int rc, const char *why);
 	void *owner;
@@ -35,11 +39,26 @@ int serving_make(struct serving *serving, struct reactor *reactor, struct arena 
     char why[256]) __attribute__((warn_unused_result));
 
 /*
- * The same while it runs, on the first reactor: from one configuration to the next, whole or not at all.  The
- * configuration is the serving's from now on, whatever comes.  0: `told` is called, later; otherwise why.
+ * The same while it runs, on the first reactor: from one configuration to the next, whole or not at all; one
+ * at a time, and after what a host wishes that is under way.  The configuration is the serving's from now
+ * on, whatever comes.  0: `told` is called, later; otherwise why.
  */
 int serving_apply(struct serving *serving, struct configured *next, void (*told)(void *owner, int rc, const char *why),
     void *owner, char why[256]) __attribute__((warn_unused_result));
+
+/* Whether a configuration is being applied, or waits to be. */
+bool serving_applies(const struct serving *serving);
+
+/* For the keeper of wishes: whether anything is being applied; */
+bool serving_busy(const struct serving *serving);
+
+/* the same configuration, with what hosts shall have made: 0: hosted_applied() is called, later; otherwise why; */
+int serving_change(struct serving *serving, const struct made *made, char why[256]) __attribute__((warn_unused_result));
+
+/* and what a namespace of the configuration is known by, as long as its volume is this one, and whether it
+ * still is after a restart; false: it is not served. */
+bool serving_identity(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,
+    uint8_t id[16], bool *lasts);
 
 /* The target is gone: gives back volumes and memory. */
 void serving_end(struct serving *serving);

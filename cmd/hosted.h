@@ -1,0 +1,69 @@
+/*
+ * hosted.h - namespaces that hosts make: the keeper of their wishes (target/wish.h).
+ *
+ * Does one after the other, and none while a configuration is being applied.
+ * What is opened and how it is applied is serving's.  (doc/namespaces.md)
+ */
+#ifndef WEIR_CMD_HOSTED_H
+#define WEIR_CMD_HOSTED_H
+
+#include "conf/conf.h"
+#include "record.h"
+#include "target/wish.h"
+
+struct serving;
+
+/* A state with the memory it lies in. */
+struct hosted_state {
+	struct arena arena;
+	struct made *made;
+};
+
+struct hosted {
+	struct target_keeper keeper;
+	struct serving *serving;
+	struct fifo waiting;            /* wishes, by their node */
+	struct target_wish *now;        /* that is at work; NULL: none is */
+	struct hosted_state *state, *next; /* what holds; what shall, if `now` is done */
+	uint32_t created;               /* NSID of the namespace that `now` makes */
+	struct record record;
+};
+
+/* Reads what was kept, and holds the configuration to it.  0, or a negative errno and why. */
+int hosted_begin(struct hosted *hosted, struct serving *serving, const struct conf *conf, char why[256])
+    __attribute__((warn_unused_result));
+
+/* Removes files of namespaces that were given up, or never came to be: once all that are kept are open. */
+void hosted_clean(struct hosted *hosted, const struct conf *conf);
+
+/* Whether a configuration has a place for all that hosts have made.  0, or -EINVAL and why. */
+int hosted_check(const struct hosted *hosted, const struct conf *now, const struct conf *next, char why[256])
+    __attribute__((warn_unused_result));
+
+/* Begins with the next wish, if one waits: nothing is being applied. */
+void hosted_next(struct hosted *hosted);
+
+/* The wish at work has been applied, or not; whether the record says what holds now. */
+bool hosted_applied(struct hosted *hosted, int rc);
+
+void hosted_end(struct hosted *hosted);
+
+/* What a wish makes of `state`, in `next`, a copy of it. */
+enum nvme_sc hosted_change(struct hosted *hosted, const struct target_wish *wish);
+
+/* ---- where they have their place ---- */
+
+/* Of a configuration, or NULL. */
+const struct conf_subsys *hosted_subsys(const struct conf *conf, const char *nqn);
+const struct conf_ns *hosted_conf_ns(const struct conf_subsys *subsys, uint32_t nsid);
+
+/* The folder of a pool, or NULL: it is in memory. */
+const char *hosted_folder(const char *pool);
+
+/* A file that is not wanted any more, or never came to be. */
+void hosted_remove(const struct hosted *hosted, const char *pool, const uint8_t uuid[16]);
+
+/* How the volume of a host's namespace is opened; a new one is made. */
+void hosted_spec(const struct made *made, const struct made_ns *ns, const char *pool, char spec[CONF_SPEC]);
+
+#endif

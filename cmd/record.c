@@ -1,0 +1,198 @@
+#include "record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = sizeof(((struct record *)NULL)->dir) + 24 };
+
+static void
+path_of(const struct record *record, bool beside, char path[PATH_BYTES])
+{
+	snprintf(path, PATH_BYTES, "%s/namespaces%s", record->dir, beside ? ".new" : "");
+}
+
+/* ---- reading ---- */
+
+/* All of it, malloc()ed. */
+static int
+read_all(int fd, char **text, size_t *bytes)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	ssize_t got = 1;
+
+	*bytes = 0;
+	*text = size >= 0 && size <= MADE_TEXT_MAX ? malloc((size_t)size + 1) : NULL;
+	if (*text == NULL)
+		return size < 0 ? -errno : size > MADE_TEXT_MAX ? -EFBIG : -ENOMEM;
+	while (got > 0 && *bytes < (size_t)size) {
+		got = pread(fd, *text + *bytes, (size_t)size - *bytes, (off_t)*bytes);
+		if (got < 0 && errno == EINTR)
+			got = 1;
+		else if (got > 0)
+			*bytes += (size_t)got;
+	}
+	return got < 0 ? -errno : 0;
+}
+
+int
+record_begin(struct record *record, const char *dir, struct arena *arena, struct made **made, char why[256])
+{
+	char path[PATH_BYTES];
+	int fd, rc;
+
+	*made = NULL;
+	if (dir == NULL)
+		return 0;
+	if (strlen(dir) >= sizeof(record->dir)) {
+		snprintf(why, 256, "the name of the folder for states is too long");
+		return -ENAMETOOLONG;
+	}
+	memcpy(record->dir, dir, strlen(dir) + 1);
+	path_of(record, false, path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	rc = fd < 0 ? -errno : read_all(fd, &record->text, &record->bytes);
+	if (fd >= 0)
+		close(fd);
+	record->there = true;
+	if (rc == 0)
+		rc = made_parse(arena, record->text, record->bytes, made);
+	if (rc == -EUCLEAN)
+		snprintf(why, 256, "the namespaces that hosts have made, kept in %.120s, are damaged; without the file there are "
+		    "none, and the files they lie in stay", path);
+	else if (rc == -EINVAL)
+		snprintf(why, 256, "%.180s is not a record of namespaces, or one of a later version", path);
+	else if (rc != 0)
+		snprintf(why, 256, "%.180s cannot be read: %s", path, strerrordesc_np(-rc));
+	return rc;
+}
+
+/* ---- writing ---- */
+
+static void
+put(void *arg, const char *text, size_t bytes)
+{
+	fwrite(text, 1, bytes, arg);
+}
+
+static int
+print(const struct made *made, char **text, size_t *bytes)
+{
+	FILE *memory = open_memstream(text, bytes);
+
+	if (memory == NULL)
+		return -errno;
+	made_print(made, put, memory);
+	return fclose(memory) == 0 ? 0 : -ENOMEM;
+}
+
+static int
+write_all(int fd, const char *text, size_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t put_now = write(fd, text, bytes);
+
+		if (put_now < 0 && errno != EINTR)
+			return -errno;
+		if (put_now > 0) {
+			text += put_now;
+			bytes -= (size_t)put_now;
+		}
+	}
+	return fsync(fd) == 0 ? 0 : -errno;
+}
+
+static bool
+anything_kept(const struct made *made)
+{
+	for (uint32_t i = 0; i < made->count; i++)
+		if (made->ns[i].kept)
+			return true;
+	return false;
+}
+
+void
+record_discard(struct record *record)
+{
+	char path[PATH_BYTES];
+
+	if (record->next == NULL)
+		return;
+	path_of(record, true, path);
+	unlink(path);
+	free(record->next);
+	record->next = NULL;
+}
+
+int
+record_prepare(struct record *record, const struct made *made, bool always)
+{
+	char path[PATH_BYTES];
+	int fd, rc;
+
+	if (record->dir[0] == '\0' || (!always && !record->there && !anything_kept(made)))
+		return 0;
+	rc = print(made, &record->next, &record->next_bytes);
+	if (rc != 0 || (record->there && record->next_bytes == record->bytes &&
+	    memcmp(record->next, record->text, record->bytes) == 0)) {
+		free(record->next);
+		record->next = NULL;
+		return rc;
+	}
+	path_of(record, true, path);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	rc = fd < 0 ? -errno : write_all(fd, record->next, record->next_bytes);
+	if (fd >= 0 && close(fd) != 0 && rc == 0)
+		rc = -errno;
+	if (rc != 0)
+		record_discard(record);
+	return rc;
+}
+
+static int
+sync_folder(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = fsync(fd) == 0 ? 0 : -errno;
+	close(fd);
+	return rc;
+}
+
+int
+record_commit(struct record *record)
+{
+	char path[PATH_BYTES], beside[PATH_BYTES];
+
+	if (record->next == NULL)
+		return 0;
+	path_of(record, false, path);
+	path_of(record, true, beside);
+	if (rename(beside, path) != 0) {
+		int error = errno;
+
+		record_discard(record);
+		return -error;
+	}
+	free(record->text);
+	record->text = record->next;
+	record->bytes = record->next_bytes;
+	record->next = NULL;
+	record->there = true;
+	return sync_folder(record->dir);
+}
+
+void
+record_end(struct record *record)
+{
+	free(record->text);
+	free(record->next);
+	record->text = record->next = NULL;
+}

@@ -1,0 +1,209 @@
+#include "volumes.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "serve.h"
+
+static int __attribute__((format(printf, 3, 4)))
+refuse(char why[256], int rc, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, 256, format, args);
+	va_end(args);
+	return rc;
+}
+
+/* ---- one ---- */
+
+struct volume *
+volume_find(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns)
+{
+	list_for_each(&serving->volumes, node) {
+		struct volume *volume = container_of(node, struct volume, node);
+
+		if (!volume->retired && !volume->made && volume->nsid == ns->nsid && volume->block_size == ns->block_size &&
+		    strcmp(volume->nqn, subsys->nqn) == 0 && strcmp(volume->volume, ns->volume) == 0)
+			return volume;
+	}
+	return NULL;
+}
+
+static struct volume *
+volume_find_made(const struct serving *serving, const struct made_ns *ns)
+{
+	list_for_each(&serving->volumes, node) {
+		struct volume *volume = container_of(node, struct volume, node);
+
+		if (!volume->retired && volume->made && memcmp(volume->id, ns->uuid, sizeof(volume->id)) == 0)
+			return volume;
+	}
+	return NULL;
+}
+
+/* Of a namespace that its host deleted nothing stays: neither blocks nor reservations. */
+static void
+remove_files(const struct serving *serving, const struct volume *volume)
+{
+	const char *state_dir = serving->now->conf->state_dir;
+	char path[CONF_STATE_DIR_MAX + 64], uuid[MADE_UUID_TEXT];
+
+	if (!volume->doomed || volume->blk->path == NULL || state_dir == NULL)
+		return;
+	unlink(volume->blk->path);
+	made_uuid_text(volume->id, uuid);
+	snprintf(path, sizeof(path), "%.*s/reservations/%s", CONF_STATE_DIR_MAX, state_dir, uuid);
+	unlink(path);
+}
+
+static void
+volume_close(struct serving *serving, struct volume *volume)
+{
+	list_remove(&volume->node);
+	remove_files(serving, volume);
+	volume->blk->ops->destroy(volume->blk);
+	arena_free(serving->arena, volume);
+}
+
+static int
+volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char *spec, uint32_t block_size,
+    struct volume **out, char why[256])
+{
+	struct volume *volume = arena_alloc(serving->arena, sizeof(*volume));
+	int rc;
+
+	if (volume == NULL)
+		return refuse(why, -ENOMEM, "out of memory");
+	rc = blk_open(serving->reactor, spec, block_size, &volume->blk, why);
+	if (rc != 0) {
+		arena_free(serving->arena, volume);
+		return rc;
+	}
+	snprintf(volume->nqn, sizeof(volume->nqn), "%s", nqn);
+	volume->nsid = nsid;
+	volume->block_size = block_size;
+	list_push(&serving->volumes, &volume->node);
+	*out = volume;
+	return 0;
+}
+
+static int
+volume_open_configured(struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,
+    const char *given, struct volume **out, char why[256])
+{
+	char spec[CONF_SPEC], reason[256];
+	int rc;
+
+	conf_volume_spec(ns, spec);
+	rc = volume_open(serving, subsys->nqn, ns->nsid, given != NULL ? given : spec, ns->block_size, out, reason);
+	if (rc != 0 && given != NULL)
+		return refuse(why, rc, "--ns %.100s: %.140s", given, reason);
+	if (rc != 0)
+		return refuse(why, rc, "namespace %u: %.230s", ns->nsid, reason);
+	snprintf((*out)->volume, sizeof((*out)->volume), "%s", ns->volume);
+	identify_volume(subsys->nqn, (*out)->blk, (*out)->id);
+	return 0;
+}
+
+/* Open, and at least as large as it is to be; or NULL, and why. */
+struct volume *
+volume_ready(struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns, const char *given,
+    int *rc, char why[256])
+{
+	struct volume *volume = volume_find(serving, subsys, ns);
+	uint64_t blocks = ns->size / ns->block_size;
+
+	*rc = 0;
+	if (volume == NULL)
+		*rc = volume_open_configured(serving, subsys, ns, given, &volume, why);
+	else if (volume->blk->blocks < blocks) {
+		*rc = volume->blk->ops->grow == NULL ? -EOPNOTSUPP :
+		    volume->blk->ops->grow(volume->blk, serving->reactor, blocks);
+		if (*rc != 0)
+			refuse(why, *rc, "namespace %u of %.120s: a volume of this kind cannot grow so far while it is used: %s",
+			    ns->nsid, subsys->nqn, strerrordesc_np(-*rc));
+	}
+	if (*rc != 0)
+		return NULL;
+	volume->wanted = true;
+	return volume;
+}
+
+/* The same of one that a host has made, or is about to. */
+struct volume *
+volume_ready_made(struct serving *serving, const struct conf_subsys *subsys, const struct made *made,
+    const struct made_ns *ns, int *rc, char why[256])
+{
+	struct volume *volume = volume_find_made(serving, ns);
+	char spec[CONF_SPEC], reason[256];
+
+	*rc = 0;
+	if (volume == NULL) {
+		hosted_spec(made, ns, subsys->pool, spec);
+		*rc = volume_open(serving, subsys->nqn, ns->nsid, spec, ns->block_size, &volume, reason);
+		if (*rc != 0)
+			refuse(why, *rc, "namespace %u, which a host has made: %.200s", ns->nsid, reason);
+	}
+	if (*rc != 0)
+		return NULL;
+	memcpy(volume->id, ns->uuid, sizeof(volume->id));
+	volume->made = volume->wanted = true;
+	return volume;
+}
+
+/* Nobody uses it any more, or never did. */
+void
+volumes_unused(struct target_applied *applied, struct blk *blk)
+{
+	struct serving *serving = container_of(applied, struct serving, applied);
+
+	list_for_each(&serving->volumes, node) {
+		struct volume *volume = container_of(node, struct volume, node);
+
+		if (volume->blk == blk)
+			volume_close(serving, volume);
+	}
+}
+
+void
+volumes_close_strays(struct serving *serving, const struct list *since)
+{
+	while (serving->volumes.prev != since)
+		volume_close(serving, container_of(serving->volumes.prev, struct volume, node));
+}
+
+/* ---- all ---- */
+
+void
+volumes_unwanted(struct serving *serving)
+{
+	list_for_each(&serving->volumes, node)
+		container_of(node, struct volume, node)->wanted = false;
+}
+
+/* What of them is of no use any more: volumes of a failed change were of none. */
+void
+volumes_settle(struct serving *serving, bool done)
+{
+	list_for_each(&serving->volumes, node) {
+		struct volume *volume = container_of(node, struct volume, node);
+
+		volume->held = done ? volume->wanted : volume->held;
+		volume->retired = volume->retired || !volume->held;
+	}
+}
+
+void
+volumes_doom(struct serving *serving)
+{
+	list_for_each(&serving->volumes, node) {
+		struct volume *volume = container_of(node, struct volume, node);
+
+		volume->doomed = volume->doomed || (volume->made && volume->retired);
+	}
+}

@@ -1,0 +1,53 @@
+/*
+ * volumes.h - the volumes that are open, and of which namespaces they are.
+ *
+ * Opens them as a configuration says, or what hosts have made; closes them when
+ * the target is done with them.
+ */
+#ifndef WEIR_CMD_VOLUMES_H
+#define WEIR_CMD_VOLUMES_H
+
+#include "serving.h"
+
+/* One that is open. */
+struct volume {
+	struct list node;
+	struct blk *blk;
+	char nqn[CONF_NQN_MAX + 1], volume[CONF_VOLUME_MAX + 32]; /* as configured: of which namespace */
+	uint32_t nsid, block_size;
+	uint8_t id[16];
+	bool made;    /* by a host: `id` is its UUID */
+	bool doomed;  /* and by a host deleted: its file goes with it */
+	bool held;    /* by the configuration that holds */
+	bool wanted;  /* by the configuration that is being made */
+	bool retired; /* by the one that holds: it is closed as soon as the target is done with it */
+};
+
+/* The one that a namespace of the configuration has, or NULL. */
+struct volume *volume_find(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns);
+
+/* The same, open, and at least as large as it is to be; `given`: how it is opened, where options said it.  NULL: rc
+ * and why. */
+struct volume *volume_ready(struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,
+    const char *given, int *rc, char why[256]);
+
+/* The same of one that a host has made, or is about to. */
+struct volume *volume_ready_made(struct serving *serving, const struct conf_subsys *subsys, const struct made *made,
+    const struct made_ns *ns, int *rc, char why[256]);
+
+/* A change begins: none is wanted yet. */
+void volumes_unwanted(struct serving *serving);
+
+/* It is done, or was not: which are held now, and which will be closed when they are unused. */
+void volumes_settle(struct serving *serving, bool done);
+
+/* Those that a host made, and that are not held any more, go with all that is theirs. */
+void volumes_doom(struct serving *serving);
+
+/* Closes those that were opened after the one that was the last then. */
+void volumes_close_strays(struct serving *serving, const struct list *since);
+
+/* Of struct target_applied. */
+void volumes_unused(struct target_applied *applied, struct blk *blk);
+
+#endif
