@@ -140,7 +140,7 @@ a_crash_tears_the_write_it_finds_where_sectors_end(void **state)
 		for (uint32_t i = 0; i < TOY_PAGES && sim_file_find(plight.sim, "f") != NULL; i++) {
 			uint8_t page[TOY_PAGE];
 
-			sim_file_peek(sim_file_find(plight.sim, "f"), (uint64_t)i * TOY_PAGE, page, sizeof(page), false);
+			sim_file_peek(sim_file_find(plight.sim, "f"), i * UINT64_C(4096), page, sizeof(page), false);
 			torn += is_torn(page, 512);
 		}
 		sim_destroy(plight.sim);
