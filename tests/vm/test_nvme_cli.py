@@ -34,12 +34,12 @@ FEATURES = [*range(0x01, 0x14), 0x16, 0x19, 0x80, 0x81, 0x82, 0x83, 0x84]
 
 
 @pytest.fixture
-def target(live, guest):
+def target(live, guest, tmp_path):
     """Three namespaces in two groups; the last is of 512-byte blocks and write protected."""
-    target = live(conf(
+    target = live({"state_dir": f"{tmp_path}/state", **conf(
         memory("32M", nguid=NGUID, uuid=UUID), memory("16M", ana_group=5), memory("8M", block_size=512, write_protected=True),
         serial="W0001", model="Weir of the test", ana_groups=[{"id": 1}, {"id": 5, "state": "non-optimized"}],
-    ))
+    )})
     connect(guest, target)
     guest.run("until_true 30 test -b /dev/nvme0n3")
     return target
@@ -144,13 +144,22 @@ def test_logs_say_what_has_been(target, guest):
     assert [(g["grpid"], g["nnsids"]) for g in alone] == [(1, 0), (5, 0)]
 
     # what Identify offers is what the effects log does, and the other way round
-    oncs = nvme_json(guest, "id-ctrl", "/dev/nvme0")["oncs"]
+    controller = nvme_json(guest, "id-ctrl", "/dev/nvme0")
+    oncs = controller["oncs"]
     effects = check(ask(guest, "effects-log -H --csi=0")[0])
     found = {int(n) for n in re.findall(r"^IOCS(\d+) .*CSUPP\+", effects, re.M)}
     assert found >= {0, 1, 2}
     for bit, opcodes in ((0, {5}), (1, {4}), (2, {9}), (3, {8}), (5, {13, 14, 17, 21}), (7, {12}), (8, {25})):
         assert found & opcodes == (opcodes if oncs >> bit & 1 else set())
     assert {int(n) for n in re.findall(r"^ACS(\d+) .*CSUPP\+", effects, re.M)} >= {2, 6, 8, 9, 10, 12, 24}
+
+    if controller["lpa"] >> 4 & 1:
+        header = ("persistent-event-log", "/dev/nvme0", "--log_len=4096")
+        events = nvme_json(guest, *header, "--action=1")
+        assert events["subnqn"] == NQN and events["sn"].rstrip() == "W0001"
+        assert events["total_num_of_events"] == len(events["list_of_event_entries"]) > 0
+        check(ask(guest, "persistent-event-log --action=2")[0])
+        check(ask(guest, "persistent-event-log --action=0 --log_len=512")[0], "Command Sequence Error")
 
 
 def test_features_are_there_or_refused_by_name(target, guest):
