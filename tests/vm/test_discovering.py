@@ -42,14 +42,14 @@ def test_every_way_to_the_subsystem_is_listed(target, guest):
 
 
 def test_a_persistent_discovery_controller_is_told_of_changes(target, guest):
-    guest.run("rm -f /tmp/events; uevent sh -c 'echo $DEVNAME $NVME_AEN >>/tmp/events' & listener=$!")
+    guest.run(": >/tmp/events; uevent sh -c 'echo $DEVNAME $NVME_AEN >>/tmp/events' & listener=$!")
     guest.run("until_true 10 listens_for_events $listener")
     log = nvme_json(guest, "discover", "-t", "tcp", "-a", target.address, "-s", target.ports[1], "--persistent")
     assert records(log) == expected(target)
     assert guest.run("cat /sys/class/nvme/nvme0/cntrltype /sys/class/nvme/nvme0/kato").split() == ["discovery", "30"]
     for where, key in ((target.conf, "referrals"), (target.subsystem, "hosts")):
         where[key] = []
-        guest.run("rm -f /tmp/events")
+        guest.run(": >/tmp/events")
         target.apply()
         guest.run("until_true 30 grep -x 'nvme0 0x70f002' /tmp/events")
         before, log = log, nvme_json(guest, "discover", "-d", "nvme0")

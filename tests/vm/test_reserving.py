@@ -74,10 +74,10 @@ def test_two_hosts_register_acquire_preempt_and_release(target, guest):
     nvme(guest, "io-passthru", B, "--opcode=2", "--data-len=4096", "--read", "--raw-binary")
 
     # the event reaches who was put out, and the log says of what
-    guest.run("rm -f /tmp/events; uevent sh -c 'echo $DEVNAME $NVME_AEN >>/tmp/events' & listener=$!")
+    guest.run(": >/tmp/events; uevent sh -c 'echo $DEVNAME $NVME_AEN >>/tmp/events' & listener=$!")
     guest.run("until_true 10 listens_for_events $listener")
     acquire(guest, B, REGISTRANTS_ONLY, "--racqa=1", f"--prkey={A[2]}")
-    guest.run("until_true 30 grep -x 'nvme0 0x800006' /tmp/events; kill $listener")
+    guest.run("until_true 30 grep -x 'nvme0 0x800006' /tmp/events && kill $listener")
     told = nvme_json(guest, "resv-notif-log", "/dev/nvme0")
     assert (told["rn_log_type"], told["nsid"], told["count"]) == (1, 1, 1), "registration preempted"
     assert nvme_json(guest, "resv-notif-log", "/dev/nvme0")["rn_log_type"] == 0, "it was read"
