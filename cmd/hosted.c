@@ -73,9 +73,11 @@ undo(struct hosted *hosted, struct nvme_status status)
 static int
 record_first(struct hosted *hosted)
 {
+	const struct made *next = hosted->next->made;
+	bool file = next->count > 0 && next->ns[next->count - 1].fresh && next->ns[next->count - 1].kept;
 	int rc = 0;
 
-	if (hosted->now->kind == WISH_CREATE && !hosted->record.there)
+	if (file && !hosted->record.there)
 		rc = record_prepare(&hosted->record, hosted->state->made, true);
 	return rc == 0 ? record_commit(&hosted->record) : rc;
 }

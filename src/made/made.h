@@ -75,11 +75,11 @@ void made_remove(struct made *made, struct made_ns *ns);
 bool made_active(const struct made_ns *ns, const char *hostnqn, uint64_t association);
 
 /*
- * Attaches it to, or detaches it from, the controllers of those ids, ascending.  `present`: the subsystem's controllers.
+ * Attaches it to, or detaches it from, the controllers of those ids, ascending.  `present`: those of the subsystem.
  * What the command is answered; on anything but success the state is not to be used any more.
  */
-enum nvme_sc made_attach(struct arena *arena, struct made *made, struct made_ns *ns, bool attach, const uint16_t *cntlids,
-    uint32_t cntlid_count, const struct made_controller *present, uint32_t present_count);
+enum nvme_sc made_attach(struct arena *arena, struct made *made, struct made_ns *ns, bool attach,
+    const uint16_t *cntlids, uint32_t cntlid_count, const struct made_controller *present, uint32_t present_count);
 
 /* ---- the record (doc/formats/namespaces.md) ---- */
 

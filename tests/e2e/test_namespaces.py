@@ -1,13 +1,15 @@
 """Namespaces that hosts create, attach and delete, and protect against writes."""
 import os
+import struct
+import threading
 
 import pytest
 
 from namespaces import (
-    ALL, ATTACHED, BLOCK, CTRL_LIST, DENIED, MIB, NOT_ATTACHED, NS_CAPACITY, PRIVATE, attach, capacity, connect,
-    controllers, create, created, delete, detach, hosted, nsids)
-from nvme import INVALID_NS
-from test_live import NS_NOTICE, changed, conf, event, live, namespace, watch  # noqa: F401 - live is a fixture
+    ALL, ATTACHED, BLOCK, CTRL_LIST, DENIED, MIB, NO_GROUP, NOT_ATTACHED, NS_CAPACITY, PRIVATE, attach, capacity,
+    connect, controllers, create, created, delete, detach, files, hosted, nsids, submit_create)
+from nvme import INVALID_FIELD, INVALID_NS, INVALID_OPCODE, LBA_RANGE, sqe
+from test_live import NQN, NS_NOTICE, changed, conf, event, live, namespace, watch  # noqa: F401 - live is a fixture
 
 
 def works(queue, nsid, slba=0):
@@ -23,6 +25,7 @@ def absent(queue, nsid):
     assert queue.flush(nsid).status == INVALID_NS
 
 
+@pytest.mark.line("W80", "W81")
 @pytest.mark.parametrize("reactors", [1, 3])
 def test_from_creation_to_the_end(live, reactors):  # noqa: F811
     target = live(hosted(namespace(2)), "--reactors", str(reactors))
@@ -68,3 +71,280 @@ def test_from_creation_to_the_end(live, reactors):  # noqa: F811
             assert nsids(ctrl) == nsids(ctrl, 0x10) == [2]
         absent(queues[4], 1)
         assert capacity(c) == (64 * MIB, 64 * MIB)
+
+
+@pytest.mark.line("W80", "W81")
+def test_statuses_of_attachment(live):  # noqa: F811
+    target = live(hosted(namespace(1)))
+    with connect(target) as a, connect(target) as b, connect(target, 2) as c:
+        nsid = created(a)
+        for _ in range(2):
+            assert detach(a, nsid).status == NOT_ATTACHED
+            assert attach(a, nsid, a, b).ok
+            assert attach(a, nsid, a).status == ATTACHED and attach(c, nsid, b, c).status == ATTACHED
+            assert nsids(c) == [1], "all or none"
+            assert detach(a, nsid, b, c).status == NOT_ATTACHED and nsids(b) == [1, 2]
+            assert attach(a, nsid, 60000).status == CTRL_LIST and attach(a, nsid, c, 60000).status == CTRL_LIST
+            assert detach(c, nsid, a, b).ok
+        for command in (attach, detach):
+            assert command(a, 77).status == INVALID_NS and command(a, 0).status == INVALID_NS
+            assert command(a, ALL).status == INVALID_NS
+
+
+@pytest.mark.line("W81")
+def test_a_private_namespace_is_of_one_controller(live):  # noqa: F811
+    target = live(hosted(namespace(1)))
+    with connect(target) as a, connect(target) as b, connect(target, 2) as c:
+        nsid = created(a, shared=False)
+        assert attach(a, nsid, a, b).status == PRIVATE
+        assert attach(a, nsid, b).ok and a.identified(0x11, nsid)[30] == 0
+        assert attach(a, nsid, a).status == PRIVATE and attach(c, nsid).status == PRIVATE
+        works(b.io_queue(), nsid)
+        with connect(target) as later:
+            assert nsids(later) == [1]
+        b.close()
+        while controllers(a, nsid):
+            pass
+        with connect(target) as again:
+            assert nsids(again) == [1], "it went with its controller"
+            assert attach(c, nsid, again).ok and nsids(again) == [1, 2]
+            assert detach(c, nsid, again).ok and attach(c, nsid).ok and nsids(c) == [1, 2]
+
+
+@pytest.mark.line("W80")
+def test_what_the_operator_named_is_his(live):  # noqa: F811
+    target = live(hosted(namespace(1), namespace(3)))
+    with connect(target) as a:
+        nsid = created(a)
+        assert nsid == 2 and attach(a, nsid).ok
+        for other in (1, 3):
+            assert delete(a, other).status == DENIED and detach(a, other).status == DENIED
+            assert attach(a, other).status == ATTACHED
+        assert delete(a, ALL).status == DENIED and nsids(a) == [1, 2, 3]
+        queue = a.io_queue()
+        for n in nsids(a):
+            works(queue, n)
+        assert delete(a, 0).status == INVALID_NS and delete(a, 4).status == INVALID_NS
+
+
+@pytest.mark.line("W80")
+def test_all_are_deleted_at_once(live):  # noqa: F811
+    target = live(hosted())
+    with connect(target) as a, connect(target, 2) as b:
+        for n in range(1, 6):
+            assert created(a) == n and (n % 2 == 0 or attach(a, n).ok)
+        assert nsids(a) == [1, 3, 5] and nsids(b, 0x10) == [1, 2, 3, 4, 5]
+        assert delete(b, ALL).ok and nsids(a) == nsids(a, 0x10) == [] and changed(a) == [1, 3, 5]
+        assert delete(b, ALL).ok, "nothing is left to be deleted"
+        assert capacity(a)[1] == 64 * MIB
+
+
+@pytest.mark.line("W80")
+def test_numbers_are_the_lowest_that_are_free(live):  # noqa: F811
+    target = live(hosted(namespace(2), namespace(4)))
+    with connect(target) as a:
+        assert [created(a) for _ in range(4)] == [1, 3, 5, 6]
+        assert delete(a, 3).ok and delete(a, 5).ok
+        assert [created(a) for _ in range(3)] == [3, 5, 7]
+        target.applied(hosted(namespace(2)))
+        assert created(a) == 4 and nsids(a, 0x10) == [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.line("W80")
+@pytest.mark.parametrize("volume", ["mem", "file"])
+def test_capacity(live, tmp_path, volume):  # noqa: F811
+    """of blocks of either size; the least and the most; what is deleted can be had again"""
+    where = volume if volume == "mem" else "file:%s" % tmp_path
+    target = live(hosted(volume=where, size="10M", top="state_dir: %s/state\n" % tmp_path))
+    with connect(target) as a:
+        queue = a.io_queue()
+        assert create(a, 2561).status == NS_CAPACITY and create(a, 20481, flbas=0).status == NS_CAPACITY
+        assert create(a, (1 << 64) - 1).status == NS_CAPACITY and capacity(a) == (10 * MIB, 10 * MIB)
+        whole = created(a, 20480, flbas=0)
+        assert capacity(a) == (10 * MIB, 0) and create(a, 1).status == NS_CAPACITY
+        assert attach(a, whole).ok
+        data = os.urandom(512)
+        assert queue.write(20479, data, nsid=whole, block_size=512).ok
+        assert bytes(queue.read(20479, nsid=whole, block_size=512).got) == data
+        assert delete(a, whole).ok and capacity(a)[1] == 10 * MIB
+        small = created(a, 3)
+        assert attach(a, small).ok and capacity(a)[1] == 10 * MIB - 3 * BLOCK
+        works(queue, small, 2)
+        assert queue.read(3, nsid=small).status == LBA_RANGE
+        assert bytes(queue.read(0, nsid=small).got) == bytes(BLOCK), "nothing of who had it before"
+        assert created(a, 2557) == 2 and create(a, 1).status == NS_CAPACITY
+
+
+@pytest.mark.line("W80")
+def test_without_a_place_there_is_none_of_it(live):  # noqa: F811
+    target = live(conf(namespace(1)))
+    with connect(target) as a:
+        assert create(a).status == INVALID_OPCODE and delete(a, 1).status == INVALID_OPCODE
+        assert attach(a, 1).status == INVALID_OPCODE and a.identify(0x13).status == INVALID_FIELD
+        target.applied(hosted(namespace(1)))
+        nsid = created(a)
+        assert attach(a, nsid).ok and nsids(a) == [1, 2], "as soon as there is one"
+
+
+@pytest.mark.line("W80")
+def test_groups(live):  # noqa: F811
+    """of the group that was asked for, or the first; an unknown one 1:24; a group in use is not taken away"""
+    two = "    ana_groups: [{id: 4}, {id: 9, state: inaccessible}]\n"
+    target = live(hosted(groups=two))
+    with connect(target) as a:
+        assert [created(a, group=group) for group in (0, 9, 4)] == [1, 2, 3]
+        assert create(a, group=5).status == NO_GROUP
+        assert all(attach(a, n).ok for n in (1, 2, 3))
+        assert [a.identified(0, n)[92] for n in (1, 2, 3)] == [4, 9, 4]
+        queue = a.io_queue()
+        assert queue.read(0, nsid=2).status == 0x302 and queue.read(0, nsid=3).ok
+        done = target.apply(hosted(groups="    ana_groups: [{id: 4}]\n"))
+        assert done.returncode == 1 and "group" in done.stderr
+
+
+# ---- with the operator ----
+
+@pytest.mark.parametrize("change, words", [
+    (lambda: hosted(namespace(1), namespace(2)), "namespace 2 of " + NQN + " is one that a host has made"),
+    (lambda: conf(namespace(1)), "has no place"),
+    (lambda: hosted(namespace(1), size="1M"), "more than `host_namespaces` allows"),
+    (lambda: hosted(namespace(1), nqn="nqn.other"), "does not have"),
+    (lambda: hosted(namespace(1), volume="file:/tmp", top="state_dir: %s\n"), "has no place"),
+    (lambda: hosted(namespace(1), volume="file:/nowhere/at/all", top="state_dir: %s\n"), ""),
+])
+def test_a_file_that_leaves_no_place_is_refused(live, tmp_path, change, words):  # noqa: F811
+    top = "state_dir: %s/state\n" % tmp_path
+    target = live(hosted(namespace(1), top=top))
+    with connect(target) as a:
+        nsid = created(a, 512)
+        assert attach(a, nsid).ok
+        text = change()
+        done = target.apply(text % (str(tmp_path) + "/state") if "%s" in text else top + text)
+        assert done.returncode == 1 and words in done.stderr, done
+        assert nsids(a) == [1, 2]
+        works(a.io_queue(), 2)
+        target.applied(hosted(namespace(1), size="2M", top=top))
+        assert capacity(a) == (2 * MIB, 0)
+
+
+@pytest.mark.line("W80")
+def test_wishes_and_applies_at_once(live, tmp_path):  # noqa: F811
+    """hosts and the operator at the same time: one after the other, and neither is lost"""
+    def text(number):
+        return hosted(*[namespace(n) for n in range(900, 900 + number)], size="1G")
+    target = live(text(1), "--reactors", "3")
+    made, wrong = [[], [], []], []
+
+    def go(number):
+        try:
+            with connect(target, number + 1) as ctrl:
+                for n in range(40):
+                    held = [submit_create(ctrl, 256 + number) for _ in range(3)]
+                    new = [request.dw0 for request in ctrl.admin.wait(*held)]
+                    assert all(request.ok for request in held), held
+                    assert attach(ctrl, new[0]).ok and new[0] in nsids(ctrl)
+                    assert delete(ctrl, new[1]).ok
+                    made[number] += [new[0], new[2]]
+                    if n % 4 == 3:
+                        assert delete(ctrl, made[number].pop()).ok
+        except Exception as e:  # noqa: BLE001 - told below
+            wrong.append(e)
+
+    threads = [threading.Thread(target=go, args=(n,)) for n in range(3)]
+    for thread in threads:
+        thread.start()
+    applied = 0
+    while any(thread.is_alive() for thread in threads):
+        applied += 1
+        target.applied(text(1 + applied % 5))
+    for thread in threads:
+        thread.join()
+    target.applied(text(2))
+    assert not wrong and applied > 3, (wrong[:2], applied)
+    every = sum(made, [])
+    with connect(target) as ctrl:
+        assert nsids(ctrl, 0x10) == sorted(every) + [900, 901] and len(set(every)) == len(every)
+        for number, some in enumerate(made):
+            for nsid in some:
+                assert struct.unpack_from("<Q", ctrl.identified(0x11, nsid))[0] == 256 + number
+        assert capacity(ctrl)[1] == (1 << 30) - sum((256 + n) * BLOCK * len(some) for n, some in enumerate(made))
+
+
+@pytest.mark.line("W80")
+@pytest.mark.parametrize("volume", ["mem", "file"])
+def test_deleted_and_detached_under_load(live, tmp_path, volume):  # noqa: F811
+    """every command is answered, with success or 0:0B; nothing of a namespace before is found in the next"""
+    where = volume if volume == "mem" else "file:%s" % tmp_path
+    target = live(hosted(namespace(9), volume=where, top="state_dir: %s/state\n" % tmp_path), "--reactors", "3")
+    stop, wrong, counts = threading.Event(), [], {}
+
+    def load(number):
+        try:
+            with connect(target) as ctrl:
+                queues = [ctrl.io_queue(q) for q in (1, 2)]
+                while not stop.is_set():
+                    requests = []
+                    for queue in queues:
+                        for n in range(12):
+                            requests.append((queue, queue.submit_write(n * 16, bytes(1) * 16 * BLOCK, nsid=1)))
+                            requests.append((queue, queue.submit_read(n * 16, 16, nsid=1)))
+                            requests.append((queue, queue.submit(sqe(0x00, nsid=ALL if n % 2 else 1))))
+                            requests.append((queue, queue.submit_read(n, 1, nsid=9)))
+                    for queue, request in requests:
+                        queue.wait(request)
+                        counts[request.status] = counts.get(request.status, 0) + 1
+                        if request.status not in (0, INVALID_NS):
+                            wrong.append(request)
+        except Exception as e:  # noqa: BLE001 - told below
+            wrong.append(e)
+
+    threads = [threading.Thread(target=load, args=(n,)) for n in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        with connect(target, 2) as ctrl:
+            for n in range(20):
+                others = [c for c in controllers(ctrl) if c != ctrl.cntlid]
+                assert created(ctrl, 1024) == 1
+                assert attach(ctrl, 1, *others).ok
+                if n % 2:
+                    assert detach(ctrl, 1, *others[:2]).ok
+                assert delete(ctrl, 1).ok
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong and counts[0] and counts[INVALID_NS], (wrong[:3], counts)
+    target.daemon.stop()
+    assert files(tmp_path) == []
+
+
+@pytest.mark.line("W80")
+@pytest.mark.parametrize("end", ["socket", "sigterm"])
+def test_who_asks_may_go(live, tmp_path, end):  # noqa: F811
+    """the host before its answer comes, or the target: nothing is left half done"""
+    top = "state_dir: %s/state\n" % tmp_path
+    target = live(hosted(namespace(1), volume="file:%s" % tmp_path, top=top, size="1G"), "--reactors", "3")
+    with connect(target, 2) as watcher:
+        for _ in range(1 if end == "sigterm" else 20):
+            ctrls = [connect(target) for _ in range(3)]
+            for ctrl in ctrls:
+                for n in range(8):
+                    submit_create(ctrl, 256, incapsule=n % 2 == 0)
+                    ctrl.admin.submit(sqe(0x06, cdw10=0x13), want=4096)
+            if end == "sigterm":
+                break
+            for ctrl in ctrls:
+                ctrl.close()
+        if end == "socket":
+            while controllers(watcher) != [watcher.cntlid]:
+                pass
+            assert delete(watcher, created(watcher)).ok, "what waited before is done"
+            while len(files(tmp_path)) != len(nsids(watcher, 0x10)) - 1:
+                assert watcher.keep_alive().ok  # the file of a namespace goes when nothing uses it any more
+    if end == "sigterm":
+        target.daemon.stop()
+        before = files(tmp_path)
+        target = live(hosted(namespace(1), volume="file:%s" % tmp_path, top=top, size="1G"))
+        with connect(target) as ctrl:
+            assert len(nsids(ctrl, 0x10)) - 1 == len(files(tmp_path)) <= len(before)

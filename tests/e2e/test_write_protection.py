@@ -1,0 +1,144 @@
+"""Feature 84h: hosts that protect namespaces against writes."""
+import os
+
+import pytest
+
+import nvme
+from namespaces import (
+    ALL, BLOCK, NONE, PERMANENT, PROTECT, UNTIL_POWER_CYCLE, WRITE_PROTECTED, attach, connect, created, delete, detach,
+    hosted, nsids, protect, protection, start_again)
+from nvme import INVALID_FIELD, INVALID_NS, NOT_CHANGEABLE, NOT_SAVEABLE, OK
+from test_live import NS_NOTICE, changed, conf, event, live, namespace, watch  # noqa: F401 - live is a fixture
+
+
+def kept(tmp_path):
+    return "state_dir: %s/state\n" % tmp_path
+
+
+def assert_protected(queue, nsid, yes):
+    """what changes blocks is refused, and has no effect; what does not, is not"""
+    status = WRITE_PROTECTED if yes else OK
+    before = bytes(queue.read(0, nsid=nsid).got)
+    data = os.urandom(BLOCK)
+    for request in (queue.write(0, data, nsid=nsid), queue.write(8, data * 4, nsid=nsid, incapsule=False),
+                    queue.write_zeroes(1, 1, nsid=nsid), queue.deallocate([(2, 1)], nsid=nsid)):
+        assert request.status == status
+    assert bytes(queue.read(0, nsid=nsid).got) == (before if yes else data)
+    assert queue.flush(nsid).ok
+
+
+@pytest.mark.line("O17", "W83")
+@pytest.mark.parametrize("reactors", [1, 2])
+def test_protected_and_no_longer(live, tmp_path, reactors):  # noqa: F811
+    """every controller sees it, hears of it, and is held to it, as soon as the command is answered"""
+    target = live(conf(namespace(1), namespace(2), top=kept(tmp_path)), "--reactors", str(reactors))
+    with connect(target) as a, connect(target, 2) as b:
+        assert a.identified(1)[531] == 3, "protect, and until power cycle"
+        queues = [ctrl.io_queue(qid) for ctrl in (a, b) for qid in (1, 2)]
+        for _ in range(2):
+            for state in (PROTECT, NONE):
+                held = [watch(a), watch(b)]
+                assert protect(a, 1, state).ok
+                for queue in queues:
+                    assert_protected(queue, 1, state == PROTECT)
+                    assert_protected(queue, 2, False)
+                for ctrl, request in zip((a, b), held):
+                    assert event(ctrl, request) == NS_NOTICE and changed(ctrl) == [1]
+                    assert protection(ctrl, 1) == state and protection(ctrl, 2) == NONE
+                    assert bool(ctrl.identified(0, 1)[99]) == (state == PROTECT)
+        held = watch(a)
+        assert protect(b, 2, NONE).ok and a.keep_alive().ok and not held.done, "nothing has changed"
+
+
+@pytest.mark.line("O17", "W83")
+def test_what_is_offered_and_what_is_not(live, tmp_path):  # noqa: F811
+    target = live(conf(namespace(1), top=kept(tmp_path)))
+    with connect(target) as a:
+        assert protect(a, 1, PERMANENT).status == INVALID_FIELD and protect(a, 1, 4).status == INVALID_FIELD
+        assert protect(a, 2, PROTECT).status == INVALID_NS and protect(a, 0, PROTECT).status == INVALID_NS
+        assert a.set_feature(0x84, PROTECT, save=True, nsid=1).status == NOT_SAVEABLE
+        assert protection(a, 1) == NONE
+
+
+def test_without_a_state_dir_it_is_not_offered(live):  # noqa: F811
+    target = live(conf(namespace(1)))
+    with connect(target) as a:
+        assert a.identified(1)[531] == 0
+        assert protect(a, 1, PROTECT).status == INVALID_FIELD
+        assert a.get_feature(0x84, nsid=1).status == INVALID_FIELD
+
+
+@pytest.mark.line("O17", "W83")
+def test_of_all_at_once(live, tmp_path):  # noqa: F811
+    """those that are active at the asker; all of them or none"""
+    text = hosted(namespace(1), namespace(2), top=kept(tmp_path))
+    target = live(text)
+    with connect(target) as a, connect(target, 2) as b:
+        assert [created(a) for _ in range(2)] == [3, 4]
+        assert attach(a, 3, a, b).ok and attach(a, 4, b).ok
+        assert protect(a, ALL, PROTECT).ok
+        assert [protection(b, n) for n in nsids(b)] == [PROTECT, PROTECT, PROTECT, NONE]
+        assert delete(a, 3).status == WRITE_PROTECTED and delete(a, 4).ok
+        assert detach(a, 3, b).ok, "that is no write"
+        assert protect(b, ALL, NONE).ok and [protection(a, n) for n in (1, 2, 3)] == [NONE, NONE, PROTECT]
+        assert protect(a, 2, UNTIL_POWER_CYCLE).ok
+        assert protect(a, ALL, NONE).status == NOT_CHANGEABLE and protection(a, 3) == PROTECT
+        assert protect(a, 3, NONE).ok and delete(b, 3).ok
+
+
+@pytest.mark.line("O17", "W83")
+def test_until_power_cycle(serve, tmp_path):
+    """no command ends it, nor a reset, nor a change of the configuration; a restart does, and "protect" stays"""
+    def start():
+        return serve("--state-dir", str(tmp_path / "state"),
+                     ns=["file:%s/%d.img,size=16M" % (tmp_path, n) for n in (1, 2, 3)])
+    target = start()
+    with nvme.Controller(target.address) as a:
+        assert protect(a, 1, PROTECT).ok and protect(a, 2, PROTECT).ok and protect(a, 2, UNTIL_POWER_CYCLE).ok
+        assert protect(a, 3, UNTIL_POWER_CYCLE).ok
+        for state in (NONE, PROTECT):
+            assert protect(a, 2, state).status == NOT_CHANGEABLE
+        assert protect(a, 2, UNTIL_POWER_CYCLE).ok
+        a.disable()
+        a.enable()
+        assert [protection(a, n) for n in (1, 2, 3)] == [PROTECT, UNTIL_POWER_CYCLE, UNTIL_POWER_CYCLE]
+        assert_protected(a.io_queue(), 2, True)
+    target.kill()
+    target = start_again(start)
+    with nvme.Controller(target.address) as a:
+        assert [protection(a, n) for n in (1, 2, 3)] == [PROTECT, NONE, NONE]
+        queue = a.io_queue()
+        assert_protected(queue, 1, True)
+        assert_protected(queue, 2, False)
+        assert protect(a, 1, NONE).ok
+    target.kill()
+    target = start_again(start)
+    with nvme.Controller(target.address) as a:
+        assert protection(a, 1) == NONE
+        assert_protected(a.io_queue(), 1, False)
+
+
+@pytest.mark.line("O17", "W83")
+def test_beside_the_configuration(live, tmp_path):  # noqa: F811
+    """what it protects stays so; what a host protects stays so when it does not any more, and with the volume"""
+    def text(*protected, volume="a"):
+        return conf(*[namespace(n, "file:%s/%s%d.img" % (tmp_path, volume, n),
+                                write_protected="yes" if n in protected else "no") for n in (1, 2)],
+                    top=kept(tmp_path))
+    target = live(text(1))
+    with connect(target) as a:
+        queue = a.io_queue()
+        assert protection(a, 1) == PROTECT and protect(a, 1, NONE).status == NOT_CHANGEABLE
+        assert protect(a, ALL, NONE).status == NOT_CHANGEABLE
+        assert protect(a, ALL, PROTECT).ok and protection(a, 2) == PROTECT
+        assert protect(a, 1, UNTIL_POWER_CYCLE).ok and protection(a, 1) == UNTIL_POWER_CYCLE
+        target.applied(text())
+        assert protection(a, 1) == UNTIL_POWER_CYCLE and protection(a, 2) == PROTECT
+        target.applied(text(1, 2))
+        assert protection(a, 2) == PROTECT and protect(a, 2, NONE).status == NOT_CHANGEABLE
+        target.applied(text(volume="b"))
+        assert protection(a, 1) == protection(a, 2) == NONE, "other volumes"
+        assert_protected(queue, 2, False)
+        target.applied(text())
+        assert protection(a, 1) == UNTIL_POWER_CYCLE and protection(a, 2) == PROTECT, "the same again"
+        assert_protected(queue, 2, True)
