@@ -99,6 +99,7 @@ target_wish_done(struct target *target, struct target_wish *wish, struct nvme_st
 {
 	struct target_mail mail = { .kind = MAIL_WISHED, .wish = { wish, status, nvme_ok(status) ? nsid : 0 } };
 
+	/* Whoever keeps a log of what hosts have done to namespaces writes it down here: `wish` has all of it. */
 	core_post(target->cores[0], wish->req->conn->core->reactor->index, &mail);
 }
 

@@ -7,7 +7,7 @@ import pytest
 
 from namespaces import (
     ALL, ATTACHED, BLOCK, CTRL_LIST, DENIED, MIB, NO_GROUP, NOT_ATTACHED, NS_CAPACITY, PRIVATE, attach, capacity,
-    connect, controllers, create, created, delete, detach, files, hosted, nsids, submit_create)
+    connect, controllers, create, created, delete, detach, files, hosted, ids, like, nsids, submit_create)
 from nvme import INVALID_FIELD, INVALID_NS, INVALID_OPCODE, LBA_RANGE, sqe
 from test_live import NQN, NS_NOTICE, changed, conf, event, live, namespace, watch  # noqa: F401 - live is a fixture
 
@@ -254,9 +254,11 @@ def test_wishes_and_applies_at_once(live, tmp_path):  # noqa: F811
     for thread in threads:
         thread.start()
     applied = 0
-    while any(thread.is_alive() for thread in threads):
-        applied += 1
-        target.applied(text(1 + applied % 5))
+    with connect(target, 9) as ctrl:
+        while any(thread.is_alive() for thread in threads):
+            applied += 1
+            target.applied(text(1 + applied % 5))
+            assert [n for n in nsids(ctrl) if n >= 900] == list(range(900, 901 + applied % 5))
     for thread in threads:
         thread.join()
     target.applied(text(2))
@@ -317,6 +319,46 @@ def test_deleted_and_detached_under_load(live, tmp_path, volume):  # noqa: F811
     assert not wrong and counts[0] and counts[INVALID_NS], (wrong[:3], counts)
     target.daemon.stop()
     assert files(tmp_path) == []
+
+
+@pytest.mark.line("W80")
+def test_wishes_at_once_are_judged_one_after_the_other(live):  # noqa: F811
+    """each was right when it came: the first of them is done, and the others are not right any more"""
+    def all_at_once(command, data):
+        requests = [ctrl.admin.submit(command, data) for ctrl in ctrls for _ in range(3)]
+        for ctrl in ctrls:
+            ctrl.admin.drain()
+        return sorted(request.status for request in requests)
+    target = live(hosted(size="4M"), "--reactors", "2")
+    with connect(target) as a, connect(target, 2) as b:
+        ctrls = [a, b]
+        assert all_at_once(sqe(0x0D), like(1024)) == [0] + 5 * [NS_CAPACITY] and capacity(b)[1] == 0
+        lists = ids([a.cntlid]).ljust(4096, b"\0")
+        assert all_at_once(sqe(0x15, nsid=1), lists) == [0] + 5 * [ATTACHED] and nsids(a) == [1] and nsids(b) == []
+        assert all_at_once(sqe(0x15, nsid=1, cdw10=1), lists) == [0] + 5 * [NOT_ATTACHED] and nsids(a) == []
+        assert all_at_once(sqe(0x0D, nsid=1, cdw10=1), b"") == [0] + 5 * [INVALID_NS]
+        assert capacity(a)[1] == 4 * MIB
+
+
+@pytest.mark.line("W80")
+def test_what_waits_for_its_data_is_looked_at_again(live):  # noqa: F811
+    """a command that was asked for its data before the namespace was detached ends 0:0B after"""
+    target = live(hosted())
+    with connect(target) as a, connect(target, 2) as b:
+        nsid = created(a)
+        assert attach(a, nsid, a, b).ok
+        queue = a.io_queue()
+        queue.serve_r2ts = False
+        waiting = [queue.submit_write(0, bytes(4 * BLOCK), nsid=nsid, incapsule=False),
+                   queue.submit(sqe(0x09, nsid=nsid, cdw10=0, cdw11=4), bytes(16), incapsule=False),
+                   queue.submit(sqe(0x0D, nsid=nsid), struct.pack("<QQ", 0, 7), incapsule=False)]
+        while not all(request.r2ts for request in waiting):
+            queue.step()
+        assert detach(a, nsid).ok
+        for request in waiting:
+            queue.send_data(request)
+            assert queue.wait(request).status == INVALID_NS
+        assert bytes(b.io_queue().read(0, nsid=nsid).got) == bytes(BLOCK)
 
 
 @pytest.mark.line("W80")

@@ -203,6 +203,7 @@ def test_no_room_for_a_file(start, tmp_path):
         for _ in range(3):
             assert create(a, 16384).status == NS_CAPACITY
         assert files(tmp_path / "pool") == [] and capacity(a)[1] == 1 << 30 and nsids(a, 0x10) == [2]
+        assert record(tmp_path).exists(), "it says whose files they are, before there is one"
         assert created(a, 4096) == 1
 
 

@@ -7,6 +7,8 @@
 
 #include "base/crc32c.h"
 #include "cluster.h"
+#include "wire/feature.h"
+#include "wire/identify.h"
 #include "wire/fabrics.h"
 #include "wire/pdu.h"
 #include "wire/reservation.h"
@@ -330,12 +332,58 @@ step_data(struct script *script, struct client *client)
 	put_pdu(client, &pdu, sizeof(pdu), data, len);
 }
 
+/* The ids of some of the controllers, ascending, each once. */
+static void
+put_ids(const struct script *script, unsigned which, struct nvme_ctrl_ids *list)
+{
+	uint32_t count = 0, last = 0;
+
+	for (unsigned n = 0; n < CLIENTS; n++) {
+		uint32_t least = UINT32_MAX;
+
+		for (unsigned i = 0; i < CLIENTS; i++)
+			if (which >> i & 1 && script->clients[i].cntlid > last && script->clients[i].cntlid < least)
+				least = script->clients[i].cntlid;
+		if (least == UINT32_MAX)
+			break;
+		list->cntlid[count++] = le16_of((uint16_t)least);
+		last = least;
+	}
+	list->count = le16_of((uint16_t)count);
+}
+
+/* Namespaces: created, deleted, attached, detached, protected; data in the capsule or by R2T. */
+static void
+step_manage(struct script *script, struct client *client, uint8_t what, uint8_t dw10, uint8_t dw11)
+{
+	union {
+		struct nvme_identify_ns ns;
+		struct nvme_ctrl_ids ids;
+	} data = { .ns = { .nmic = what >> 3 & 1, .flbas = what >> 4 & 1 } };
+	struct nvme_sqe sqe = {
+		.opcode = what & 64 ? NVME_ADMIN_NS_ATTACHMENT : NVME_ADMIN_NS_MANAGEMENT,
+		.nsid = le32_of(dw11 & 128 ? UINT32_MAX : dw11 & 15), .cdw10 = le32_of(dw10 & 1),
+		.sgl1 = { .length = le32_of(sizeof(data)), .id = NVME_SGL_TRANSPORT },
+	};
+
+	if (what & 64)
+		put_ids(script, dw10 >> 1, &data.ids);
+	else
+		data.ns.nsze = data.ns.ncap = le64_of(1u + dw11);
+	if (dw10 == 255) {
+		sqe.opcode = NVME_ADMIN_SET_FEATURES;
+		sqe.cdw10 = le32_of(NVME_FEATURE_PROTECTION);
+		sqe.cdw11 = le32_of(dw11 >> 4 & 3);
+	}
+	put_command(client, &sqe, &data, what & 128 ? sizeof(data) : 0);
+}
+
 static void
 step_admin(struct script *script, struct client *client)
 {
 	static const uint8_t opcodes[] = {
 		NVME_ADMIN_IDENTIFY, NVME_ADMIN_GET_LOG_PAGE, NVME_ADMIN_SET_FEATURES, NVME_ADMIN_GET_FEATURES,
-		NVME_ADMIN_ASYNC_EVENT, NVME_ADMIN_ABORT, NVME_ADMIN_KEEP_ALIVE, 0x15,
+		NVME_ADMIN_ASYNC_EVENT, NVME_ADMIN_ABORT, NVME_ADMIN_KEEP_ALIVE, 0,
 	};
 	uint8_t what = take(script), dw10 = take(script), dw11 = take(script);
 	struct nvme_sqe sqe = {
@@ -344,7 +392,10 @@ step_admin(struct script *script, struct client *client)
 		.cdw11 = le32_of(dw11), .sgl1 = { .length = le32_of(4096), .id = NVME_SGL_TRANSPORT },
 	};
 
-	put_command(client, &sqe, NULL, 0);
+	if ((what & 7) == 7)
+		step_manage(script, client, what, dw10, dw11);
+	else
+		put_command(client, &sqe, NULL, 0);
 }
 
 static void
@@ -475,12 +526,19 @@ enum {
 struct script_end
 script_play(const uint8_t *bytes, size_t count)
 {
+	return script_play_failing(bytes, count, 0, 0);
+}
+
+struct script_end
+script_play_failing(const uint8_t *bytes, size_t count, unsigned reactor, uint64_t fail_at)
+{
 	const uint64_t second = 1000 * 1000 * 1000;
 	const unsigned scene = count > 0 ? bytes[0] : 0, first = count > 0;
 	static struct play play;
+	static struct wisher wisher;
 	struct cluster_target target = {
 		.host = "10.0.0.1", .spec = scene & SCENE_FILE ? "file:volume.img,size=16M" : "mem:16M",
-		.reactors = 2, .stall_timeout_ms = 200,
+		.reactors = 2, .stall_timeout_ms = 200, .wisher = &wisher,
 	};
 	struct sim_process_options served = {
 		.reactor = { scene & SCENE_MORE_BUFS ? 64 : 16, 16 }, .start = cluster_target_start, .arg = &target,
@@ -509,11 +567,18 @@ script_play(const uint8_t *bytes, size_t count)
 	process = sim_process_create(sim, "target", target.reactors, &served);
 	sim_process_create(sim, "honest", 1, &polite);
 	sim_process_create(sim, "rude", 1, &rude);
+	if (fail_at > 0) {
+		sim_run_until(sim, second / 1000, NULL, NULL);
+		sim_process_reactor(process, reactor)->arena->fail_at = fail_at;
+	}
 	sim_run_until(sim, 1000 * second, is_over, &play);
 	end.served = play.honest.finished && play.honest.failures == 0 && play.honest.losses == 0;
 	/* A controller that was never enabled is given two minutes. */
 	sim_run_until(sim, sim_now(sim) + 150 * second, NULL, NULL);
 	end.nothing_left = play.script.over && cluster_target_idle(&target, process);
+	end.wishes = wisher.done;
+	end.refused = wisher.refused + wisher.failed;
 	sim_destroy(sim);
+	wisher_end(&wisher);
 	return end;
 }

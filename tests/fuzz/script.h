@@ -20,8 +20,14 @@
 
 struct script_end {
 	bool served;        /* the honest host did all its I/O, on one association, without an error */
+	uint64_t wishes;    /* of namespaces that were done, */
+	uint64_t refused;   /* and that were not */
 	bool nothing_left;  /* when all had gone: no stream, no connection, no buffer */
 };
+
+/* The same; a while after its start this allocation of a reactor of the target fails, 1: the next.  Nothing is said of the
+ * honest host then. */
+struct script_end script_play_failing(const uint8_t *bytes, size_t count, unsigned reactor, uint64_t fail_at);
 
 struct script_end script_play(const uint8_t *bytes, size_t count);
 

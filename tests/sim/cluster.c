@@ -27,6 +27,8 @@ cluster_target_start(struct reactor *reactor, void *arg)
 		snprintf(listen.host, sizeof(listen.host), "%s", t->host);
 		rc = blk_open(reactor, t->spec, 4096, &t->volume, why);
 		ns.volume = t->volume;
+		if (rc == 0 && t->wisher != NULL)
+			rc = wisher_begin(t->wisher, reactor, &config, &t->target);
 		if (rc == 0)
 			rc = target_create(reactor->arena, &config, &t->target, why);
 		if (rc != 0)

@@ -13,6 +13,7 @@
 #include "host/host.h"
 #include "sim/sim.h"
 #include "target/target.h"
+#include "wisher.h"
 
 #define CLUSTER_NQN "nqn.2026-11.local.weir:sim"
 
@@ -23,6 +24,7 @@ struct cluster_target {
 	const char *host, *spec;
 	uint32_t stall_timeout_ms;
 	bool authenticate;
+	struct wisher *wisher; /* NULL: hosts wish for nothing */
 	struct target *target;
 	struct blk *volume;
 	unsigned reactors, started;
