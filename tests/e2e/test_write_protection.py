@@ -91,31 +91,36 @@ def test_until_power_cycle(serve, tmp_path):
     """no command ends it, nor a reset, nor a change of the configuration; a restart does, and "protect" stays"""
     def start():
         return serve("--state-dir", str(tmp_path / "state"),
-                     ns=["file:%s/%d.img,size=16M" % (tmp_path, n) for n in (1, 2, 3)])
+                     ns=["file:%s/%d.img,size=16M" % (tmp_path, n) for n in (1, 2, 3, 4)])
     target = start()
     with nvme.Controller(target.address) as a:
-        assert protect(a, 1, PROTECT).ok and protect(a, 2, PROTECT).ok and protect(a, 2, UNTIL_POWER_CYCLE).ok
+        assert protect(a, 4, PROTECT).ok and protect(a, 1, PROTECT).ok and protect(a, 2, PROTECT).ok
+        assert protect(a, 2, UNTIL_POWER_CYCLE).ok
         assert protect(a, 3, UNTIL_POWER_CYCLE).ok
         for state in (NONE, PROTECT):
             assert protect(a, 2, state).status == NOT_CHANGEABLE
         assert protect(a, 2, UNTIL_POWER_CYCLE).ok
+        assert protect(a, 3, NONE).status == NOT_CHANGEABLE
+        both = [a.admin.submit(nvme.sqe(0x09, nsid=1, cdw10=0x84, cdw11=state)) for state in (UNTIL_POWER_CYCLE, NONE)]
+        a.admin.wait(*both)
+        assert [request.status for request in both] == [OK, NOT_CHANGEABLE], "which was right when it came"
         a.disable()
         a.enable()
-        assert [protection(a, n) for n in (1, 2, 3)] == [PROTECT, UNTIL_POWER_CYCLE, UNTIL_POWER_CYCLE]
+        assert [protection(a, n) for n in (1, 2, 3, 4)] == 3 * [UNTIL_POWER_CYCLE] + [PROTECT]
         assert_protected(a.io_queue(), 2, True)
     target.kill()
     target = start_again(start)
     with nvme.Controller(target.address) as a:
-        assert [protection(a, n) for n in (1, 2, 3)] == [PROTECT, NONE, NONE]
+        assert [protection(a, n) for n in (1, 2, 3, 4)] == [NONE, NONE, NONE, PROTECT]
         queue = a.io_queue()
-        assert_protected(queue, 1, True)
+        assert_protected(queue, 4, True)
         assert_protected(queue, 2, False)
-        assert protect(a, 1, NONE).ok
+        assert protect(a, 4, NONE).ok
     target.kill()
     target = start_again(start)
     with nvme.Controller(target.address) as a:
-        assert protection(a, 1) == NONE
-        assert_protected(a.io_queue(), 1, False)
+        assert protection(a, 4) == NONE
+        assert_protected(a.io_queue(), 4, False)
 
 
 @pytest.mark.line("O17", "W83")
