@@ -332,13 +332,13 @@ struct nvme_status io_check(struct request *req);
 /* The namespace that the command was checked for is still there; else why it ends. */
 struct nvme_status io_ns_again(const struct request *req, const struct view_ns **ns);
 struct nvme_status io_ended(void);
-/* Data that came in the capsule, `len` bytes of it at most: where it can stay. */
-void *io_keep_little(struct request *req, const struct capsule *capsule, size_t len);
 uint32_t io_fua(const struct request *req);
 /* To the device of the command's namespace; anything but NVME_OK: that is not there any more, or not so.
  * done() begins with io_returned(), and if that was true ends with conn_send_soon(): the connection is about
  * to end and looks whether this was the last. */
 struct nvme_status io_submit(struct request *req, void (*done)(struct blk_io *io, struct nvme_status status));
+/* The same for a command of one I/O, which it answers where that cannot be. */
+void io_submit_late(struct request *req);
 static inline bool
 io_returned(struct request *req, struct nvme_status status)
 {
@@ -352,6 +352,16 @@ io_returned(struct request *req, struct nvme_status status)
 		conn->core->stats.media_errors += nvme_sc(status) != NVME_SC_COMPARE;
 	return conn->phase == CONN_FINISHING; /* a dead one may be gone after the answer */
 }
+
+/* ranges.c: commands whose data is a list of ranges */
+struct nvme_status ranges_check_dsm(struct request *req, const struct view_ns *ns);
+void ranges_begin_dsm(struct request *req, const struct capsule *capsule);
+void ranges_dsm_data(struct request *req);
+struct nvme_status ranges_check_copy(struct request *req, const struct view_ns *ns);
+void ranges_begin_copy(struct request *req, const struct capsule *capsule);
+void ranges_copy_data(struct request *req);
+/* Data that came in the capsule, `len` bytes of it at most: where it can stay. */
+void *ranges_keep(struct request *req, const struct capsule *capsule, size_t len);
 
 /* walk.c: commands done piece by piece */
 void walk_begin(struct request *req);

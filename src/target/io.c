@@ -148,9 +148,8 @@ io_submit(struct request *req, void (*on_done)(struct blk_io *, struct nvme_stat
 	return status;
 }
 
-/* The same for a command of one I/O. */
-static void
-submit_late(struct request *req)
+void
+io_submit_late(struct request *req)
 {
 	struct nvme_status status = io_submit(req, done);
 
@@ -222,26 +221,6 @@ check_write_zeroes(struct request *req, const struct view_ns *ns)
 	return check_range(req, ns);
 }
 
-static struct nvme_status
-check_copy(struct request *req, const struct view_ns *ns)
-{
-	uint32_t ranges = nvme_copy_ranges(&req->sqe);
-	uint8_t id = req->sqe.sgl1.id;
-
-	(void)ns;
-	if (nvme_copy_format(&req->sqe) != 0)
-		return nvme_status_of(NVME_SC_INVALID_FIELD, true);
-	if (ranges > TARGET_COPY_RANGES)
-		return nvme_status_of(NVME_SC_SIZE_LIMIT, true);
-	if (id != NVME_SGL_TRANSPORT && id != NVME_SGL_OFFSET)
-		return nvme_status_of(NVME_SC_SGL_TYPE, true);
-	req->xfer.length = le32_get(req->sqe.sgl1.length);
-	if (req->xfer.length < ranges * sizeof(struct nvme_copy_range) || req->xfer.length > 4096)
-		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
-	req->io.range_count = ranges;
-	return NVME_OK;
-}
-
 /* From now on the data is in req->bufs. */
 static void
 use_bufs(struct request *req)
@@ -260,7 +239,7 @@ read_granted(struct bufs_waiter *waiter)
 		return;
 	}
 	use_bufs(req);
-	submit_late(req);
+	io_submit_late(req);
 }
 
 static void
@@ -330,7 +309,7 @@ static void
 write_data(struct request *req)
 {
 	use_bufs(req);
-	submit_late(req);
+	io_submit_late(req);
 }
 
 static void
@@ -380,104 +359,6 @@ begin_flush(struct request *req, const struct capsule *capsule)
 		submit(req);
 }
 
-/* ---- Dataset Management ---- */
-
-static struct nvme_status
-check_dsm(struct request *req, const struct view_ns *ns)
-{
-	uint32_t ranges = (le32_get(req->sqe.cdw10) & 0xff) + 1;
-	uint8_t id = req->sqe.sgl1.id;
-
-	(void)ns;
-	if (id != NVME_SGL_TRANSPORT && id != NVME_SGL_OFFSET)
-		return nvme_status_of(NVME_SC_SGL_TYPE, true);
-	if (le32_get(req->sqe.sgl1.length) < ranges * sizeof(struct nvme_dsm_range) ||
-	    le32_get(req->sqe.sgl1.length) > 4096)
-		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
-	req->io.op = BLK_TRIM;
-	req->io.lba = req->io.blocks = 0;
-	req->io.range_count = ranges;
-	req->xfer.length = le32_get(req->sqe.sgl1.length);
-	return NVME_OK;
-}
-
-/* Wire ranges become device ranges in place: both are 16 bytes. */
-static void
-trim(struct request *req, void *data)
-{
-	static_assert(sizeof(struct blk_range) == sizeof(struct nvme_dsm_range), "converted in place");
-	const struct view_ns *ns;
-	struct nvme_status status = io_ns_again(req, &ns);
-	uint8_t *at = data;
-
-	if (!nvme_ok(status)) {
-		request_answer(req, status);
-		return;
-	}
-	for (uint32_t i = 0; i < req->io.range_count; i++, at += sizeof(struct blk_range)) {
-		struct nvme_dsm_range wire;
-		struct blk_range range;
-
-		memcpy(&wire, at, sizeof(wire));
-		range = (struct blk_range){ le64_get(wire.slba), le32_get(wire.blocks) };
-		if (range.lba > ns->blocks || range.blocks > ns->blocks - range.lba) {
-			request_answer(req, nvme_status_of(NVME_SC_LBA_RANGE, true));
-			return;
-		}
-		memcpy(at, &range, sizeof(range));
-	}
-	req->io.ranges = data;
-	if (le32_get(req->sqe.cdw11) & NVME_DSM_AD)
-		submit_late(req);
-	else
-		request_answer(req, NVME_OK); /* the other attributes are hints */
-}
-
-void *
-io_keep_little(struct request *req, const struct capsule *capsule, size_t len)
-{
-	void *data = req->iov;
-
-	if (!capsule->transient)
-		return (void *)(uintptr_t)capsule->data;
-	/* A few find room in the request; with more the capsule is long enough for a promised buffer. */
-	if (len > sizeof(req->iov)) {
-		bufs_take_promised(&req->conn->core->reactor->bufs, (uint32_t)len, &req->bufs);
-		data = req->bufs.iov[0].iov_base;
-	}
-	return memcpy(data, capsule->data, len);
-}
-
-static void
-begin_dsm(struct request *req, const struct capsule *capsule)
-{
-	if (capsule->len > 0)
-		trim(req, io_keep_little(req, capsule, req->io.range_count * sizeof(struct nvme_dsm_range)));
-	else
-		request_fetch(req);
-}
-
-static void
-dsm_data(struct request *req)
-{
-	trim(req, req->bufs.iov[0].iov_base);
-}
-
-static void
-begin_copy(struct request *req, const struct capsule *capsule)
-{
-	if (capsule->len > 0)
-		walk_copy(req, io_keep_little(req, capsule, req->io.range_count * sizeof(struct nvme_copy_range)));
-	else
-		request_fetch(req);
-}
-
-static void
-copy_data(struct request *req)
-{
-	walk_copy(req, req->bufs.iov[0].iov_base);
-}
-
 /* The peer takes answers again: what was given back in the meantime is read anew. */
 void
 io_read_again(struct request *req)
@@ -500,9 +381,10 @@ static const struct io_rule rules[256] = {
 	[NVME_READ] = { check_read, RESV_READ, false, begin_read, NULL },
 	[NVME_COMPARE] = { check_transfer, RESV_READ, false, begin_compare, walk_begin },
 	[NVME_WRITE_ZEROES] = { check_write_zeroes, RESV_WRITE, true, begin_write_zeroes, NULL },
-	[NVME_DATASET_MGMT] = { check_dsm, RESV_WRITE, true, begin_dsm, dsm_data },
+	[NVME_DATASET_MGMT] = { ranges_check_dsm, RESV_WRITE, true, ranges_begin_dsm, ranges_dsm_data },
 	[NVME_VERIFY] = { check_range, RESV_READ, false, begin_verify, NULL },
-	[NVME_COPY] = { check_copy, RESV_READ | RESV_WRITE, true, begin_copy, copy_data },
+	[NVME_COPY] = { ranges_check_copy, RESV_READ | RESV_WRITE, true, ranges_begin_copy,
+	    ranges_copy_data },
 	[NVME_RESV_REGISTER] = { reserve_check, 0, false, reserve_begin, reserve_data },
 	[NVME_RESV_REPORT] = { reserve_check_report, 0, false, reserve_begin_report, NULL },
 	[NVME_RESV_ACQUIRE] = { reserve_check, 0, false, reserve_begin, reserve_data },

@@ -80,7 +80,7 @@ reserve_begin(struct request *req, const struct capsule *capsule)
 		request_fetch(req);
 		return;
 	}
-	req->piece.iov_base = io_keep_little(req, capsule, sizeof(struct nvme_resv_register_data));
+	req->piece.iov_base = ranges_keep(req, capsule, sizeof(struct nvme_resv_register_data));
 	lend_again(req);
 }
 
