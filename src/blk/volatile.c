@@ -8,82 +8,24 @@
  * too much, the oldest first.  FUA goes there at once.
  *
  * TRIM, long zeroes and writes that find no room pass through: a drive, too,
- * may do what it likes before it is told to flush.  A sweep of what is kept
- * always has an I/O that waits for it, so nothing is under way in a channel
- * that its user believes idle.
+ * may do what it likes before it is told to flush.  How what is kept is written
+ * down is volatile_sweep.c's.
  */
-#include "blk/devices.h"
+#include "blk/volatile.h"
 
 #include <assert.h>
 #include <errno.h>
 
 #include "base/arena.h"
-#include "base/rng.h"
 #include "blk/copy.h"
-#include "blk/finish.h"
-#include "blk/kept.h"
-#include "blk/line.h"
-#include "world/reactor.h"
 
 enum {
-	REQUESTS = 128,             /* at the device below, per channel */
-	SWEEP_REQUESTS = 8,         /* and of a sweep */
 	RETRY_NS = 50 * 1000,       /* how often to look whether another reactor's hold has ended */
 	ZEROES_KEPT = 1024 * 1024,  /* bytes; more zeroes at once pass through */
 	EARLY_ONE_IN = 4,           /* with a seed: so many writes send one block down */
 };
 
-struct vol {
-	struct blk blk;
-	struct blk *inner;
-	struct range range;
-	struct kept kept;
-	uint64_t seed; /* 0: nothing is written early */
-};
-
-struct vol_req {
-	struct blk_io io;         /* the device below has it */
-	struct vol_chan *chan;
-	struct blk_io *outer;     /* for whom; NULL: free, or of a sweep */
-	struct vol_req *next_free;
-	struct iovec iov;
-	struct blk_range range;   /* of TRIM */
-};
-
-/* Writes down what is kept. */
-struct sweep {
-	struct blk_io hold;       /* stands in line for the blocks; nobody submitted it */
-	struct kept_sweep places;
-	struct fifo riders;       /* flushes, and writes that made it necessary: done when it has ended */
-	struct nvme_status status;
-	bool busy, all;
-	uint32_t in_flight;
-	struct vol_req *free;
-	struct vol_req reqs[SWEEP_REQUESTS];
-};
-
-struct vol_chan {
-	struct blk_chan chan;
-	struct vol *vol;
-	struct blk_chan *inner;
-	struct line line;
-	struct fifo finished;
-	struct task collect;
-	struct timer retry;
-	struct rng rng;
-	struct sweep sweep;
-	struct fifo riders;        /* of the next sweep */
-	struct kept_sweep wished;  /* what it is to write, where no flush wants everything */
-	struct blk_range wished_run;
-	struct vol_req *free;
-	uint32_t free_count;
-	struct vol_req reqs[REQUESTS];
-};
-
 static void vol_go(struct vol_chan *vc, struct blk_io *io);
-static void sweep_go(struct vol_chan *vc);
-
-static bool is_ok(struct nvme_status status) { return nvme_sc(status) == NVME_SC_SUCCESS; }
 
 static struct vol_chan *
 vol_chan_of(struct blk_chan *chan)
@@ -91,7 +33,7 @@ vol_chan_of(struct blk_chan *chan)
 	return container_of(chan, struct vol_chan, chan);
 }
 
-static void
+void
 vol_finish(struct vol_chan *vc, struct blk_io *io, struct nvme_status status)
 {
 	finish_push(&vc->finished, io, status);
@@ -253,128 +195,6 @@ fetch(struct vol_chan *vc, struct blk_io *io)
 	blk_submit(vc->inner, &req->io);
 }
 
-/* ---- sweeps ---- */
-
-static void
-sweep_end(struct vol_chan *vc)
-{
-	struct sweep *sweep = &vc->sweep;
-	struct fifo_node *node;
-
-	sweep->busy = false;
-	while ((node = fifo_pop(&sweep->riders)) != NULL) {
-		struct blk_io *io = container_of(node, struct blk_io, node);
-
-		/* A write is kept still where it could not be written down. */
-		vol_finish(vc, io, io->op == BLK_FLUSH ? sweep->status : NVME_OK);
-	}
-}
-
-static void
-flush_done(struct blk_io *io, struct nvme_status status)
-{
-	struct vol_req *req = io->owner;
-
-	req->next_free = req->chan->sweep.free;
-	req->chan->sweep.free = req;
-	req->chan->sweep.status = status;
-	sweep_end(req->chan);
-}
-
-/* All that the sweep found was written, or could not be. */
-static void
-sweep_written(struct vol_chan *vc)
-{
-	struct sweep *sweep = &vc->sweep;
-	struct vol_req *req = sweep->free;
-	bool ok = is_ok(sweep->status);
-
-	if (ok && sweep->all)
-		kept_swept_all(&vc->vol->kept);
-	else if (ok)
-		kept_swept(&vc->vol->kept, &sweep->places);
-	line_drop(&vc->line, &sweep->hold);
-	if (!ok || !sweep->all) {
-		sweep_end(vc);
-		return;
-	}
-	sweep->free = req->next_free;
-	req->io = (struct blk_io){ .op = BLK_FLUSH, .done = flush_done, .owner = req };
-	blk_submit(vc->inner, &req->io);
-}
-
-static void
-sweep_done(struct blk_io *io, struct nvme_status status)
-{
-	struct vol_req *req = io->owner;
-	struct vol_chan *vc = req->chan;
-
-	req->next_free = vc->sweep.free;
-	vc->sweep.free = req;
-	vc->sweep.in_flight--;
-	if (is_ok(status))
-		kept_forget(&vc->vol->kept, io->lba, io->blocks);
-	else
-		vc->sweep.status = status;
-	sweep_go(vc);
-}
-
-/* The blocks are held: writes the next ones. */
-static void
-sweep_go(struct vol_chan *vc)
-{
-	struct sweep *sweep = &vc->sweep;
-	struct blk_range held = { sweep->hold.lba, sweep->hold.blocks };
-	struct kept_run run;
-
-	while (sweep->free != NULL && kept_next(&vc->vol->kept, &sweep->places, held, &run)) {
-		struct vol_req *req = sweep->free;
-
-		sweep->free = req->next_free;
-		sweep->in_flight++;
-		req->iov = run.iov;
-		req->io = (struct blk_io){
-			.op = BLK_WRITE, .lba = run.lba, .blocks = run.blocks, .iov = &req->iov, .iov_count = 1,
-			.done = sweep_done, .owner = req,
-		};
-		blk_submit(vc->inner, &req->io);
-	}
-	if (sweep->in_flight == 0)
-		sweep_written(vc);
-}
-
-static void
-sweep_held(struct vol_chan *vc)
-{
-	if (vc->sweep.all)
-		vc->sweep.places = kept_sweep_all(&vc->vol->kept);
-	sweep_go(vc);
-}
-
-/* Of all that wait for one, if none is under way; a flush among them wants everything. */
-static void
-sweep_begin(struct vol_chan *vc)
-{
-	struct sweep *sweep = &vc->sweep;
-	struct blk_range piece = vc->wished_run;
-
-	if (sweep->busy || fifo_empty(&vc->riders))
-		return;
-	sweep->busy = true;
-	sweep->all = false;
-	sweep->status = NVME_OK;
-	sweep->places = vc->wished;
-	fifo_splice(&sweep->riders, &vc->riders);
-	for (struct fifo_node *node = sweep->riders.head; node != NULL; node = node->next)
-		sweep->all = sweep->all || container_of(node, struct blk_io, node)->op == BLK_FLUSH;
-	if (sweep->all)
-		piece = (struct blk_range){ 0, (uint32_t)vc->chan.blk->blocks };
-	sweep->hold = (struct blk_io){ .op = BLK_WRITE, .lba = piece.lba, .blocks = piece.blocks };
-	(void)line_begin(&sweep->hold);
-	if (line_enter(&vc->line, &sweep->hold))
-		sweep_held(vc);
-}
-
 /* ---- the life of an I/O ---- */
 
 /* The piece is held, and a request is free.  Always true: the I/O has left the line. */
@@ -506,7 +326,7 @@ vol_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 	task_init(&vc->collect, vol_collect);
 	vc->retry.fire = vol_retry_fire;
 	rng_seed(&vc->rng, vol->seed + reactor->index);
-	for (int i = 0; i < REQUESTS; i++) {
+	for (int i = 0; i < VOL_REQUESTS; i++) {
 		vc->reqs[i].chan = vc;
 		req_give(&vc->reqs[i]);
 	}
@@ -524,7 +344,7 @@ vol_close_chan(struct blk_chan *chan)
 {
 	struct vol_chan *vc = vol_chan_of(chan);
 
-	assert(vc->line.count == 0 && vc->free_count == REQUESTS && fifo_empty(&vc->finished));
+	assert(vc->line.count == 0 && vc->free_count == VOL_REQUESTS && fifo_empty(&vc->finished));
 	assert(!vc->sweep.busy && fifo_empty(&vc->riders));
 	timer_clear(&chan->reactor->timers, &vc->retry);
 	task_cancel(&vc->collect);
