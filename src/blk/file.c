@@ -4,60 +4,25 @@
  * Each reactor has a handle of its own; the holds of the blocks are common to
  * all, so that one block is always all old or all new.  A request of the file
  * is taken from a fixed number per channel; I/Os that find none wait in line.
- * It does not know how the world does files.
+ * It does not know how the world does files, nor how one is found (file_open.c).
  *
  * A write is durable after a flush, or at once with FUA.  Buffers and offsets
  * are multiples of the block size: a file whose direct I/O wants larger ones is
  * read and written through the page cache.
  */
-#include "blk/devices.h"
+#include "blk/file.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/iov.h"
 #include "blk/copy.h"
 #include "blk/finish.h"
-#include "blk/line.h"
-#include "world/reactor.h"
 
 enum {
-	REQUESTS = 256,           /* in flight per channel */
 	RETRY_NS = 50 * 1000,     /* how often to look whether another reactor's hold has ended */
 	STUCK_MAX = 3,            /* so often a transfer may move less than a block */
-};
-
-struct file_blk {
-	struct blk blk;
-	struct range range;
-};
-
-struct file_req {
-	struct file_io io;
-	struct file_req *next_free;
-	struct file_chan *chan;
-	struct blk_io *blk_io;
-	const struct iovec *iov; /* what a read or write moves: the I/O's, or `old` */
-	uint32_t iov_count;
-	uint64_t moved;    /* bytes of it that are done */
-	unsigned stuck;    /* times that it moved less than a block */
-	struct iovec rest; /* after a short one: what is left of one buffer */
-	struct iovec old;  /* of COMPARE_WRITE: where the blocks are read to */
-};
-
-struct file_chan {
-	struct blk_chan chan;
-	struct file *file;
-	struct line line;
-	struct file_req *free;
-	uint32_t free_count;
-	struct fifo finished; /* aborted, not yet told */
-	struct task collect;
-	struct timer retry;
-	struct file_req reqs[REQUESTS];
 };
 
 static struct file_chan *
@@ -362,7 +327,7 @@ file_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 	fifo_init(&fc->finished);
 	task_init(&fc->collect, file_collect);
 	fc->retry.fire = file_retry_fire;
-	for (int i = 0; i < REQUESTS; i++) {
+	for (int i = 0; i < FILE_REQUESTS; i++) {
 		fc->reqs[i].chan = fc;
 		fc->reqs[i].io.done = req_done;
 		req_give(&fc->reqs[i]);
@@ -376,41 +341,14 @@ file_close_chan(struct blk_chan *chan)
 {
 	struct file_chan *fc = file_chan_of(chan);
 
-	assert(fc->line.count == 0 && fc->free_count == REQUESTS && fifo_empty(&fc->finished));
+	assert(fc->line.count == 0 && fc->free_count == FILE_REQUESTS && fifo_empty(&fc->finished));
 	timer_clear(&chan->reactor->timers, &fc->retry);
 	task_cancel(&fc->collect);
 	chan->reactor->world->file_close(fc->file);
 	arena_free(chan->reactor->arena, fc);
 }
 
-static void
-file_destroy(struct blk *blk)
-{
-	struct file_blk *fb = container_of(blk, struct file_blk, blk);
-
-	range_fini(&fb->range, blk->arena);
-	arena_free(blk->arena, blk->path);
-	arena_free(blk->arena, fb);
-}
-
-static int file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size,
-    uint64_t *size, char why[BLK_WHY]);
-
-static int
-file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
-{
-	char why[BLK_WHY];
-	uint64_t size;
-	int error = file_look(reactor, blk->path, blocks * blk->block_size, blk->block_size, &size, why);
-
-	if (error == 0 && size / blk->block_size < blocks)
-		error = -EFBIG; /* a block device */
-	if (error == 0)
-		blk->blocks = size / blk->block_size;
-	return error;
-}
-
-static const struct blk_ops file_ops = {
+const struct blk_ops file_ops = {
 	.open_chan = file_open_chan,
 	.submit = file_blk_submit,
 	.cancel = file_cancel,
@@ -419,62 +357,3 @@ static const struct blk_ops file_ops = {
 	.grow = file_grow,
 	.destroy = file_destroy,
 };
-
-/* Makes and extends the file where that is asked for, and looks at it. */
-static int
-file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size,
-    uint64_t *size, char why[BLK_WHY])
-{
-	struct file *file;
-	int error = reactor->world->file_open(reactor, path, bytes, block_size, &file);
-
-	if (error != 0)
-		return error;
-	assert(file->align <= block_size);
-	*size = file->size;
-	reactor->world->file_close(file);
-	if (*size % block_size != 0) {
-		snprintf(why, BLK_WHY, "its size, %llu bytes, is not a multiple of the block size, %u",
-		    (unsigned long long)*size, block_size);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-int
-file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size,
-    struct blk **blk, char why[BLK_WHY])
-{
-	struct file_blk *fb;
-	uint64_t size;
-	int error = file_look(reactor, path, bytes, block_size, &size, why);
-
-	if (error != 0)
-		return error;
-	fb = arena_alloc(reactor->arena, sizeof(*fb));
-	if (fb == NULL)
-		return -ENOMEM;
-	fb->blk = (struct blk){
-		.ops = &file_ops, .arena = reactor->arena, .blocks = size / block_size,
-		.block_size = block_size, .volatile_cache = true, .trim_zeroes = true,
-	};
-	error = range_init(&fb->range, reactor->arena, fb->blk.blocks, block_size, reactor->count);
-	if (error != 0)
-		goto fail;
-	error = -ENOMEM;
-	fb->blk.path = arena_strdup(reactor->arena, path);
-	if (fb->blk.path == NULL)
-		goto fail;
-	*blk = &fb->blk;
-	return 0;
-fail:
-	file_destroy(&fb->blk);
-	return error;
-}
-
-/* Of all kinds of volumes this one needs most. */
-size_t
-blk_bytes(unsigned reactors)
-{
-	return sizeof(struct file_blk) + RANGE_SLOTS_MAX * sizeof(uint64_t) + reactors * sizeof(struct file_chan);
-}

@@ -1,0 +1,48 @@
+/*
+ * file.h - what the files of the file: volume share; see file.c.
+ */
+#ifndef WEIR_BLK_FILE_H
+#define WEIR_BLK_FILE_H
+
+#include "blk/devices.h"
+#include "blk/line.h"
+#include "world/reactor.h"
+
+enum { FILE_REQUESTS = 256 }; /* in flight per channel */
+
+struct file_blk {
+	struct blk blk;
+	struct range range;
+};
+
+struct file_req {
+	struct file_io io;
+	struct file_req *next_free;
+	struct file_chan *chan;
+	struct blk_io *blk_io;
+	const struct iovec *iov; /* what a read or write moves: the I/O's, or `old` */
+	uint32_t iov_count;
+	uint64_t moved;    /* bytes of it that are done */
+	unsigned stuck;    /* times that it moved less than a block */
+	struct iovec rest; /* after a short one: what is left of one buffer */
+	struct iovec old;  /* of COMPARE_WRITE: where the blocks are read to */
+};
+
+struct file_chan {
+	struct blk_chan chan;
+	struct file *file;
+	struct line line;
+	struct file_req *free;
+	uint32_t free_count;
+	struct fifo finished; /* aborted, not yet told */
+	struct task collect;
+	struct timer retry;
+	struct file_req reqs[FILE_REQUESTS];
+};
+
+/* file.c, but for the two, which are of file_open.c */
+extern const struct blk_ops file_ops;
+int file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks) __attribute__((warn_unused_result));
+void file_destroy(struct blk *blk);
+
+#endif
