@@ -15,6 +15,7 @@
 #include "wire/nvme.h"
 
 struct arena;
+struct bad;
 struct reactor;
 
 enum blk_op {
@@ -26,7 +27,14 @@ enum blk_op {
 	/* Writes, if the blocks hold what `expected` says; else 2:85, and nothing is written.  Nobody
 	 * else's write comes between the look and the change, whatever reactor it is on. */
 	BLK_COMPARE_WRITE,
+	/* Makes the blocks unreadable: a READ or COMPARE_WRITE that touches one ends with 2:81, DNR and
+	 * BLK_BAD, until a WRITE or WRITE_ZEROES of it; a TRIM leaves it as it is.  As durable as the
+	 * volume, before done().  Only where blk->bad is not NULL, and of BLK_MARK_MAX blocks at most. */
+	BLK_MARK_BAD,
 };
+
+enum { BLK_MARK_MAX = 65536 };
+
 
 enum blk_flags {
 	BLK_FUA = 1,       /* durable before done() */
@@ -35,6 +43,7 @@ enum blk_flags {
 			    * that needs them longer calls io->keep() from inside submit() */
 	BLK_LENT = 8,      /* set by the device: release() must follow done() */
 	BLK_DEALLOCATE = 16, /* of WRITE_ZEROES: may free the space */
+	BLK_BAD = 32,      /* set by the device: it ends with 2:81 because of BLK_MARK_BAD; `at` is the first such block */
 	BLK_DEVICE = 0xff00, /* bits that are the device's own until done() */
 };
 
@@ -114,6 +123,7 @@ struct blk {
 	bool trim_zeroes;     /* trimmed blocks read as zeros */
 	char spec[256];       /* as the operator wrote it */
 	char *path;           /* of the file of the world that holds its blocks; NULL: none does */
+	const struct bad *bad; /* which blocks are marked (bad.h); NULL: it takes no BLK_MARK_BAD */
 };
 
 static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->blk->ops->submit(chan, io); }

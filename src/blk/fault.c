@@ -70,6 +70,7 @@ strikes(struct fault_chan *fc, const struct fault_plan *plan, const struct blk_i
 		*status = nvme_status_of(NVME_SC_WRITE_FAULT, false);
 		return touches(io, plan->write_lba);
 	case BLK_WRITE_ZEROES:
+	case BLK_MARK_BAD:
 		*status = nvme_status_of(NVME_SC_WRITE_FAULT, false);
 		return touches(io, plan->write_lba);
 	case BLK_FLUSH:

@@ -8,7 +8,8 @@
  *
  * A write is durable after a flush, or at once with FUA.  Buffers and offsets
  * are multiples of the block size: a file whose direct I/O wants larger ones is
- * read and written through the page cache.
+ * read and written through the page cache.  Which blocks are bad stands in a
+ * file beside it (marks.h).
  */
 #include "blk/file.h"
 
@@ -77,7 +78,7 @@ req_send(struct file_req *req, enum file_op op)
 	uint64_t block_size = fc->chan.blk->block_size;
 
 	req->io.op = op;
-	req->io.durable = op == FILE_WRITE && (req->blk_io->flags & BLK_FUA) != 0;
+	req->io.durable = op == FILE_WRITE && (req->mends || (req->blk_io->flags & BLK_FUA) != 0);
 	req->io.offset = piece.lba * block_size;
 	req->io.bytes = piece.blocks * block_size;
 	req_buffers(req, op, req->io.bytes);
@@ -86,12 +87,56 @@ req_send(struct file_req *req, enum file_op op)
 	fc->chan.reactor->world->file_submit(fc->file, &req->io);
 }
 
+static void marked(struct marks_change *change, int error);
+
+/* Marks the piece as bad, or as good again. */
+static void
+req_mark(struct file_req *req, bool bad)
+{
+	struct file_chan *fc = req->chan;
+	struct blk_range piece = line_piece(&fc->line, req->blk_io);
+
+	req->change = (struct marks_change){
+		.lba = piece.lba, .blocks = piece.blocks, .marked = bad, .done = marked,
+	};
+	marks_change(&fc->marks, &req->change);
+}
+
+static bool
+touches_bad(struct file_chan *fc, const struct blk_io *io, uint64_t *first)
+{
+	struct blk_range piece = line_piece(&fc->line, io);
+
+	return fc->chan.blk->bad != NULL && bad_any(fc->chan.blk->bad, piece.lba, piece.blocks, first);
+}
+
+/* The piece is held, and a block that is to be read is bad: it is over. */
+static bool
+file_refuses(struct file_chan *fc, struct blk_io *io)
+{
+	uint64_t first;
+
+	if ((io->op != BLK_READ && io->op != BLK_COMPARE_WRITE) || !touches_bad(fc, io, &first))
+		return false;
+	line_drop(&fc->line, io);
+	io->flags |= BLK_BAD;
+	io->at = first;
+	finish_push(&fc->finished, io, nvme_status_of(NVME_SC_READ_ERROR, true));
+	reactor_run_in(fc->chan.reactor, PHASE_COLLECT, &fc->collect);
+	return true;
+}
+
 /* The piece is held and a request is free.  Always true: the I/O has left the line. */
 static bool
 file_start(void *owner, struct blk_io *io)
 {
-	struct file_req *req = req_take(owner, io);
+	struct file_req *req;
 
+	if (file_refuses(owner, io))
+		return true;
+	req = req_take(owner, io);
+	req->mends = (io->op == BLK_WRITE || io->op == BLK_WRITE_ZEROES) &&
+	    touches_bad(owner, io, &(uint64_t){ 0 });
 	switch (io->op) {
 	case BLK_READ:
 	case BLK_COMPARE_WRITE:
@@ -108,6 +153,9 @@ file_start(void *owner, struct blk_io *io)
 		break;
 	case BLK_TRIM:
 		req_send(req, FILE_PUNCH);
+		break;
+	case BLK_MARK_BAD:
+		req_mark(req, true);
 		break;
 	}
 	return true;
@@ -229,31 +277,14 @@ req_compared(struct file_req *req)
 	return true;
 }
 
+/* The piece is done, or cannot be. */
 static void
-req_done(struct file_io *file_io)
+req_end(struct file_req *req, int64_t error, struct nvme_status status)
 {
-	struct file_req *req = container_of(file_io, struct file_req, io);
 	struct file_chan *fc = req->chan;
 	struct blk_io *io = req->blk_io;
-	int64_t error = file_io->result;
-	bool synced = file_io->op == FILE_SYNC;
-	struct nvme_status status;
-	bool more;
+	bool more = line_next(&fc->line, io);
 
-	if (req_goes_on(req, &error))
-		return;
-	status = file_status(file_io, error);
-	if (io->op == BLK_WRITE_ZEROES && synced) { /* its hold was dropped before */
-		req_give(req);
-		file_end(fc, io, status);
-		return;
-	}
-	if (io->op == BLK_COMPARE_WRITE && file_io->op == FILE_READ && error == 0) {
-		if (req_compared(req))
-			return;
-		status = nvme_status_of(NVME_SC_COMPARE, true);
-	}
-	more = line_next(&fc->line, io);
 	if (error == 0 && !more && io->op == BLK_WRITE_ZEROES && (io->flags & BLK_FUA) != 0) {
 		req_send(req, FILE_SYNC);
 		return;
@@ -263,6 +294,60 @@ req_done(struct file_io *file_io)
 		file_go(fc, io);
 	else
 		file_end(fc, io, status);
+}
+
+/*
+ * What was written over bad blocks: first it is made durable, then they are good,
+ * which is durable too, then it is answered.  Whenever the machine stops, they
+ * are bad or have the new data; what was there before they were marked is not
+ * seen again.
+ */
+static void
+req_mend(struct file_req *req, enum file_op was)
+{
+	if (req->blk_io->op == BLK_WRITE_ZEROES && was != FILE_SYNC)
+		req_send(req, FILE_SYNC);
+	else
+		req_mark(req, false);
+}
+
+static void
+marked(struct marks_change *change, int error)
+{
+	struct file_req *req = container_of(change, struct file_req, change);
+
+	req->mends = false;
+	req_end(req, error, nvme_status_of_errno(error, true));
+}
+
+static void
+req_done(struct file_io *file_io)
+{
+	struct file_req *req = container_of(file_io, struct file_req, io);
+	struct file_chan *fc = req->chan;
+	struct blk_io *io = req->blk_io;
+	int64_t error = file_io->result;
+	bool synced = file_io->op == FILE_SYNC;
+	struct nvme_status status;
+
+	if (req_goes_on(req, &error))
+		return;
+	status = file_status(file_io, error);
+	if (req->mends && error == 0) {
+		req_mend(req, file_io->op);
+		return;
+	}
+	if (io->op == BLK_WRITE_ZEROES && synced && !req->mends) { /* its hold was dropped before */
+		req_give(req);
+		file_end(fc, io, status);
+		return;
+	}
+	if (io->op == BLK_COMPARE_WRITE && file_io->op == FILE_READ && error == 0) {
+		if (req_compared(req))
+			return;
+		status = nvme_status_of(NVME_SC_COMPARE, true);
+	}
+	req_end(req, error, status);
 }
 
 static void
@@ -324,6 +409,7 @@ file_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 	}
 	fc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
 	line_init(&fc->line, &fb->range, UINT32_MAX);
+	marks_chan_init(&fc->marks, &fb->marks, reactor);
 	fifo_init(&fc->finished);
 	task_init(&fc->collect, file_collect);
 	fc->retry.fire = file_retry_fire;
@@ -344,6 +430,7 @@ file_close_chan(struct blk_chan *chan)
 	assert(fc->line.count == 0 && fc->free_count == FILE_REQUESTS && fifo_empty(&fc->finished));
 	timer_clear(&chan->reactor->timers, &fc->retry);
 	task_cancel(&fc->collect);
+	marks_chan_fini(&fc->marks);
 	chan->reactor->world->file_close(fc->file);
 	arena_free(chan->reactor->arena, fc);
 }

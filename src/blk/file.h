@@ -6,6 +6,7 @@
 
 #include "blk/devices.h"
 #include "blk/line.h"
+#include "blk/marks.h"
 #include "world/reactor.h"
 
 enum { FILE_REQUESTS = 256 }; /* in flight per channel */
@@ -13,6 +14,7 @@ enum { FILE_REQUESTS = 256 }; /* in flight per channel */
 struct file_blk {
 	struct blk blk;
 	struct range range;
+	struct marks marks;  /* of a regular file: blk.bad points into it */
 };
 
 struct file_req {
@@ -26,15 +28,18 @@ struct file_req {
 	unsigned stuck;    /* times that it moved less than a block */
 	struct iovec rest; /* after a short one: what is left of one buffer */
 	struct iovec old;  /* of COMPARE_WRITE: where the blocks are read to */
+	bool mends;        /* it writes over bad blocks, which are good when it is durable */
+	struct marks_change change;
 };
 
 struct file_chan {
 	struct blk_chan chan;
 	struct file *file;
 	struct line line;
+	struct marks_chan marks;
 	struct file_req *free;
 	uint32_t free_count;
-	struct fifo finished; /* aborted, not yet told */
+	struct fifo finished; /* not yet told */
 	struct task collect;
 	struct timer retry;
 	struct file_req reqs[FILE_REQUESTS];

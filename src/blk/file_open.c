@@ -12,7 +12,7 @@
 /* Makes and extends the file where that is asked for, and looks at it. */
 static int
 file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size,
-    uint64_t *size, char why[BLK_WHY])
+    uint64_t *size, bool *device, char why[BLK_WHY])
 {
 	struct file *file;
 	int error = reactor->world->file_open(reactor, path, bytes, block_size, &file);
@@ -21,6 +21,7 @@ file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t bl
 		return error;
 	assert(file->align <= block_size);
 	*size = file->size;
+	*device = file->device;
 	reactor->world->file_close(file);
 	if (*size % block_size != 0) {
 		snprintf(why, BLK_WHY, "its size, %llu bytes, is not a multiple of the block size, %u",
@@ -35,10 +36,13 @@ file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
 {
 	char why[BLK_WHY];
 	uint64_t size;
-	int error = file_look(reactor, blk->path, blocks * blk->block_size, blk->block_size, &size, why);
+	bool device;
+	int error = file_look(reactor, blk->path, blocks * blk->block_size, blk->block_size, &size, &device, why);
 
 	if (error == 0 && size / blk->block_size < blocks)
 		error = -EFBIG; /* a block device */
+	if (error == 0 && blk->bad != NULL)
+		error = marks_grow(&container_of(blk, struct file_blk, blk)->marks, size / blk->block_size, why);
 	if (error == 0)
 		blk->blocks = size / blk->block_size;
 	return error;
@@ -49,6 +53,7 @@ file_destroy(struct blk *blk)
 {
 	struct file_blk *fb = container_of(blk, struct file_blk, blk);
 
+	marks_close(&fb->marks);
 	range_fini(&fb->range, blk->arena);
 	arena_free(blk->arena, blk->path);
 	arena_free(blk->arena, fb);
@@ -60,7 +65,8 @@ file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_
 {
 	struct file_blk *fb;
 	uint64_t size;
-	int error = file_look(reactor, path, bytes, block_size, &size, why);
+	bool device;
+	int error = file_look(reactor, path, bytes, block_size, &size, &device, why);
 
 	if (error != 0)
 		return error;
@@ -78,6 +84,13 @@ file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_
 	fb->blk.path = arena_strdup(reactor->arena, path);
 	if (fb->blk.path == NULL)
 		goto fail;
+	/* Beside a device nothing can lie that is still there when the machine has started again. */
+	if (!device) {
+		error = marks_open(&fb->marks, reactor, &fb->range, path, fb->blk.blocks, block_size, why);
+		if (error != 0)
+			goto fail;
+		fb->blk.bad = &fb->marks.bad;
+	}
 	*blk = &fb->blk;
 	return 0;
 fail:
@@ -85,7 +98,7 @@ fail:
 	return error;
 }
 
-/* Of all kinds of volumes this one needs most. */
+/* Of all kinds of volumes this one needs most; marks of bad blocks take what they take when there are any. */
 size_t
 blk_bytes(unsigned reactors)
 {

@@ -54,6 +54,7 @@ line_piece(const struct line *line, const struct blk_io *io)
 	case BLK_READ:
 	case BLK_WRITE:
 	case BLK_COMPARE_WRITE:
+	case BLK_MARK_BAD:
 		return (struct blk_range){ io->lba, io->blocks };
 	case BLK_FLUSH:
 		break;
@@ -87,6 +88,7 @@ line_next(struct line *line, struct blk_io *io)
 	case BLK_READ:
 	case BLK_WRITE:
 	case BLK_COMPARE_WRITE:
+	case BLK_MARK_BAD:
 	case BLK_FLUSH:
 		break;
 	}
@@ -125,7 +127,7 @@ take(struct line *line, struct blk_io *io)
 	if (io->op == BLK_FLUSH)
 		return true;
 	if (io->op == BLK_READ)
-		return range_share(line->range, piece.lba, piece.blocks);
+		return range_share_noted(line->range, piece.lba, piece.blocks);
 	if (range_own(line->range, piece.lba, piece.blocks, marked)) {
 		io->flags &= ~(uint32_t)LINE_MARKED;
 		return true;

@@ -35,7 +35,7 @@ void line_init(struct line *line, struct range *range, uint32_t piece_max);
 /* Sets io->at to the first piece; false: the I/O touches no block at all (FLUSH does not either). */
 bool line_begin(struct blk_io *io);
 
-/* The blocks of the current piece; of READ, WRITE and COMPARE_WRITE all of them. */
+/* The blocks of the current piece; of a TRIM or WRITE_ZEROES a part, else all of them. */
 struct blk_range line_piece(const struct line *line, const struct blk_io *io);
 
 /* The current piece is done: drops its hold; false: it was the last one. */

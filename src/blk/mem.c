@@ -3,7 +3,7 @@
  *
  * A read lends the volume's own memory under a shared hold until release().
  * Everything else is done under its hold inside submit(), or from the line
- * when the blocks are free.  A flush has nothing to do: what was written is as
+ * when the blocks are free, or where blocks of their stripes are marked as bad.  A flush has nothing to do: what was written is as
  * durable as it will be.
  */
 #include "blk/devices.h"
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "blk/bad.h"
 #include "blk/copy.h"
 #include "blk/finish.h"
 #include "blk/line.h"
@@ -29,6 +30,7 @@ enum {
 struct mem {
 	struct blk blk;
 	struct range range;
+	struct bad bad;
 	struct reactor *reactor; /* who opened it */
 	uint8_t *pages;
 	uint64_t bytes;
@@ -122,6 +124,24 @@ mem_compare_write(struct mem *mem, const struct blk_io *io)
 	return NVME_OK;
 }
 
+/* A write of blocks that were bad makes them good; nobody looks at them while we own them. */
+static void
+mem_mend(struct mem *mem, struct blk_range piece)
+{
+	if (bad_any(&mem->bad, piece.lba, piece.blocks, &(uint64_t){ 0 }))
+		bad_set(&mem->bad, piece.lba, piece.blocks, false);
+}
+
+/* The piece is held, and a block that is to be read is bad. */
+static bool
+mem_refuses(const struct mem *mem, struct blk_io *io)
+{
+	if ((io->op != BLK_READ && io->op != BLK_COMPARE_WRITE) || !bad_any(&mem->bad, io->lba, io->blocks, &io->at))
+		return false;
+	io->flags |= BLK_BAD;
+	return true;
+}
+
 /* The current piece is held: does it.  False: there is another one to do. */
 static bool
 mem_start(void *owner, struct blk_io *io)
@@ -130,6 +150,11 @@ mem_start(void *owner, struct blk_io *io)
 	struct mem *mem = mc->mem;
 	struct nvme_status status = NVME_OK;
 
+	if (mem_refuses(mem, io)) {
+		line_drop(&mc->line, io);
+		mem_finish(mc, io, nvme_status_of(NVME_SC_READ_ERROR, true));
+		return true;
+	}
 	switch (io->op) {
 	case BLK_READ:
 		if ((io->flags & BLK_MAY_LEND) != 0) {
@@ -140,10 +165,17 @@ mem_start(void *owner, struct blk_io *io)
 		break;
 	case BLK_WRITE:
 		mem_write(mem, io);
+		mem_mend(mem, line_piece(&mc->line, io));
 		break;
 	case BLK_WRITE_ZEROES:
+		mem_mend(mem, line_piece(&mc->line, io));
+		mem_zero(mc, line_piece(&mc->line, io));
+		break;
 	case BLK_TRIM:
 		mem_zero(mc, line_piece(&mc->line, io));
+		break;
+	case BLK_MARK_BAD:
+		bad_set(&mem->bad, io->lba, io->blocks, true);
 		break;
 	case BLK_COMPARE_WRITE:
 		status = mem_compare_write(mem, io);
@@ -265,6 +297,7 @@ mem_destroy(struct blk *blk)
 
 	if (mem->pages != NULL)
 		mem->reactor->world->pages_unmap(mem->reactor, mem->pages, mem->bytes);
+	bad_fini(&mem->bad);
 	range_fini(&mem->range, blk->arena);
 	arena_free(blk->arena, mem);
 }
@@ -295,6 +328,9 @@ mem_open(struct reactor *reactor, uint64_t bytes, uint32_t block_size, struct bl
 	mem->cold = bytes >= COLD_MIN;
 	if (range_init(&mem->range, reactor->arena, mem->blk.blocks, block_size, reactor->count) != 0)
 		goto fail;
+	if (bad_init(&mem->bad, reactor, &mem->range, mem->blk.blocks) != 0)
+		goto fail;
+	mem->blk.bad = &mem->bad;
 	mem->pages = reactor->world->pages_map(reactor, bytes);
 	if (mem->pages == NULL)
 		goto fail;

@@ -55,6 +55,7 @@ null_submit(struct blk_chan *chan, struct blk_io *io)
 	uint64_t bytes = (uint64_t)io->blocks * chan->blk->block_size;
 	struct nvme_status status = NVME_OK;
 
+	assert(io->op != BLK_MARK_BAD);
 	if (io->op == BLK_READ && (io->flags & BLK_MAY_LEND) != 0) {
 		assert(bytes <= ZEROS);
 		io->iov[0].iov_base = null->zeros;

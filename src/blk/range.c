@@ -5,8 +5,9 @@
 #include "base/arena.h"
 
 #define OWNED RANGE_OWNED
+#define NOTED (UINT64_C(1) << 62)
 #define WAITER (UINT64_C(1) << 32)
-#define WAITERS (OWNED - WAITER)
+#define WAITERS (NOTED - WAITER)
 
 /*
  * The slots of a range, each of them once, in ascending order: so of two takers
@@ -39,7 +40,7 @@ span_of_blocks(const struct range *range, uint64_t lba, uint32_t blocks)
 }
 
 static _Atomic uint64_t *
-slot_at(struct range *range, struct span span, uint32_t i)
+slot_at(const struct range *range, struct span span, uint32_t i)
 {
 	return &range->slots[i < span.wrapped ? i : span.first + (i - span.wrapped)];
 }
@@ -79,19 +80,30 @@ unshare(struct range *range, struct span span, uint32_t count)
 	}
 }
 
-bool
-range_share_stripes(struct range *range, uint64_t first, uint64_t last)
+/* Unless any slot has one of the bits. */
+static bool
+share(struct range *range, struct span span, uint64_t busy)
 {
-	struct span span = span_of(range, first, last);
-
 	for (uint32_t i = 0; i < span.count; i++) {
 		/* Acquire: what the last owner wrote to the blocks comes before our reads of them. */
-		if (range_slot_add(range, slot_at(range, span, i), 1, memory_order_acquire) >> 32 != 0) {
+		if ((range_slot_add(range, slot_at(range, span, i), 1, memory_order_acquire) & busy) != 0) {
 			unshare(range, span, i + 1);
 			return false;
 		}
 	}
 	return true;
+}
+
+bool
+range_share_stripes(struct range *range, uint64_t first, uint64_t last)
+{
+	return share(range, span_of(range, first, last), OWNED | NOTED | WAITERS);
+}
+
+bool
+range_share_noted(struct range *range, uint64_t lba, uint32_t blocks)
+{
+	return share(range, span_of_blocks(range, lba, blocks), OWNED | WAITERS);
 }
 
 void
@@ -119,7 +131,7 @@ slot_own(const struct range *range, _Atomic uint64_t *slot, bool waiting)
 	/* Relaxed: only a guess. */
 	uint64_t seen = atomic_load_explicit(slot, memory_order_relaxed);
 
-	if ((waiting ? seen & ~WAITERS : seen) != 0)
+	if ((waiting ? seen & ~WAITERS : seen) & ~NOTED)
 		return false;
 	return range_slot_take(range, slot, seen, seen | OWNED);
 }
@@ -168,4 +180,25 @@ range_unwait(struct range *range, uint64_t lba, uint32_t blocks)
 
 		assert((before & WAITERS) != 0);
 	}
+}
+
+void
+range_note(struct range *range, uint64_t lba, uint32_t blocks)
+{
+	struct span span = span_of_blocks(range, lba, blocks);
+
+	/* Relaxed: it is the end of the caller's hold that others see it by. */
+	for (uint32_t i = 0; i < span.count; i++)
+		atomic_fetch_or_explicit(slot_at(range, span, i), NOTED, memory_order_relaxed);
+}
+
+bool
+range_is_noted(const struct range *range, uint64_t lba, uint32_t blocks)
+{
+	struct span span = span_of_blocks(range, lba, blocks);
+
+	for (uint32_t i = 0; i < span.count; i++)
+		if ((atomic_load_explicit(slot_at(range, span, i), memory_order_relaxed) & NOTED) != 0)
+			return true;
+	return false;
 }

@@ -12,7 +12,8 @@
  * common.  That costs a wait and nothing else.  A slot is one word:
  *
  *   bit 63       owned exclusively
- *   bits 62:32   how many takers of exclusive holds wait for this slot
+ *   bit 62       noted: there is something to know of these blocks, see range_note()
+ *   bits 61:32   how many takers of exclusive holds wait for this slot
  *   bits 31:0    how many shared holds there are
  *
  * While somebody waits for a slot, no new shared hold of it is given and no
@@ -76,7 +77,8 @@ range_slot_take(const struct range *range, _Atomic uint64_t *slot, uint64_t free
 bool range_share_stripes(struct range *range, uint64_t first, uint64_t last);
 void range_unshare_stripes(struct range *range, uint64_t first, uint64_t last);
 
-/* Takes a shared hold of `blocks` blocks (at least one); false: not now, and nothing is held. */
+/* Takes a shared hold of `blocks` blocks (at least one); false: not now, or of any of the slots something is
+ * noted, and nothing is held. */
 static inline bool
 range_share(struct range *range, uint64_t lba, uint32_t blocks)
 {
@@ -107,6 +109,21 @@ range_unshare(struct range *range, uint64_t lba, uint32_t blocks)
 	assert((uint32_t)before != 0);
 }
 
+/* The same, also where something is noted. */
+bool range_share_noted(struct range *range, uint64_t lba, uint32_t blocks);
+
+/*
+ * Notes, for as long as the table is there, that there is something to know of
+ * these blocks: whoever takes them the short way, by range_share() or
+ * range_own_one(), is refused, and so what is known of few blocks costs those
+ * who touch others nothing.  Who is given a hold after that of the caller ended
+ * sees it, and what the caller wrote before.
+ */
+void range_note(struct range *range, uint64_t lba, uint32_t blocks);
+
+/* Whether something is noted of any slot of these blocks, which the caller holds. */
+bool range_is_noted(const struct range *range, uint64_t lba, uint32_t blocks);
+
 #define RANGE_OWNED (UINT64_C(1) << 63)
 
 /*
@@ -117,8 +134,8 @@ bool range_own(struct range *range, uint64_t lba, uint32_t blocks, bool waiting)
 void range_disown(struct range *range, uint64_t lba, uint32_t blocks);
 
 /*
- * The same for the common case, a range in one stripe and a caller who does not
- * wait; false also where it is none.
+ * The same for the common case, a range in one stripe of which nothing is noted
+ * and a caller who does not wait; false also where it is none.
  */
 static inline bool
 range_own_one(struct range *range, uint64_t lba, uint32_t blocks)

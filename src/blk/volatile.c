@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "base/arena.h"
+#include "blk/bad.h"
 #include "blk/copy.h"
 
 enum {
@@ -132,6 +133,13 @@ kept_end(struct vol_chan *vc, struct blk_io *io)
 	reactor_run_in(vc->chan.reactor, PHASE_COLLECT, &vc->collect);
 }
 
+/* Below: the blocks would be bad still when what is kept of them is read together with others. */
+static bool
+mends(const struct vol *vol, const struct blk_io *io)
+{
+	return vol->inner->bad != NULL && bad_any(vol->inner->bad, io->lba, io->blocks, &(uint64_t){ 0 });
+}
+
 static void
 write_held(struct vol_chan *vc, struct blk_io *io, const struct iovec *iov)
 {
@@ -139,7 +147,7 @@ write_held(struct vol_chan *vc, struct blk_io *io, const struct iovec *iov)
 	unsigned ring = vc->chan.reactor->index;
 	enum blk_op op = io->op == BLK_WRITE_ZEROES ? BLK_WRITE_ZEROES : BLK_WRITE;
 
-	if ((io->flags & BLK_FUA) != 0 || !kept_room(kept, ring, io->blocks) ||
+	if ((io->flags & BLK_FUA) != 0 || mends(vc->vol, io) || !kept_room(kept, ring, io->blocks) ||
 	    (iov == NULL && (uint64_t)io->blocks * kept->block_size > ZEROES_KEPT)) {
 		pass(vc, io, op);
 		return;
@@ -169,10 +177,13 @@ fetch_done(struct blk_io *io, struct nvme_status status)
 	const struct iovec iov = req->iov, *into = io->iov;
 	struct blk_io *outer = req_give(req);
 
-	if (!is_ok(status))
+	if (!is_ok(status)) {
 		vol_end(vc, outer, status);
-	else
+		outer->flags |= io->flags & BLK_BAD;
+		outer->at = io->at;
+	} else {
 		fetched(vc, outer, into == &req->iov ? &iov : into);
+	}
 }
 
 /* The blocks as they are, into the buffers of a read or where a compare-and-write has room for them. */
@@ -219,7 +230,8 @@ vol_start(void *owner, struct blk_io *io)
 		write_held(vc, io, NULL);
 		break;
 	case BLK_TRIM:
-		pass(vc, io, BLK_TRIM);
+	case BLK_MARK_BAD:
+		pass(vc, io, io->op);
 		break;
 	case BLK_FLUSH:
 		break;

@@ -133,8 +133,7 @@ has_lba(uint8_t opcode)
 }
 
 void
-ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe,
-    struct nvme_status status)
+ctrl_log_bad(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe, struct nvme_status status)
 {
 	bool addresses = sqid != 0 && has_lba(sqe->opcode);
 
@@ -145,6 +144,13 @@ ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe,
 		.nsid = sqe->opcode == NVME_FABRICS ? 0 : le32_get(sqe->nsid), .opcode = sqe->opcode,
 	};
 	ctrl->error_count++;
+}
+
+void
+ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe,
+    struct nvme_status status)
+{
+	ctrl_log_bad(ctrl, sqid, sqe, status);
 	if (!ctrl->subsys->discovery)
 		error_tell(ctrl, nvme_sc(status));
 }

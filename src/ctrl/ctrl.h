@@ -213,7 +213,7 @@ struct ctrl_given {
  * `out`: CTRL_PAGE_MAX bytes for data to the host.  `given`: what ctrl_needs() asks for,
  * NULL where that is nothing.  An Abort that comes here finds nothing to abort:
  * the target looks first in its queues and with ctrl_aer_abort().  Failed
- * commands enter the error log by ctrl_log_error(), which is the target's to call.
+ * commands enter the error log by ctrl_log_error() or ctrl_log_bad(), which are the target's to call.
  */
 void ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, uint32_t in_len,
     uint8_t *out, const struct ctrl_given *given, uint64_t now_ns, struct ctrl_reply *reply);
@@ -249,5 +249,8 @@ void ctrl_errors_missed(struct ctrl *ctrl, uint32_t count);
 /* A command of any queue failed: a line for the Error Information log. */
 void ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe,
     struct nvme_status status);
+
+/* The same of a block that a host made unreadable: a line, and no news of a medium that fails. */
+void ctrl_log_bad(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe, struct nvme_status status);
 
 #endif

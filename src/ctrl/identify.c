@@ -63,6 +63,7 @@ io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	id->nn = le32_of(CTRL_NS_MAX);
 	id->oncs = le16_of(NVME_ONCS_COMPARE | NVME_ONCS_DSM | NVME_ONCS_WRITE_ZEROES | NVME_ONCS_SAVE_SELECT |
 	    NVME_ONCS_TIMESTAMP | NVME_ONCS_VERIFY | NVME_ONCS_COPY |
+	    (subsys_marks_bad(subsys) ? NVME_ONCS_WRITE_UNCORRECTABLE : 0) |
 	    (subsys->reservations ? NVME_ONCS_RESERVATIONS : 0));
 	id->fuses = le16_of(NVME_FUSES_COMPARE_WRITE);
 	id->acwu = le16_of((uint16_t)(subsys->fused_max / 4096 - 1)); /* of the largest blocks there are */

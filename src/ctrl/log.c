@@ -120,6 +120,8 @@ effects_make(struct admin *cmd, const struct window *w)
 	    le32_of(NVME_EFFECT_SUPPORTED);
 	page.io[NVME_WRITE] = page.io[NVME_WRITE_ZEROES] = page.io[NVME_DATASET_MGMT] = page.io[NVME_COPY] =
 	    le32_of(NVME_EFFECT_SUPPORTED | NVME_EFFECT_CONTENT);
+	if (subsys_marks_bad(cmd->ctrl->subsys))
+		page.io[NVME_WRITE_UNCORRECTABLE] = le32_of(NVME_EFFECT_SUPPORTED | NVME_EFFECT_CONTENT);
 	if (cmd->ctrl->subsys->reservations)
 		page.io[NVME_RESV_REGISTER] = page.io[NVME_RESV_REPORT] = page.io[NVME_RESV_ACQUIRE] =
 		    page.io[NVME_RESV_RELEASE] = le32_of(NVME_EFFECT_SUPPORTED);

@@ -70,6 +70,15 @@ subsys_volatile_cache(const struct subsys_info *subsys)
 	return false;
 }
 
+bool
+subsys_marks_bad(const struct subsys_info *subsys)
+{
+	for (uint32_t i = 0; i < subsys->ns_count; i++)
+		if (subsys->ns[i].marks_bad)
+			return true;
+	return false;
+}
+
 void
 subsys_assert(const struct subsys_info *subsys)
 {

@@ -26,6 +26,7 @@ struct ns_info {
 	uint64_t blocks;
 	uint8_t nguid[16], uuid[16]; /* not zero; as they lie on the wire; stable over restarts */
 	bool volatile_cache, trim_zeroes;
+	bool marks_bad;      /* takes Write Uncorrectable */
 	bool shared;         /* more than one controller may have it */
 	bool listed;         /* it is active at the controllers that the next four say, else at all */
 	uint32_t host_count, other_count;
@@ -99,6 +100,9 @@ bool subsys_attached(const struct ns_info *ns, const char *hostnqn, uint64_t ass
 
 /* Whether any namespace has a volatile write cache. */
 bool subsys_volatile_cache(const struct subsys_info *subsys);
+
+/* Whether any namespace takes Write Uncorrectable. */
+bool subsys_marks_bad(const struct subsys_info *subsys);
 
 /* Holds a snapshot to what is said above; our own mistake where it is not so. */
 void subsys_assert(const struct subsys_info *subsys);

@@ -292,6 +292,7 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 	file->file = (struct file){
 		.reactor = reactor, .size = file->disk->disk.size,
 		.align = file->disk->disk.align, .direct = file->disk->disk.direct,
+		.device = file->disk->disk.device,
 	};
 	*out = &file->file;
 	return 0;

@@ -121,6 +121,7 @@ measure(struct disk *disk)
 		return 0;
 	if (!S_ISBLK(st.st_mode))
 		return -ENOTBLK;
+	disk->device = true;
 	return ioctl(disk->fd, BLKGETSIZE64, &disk->size) == 0 ? 0 : -errno;
 }
 

@@ -19,6 +19,7 @@ struct disk {
 	uint64_t size;
 	uint32_t align; /* of offsets, lengths and addresses; 1: any */
 	bool direct;
+	bool device;    /* a block device */
 };
 
 /*

@@ -55,7 +55,10 @@ assoc_error(struct core *core, const struct target_mail *mail)
 
 	if (assoc == NULL || assoc->admin == NULL)
 		return;
-	ctrl_log_error(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
+	if (mail->error.bad)
+		ctrl_log_bad(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
+	else
+		ctrl_log_error(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
 	admin_events(assoc);
 }
 

@@ -348,7 +348,8 @@ io_returned(struct request *req, struct nvme_status status)
 	if (!(req->io.flags & BLK_LENT))
 		req->chan->busy--;
 	req->stage = STAGE_NEW;
-	if (status.sct == NVME_SCT_MEDIA)
+	/* What a host made unreadable is no fault of the medium (Base 2.0, 5.16.1.3, leaves it open). */
+	if (status.sct == NVME_SCT_MEDIA && !(req->io.flags & BLK_BAD))
 		conn->core->stats.media_errors += nvme_sc(status) != NVME_SC_COMPARE;
 	return conn->phase == CONN_FINISHING; /* a dead one may be gone after the answer */
 }

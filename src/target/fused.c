@@ -74,6 +74,8 @@ done(struct blk_io *io, struct nvme_status status)
 	} else if (of_write(status)) {
 		answer_both(compare, NVME_OK, write, status);
 	} else {
+		compare->io.flags |= write->io.flags & BLK_BAD;
+		compare->io.at = write->io.at;
 		fail(compare, write->slot == SLOT_ENDED ? io_ended() : status);
 	}
 	if (finishing)

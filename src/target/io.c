@@ -157,7 +157,7 @@ io_submit_late(struct request *req)
 		request_answer(req, status);
 }
 
-/* ---- Read, Write, Write Zeroes, Compare, Verify ---- */
+/* ---- commands of one range ---- */
 
 static struct nvme_status
 check_range(struct request *req, const struct view_ns *ns)
@@ -218,6 +218,15 @@ check_write_zeroes(struct request *req, const struct view_ns *ns)
 
 	req->io.op = BLK_WRITE_ZEROES;
 	req->io.flags = io_fua(req) | (cdw12 & NVME_WZ_DEAC ? BLK_DEALLOCATE : 0u);
+	return check_range(req, ns);
+}
+
+static struct nvme_status
+check_write_uncorrectable(struct request *req, const struct view_ns *ns)
+{
+	if (req->conn->core->chans[ns->slot]->blk->bad == NULL)
+		return nvme_status_of(NVME_SC_INVALID_OPCODE, true);
+	req->io.op = BLK_MARK_BAD;
 	return check_range(req, ns);
 }
 
@@ -312,8 +321,9 @@ write_data(struct request *req)
 	io_submit_late(req);
 }
 
+/* Nothing comes from the host beside the command. */
 static void
-begin_write_zeroes(struct request *req, const struct capsule *capsule)
+begin_at_once(struct request *req, const struct capsule *capsule)
 {
 	(void)capsule;
 	submit(req);
@@ -379,8 +389,9 @@ static const struct io_rule rules[256] = {
 	[NVME_FLUSH] = { check_flush, RESV_WRITE, false, begin_flush, NULL },
 	[NVME_WRITE] = { check_write, RESV_WRITE, true, begin_write, write_data },
 	[NVME_READ] = { check_read, RESV_READ, false, begin_read, NULL },
+	[NVME_WRITE_UNCORRECTABLE] = { check_write_uncorrectable, RESV_WRITE, true, begin_at_once, NULL },
 	[NVME_COMPARE] = { check_transfer, RESV_READ, false, begin_compare, walk_begin },
-	[NVME_WRITE_ZEROES] = { check_write_zeroes, RESV_WRITE, true, begin_write_zeroes, NULL },
+	[NVME_WRITE_ZEROES] = { check_write_zeroes, RESV_WRITE, true, begin_at_once, NULL },
 	[NVME_DATASET_MGMT] = { ranges_check_dsm, RESV_WRITE, true, ranges_begin_dsm, ranges_dsm_data },
 	[NVME_VERIFY] = { check_range, RESV_READ, false, begin_verify, NULL },
 	[NVME_COPY] = { ranges_check_copy, RESV_READ | RESV_WRITE, true, ranges_begin_copy,

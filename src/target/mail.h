@@ -154,6 +154,7 @@ struct target_mail {
 			le32 nsid;
 			le16 cid, status;
 			uint8_t opcode;
+			bool bad;              /* a block that was made unreadable on purpose */
 		} error;
 		struct {
 			uint64_t reads, writes, read_blocks512, write_blocks512;

@@ -127,12 +127,13 @@ static void
 report(const struct request *req, struct nvme_status status)
 {
 	struct conn *conn = req->conn;
+	bool bad = req->io.flags & BLK_BAD;
 	struct target_mail mail = {
 		.kind = MAIL_ERROR, .cntlid = conn->cntlid, .qid = conn->qid,
 		.error = {
 			.conn = conn,
-			.lba = nvme_slba(&req->sqe), .nsid = req->sqe.nsid, .cid = req->sqe.cid,
-			.status = nvme_status_put(status), .opcode = req->sqe.opcode,
+			.lba = bad ? req->io.at : nvme_slba(&req->sqe), .nsid = req->sqe.nsid, .cid = req->sqe.cid,
+			.status = nvme_status_put(status), .opcode = req->sqe.opcode, .bad = bad,
 		},
 	};
 

@@ -172,6 +172,7 @@ fill_ns(const struct target_subsys *told, const struct target_ns *ns, const stru
 		.blocks = ns->blocks > 0 ? ns->blocks : volume->blocks,
 		.volatile_cache = volume->volatile_cache, .trim_zeroes = volume->trim_zeroes,
 		.shared = !ns->private, .rescap = rescap(ns, numbers->keeps), .protection = (uint8_t)ns->protection,
+		.marks_bad = volume->bad != NULL,
 		.ana_group = group_id(told, ns),
 	};
 	fill_list(ns, parts, info);

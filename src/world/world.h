@@ -111,6 +111,7 @@ struct file {
 	uint64_t size;      /* bytes */
 	uint32_t align;     /* offsets, lengths and addresses must be multiples of it; 1: any */
 	bool direct;        /* writes bypass the page cache */
+	bool device;        /* a block device */
 };
 
 /* ---- mail: a fixed-size message to another reactor of the process ---- */

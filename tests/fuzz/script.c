@@ -255,7 +255,7 @@ step_io(struct script *script, struct client *client)
 	static const uint8_t opcodes[16] = {
 		NVME_READ, NVME_WRITE, NVME_WRITE_ZEROES, NVME_FLUSH, NVME_COMPARE, NVME_DATASET_MGMT,
 		NVME_READ, NVME_WRITE, NVME_WRITE_ZEROES, NVME_FLUSH, NVME_COMPARE, NVME_DATASET_MGMT,
-		NVME_VERIFY, NVME_COPY, NVME_COPY, 0x04,
+		NVME_VERIFY, NVME_COPY, NVME_COPY, NVME_WRITE_UNCORRECTABLE,
 	};
 	uint8_t what = take(script), where = take(script), blocks = take(script);
 	struct nvme_sqe sqe = {
@@ -264,7 +264,7 @@ step_io(struct script *script, struct client *client)
 		.sgl1 = { .length = le32_of((blocks + 1u) * BLOCK), .id = NVME_SGL_TRANSPORT },
 	};
 
-	if (sqe.opcode == 0x04 && what & 32) {
+	if (sqe.opcode == NVME_WRITE_UNCORRECTABLE && what & 32) {
 		step_reserve(client, what, where, blocks);
 		return;
 	}

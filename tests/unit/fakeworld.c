@@ -30,17 +30,19 @@ fake_file_find(struct fakeworld *fw, const char *path)
 	return NULL;
 }
 
-static void
+static int
 file_grow(struct fakeworld *fw, struct fake_file *file, uint64_t size)
 {
 	uint8_t *bytes = arena_alloc(&fw->arena, size);
 
-	assert_non_null(bytes);
+	if (bytes == NULL)
+		return -ENOMEM;
 	if (file->size > 0)
 		memcpy(bytes, file->bytes, file->size);
 	arena_free(&fw->arena, file->bytes);
 	file->bytes = bytes;
 	file->size = size;
+	return 0;
 }
 
 struct fake_file *
@@ -53,7 +55,8 @@ fake_file_make(struct fakeworld *fw, const char *path, uint64_t size)
 			continue;
 		assert_true(strlen(path) < sizeof(file->path));
 		strcpy(file->path, path);
-		file_grow(fw, file, size);
+		if (size > 0)
+			assert_int_equal(file_grow(fw, file, size), 0);
 		return file;
 	}
 	fail_msg("more than %d files", FAKE_FILES);
@@ -72,13 +75,13 @@ fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_
 	if (of == NULL && size == 0)
 		return -ENOENT;
 	if (of == NULL)
-		of = fake_file_make(fw, path, size);
-	if (of->size < size)
-		file_grow(fw, of, size);
+		of = fake_file_make(fw, path, 0);
+	if (of->size < size && file_grow(fw, of, size) != 0)
+		return -ENOMEM;
 	handle = arena_alloc(&fw->arena, sizeof(*handle));
 	if (handle == NULL)
 		return -ENOMEM;
-	handle->file = (struct file){ .reactor = reactor, .size = of->size, .align = 1 };
+	handle->file = (struct file){ .reactor = reactor, .size = of->size, .align = 1, .device = of->device };
 	handle->file.direct = fw->align > 0 && fw->align <= block;
 	if (handle->file.direct)
 		handle->file.align = fw->align;
@@ -95,6 +98,19 @@ fake_file_close(struct file *file)
 
 	handle->of->handles--;
 	arena_free(&world_of(file->reactor)->arena, handle);
+}
+
+static int64_t
+fake_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
+{
+	const struct fake_handle *handle = container_of(file, struct fake_handle, file);
+	uint64_t left = offset < handle->of->size ? handle->of->size - offset : 0;
+
+	if (world_of(file->reactor)->fail_fetch != 0)
+		return world_of(file->reactor)->fail_fetch;
+	bytes = bytes < left ? bytes : left;
+	memcpy(to, handle->of->bytes + offset, bytes);
+	return (int64_t)bytes;
 }
 
 /* The outcome is decided here, so that failures set afterwards spare it; done() is told later. */
@@ -246,6 +262,7 @@ fake_log(struct reactor *reactor, int level, const char *text)
 
 static const struct world_ops fake_ops = {
 	.file_open = fake_file_open,
+	.file_fetch = fake_file_fetch,
 	.file_submit = fake_file_submit,
 	.file_close = fake_file_close,
 	.pages_map = fake_pages_map,

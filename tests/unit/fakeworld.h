@@ -24,6 +24,7 @@ struct fake_file {
 	uint8_t *bytes;
 	uint64_t size;
 	unsigned handles;
+	bool device;
 };
 
 struct fake_finish {
@@ -47,6 +48,7 @@ struct fakeworld {
 	struct fake_finish finish[FAKE_REACTORS];
 	uint32_t align;           /* of every file; 0 is 1 */
 	int fail_open;            /* negative errno of every open */
+	int fail_fetch;           /* and of every fetch */
 	int fail[FILE_ZERO + 1];  /* by file_op: negative errno of every such request */
 	uint64_t short_by;        /* the next read or write moves so much less */
 	uint64_t disk_bytes;      /* a write past this offset fails with -ENOSPC; 0: no limit */

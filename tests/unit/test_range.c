@@ -259,6 +259,43 @@ two_threads_never_meet_in_what_one_of_them_owns(void **state)
 	range_end(&race.range);
 }
 
+/* For ever, and for nobody else. */
+static void
+what_is_noted_is_had_the_long_way_alone(void **state)
+{
+	struct range range = range_of(1 << 20, 4096);
+
+	assert_true(range_own(&range, 2 * STRIPE, STRIPE, false));
+	range_wait(&range, 2 * STRIPE, 1);
+	range_note(&range, 2 * STRIPE, 1);
+	range_note(&range, 2 * STRIPE, 1);
+	range_disown(&range, 2 * STRIPE, STRIPE);
+	range_unwait(&range, 2 * STRIPE, 1);
+	assert_false(range_is_noted(&range, 0, 2 * STRIPE));
+	assert_true(range_is_noted(&range, STRIPE, 2 * STRIPE));
+	for (int i = 0; i < 2; i++) {
+		assert_false(range_share(&range, 2 * STRIPE, 1));
+		assert_false(range_share(&range, 0, 3 * STRIPE));
+		assert_false(range_own_one(&range, 2 * STRIPE, 1));
+		assert_true(range_share(&range, 0, 2 * STRIPE));
+		assert_true(range_share_noted(&range, 2 * STRIPE, 1));
+		assert_false(range_own(&range, 0, 3 * STRIPE, false));
+		range_unshare(&range, 0, 2 * STRIPE);
+		assert_false(range_own(&range, STRIPE, 2 * STRIPE, false));
+		range_unshare(&range, 2 * STRIPE, 1);
+		assert_true(range_own(&range, 0, 4 * STRIPE, false));
+		assert_false(range_share_noted(&range, 2 * STRIPE, 1));
+		range_disown(&range, 0, 4 * STRIPE);
+		range_wait(&range, 2 * STRIPE, 1);
+		assert_false(range_share_noted(&range, 2 * STRIPE, 1));
+		assert_true(range_own(&range, 2 * STRIPE, 1, true));
+		range_disown(&range, 2 * STRIPE, 1);
+	}
+	assert_true(range_is_noted(&range, 2 * STRIPE, 1));
+	range_fini(&range, &arena);
+	assert_int_equal(arena.bytes, 0);
+}
+
 static int
 alone(void **state)
 {
@@ -289,6 +326,7 @@ main(void)
 		BOTH(a_refused_range_leaves_nothing_held),
 		BOTH(a_range_past_the_end_of_the_table_takes_each_slot_once),
 		BOTH(whoever_waits_keeps_new_readers_and_writers_out),
+		BOTH(what_is_noted_is_had_the_long_way_alone),
 		BOTH(of_two_who_wait_one_leaving_does_not_end_the_others_wait),
 		cmocka_unit_test_setup(two_threads_never_meet_in_what_one_of_them_owns, shared),
 	};

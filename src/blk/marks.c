@@ -1,0 +1,331 @@
+#include "blk/marks.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+
+enum {
+	VERSION = 1,
+	IMAGE_PAGES = BLK_MARK_MAX / BAD_PAGE_BLOCKS + 1, /* a change has marks in so many pages at most */
+	FETCH_BYTES = 64 * 1024,
+	RETRY_NS = 50 * 1000, /* how often to look whether another reactor's change is done */
+};
+
+/* The first page of the file; the rest of it is zero, and so is all of it until the first mark is kept. */
+struct marks_header {
+	uint8_t magic[8];
+	le32 version, block_size;
+};
+
+static const uint8_t magic[8] = "WEIRBAD";
+
+/* ---- reading ---- */
+
+static bool
+all_zeros(const uint8_t *bytes, size_t count)
+{
+	return bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0;
+}
+
+/* The marks of one page.  Nobody else uses these blocks yet. */
+static void
+take_page(struct marks *marks, uint64_t page, const uint8_t *bits)
+{
+	if (all_zeros(bits, BAD_PAGE))
+		return;
+	for (uint32_t i = 0; i < BAD_PAGE_BLOCKS; i++)
+		if (bits[i / 8] >> i % 8 & 1)
+			bad_set(&marks->bad, page * BAD_PAGE_BLOCKS + i, 1, true);
+}
+
+static int
+check_header(const struct marks *marks, const uint8_t *page, char why[BLK_WHY])
+{
+	struct marks_header header;
+
+	memcpy(&header, page, sizeof(header));
+	if (memcmp(header.magic, magic, sizeof(magic)) != 0 || le32_get(header.version) != VERSION) {
+		snprintf(why, BLK_WHY, "its .bad file is not a list of bad blocks");
+		return -EINVAL;
+	}
+	if (le32_get(header.block_size) != marks->block_size) {
+		snprintf(why, BLK_WHY, "its .bad file lists blocks of %u bytes, not of %u",
+		    le32_get(header.block_size), marks->block_size);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The marks that were not read yet; `buffer` has FETCH_BYTES. */
+static int
+fetch(struct marks *marks, struct file *file, uint8_t *buffer, bool *begun, char why[BLK_WHY])
+{
+	const struct world_ops *world = marks->bad.reactor->world;
+	uint64_t page = marks->read / BAD_PAGE_BLOCKS, pages = bad_end(&marks->bad) / BAD_PAGE_BLOCKS;
+	int64_t got = world->file_fetch(file, 0, buffer, BAD_PAGE);
+	int error;
+
+	/* It was made, and then not extended, or nothing was written yet. */
+	if (got == 0 || (got == BAD_PAGE && all_zeros(buffer, BAD_PAGE)))
+		return 0;
+	*begun = true;
+	error = got < 0 ? (int)got : got < BAD_PAGE ? -EUCLEAN : check_header(marks, buffer, why);
+	while (error == 0 && page < pages) {
+		got = world->file_fetch(file, (page + 1) * BAD_PAGE, buffer, FETCH_BYTES);
+		if (got <= 0 || got % BAD_PAGE != 0)
+			return got < 0 ? (int)got : got > 0 ? -EUCLEAN : 0;
+		for (int64_t i = 0; i < got / BAD_PAGE && page < pages; i++)
+			take_page(marks, page++, buffer + i * BAD_PAGE);
+	}
+	return error;
+}
+
+static int
+load(struct marks *marks, bool *begun, char why[BLK_WHY])
+{
+	struct reactor *reactor = marks->bad.reactor;
+	uint8_t *buffer = arena_alloc_aligned(reactor->arena, FETCH_BYTES, BAD_PAGE);
+	struct file *file = NULL;
+	int error = -ENOMEM;
+
+	if (buffer != NULL)
+		error = reactor->world->file_open(reactor, marks->path, 0, BAD_PAGE, &file);
+	if (error == 0) {
+		error = fetch(marks, file, buffer, begun, why);
+		reactor->world->file_close(file);
+	} else if (error == -ENOENT) {
+		error = 0;
+	}
+	if (error == 0)
+		marks->read = bad_end(&marks->bad);
+	else if (why[0] == '\0')
+		snprintf(why, BLK_WHY, "its .bad file cannot be read: %s", strerrordesc_np(-error));
+	arena_free(reactor->arena, buffer);
+	return error;
+}
+
+int
+marks_open(struct marks *marks, struct reactor *reactor, struct range *range, const char *path, uint64_t blocks,
+    uint32_t block_size, char why[BLK_WHY])
+{
+	size_t length = strlen(path);
+	int error;
+
+	marks->block_size = block_size;
+	error = bad_init(&marks->bad, reactor, range, blocks);
+	if (error == 0)
+		error = range_init(&marks->lock, reactor->arena, 1, block_size, reactor->count);
+	if (error != 0)
+		return error;
+	marks->path = arena_alloc(reactor->arena, length + sizeof(".bad"));
+	if (marks->path == NULL)
+		return -ENOMEM;
+	memcpy(marks->path, path, length);
+	memcpy(marks->path + length, ".bad", sizeof(".bad"));
+	return load(marks, &marks->begun, why);
+}
+
+/* What is listed of blocks that were not there is listed still: the file may have been longer once. */
+int
+marks_grow(struct marks *marks, uint64_t blocks, char why[BLK_WHY])
+{
+	int error = bad_grow(&marks->bad, blocks);
+
+	return error == 0 && bad_end(&marks->bad) > marks->read ? load(marks, &(bool){ false }, why) : error;
+}
+
+void
+marks_close(struct marks *marks)
+{
+	struct reactor *reactor = marks->bad.reactor;
+
+	if (reactor == NULL)
+		return;
+	arena_free(reactor->arena, marks->path);
+	range_fini(&marks->lock, reactor->arena);
+	bad_fini(&marks->bad);
+}
+
+/* ---- changing ---- */
+
+/* The change is made, or cannot be. */
+static void
+end(struct marks_chan *mc, int error)
+{
+	struct marks_change *change = mc->now;
+
+	mc->now = NULL;
+	if (error == 0)
+		bad_set(&mc->marks->bad, change->lba, change->blocks, change->marked);
+	range_disown(&mc->marks->lock, 0, 1);
+	if (!fifo_empty(&mc->waiting))
+		reactor_run_in(mc->reactor, PHASE_COLLECT, &mc->work);
+	change->done(change, error);
+}
+
+static void
+write_image(struct marks_chan *mc, uint64_t offset, size_t bytes, void (*done)(struct file_io *io))
+{
+	mc->iov = (struct iovec){ mc->image, bytes };
+	mc->io = (struct file_io){
+		.op = FILE_WRITE, .durable = true, .offset = offset, .iov = &mc->iov, .iov_count = 1, .done = done,
+		.owner = mc,
+	};
+	mc->reactor->world->file_submit(mc->file, &mc->io);
+}
+
+static int
+error_of(const struct marks_chan *mc)
+{
+	if (mc->io.result < 0)
+		return (int)mc->io.result;
+	return (size_t)mc->io.result == mc->iov.iov_len ? 0 : -EIO;
+}
+
+static void
+pages_written(struct file_io *io)
+{
+	struct marks_chan *mc = io->owner;
+
+	end(mc, error_of(mc));
+}
+
+/* The pages as they will be, from the bits as they are: nobody changes any while we own the lock. */
+static void
+write_pages(struct marks_chan *mc)
+{
+	const struct marks_change *change = mc->now;
+	uint64_t first = change->lba / BAD_PAGE_BLOCKS, last = (change->lba + change->blocks - 1) / BAD_PAGE_BLOCKS;
+
+	assert(change->blocks > 0 && last - first < IMAGE_PAGES);
+	for (uint64_t page = first; page <= last; page++)
+		memcpy(mc->image + (page - first) * BAD_PAGE, bad_page(&mc->marks->bad, page), BAD_PAGE);
+	bad_put_bits(mc->image, change->lba - first * BAD_PAGE_BLOCKS, change->blocks, change->marked);
+	write_image(mc, (first + 1) * BAD_PAGE, (last - first + 1) * BAD_PAGE, pages_written);
+}
+
+static void
+header_written(struct file_io *io)
+{
+	struct marks_chan *mc = io->owner;
+	int error = error_of(mc);
+
+	mc->marks->begun = error == 0;
+	if (error == 0)
+		write_pages(mc);
+	else
+		end(mc, error);
+}
+
+static void
+write_header(struct marks_chan *mc)
+{
+	struct marks_header header = { .version = le32_of(VERSION), .block_size = le32_of(mc->marks->block_size) };
+
+	memcpy(header.magic, magic, sizeof(magic));
+	memset(mc->image, 0, BAD_PAGE);
+	memcpy(mc->image, &header, sizeof(header));
+	write_image(mc, 0, BAD_PAGE, header_written);
+}
+
+/* Has what a change needs: memory, and the file as long as it must be. */
+static int
+prepare(struct marks_chan *mc)
+{
+	struct reactor *reactor = mc->reactor;
+	uint64_t bytes = BAD_PAGE + bad_room(&mc->marks->bad, mc->now->lba + mc->now->blocks - 1) / 8;
+	int error;
+
+	if (mc->image == NULL)
+		mc->image = arena_alloc_aligned(reactor->arena, IMAGE_PAGES * BAD_PAGE, BAD_PAGE);
+	if (mc->image == NULL)
+		return -ENOMEM;
+	if (mc->file != NULL && mc->file->size >= bytes)
+		return 0;
+	if (mc->file != NULL)
+		reactor->world->file_close(mc->file);
+	error = reactor->world->file_open(reactor, mc->marks->path, bytes, BAD_PAGE, &mc->file);
+	if (error != 0)
+		mc->file = NULL;
+	return error;
+}
+
+static bool
+lock(struct marks_chan *mc)
+{
+	struct range *range = &mc->marks->lock;
+
+	if (range_own(range, 0, 1, mc->waits)) {
+		mc->waits = false;
+		return true;
+	}
+	if (!mc->waits)
+		range_wait(range, 0, 1);
+	mc->waits = true;
+	return false;
+}
+
+/* Begins the next change, if none is under way. */
+static void
+work(struct marks_chan *mc)
+{
+	int error;
+
+	if (mc->now != NULL || fifo_empty(&mc->waiting))
+		return;
+	if (!lock(mc)) {
+		timer_set(&mc->reactor->timers, &mc->retry, mc->reactor->now_ns + RETRY_NS);
+		return;
+	}
+	mc->now = container_of(fifo_pop(&mc->waiting), struct marks_change, node);
+	error = prepare(mc);
+	if (error != 0)
+		end(mc, error);
+	else if (mc->marks->begun)
+		write_pages(mc);
+	else
+		write_header(mc);
+}
+
+static void
+work_task(struct task *task)
+{
+	work(container_of(task, struct marks_chan, work));
+}
+
+static void
+retry_fire(struct timer *timer)
+{
+	work(container_of(timer, struct marks_chan, retry));
+}
+
+void
+marks_change(struct marks_chan *mc, struct marks_change *change)
+{
+	fifo_push(&mc->waiting, &change->node);
+	reactor_run_in(mc->reactor, PHASE_COLLECT, &mc->work);
+}
+
+void
+marks_chan_init(struct marks_chan *mc, struct marks *marks, struct reactor *reactor)
+{
+	*mc = (struct marks_chan){ .marks = marks, .reactor = reactor };
+	fifo_init(&mc->waiting);
+	task_init(&mc->work, work_task);
+	mc->retry.fire = retry_fire;
+}
+
+void
+marks_chan_fini(struct marks_chan *mc)
+{
+	assert(mc->now == NULL && fifo_empty(&mc->waiting) && !mc->waits);
+	task_cancel(&mc->work);
+	timer_clear(&mc->reactor->timers, &mc->retry);
+	if (mc->file != NULL)
+		mc->reactor->world->file_close(mc->file);
+	arena_free(mc->reactor->arena, mc->image);
+}

@@ -1,0 +1,65 @@
+/*
+ * marks.h - the bad blocks of a volume in a file, kept in a file beside it.
+ *
+ * PATH.bad is made when a block is marked for the first time; doc/formats/bad.md
+ * says what is in it.  A mark holds, and is taken away, when the file has it
+ * durably: the change is then made in memory too (bad.h), and done() is called.
+ * One change of a volume is under way at a time, whatever reactor it is of.
+ * It does not know what else is done with the blocks, whose hold is its caller's.
+ */
+#ifndef WEIR_BLK_MARKS_H
+#define WEIR_BLK_MARKS_H
+
+#include "blk/bad.h"
+#include "blk/devices.h"
+#include "blk/range.h"
+#include "world/reactor.h"
+
+/* Of a volume. */
+struct marks {
+	struct bad bad;
+	struct range lock;    /* of a single slot: owned by whoever makes a change */
+	char *path;
+	uint32_t block_size;
+	uint64_t read;        /* so many blocks' marks were looked for in the file; of the reactor that opened it */
+	bool begun;           /* the file has its header; whoever owns the lock knows */
+};
+
+/* One change, its maker's again when done() is called: 0 or a negative errno, and then nothing has changed. */
+struct marks_change {
+	struct fifo_node node;
+	uint64_t lba;
+	uint32_t blocks;      /* BLK_MARK_MAX at most */
+	bool marked;
+	void (*done)(struct marks_change *change, int error);
+};
+
+/* What one reactor has of it. */
+struct marks_chan {
+	struct marks *marks;
+	struct reactor *reactor;
+	struct file *file;    /* NULL: not needed yet */
+	uint8_t *image;       /* what is written; NULL: not needed yet */
+	struct file_io io;
+	struct iovec iov;
+	struct fifo waiting;
+	struct marks_change *now;
+	bool waits;           /* for the lock, and the lock knows */
+	struct task work;
+	struct timer retry;
+};
+
+/* Reads what is kept beside the volume at `path`; 0, or a negative errno and perhaps `why`.  Either way
+ * marks_close() follows. */
+int marks_open(struct marks *marks, struct reactor *reactor, struct range *range, const char *path, uint64_t blocks,
+    uint32_t block_size, char why[BLK_WHY]) __attribute__((warn_unused_result));
+int marks_grow(struct marks *marks, uint64_t blocks, char why[BLK_WHY]) __attribute__((warn_unused_result));
+void marks_close(struct marks *marks);
+
+void marks_chan_init(struct marks_chan *mc, struct marks *marks, struct reactor *reactor);
+void marks_chan_fini(struct marks_chan *mc);
+
+/* The caller owns the blocks until done(), which is never called from inside. */
+void marks_change(struct marks_chan *mc, struct marks_change *change);
+
+#endif

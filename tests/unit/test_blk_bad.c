@@ -1,0 +1,477 @@
+/*
+ * test_blk_bad.c - blocks that were marked as bad: who may read them, what makes them good, and what is kept of it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "blk/bad.h"
+#include "blk_bench.h"
+
+enum { FIRST = 40, END = 44 }; /* the blocks that tests mark */
+
+static const char *const specs[] = { "mem:4M", "file:/v", "fault:read-error=1000@file:/v", "volatile:@file:/v",
+	"volatile:keep=64K,seed=3@file:/v", "volatile:@mem:4M" };
+
+static void
+begin(const char *spec)
+{
+	char why[256];
+
+	fakeworld_init(&fw, CHANS);
+	fake_file_make(&fw, "/v", 4 * IO_MAX);
+	if (blk_open(&fw.reactors[0], spec, BS, &blk, why) != 0)
+		fail_msg("%s", why);
+	blk_open_chans();
+}
+
+/* Another life of the target over the same files. */
+static void
+again(void)
+{
+	char spec[256], why[256];
+
+	strcpy(spec, blk->spec);
+	for (unsigned i = 0; i < CHANS; i++)
+		blk->ops->close_chan(chans[i]);
+	blk->ops->destroy(blk);
+	if (blk_open(&fw.reactors[0], spec, BS, &blk, why) != 0)
+		fail_msg("%s", why);
+	blk_open_chans();
+}
+
+static void
+mark(unsigned chan, uint64_t lba, uint32_t blocks)
+{
+	io_ended(io_start(chan, BLK_MARK_BAD, 0, lba, blocks), NVME_SC_SUCCESS);
+}
+
+/* Reading the blocks fails, and says that `first` is the first that is bad. */
+static void
+assert_bad(unsigned chan, uint64_t lba, uint32_t blocks, uint64_t first)
+{
+	struct test_io *t = io_make(chan, BLK_READ, blk->lends ? BLK_MAY_LEND : 0, lba, blocks);
+
+	io_submit(t);
+	turns(200);
+	assert_int_equal(t->done, 1);
+	assert_int_not_equal(t->io.flags & BLK_BAD, 0);
+	assert_int_equal(t->io.at, first);
+	assert_true(t->io.status.dnr);
+	io_ended(t, NVME_SC_READ_ERROR);
+}
+
+static void
+a_marked_block_cannot_be_read_and_its_neighbours_can(void **state)
+{
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		begin(specs[i]);
+		write_now(0, 256, 'a');
+		mark(0, FIRST, END - FIRST);
+		assert_bad(0, FIRST, 1, FIRST);
+		assert_bad(1, END - 1, 1, END - 1);
+		assert_bad(1, 0, 256, FIRST);
+		assert_block(FIRST - 1, 'a');
+		assert_block(END, 'a');
+		blk_end();
+	}
+}
+
+static void
+what_is_written_is_good_again(void **state)
+{
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		begin(specs[i]);
+		write_now(0, 64, 'a');
+		mark(0, FIRST, END - FIRST);
+		io_ended(write_start(1, BLK_TRANSIENT, FIRST, 1, 'b'), NVME_SC_SUCCESS);
+		assert_block(FIRST, 'b');
+		assert_bad(0, FIRST, 2, FIRST + 1);
+		io_ended(io_start(0, BLK_WRITE_ZEROES, 0, FIRST + 1, 1), NVME_SC_SUCCESS);
+		assert_block(FIRST + 1, 0);
+		io_ended(io_start(0, BLK_WRITE_ZEROES, BLK_DEALLOCATE | BLK_FUA, FIRST + 2, 1), NVME_SC_SUCCESS);
+		assert_block(FIRST + 2, 0);
+		assert_bad(0, FIRST, END - FIRST, END - 1);
+		write_now(FIRST - 8, 32, 'c');
+		io_ended(io_start(0, BLK_READ, 0, 0, 64), NVME_SC_SUCCESS);
+		assert_block(END - 1, 'c');
+		blk_end();
+	}
+}
+
+static void
+what_is_deallocated_stays_bad(void **state)
+{
+	const struct blk_range range = { FIRST - 1, END - FIRST + 2 };
+
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		struct test_io *t;
+
+		begin(specs[i]);
+		write_now(0, 64, 'a');
+		mark(0, FIRST, END - FIRST);
+		t = io_make(0, BLK_TRIM, 0, 0, 0);
+		t->io.ranges = &range;
+		t->io.range_count = 1;
+		io_submit(t);
+		io_ended(t, NVME_SC_SUCCESS);
+		assert_bad(0, FIRST - 1, END - FIRST + 2, FIRST);
+		assert_block(FIRST - 1, 0);
+		blk_end();
+	}
+}
+
+static void
+what_is_bad_equals_nothing(void **state)
+{
+	static _Alignas(4096) uint8_t old[BS], is[BS], to[BS];
+	const struct iovec expected = { is, BS };
+
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		struct test_io *t;
+
+		begin(specs[i]);
+		mark(0, FIRST, 1);
+		t = io_make(0, BLK_COMPARE_WRITE, 0, FIRST, 1);
+		t->iov[0] = (struct iovec){ to, BS };
+		t->io.iov_count = 1;
+		t->io.expected = &expected;
+		t->io.expected_count = 1;
+		t->io.old = old;
+		io_submit(t);
+		io_ended(t, NVME_SC_READ_ERROR);
+		assert_bad(0, FIRST, 1, FIRST);
+		blk_end();
+	}
+}
+
+/* Blocks whose stripes have nothing to do with each other, and that are further apart than there are slots. */
+static void
+marks_are_of_blocks_and_not_of_what_holds_them_together(void **state)
+{
+	begin("mem:1G");
+	for (uint64_t lba = 0; lba < blk->blocks; lba += 70001)
+		mark(lba % 2, lba, 1);
+	for (uint64_t lba = 0; lba < blk->blocks; lba += 70001) {
+		assert_bad(0, lba, 1, lba);
+		assert_block(lba + 1, 0);
+		assert_block((lba + 65536) % blk->blocks == lba ? 1 : (lba + 65536) % blk->blocks + 1, 0);
+	}
+	blk_end();
+}
+
+static void
+a_mark_waits_for_those_who_read_and_is_cancelled_while_it_waits(void **state)
+{
+	struct test_io *r, *m, *n;
+
+	begin("mem:4M");
+	r = io_start(1, BLK_READ, BLK_MAY_LEND, FIRST, 1);
+	m = io_start(0, BLK_MARK_BAD, 0, FIRST, 1);
+	n = io_start(0, BLK_MARK_BAD, 0, FIRST, 1);
+	turns(10);
+	assert_true(waits(m) && waits(n));
+	assert_true(blk->ops->cancel(chans[0], &n->io));
+	io_ended(n, NVME_SC_ABORT_REQUESTED);
+	io_release(r);
+	io_ended(m, NVME_SC_SUCCESS);
+	io_end(r);
+	assert_bad(1, FIRST, 1, FIRST);
+	blk_end();
+}
+
+/* ---- what is kept ---- */
+
+static void
+marks_are_there_when_the_volume_is_opened_again(void **state)
+{
+	begin("file:/v");
+	assert_null(fake_file_find(&fw, "/v.bad"));
+	write_now(0, 256, 'a');
+	mark(0, FIRST, END - FIRST);
+	mark(1, 200, 1);
+	io_ended(write_start(0, 0, FIRST + 1, 1, 'b'), NVME_SC_SUCCESS);
+	again();
+	assert_bad(0, FIRST, 1, FIRST);
+	assert_bad(0, FIRST + 1, 3, FIRST + 2);
+	assert_bad(1, 200, 1, 200);
+	assert_block(FIRST + 1, 'b');
+	assert_block(201, 'a');
+	write_now(FIRST, END - FIRST, 'c');
+	write_now(200, 1, 'c');
+	again();
+	io_ended(io_start(0, BLK_READ, 0, 0, 256), NVME_SC_SUCCESS);
+	blk_end();
+}
+
+static void
+a_mark_is_durable_before_it_is_answered(void **state)
+{
+	struct test_io *m;
+
+	begin("file:/v");
+	fw.hold_files = true;
+	m = io_start(0, BLK_MARK_BAD, 0, FIRST, 1);
+	turns(2);
+	assert_int_equal(fw.durable, 1); /* the header */
+	fake_files_finish(&fw);
+	assert_int_equal(m->done, 0);
+	assert_int_equal(fw.durable, 2); /* the mark */
+	fake_files_finish(&fw);
+	io_end(m);
+	fw.hold_files = false;
+	blk_end();
+}
+
+/* Data that could be lost under a mark that is taken away would show what was there before the mark. */
+static void
+what_is_written_over_a_mark_is_durable_before_the_mark_goes(void **state)
+{
+	struct test_io *w;
+
+	begin("file:/v");
+	mark(0, FIRST, 2);
+	fw.durable = 0;
+	fw.hold_files = true;
+	w = write_start(0, 0, FIRST, 1, 'a');
+	turns(2);
+	assert_int_equal(fw.durable, 1);
+	assert_bytes(fake_file_find(&fw, "/v")->bytes + FIRST * BS, BS, 'a');
+	assert_int_not_equal(fake_file_find(&fw, "/v.bad")->bytes[BS + FIRST / 8] & 1, 0);
+	fake_files_finish(&fw);
+	turns(2);
+	assert_int_equal(w->done, 0);
+	assert_int_equal(fw.durable, 2);
+	assert_int_equal(fake_file_find(&fw, "/v.bad")->bytes[BS + FIRST / 8], 2);
+	fake_files_finish(&fw);
+	io_end(w);
+	fw.done[FILE_SYNC] = 0;
+	w = io_start(0, BLK_WRITE_ZEROES, 0, FIRST + 1, 1);
+	fake_files_finish(&fw);
+	assert_int_equal(fw.done[FILE_SYNC], 1);
+	assert_int_equal(fake_file_find(&fw, "/v.bad")->bytes[BS + FIRST / 8], 2);
+	fw.hold_files = false;
+	fake_files_finish(&fw);
+	io_ended(w, NVME_SC_SUCCESS);
+	blk_end();
+}
+
+static void
+a_mark_that_cannot_be_kept_is_not_made(void **state)
+{
+	begin("file:/v");
+	write_now(FIRST, 1, 'a');
+	fw.fail_open = -EACCES;
+	io_ended(io_start(0, BLK_MARK_BAD, 0, FIRST, 1), NVME_SC_INTERNAL);
+	fw.fail_open = 0;
+	fw.fail[FILE_WRITE] = -EIO;
+	io_ended(io_start(0, BLK_MARK_BAD, 0, FIRST, 1), NVME_SC_WRITE_FAULT);
+	fw.fail[FILE_WRITE] = 0;
+	assert_block(FIRST, 'a');
+	mark(1, FIRST + 1, 1);
+	fw.short_by = 512;
+	io_ended(io_start(1, BLK_MARK_BAD, 0, FIRST, 1), NVME_SC_WRITE_FAULT);
+	assert_block(FIRST, 'a');
+	mark(0, FIRST, 1);
+	assert_bad(0, FIRST, 1, FIRST);
+	blk_end();
+}
+
+static void
+a_write_whose_mark_cannot_be_taken_away_fails(void **state)
+{
+	struct test_io *w;
+
+	begin("file:/v");
+	mark(0, FIRST, 1);
+	fw.hold_files = true;
+	w = write_start(0, 0, FIRST, 1, 'a');
+	fw.fail[FILE_WRITE] = -EIO;
+	fw.hold_files = false;
+	fake_files_finish(&fw);
+	io_ended(w, NVME_SC_WRITE_FAULT);
+	fw.fail[FILE_WRITE] = 0;
+	assert_bad(0, FIRST, 1, FIRST);
+	write_now(FIRST, 1, 'b');
+	assert_block(FIRST, 'b');
+	blk_end();
+}
+
+static void
+marks_of_two_reactors_in_one_page_are_both_kept(void **state)
+{
+	struct test_io *a, *b, *c;
+
+	begin("file:/v");
+	mark(0, 1, 1);
+	fw.hold_files = true;
+	a = io_start(0, BLK_MARK_BAD, 0, 100, 1);
+	b = io_start(1, BLK_MARK_BAD, 0, 200, 1);
+	c = write_start(1, 0, 1, 1, 'a');
+	for (int i = 0; i < 10; i++) {
+		turns(60);
+		fake_files_finish(&fw);
+	}
+	fw.hold_files = false;
+	turns(60);
+	io_end(a);
+	io_end(b);
+	io_end(c);
+	again();
+	assert_bad(0, 0, 256, 100);
+	assert_bad(0, 101, 155, 200);
+	assert_block(1, 'a');
+	blk_end();
+}
+
+static void
+a_list_that_is_not_of_this_volume_is_refused(void **state)
+{
+	static const struct { size_t at; int byte; const char *why; } wrong[] = {
+		{ 0, 'x', "is not a list" }, { 8, 2, "is not a list" }, { 13, 2, "bytes, not of" },
+	};
+	char why[256];
+
+	begin("file:/v");
+	mark(0, FIRST, 1);
+	for (unsigned i = 0; i < CHANS; i++)
+		blk->ops->close_chan(chans[i]);
+	blk->ops->destroy(blk);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		uint8_t *at = fake_file_find(&fw, "/v.bad")->bytes + wrong[i].at, was = *at;
+
+		*at = (uint8_t)wrong[i].byte;
+		assert_int_equal(blk_open(&fw.reactors[0], "file:/v", BS, &blk, why), -EINVAL);
+		assert_non_null(strstr(why, wrong[i].why));
+		*at = was;
+	}
+	fw.fail_fetch = -EIO;
+	assert_int_equal(blk_open(&fw.reactors[0], "file:/v", BS, &blk, why), -EIO);
+	assert_non_null(strstr(why, "cannot be read"));
+	fw.fail_fetch = 0;
+	assert_int_equal(blk_open(&fw.reactors[0], "file:/v", BS, &blk, why), 0);
+	blk_open_chans();
+	assert_bad(0, FIRST, 1, FIRST);
+	blk_end();
+}
+
+/* A page that was never written ends in a header of zeros: the machine stopped before the first mark was kept. */
+static void
+a_list_without_its_header_says_nothing(void **state)
+{
+	begin("file:/v");
+	mark(0, FIRST, 1);
+	memset(fake_file_find(&fw, "/v.bad")->bytes, 0, BS);
+	again();
+	assert_block(FIRST, 0);
+	mark(0, FIRST + 1, 1);
+	again();
+	assert_bad(0, FIRST + 1, 1, FIRST + 1);
+	blk_end();
+}
+
+static void
+a_volume_that_grows_has_marks_in_its_new_part(void **state)
+{
+	uint64_t more = 3 * BAD_PAGE_BLOCKS;
+
+	begin("file:/v");
+	mark(0, FIRST, 1);
+	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
+	assert_int_equal(blk->blocks, more);
+	mark(0, more - 1, 1);
+	mark(1, BAD_PAGE_BLOCKS - 2, 4);
+	assert_bad(0, BAD_PAGE_BLOCKS - 4, 8, BAD_PAGE_BLOCKS - 2);
+	again();
+	assert_bad(0, FIRST, 1, FIRST);
+	assert_bad(0, more - 1, 1, more - 1);
+	assert_bad(0, BAD_PAGE_BLOCKS, 8, BAD_PAGE_BLOCKS);
+	blk_end();
+}
+
+/* The list is as it was; what grew over it again must not believe that nothing is marked there. */
+static void
+a_volume_that_was_longer_once_finds_its_marks_when_it_grows(void **state)
+{
+	uint64_t more = 3 * BAD_PAGE_BLOCKS;
+
+	begin("file:/v");
+	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
+	mark(0, more - 1, 1);
+	fake_file_find(&fw, "/v")->size = 4 * IO_MAX;
+	again();
+	assert_int_equal(blk->blocks, 4 * IO_MAX / BS);
+	fw.fail_fetch = -EIO;
+	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), -EIO);
+	fw.fail_fetch = 0;
+	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
+	assert_bad(0, more - 1, 1, more - 1);
+	blk_end();
+}
+
+static void
+what_cannot_keep_marks_takes_none(void **state)
+{
+	begin("null:4M");
+	assert_null(blk->bad);
+	blk_end();
+	fakeworld_init(&fw, CHANS);
+	fake_file_make(&fw, "/dev", 4 * IO_MAX)->device = true;
+	assert_int_equal(blk_open(&fw.reactors[0], "file:/dev", BS, &blk, (char[256]){ 0 }), 0);
+	blk_open_chans();
+	assert_null(blk->bad);
+	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], 8 * IO_MAX / BS), 0);
+	write_now(0, 1, 'a');
+	assert_block(0, 'a');
+	blk_end();
+}
+
+static void
+without_memory_a_mark_fails_and_nothing_else(void **state)
+{
+	bool failed = true;
+
+	begin("file:/v");
+	write_now(FIRST, 1, 'a');
+	for (uint64_t nth = 1; failed; nth++) {
+		struct test_io *m = io_make(0, BLK_MARK_BAD, 0, FIRST, 1);
+
+		fw.arena.fail_at = nth;
+		io_submit(m);
+		turns(10);
+		fw.arena.fail_at = 0;
+		failed = m->sc != NVME_SC_SUCCESS;
+		io_ended(m, failed ? NVME_SC_INTERNAL : NVME_SC_SUCCESS);
+		assert_true(!failed || nth < 10);
+		if (failed)
+			assert_block(FIRST, 'a');
+	}
+	assert_bad(0, FIRST, 1, FIRST);
+	blk_end();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_marked_block_cannot_be_read_and_its_neighbours_can),
+		cmocka_unit_test(what_is_written_is_good_again),
+		cmocka_unit_test(what_is_deallocated_stays_bad),
+		cmocka_unit_test(what_is_bad_equals_nothing),
+		cmocka_unit_test(marks_are_of_blocks_and_not_of_what_holds_them_together),
+		cmocka_unit_test(a_mark_waits_for_those_who_read_and_is_cancelled_while_it_waits),
+		cmocka_unit_test(marks_are_there_when_the_volume_is_opened_again),
+		cmocka_unit_test(a_mark_is_durable_before_it_is_answered),
+		cmocka_unit_test(what_is_written_over_a_mark_is_durable_before_the_mark_goes),
+		cmocka_unit_test(a_mark_that_cannot_be_kept_is_not_made),
+		cmocka_unit_test(a_write_whose_mark_cannot_be_taken_away_fails),
+		cmocka_unit_test(marks_of_two_reactors_in_one_page_are_both_kept),
+		cmocka_unit_test(a_list_that_is_not_of_this_volume_is_refused),
+		cmocka_unit_test(a_list_without_its_header_says_nothing),
+		cmocka_unit_test(a_volume_that_grows_has_marks_in_its_new_part),
+		cmocka_unit_test(a_volume_that_was_longer_once_finds_its_marks_when_it_grows),
+		cmocka_unit_test(what_cannot_keep_marks_takes_none),
+		cmocka_unit_test(without_memory_a_mark_fails_and_nothing_else),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
