@@ -55,7 +55,7 @@ void
 conn_accept(struct core *core, struct stream *stream, uint16_t portal)
 {
 	const struct tconn_limits limits = {
-		.incapsule_max = TARGET_INCAPSULE, .maxh2cdata = TARGET_MAXH2CDATA,
+		.incapsule_max = TARGET_INCAPSULE, .maxh2cdata = TARGET_MAXH2CDATA, .piece = TARGET_PIECE,
 	};
 	struct conn *conn = arena_alloc(core->reactor->arena, sizeof(*conn));
 	uint8_t *reserve = arena_alloc_aligned(core->reactor->arena, TARGET_INCAPSULE, 4096);
@@ -257,6 +257,13 @@ conn_terminate(struct conn *conn)
 
 /* ---- timers ---- */
 
+/* Also while a further R2T is in line: others may be outstanding. */
+static bool
+owes_data(const struct request *req)
+{
+	return req->xfer.state == XFER_RECEIVING || req->xfer.state == XFER_ASKING;
+}
+
 /* Is there anything whose progress the peer owes us? */
 static bool
 peer_owes(const struct conn *conn)
@@ -264,7 +271,7 @@ peer_owes(const struct conn *conn)
 	if (conn->blocked || conn->fused != NULL || (!conn->paused && framer_midway(&conn->tc.framer)))
 		return true;
 	for (uint32_t i = 0; i < conn->slots_used; i++)
-		if (conn->slots[i].xfer.state == XFER_RECEIVING)
+		if (owes_data(&conn->slots[i]))
 			return true;
 	return false;
 }
@@ -283,7 +290,7 @@ peer_stalls(const struct conn *conn)
 	for (uint32_t i = 0; i < conn->slots_used; i++) {
 		const struct request *req = &conn->slots[i];
 
-		if (req->xfer.state == XFER_RECEIVING && now - req->since_ns >= stall_ns(conn))
+		if (owes_data(req) && now - req->since_ns >= stall_ns(conn))
 			return true;
 	}
 	return false;

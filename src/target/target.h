@@ -21,6 +21,7 @@ enum {
 	TARGET_HOSTS_MAX = 1024,        /* that a subsystem names */
 	TARGET_INCAPSULE = 8192,        /* bytes, on every queue */
 	TARGET_MAXH2CDATA = 1024 * 1024,
+	TARGET_PIECE = 128 * 1024,      /* what is longer goes in pieces of so many bytes */
 	TARGET_ASKED_MAX = 1024 * 1024, /* bytes one connection may be asked for at a time */
 	TARGET_IO_QUEUES = 128,         /* per controller, at most */
 	TARGET_QUEUE_ENTRIES = 1024,    /* per queue, at most */

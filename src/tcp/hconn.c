@@ -13,6 +13,7 @@ hconn_init(struct hconn *hc, const struct hconn_options *options, struct hreq **
 	struct pdu_ic req = {
 		.ch = { .type = PDU_ICREQ, .hlen = sizeof(req), .plen = le32_of(sizeof(req)) },
 		.dgst = (uint8_t)(options->hdgst | options->ddgst << 1),
+		.limit = le32_of(HREQ_R2TS - 1),
 	};
 
 	*hc = (struct hconn){
@@ -190,14 +191,15 @@ on_r2t(struct hconn *hc, const uint8_t *header)
 		return broken(hc, PDU_FES_HEADER_FIELD, 8, "R2T for no command", header);
 	if (req->data != HREQ_WRITE || req->moved == req->length)
 		return broken(hc, PDU_FES_SEQUENCE, 0, "R2T where nothing is to be sent", header);
-	if (req->state == HREQ_DATA)
-		return broken(hc, PDU_FES_LIMIT_EXCEEDED, 0, "a second R2T of a command", header);
+	if (req->r2ts == HREQ_R2TS)
+		return broken(hc, PDU_FES_LIMIT_EXCEEDED, 0, "more R2Ts of a command than MAXR2T allows", header);
 	if (length == 0 || offset != req->moved || length > req->length - offset)
 		return broken(hc, PDU_FES_OUT_OF_RANGE, 0, "R2T outside what is written next", header);
-	req->ttag = le16_get(pdu->ttag);
-	req->r2t_at = offset;
-	req->r2t_left = length;
 	req->moved += length;
+	req->r2t[req->r2ts++] = (struct hreq_r2t){ req->moved, le16_get(pdu->ttag) };
+	if (req->state == HREQ_DATA)
+		return HCONN_MORE; /* those before it are being answered */
+	req->r2t_at = offset;
 	req->sent = 0;
 	req->ddgst_set = false;
 	req->state = HREQ_DATA;
@@ -292,6 +294,7 @@ hconn_submit(struct hconn *hc, struct hreq *req)
 	req->cid = hc->free_cids[--hc->free_count];
 	hc->reqs[req->cid] = req;
 	req->answered = req->data_bad = req->ended = req->ddgst_set = false;
+	req->r2ts = 0;
 	req->moved = inside ? req->length : 0;
 	req->sent = 0;
 	req->sqe.flags = (uint8_t)((req->sqe.flags & NVME_FUSE_MASK) | NVME_PSDT_SGL);
@@ -327,8 +330,10 @@ outgoing(const struct hconn *hc, const struct hreq *req)
 	struct outgoing o = { .head = hlen + (hc->options.hdgst ? PDU_DIGEST_LEN : 0) };
 
 	if (req->state == HREQ_DATA) {
+		uint32_t left = req->r2t[0].end - req->r2t_at;
+
 		o.data_at = req->r2t_at;
-		o.data_len = req->r2t_left < hc->maxh2cdata ? req->r2t_left : hc->maxh2cdata;
+		o.data_len = left < hc->maxh2cdata ? left : hc->maxh2cdata;
 	} else if (in_capsule(hc, req)) {
 		o.data_len = req->length;
 	}
@@ -391,9 +396,9 @@ gather_req(struct hconn *hc, struct hreq *req, struct gather *g)
 		pdu_ch_put(head, PDU_CAPSULE_CMD, flags, hlen, pdo, o.plen);
 		memcpy(head + PDU_CH_LEN, &req->sqe, sizeof(req->sqe));
 	} else {
-		flags |= o.data_len == req->r2t_left ? PDU_LAST : 0u;
+		flags |= o.data_at + o.data_len == req->r2t[0].end ? PDU_LAST : 0u;
 		pdu_ch_put(head, PDU_H2C_DATA, flags, hlen, pdo, o.plen);
-		pdu_data_put(head, req->cid, req->ttag, o.data_at, o.data_len);
+		pdu_data_put(head, req->cid, req->r2t[0].ttag, o.data_at, o.data_len);
 	}
 	if (hc->options.hdgst)
 		put_le32(head + hlen, crc32c(0, head, hlen));
@@ -442,8 +447,9 @@ pdu_sent(struct hconn *hc, struct hreq *req, uint32_t data_len, struct fifo *don
 	fifo_pop(&hc->out);
 	if (req->state == HREQ_DATA) {
 		req->r2t_at += data_len;
-		req->r2t_left -= data_len;
-		if (req->r2t_left > 0 && !req->answered) {
+		if (req->r2t_at == req->r2t[0].end)
+			memmove(&req->r2t[0], &req->r2t[1], --req->r2ts * sizeof(req->r2t[0]));
+		if (req->r2ts > 0 && !req->answered) {
 			req->sent = 0;
 			req->ddgst_set = false;
 			fifo_push(&hc->out, &req->tx_node);

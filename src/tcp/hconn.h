@@ -21,7 +21,10 @@ enum hreq_state {
 	HREQ_DATA,    /* H2CData is in line to be sent */
 };
 
-enum { HREQ_IOV_MAX = 512 }; /* pieces of one command's data */
+enum {
+	HREQ_IOV_MAX = 512, /* pieces of one command's data */
+	HREQ_R2TS = 4,      /* R2Ts of one command that may be outstanding: MAXR2T says so */
+};
 
 enum hreq_data { HREQ_NONE, HREQ_READ, HREQ_WRITE };
 
@@ -38,12 +41,17 @@ struct hreq {
 	bool data_bad;       /* a data digest of the read was wrong */
 	bool ended;          /* the last C2HData has come */
 	bool ddgst_set;
-	uint16_t cid, ttag;
+	uint8_t r2ts;        /* so many of r2t[] are to be answered, from the first on */
+	uint16_t cid;
 	uint32_t iov_count;
 	const struct iovec *iov;
 	uint32_t length;     /* bytes of data */
 	uint32_t moved;      /* bytes of it that were received or asked for by R2T */
-	uint32_t r2t_at, r2t_left; /* of the R2T being answered */
+	uint32_t r2t_at;     /* the next byte to be sent; each R2T goes on where the one before it ends */
+	struct hreq_r2t {
+		uint32_t end;
+		uint16_t ttag;
+	} r2t[HREQ_R2TS];
 	uint32_t sent, ddgst;      /* of the PDU in line */
 	/* the result, once it is done: */
 	struct nvme_status status;

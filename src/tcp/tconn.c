@@ -81,6 +81,9 @@ on_icreq(struct tconn *tc, const uint8_t *header)
 	tc->data_at = (uint8_t)pdu_align(tc->head_len, req->pda);
 	tc->ddgst = resp.dgst >> 1 & 1;
 	tc->plain = tc->data_at == DATA_HLEN && !tc->ddgst;
+	/* A host that takes one R2T at a time would wait a round trip for each. */
+	tc->r2ts = le32_get(req->limit) < TCONN_R2TS ? (uint8_t)(le32_get(req->limit) + 1) : TCONN_R2TS;
+	tc->r2t_bytes = tc->r2ts > 1 ? tc->limits.piece : UINT32_MAX;
 	memcpy(tc->control, &resp, sizeof(resp));
 	tc->control_len = sizeof(resp);
 	tc->control_sent = 0;
@@ -119,19 +122,50 @@ on_command(struct tconn *tc, const struct frame_item *frame, struct tconn_item *
 	return TCONN_COMMAND;
 }
 
-/* H2CData must continue exactly where its R2T stands. */
+/* What R2Ts have asked for that are out, the last one to its last byte. */
+static uint64_t
+asked(const struct tconn *tc, const struct xfer *xfer)
+{
+	if (xfer->state != XFER_ASKING)
+		return xfer->asked;
+	return xfer->asked + (uint64_t)(xfer->sent / tc->head_len) * tc->r2t_bytes;
+}
+
+/*
+ * The n-th R2T of a command, counted from 0, has the slot's index plus n times
+ * the number of slots for its TTAG.  Here is the one that a TTAG belongs to, if
+ * it is outstanding: from its first byte to the one behind its last.
+ */
+static struct xfer *
+asked_by(const struct tconn *tc, uint32_t ttag, uint32_t *first, uint32_t *end)
+{
+	uint64_t at = 0;
+	struct xfer *xfer;
+
+	if (ttag >= tc->slot_count) {
+		at = (uint64_t)(ttag / tc->slot_count) * tc->r2t_bytes;
+		ttag %= tc->slot_count;
+	}
+	xfer = slot_at(tc, ttag);
+	if (xfer->state != XFER_RECEIVING && xfer->state != XFER_ASKING)
+		return NULL;
+	if (at >= asked(tc, xfer))
+		return NULL;
+	*first = (uint32_t)at;
+	*end = xfer->length - *first > tc->r2t_bytes ? *first + tc->r2t_bytes : xfer->length;
+	return *end > xfer->received ? xfer : NULL;
+}
+
+/* H2CData must continue exactly where its R2T stands, and that be the first one outstanding of its command. */
 static enum tconn_event
 check_h2cdata(struct tconn *tc, const uint8_t *header, struct xfer **out)
 {
 	const struct pdu_data *pdu = (const void *)header;
-	uint32_t offset = le32_get(pdu->offset), length = le32_get(pdu->length);
+	uint32_t offset = le32_get(pdu->offset), length = le32_get(pdu->length), first, end;
 	bool last = pdu->ch.flags & PDU_LAST;
-	struct xfer *xfer;
+	struct xfer *xfer = asked_by(tc, le16_get(pdu->ttag), &first, &end);
 
-	if (le16_get(pdu->ttag) >= tc->slot_count)
-		return closing(tc, PDU_FES_HEADER_FIELD, 10, "H2CData with an unknown TTAG", header);
-	xfer = slot_at(tc, le16_get(pdu->ttag));
-	if (xfer->state != XFER_RECEIVING)
+	if (xfer == NULL)
 		return closing(tc, PDU_FES_HEADER_FIELD, 10, "H2CData with a TTAG nobody asked for", header);
 	if (le16_get(pdu->cccid) != xfer->cid)
 		return closing(tc, PDU_FES_HEADER_FIELD, 8, "H2CData with another command's id", header);
@@ -140,12 +174,36 @@ check_h2cdata(struct tconn *tc, const uint8_t *header, struct xfer **out)
 		    header);
 	if (length > tc->limits.maxh2cdata)
 		return closing(tc, PDU_FES_LIMIT_EXCEEDED, 0, "H2CData larger than MAXH2CDATA", header);
-	if (offset != xfer->received || length > xfer->length - offset)
+	if (offset != xfer->received || offset < first || length > end - offset)
 		return closing(tc, PDU_FES_OUT_OF_RANGE, 0, "H2CData outside what was asked next", header);
-	if (last != (offset + length == xfer->length))
+	if (last != (offset + length == end))
 		return closing(tc, PDU_FES_SEQUENCE, 0, "H2CData's LAST_PDU too early or too late", header);
 	*out = xfer;
 	return TCONN_MORE;
+}
+
+/* Puts R2Ts in line for what may be asked for now; false: nothing more may. */
+static bool
+ask_more(struct tconn *tc, struct xfer *xfer)
+{
+	uint64_t end = ((uint64_t)(xfer->received / tc->r2t_bytes) + tc->r2ts) * tc->r2t_bytes;
+
+	xfer->asking = end < xfer->length ? (uint32_t)end : xfer->length;
+	if (xfer->asking == xfer->asked)
+		return false;
+	xfer->state = XFER_ASKING;
+	xfer->sent = 0;
+	fifo_push(&tc->out, &xfer->tx_node);
+	return true;
+}
+
+/* The R2Ts in line are out.  What came for others meanwhile may allow for more. */
+void
+tconn_asked(struct tconn *tc, struct xfer *xfer)
+{
+	xfer->asked = xfer->asking;
+	if (tc->state != TCONN_OPEN || !ask_more(tc, xfer))
+		xfer->state = XFER_RECEIVING;
 }
 
 static enum tconn_event
@@ -154,8 +212,11 @@ data_arrived(struct tconn *tc, struct xfer *xfer, uint32_t bytes, bool ok, struc
 	xfer->received += bytes;
 	if (!ok)
 		xfer->data_bad = true;
-	if (xfer->received < xfer->length)
+	if (xfer->received < xfer->length) {
+		if (xfer->state == XFER_RECEIVING)
+			ask_more(tc, xfer);
 		return TCONN_MORE;
+	}
 	xfer->state = XFER_HELD;
 	item->xfer = xfer;
 	return TCONN_DATA;
@@ -284,10 +345,10 @@ void
 tconn_ask(struct tconn *tc, struct xfer *xfer)
 {
 	assert(xfer->state == XFER_HELD && xfer->length > 0);
-	xfer->state = XFER_ASKING;
 	xfer->ttag = (uint16_t)(((char *)xfer - tc->slots) / (ptrdiff_t)tc->slot_bytes);
-	xfer->sent = 0;
-	fifo_push(&tc->out, &xfer->tx_node);
+	xfer->asked = xfer->received = 0;
+	assert((uint64_t)tc->slot_count * (xfer->length / tc->r2t_bytes + 1) <= UINT16_MAX);
+	ask_more(tc, xfer);
 }
 
 void

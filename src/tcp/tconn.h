@@ -34,12 +34,14 @@ struct xfer {
 	bool data_bad;       /* some data digest was wrong */
 	uint8_t iov_count;
 	uint16_t cid;
-	uint16_t ttag;       /* the slot's index, set by tconn_slots() */
+	uint16_t ttag;       /* the slot's index; that of the first R2T */
 	uint16_t sqhd;
 	le16 status;
 	uint32_t dw0, dw1;
 	uint32_t length;     /* bytes of data, either direction */
 	uint32_t received;   /* of a write */
+	uint32_t asked;      /* and of those, bytes that R2Ts ask for which are all out */
+	uint32_t asking;     /* and that the R2Ts in line go up to */
 	uint32_t ddgst;
 	uint32_t wire_len;   /* bytes of the PDUs now in line, once they were gathered */
 	uint32_t sent;       /* and of those, bytes that went out */
@@ -49,7 +51,11 @@ struct xfer {
 struct tconn_limits {
 	uint32_t incapsule_max;  /* bytes, I/O queues; the admin queue always takes 8192 */
 	uint32_t maxh2cdata;     /* bytes */
+	uint32_t piece;          /* bytes: what is longer goes in pieces of this, where the host allows it, so that
+	                          * what is short passes in between */
 };
+
+enum { TCONN_R2TS = 4 }; /* so many of one command are outstanding at most, whatever the host allows */
 
 enum tconn_state {
 	TCONN_HELLO,       /* waiting for ICReq: nothing was agreed */
@@ -68,6 +74,8 @@ struct tconn {
 	uint8_t data_at;     /* where C2HData's data begins: aligned as the host asked */
 	bool sq_flow;        /* SQ flow control: SQHD counts, and no SUCCESS flag */
 	bool admin;          /* queue 0, or not connected yet */
+	uint8_t r2ts;        /* of one command at a time; with 1 its data is asked for by one R2T */
+	uint32_t r2t_bytes;  /* of each but the last of a command */
 	uint16_t sqhd, sq_size;
 	char *slots;         /* request slots, each with a struct xfer at its start */
 	size_t slot_bytes;
@@ -114,7 +122,7 @@ void tconn_hold(struct tconn *tc, struct xfer *xfer, const struct nvme_sqe *sqe)
  */
 void tconn_incapsule(struct tconn *tc, struct xfer *xfer);
 
-/* Asks the host for xfer->length bytes to xfer->iov by R2T; TCONN_DATA follows. */
+/* Asks the host for xfer->length bytes to xfer->iov by R2Ts, the first of them now; TCONN_DATA follows. */
 void tconn_ask(struct tconn *tc, struct xfer *xfer);
 
 /* Answers a command; with_data: xfer->length bytes of xfer->iov go first. */
@@ -140,5 +148,8 @@ void tconn_drop(struct tconn *tc, bool all, struct fifo *dropped);
  * they may be answered anew. */
 void tconn_withdraw(struct tconn *tc, bool (*pick)(const struct xfer *xfer, void *arg), void *arg,
     struct fifo *withdrawn);
+
+/* Between the two halves: tconn.c is told by tconn_send.c that R2Ts are out. */
+void tconn_asked(struct tconn *tc, struct xfer *xfer);
 
 #endif

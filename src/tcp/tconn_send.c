@@ -46,12 +46,20 @@ seal_head(const struct tconn *tc, uint8_t *head)
 static __attribute__((noinline)) void
 gather_r2t(const struct tconn *tc, struct xfer *xfer, struct gather *g)
 {
-	uint8_t *head = gather_head(g, tc->head_len);
+	uint32_t at = xfer->asked, ttag = xfer->ttag + at / tc->r2t_bytes * tc->slot_count;
 
-	pdu_ch_put(head, PDU_R2T, head_flags(tc), DATA_HLEN, 0, tc->head_len);
-	pdu_data_put(head, xfer->cid, xfer->ttag, 0, xfer->length);
-	seal_head(tc, head);
-	xfer->wire_len = tc->head_len;
+	xfer->wire_len = 0;
+	do {
+		uint32_t bytes = xfer->asking - at < tc->r2t_bytes ? xfer->asking - at : tc->r2t_bytes;
+		uint8_t *head = gather_head(g, tc->head_len);
+
+		pdu_ch_put(head, PDU_R2T, head_flags(tc), DATA_HLEN, 0, tc->head_len);
+		pdu_data_put(head, xfer->cid, (uint16_t)ttag, at, bytes);
+		seal_head(tc, head);
+		xfer->wire_len += tc->head_len;
+		ttag += tc->slot_count;
+		at += bytes;
+	} while (at < xfer->asking);
 }
 
 static __attribute__((noinline)) void
@@ -173,8 +181,7 @@ xfer_done(struct tconn *tc, struct xfer *xfer, struct fifo *finished)
 {
 	fifo_pop(&tc->out);
 	if (xfer->state == XFER_ASKING) {
-		xfer->state = XFER_RECEIVING;
-		xfer->received = 0;
+		tconn_asked(tc, xfer);
 	} else {
 		xfer->state = XFER_HELD;
 		fifo_push(finished, &xfer->tx_node);

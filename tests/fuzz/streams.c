@@ -92,7 +92,7 @@ command(struct tconn *tc, struct slot *slots, const struct tconn_item *item, str
 struct outcome
 play_target(const uint8_t *data, size_t size, size_t step)
 {
-	const struct tconn_limits limits = { .incapsule_max = 8192, .maxh2cdata = 4096 };
+	const struct tconn_limits limits = { .incapsule_max = 8192, .maxh2cdata = 4096, .piece = 1024 };
 	struct slot *slots = calloc(DEPTH, sizeof(*slots));
 	struct gather *g = calloc(1, sizeof(*g));
 	struct outcome o = { 0 };

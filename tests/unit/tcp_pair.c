@@ -6,7 +6,7 @@
 struct pair *
 pair_create(uint64_t seed, const struct hconn_options *options, bool sq_flow)
 {
-	const struct tconn_limits limits = { .incapsule_max = 8192, .maxh2cdata = 128 * 1024 };
+	const struct tconn_limits limits = { .incapsule_max = 8192, .maxh2cdata = 128 * 1024, .piece = PAIR_PIECE };
 	struct pair *pair = calloc(1, sizeof(*pair));
 
 	assert(pair != NULL);

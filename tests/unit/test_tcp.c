@@ -335,7 +335,7 @@ static void
 the_host_names_the_rule_that_was_broken(void **state)
 {
 	struct pdu_capsule_resp resp = { .ch = { PDU_CAPSULE_RESP, 0, 24, 0, le32_of(24) } };
-	struct pdu_data data;
+	struct pdu_data data, r2ts[HREQ_R2TS + 1];
 	uint8_t buffer[24 + 64] = { 0 };
 
 	(void)state;
@@ -359,6 +359,14 @@ the_host_names_the_rule_that_was_broken(void **state)
 	expect(host_says(&data, sizeof(data), NVME_READ), PDU_FES_SEQUENCE, 0);
 	data = data_pdu(PDU_R2T, 0, 0, 0, 0, 0);
 	expect(host_says(&data, sizeof(data), NVME_WRITE), PDU_FES_OUT_OF_RANGE, 0);
+	/* One more than MAXR2T says, however short; the fifth of 64 bytes each. */
+	for (uint32_t i = 0; i < HREQ_R2TS + 1; i++)
+		r2ts[i] = data_pdu(PDU_R2T, 0, 0, 64 * i, 64, 0);
+	/* Four are answered: it is the target that knows no such TTAG. */
+	expect(host_says(r2ts, sizeof(r2ts[0]) * HREQ_R2TS, NVME_WRITE), PDU_FES_HEADER_FIELD, 10);
+	expect(host_says(r2ts, sizeof(r2ts), NVME_WRITE), PDU_FES_LIMIT_EXCEEDED, 0);
+	r2ts[1].offset = le32_of(65);
+	expect(host_says(r2ts, sizeof(r2ts[0]) * 2, NVME_WRITE), PDU_FES_OUT_OF_RANGE, 0);
 	data = data_pdu(PDU_R2T, 0, 0, 16384 - 8, 16, 0);
 	expect(host_says(&data, sizeof(data), NVME_WRITE), PDU_FES_OUT_OF_RANGE, 0);
 }
