@@ -109,4 +109,12 @@ void hconn_sent(struct hconn *hc, size_t bytes, struct fifo *done);
  * was still being sent (req->answered), its result stands in it. */
 struct hreq *hconn_orphan(struct hconn *hc);
 
+/* Between the two halves, hconn.c and hconn_send.c: the request is over; whether its data is in the capsule. */
+void hconn_release(struct hconn *hc, struct hreq *req);
+static inline bool
+hconn_in_capsule(const struct hconn *hc, const struct hreq *req)
+{
+	return req->data == HREQ_WRITE && req->length <= hc->options.incapsule_max;
+}
+
 #endif
