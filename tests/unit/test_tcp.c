@@ -335,7 +335,7 @@ static void
 the_host_names_the_rule_that_was_broken(void **state)
 {
 	struct pdu_capsule_resp resp = { .ch = { PDU_CAPSULE_RESP, 0, 24, 0, le32_of(24) } };
-	struct pdu_data data, r2ts[HREQ_R2TS + 1];
+	struct pdu_data data;
 	uint8_t buffer[24 + 64] = { 0 };
 
 	(void)state;
@@ -359,16 +359,46 @@ the_host_names_the_rule_that_was_broken(void **state)
 	expect(host_says(&data, sizeof(data), NVME_READ), PDU_FES_SEQUENCE, 0);
 	data = data_pdu(PDU_R2T, 0, 0, 0, 0, 0);
 	expect(host_says(&data, sizeof(data), NVME_WRITE), PDU_FES_OUT_OF_RANGE, 0);
-	/* One more than MAXR2T says, however short; the fifth of 64 bytes each. */
-	for (uint32_t i = 0; i < HREQ_R2TS + 1; i++)
-		r2ts[i] = data_pdu(PDU_R2T, 0, 0, 64 * i, 64, 0);
-	/* Four are answered: it is the target that knows no such TTAG. */
-	expect(host_says(r2ts, sizeof(r2ts[0]) * HREQ_R2TS, NVME_WRITE), PDU_FES_HEADER_FIELD, 10);
-	expect(host_says(r2ts, sizeof(r2ts), NVME_WRITE), PDU_FES_LIMIT_EXCEEDED, 0);
-	r2ts[1].offset = le32_of(65);
-	expect(host_says(r2ts, sizeof(r2ts[0]) * 2, NVME_WRITE), PDU_FES_OUT_OF_RANGE, 0);
 	data = data_pdu(PDU_R2T, 0, 0, 16384 - 8, 16, 0);
 	expect(host_says(&data, sizeof(data), NVME_WRITE), PDU_FES_OUT_OF_RANGE, 0);
+}
+
+/* `count` R2Ts of 64 bytes, of which the host hears before it can send; the second begins at `second`. */
+static struct pdu_fault
+host_says_to_r2ts(unsigned count, uint32_t second)
+{
+	struct pair *pair = connected(11, false, false, false);
+	static uint8_t data[16384];
+	struct iovec iov = { data, sizeof(data) };
+	struct hreq req = { 0 }, *done;
+	struct pdu_data r2ts[HREQ_R2TS + 1];
+	const uint8_t *at = (const void *)r2ts;
+	size_t left = count * sizeof(r2ts[0]);
+	struct pdu_fault fault;
+	struct fifo out;
+
+	fifo_init(&out);
+	pair_request(&req, NVME_WRITE, 0, &iov, 1, sizeof(data));
+	assert_true(hconn_submit(&pair->hc, &req));
+	gather_reset(&pair->gather);
+	hconn_gather(&pair->hc, &pair->gather);
+	hconn_sent(&pair->hc, pair->gather.bytes, &out);
+	for (uint32_t i = 0; i < count; i++)
+		r2ts[i] = data_pdu(PDU_R2T, 0, 0, i == 1 ? second : 64 * i, 64, 0);
+	(void)hconn_next(&pair->hc, &at, &left, &done);
+	fault = pair->hc.fault;
+	free(pair);
+	return fault;
+}
+
+static void
+the_host_takes_as_many_r2ts_as_it_said(void **state)
+{
+	(void)state;
+	expect(host_says_to_r2ts(HREQ_R2TS, 64), PDU_FES_NONE, 0);
+	expect(host_says_to_r2ts(HREQ_R2TS + 1, 64), PDU_FES_LIMIT_EXCEEDED, 0);
+	expect(host_says_to_r2ts(2, 65), PDU_FES_OUT_OF_RANGE, 0);
+	expect(host_says_to_r2ts(2, 0), PDU_FES_OUT_OF_RANGE, 0);
 }
 
 static void
@@ -401,6 +431,7 @@ main(void)
 		cmocka_unit_test(an_answer_that_was_withdrawn_tells_the_queue_head_of_when_it_is_sent),
 		cmocka_unit_test(the_target_names_the_rule_that_was_broken),
 		cmocka_unit_test(the_host_names_the_rule_that_was_broken),
+		cmocka_unit_test(the_host_takes_as_many_r2ts_as_it_said),
 		cmocka_unit_test(digests_other_than_asked_for_are_refused),
 	};
 
