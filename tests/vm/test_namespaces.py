@@ -49,7 +49,8 @@ def test_namespaces_come_and_go(target, guest):
 
 
 def test_a_namespace_grows_and_shrinks(target, guest):
-    guest.run("dd if=/dev/urandom of=/tmp/wanted bs=64k count=1 && dd if=/tmp/wanted of=/dev/nvme0n2 bs=64k oflag=direct")
+    guest.run("dd if=/dev/urandom of=/tmp/wanted bs=64k count=1")
+    guest.run("dd if=/tmp/wanted of=/dev/nvme0n2 bs=64k oflag=direct")
     for size in (64, 8, 48):
         target.namespaces[1]["size"] = f"{size}M"
         target.apply()
