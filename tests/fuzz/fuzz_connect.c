@@ -231,7 +231,8 @@ change_state(struct ctrl *ctrl, unsigned how, unsigned queues)
 static void
 change(struct connect *c, const uint8_t *in)
 {
-	unsigned where = get_le16(in), at = (where & (LETTERS - 1)) % sizeof(*c), count = where & LETTERS ? in[2] : 1;
+	unsigned where = get_le16(in), count = where & LETTERS ? in[2] : 1;
+	size_t at = (where & (LETTERS - 1)) % sizeof(*c);
 
 	for (unsigned i = 0; i < count && at + i < sizeof(*c); i++)
 		((uint8_t *)c)[at + i] = where & LETTERS ? 'x' : in[2];

@@ -72,7 +72,7 @@ judge(struct rsvd_host *h, unsigned ns)
 {
 	struct reserved *r = h->r;
 	struct model *model = &r->models[ns];
-	uint64_t result = model_status_result(nvme_sc(h->command.req.status));
+	uint64_t result = model_status_result((uint16_t)nvme_sc(h->command.req.status));
 	uint32_t victims = 0;
 
 	if (h->what.op == MODEL_REPORT && nvme_ok(h->command.req.status)) {
