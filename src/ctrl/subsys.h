@@ -42,6 +42,7 @@ struct ana_group {
 	uint32_t id;         /* 1..CTRL_ANA_MAX */
 	uint64_t changes;    /* of its states and its members, since it is there: 1.. */
 	uint8_t state[CTRL_PORTALS_MAX]; /* enum nvme_ana_state, by the portal the host came through */
+	uint64_t since_ns[CTRL_PORTALS_MAX]; /* of the change state: for whoever makes the snapshot */
 };
 
 /* Where hosts reach a target. */

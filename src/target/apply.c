@@ -309,22 +309,14 @@ discarded(struct core *core)
 		applied->unused(applied, unused[i]);
 }
 
-/* Every core is ready, or one is not. */
+/* All is there: every core shall take the view. */
 static void
-prepared(struct core *core, int error)
+switch_all(struct core *core)
 {
 	struct target *target = core->target;
 	struct change *change = target->change;
 	struct view *old = target->view;
 
-	if (error != 0 && change->error == 0)
-		change->error = error;
-	if (--change->left > 0)
-		return;
-	if (change->error != 0) {
-		to_all(core, MAIL_DISCARD);
-		return;
-	}
 	for (uint32_t i = 0; i < TARGET_VOLUMES_MAX; i++) {
 		struct target_volume *volume = &target->volumes[i];
 
@@ -333,11 +325,45 @@ prepared(struct core *core, int error)
 		volume->left = core->reactor->count;
 		volume->applied = target->applied;
 	}
+	anatt_note(core, change->view, old);
 	/* `change` keeps the old one, which goes when no core refers to it any more. */
 	target->view = change->view;
 	memcpy(target->portals, change->numbers.portal, sizeof(target->portals));
 	change->view = old;
 	to_all(core, MAIL_SWITCH);
+}
+
+/* Every core is ready, or one is not. */
+static void
+prepared(struct core *core, int error)
+{
+	struct change *change = core->target->change;
+
+	if (error != 0 && change->error == 0)
+		change->error = error;
+	if (--change->left > 0)
+		return;
+	if (change->error != 0)
+		to_all(core, MAIL_DISCARD);
+	else
+		switch_all(core);
+}
+
+int
+apply_view(struct core *core, struct view *view, struct target_applied *applied)
+{
+	struct target *target = core->target;
+	struct change *change = arena_alloc(target->arena, sizeof(*change));
+
+	assert(target->change == NULL);
+	if (change == NULL)
+		return -ENOMEM;
+	change->view = view;
+	memcpy(change->numbers.portal, target->portals, sizeof(target->portals));
+	target->change = change;
+	target->applied = applied;
+	switch_all(core);
+	return 0;
 }
 
 /* ---- what cannot ---- */
@@ -436,6 +462,7 @@ switched(struct core *core)
 		return;
 	unlisten(core, change->view->portals_used & ~target->view->portals_used);
 	change_free(target);
+	anatt_wait(core);
 	target->applied->applied(target->applied, 0, NULL);
 }
 
@@ -547,6 +574,8 @@ apply_begin(struct core *core, char why[256])
 	}
 	if (core->reactor->index > 0)
 		return 0;
+	anatt_note(core, target->view, NULL);
+	anatt_wait(core);
 	rc = load_opened(core, why);
 	for (unsigned i = 0; i < core->reactor->count && rc == 0; i++)
 		for (uint32_t slot = 0; slot < TARGET_VOLUMES_MAX && target->cores[i] != NULL; slot++)
@@ -564,6 +593,7 @@ void
 apply_end(struct core *core)
 {
 	timer_clear(&core->reactor->timers, &core->retire_timer);
+	timer_clear(&core->reactor->timers, &core->anatt_timer);
 	for (uint32_t slot = 0; slot < TARGET_VOLUMES_MAX && core->chans != NULL; slot++)
 		close_chan(core, slot);
 	arena_free(core->reactor->arena, core->chans);

@@ -55,6 +55,8 @@ struct core {
 	struct blk_chan **chans; /* by the number of the volume, TARGET_VOLUMES_MAX of them */
 	uint64_t retiring[TARGET_VOLUMES_MAX / 64]; /* volumes given up: their channels are closed when they are idle */
 	struct timer retire_timer;
+	struct timer anatt_timer; /* core 0's: the next group's change state is over (anatt.c) */
+	struct target_applied anatt_applied;
 	const struct resv **resv; /* by the same number: who holds it; NULL: nobody, so nobody is held back */
 	uint32_t resv_count;    /* how many are not NULL */
 	uint64_t ptpl[TARGET_VOLUMES_MAX / 64]; /* reservations that survive a loss of power */
@@ -460,6 +462,14 @@ const struct subsys_info *shown_fill(struct assoc *assoc, const struct view *vie
 int apply_first(struct target *target, const struct target_config *config, char why[256]);
 int apply_begin(struct core *core, char why[256]);
 void apply_end(struct core *core);
+/* All cores are led to a view with the same volumes and portals as the one they have; not while another config is
+ * being applied.  0, or -ENOMEM, and the view stays the caller's. */
+int apply_view(struct core *core, struct view *view, struct target_applied *applied)
+    __attribute__((warn_unused_result));
+
+/* anatt.c: since when groups of the view are in change; and, when it holds, until when */
+void anatt_note(struct core *core, const struct view *view, const struct view *old);
+void anatt_wait(struct core *core);
 void apply_mail(struct core *core, const struct target_mail *mail);
 
 /* Of an I/O queue: whether the namespace is active for it. */

@@ -395,15 +395,18 @@ view_make(struct arena *arena, const struct target_config *config, const struct 
 	struct layout layout = { NULL, 0 };
 	const uint16_t *slots = numbers->slots;
 	struct view *view;
+	size_t bytes;
 
 	lay(&layout, 1, sizeof(*view));
 	lay(&layout, config->subsys_count, sizeof(*view->subsys));
 	for (uint32_t i = 0; i < config->subsys_count; i++)
 		lay_subsys(&layout, &config->subsys[i]);
-	layout = (struct layout){ arena_alloc(arena, layout.bytes), 0 };
+	bytes = layout.bytes;
+	layout = (struct layout){ arena_alloc(arena, bytes), 0 };
 	if (layout.at == NULL)
 		return NULL;
 	view = lay(&layout, 1, sizeof(*view));
+	view->bytes = bytes;
 	view->subsys = lay(&layout, config->subsys_count, sizeof(*view->subsys));
 	for (uint32_t i = 0; i < config->subsys_count; i++) {
 		const struct target_subsys *told = &config->subsys[i];

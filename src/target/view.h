@@ -40,6 +40,7 @@ struct view_subsys {
 };
 
 struct view {
+	size_t bytes;                 /* of it and all it points to, which lie behind it */
 	struct view_subsys *subsys;
 	uint32_t subsys_count;
 	struct subsys_info discovery; /* without what depends on the host */
@@ -65,6 +66,9 @@ int view_check(const struct target_config *config, char why[256]) __attribute__(
  * Given back by arena_free(). */
 struct view *view_make(struct arena *arena, const struct target_config *config,
     const struct view_numbers *numbers, const struct view *old) __attribute__((warn_unused_result));
+
+/* Another one that is the same; NULL: no memory. */
+struct view *view_copy(struct arena *arena, const struct view *view) __attribute__((warn_unused_result));
 
 /* A listener as hosts are told of it. */
 struct portal_info view_portal(const struct target_listen *listen);
