@@ -258,7 +258,8 @@ arrive_connected(struct sim_link *link, int error)
 	link->open = error == 0;
 	if (stream == NULL)
 		return;
-	link->ends[0].error = -error;
+	if (link->ends[0].error == 0) /* else a reset was faster */
+		link->ends[0].error = -error;
 	sim_stream_tell(stream, STREAM_READABLE | STREAM_WRITABLE);
 }
 
