@@ -73,9 +73,10 @@ range_slot_take(const struct range *range, _Atomic uint64_t *slot, uint64_t free
 	return true;
 }
 
-/* The slow halves of the two below: stripes `first` to `last`. */
-bool range_share_stripes(struct range *range, uint64_t first, uint64_t last);
-void range_unshare_stripes(struct range *range, uint64_t first, uint64_t last);
+/* The slow halves of the two below: stripes `first` to `last`.  Never a part of those who take the short way, which
+ * then need no frame. */
+__attribute__((noinline)) bool range_share_stripes(struct range *range, uint64_t first, uint64_t last);
+__attribute__((noinline)) void range_unshare_stripes(struct range *range, uint64_t first, uint64_t last);
 
 /* Takes a shared hold of `blocks` blocks (at least one); false: not now, or of any of the slots something is
  * noted, and nothing is held. */

@@ -85,6 +85,7 @@ request_abandon(struct request *req)
 	case XFER_FREE:
 	case XFER_ASKING:    /* in line: tconn_drop() gave it to request_free() */
 	case XFER_ANSWERING:
+	case XFER_PIECES:
 		return;
 	case XFER_HELD:
 	case XFER_RECEIVING:

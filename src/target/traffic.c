@@ -277,7 +277,7 @@ lend_expired(struct timer *timer)
 	if (!fifo_empty(&conn->tc.out)) {
 		struct request *head = container_of(conn->tc.out.head, struct request, xfer.tx_node);
 
-		if (head->xfer.state == XFER_ANSWERING && head->io.flags & BLK_LENT) {
+		if (head->xfer.state != XFER_ASKING && head->io.flags & BLK_LENT) {
 			request_unlend(head);
 			if ((head->io.flags & BLK_LENT) == 0)
 				conn->lend_since_ns = 0;

@@ -15,6 +15,7 @@ tconn_init(struct tconn *tc, const struct tconn_limits *limits)
 	/* One byte too many must be judged by its own rule (FES 5), not as a wrong PLEN. */
 	framer_init(&tc->framer, PDU_TO_TARGET, data_max * 2);
 	fifo_init(&tc->out);
+	fifo_init(&tc->long_ones);
 }
 
 void
@@ -25,12 +26,19 @@ tconn_slots(struct tconn *tc, void *slots, size_t bytes, uint32_t count)
 	tc->slot_count = count;
 }
 
+static void
+set_plain(struct tconn *tc)
+{
+	tc->plain = tc->data_at == DATA_HLEN && !tc->ddgst && !tc->sq_flow;
+}
+
 void
 tconn_connected(struct tconn *tc, bool admin, uint16_t sq_size, bool sq_flow)
 {
 	tc->admin = admin;
 	tc->sq_size = sq_size;
 	tc->sq_flow = sq_flow;
+	set_plain(tc);
 	tc->sqhd = sq_size > 1 ? 1 : 0; /* Connect itself was the first entry */
 }
 
@@ -80,7 +88,7 @@ on_icreq(struct tconn *tc, const uint8_t *header)
 	tc->head_len = DATA_HLEN + (resp.dgst & 1 ? PDU_DIGEST_LEN : 0);
 	tc->data_at = (uint8_t)pdu_align(tc->head_len, req->pda);
 	tc->ddgst = resp.dgst >> 1 & 1;
-	tc->plain = tc->data_at == DATA_HLEN && !tc->ddgst;
+	set_plain(tc);
 	/* A host that takes one R2T at a time would wait a round trip for each. */
 	tc->r2ts = le32_get(req->limit) < TCONN_R2TS ? (uint8_t)(le32_get(req->limit) + 1) : TCONN_R2TS;
 	tc->r2t_bytes = tc->r2ts > 1 ? tc->limits.piece : UINT32_MAX;
@@ -153,7 +161,7 @@ asked_by(const struct tconn *tc, uint32_t ttag, uint32_t *first, uint32_t *end)
 		return NULL;
 	*first = (uint32_t)at;
 	*end = xfer->length - *first > tc->r2t_bytes ? *first + tc->r2t_bytes : xfer->length;
-	return *end > xfer->received ? xfer : NULL;
+	return *end > xfer->moved ? xfer : NULL;
 }
 
 /* H2CData must continue exactly where its R2T stands, and that be the first one outstanding of its command. */
@@ -174,7 +182,7 @@ check_h2cdata(struct tconn *tc, const uint8_t *header, struct xfer **out)
 		    header);
 	if (length > tc->limits.maxh2cdata)
 		return closing(tc, PDU_FES_LIMIT_EXCEEDED, 0, "H2CData larger than MAXH2CDATA", header);
-	if (offset != xfer->received || offset < first || length > end - offset)
+	if (offset != xfer->moved || offset < first || length > end - offset)
 		return closing(tc, PDU_FES_OUT_OF_RANGE, 0, "H2CData outside what was asked next", header);
 	if (last != (offset + length == end))
 		return closing(tc, PDU_FES_SEQUENCE, 0, "H2CData's LAST_PDU too early or too late", header);
@@ -186,7 +194,7 @@ check_h2cdata(struct tconn *tc, const uint8_t *header, struct xfer **out)
 static bool
 ask_more(struct tconn *tc, struct xfer *xfer)
 {
-	uint64_t end = ((uint64_t)(xfer->received / tc->r2t_bytes) + tc->r2ts) * tc->r2t_bytes;
+	uint64_t end = ((uint64_t)(xfer->moved / tc->r2t_bytes) + tc->r2ts) * tc->r2t_bytes;
 
 	xfer->asking = end < xfer->length ? (uint32_t)end : xfer->length;
 	if (xfer->asking == xfer->asked)
@@ -209,10 +217,10 @@ tconn_asked(struct tconn *tc, struct xfer *xfer)
 static enum tconn_event
 data_arrived(struct tconn *tc, struct xfer *xfer, uint32_t bytes, bool ok, struct tconn_item *item)
 {
-	xfer->received += bytes;
+	xfer->moved += bytes;
 	if (!ok)
 		xfer->data_bad = true;
-	if (xfer->received < xfer->length) {
+	if (xfer->moved < xfer->length) {
 		if (xfer->state == XFER_RECEIVING)
 			ask_more(tc, xfer);
 		return TCONN_MORE;
@@ -227,7 +235,7 @@ static void
 place(const struct xfer *xfer, const uint8_t *data, uint32_t bytes)
 {
 	const struct iovec *iov = xfer->iov;
-	size_t at = xfer->received;
+	size_t at = xfer->moved;
 
 	while (at >= iov->iov_len) {
 		at -= iov->iov_len;
@@ -255,7 +263,7 @@ on_h2cdata(struct tconn *tc, const struct frame_item *frame, struct tconn_item *
 		return data_arrived(tc, xfer, tc->framer.shape.data_len, frame->data_ok, item);
 	}
 	tc->filling = xfer;
-	framer_sink(&tc->framer, xfer->iov, xfer->iov_count, xfer->received);
+	framer_sink(&tc->framer, xfer->iov, xfer->iov_count, xfer->moved);
 	return TCONN_MORE;
 }
 
@@ -329,7 +337,7 @@ tconn_hold(struct tconn *tc, struct xfer *xfer, const struct nvme_sqe *sqe)
 	xfer->sqhd_set = xfer->ddgst_set = xfer->data_bad = false;
 	xfer->cid = le16_get(sqe->cid);
 	xfer->dw0 = xfer->dw1 = 0;
-	xfer->received = xfer->ddgst = 0;
+	xfer->moved = xfer->ddgst = 0;
 }
 
 void
@@ -346,7 +354,7 @@ tconn_ask(struct tconn *tc, struct xfer *xfer)
 {
 	assert(xfer->state == XFER_HELD && xfer->length > 0);
 	xfer->ttag = (uint16_t)(((char *)xfer - tc->slots) / (ptrdiff_t)tc->slot_bytes);
-	xfer->asked = xfer->received = 0;
+	xfer->asked = xfer->moved = 0;
 	assert((uint64_t)tc->slot_count * (xfer->length / tc->r2t_bytes + 1) <= UINT16_MAX);
 	ask_more(tc, xfer);
 }
@@ -355,9 +363,13 @@ void
 tconn_answer(struct tconn *tc, struct xfer *xfer, struct nvme_status status, bool with_data)
 {
 	assert(xfer->state == XFER_HELD);
-	xfer->state = XFER_ANSWERING;
 	xfer->status = nvme_status_put(status);
 	xfer->with_data = with_data;
 	xfer->sent = 0;
+	if (with_data && xfer->length > tc->limits.piece) {
+		tconn_answer_long(tc, xfer);
+		return;
+	}
+	xfer->state = XFER_ANSWERING;
 	fifo_push(&tc->out, &xfer->tx_node);
 }

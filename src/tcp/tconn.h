@@ -23,6 +23,7 @@ enum xfer_state {
 	XFER_ASKING,    /* an R2T is to be sent */
 	XFER_RECEIVING, /* data is on its way: after an R2T, or the rest of a capsule */
 	XFER_ANSWERING, /* in line to be sent */
+	XFER_PIECES,    /* the same, its data in several C2HData */
 };
 
 /* One command's passage through a connection; a part of the owner's request slot. */
@@ -39,8 +40,8 @@ struct xfer {
 	le16 status;
 	uint32_t dw0, dw1;
 	uint32_t length;     /* bytes of data, either direction */
-	uint32_t received;   /* of a write */
-	uint32_t asked;      /* and of those, bytes that R2Ts ask for which are all out */
+	uint32_t moved;      /* of a write: received; of an answer in pieces: sent in whole PDUs */
+	uint32_t asked;      /* of a write: bytes that R2Ts ask for which are all out */
 	uint32_t asking;     /* and that the R2Ts in line go up to */
 	uint32_t ddgst;
 	uint32_t wire_len;   /* bytes of the PDUs now in line, once they were gathered */
@@ -69,7 +70,7 @@ struct tconn {
 	struct tconn_limits limits;
 	enum tconn_state state;
 	bool ddgst;
-	bool plain;          /* neither digests nor padding */
+	bool plain;          /* a read is answered by C2HData alone, without digests and padding */
 	uint8_t head_len;    /* of PDUs of 24 bytes, with their digest */
 	uint8_t data_at;     /* where C2HData's data begins: aligned as the host asked */
 	bool sq_flow;        /* SQ flow control: SQHD counts, and no SUCCESS flag */
@@ -82,6 +83,8 @@ struct tconn {
 	uint32_t slot_count;
 	struct xfer *filling; /* whose data the framer is receiving */
 	struct fifo out;     /* xfers in line to be sent */
+	struct xfer *long_one; /* the one in it that goes in pieces: after each it lets the others pass */
+	struct fifo long_ones; /* those that go in pieces after it */
 	struct pdu_fault fault; /* why it is terminating; for the log */
 	uint8_t control[sizeof(struct pdu_ic) + 24]; /* an ICResp or TermReq to be sent */
 	uint32_t control_len, control_sent;
@@ -149,7 +152,8 @@ void tconn_drop(struct tconn *tc, bool all, struct fifo *dropped);
 void tconn_withdraw(struct tconn *tc, bool (*pick)(const struct xfer *xfer, void *arg), void *arg,
     struct fifo *withdrawn);
 
-/* Between the two halves: tconn.c is told by tconn_send.c that R2Ts are out. */
+/* Between the two halves: tconn.c is told by tconn_send.c that R2Ts are out; and tells it of an answer in pieces. */
 void tconn_asked(struct tconn *tc, struct xfer *xfer);
+void tconn_answer_long(struct tconn *tc, struct xfer *xfer);
 
 #endif

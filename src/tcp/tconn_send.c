@@ -110,6 +110,126 @@ gather_any_read(struct tconn *tc, struct xfer *xfer, struct gather *g)
 	xfer->wire_len += tc->head_len;
 }
 
+/* ---- answers in pieces ---- */
+
+/* The bytes of data that follow the first `at`, in one PDU. */
+static uint32_t
+piece_bytes(const struct tconn *tc, const struct xfer *xfer, uint32_t at)
+{
+	return xfer->length - at < tc->limits.piece ? xfer->length - at : tc->limits.piece;
+}
+
+/* And of the wire, with the completion that follows the last of them. */
+static uint32_t
+piece_wire(const struct tconn *tc, const struct xfer *xfer, uint32_t at)
+{
+	uint32_t bytes = piece_bytes(tc, xfer, at), wire = tc->data_at + bytes + (tc->ddgst ? PDU_DIGEST_LEN : 0);
+
+	return at + bytes < xfer->length || data_suffices(tc, xfer) ? wire : wire + tc->head_len;
+}
+
+static void
+gather_slice(const struct xfer *xfer, uint32_t at, uint32_t bytes, struct gather *g, uint32_t *crc)
+{
+	const struct iovec *iov = xfer->iov;
+
+	for (; at >= iov->iov_len; iov++)
+		at -= (uint32_t)iov->iov_len;
+	for (; bytes > 0; iov++, at = 0) {
+		uint32_t room = (uint32_t)iov->iov_len - at, step = bytes < room ? bytes : room;
+		struct iovec part = { (uint8_t *)iov->iov_base + at, step };
+
+		gather_data(g, &part, 1);
+		if (crc != NULL)
+			*crc = crc32c(*crc, part.iov_base, step);
+		bytes -= step;
+	}
+}
+
+/* One C2HData of several, and behind the last the completion, where one is needed. */
+static void
+gather_piece(struct tconn *tc, struct xfer *xfer, uint32_t at, struct gather *g)
+{
+	uint32_t bytes = piece_bytes(tc, xfer, at), plen = tc->data_at + bytes + (tc->ddgst ? PDU_DIGEST_LEN : 0);
+	bool last = at + bytes == xfer->length, alone = last && data_suffices(tc, xfer);
+	uint8_t *head = gather_head(g, tc->data_at);
+
+	pdu_ch_put(head, PDU_C2H_DATA, head_flags(tc) | (tc->ddgst ? PDU_DDGST : 0u) | (last ? PDU_LAST : 0u) |
+	    (alone ? PDU_SUCCESS : 0u), DATA_HLEN, tc->data_at, plen);
+	pdu_data_put(head, xfer->cid, 0, at, bytes);
+	seal_head(tc, head);
+	memset(head + tc->head_len, 0, tc->data_at - tc->head_len);
+	gather_slice(xfer, at, bytes, g, tc->ddgst && !xfer->ddgst_set ? &xfer->ddgst : NULL);
+	if (tc->ddgst) {
+		xfer->ddgst_set = true;
+		put_le32(gather_head(g, PDU_DIGEST_LEN), xfer->ddgst);
+	}
+	if (last && !alone)
+		gather_response(tc, xfer, g);
+}
+
+/* Its next piece, or its first one, is behind all others in line. */
+static void
+line_up(struct tconn *tc, struct xfer *xfer)
+{
+	xfer->sent = 0;
+	xfer->ddgst_set = false;
+	xfer->ddgst = 0;
+	xfer->wire_len = piece_wire(tc, xfer, xfer->moved);
+	tc->long_one = xfer;
+	fifo_push(&tc->out, &xfer->tx_node);
+}
+
+/* One at a time goes in pieces, so what is short waits for one piece, however many there are. */
+void __attribute__((noinline))
+tconn_answer_long(struct tconn *tc, struct xfer *xfer)
+{
+	xfer->state = XFER_PIECES;
+	if (tc->long_one == NULL)
+		line_up(tc, xfer);
+	else
+		fifo_push(&tc->long_ones, &xfer->tx_node);
+}
+
+/* The one that went in pieces is out of the line. */
+static void
+next_long_one(struct tconn *tc)
+{
+	struct fifo_node *node = fifo_pop(&tc->long_ones);
+
+	tc->long_one = NULL;
+	if (node != NULL)
+		line_up(tc, container_of(node, struct xfer, tx_node));
+}
+
+/*
+ * Behind everything that is in line, with one piece of the long one among it,
+ * come its other pieces and then those of the next: in the order in which
+ * tconn_sent() will take them off.  A digest is computed when its piece is next.
+ */
+static __attribute__((noinline)) void
+gather_long_ones(struct tconn *tc, struct gather *g)
+{
+	struct fifo_node *next = tc->long_ones.head;
+	struct xfer *xfer = tc->long_one;
+	uint32_t at = xfer->moved + piece_bytes(tc, xfer, xfer->moved);
+
+	while (!tc->ddgst && gather_room(g)) {
+		if (at < xfer->length) {
+			gather_piece(tc, xfer, at, g);
+			at += piece_bytes(tc, xfer, at);
+		} else if (next != NULL) {
+			xfer = container_of(next, struct xfer, tx_node);
+			next = next->next;
+			at = xfer->moved;
+		} else {
+			return;
+		}
+	}
+}
+
+/* ---- answers in one ---- */
+
 /* A read in one piece that needs neither digest, padding nor completion: what nearly all are. */
 static void
 gather_read(struct tconn *tc, struct xfer *xfer, struct gather *g)
@@ -117,7 +237,7 @@ gather_read(struct tconn *tc, struct xfer *xfer, struct gather *g)
 	uint32_t plen = DATA_HLEN + xfer->length;
 	uint8_t *head;
 
-	if (!tc->plain || xfer->iov_count != 1 || !data_suffices(tc, xfer)) {
+	if (!tc->plain || xfer->iov_count != 1 || get_le16(xfer->status.b) != 0 || (xfer->dw0 | xfer->dw1) != 0) {
 		gather_any_read(tc, xfer, g);
 		return;
 	}
@@ -134,6 +254,8 @@ gather_xfer(struct tconn *tc, struct xfer *xfer, struct gather *g)
 {
 	if (xfer->state == XFER_ASKING) {
 		gather_r2t(tc, xfer, g);
+	} else if (xfer->state == XFER_PIECES) {
+		gather_piece(tc, xfer, xfer->moved, g);
 	} else if (xfer->with_data) {
 		gather_read(tc, xfer, g);
 	} else {
@@ -174,6 +296,23 @@ tconn_gather(struct tconn *tc, struct gather *g)
 		return;
 	for (; node != NULL && gather_room(g); node = node->next)
 		gather_xfer(tc, xfer_of(node), g);
+	if (tc->long_one != NULL && node == NULL)
+		gather_long_ones(tc, g);
+}
+
+/* The piece of the long one that was in line is out; when it was the last, so is the answer.  What will not be
+ * answered in full needs no more than the end of its PDU. */
+static void
+piece_done(struct tconn *tc, struct xfer *xfer, struct fifo *finished)
+{
+	xfer->moved += piece_bytes(tc, xfer, xfer->moved);
+	if (xfer->moved < xfer->length && tc->state == TCONN_OPEN) {
+		line_up(tc, xfer);
+		return;
+	}
+	xfer->state = XFER_HELD;
+	fifo_push(finished, &xfer->tx_node);
+	next_long_one(tc);
 }
 
 static void
@@ -182,6 +321,8 @@ xfer_done(struct tconn *tc, struct xfer *xfer, struct fifo *finished)
 	fifo_pop(&tc->out);
 	if (xfer->state == XFER_ASKING) {
 		tconn_asked(tc, xfer);
+	} else if (xfer->state == XFER_PIECES) {
+		piece_done(tc, xfer, finished);
 	} else {
 		xfer->state = XFER_HELD;
 		fifo_push(finished, &xfer->tx_node);
@@ -225,6 +366,8 @@ tconn_drop(struct tconn *tc, bool all, struct fifo *dropped)
 {
 	struct fifo_node *node, *kept = NULL;
 
+	tc->long_one = NULL;
+	fifo_splice(&tc->out, &tc->long_ones);
 	while ((node = fifo_pop(&tc->out)) != NULL) {
 		if (!all && kept == NULL && xfer_of(node)->sent > 0) {
 			kept = node;
@@ -237,18 +380,18 @@ tconn_drop(struct tconn *tc, bool all, struct fifo *dropped)
 		fifo_push(&tc->out, kept);
 }
 
-void
-tconn_withdraw(struct tconn *tc, bool (*pick)(const struct xfer *xfer, void *arg), void *arg,
+static void
+withdraw_from(struct fifo *line, bool (*pick)(const struct xfer *xfer, void *arg), void *arg,
     struct fifo *withdrawn)
 {
 	struct fifo_node *node;
 	struct fifo rest;
 
 	fifo_init(&rest);
-	while ((node = fifo_pop(&tc->out)) != NULL) {
+	while ((node = fifo_pop(line)) != NULL) {
 		struct xfer *xfer = xfer_of(node);
 
-		if (xfer->state != XFER_ANSWERING || !xfer->with_data || xfer->sent > 0 || !pick(xfer, arg)) {
+		if (xfer->state == XFER_ASKING || !xfer->with_data || xfer->sent > 0 || !pick(xfer, arg)) {
 			fifo_push(&rest, node);
 			continue;
 		}
@@ -258,5 +401,16 @@ tconn_withdraw(struct tconn *tc, bool (*pick)(const struct xfer *xfer, void *arg
 		xfer->ddgst = 0;
 		fifo_push(withdrawn, node);
 	}
-	fifo_splice(&tc->out, &rest);
+	fifo_splice(line, &rest);
+}
+
+/* What was sent of one in pieces stays so: it goes on from there when it is answered again. */
+void
+tconn_withdraw(struct tconn *tc, bool (*pick)(const struct xfer *xfer, void *arg), void *arg,
+    struct fifo *withdrawn)
+{
+	withdraw_from(&tc->out, pick, arg, withdrawn);
+	withdraw_from(&tc->long_ones, pick, arg, withdrawn);
+	if (tc->long_one != NULL && tc->long_one->state != XFER_PIECES)
+		next_long_one(tc);
 }

@@ -4,7 +4,7 @@ import os
 import pytest
 
 import nvme
-from nvmetcp import h2cdata
+from nvmetcp import C2H_DATA, LAST, SUCCESS, h2cdata
 
 BLOCK = 4096
 MDTS = 1 << 20
@@ -190,3 +190,82 @@ def test_a_wrong_digest_in_any_piece_fails_the_write_alone(target):
                 queue.conn.send(bytes(pdu))
             assert queue.wait(request).status == 0x22
         assert bytes(queue.read(0, BLOCKS).got) == bytes(MDTS)
+
+
+# ---- C2HData ----
+
+def pdus_of(queue, request):
+    """(DATAO, DATAL, LAST_PDU, SUCCESS) of each C2HData until it is done; the client checks that they join."""
+    seen = []
+    recv = queue.conn.recv
+
+    def look():
+        pdu = recv()
+        if pdu.type == C2H_DATA and pdu.cccid == request.cid:
+            seen.append((pdu.offset, pdu.length, bool(pdu.flags & LAST), bool(pdu.flags & SUCCESS)))
+        return pdu
+
+    queue.conn.recv = look
+    queue.wait(request)
+    queue.conn.recv = recv
+    return seen
+
+
+@pytest.mark.parametrize("sq_flow", [True, False])
+@pytest.mark.parametrize("dgst, hpda", [(0, 0), (3, 0), (3, 31), (2, 1)])
+@pytest.mark.line("X15", "X16", "X17", "X18", "D08")
+def test_a_long_read_comes_in_pieces(target, sq_flow, dgst, hpda):
+    """128 KiB each, LAST_PDU on the last alone, SUCCESS there and only without flow control; each with its digest"""
+    with nvme.Controller(target.address, sq_flow=sq_flow, dgst=dgst, hpda=hpda) as ctrl:
+        queue = ctrl.io_queue()
+        data = os.urandom(MDTS)
+        assert queue.write(0, data).ok
+        for size in (PIECE, PIECE + BLOCK, 2 * PIECE, MDTS - BLOCK, MDTS):
+            request = queue.submit_read(0, size // BLOCK)
+            starts = range(0, size, PIECE)
+            assert pdus_of(queue, request) == [
+                (at, min(PIECE, size - at), at + PIECE >= size, at + PIECE >= size and not sq_flow) for at in starts]
+            assert request.ok and bytes(request.got) == data[:size]
+
+
+@pytest.mark.parametrize("dgst", [0, 2])
+@pytest.mark.line("X15", "D08")
+def test_what_is_short_passes_between_the_pieces(serve, dgst):
+    """with the socket full of long reads it is not the last to come"""
+    target = serve()
+    with nvme.Controller(target.address, sq_flow=False, dgst=dgst, rcvbuf=64 << 10) as ctrl:
+        queue = ctrl.io_queue(rcvbuf=64 << 10)
+        data = os.urandom(MDTS)
+        assert queue.write(0, data).ok
+        long = [queue.submit_read(0, BLOCKS) for _ in range(24)]
+        while len(long[0].got) < PIECE:
+            queue.step()
+        short = queue.submit_read(5, 1)
+        queue.wait(short)
+        behind = [r for r in long if not r.done]
+        queue.wait(*long)
+        assert len(behind) > 1, "answers to long reads that were asked for before came after it"
+        assert all(r.ok and bytes(r.got) == data for r in long)
+        assert bytes(short.got) == data[5 * BLOCK:6 * BLOCK]
+
+
+@pytest.mark.parametrize("ns", ["mem:64M", "file:{dir}/v.img,size=64M"])
+@pytest.mark.line("W28", "W29", "X15")
+def test_a_slow_host_gets_its_pieces_while_others_write(serve, tmp_path, ns):
+    """what was not sent is read again, block by block as it is then"""
+    target = serve(ns=[ns.format(dir=tmp_path)])
+    with nvme.Controller(target.address) as ctrl, nvme.Controller(target.address, hostid=b"\5" * 16) as other:
+        slow, fast = ctrl.io_queue(rcvbuf=16 << 10), other.io_queue()
+        versions = [bytes([n]) * BLOCK for n in range(20)]
+        assert fast.write(0, versions[0] * BLOCKS).ok
+        reads = [slow.submit_read(0, BLOCKS) for _ in range(8)]
+        for n in range(1, 20):
+            assert fast.write(0, versions[n] * BLOCKS).ok
+            if n % 4 == 0:
+                slow.step()
+        for read in reads:
+            slow.wait(read)
+            assert read.ok
+            for at in range(0, MDTS, BLOCK):
+                block = bytes(read.got[at:at + BLOCK])
+                assert block == versions[block[0]], "a block of two versions"
