@@ -67,7 +67,7 @@ wish(struct text *t, unsigned client)
 		say(t, client, ADMIN, (const uint8_t[]){ what, 1, random >> 40 & 7 ? nsid : 128 }, 3);
 		return;
 	case 3:
-		say(t, client, ADMIN, (const uint8_t[]){ what | IN_CAPSULE, PROTECT, nsid | (uint8_t)((random >> 40 & 1) << 4) }, 3);
+		say(t, client, ADMIN, (const uint8_t[]){ what | IN_CAPSULE, PROTECT, (uint8_t)(nsid | (random >> 36 & 16)) }, 3);
 		return;
 	default: /* attach and detach one or more */
 		say(t, client, ADMIN, (const uint8_t[]){ what | ATTACHMENT, select | (random >> 40 & 1 ? which :
