@@ -22,8 +22,10 @@ move_subsys(const struct view *from, const struct view *to, struct view_subsys *
 	MOVE(subsys->ns);
 	MOVE(subsys->info.ana);
 	MOVE(subsys->info.ns);
-	for (uint32_t i = 0; i < subsys->info.ns_count; i++)
-		MOVE(((struct ns_info *)(uintptr_t)subsys->info.ns)[i].attached);
+	for (uint32_t i = 0; i < subsys->info.ns_count; i++) {
+		MOVE(((struct ns_info *)(uintptr_t)subsys->info.ns)[i].hosts);
+		MOVE(((struct ns_info *)(uintptr_t)subsys->info.ns)[i].others);
+	}
 	for (uint32_t i = 0; i < subsys->ns_limit; i++)
 		MOVE(((struct view_ns *)(uintptr_t)subsys->ns)[i].info);
 }
