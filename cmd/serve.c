@@ -57,7 +57,7 @@ static const struct argp_option options[] = {
 	{ "block-size", KEY_BLOCK_SIZE, "BYTES", 0, "512 or 4096 (default)", 0 },
 	{ "subnqn", KEY_SUBNQN, "NQN", 0, "the subsystem's name (default " DEFAULT_SUBNQN ")", 0 },
 	{ "data-dir", KEY_DATA_DIR, "DIR", 0, "where the default volume lies when no --ns is given", 0 },
-	{ "state-dir", KEY_STATE_DIR, "DIR", 0, "where reservations, and what hosts make, are kept over a restart (default: nowhere)", 0 },
+	{ "state-dir", KEY_STATE_DIR, "DIR", 0, "what must outlive a restart, e.g. reservations (default: nowhere)", 0 },
 	{ "reactors", KEY_REACTORS, "N", 0, "threads that serve (default 1)", 0 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "pin the threads to these processors, e.g. 0,2-5", 0 },
 	{ "sockets", KEY_SOCKETS, "ENGINE", 0,
@@ -229,6 +229,7 @@ explain_memory(const struct serve *serve)
 	unsigned reactors = serve->rt_options.reactors;
 	uint32_t volumes = serve->told.spec_count > 0 ? serve->told.spec_count : 1;
 	size_t connection = target_connection_bytes() + rt_stream_bytes(), slot = target_queue_bytes(1);
+	size_t subsys = target_subsys_bytes(), readers = target_readers_bytes();
 	size_t controller = target_controller_bytes(), volume = blk_bytes(reactors);
 	size_t reactor = REACTOR_SCRATCH + SMALL_BUFS * BUFS_SMALL + LARGE_BUFS * BUFS_LARGE +
 	    target_reactor_bytes() + rt_files_bytes() + reactors * rt_mail_bytes();
@@ -244,17 +245,18 @@ explain_memory(const struct serve *serve)
 	    "per controller:             %8.1f KiB\n"
 	    "per connection:             %8.1f KiB   with an 8 KiB reserve for one capsule\n"
 	    "per queue:                  %8.1f KiB   of 128 entries, %zu bytes each\n"
+	    "per subsystem:              %8zu KiB   for its events; for hosts that read them %zu KiB in all, at most\n"
 	    "per volume:                 %8zu KiB   at most; of a RAM volume also its size, as it is written;\n"
 	    "                                         filters (fault:, volatile:) are not counted\n\n"
 	    "at most: %u reactors x %.1f MiB + controllers x %.1f KiB + connections x %.1f KiB\n"
-	    "    + queue entries x %zu bytes + %u volumes x %zu KiB + RAM volumes\n"
+	    "    + queue entries x %zu bytes + subsystems x %zu KiB + %zu KiB + %u volumes x %zu KiB + RAM volumes\n"
 	    "not counted: the program, and what the kernel holds for sockets and for io_uring\n",
 	    reactors, REACTOR_SCRATCH / 1024, SMALL_BUFS * BUFS_SMALL / 1024, SMALL_BUFS, BUFS_SMALL / 1024,
 	    LARGE_BUFS * BUFS_LARGE / 1024, LARGE_BUFS, BUFS_LARGE / 1024, target_reactor_bytes() / 1024,
 	    rt_files_bytes() / 1024, reactors * rt_mail_bytes() / 1024, rt_mail_bytes() / 1024,
 	    (double)controller / kib, (double)connection / kib, (double)target_queue_bytes(128) / kib, slot,
-	    volume / 1024, reactors, (double)reactor / mib, (double)controller / kib, (double)connection / kib, slot,
-	    volumes, volume / 1024);
+	    subsys / 1024, readers / 1024, volume / 1024, reactors, (double)reactor / mib, (double)controller / kib,
+	    (double)connection / kib, slot, subsys / 1024, readers / 1024, volumes, volume / 1024);
 }
 
 /* ---- statistics ---- */
@@ -319,13 +321,15 @@ default_volume(struct serve *serve)
 static int
 make_state_dir(const char *dir)
 {
+	static const char *const folders[] = { "reservations", "events" };
 	char path[512];
-	int rc = -ENAMETOOLONG;
+	int rc = 0;
 
-	if (dir == NULL)
-		return 0;
-	if (snprintf(path, sizeof(path), "%s/reservations", dir) < (int)sizeof(path))
-		rc = make_dir(path);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && dir != NULL && rc == 0; i++) {
+		rc = -ENAMETOOLONG;
+		if (snprintf(path, sizeof(path), "%s/%s", dir, folders[i]) < (int)sizeof(path))
+			rc = make_dir(path);
+	}
 	if (rc != 0)
 		fprintf(stderr, "weir: cannot make the state directory %s: %s\n", dir, strerror(-rc));
 	return rc;

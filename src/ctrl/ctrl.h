@@ -24,11 +24,11 @@ enum {
 	CTRL_ID_WORDS = (NVME_CNTLID_MAX + 1) / 64 + 1, /* of a set of controllers */
 };
 
-/* I/O done so far, for the SMART log: of the whole subsystem. */
+/* For the SMART log: of the whole subsystem, since there is one. */
 struct ctrl_stats {
-	uint64_t reads, writes;             /* commands */
-	uint64_t read_blocks512, write_blocks512; /* 512-byte units */
-	uint64_t media_errors, busy_s, uptime_ns;
+	struct eventlog_counts counts;
+	uint64_t power_cycles, unsafe_shutdowns, on_ms;
+	bool degraded;                      /* a medium has failed since the subsystem was started */
 };
 
 struct ctrl_error {
@@ -84,7 +84,6 @@ struct ctrl {
 	uint32_t changed[CTRL_NS_MAX / 32];     /* page 04h: bit n is NSID n + 1 */
 	struct ctrl_resv resv;
 	const struct eventlog *events; /* what the host reads in page 0Dh; NULL: no context */
-	uint64_t events_ms;            /* its timestamp when it began to */
 	struct ctrl_error errors[CTRL_ERROR_LOG];
 	uint64_t error_count;    /* commands that failed */
 	uint64_t error_lines;    /* of them those that were written into errors[] */
@@ -100,6 +99,8 @@ enum ctrl_action {
 	CTRL_KATO,       /* the keep-alive time changed: start the timer anew */
 	CTRL_WRITE_CACHE, /* feature 06h changed: from the completion on, ctrl_durable_writes() holds */
 	CTRL_EVENTS_TAKEN, CTRL_EVENTS_RELEASED, /* see struct ctrl_given */
+	CTRL_FAILED,     /* it was to be enabled in a way that it cannot be: CSTS.CFS */
+	CTRL_TIMESTAMP,  /* feature 0Eh was set; before, it was `previous_ms` */
 	/* Of these the answer is the target's, when it is done or has failed. */
 	CTRL_RESV_PTPL,  /* feature 83h of `nsid`, or of all that can (UINT32_MAX), shall be `value` */
 	/* The same, and success only after ctrl_update() with a snapshot that says so. */
@@ -120,6 +121,7 @@ struct ctrl_reply {
 			       * them; what follows is had by ctrl_answer_more() */
 	enum ctrl_action action;
 	uint32_t nsid, value; /* what it is about */
+	uint64_t previous_ms;
 	struct ns_info create;
 	const struct nvme_ctrl_ids *cntlids; /* in the command's data */
 };
@@ -173,8 +175,8 @@ bool ctrl_ready(const struct ctrl *ctrl); /* it may take commands that are not F
  */
 uint32_t ctrl_silence_ms(const struct ctrl *ctrl);
 
-/* The SMART log (page 02h) as it is now. */
-void ctrl_smart(const struct ctrl *ctrl, const struct ctrl_stats *stats, struct nvme_log_smart *smart);
+/* The SMART log (page 02h) of a subsystem; which temperature is worth a warning each controller's host says. */
+void ctrl_smart(const struct ctrl_stats *stats, struct nvme_log_smart *smart);
 
 /* How this controller reaches an active namespace, and what its I/O commands are answered then: NVME_OK
  * where they run.  Admin commands run in every state. */
@@ -201,7 +203,8 @@ uint32_t ctrl_needs(const struct ctrl *ctrl, const struct nvme_sqe *sqe);
 
 struct ctrl_given {
 	const struct ctrl_stats *stats;
-	/* The controller's from CTRL_EVENTS_TAKEN on until CTRL_EVENTS_RELEASED or ctrl_reset_done(). */
+	/* The controller's from CTRL_EVENTS_TAKEN on until CTRL_EVENTS_RELEASED, ctrl_events_drop() or
+	 * ctrl_reset_done(). */
 	const struct eventlog *events;
 	/* Bits by id, CTRL_ID_WORDS of them: I/O controllers, and those that have the namespace of the command. */
 	const uint64_t *there, *attached;
@@ -223,6 +226,9 @@ void ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, u
  * To be called with the same controller and command, and nothing between.
  */
 void ctrl_answer_more(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint32_t at, uint8_t *out);
+
+/* The host does not read the events any more, or the answer with which it began to cannot be given. */
+void ctrl_events_drop(struct ctrl *ctrl);
 
 /* Abort of a held AER: true if it was one; it is forgotten and its completion is the caller's. */
 bool ctrl_aer_abort(struct ctrl *ctrl, uint16_t cid);

@@ -1,14 +1,12 @@
 #include "ctrl/eventlog.h"
 
-#include <errno.h>
-
-#include "base/crc32c.h"
 #include "wire/feature.h"
 
 void
 eventlog_init(struct eventlog *log)
 {
 	memset(log, 0, sizeof(*log));
+	log->clean = true;
 }
 
 /* ---- events in memory: as page 0Dh shows them, one behind the other ---- */
@@ -72,13 +70,24 @@ eventlog_reset(struct eventlog *log, const struct eventlog_when *when, const cha
 }
 
 void
-eventlog_power_on(struct eventlog *log, const struct eventlog_when *when, const char *firmware, bool clean)
+eventlog_power_on(struct eventlog *log, const struct eventlog_when *when, const char *firmware)
 {
 	log->power_cycles++;
 	log->on_ms_before = log->on_ms;
-	if (!clean)
+	log->before = log->now;
+	if (!log->clean) {
+		log->unsafe_shutdowns++;
 		eventlog_hardware(log, when, NVME_HARDWARE_UNSAFE_SHUTDOWN, 0);
+	}
+	log->clean = false;
 	eventlog_reset(log, when, firmware);
+}
+
+void
+eventlog_power_off(struct eventlog *log, const struct eventlog_when *when, const struct nvme_log_smart *smart)
+{
+	append(log, when, NVME_PERSISTENT_SMART, smart, sizeof(*smart));
+	log->clean = true;
 }
 
 void
@@ -102,15 +111,20 @@ eventlog_namespace(struct eventlog *log, const struct eventlog_when *when, uint3
 	append(log, when, NVME_PERSISTENT_NAMESPACE, &data, sizeof(data));
 }
 
+bool
+eventlog_keeps_feature(uint8_t fid)
+{
+	return fid == NVME_FEATURE_WRITE_CACHE || fid == NVME_FEATURE_RESV_PERSISTENCE || fid == NVME_FEATURE_PROTECTION;
+}
+
 void
 eventlog_feature(struct eventlog *log, const struct eventlog_when *when, const struct nvme_sqe *sqe, uint32_t dw0)
 {
 	struct nvme_persistent_feature data = {
 		le32_of(2 | 1 << 3), sqe->cdw10, sqe->cdw11, le32_of(dw0),
 	};
-	uint8_t fid = (uint8_t)le32_get(sqe->cdw10);
 
-	if (fid == NVME_FEATURE_WRITE_CACHE || fid == NVME_FEATURE_RESV_PERSISTENCE || fid == NVME_FEATURE_PROTECTION)
+	if (eventlog_keeps_feature((uint8_t)le32_get(sqe->cdw10)))
 		append(log, when, NVME_PERSISTENT_FEATURE, &data, sizeof(data));
 }
 
@@ -126,10 +140,21 @@ eventlog_hardware(struct eventlog *log, const struct eventlog_when *when,
 	append(log, when, NVME_PERSISTENT_HARDWARE, &data, nsid != 0 ? sizeof(data) : sizeof(data.error));
 }
 
-void
-eventlog_smart(struct eventlog *log, const struct eventlog_when *when, const struct nvme_log_smart *smart)
+bool
+eventlog_media_due(struct eventlog_pace *pace, uint32_t nsid, uint64_t uptime_ms)
 {
-	append(log, when, NVME_PERSISTENT_SMART, smart, sizeof(*smart));
+	uint64_t *again_ms = &pace->again_ms[nsid - 1];
+
+	assert(nsid > 0 && nsid <= CTRL_NS_MAX);
+	if (uptime_ms - pace->since_ms >= EVENTLOG_MEDIA_MS) {
+		pace->since_ms = uptime_ms;
+		pace->told = 0;
+	}
+	if (uptime_ms < *again_ms || pace->told == EVENTLOG_MEDIA_MAX)
+		return false;
+	*again_ms = uptime_ms + EVENTLOG_MEDIA_MS;
+	pace->told++;
+	return true;
 }
 
 void
@@ -150,90 +175,28 @@ eventlog_host_lost(struct eventlog *log, const struct eventlog_when *when, const
 }
 
 void
-eventlog_copy(struct eventlog *log, struct eventlog *copy)
+eventlog_copy(struct eventlog *log, const struct eventlog_when *when, struct eventlog *copy)
 {
 	log->generation++;
+	log->on_ms = log->on_ms_before + when->uptime_ms;
 	memcpy(copy, log, sizeof(*copy));
+	copy->copied_ms = when->date_ms;
 }
 
-/* ---- the file ---- */
-
-static const char magic[8] = "WEIREVT1";
-
-struct file_header {
-	char magic[8];
-	le64 power_cycles, on_ms;
-	le16 generation;
-	uint8_t reserved26[34];
-	le32 crc; /* of what is before it */
-};
-static_assert(sizeof(struct file_header) == EVENTLOG_FILE_HEADER, "header of an event file");
-
-struct file_event { /* the event follows */
-	le32 crc; /* of the length and the event */
-	le32 length;
-};
-static_assert(sizeof(struct file_event) == 8, "event in a file");
-
-size_t
-eventlog_save(const struct eventlog *log, uint8_t *out)
+bool
+eventlog_events(const uint8_t *bytes, uint32_t used, uint32_t *count)
 {
-	struct file_header head = {
-		.power_cycles = le64_of(log->power_cycles), .on_ms = le64_of(log->on_ms),
-		.generation = le16_of(log->generation),
-	};
-	uint8_t *to = out + sizeof(head);
+	uint32_t at = 0;
 
-	memcpy(head.magic, magic, sizeof(magic));
-	head.crc = le32_of(crc32c(0, &head, offsetof(struct file_header, crc)));
-	memcpy(out, &head, sizeof(head));
-	for (uint32_t at = 0; at < log->used; at += event_bytes(log->bytes + at)) {
-		uint32_t bytes = event_bytes(log->bytes + at);
+	for (*count = 0; at < used; (*count)++) {
+		uint32_t each;
 
-		put_le32(to + 4, bytes);
-		memcpy(to + sizeof(struct file_event), log->bytes + at, bytes);
-		put_le32(to, crc32c(0, to + 4, 4 + bytes));
-		to += sizeof(struct file_event) + bytes;
+		if (used - at < EVENTLOG_EVENT_MIN)
+			return false;
+		each = event_bytes(bytes + at);
+		if (each < EVENTLOG_EVENT_MIN || each > used - at)
+			return false;
+		at += each;
 	}
-	return (size_t)(to - out);
-}
-
-/* The bytes of the event at `at` with what stands before it, or 0: there is no whole one. */
-static size_t
-file_event_bytes(const uint8_t *at, size_t left)
-{
-	uint32_t bytes;
-
-	if (left < sizeof(struct file_event) + EVENTLOG_EVENT_MIN)
-		return 0;
-	bytes = get_le32(at + 4);
-	if (bytes < EVENTLOG_EVENT_MIN || bytes > EVENTLOG_EVENT_MAX || bytes > left - sizeof(struct file_event) ||
-	    event_bytes(at + sizeof(struct file_event)) != bytes || get_le32(at) != crc32c(0, at + 4, 4 + bytes))
-		return 0;
-	return sizeof(struct file_event) + bytes;
-}
-
-int
-eventlog_load(struct eventlog *log, const uint8_t *bytes, size_t len)
-{
-	const struct file_header *head = (const void *)bytes;
-	size_t at = sizeof(*head), whole;
-
-	eventlog_init(log);
-	if (len < sizeof(*head) || memcmp(head->magic, magic, sizeof(magic)) != 0 ||
-	    le32_get(head->crc) != crc32c(0, bytes, offsetof(struct file_header, crc)))
-		return -EINVAL;
-	log->power_cycles = le64_get(head->power_cycles);
-	log->on_ms = log->on_ms_before = le64_get(head->on_ms);
-	log->generation = le16_get(head->generation);
-	while ((whole = file_event_bytes(bytes + at, len - at)) > 0) {
-		uint32_t event = (uint32_t)(whole - sizeof(struct file_event));
-
-		drop_oldest(log, event);
-		memcpy(log->bytes + log->used, bytes + at + sizeof(struct file_event), event);
-		log->used += event;
-		log->count++;
-		at += whole;
-	}
-	return 0;
+	return true;
 }

@@ -184,6 +184,8 @@ timestamp_set(struct admin *cmd, uint32_t value)
 {
 	struct ctrl *ctrl = cmd->ctrl;
 
+	cmd->reply->action = CTRL_TIMESTAMP;
+	cmd->reply->previous_ms = ctrl_timestamp_ms(ctrl, cmd->now_ns) & NVME_TIMESTAMP_MASK;
 	ctrl->timestamp_ms = get_le64(cmd->in) & NVME_TIMESTAMP_MASK;
 	ctrl->timestamp_set_ns = cmd->now_ns;
 	ctrl->timestamp_of_host = true;

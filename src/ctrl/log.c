@@ -46,21 +46,19 @@ count_of(uint64_t value)
 }
 
 void
-ctrl_smart(const struct ctrl *ctrl, const struct ctrl_stats *stats, struct nvme_log_smart *smart)
+ctrl_smart(const struct ctrl_stats *stats, struct nvme_log_smart *smart)
 {
-	const struct ctrl_features *f = &ctrl->features;
-	bool hot = CTRL_KELVIN >= f->hot || CTRL_KELVIN <= f->cold;
+	const struct eventlog_counts *c = &stats->counts;
 
 	*smart = (struct nvme_log_smart){
-		.critical_warning = (uint8_t)((hot ? NVME_SMART_TEMPERATURE : 0) |
-		    (stats->media_errors > 0 ? NVME_SMART_RELIABILITY : 0)),
+		.critical_warning = stats->degraded ? NVME_SMART_RELIABILITY : 0,
 		.available_spare = 100, .spare_threshold = 10,
-		.units_read = count_of(stats->read_blocks512 / 1000 + (stats->read_blocks512 % 1000 != 0)),
-		.units_written = count_of(stats->write_blocks512 / 1000 + (stats->write_blocks512 % 1000 != 0)),
-		.host_reads = count_of(stats->reads), .host_writes = count_of(stats->writes),
-		.busy_minutes = count_of(stats->busy_s / 60), .power_cycles = count_of(1),
-		.power_on_hours = count_of(stats->uptime_ns / UINT64_C(3600000000000)),
-		.media_errors = count_of(stats->media_errors), .error_entries = count_of(ctrl->error_count),
+		.units_read = count_of(c->read_blocks512 / 1000 + (c->read_blocks512 % 1000 != 0)),
+		.units_written = count_of(c->write_blocks512 / 1000 + (c->write_blocks512 % 1000 != 0)),
+		.host_reads = count_of(c->reads), .host_writes = count_of(c->writes),
+		.busy_minutes = count_of(c->busy_s / 60), .power_cycles = count_of(stats->power_cycles),
+		.power_on_hours = count_of(stats->on_ms / 3600000), .unsafe_shutdowns = count_of(stats->unsafe_shutdowns),
+		.media_errors = count_of(c->media_errors), .error_entries = count_of(c->errors),
 	};
 	put_le16(smart->temperature, CTRL_KELVIN);
 }
@@ -69,6 +67,7 @@ ctrl_smart(const struct ctrl *ctrl, const struct ctrl_stats *stats, struct nvme_
 static void
 smart_make(struct admin *cmd, const struct window *w)
 {
+	const struct ctrl_features *f = &cmd->ctrl->features;
 	uint32_t nsid = le32_get(cmd->sqe->nsid);
 	struct nvme_log_smart smart;
 
@@ -76,7 +75,9 @@ smart_make(struct admin *cmd, const struct window *w)
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
 		return;
 	}
-	ctrl_smart(cmd->ctrl, cmd->given->stats, &smart);
+	ctrl_smart(cmd->given->stats, &smart);
+	if (CTRL_KELVIN >= f->hot || CTRL_KELVIN <= f->cold)
+		smart.critical_warning |= NVME_SMART_TEMPERATURE;
 	window_put(w, 0, &smart, sizeof(smart));
 }
 

@@ -16,7 +16,7 @@ action_of(const struct nvme_sqe *sqe)
 }
 
 static void
-header_put(const struct ctrl *ctrl, uint64_t now_ms, const struct window *w)
+header_put(const struct ctrl *ctrl, const struct window *w)
 {
 	static const uint8_t types[] = {
 		NVME_PERSISTENT_SMART, NVME_PERSISTENT_TIMESTAMP, NVME_PERSISTENT_RESET, NVME_PERSISTENT_HARDWARE,
@@ -28,7 +28,7 @@ header_put(const struct ctrl *ctrl, uint64_t now_ms, const struct window *w)
 		.lid = NVME_LOG_PERSISTENT, .events = le32_of(events->count),
 		.length = le64_of(sizeof(head) + events->used), .revision = NVME_PERSISTENT_REVISION,
 		.header_length = le16_of(sizeof(head) - NVME_PERSISTENT_HEADER_BEHIND),
-		.timestamp = le64_of(now_ms & NVME_TIMESTAMP_MASK),
+		.timestamp = le64_of(events->copied_ms & NVME_TIMESTAMP_MASK),
 		.power_on_hours = { le64_of(events->on_ms / 3600000), le64_of(0) },
 		.power_cycles = le64_of(events->power_cycles), .generation = le16_of(events->generation),
 		.context = le32_of(NVME_PERSISTENT_CONTEXT | (ctrl->portal + 1u)),
@@ -70,12 +70,17 @@ persistent_make(struct admin *cmd, const struct window *w)
 		if (action == NVME_PERSISTENT_ESTABLISH) {
 			assert(cmd->given->events != NULL);
 			ctrl->events = cmd->given->events;
-			ctrl->events_ms = ctrl_timestamp_ms(ctrl, cmd->now_ns);
 			cmd->reply->action = CTRL_EVENTS_TAKEN;
 		}
-		header_put(ctrl, ctrl->events_ms, w);
+		header_put(ctrl, w);
 		window_put(w, sizeof(struct nvme_persistent_log), ctrl->events->bytes, ctrl->events->used);
 	}
+}
+
+void
+ctrl_events_drop(struct ctrl *ctrl)
+{
+	ctrl->events = NULL;
 }
 
 bool

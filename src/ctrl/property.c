@@ -42,7 +42,7 @@ enable(struct ctrl *ctrl, uint32_t cc)
 	ctrl->cc = cc;
 	if (!sizes || NVME_CC_MPS(cc) != 0 || NVME_CC_AMS(cc) != 0 || NVME_CC_CSS(cc) != 0) {
 		ctrl->csts = NVME_CSTS_CFS;
-		return CTRL_NOTHING;
+		return CTRL_FAILED;
 	}
 	ctrl->csts = NVME_CSTS_RDY;
 	return CTRL_ENABLED;
@@ -111,7 +111,7 @@ ctrl_reset_done(struct ctrl *ctrl)
 	ctrl->resetting = false;
 	ctrl->csts = 0;
 	ctrl->io_queues_granted = 0;
-	ctrl->events = NULL;
+	ctrl_events_drop(ctrl);
 	features_reset(ctrl);
 	events_reset(ctrl);
 }

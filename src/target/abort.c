@@ -125,7 +125,6 @@ ask_queue(struct assoc *assoc, struct request *req, const struct assoc_queue *qu
 	while (mail.abort.place < CTRL_ABORTS_MAX && assoc->aborts[mail.abort.place] != NULL)
 		mail.abort.place++;
 	if (mail.abort.place == CTRL_ABORTS_MAX) {
-		ctrl_log_error(&assoc->ctrl, 0, &req->sqe, nvme_status_of(NVME_SC_ABORT_LIMIT, false));
 		request_answer(req, nvme_status_of(NVME_SC_ABORT_LIMIT, false));
 		return;
 	}

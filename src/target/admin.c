@@ -61,7 +61,6 @@ finish(struct request *req, const struct ctrl_reply *reply)
 	req->xfer.dw0 = reply->dw0;
 	req->xfer.dw1 = reply->dw1;
 	if (!nvme_ok(reply->status)) {
-		ctrl_log_error(&assoc->ctrl, 0, &req->sqe, reply->status);
 		request_answer(req, reply->status);
 	} else if (reply->data_len > 0 && reply->data_len != req->bufs.bytes) {
 		request_answer(req, nvme_status_of(NVME_SC_SGL_LENGTH, true));
@@ -81,23 +80,24 @@ finish(struct request *req, const struct ctrl_reply *reply)
 		fill_answer(req, reply->data_len);
 		request_answer_data(req, req->bufs.iov, req->bufs.count);
 	} else {
+		events_tell_set(req, reply->previous_ms);
 		request_answer(req, NVME_OK);
 	}
 	assoc_act(assoc, reply->action);
 }
 
 void
-admin_run(struct request *req, const void *in, uint32_t in_len, const struct ctrl_given *found)
+admin_run(struct request *req, const void *in, uint32_t in_len, struct ctrl_given *given)
 {
-	struct ctrl_given given = *found;
 	struct conn *conn = req->conn;
 	struct reactor *reactor = conn->core->reactor;
 	struct assoc *assoc = conn->assoc;
 	struct ctrl_reply reply = { 0 };
 
-	given.ptpl = reserve_ptpl(conn->core, assoc->subsys, le32_get(req->sqe.nsid));
-	ctrl_admin(&assoc->ctrl, &req->sqe, in, in_len, conn->core->page, &given, reactor->now_ns,
-	    &reply);
+	given->ptpl = reserve_ptpl(conn->core, assoc->subsys, le32_get(req->sqe.nsid));
+	ctrl_admin(&assoc->ctrl, &req->sqe, in, in_len, conn->core->page, given, reactor->now_ns, &reply);
+	/* Before anything else may end the command. */
+	events_heed(assoc, reply.action, reply.data_len == req->bufs.bytes, (struct eventlog *)given->events);
 	if (reply.held)
 		req->stage = STAGE_EVENT;
 	else
@@ -160,73 +160,6 @@ admin_abort_event(struct assoc *assoc, uint16_t cid)
 	return event != NULL;
 }
 
-/* ---- statistics: asked of every core ---- */
-
-static void
-stats_start(struct assoc *assoc)
-{
-	struct target_mail mail = { .kind = MAIL_STATS_ASK, .cntlid = assoc->ctrl.cntlid };
-
-	assoc->stats = (struct ctrl_stats){ 0 };
-	assoc->stats_left = assoc->core->reactor->count;
-	for (unsigned i = 0; i < assoc->core->reactor->count; i++)
-		core_post(assoc->core, i, &mail);
-}
-
-void
-admin_stats_ask(struct core *core, const struct target_mail *mail)
-{
-	const struct target_stats *stats = &core->stats;
-	uint64_t errors = stats->media_errors, busy_s = core->reactor->busy_ns / UINT64_C(1000000000);
-	struct target_mail answer = {
-		.kind = MAIL_STATS, .cntlid = mail->cntlid,
-		.stats = {
-			stats->reads, stats->writes, stats->read_blocks512, stats->write_blocks512,
-			.media_errors = errors < UINT32_MAX ? (uint32_t)errors : UINT32_MAX,
-			.busy_s = (uint32_t)busy_s, /* for 136 years */
-		},
-	};
-
-	core_post(core, mail->from, &answer);
-}
-
-void
-admin_stats(struct core *core, const struct target_mail *mail)
-{
-	struct assoc *assoc = assoc_find(core, mail->cntlid);
-	struct ctrl_stats sum;
-	struct ctrl_given given = { .stats = &sum };
-	struct request *req;
-
-	if (assoc == NULL || assoc->stats_left == 0)
-		return;
-	assoc->stats.reads += mail->stats.reads;
-	assoc->stats.writes += mail->stats.writes;
-	assoc->stats.read_blocks512 += mail->stats.read_blocks512;
-	assoc->stats.write_blocks512 += mail->stats.write_blocks512;
-	assoc->stats.media_errors += mail->stats.media_errors;
-	if (assoc->stats.busy_s < mail->stats.busy_s) /* time, not work: no more of it than there was */
-		assoc->stats.busy_s = mail->stats.busy_s;
-	assoc->stats.uptime_ns = core->reactor->now_ns - core->started_ns;
-	if (--assoc->stats_left > 0 || fifo_empty(&assoc->askers))
-		return;
-	req = container_of(fifo_pop(&assoc->askers), struct request, xfer.tx_node);
-	sum = assoc->stats;
-	if (!fifo_empty(&assoc->askers))
-		stats_start(assoc);
-	admin_run(req, NULL, 0, &given);
-}
-
-/* The admin connection goes: nobody waits any more. */
-void
-admin_drop_askers(struct assoc *assoc)
-{
-	struct fifo_node *node;
-
-	while ((node = fifo_pop(&assoc->askers)) != NULL)
-		request_free(container_of(node, struct request, xfer.tx_node));
-}
-
 /* ---- data ---- */
 
 static void
@@ -239,16 +172,15 @@ execute(struct request *req, const void *in, uint32_t in_len)
 	} else if (req->sqe.opcode == NVME_ADMIN_ABORT && ctrl_ready(&assoc->ctrl)) {
 		abort_command(req);
 	} else if (ctrl_needs(&assoc->ctrl, &req->sqe) & CTRL_NEEDS_STATS) {
-		bool first = fifo_empty(&assoc->askers);
-
-		req->stage = STAGE_MAIL;
-		fifo_push(&assoc->askers, &req->xfer.tx_node);
-		if (first)
-			stats_start(assoc);
+		smart_ask(req);
+	} else if (ctrl_needs(&assoc->ctrl, &req->sqe) & CTRL_NEEDS_EVENTS) {
+		events_begin_reading(req);
 	} else if (ctrl_needs(&assoc->ctrl, &req->sqe) & CTRL_NEEDS_CONTROLLERS && ctrl_ready(&assoc->ctrl)) {
 		present_ask(req, in, in_len);
 	} else {
-		admin_run(req, in, in_len, &(struct ctrl_given){ 0 });
+		struct ctrl_given given = { 0 };
+
+		admin_run(req, in, in_len, &given);
 	}
 }
 

@@ -38,6 +38,7 @@ kato_judge(struct assoc *assoc)
 	core_log(assoc->core, 1, "controller %u of %s: no sign of life within %" PRIu64 " ms; closed",
 	    assoc->ctrl.cntlid, assoc->ctrl.hostnqn, kato_ns(assoc) / NS_PER_MS);
 	ctrl_fatal(&assoc->ctrl);
+	events_tell(assoc, EVENTS_HOST_LOST, 0);
 	conn_kill(assoc->admin);
 }
 

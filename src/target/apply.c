@@ -153,6 +153,7 @@ forget_opened(struct target *target, struct change *change)
 	}
 	for (uint32_t i = 0; i < TARGET_VOLUMES_MAX; i++)
 		target->volumes[i].wanted = target->volumes[i].blk != NULL && target->volumes[i].left == 0;
+	events_forget_new(target);
 }
 
 /* A target that is being drained has closed them all. */
@@ -230,16 +231,16 @@ listen_new(struct core *core, struct change *change, char why[256])
 	return 0;
 }
 
-/* What was kept of the volumes that are new. */
+/* What was kept of the volumes and of the subsystems that are new. */
 static int
-load_opened(struct core *core, char why[256])
+load_new(struct core *core, struct view *view, char why[256])
 {
 	const struct change *change = core->target->change;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < change->opened_count && rc == 0; i++)
 		rc = reserve_load(core, change->opened[i], why);
-	return rc;
+	return rc == 0 ? events_prepare(core, view, why) : rc;
 }
 
 static int
@@ -326,6 +327,7 @@ switch_all(struct core *core)
 		volume->applied = target->applied;
 	}
 	anatt_note(core, change->view, old);
+	events_switch(core, old, change->view);
 	/* `change` keeps the old one, which goes when no core refers to it any more. */
 	target->view = change->view;
 	memcpy(target->portals, change->numbers.portal, sizeof(target->portals));
@@ -444,6 +446,7 @@ take_view(struct core *core, const struct view *view)
 {
 	struct target_mail mail = { .kind = MAIL_SWITCHED };
 
+	events_core_view(core, view);
 	core->view = view;
 	assoc_view(core, view);
 	conns_take(core, view);
@@ -525,7 +528,7 @@ target_apply(struct target *target, const struct target_config *config, struct t
 	rc = change_make(target, config, why);
 	if (rc != 0)
 		return rc;
-	rc = load_opened(core, why);
+	rc = load_new(core, target->change->view, why);
 	if (rc == 0)
 		rc = listen_new(core, target->change, why);
 	if (rc != 0) {
@@ -576,7 +579,7 @@ apply_begin(struct core *core, char why[256])
 		return 0;
 	anatt_note(core, target->view, NULL);
 	anatt_wait(core);
-	rc = load_opened(core, why);
+	rc = load_new(core, target->view, why);
 	for (unsigned i = 0; i < core->reactor->count && rc == 0; i++)
 		for (uint32_t slot = 0; slot < TARGET_VOLUMES_MAX && target->cores[i] != NULL; slot++)
 			if (target->volumes[slot].reserve != NULL)
@@ -584,6 +587,8 @@ apply_begin(struct core *core, char why[256])
 	if (rc != 0)
 		return rc;
 	rc = listen_new(core, target->change, why);
+	if (rc == 0)
+		events_switch(core, NULL, target->view);
 	target->change->view = NULL;
 	change_free(target);
 	return rc;

@@ -44,6 +44,27 @@ take_cntlid(struct core *core)
 
 /* ---- errors ---- */
 
+static void
+count_errors(struct assoc *assoc, uint32_t count)
+{
+	if (assoc->subsys != NULL)
+		assoc->core->served[assoc->subsys->events].errors += count;
+}
+
+/* A command of a queue failed: of the admin queue, or as an I/O queue told by mail; `bad`: a host wanted it so. */
+void
+assoc_failed(struct assoc *assoc, uint16_t qid, const struct nvme_sqe *sqe, struct nvme_status status, bool bad)
+{
+	count_errors(assoc, 1);
+	if (bad) {
+		ctrl_log_bad(&assoc->ctrl, qid, sqe, status);
+	} else {
+		ctrl_log_error(&assoc->ctrl, qid, sqe, status);
+		events_tell_error(assoc, le32_get(sqe->nsid), status);
+	}
+	admin_events(assoc);
+}
+
 void
 assoc_error(struct core *core, const struct target_mail *mail)
 {
@@ -55,11 +76,7 @@ assoc_error(struct core *core, const struct target_mail *mail)
 
 	if (assoc == NULL || assoc->admin == NULL)
 		return;
-	if (mail->error.bad)
-		ctrl_log_bad(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
-	else
-		ctrl_log_error(&assoc->ctrl, mail->qid, &sqe, nvme_status_get(mail->error.status));
-	admin_events(assoc);
+	assoc_failed(assoc, mail->qid, &sqe, nvme_status_get(mail->error.status), mail->error.bad);
 }
 
 void
@@ -67,8 +84,10 @@ assoc_errors_missed(struct core *core, const struct target_mail *mail)
 {
 	struct assoc *assoc = assoc_find(core, mail->cntlid);
 
-	if (assoc != NULL)
-		ctrl_errors_missed(&assoc->ctrl, mail->errors_missed);
+	if (assoc == NULL)
+		return;
+	ctrl_errors_missed(&assoc->ctrl, mail->errors_missed);
+	count_errors(assoc, mail->errors_missed);
 }
 
 /* ---- life ---- */
@@ -195,7 +214,8 @@ assoc_admin_gone(struct assoc *assoc)
 	assoc->admin = NULL;
 	alive_start(assoc);
 	tell(assoc, MAIL_DYING);
-	admin_drop_askers(assoc);
+	smart_drop(assoc);
+	events_release(assoc);
 	abort_drop(assoc);
 	fence_drop(assoc);
 	while ((node = fifo_pop(&assoc->cache_setters)) != NULL)
@@ -283,9 +303,11 @@ queues_gone(struct assoc *assoc)
 	enum ctrl_action after = assoc->after;
 
 	assoc->after = CTRL_NOTHING;
-	if (after == CTRL_RESET)
+	if (after == CTRL_RESET) {
+		events_release(assoc);
 		ctrl_reset_done(&assoc->ctrl);
-	else if (after == CTRL_SHUTDOWN)
+		events_tell(assoc, EVENTS_RESET, 0);
+	} else if (after == CTRL_SHUTDOWN)
 		flush_all(assoc, shutdown_done);
 }
 
@@ -298,18 +320,20 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 	case CTRL_NOTHING:
 	case CTRL_ENABLED:
 	case CTRL_KATO:
+	case CTRL_TIMESTAMP:
+	case CTRL_EVENTS_TAKEN: /* see events_heed() */
+	case CTRL_EVENTS_RELEASED:
 	case CTRL_WRITE_CACHE: /* see assoc_set_cache() */
-	case CTRL_RESV_PTPL:   /* and reserve_set_ptpl() */
+	case CTRL_RESV_PTPL:   /* reserve_set_ptpl() */
+	case CTRL_FENCE:       /* fence_begin() */
 	case CTRL_PROTECT:     /* and wish_begin() */
 	case CTRL_NS_CREATE:
 	case CTRL_NS_DELETE:
 	case CTRL_NS_ATTACH:
 	case CTRL_NS_DETACH:
 		return;
-	case CTRL_EVENTS_TAKEN:
-	case CTRL_EVENTS_RELEASED:
-	case CTRL_FENCE: /* see fence.c */
-		assert(false); /* no subsystem of ours offers it */
+	case CTRL_FAILED:
+		events_tell(assoc, EVENTS_FATAL, 0);
 		return;
 	case CTRL_RESET:
 	case CTRL_SHUTDOWN:
@@ -334,6 +358,8 @@ cache_done(struct assoc *assoc, struct nvme_status status)
 
 	if (node == NULL)
 		return; /* the admin connection went meanwhile */
+	if (nvme_ok(status))
+		events_tell_set(container_of(node, struct request, xfer.tx_node), 0);
 	request_answer(container_of(node, struct request, xfer.tx_node), status);
 	if (!fifo_empty(&assoc->cache_setters))
 		cache_round(assoc);

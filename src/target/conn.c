@@ -69,6 +69,7 @@ conn_accept(struct core *core, struct stream *stream, uint16_t portal)
 		return;
 	}
 	conn->core = core;
+	conn->stats = &core->stats;
 	conn->stream = stream;
 	conn->portal = portal;
 	conn->gate = core->resv_count > 0 ? GATE_RESV : 0;

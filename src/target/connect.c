@@ -199,6 +199,7 @@ attached(struct conn *conn, const struct target_mail *mail)
 	conn->association = mail->attached.association;
 	memcpy(conn->hostid, ((const struct nvme_connect_data *)conn->reserve)->hostid, sizeof(conn->hostid));
 	conn->subsys = view_subsys(conn->core->view, ((const struct nvme_connect_data *)conn->reserve)->subnqn);
+	conn->stats = events_stats(conn->core, conn->subsys);
 	if (conn->phase != CONN_NEW) {
 		request_free(req); /* it was closed meanwhile, and leaves */
 	} else if (conn->subsys == NULL || !view_admits(conn->subsys, conn->portal, conn->hostnqn)) {

@@ -36,8 +36,6 @@ static void adopt(struct core *core, struct stream *stream, uint16_t portal);
 static void drain(struct core *core);
 static void drained(struct core *core);
 static void conn_gone(struct core *core);
-static void count(struct core *core);
-static void counted(struct core *core);
 
 static void
 on_mail(struct reactor *reactor, const struct mail *plain)
@@ -122,18 +120,28 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 		alive_answer(core, &mail);
 		return;
 	case MAIL_STATS_ASK:
-		admin_stats_ask(core, &mail);
-		return;
 	case MAIL_STATS:
-		admin_stats(core, &mail);
+	case MAIL_STATS_MORE:
+	case MAIL_STATS_BEFORE:
+	case MAIL_STATS_KEPT:
+		smart_mail(core, &mail);
+		return;
+	case MAIL_EVENT:
+	case MAIL_EVENTS_COPY:
+	case MAIL_EVENTS_GIVE:
+		events_mail(core, &mail);
+		return;
+	case MAIL_EVENT_HEARD:
+	case MAIL_EVENTS_COPIED:
+		events_core_mail(core, &mail);
 		return;
 	case MAIL_COUNT:
-		count(core);
+		stats_note(core);
 		mail.kind = MAIL_COUNTED;
 		core_post(core, 0, &mail);
 		return;
 	case MAIL_COUNTED:
-		counted(core);
+		stats_noted(core);
 		return;
 	case MAIL_PREPARE:
 	case MAIL_PREPARED:
@@ -295,7 +303,7 @@ static void
 drained(struct core *core)
 {
 	if (--core->undrained == 0)
-		core->drained(core->drained_owner);
+		events_finish(core);
 }
 
 void
@@ -312,76 +320,6 @@ target_drain(struct target *target, void (*on_drained)(void *owner), void *owner
 	for (uint32_t i = 0; i < TARGET_LISTENERS_MAX; i++)
 		if (core->listeners[i].impl != NULL)
 			core->reactor->world->unlisten(core->reactor, &core->listeners[i]);
-	for (unsigned i = 0; i < core->reactor->count; i++)
-		core_post(core, i, &mail);
-}
-
-/* ---- statistics ---- */
-
-static void
-count(struct core *core)
-{
-	core->counted = core->stats;
-	core->counted.connections = core->conn_count;
-	core->counted.turns = core->reactor->turns;
-	core->counted.busy_turns = core->reactor->busy_turns;
-	core->counted.busy_ns = core->reactor->busy_ns;
-	core->counted.syscalls = core->reactor->syscalls;
-}
-
-static void
-add_up(const struct target *target, unsigned cores, struct target_stats *sum)
-{
-	*sum = (struct target_stats){ 0 };
-	for (unsigned i = 0; i < cores; i++) {
-		const struct target_stats *one = &target->cores[i]->counted;
-
-		sum->reads += one->reads;
-		sum->writes += one->writes;
-		sum->read_blocks512 += one->read_blocks512;
-		sum->write_blocks512 += one->write_blocks512;
-		sum->media_errors += one->media_errors;
-		sum->connections += one->connections;
-		sum->turns += one->turns;
-		sum->busy_turns += one->busy_turns;
-		sum->busy_ns += one->busy_ns;
-		sum->syscalls += one->syscalls;
-	}
-}
-
-void
-target_stats(const struct target *target, struct target_stats *sum)
-{
-	unsigned cores = target->cores[0]->reactor->count;
-
-	for (unsigned i = 0; i < cores; i++)
-		count(target->cores[i]);
-	add_up(target, cores, sum);
-}
-
-static void
-counted(struct core *core)
-{
-	struct target_stats sum;
-
-	if (--core->uncounted > 0)
-		return;
-	add_up(core->target, core->reactor->count, &sum);
-	core->told(core->told_owner, &sum);
-}
-
-void
-target_ask_stats(struct target *target, void (*told)(void *owner, const struct target_stats *sum),
-    void *owner)
-{
-	struct core *core = target->cores[0];
-	struct target_mail mail = { .kind = MAIL_COUNT };
-
-	if (core->uncounted > 0)
-		return;
-	core->uncounted = core->reactor->count;
-	core->told = told;
-	core->told_owner = owner;
 	for (unsigned i = 0; i < core->reactor->count; i++)
 		core_post(core, i, &mail);
 }
@@ -404,6 +342,18 @@ size_t
 target_controller_bytes(void)
 {
 	return sizeof(struct assoc) + shown_bytes() + registry_bytes();
+}
+
+size_t
+target_subsys_bytes(void)
+{
+	return events_bytes();
+}
+
+size_t
+target_readers_bytes(void)
+{
+	return EVENTS_COPIES * sizeof(struct eventlog);
 }
 
 size_t
@@ -459,7 +409,6 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 		return rc;
 	core->target = target;
 	core->reactor = reactor;
-	core->started_ns = reactor->now_ns;
 	core->cntlid_next = reactor->index > 0 ? reactor->index : reactor->count;
 	list_init(&core->conns);
 	list_init(&core->assocs);
@@ -492,6 +441,7 @@ target_fini(struct target *target, struct reactor *reactor)
 	arena_free(reactor->arena, core->page);
 	present_end(core);
 	scratch_end(core);
+	events_end(core);
 	registry_end(core);
 	arena_free(reactor->arena, core);
 	target->cores[reactor->index] = NULL;

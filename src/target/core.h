@@ -10,6 +10,7 @@
 #define WEIR_TARGET_CORE_H
 
 #include "resv/resv.h"
+#include "target/events.h"
 #include "target/mail.h"
 #include "target/view.h"
 #include "tcp/tconn.h"
@@ -36,6 +37,7 @@ struct target {
 	struct change *change; /* the config that is being applied (apply.c); core 0's */
 	struct target_applied *applied; /* of the last one */
 	struct target_keeper *keeper;  /* of core 0 */
+	struct events events; /* core 0's */
 };
 
 /* Memory for commands that look at blocks without sending them (scratch.c). */
@@ -71,8 +73,10 @@ struct core {
 	struct list conns, assocs;
 	uint32_t conn_count;
 	uint32_t cntlid_next;
-	struct target_stats stats;
-	uint64_t started_ns;
+	struct target_stats stats; /* of what is of no subsystem, or of one that is gone */
+	struct events_served served[EVENTS_LOGS]; /* of each subsystem, by the number of its log */
+	uint32_t events_unheard;  /* MAIL_EVENTs under way */
+	uint32_t events_missed;   /* that core 0 was not told of */
 	bool draining;
 	struct timer drain_timer;
 
@@ -155,6 +159,7 @@ struct conn {
 	uint8_t gate;             /* GATE_RESV where anything of the core is held: see core->resv */
 	bool durable;             /* the host turned the write cache off: every write is FUA */
 	bool attached, detaching; /* an I/O queue known to its controller; told it that it leaves */
+	struct target_stats *stats; /* where what is done for it counts: its core's */
 	uint64_t rx_pdus, tx_bytes;           /* progress, and what it was */
 	uint64_t rx_pdus_then, tx_bytes_then; /* when the stall timer was set */
 	uint64_t command_ns;      /* the last command's arrival */
@@ -217,8 +222,10 @@ struct assoc {
 	struct request *aborts[CTRL_ABORTS_MAX]; /* Aborts that wait for a queue's answer */
 	struct fifo fencers;        /* requests that fence, one after the other */
 	struct fifo askers;         /* requests that wait for statistics, one after the other */
-	uint32_t stats_left;
-	struct ctrl_stats stats;
+	uint32_t stats_left;        /* answers outstanding */
+	struct ctrl_stats stats;    /* what was said so far */
+	uint64_t stats_busy_s;      /* of the busiest core */
+	struct eventlog *events;    /* what its host reads; core 0's */
 	const struct view_subsys *subsys; /* NULL: of a discovery controller, or the subsystem is gone */
 	struct shown *shown;        /* of a discovery controller */
 };
@@ -302,6 +309,8 @@ void registry_left(struct core *core, const struct target_mail *mail);
 void registry_fence(struct core *core, const struct target_mail *mail);
 /* Those of the controller's subsystem, and those that have the namespace: bits by id, both cleared before. */
 void registry_present(struct core *core, uint16_t cntlid, uint32_t nsid, uint64_t *there, uint64_t *attached);
+/* The NQN of the controller's subsystem, and of its host; NULL: there is no such controller. */
+const char *registry_find(const struct core *core, uint16_t cntlid, const char **hostnqn);
 
 /* fence.c: what a controller asks of the registry */
 void fence_begin(struct assoc *assoc, struct request *req, uint16_t which);
@@ -352,7 +361,7 @@ io_returned(struct request *req, struct nvme_status status)
 	req->stage = STAGE_NEW;
 	/* What a host made unreadable is no fault of the medium (Base 2.0, 5.16.1.3, leaves it open). */
 	if (status.sct == NVME_SCT_MEDIA && !(req->io.flags & BLK_BAD))
-		conn->core->stats.media_errors += nvme_sc(status) != NVME_SC_COMPARE;
+		conn->stats->media_errors += nvme_sc(status) != NVME_SC_COMPARE;
 	return conn->phase == CONN_FINISHING; /* a dead one may be gone after the answer */
 }
 
@@ -414,13 +423,42 @@ void scratch_end(struct core *core);
 /* admin.c: admin commands */
 void admin_command(struct request *req, const struct capsule *capsule);
 void admin_data(struct request *req);
-void admin_run(struct request *req, const void *in, uint32_t in_len, const struct ctrl_given *given);
 void admin_events(struct assoc *assoc);
 bool admin_abort_event(struct assoc *assoc, uint16_t cid);
 void admin_drop_events(struct assoc *assoc);
-void admin_drop_askers(struct assoc *assoc);
-void admin_stats_ask(struct core *core, const struct target_mail *mail);
-void admin_stats(struct core *core, const struct target_mail *mail);
+/* What had to be asked for is there: the command runs. */
+void admin_run(struct request *req, const void *in, uint32_t in_len, struct ctrl_given *given);
+
+/* smart.c: what the SMART log is made of */
+void smart_ask(struct request *req);
+void smart_drop(struct assoc *assoc);
+void smart_mail(struct core *core, const struct target_mail *mail);
+
+/* events_core.c: what a core tells core 0 of, and the copies that its controllers have */
+void events_tell(struct assoc *assoc, enum events_what what, uint32_t nsid);
+void events_tell_set(struct request *req, uint64_t previous_ms);
+void events_tell_error(struct assoc *assoc, uint32_t nsid, struct nvme_status status);
+void events_begin_reading(struct request *req);
+void events_heed(struct assoc *assoc, enum ctrl_action action, bool answerable, struct eventlog *copy);
+void events_release(struct assoc *assoc);
+void events_core_mail(struct core *core, const struct target_mail *mail);
+void events_core_view(struct core *core, const struct view *view);
+/* Where what is done for the subsystem counts on this core. */
+static inline struct target_stats *
+events_stats(struct core *core, const struct view_subsys *subsys)
+{
+	return subsys != NULL ? &core->served[subsys->events].stats : &core->stats;
+}
+
+/* events.c: the logs, as core 0 keeps them */
+int events_prepare(struct core *core, struct view *view, char why[256]) __attribute__((warn_unused_result));
+void events_forget_new(struct target *target);
+void events_switch(struct core *core, const struct view *old, const struct view *view);
+void events_mail(struct core *core, const struct target_mail *mail);
+void events_stats_kept(struct core *core, const struct target_mail *ask);
+void events_finish(struct core *core);
+void events_end(struct core *core);
+size_t events_bytes(void);
 
 /* alive.c: the keep-alive time */
 void alive_begin(struct assoc *assoc);
@@ -439,11 +477,17 @@ void assoc_view(struct core *core, const struct view *view);
 void assoc_attach(struct core *core, const struct target_mail *mail);
 void assoc_detached(struct core *core, const struct target_mail *mail);
 void assoc_error(struct core *core, const struct target_mail *mail);
+void assoc_failed(struct assoc *assoc, uint16_t qid, const struct nvme_sqe *sqe, struct nvme_status status, bool bad);
 void assoc_errors_missed(struct core *core, const struct target_mail *mail);
 void assoc_act(struct assoc *assoc, enum ctrl_action action);
 void assoc_cache_set(struct core *core, const struct target_mail *mail);
 void assoc_set_cache(struct assoc *assoc, struct request *req);
 void assoc_admin_gone(struct assoc *assoc);
+
+/* stats.c: what was counted */
+void stats_add(struct target_stats *sum, const struct target_stats *one);
+void stats_note(struct core *core);
+void stats_noted(struct core *core);
 
 /* core.c */
 void core_post(struct core *core, unsigned to, const struct target_mail *mail);

@@ -69,7 +69,7 @@ done(struct blk_io *io, struct nvme_status status)
 	scratch_give(write);
 	compare->stage = STAGE_NEW;
 	if (nvme_ok(status)) {
-		count(&conn->core->stats, write->xfer.length);
+		count(conn->stats, write->xfer.length);
 		answer_both(compare, NVME_OK, write, NVME_OK);
 	} else if (of_write(status)) {
 		answer_both(compare, NVME_OK, write, status);

@@ -24,14 +24,14 @@ struct io_rule {
 static void flush_next(struct request *req);
 
 static void
-count(struct core *core, const struct request *req)
+count(struct target_stats *stats, const struct request *req)
 {
 	if (req->io.op == BLK_READ) {
-		core->stats.reads++;
-		core->stats.read_blocks512 += req->xfer.length / SECTOR;
+		stats->reads++;
+		stats->read_blocks512 += req->xfer.length / SECTOR;
 	} else if (req->io.op == BLK_WRITE) {
-		core->stats.writes++;
-		core->stats.write_blocks512 += req->xfer.length / SECTOR;
+		stats->writes++;
+		stats->write_blocks512 += req->xfer.length / SECTOR;
 	}
 }
 
@@ -45,12 +45,12 @@ done(struct blk_io *io, struct nvme_status status)
 	if (!nvme_ok(status)) {
 		request_answer(req, req->slot == SLOT_ENDED ? io_ended() : status);
 	} else if (io->op == BLK_READ) {
-		count(conn->core, req);
+		count(conn->stats, req);
 		request_answer_data(req, io->iov, io->iov_count);
 	} else if (io->op == BLK_FLUSH) {
 		flush_next(req);
 	} else {
-		count(conn->core, req);
+		count(conn->stats, req);
 		request_answer(req, NVME_OK);
 	}
 	if (finishing)

@@ -15,6 +15,7 @@
 
 struct assoc;
 struct conn;
+struct eventlog;
 struct request;
 struct reserve_found;
 struct resv;
@@ -47,8 +48,11 @@ enum target_mail_kind {
 	MAIL_ERRORS_MISSED, /* queue's core -> controller's: so many failed of which nothing else is said */
 	MAIL_ALIVE_ASK,   /* controller's core -> queue's: when was your last command? */
 	MAIL_ALIVE,       /* and back */
-	MAIL_STATS_ASK,   /* controller's core -> all */
-	MAIL_STATS,       /* and back: what the asked core counted */
+	MAIL_STATS_ASK,   /* controller's core, or 0 -> all: what was done for a subsystem? */
+	MAIL_STATS,       /* and back: what the asked core counted; followed by */
+	MAIL_STATS_MORE,
+	MAIL_STATS_BEFORE, /* and back from 0 too: what all starts before this one counted; followed by */
+	MAIL_STATS_KEPT,
 	MAIL_COUNT,       /* 0 -> all: note down what you counted */
 	MAIL_COUNTED,     /* and back: it stands in your core */
 	MAIL_PREPARE,     /* 0 -> all: open the volumes that a new config has */
@@ -70,6 +74,11 @@ enum target_mail_kind {
 	MAIL_PRESENT,     /* and back: they stand where you said */
 	MAIL_WISH,        /* controller's core -> 0: for the keeper */
 	MAIL_WISHED,      /* and back: what came of it */
+	MAIL_EVENT,       /* any -> 0: something that the subsystem of a controller keeps in mind */
+	MAIL_EVENT_HEARD, /* and back */
+	MAIL_EVENTS_COPY, /* controller's core -> 0: its host wants to read the events */
+	MAIL_EVENTS_COPIED, /* and back: a copy, or none */
+	MAIL_EVENTS_GIVE, /* controller's core -> 0: the copy is not needed any more */
 	MAIL_DRAIN,       /* 0 -> all: end */
 	MAIL_DRAINED,     /* and back */
 };
@@ -156,10 +165,25 @@ struct target_mail {
 			uint8_t opcode;
 			bool bad;              /* a block that was made unreadable on purpose */
 		} error;
+		uint16_t events;       /* STATS_ASK: number of the subsystem's log */
 		struct {
-			uint64_t reads, writes, read_blocks512, write_blocks512;
-			uint32_t media_errors, busy_s; /* short, so that they fit */
-		} stats;
+			uint64_t reads, writes, read_blocks512, write_blocks512, media_errors;
+		} stats;               /* STATS, STATS_BEFORE */
+		struct {
+			uint64_t errors, busy_s;
+			uint64_t power_cycles, unsafe_shutdowns, on_ms; /* of KEPT alone */
+		} stats_more;
+		struct {
+			uint8_t what;          /* enum events_what (events.h) */
+			uint32_t nsid;
+			uint64_t previous_ms;
+			le32 cdw10, cdw11;     /* of a Set Features */
+			uint32_t dw0;          /* and of its completion */
+		} event;
+		struct {
+			struct request *req;   /* a token */
+			struct eventlog *copy; /* COPIED, GIVE: core 0's; nobody writes to it */
+		} events_copy;
 	};
 };
 _Static_assert(sizeof(struct target_mail) == sizeof(struct mail), "fits a mail, to the byte");

@@ -54,7 +54,7 @@ told(struct core *core)
 	struct present *present = core->present;
 	struct request *req = present->now;
 	struct conn *conn = req->conn;
-	const struct ctrl_given given = { .there = present->there, .attached = present->attached };
+	struct ctrl_given given = { .there = present->there, .attached = present->attached };
 
 	conn->held++;
 	conn->device_count--;

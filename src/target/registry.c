@@ -106,6 +106,17 @@ roll_maybe_free(struct core *core, struct roll *roll)
 	arena_free(core->reactor->arena, roll);
 }
 
+const char *
+registry_find(const struct core *core, uint16_t cntlid, const char **hostnqn)
+{
+	const struct entry *entry = core->registry->by_id[cntlid];
+
+	if (entry == NULL)
+		return NULL;
+	*hostnqn = entry->hostnqn;
+	return entry->roll->nqn;
+}
+
 /* ---- who may connect ---- */
 
 static bool

@@ -120,9 +120,10 @@ request_abandon(struct request *req)
 /* ---- answers ---- */
 
 /*
- * A command of an I/O queue failed: its controller keeps the Error Information
- * log.  A host that does nothing but fail is told of as fast as it is heard;
- * what comes in between is only counted.
+ * A command failed: its controller keeps the Error Information log, and hears of
+ * an I/O queue's by mail.  What is of no controller, a Connect, nobody keeps.  A
+ * host that does nothing but fail is told of as fast as it is heard; what comes
+ * in between is only counted.
  */
 static void
 report(const struct request *req, struct nvme_status status)
@@ -138,6 +139,10 @@ report(const struct request *req, struct nvme_status status)
 		},
 	};
 
+	if (conn->assoc != NULL)
+		assoc_failed(conn->assoc, 0, &req->sqe, status, false);
+	if (!conn->attached)
+		return;
 	if (conn->errors_unheard == ERRORS_UNHEARD_MAX) {
 		conn->errors_missed++;
 		return;
@@ -181,7 +186,7 @@ request_answer(struct request *req, struct nvme_status status)
 		request_free(req);
 		return;
 	}
-	if (!nvme_ok(status) && req->conn->attached)
+	if (!nvme_ok(status))
 		report(req, status);
 	req->stage = STAGE_ANSWER;
 	tconn_answer(&req->conn->tc, &req->xfer, status, false);
@@ -234,7 +239,7 @@ request_unlend(struct request *req)
 void
 request_unread(struct request *req)
 {
-	struct target_stats *stats = &req->conn->core->stats;
+	struct target_stats *stats = req->conn->stats;
 
 	if (req->io.flags & BLK_LENT)
 		request_release(req);

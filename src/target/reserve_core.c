@@ -166,8 +166,8 @@ answered(struct request *req, struct nvme_status status)
 		status = NVME_OK; /* one that went meanwhile is none of them */
 	if (all && nvme_ok(status) && lend_next(req))
 		return;
-	if (admin && !nvme_ok(status))
-		ctrl_log_error(&conn->assoc->ctrl, 0, &req->sqe, status);
+	if (admin && nvme_ok(status))
+		events_tell_set(req, 0);
 	if (conn->qid != 0 && req->sqe.opcode == NVME_RESV_REPORT && nvme_ok(status))
 		request_answer_data(req, req->bufs.iov, req->bufs.count);
 	else

@@ -89,10 +89,11 @@ struct target_config {
 	uint32_t connections_max;      /* 0: 4096 */
 	uint32_t handshake_timeout_ms; /* accept to a usable queue; 0: 10 s */
 	uint32_t stall_timeout_ms;     /* a PDU, an R2T or an answer without progress; 0: 30 s */
-	/* Where reservations that survive a loss of power are kept, in a file `reservations/UUID` each; the folder
-	 * is there.  Those of namespaces whose volume lies in a file, or whose UUID is given; of two volumes that is
-	 * never the same, and of one it does not change while it is served.  NULL: none survive.  Of the config
-	 * that the target was made with: later ones do not change it. */
+	/* Where is kept what survives a loss of power; the folders are there.  Of each subsystem its events and
+	 * SMART counters, in a file `events/IDENTITY`: no two have one identity.  Reservations, in a file
+	 * `reservations/UUID` each, of namespaces whose volume lies in a file, or whose UUID is given; of two volumes
+	 * that is never the same, and of one it does not change while it is served.  NULL: none survive.  Of the
+	 * config that the target was made with: later ones do not change it. */
 	const char *state_dir;
 	struct target_keeper *keeper;  /* who does what hosts wish (wish.h), like `state_dir`; NULL: nobody */
 	bool authenticate;             /* hosts must show who they are; until a way to is built, none can */
@@ -140,15 +141,17 @@ struct target_applied {
  * told of what changed; who may not be connected any more is disconnected.
  * `applied` is kept until every volume that it is told of is.  0: it is under
  * way.  Else nothing has changed, `applied` is not told, and `why` says: -EBUSY:
- * another one is under way, or a volume was given up and is not unused yet;
- * -EINVAL, -ENOMEM, or what listening on a new address said.
+ * another one is under way, or a volume was given up and is not unused yet, or
+ * the events of a subsystem that was are still being written;
+ * -EINVAL, -ENOMEM, or what listening on a new address or reading a file said.
  */
 int target_apply(struct target *target, const struct target_config *config, struct target_applied *applied,
     char why[256]) __attribute__((warn_unused_result));
 
 /*
  * Called on reactor 0: takes no more connections, lets what is in flight end
- * (half a second at most), closes all, and calls `drained` there.
+ * (half a second at most), closes all, keeps what is to be kept, and calls
+ * `drained` there.
  */
 void target_drain(struct target *target, void (*drained)(void *owner), void *owner);
 
@@ -164,6 +167,9 @@ void target_ask_stats(struct target *target, void (*told)(void *owner, const str
 size_t target_queue_bytes(uint32_t entries);
 size_t target_connection_bytes(void);
 size_t target_controller_bytes(void);
+size_t target_subsys_bytes(void);
+/* And hosts that read events, all of them together. */
+size_t target_readers_bytes(void);
 /* And what a reactor takes for answers being built and sent, and for commands done piece by piece. */
 size_t target_reactor_bytes(void);
 

@@ -223,7 +223,7 @@ static void
 fill_names(const struct target_subsys *told, struct subsys_info *info)
 {
 	*info = common;
-	info->reservations = true;
+	info->reservations = info->event_log = true;
 	memcpy(info->nqn, told->nqn, strlen(told->nqn));
 	if (told->model != NULL)
 		snprintf(info->model, sizeof(info->model), "%s", told->model);
@@ -249,6 +249,7 @@ fill_subsys(const struct target_config *config, const struct target_subsys *told
 	const struct view_subsys *before = NULL;
 
 	fill_names(told, &subsys->info);
+	memcpy(subsys->identity, told->identity, sizeof(subsys->identity));
 	for (uint32_t i = 0; i < config->listen_count; i++)
 		if (told->listeners >> i & 1 && config->listen[i].use != PORTAL_DISCOVERY)
 			subsys->portals |= UINT32_C(1) << numbers->portal[i];

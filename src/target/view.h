@@ -30,6 +30,8 @@ struct view_ns {
 
 struct view_subsys {
 	struct subsys_info info;
+	uint8_t identity[16];
+	uint16_t events;          /* number of its log of events, given by events_prepare() */
 	uint32_t portals;         /* bit n: reached through portal n */
 	bool hosts_listed;
 	const char (*hosts)[NVME_NQN_FIELD];

@@ -84,7 +84,7 @@ as_expected(const struct request *req, uint64_t at)
 static void
 count(const struct request *req)
 {
-	struct target_stats *stats = &req->conn->core->stats;
+	struct target_stats *stats = req->conn->stats;
 	uint64_t sectors = req->piece.iov_len / 512;
 
 	stats->read_blocks512 += sectors;

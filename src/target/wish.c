@@ -47,11 +47,9 @@ answer(struct request *req, struct nvme_status status)
 {
 	struct assoc *assoc = req->conn->assoc;
 
-	if (!nvme_ok(status) && assoc != NULL)
-		ctrl_log_error(&assoc->ctrl, 0, &req->sqe, status);
+	if (nvme_ok(status) && assoc != NULL && req->sqe.opcode == NVME_ADMIN_SET_FEATURES)
+		events_tell_set(req, 0);
 	request_answer(req, status);
-	if (!nvme_ok(status) && assoc != NULL)
-		admin_events(assoc);
 }
 
 /* To core 0; the request stands still until the answer, and its connection with it. */
@@ -99,7 +97,6 @@ target_wish_done(struct target *target, struct target_wish *wish, struct nvme_st
 {
 	struct target_mail mail = { .kind = MAIL_WISHED, .wish = { wish, status, nvme_ok(status) ? nsid : 0 } };
 
-	/* Whoever keeps a log of what hosts have done to namespaces writes it down here: `wish` has all of it. */
 	core_post(target->cores[0], wish->req->conn->core->reactor->index, &mail);
 }
 

@@ -60,7 +60,7 @@ other(const struct subsys_info *subsys)
 static void
 ask(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint8_t *out, struct ctrl_reply *reply)
 {
-	static const struct ctrl_stats stats = { .read_blocks512 = UINT64_MAX, .busy_s = UINT64_MAX };
+	static const struct ctrl_stats stats = { .counts = { .read_blocks512 = UINT64_MAX, .busy_s = UINT64_MAX } };
 	uint32_t needs = ctrl_needs(ctrl, sqe), bytes = ctrl_admin_data_in(sqe);
 	const struct ctrl_given given = {
 		needs & CTRL_NEEDS_STATS ? &stats : NULL, needs & CTRL_NEEDS_EVENTS ? &events : NULL,
@@ -129,7 +129,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memset(guard, GUARD, sizeof(guard));
 	eventlog_init(&events);
-	eventlog_power_on(&events, &(struct eventlog_when){ .date_ms = 1 }, "1", false);
+	eventlog_power_on(&events, &(struct eventlog_when){ .date_ms = 1 }, "1");
 	ctrl_init(&ctrl, &subsystems[size == 0 ? 0 : data[0] & 1 ? 2 : data[0] >> 1 & 1][0], 1, 0, &connect, 0, 0);
 	for (size_t at = 1; at + sizeof(struct nvme_sqe) <= size; at += sizeof(struct nvme_sqe)) {
 		const struct nvme_sqe *sqe = (const void *)(data + at);

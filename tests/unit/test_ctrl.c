@@ -263,7 +263,7 @@ wrong_settings_are_fatal_and_never_ready(void **state)
 		struct bench *b = bench_disabled(&nvm);
 
 		property_set(b, NVME_CC, bad[i] | NVME_CC_EN);
-		assert_int_equal(b->reply.action, CTRL_NOTHING);
+		assert_int_equal(b->reply.action, CTRL_FAILED);
 		assert_int_equal(property_get(b, NVME_CSTS, 0), NVME_CSTS_CFS);
 		property_set(b, NVME_CC, 0);
 		assert_int_equal(b->reply.action, CTRL_RESET);

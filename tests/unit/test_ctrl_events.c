@@ -153,7 +153,8 @@ events_of_one_type_and_page_are_silent_together(void **state)
 	assert_int_equal(event(b), 0x020001);
 	assert_int_equal(set_feature(b, NVME_FEATURE_TEMPERATURE, 300), NVME_SC_SUCCESS);
 	assert_int_equal(event(b), NO_EVENT);
-	b->stats.media_errors = 1;
+	b->stats.degraded = true;
+	b->stats.counts.media_errors = 1;
 	assert_int_equal(get_log(b, NVME_LOG_SMART, 512), NVME_SC_SUCCESS); /* tells of both */
 	assert_int_equal(b->out[0], NVME_SMART_TEMPERATURE | NVME_SMART_RELIABILITY);
 	assert_int_equal(get_le64(b->out + 160), 1);

@@ -254,8 +254,11 @@ smart_counts_in_thousands_rounded_up_and_time_rounded_down(void **state)
 	struct bench *b = bench_enabled(&nvm);
 	const struct nvme_log_smart *smart = (const void *)b->out;
 
-	b->stats = (struct ctrl_stats){ .reads = 3, .writes = 4, .read_blocks512 = 1001,
-		.write_blocks512 = 1000, .busy_s = 179, .uptime_ns = UINT64_C(7200000000000) };
+	b->stats = (struct ctrl_stats){
+		.counts = { .reads = 3, .writes = 4, .read_blocks512 = 1001, .write_blocks512 = 1000, .busy_s = 179,
+			.media_errors = 5, .errors = 6 },
+		.on_ms = 7200000, .power_cycles = 7, .unsafe_shutdowns = 8,
+	};
 	assert_int_equal(get_log(b, NVME_LOG_SMART, 512), NVME_SC_SUCCESS);
 	assert_int_equal(le64_get(smart->units_read.low), 2);
 	assert_int_equal(le64_get(smart->units_written.low), 1);
@@ -264,7 +267,11 @@ smart_counts_in_thousands_rounded_up_and_time_rounded_down(void **state)
 	assert_int_equal(le64_get(smart->busy_minutes.low), 2);
 	assert_int_equal(le64_get(smart->power_on_hours.low), 2);
 	assert_int_equal(smart->available_spare, 100);
-	assert_int_equal(smart->critical_warning, 0);
+	assert_int_equal(le64_get(smart->power_cycles.low), 7);
+	assert_int_equal(le64_get(smart->unsafe_shutdowns.low), 8);
+	assert_int_equal(le64_get(smart->media_errors.low), 5);
+	assert_int_equal(le64_get(smart->error_entries.low), 6);
+	assert_int_equal(smart->critical_warning, 0); /* a medium failed, but before the last start */
 	assert_int_equal(admin(b, NVME_ADMIN_GET_LOG_PAGE, UINT32_MAX, 2 | 127 << 16, 0, 512), NVME_SC_SUCCESS);
 	assert_int_equal(admin(b, NVME_ADMIN_GET_LOG_PAGE, 1, 2 | 127 << 16, 0, 512), NVME_SC_INVALID_FIELD);
 	assert_int_equal(b->reply.data_len, 0);
@@ -302,7 +309,7 @@ a_page_is_read_in_parts_and_zeros_follow_it(void **state)
 	struct bench *b = bench_enabled(&nvm);
 	uint8_t whole[512];
 
-	b->stats.reads = 0x123456789;
+	b->stats.counts.reads = 0x123456789;
 	assert_int_equal(get_log(b, NVME_LOG_SMART, 512), NVME_SC_SUCCESS);
 	memcpy(whole, b->out, sizeof(whole));
 	for (uint32_t at = 0; at <= 512; at += 4) {

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "base/crc32c.h"
 #include "ctrl/eventlog.h"
 #include "wire/feature.h"
 
@@ -43,12 +44,12 @@ each_event_has_its_header_and_its_data(void **state)
 	struct eventlog *log = log_create();
 	const uint8_t *data;
 
-	eventlog_power_on(log, &when, "1.2", true);
+	eventlog_power_on(log, &when, "1.2");
 	eventlog_timestamp(log, &when, 42);
 	eventlog_namespace(log, &when, 1, &ns);
 	eventlog_feature(log, &when, &sqe, 0x55);
 	eventlog_hardware(log, &when, NVME_HARDWARE_MEDIA, 9);
-	eventlog_smart(log, &when, &smart);
+	eventlog_power_off(log, &when, &smart);
 	eventlog_host_lost(log, &when, "nqn.a");
 	assert_int_equal(log->count, 7);
 	for (uint32_t i = 0; i < 7; i++) {
@@ -115,7 +116,7 @@ the_oldest_events_make_room(void **state)
 
 	for (uint32_t i = 0; i < 5000; i++) {
 		if (i % 7 == 0)
-			eventlog_smart(log, &when, &smart);
+			eventlog_power_off(log, &when, &smart);
 		else
 			eventlog_timestamp(log, &when, i);
 		assert_true(log->used <= EVENTLOG_BYTES);
@@ -132,28 +133,78 @@ the_oldest_events_make_room(void **state)
 	test_free(log);
 }
 
+/* ---- media errors, told in moderation ---- */
+
+static void
+a_dying_medium_does_not_fill_the_log(void **state)
+{
+	struct eventlog_pace *pace = test_calloc(1, sizeof(*pace));
+	unsigned told = 0;
+
+	for (uint64_t ms = 0; ms < 24 * 3600 * 1000; ms += 100)
+		told += eventlog_media_due(pace, 3, ms);
+	assert_int_equal(told, 24 * 6);
+	test_free(pace);
+}
+
+static void
+each_namespace_is_told_of_and_all_together_are_bounded(void **state)
+{
+	struct eventlog_pace *pace = test_calloc(1, sizeof(*pace));
+	uint64_t start = 5 * EVENTLOG_MEDIA_MS;
+
+	for (uint32_t nsid = 1; nsid <= CTRL_NS_MAX; nsid++)
+		assert_int_equal(eventlog_media_due(pace, nsid, start), nsid <= EVENTLOG_MEDIA_MAX);
+	assert_false(eventlog_media_due(pace, CTRL_NS_MAX, start + EVENTLOG_MEDIA_MS - 1));
+	assert_true(eventlog_media_due(pace, CTRL_NS_MAX, start + EVENTLOG_MEDIA_MS));
+	assert_true(eventlog_media_due(pace, 1, start + EVENTLOG_MEDIA_MS));
+	assert_false(eventlog_media_due(pace, 1, start + EVENTLOG_MEDIA_MS));
+	test_free(pace);
+}
+
+/* ---- the file ---- */
+
+static const uint8_t identity[16] = { 1, 2, 3 }, other[16] = { 1, 2, 4 };
+
+enum { FILE_LEN = EVENTLOG_SLOTS * EVENTLOG_SLOT_LEN };
+
+/* Writes the image of the number where it belongs; returns its length. */
+static size_t
+file_write(uint8_t *file, const struct eventlog *log, uint64_t sequence)
+{
+	return eventlog_encode(log, identity, sequence, file + eventlog_slot(sequence));
+}
+
 static void
 a_file_brings_the_log_back(void **state)
 {
 	struct eventlog *log = log_create(), *back = log_create();
-	uint8_t *file = test_malloc(EVENTLOG_FILE_MAX);
-	size_t len;
+	uint8_t *file = test_calloc(1, FILE_LEN);
+	uint64_t sequence;
 
-	eventlog_power_on(log, &when, "1", true);
-	while (log->count > 0 && log->used < EVENTLOG_BYTES - 40) /* as many as there can be */
+	assert_int_equal(eventlog_decode(file, identity, back, &sequence), EVENTLOG_FRESH);
+	assert_true(sequence == 0 && back->count == 0 && back->clean);
+	eventlog_power_on(log, &when, "1");
+	while (log->used <= EVENTLOG_BYTES - 28) /* as many as there can be */
 		eventlog_hardware(log, &when, NVME_HARDWARE_MEDIA, 0);
-	eventlog_copy(log, back);
+	log->now = (struct eventlog_counts){ 1, 2, 3, 4, 5, 6, 7 };
+	eventlog_copy(log, &when, back);
 	assert_int_equal(log->generation, 1);
 	assert_int_equal(back->generation, 1);
-	len = eventlog_save(log, file);
-	assert_true(len <= EVENTLOG_FILE_MAX);
-	assert_int_equal(eventlog_load(back, file, len), 0);
+	assert_int_equal(back->copied_ms, when.date_ms);
+	assert_int_equal(file_write(file, log, 6), EVENTLOG_SLOT_LEN);
+	assert_int_equal(eventlog_decode(file, identity, back, &sequence), EVENTLOG_FOUND);
+	assert_int_equal(sequence, 6);
 	assert_int_equal(back->count, log->count);
 	assert_int_equal(back->used, log->used);
 	assert_memory_equal(back->bytes, log->bytes, log->used);
 	assert_int_equal(back->generation, 1);
-	eventlog_power_on(back, &when, "1", false);
+	assert_memory_equal(&back->now, &log->now, sizeof(log->now));
+	assert_memory_equal(&back->before, &log->now, sizeof(log->now));
+	assert_false(back->clean);
+	eventlog_power_on(back, &when, "1");
 	assert_int_equal(back->power_cycles, 2);
+	assert_int_equal(back->unsafe_shutdowns, 1);
 	assert_int_equal(back->on_ms, 14000);
 	assert_int_equal(get_le16((const uint8_t *)event_at(back, back->count - 2) + 24),
 	    NVME_HARDWARE_UNSAFE_SHUTDOWN);
@@ -162,34 +213,128 @@ a_file_brings_the_log_back(void **state)
 	test_free(log);
 }
 
-/* Cut anywhere, the events before the cut are there; a bit that fell over costs what begins with its event. */
+/* The image says whether the run that it tells of has ended well; the next start says it in an event. */
 static void
-a_torn_file_loses_its_end_alone(void **state)
+who_was_shut_down_is_not_told_otherwise(void **state)
 {
-	enum { EVENTS = 5, EACH = 8 + 24 + 16 };
+	struct nvme_log_smart smart = { .available_spare = 7 };
+	struct eventlog *log = log_create();
+	uint8_t *file = test_calloc(1, FILE_LEN);
+	uint64_t sequence;
+
+	eventlog_power_on(log, &when, "1");
+	eventlog_power_off(log, &when, &smart);
+	file_write(file, log, 1);
+	assert_int_equal(eventlog_decode(file, identity, log, &sequence), EVENTLOG_FOUND);
+	assert_true(log->clean);
+	eventlog_power_on(log, &when, "1");
+	assert_int_equal(log->count, 3);
+	assert_int_equal(event_at(log, 1)->type, NVME_PERSISTENT_SMART);
+	assert_int_equal(event_at(log, 2)->type, NVME_PERSISTENT_RESET);
+	assert_int_equal(log->unsafe_shutdowns, 0);
+	assert_false(log->clean);
+	test_free(file);
+	test_free(log);
+}
+
+/* The newer of both; and cut anywhere, or with a bit that fell over, the one before. */
+static void
+a_torn_image_leaves_the_one_before(void **state)
+{
 	struct eventlog *log = log_create(), *back = log_create();
-	uint8_t *file = test_malloc(EVENTLOG_FILE_MAX);
-	size_t len;
+	uint8_t *file = test_calloc(1, FILE_LEN), *old = test_malloc(EVENTLOG_SLOT_LEN), *whole = test_malloc(4096);
+	size_t len, bytes;
+	uint64_t sequence;
 
-	for (uint32_t i = 0; i < EVENTS; i++)
+	file_write(file, log, 1);
+	assert_int_equal(eventlog_decode(file, identity, back, &sequence), EVENTLOG_FOUND);
+	for (uint32_t i = 0; i < 5; i++)
 		eventlog_timestamp(log, &when, i);
-	len = eventlog_save(log, file);
-	assert_int_equal(len, 64 + EVENTS * EACH);
-	for (size_t cut = 0; cut <= len; cut++) {
-		int error = eventlog_load(back, file, cut);
+	assert_int_equal(file_write(file, log, 2), 4096);
+	eventlog_timestamp(log, &when, 5);
+	memcpy(old, file + eventlog_slot(3), EVENTLOG_SLOT_LEN);
+	len = file_write(file, log, 3);
+	bytes = 512 + log->used;
+	assert_int_equal(len, 4096);
+	for (size_t cut = 0; cut <= bytes; cut++) {
+		uint8_t keep = file[eventlog_slot(3) + cut];
 
-		assert_int_equal(error, cut < 64 ? -22 : 0);
-		assert_int_equal(back->count, cut < 64 ? 0 : (cut - 64) / EACH);
-		assert_memory_equal(back->bytes, log->bytes, back->used);
+		assert_int_equal(eventlog_decode(file, identity, back, &sequence), EVENTLOG_FOUND);
+		assert_int_equal(sequence, 3);
+		assert_int_equal(back->count, 6);
+		if (cut == bytes)
+			break; /* behind it is nothing that counts */
+		for (unsigned bit = 0; bit < 8; bit++) {
+			file[eventlog_slot(3) + cut] = keep ^ (uint8_t)(1 << bit);
+			assert_int_equal(eventlog_decode(file, identity, back, &sequence), EVENTLOG_FOUND);
+			assert_int_equal(sequence, 2);
+			assert_int_equal(back->count, 5);
+		}
+		file[eventlog_slot(3) + cut] = keep;
 	}
-	for (size_t bit = 0; bit < len * 8; bit++) {
-		file[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		assert_int_equal(eventlog_load(back, file, len), bit < 64 * 8 ? -22 : 0);
-		assert_int_equal(back->count, bit < 64 * 8 ? 0 : (bit / 8 - 64) / EACH);
-		file[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	memcpy(whole, file + eventlog_slot(3), len);
+	for (size_t cut = 0; cut < len; cut++) { /* the rest is what was there before */
+		memcpy(file + eventlog_slot(3) + len - cut - 1, old + len - cut - 1, 1);
+		assert_int_equal(eventlog_decode(file, identity, back, &sequence), EVENTLOG_FOUND);
+		assert_int_equal(sequence, memcmp(file + eventlog_slot(3), whole, len) != 0 ? 2 : 3);
 	}
+	test_free(whole);
+	test_free(old);
 	test_free(file);
 	test_free(back);
+	test_free(log);
+}
+
+static void
+what_is_not_ours_is_told_from_what_is_broken(void **state)
+{
+	struct eventlog *log = log_create();
+	uint8_t *file = test_calloc(1, FILE_LEN);
+	uint64_t sequence;
+
+	memset(file + EVENTLOG_SLOT_LEN, 7, 4096); /* the first image that was ever written, torn */
+	assert_int_equal(eventlog_decode(file, identity, log, &sequence), EVENTLOG_FRESH);
+	file[EVENTLOG_SLOT_LEN - 1] = 1;
+	assert_int_equal(eventlog_decode(file, identity, log, &sequence), EVENTLOG_DAMAGED);
+	assert_true(log->count == 0 && log->clean && sequence == 0);
+	memset(file, 0, FILE_LEN);
+	eventlog_timestamp(log, &when, 1);
+	file_write(file, log, 7);
+	file_write(file, log, 8);
+	assert_int_equal(eventlog_decode(file, other, log, &sequence), EVENTLOG_FOREIGN);
+	assert_int_equal(eventlog_decode(file, identity, log, &sequence), EVENTLOG_FOUND);
+	memmove(file + EVENTLOG_SLOT_LEN, file, EVENTLOG_SLOT_LEN); /* an even number in the odd slot */
+	assert_int_equal(eventlog_decode(file, identity, log, &sequence), EVENTLOG_FOUND);
+	memset(file, 0, EVENTLOG_SLOT_LEN);
+	assert_int_equal(eventlog_decode(file, identity, log, &sequence), EVENTLOG_FRESH);
+	file_write(file, log, 8);
+	file[7] = '2'; /* another version, and nothing else is wrong with it */
+	assert_int_equal(eventlog_decode(file, identity, log, &sequence), EVENTLOG_DAMAGED);
+	put_le32(file + 508, crc32c(crc32c(0, file, 508), file + 512, get_le32(file + 112)));
+	assert_int_equal(eventlog_decode(file, identity, log, &sequence), EVENTLOG_FOREIGN);
+	test_free(file);
+	test_free(log);
+}
+
+/* An image with the right CRC whose events do not follow each other is none. */
+static void
+events_with_gaps_are_refused(void **state)
+{
+	struct eventlog *log = log_create();
+	uint8_t *file = test_calloc(1, FILE_LEN);
+	uint64_t sequence;
+	uint32_t count;
+
+	eventlog_timestamp(log, &when, 1);
+	eventlog_timestamp(log, &when, 2);
+	assert_true(eventlog_events(log->bytes, log->used, &count));
+	assert_int_equal(count, 2);
+	for (uint32_t used = 0; used <= log->used; used++)
+		assert_int_equal(eventlog_events(log->bytes, used, &count), used % 40 == 0);
+	log->bytes[22]++;
+	file_write(file, log, 2);
+	assert_int_equal(eventlog_decode(file, identity, log, &sequence), EVENTLOG_DAMAGED);
+	test_free(file);
 	test_free(log);
 }
 
@@ -201,7 +346,12 @@ main(void)
 		cmocka_unit_test(only_features_that_matter_later_are_kept),
 		cmocka_unit_test(the_oldest_events_make_room),
 		cmocka_unit_test(a_file_brings_the_log_back),
-		cmocka_unit_test(a_torn_file_loses_its_end_alone),
+		cmocka_unit_test(a_dying_medium_does_not_fill_the_log),
+		cmocka_unit_test(each_namespace_is_told_of_and_all_together_are_bounded),
+		cmocka_unit_test(who_was_shut_down_is_not_told_otherwise),
+		cmocka_unit_test(a_torn_image_leaves_the_one_before),
+		cmocka_unit_test(what_is_not_ours_is_told_from_what_is_broken),
+		cmocka_unit_test(events_with_gaps_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,178 @@
+/*
+ * events_kept.c - where the persistent events of a subsystem lie, with what its
+ * SMART log counts.
+ *
+ * A file per subsystem, named by its identity; made when the subsystem is first
+ * served, and never removed.  doc/formats/events.md says what is in it.  Whatever
+ * changes is written soon and durably, in the background: nobody waits for it,
+ * and what changes meanwhile goes with the next image.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "target/events_log.h"
+
+enum {
+	FILE_LEN = EVENTLOG_SLOTS * EVENTLOG_SLOT_LEN, PATH_LEN = sizeof(((struct target *)NULL)->state_dir) + 64,
+	PAUSE_NS = 100 * 1000 * 1000, /* from one image to the next, whatever hosts do */
+};
+
+static void
+path_of(const struct events_log *log, char path[PATH_LEN])
+{
+	const uint8_t *u = log->identity;
+
+	snprintf(path, PATH_LEN, "%s/events/%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+	    log->core->target->state_dir, u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11],
+	    u[12], u[13], u[14], u[15]);
+}
+
+/* ---- writing ---- */
+
+static void
+complain(const struct events_log *log, int error)
+{
+	char path[PATH_LEN];
+
+	path_of(log, path);
+	core_log(log->core, 0, "the events of %s cannot be kept in %s: %s", log->nqn, path, strerrordesc_np(error));
+}
+
+static void
+written(struct file_io *io)
+{
+	struct events_log *log = io->owner;
+	bool again = log->failed; /* it was tried twice */
+
+	log->writing = false;
+	log->failed = io->result != (int64_t)log->iov.iov_len;
+	if (!log->failed)
+		log->sequence++;
+	else
+		log->dirty = true;
+	if (log->failed && !again)
+		complain(log, io->result < 0 ? (int)-io->result : EIO);
+	if (log->last && (!log->failed || again))
+		events_ended(log);
+	else if (log->dirty && (!log->failed || !again || log->log.clean))
+		events_kept_changed(log);
+}
+
+static void
+write_now(struct timer *timer)
+{
+	struct events_log *log = container_of(timer, struct events_log, timer);
+	uint64_t sequence = log->sequence + 1;
+
+	log->dirty = false;
+	log->writing = true;
+	log->last = log->ending && log->log.clean;
+	log->written_ns = log->core->reactor->now_ns;
+	log->kept_ms = events_uptime_ms(log);
+	log->log.on_ms = log->log.on_ms_before + log->kept_ms;
+	log->kept = log->log.now;
+	log->iov = (struct iovec){ log->image, eventlog_encode(&log->log, log->identity, sequence, log->image) };
+	log->io = (struct file_io){
+		.op = FILE_WRITE, .durable = true, .offset = eventlog_slot(sequence), .iov = &log->iov, .iov_count = 1,
+		.done = written, .owner = log,
+	};
+	log->core->reactor->world->file_submit(log->file, &log->io);
+}
+
+void
+events_kept_changed(struct events_log *log)
+{
+	uint64_t now_ns = log->core->reactor->now_ns, due_ns = log->written_ns + PAUSE_NS;
+
+	if (log->file == NULL)
+		return;
+	log->dirty = true;
+	if (log->written_ns == 0 || due_ns < now_ns || log->ending)
+		due_ns = now_ns;
+	if (!log->writing && (!log->timer.armed || log->ending))
+		timer_set(&log->core->reactor->timers, &log->timer, due_ns);
+}
+
+void
+events_kept_again(struct events_log *log)
+{
+	if (log->dirty)
+		events_kept_changed(log);
+}
+
+/* ---- reading ---- */
+
+static int
+decode(struct events_log *log, const uint8_t *slots, const char *path, char why[256])
+{
+	switch (eventlog_decode(slots, log->identity, &log->log, &log->sequence)) {
+	case EVENTLOG_FRESH:
+	case EVENTLOG_FOUND:
+		return 0;
+	case EVENTLOG_DAMAGED:
+		core_log(log->core, 0, "the events of %s in %s are damaged: they are lost, and begin anew", log->nqn, path);
+		return 0;
+	case EVENTLOG_FOREIGN:
+		snprintf(why, 256, "%.150s: events of another subsystem, or of a later version", path);
+		return -EINVAL;
+	}
+	return -EINVAL;
+}
+
+static int
+read_slots(struct events_log *log, const char *path, char why[256])
+{
+	struct arena *arena = log->core->reactor->arena;
+	uint8_t *slots = arena_alloc_aligned(arena, FILE_LEN, EVENTLOG_IMAGE_ALIGN);
+	int64_t got;
+	int rc;
+
+	if (slots == NULL) {
+		snprintf(why, 256, "out of memory");
+		return -ENOMEM;
+	}
+	got = log->core->reactor->world->file_fetch(log->file, 0, slots, FILE_LEN);
+	if (got == FILE_LEN) {
+		rc = decode(log, slots, path, why);
+	} else {
+		rc = got < 0 ? (int)got : -EIO;
+		snprintf(why, 256, "the events kept in %.150s cannot be read: %s", path, strerrordesc_np(-rc));
+	}
+	arena_free(arena, slots);
+	return rc;
+}
+
+int
+events_kept_open(struct events_log *log, char why[256])
+{
+	struct reactor *reactor = log->core->reactor;
+	char path[PATH_LEN];
+	int rc;
+
+	if (log->core->target->state_dir[0] == '\0')
+		return 0;
+	log->timer.fire = write_now;
+	log->image = arena_alloc_aligned(reactor->arena, EVENTLOG_SLOT_LEN, EVENTLOG_IMAGE_ALIGN);
+	if (log->image == NULL) {
+		snprintf(why, 256, "out of memory");
+		return -ENOMEM;
+	}
+	path_of(log, path);
+	rc = reactor->world->file_open(reactor, path, FILE_LEN, EVENTLOG_IMAGE_ALIGN, &log->file);
+	if (rc != 0) {
+		log->file = NULL;
+		snprintf(why, 256, "events cannot be kept in %.150s: %s", path, strerrordesc_np(-rc));
+		return rc;
+	}
+	return read_slots(log, path, why);
+}
+
+void
+events_kept_close(struct events_log *log)
+{
+	timer_clear(&log->core->reactor->timers, &log->timer);
+	if (log->file != NULL)
+		log->core->reactor->world->file_close(log->file);
+	arena_free(log->core->reactor->arena, log->image);
+}

@@ -1,0 +1,58 @@
+/*
+ * events_log.h - what the files of events share: the log of one subsystem, as
+ * core 0 keeps it.
+ */
+#ifndef WEIR_TARGET_EVENTS_LOG_H
+#define WEIR_TARGET_EVENTS_LOG_H
+
+#include "target/core.h"
+
+struct events_log {
+	struct core *core;      /* 0 */
+	uint16_t number;
+	char nqn[NVME_NQN_FIELD];
+	uint8_t identity[16];
+	bool wanted;            /* by the view that holds, or the one that is being applied */
+	bool begun;             /* the subsystem is served; else its view is still being applied */
+	bool ending;            /* it is not any more: what it did is gathered and kept, then the log goes */
+	uint64_t begun_ns;
+	struct eventlog log;
+	struct eventlog_pace pace;
+	bool to_count;          /* waits for its counts */
+
+	/* events_kept.c: */
+	struct file *file;      /* NULL: it lies in memory alone */
+	uint8_t *image;         /* a slot of it, aligned */
+	uint64_t sequence;      /* that is durable; 0: none */
+	bool dirty;             /* there is something that was not written */
+	bool writing, last;     /* the image is at the disk; it is the last one */
+	bool failed;            /* the last one could not be written, which was said */
+	uint64_t written_ns;    /* when the last one was begun; 0: none was */
+	uint64_t kept_ms;       /* the uptime that it tells of */
+	struct eventlog_counts kept; /* and the counts */
+	struct timer timer;     /* when the next one may be */
+	struct iovec iov;
+	struct file_io io;
+};
+
+/* events.c: milliseconds since the subsystem is served */
+uint64_t events_uptime_ms(const struct events_log *log);
+/* Its last event is said, and the last image begun. */
+void events_power_off(struct events_log *log);
+/* The last image is durable, or cannot be: the log may go. */
+void events_ended(struct events_log *log);
+
+/* events_gather.c: asks all cores; then what changed is kept, or events_power_off() follows */
+void events_count(struct events_log *log);
+void events_counted(struct events *events, const struct target_mail *mail);
+
+/* events_kept.c */
+int events_kept_open(struct events_log *log, char why[256]) __attribute__((warn_unused_result));
+/* The log is not what is in the file: soon it will be. */
+void events_kept_changed(struct events_log *log);
+/* It was tried in vain: again. */
+void events_kept_again(struct events_log *log);
+/* Nothing may be at the disk. */
+void events_kept_close(struct events_log *log);
+
+#endif
