@@ -2,8 +2,8 @@
 Every system call of the target fails in turn, once: it says so and ends, or goes on, and never crashes or hangs.
 
 strace makes the N-th call of a name fail, in each thread.  A run is: start, two hosts that use a RAM volume and a
-file, a third one afterwards, the end.  What fails at the start is an exit code of 1 and a line that says what; what
-fails later may cost one host its connection or some commands their success, and nothing else.
+file, a third one afterwards, the end; the events of all that are kept meanwhile.  What fails at the start is an exit code of 1 and a line that says
+what; what fails later may cost one host its connection or some commands their success, and nothing else.
 
 Which N there are is taken from a run in which nothing fails.  Every day a few of each are tried (`PER_CALL`);
 WEIR_FAILING=all tries all of them, with more than one error.
@@ -49,6 +49,7 @@ ERRORS = {
     "io_uring_setup": ("ENOMEM", "EPERM", "EMFILE"),
     "listen": ("EADDRINUSE",),
     "madvise": ("EINVAL", "ENOMEM"),
+    "mkdir": ("EACCES", "ENOSPC"),
     "mmap": ("ENOMEM",),
     "mprotect": ("ENOMEM",),
     "munmap": ("ENOMEM",),
@@ -151,7 +152,7 @@ def strace(*options):
 
 def start(folder, engine, prefix):
     environment = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
-    return targets.Daemon(*ENGINES[engine], ns=["mem:16M", "file:%s/v.img,size=16M" % folder], prefix=prefix,
+    return targets.Daemon(*ENGINES[engine], "--state-dir", os.path.join(folder, "state"), ns=["mem:16M", "file:%s/v.img,size=16M" % folder], prefix=prefix,
                           env=environment)
 
 

@@ -1,0 +1,97 @@
+"""The Error Information log: every command of a controller that failed, for whatever reason it did."""
+import struct
+
+import pytest
+
+import nvme
+from nvme import (
+    CC, CC_READY, INVALID_FIELD, INVALID_OPCODE, QUEUE_TYPE, SEQUENCE, SGL_LENGTH, SGL_TYPE, TRANSIENT, connect_data,
+    connect_sqe, disconnect_sqe, property_get_sqe, property_set_sqe, sgl, sqe)
+from nvmetcp import patch
+
+FABRICS, GET_LOG, SET_FEATURES = 0x7F, 0x02, 0x09
+
+
+def lines(ctrl):
+    """(count, queue, command id, status, location, opcode) of each line, newest first."""
+    page = ctrl.logged(1, 64 * 64)
+    for at in range(0, len(page), 64):
+        count, sqid, cid, status, location = struct.unpack_from("<QHHHH", page, at)
+        if count:
+            yield count, sqid, cid, status >> 1 & 0x7FF, location, page[at + 31]
+
+
+def spoiled(queue):
+    """A Set Features whose data arrives with a wrong digest."""
+    request = queue.submit(sqe(SET_FEATURES, cdw10=0x0E), bytes(8), send=False)
+    queue.conn.send(patch(request.capsule, 80, request.capsule[80] ^ 1))
+    return queue.wait(request)
+
+
+# name: opcode, status, location, the command
+FAIL = {
+    "a property that there is not": (
+        FABRICS, INVALID_FIELD, lambda q: q.call(property_get_sqe(0x1000))),
+    "a property that is read-only": (
+        FABRICS, INVALID_FIELD, lambda q: q.call(property_set_sqe(nvme.CSTS, 1))),
+    "CC with what may not change": (
+        FABRICS, INVALID_FIELD, lambda q: q.call(property_set_sqe(CC, CC_READY | 1 | 1 << 7))),
+    "a second Connect": (
+        FABRICS, SEQUENCE, lambda q: q.submit_raw(connect_sqe(), connect_data(), incapsule=True)),
+    "Disconnect of the admin queue": (FABRICS, QUEUE_TYPE, lambda q: q.call(disconnect_sqe())),
+    "a Fabrics command that there is not": (
+        FABRICS, INVALID_OPCODE, lambda q: q.submit_raw(patch(disconnect_sqe(), 4, 0x55))),
+    "PSDT": (GET_LOG, INVALID_FIELD, lambda q: q.call(sqe(GET_LOG, flags=0, cdw10=2))),
+    "an SGL of another type": (
+        GET_LOG, SGL_TYPE, lambda q: q.submit_raw(sqe(GET_LOG, cdw10=2 | 127 << 16, sgl1=sgl(0x40, 512)))),
+    "more than MDTS": (
+        GET_LOG, INVALID_FIELD, lambda q: q.submit_raw(sqe(GET_LOG, cdw10=2, sgl1=sgl(0x5A, 1 << 21)))),
+    "an SGL longer than the answer": (
+        GET_LOG, SGL_LENGTH, lambda q: q.submit_raw(sqe(GET_LOG, cdw10=2 | 127 << 16, sgl1=sgl(0x5A, 4096)))),
+    "data that is too short": (
+        SET_FEATURES, SGL_LENGTH, lambda q: q.call(sqe(SET_FEATURES, cdw10=0x0E), bytes(4))),
+    "data with a wrong digest": (SET_FEATURES, TRANSIENT, spoiled),
+}
+
+
+@pytest.mark.parametrize("name", FAIL)
+@pytest.mark.line("W94", "I08")
+def test_a_command_that_failed_has_one_line(target, name):
+    opcode, status, perform = FAIL[name]
+    with nvme.Controller(target.address, dgst=3) as ctrl:
+        assert list(lines(ctrl)) == []
+        failed = perform(ctrl.admin)
+        ctrl.admin.wait(failed)
+        assert failed.status == status
+        found = list(lines(ctrl))
+        assert [(line[:4], line[5]) for line in found] == [((1, 0, failed.cid, status), opcode)]
+
+
+@pytest.mark.line("W94")
+def test_what_fails_before_the_controller_is_enabled(target):
+    with nvme.Controller(target.address, enable=False) as ctrl:
+        assert ctrl.identify(1).status == SEQUENCE and ctrl.admin.call(property_get_sqe(4)).status == INVALID_FIELD
+        ctrl.enable()
+        assert [line[3] for line in lines(ctrl)] == [INVALID_FIELD, SEQUENCE]
+
+
+@pytest.mark.line("W94")
+def test_an_event_request_that_was_aborted(target):
+    """0:07 is a failure too"""
+    with nvme.Controller(target.address) as ctrl:
+        held = ctrl.aer()
+        assert ctrl.admin.call(sqe(0x08, cdw10=held.cid << 16)).dw0 == 0
+        assert ctrl.admin.wait(held).status == nvme.ABORTED
+        assert [line[1:4] for line in lines(ctrl)] == [(0, held.cid, nvme.ABORTED)]
+
+
+@pytest.mark.line("W94", "W93")
+def test_each_failure_counts_once_in_the_smart_log(target):
+    """of its subsystem: of the other controllers too"""
+    count = lambda ctrl: int.from_bytes(ctrl.logged(2, 512)[176:192], "little")
+    with nvme.Controller(target.address, dgst=3) as ctrl, nvme.Controller(target.address) as other:
+        before = count(other)
+        for _, _, perform in FAIL.values():
+            ctrl.admin.wait(perform(ctrl.admin))
+        assert count(ctrl) == count(other) == before + len(FAIL)
+        assert len(list(lines(ctrl))) == len(FAIL) and not list(lines(other))
