@@ -248,14 +248,22 @@ gather_read(struct tconn *tc, struct xfer *xfer, struct gather *g)
 	xfer->wire_len = plen;
 }
 
+/* Kept, like all that is long or rare, out of the way of answers in one PDU. */
+static __attribute__((noinline)) void
+gather_other(struct tconn *tc, struct xfer *xfer, struct gather *g)
+{
+	if (xfer->state == XFER_ASKING)
+		gather_r2t(tc, xfer, g);
+	else
+		gather_piece(tc, xfer, xfer->moved, g);
+}
+
 /* The PDUs of what the xfer has in line; the same to the byte whenever it is asked. */
-static void
+static inline void
 gather_xfer(struct tconn *tc, struct xfer *xfer, struct gather *g)
 {
-	if (xfer->state == XFER_ASKING) {
-		gather_r2t(tc, xfer, g);
-	} else if (xfer->state == XFER_PIECES) {
-		gather_piece(tc, xfer, xfer->moved, g);
+	if (xfer->state != XFER_ANSWERING) {
+		gather_other(tc, xfer, g);
 	} else if (xfer->with_data) {
 		gather_read(tc, xfer, g);
 	} else {
@@ -315,18 +323,25 @@ piece_done(struct tconn *tc, struct xfer *xfer, struct fifo *finished)
 	next_long_one(tc);
 }
 
-static void
+static __attribute__((noinline)) void
+other_done(struct tconn *tc, struct xfer *xfer, struct fifo *finished)
+{
+	if (xfer->state == XFER_ASKING)
+		tconn_asked(tc, xfer);
+	else
+		piece_done(tc, xfer, finished);
+}
+
+static inline void
 xfer_done(struct tconn *tc, struct xfer *xfer, struct fifo *finished)
 {
 	fifo_pop(&tc->out);
-	if (xfer->state == XFER_ASKING) {
-		tconn_asked(tc, xfer);
-	} else if (xfer->state == XFER_PIECES) {
-		piece_done(tc, xfer, finished);
-	} else {
-		xfer->state = XFER_HELD;
-		fifo_push(finished, &xfer->tx_node);
+	if (xfer->state != XFER_ANSWERING) {
+		other_done(tc, xfer, finished);
+		return;
 	}
+	xfer->state = XFER_HELD;
+	fifo_push(finished, &xfer->tx_node);
 }
 
 /* Takes `bytes` off the first xfer; answers how many are left over. */
