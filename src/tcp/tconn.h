@@ -49,6 +49,8 @@ struct xfer {
 	struct iovec *iov;   /* the data: exactly `length` bytes */
 };
 
+_Static_assert(offsetof(struct xfer, dw1) == offsetof(struct xfer, dw0) + 4, "looked at as one");
+
 struct tconn_limits {
 	uint32_t incapsule_max;  /* bytes, I/O queues; the admin queue always takes 8192 */
 	uint32_t maxh2cdata;     /* bytes */
@@ -128,7 +130,7 @@ void tconn_incapsule(struct tconn *tc, struct xfer *xfer);
 /* Asks the host for xfer->length bytes to xfer->iov by R2Ts, the first of them now; TCONN_DATA follows. */
 void tconn_ask(struct tconn *tc, struct xfer *xfer);
 
-/* Answers a command; with_data: xfer->length bytes of xfer->iov go first. */
+/* Answers a command; with_data: xfer->length bytes of xfer->iov go first, and the status is success. */
 void tconn_answer(struct tconn *tc, struct xfer *xfer, struct nvme_status status, bool with_data);
 
 /* The peer broke a rule that only the owner could see. */

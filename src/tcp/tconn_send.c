@@ -235,9 +235,11 @@ static void
 gather_read(struct tconn *tc, struct xfer *xfer, struct gather *g)
 {
 	uint32_t plen = DATA_HLEN + xfer->length;
+	uint64_t dw01;
 	uint8_t *head;
 
-	if (!tc->plain || xfer->iov_count != 1 || get_le16(xfer->status.b) != 0 || (xfer->dw0 | xfer->dw1) != 0) {
+	memcpy(&dw01, &xfer->dw0, sizeof(dw01));
+	if (!tc->plain || xfer->iov_count != 1 || dw01 != 0) {
 		gather_any_read(tc, xfer, g);
 		return;
 	}
