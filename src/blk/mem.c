@@ -3,8 +3,8 @@
  *
  * A read lends the volume's own memory under a shared hold until release().
  * Everything else is done under its hold inside submit(), or from the line
- * when the blocks are free, or where blocks of their stripes are marked as bad.  A flush has nothing to do: what was written is as
- * durable as it will be.
+ * when the blocks are free, or where blocks of their stripes are marked as bad.
+ * A flush has nothing to do: what was written is as durable as it will be.
  */
 #include "blk/devices.h"
 

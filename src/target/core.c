@@ -359,8 +359,8 @@ target_readers_bytes(void)
 size_t
 target_reactor_bytes(void)
 {
-	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX + 2 * CTRL_ID_WORDS * sizeof(uint64_t) + SCRATCH_PIECES * SCRATCH_BYTES +
-	    TARGET_VOLUMES_MAX * (sizeof(struct blk_chan *) + sizeof(struct resv *));
+	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX + 2 * CTRL_ID_WORDS * sizeof(uint64_t) +
+	    SCRATCH_PIECES * SCRATCH_BYTES + TARGET_VOLUMES_MAX * (sizeof(struct blk_chan *) + sizeof(struct resv *));
 }
 
 /* ---- start ---- */

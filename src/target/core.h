@@ -168,7 +168,7 @@ struct conn {
 	uint32_t held;            /* by functions that still look at it, whatever becomes of it */
 	uint16_t cntlid, qid;
 	uint64_t association;     /* its number; of an I/O queue */
-	uint32_t active[CTRL_NS_MAX / 32]; /* the same: of namespaces with GATE_LISTED, whether they are; bit n is NSID n + 1 */
+	uint32_t active[CTRL_NS_MAX / 32]; /* the same: namespaces with GATE_LISTED that it has; bit n is NSID n + 1 */
 	uint16_t portal;          /* it came through */
 	uint8_t hostid[16];       /* of an I/O queue */
 	const struct view_subsys *subsys; /* of an I/O queue; NULL: the subsystem is gone, and the connection going */

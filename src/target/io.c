@@ -114,7 +114,9 @@ io_ns_again(const struct request *req, const struct view_ns **ns)
 	*ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
 	if (req->slot == SLOT_ENDED)
 		return io_ended();
-	return *ns != NULL && (*ns)->slot == req->slot && conn_has(req->conn, *ns) ? NVME_OK : nvme_status_of(NVME_SC_INVALID_NS, true);
+	if (*ns == NULL || (*ns)->slot != req->slot || !conn_has(req->conn, *ns))
+		return nvme_status_of(NVME_SC_INVALID_NS, true);
+	return NVME_OK;
 }
 
 /* A command that waited, for its data or for memory, is submitted: what it was checked against may have gone. */

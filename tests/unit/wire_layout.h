@@ -128,7 +128,8 @@ extern const size_t their_count;
 	VALUE(NVME_ADMIN_ASYNC_EVENT, nvme_admin_async_event) \
 	VALUE(NVME_ADMIN_KEEP_ALIVE, nvme_admin_keep_alive) VALUE(NVME_FABRICS, nvme_admin_fabrics) \
 	VALUE(NVME_FLUSH, nvme_cmd_flush) VALUE(NVME_WRITE, nvme_cmd_write) VALUE(NVME_READ, nvme_cmd_read) \
-	VALUE(NVME_WRITE_UNCORRECTABLE, nvme_cmd_write_uncor) VALUE(NVME_WRITE_ZEROES, nvme_cmd_write_zeroes) VALUE(NVME_DATASET_MGMT, nvme_cmd_dsm) \
+	VALUE(NVME_WRITE_UNCORRECTABLE, nvme_cmd_write_uncor) VALUE(NVME_WRITE_ZEROES, nvme_cmd_write_zeroes) \
+	VALUE(NVME_DATASET_MGMT, nvme_cmd_dsm) \
 	VALUE(NVME_RESV_REGISTER, nvme_cmd_resv_register) VALUE(NVME_RESV_REPORT, nvme_cmd_resv_report) \
 	VALUE(NVME_RESV_ACQUIRE, nvme_cmd_resv_acquire) VALUE(NVME_RESV_RELEASE, nvme_cmd_resv_release) \
 	VALUE(NVME_RREGA_REPLACE, NVME_RESERVATION_RREGA_REPLACE_KEY) \
