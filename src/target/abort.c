@@ -119,7 +119,7 @@ static void
 ask_queue(struct assoc *assoc, struct request *req, const struct assoc_queue *queue, uint16_t cid)
 {
 	struct target_mail mail = {
-		.kind = MAIL_ABORT, .cntlid = assoc->ctrl.cntlid, .abort = { .conn = queue->conn, .cid = cid },
+		.kind = MAIL_ABORT, .key = assoc->key, .abort = { .conn = queue->conn, .cid = cid },
 	};
 
 	while (mail.abort.place < CTRL_ABORTS_MAX && assoc->aborts[mail.abort.place] != NULL)
@@ -151,7 +151,7 @@ abort_command(struct request *req)
 void
 abort_answer(struct core *core, const struct target_mail *mail)
 {
-	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct assoc *assoc = assoc_find(core, mail->key);
 	struct request *req = assoc != NULL ? assoc->aborts[mail->abort.place] : NULL;
 
 	if (req == NULL)

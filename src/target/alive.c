@@ -46,7 +46,7 @@ static void
 kato_fired(struct timer *timer)
 {
 	struct assoc *assoc = container_of(timer, struct assoc, kato_timer);
-	struct target_mail mail = { .kind = MAIL_ALIVE_ASK, .cntlid = assoc->ctrl.cntlid };
+	struct target_mail mail = { .kind = MAIL_ALIVE_ASK, .key = assoc->key };
 
 	/* Answers that are still to come belong to a round that was judged without them. */
 	mail.alive.round = ++assoc->alive_round;
@@ -73,7 +73,7 @@ void
 alive_ask(struct core *core, const struct target_mail *mail)
 {
 	struct target_mail answer = {
-		.kind = MAIL_ALIVE, .cntlid = mail->cntlid,
+		.kind = MAIL_ALIVE, .key = mail->key,
 		.alive = { .command_ns = mail->alive.conn->command_ns, .round = mail->alive.round },
 	};
 
@@ -83,7 +83,7 @@ alive_ask(struct core *core, const struct target_mail *mail)
 void
 alive_answer(struct core *core, const struct target_mail *mail)
 {
-	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct assoc *assoc = assoc_find(core, mail->key);
 	uint64_t command_ns = mail->alive.command_ns;
 
 	if (assoc == NULL)

@@ -13,31 +13,31 @@
 static void flush_step(struct assoc *assoc);
 
 struct assoc *
-assoc_find(struct core *core, uint16_t cntlid)
+assoc_find(struct core *core, uint16_t key)
 {
 	list_for_each(&core->assocs, node) {
 		struct assoc *assoc = container_of(node, struct assoc, node);
 
-		if (assoc->ctrl.cntlid == cntlid)
+		if (assoc->key == key)
 			return assoc;
 	}
 	return NULL;
 }
 
-/* Ids of one core are those that leave its index when divided by the number of cores; each is used
+/* Keys of one core are those that leave its index when divided by the number of cores; each is used
  * again as late as can be, so that a host that reconnects never meets its own past. */
 static uint16_t
-take_cntlid(struct core *core)
+take_key(struct core *core)
 {
 	uint32_t count = core->reactor->count;
 
 	for (uint32_t tries = 0; tries <= NVME_CNTLID_MAX / count; tries++) {
-		uint32_t id = core->cntlid_next;
+		uint32_t key = core->key_next;
 
-		core->cntlid_next = id + count <= NVME_CNTLID_MAX ? id + count :
+		core->key_next = key + count <= NVME_CNTLID_MAX ? key + count :
 		    (core->reactor->index > 0 ? core->reactor->index : count);
-		if (assoc_find(core, (uint16_t)id) == NULL)
-			return (uint16_t)id;
+		if (assoc_find(core, (uint16_t)key) == NULL)
+			return (uint16_t)key;
 	}
 	return 0;
 }
@@ -68,7 +68,7 @@ assoc_failed(struct assoc *assoc, uint16_t qid, const struct nvme_sqe *sqe, stru
 void
 assoc_error(struct core *core, const struct target_mail *mail)
 {
-	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct assoc *assoc = assoc_find(core, mail->key);
 	struct nvme_sqe sqe = {
 		.opcode = mail->error.opcode, .cid = mail->error.cid, .nsid = mail->error.nsid,
 		.cdw10 = le32_of((uint32_t)mail->error.lba), .cdw11 = le32_of((uint32_t)(mail->error.lba >> 32)),
@@ -82,7 +82,7 @@ assoc_error(struct core *core, const struct target_mail *mail)
 void
 assoc_errors_missed(struct core *core, const struct target_mail *mail)
 {
-	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct assoc *assoc = assoc_find(core, mail->key);
 
 	if (assoc == NULL)
 		return;
@@ -98,14 +98,15 @@ assoc_create(struct core *core, struct conn *admin, const struct view_subsys *su
 {
 	struct assoc *assoc = arena_alloc(core->reactor->arena, sizeof(*assoc));
 	struct shown *shown = subsys == NULL ? shown_make(core) : NULL;
-	uint16_t cntlid = take_cntlid(core);
+	uint16_t key = take_key(core);
 
-	if (assoc == NULL || (subsys == NULL && shown == NULL) || cntlid == 0) {
+	if (assoc == NULL || (subsys == NULL && shown == NULL) || key == 0) {
 		arena_free(core->reactor->arena, assoc);
 		arena_free(core->reactor->arena, shown);
 		return NULL;
 	}
 	assoc->core = core;
+	assoc->key = key;
 	assoc->admin = admin;
 	assoc->subsys = subsys;
 	assoc->shown = shown;
@@ -113,7 +114,7 @@ assoc_create(struct core *core, struct conn *admin, const struct view_subsys *su
 	fifo_init(&assoc->fencers);
 	fifo_init(&assoc->askers);
 	fifo_init(&assoc->cache_setters);
-	ctrl_init(&assoc->ctrl, subsys == NULL ? &core->view->discovery : &subsys->info, cntlid, admin->portal, data,
+	ctrl_init(&assoc->ctrl, subsys == NULL ? &core->view->discovery : &subsys->info, key, admin->portal, data,
 	    kato_ms, core->reactor->now_ns);
 	if (subsys == NULL)
 		ctrl_update(&assoc->ctrl, shown_fill(assoc, core->view)); /* which depends on the host */
@@ -135,7 +136,7 @@ assoc_joined(struct assoc *assoc, uint64_t association)
 static void
 tell(const struct assoc *assoc, enum target_mail_kind kind)
 {
-	struct target_mail mail = { .kind = (uint16_t)kind, .cntlid = assoc->ctrl.cntlid };
+	struct target_mail mail = { .kind = (uint16_t)kind, .key = assoc->key };
 
 	core_post(assoc->core, 0, &mail);
 }
@@ -144,7 +145,7 @@ tell(const struct assoc *assoc, enum target_mail_kind kind)
 void
 assoc_end(struct core *core, const struct target_mail *mail)
 {
-	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct assoc *assoc = assoc_find(core, mail->key);
 
 	if (assoc == NULL || assoc->admin == NULL)
 		return;
@@ -192,7 +193,7 @@ maybe_free(struct assoc *assoc)
 static void
 close_queues(struct assoc *assoc)
 {
-	struct target_mail mail = { .kind = MAIL_CLOSE, .cntlid = assoc->ctrl.cntlid };
+	struct target_mail mail = { .kind = MAIL_CLOSE, .key = assoc->key };
 
 	for (unsigned qid = 1; qid <= TARGET_IO_QUEUES; qid++) {
 		struct assoc_queue *queue = &assoc->queues[qid];
@@ -369,7 +370,7 @@ cache_done(struct assoc *assoc, struct nvme_status status)
 static void
 cache_round(struct assoc *assoc)
 {
-	struct target_mail mail = { .kind = MAIL_CACHE, .cntlid = assoc->ctrl.cntlid };
+	struct target_mail mail = { .kind = MAIL_CACHE, .key = assoc->key };
 
 	assoc->cache_left = assoc->queue_count;
 	for (unsigned qid = 1; qid <= TARGET_IO_QUEUES; qid++) {
@@ -399,7 +400,7 @@ assoc_set_cache(struct assoc *assoc, struct request *req)
 void
 assoc_cache_set(struct core *core, const struct target_mail *mail)
 {
-	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct assoc *assoc = assoc_find(core, mail->key);
 
 	if (assoc != NULL && assoc->cache_left > 0 && --assoc->cache_left == 0)
 		flush_all(assoc, cache_done);
@@ -422,9 +423,9 @@ check_attach(struct assoc *assoc, const struct target_mail *mail, struct nvme_co
 void
 assoc_attach(struct core *core, const struct target_mail *mail)
 {
-	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct assoc *assoc = assoc_find(core, mail->key);
 	struct target_mail answer = {
-		.kind = MAIL_ATTACHED, .cntlid = mail->cntlid, .qid = mail->qid,
+		.kind = MAIL_ATTACHED, .key = mail->key, .qid = mail->qid,
 		.attached = { .conn = mail->attach.conn },
 	};
 
@@ -442,9 +443,9 @@ assoc_attach(struct core *core, const struct target_mail *mail)
 void
 assoc_detached(struct core *core, const struct target_mail *mail)
 {
-	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct assoc *assoc = assoc_find(core, mail->key);
 	struct target_mail answer = {
-		.kind = MAIL_DETACHED, .cntlid = mail->cntlid, .qid = mail->qid, .conn = mail->conn,
+		.kind = MAIL_DETACHED, .key = mail->key, .qid = mail->qid, .conn = mail->conn,
 	};
 
 	assert(assoc != NULL && assoc->queues[mail->qid].conn == mail->conn);

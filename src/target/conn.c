@@ -151,14 +151,14 @@ static void
 detach(struct conn *conn)
 {
 	struct target_mail mail = {
-		.kind = MAIL_DETACH, .cntlid = conn->cntlid, .qid = conn->qid, .conn = conn,
+		.kind = MAIL_DETACH, .key = conn->key, .qid = conn->qid, .conn = conn,
 	};
 
 	if (conn->detaching)
 		return;
 	conn->detaching = true;
 	request_tell_missed(conn);
-	core_post(conn->core, conn->cntlid % conn->core->reactor->count, &mail);
+	core_post(conn->core, conn->key % conn->core->reactor->count, &mail);
 }
 
 /*

@@ -48,9 +48,9 @@ sq_flow(const struct nvme_connect_sqe *sqe)
 
 /* DW0 of a successful Connect (Base 2.0, 6.3). */
 static uint32_t
-connected(const struct conn *conn)
+connected(const struct conn *conn, uint16_t cntlid)
 {
-	return conn->cntlid | (conn->phase == CONN_AUTH ? NVME_CONNECT_ATR : 0u);
+	return cntlid | (conn->phase == CONN_AUTH ? NVME_CONNECT_ATR : 0u);
 }
 
 static uint16_t
@@ -99,7 +99,7 @@ connect_admin(struct request *req, const struct nvme_connect_data *data)
 		return;
 	}
 	conn->assoc = assoc;
-	mail.cntlid = conn->cntlid = assoc->ctrl.cntlid;
+	mail.key = conn->key = assoc->key;
 	ask(req, data, 0, &mail);
 }
 
@@ -140,7 +140,7 @@ connect_joined(struct core *core, const struct target_mail *mail)
 		busy(req);
 	} else {
 		assoc_joined(conn->assoc, mail->joined.association);
-		req->xfer.dw0 = connected(conn);
+		req->xfer.dw0 = connected(conn, conn->assoc->ctrl.cntlid);
 		request_answer(req, NVME_OK);
 	}
 }
@@ -156,7 +156,7 @@ connect_io(struct request *req, const struct nvme_connect_data *data)
 	struct nvme_connect_fault fault = { .in_data = true, .ipo = offsetof(struct nvme_connect_data, subnqn) };
 	struct target_mail mail = {
 		.kind = MAIL_ATTACH,
-		.cntlid = le16_get(data->cntlid),
+		.key = le16_get(data->cntlid),
 		.qid = le16_get(sqe->qid),
 		.attach = { conn, sqe, (const void *)conn->reserve },
 	};
@@ -166,7 +166,7 @@ connect_io(struct request *req, const struct nvme_connect_data *data)
 		return;
 	}
 	memcpy(conn->hostnqn, data->hostnqn, sizeof(conn->hostnqn));
-	ask(req, data, mail.cntlid % conn->core->reactor->count, &mail);
+	ask(req, data, mail.key % conn->core->reactor->count, &mail);
 }
 
 static void
@@ -191,25 +191,27 @@ attached(struct conn *conn, const struct target_mail *mail)
 {
 	struct request *req = &conn->first;
 	const struct nvme_connect_sqe *sqe = connect_sqe(req);
+	const struct nvme_connect_data *data = (const void *)conn->reserve;
+	uint16_t cntlid = le16_get(data->cntlid);
 
-	conn->cntlid = mail->cntlid;
+	conn->key = mail->key;
 	conn->qid = mail->qid;
 	conn->attached = true;
 	conn->durable = mail->attached.durable;
 	conn->association = mail->attached.association;
-	memcpy(conn->hostid, ((const struct nvme_connect_data *)conn->reserve)->hostid, sizeof(conn->hostid));
-	conn->subsys = view_subsys(conn->core->view, ((const struct nvme_connect_data *)conn->reserve)->subnqn);
+	memcpy(conn->hostid, data->hostid, sizeof(conn->hostid));
+	conn->subsys = view_subsys(conn->core->view, data->subnqn);
 	conn->stats = events_stats(conn->core, conn->subsys);
 	if (conn->phase != CONN_NEW) {
 		request_free(req); /* it was closed meanwhile, and leaves */
 	} else if (conn->subsys == NULL || !view_admits(conn->subsys, conn->portal, conn->hostnqn)) {
 		conn_kill(conn); /* it has gone meanwhile, or may not be used from there any more */
 	} else if (conn_queue(conn, false, entries(sqe), sq_flow(sqe)) != 0) {
-		core_log(conn->core, 1, "queue %u of controller %u was refused: out of memory", conn->qid, conn->cntlid);
+		core_log(conn->core, 1, "queue %u of controller %u was refused: out of memory", conn->qid, cntlid);
 		conn_kill(conn); /* the controller took it already, and hears that it has gone */
 	} else {
 		present_conn(conn);
-		req->xfer.dw0 = connected(conn);
+		req->xfer.dw0 = connected(conn, cntlid);
 		request_answer(req, NVME_OK);
 	}
 }

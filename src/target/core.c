@@ -409,7 +409,7 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 		return rc;
 	core->target = target;
 	core->reactor = reactor;
-	core->cntlid_next = reactor->index > 0 ? reactor->index : reactor->count;
+	core->key_next = reactor->index > 0 ? reactor->index : reactor->count;
 	list_init(&core->conns);
 	list_init(&core->assocs);
 	turn_begin(core);

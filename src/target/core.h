@@ -72,7 +72,7 @@ struct core {
 	uint8_t *page;          /* CTRL_PAGE_MAX bytes for answers of ctrl/ */
 	struct list conns, assocs;
 	uint32_t conn_count;
-	uint32_t cntlid_next;
+	uint32_t key_next;
 	struct target_stats stats; /* of what is of no subsystem, or of one that is gone */
 	struct events_served served[EVENTS_LOGS]; /* of each subsystem, by the number of its log */
 	uint32_t events_unheard;  /* MAIL_EVENTs under way */
@@ -166,7 +166,7 @@ struct conn {
 	uint32_t device_count;    /* requests in STAGE_DEVICE, or lent to core 0 */
 	uint32_t request_count;   /* requests not free */
 	uint32_t held;            /* by functions that still look at it, whatever becomes of it */
-	uint16_t cntlid, qid;
+	uint16_t key, qid;        /* the controller's, as cores know it; and which queue */
 	uint64_t association;     /* its number; of an I/O queue */
 	uint32_t active[CTRL_NS_MAX / 32]; /* the same: namespaces with GATE_LISTED that it has; bit n is NSID n + 1 */
 	uint16_t portal;          /* it came through */
@@ -200,7 +200,8 @@ struct assoc_queue {
 struct assoc {
 	struct list node;
 	struct core *core;
-	struct ctrl ctrl;
+	uint16_t key;               /* cores know it by; its core is key % reactors */
+	struct ctrl ctrl;           /* hosts know it by ctrl.cntlid, which is the same at most times */
 	struct conn *admin;         /* NULL: gone, and the rest follows */
 	bool joined;                /* core 0 knows it and has admitted it */
 	struct assoc_queue queues[TARGET_IO_QUEUES + 1];
@@ -467,7 +468,7 @@ void alive_ask(struct core *core, const struct target_mail *mail);
 void alive_answer(struct core *core, const struct target_mail *mail);
 
 /* assoc.c: controllers */
-struct assoc *assoc_find(struct core *core, uint16_t cntlid);
+struct assoc *assoc_find(struct core *core, uint16_t key);
 /* `subsys` NULL: a discovery controller. */
 struct assoc *assoc_create(struct core *core, struct conn *admin, const struct view_subsys *subsys,
     const struct nvme_connect_data *data, uint32_t kato_ms);

@@ -19,7 +19,7 @@ static void
 ask(struct assoc *assoc)
 {
 	struct target_mail mail = {
-		.kind = MAIL_FENCE, .cntlid = assoc->ctrl.cntlid, .fence = (uint16_t)first(assoc)->xfer.dw0,
+		.kind = MAIL_FENCE, .key = assoc->key, .fence = (uint16_t)first(assoc)->xfer.dw0,
 	};
 
 	core_post(assoc->core, 0, &mail);
@@ -40,7 +40,7 @@ fence_begin(struct assoc *assoc, struct request *req, uint16_t which)
 void
 fence_done(struct core *core, const struct target_mail *mail)
 {
-	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct assoc *assoc = assoc_find(core, mail->key);
 	struct request *req;
 
 	if (assoc == NULL || fifo_empty(&assoc->fencers))

@@ -85,7 +85,7 @@ enum target_mail_kind {
 
 struct target_mail {
 	uint16_t kind, from;
-	uint16_t cntlid, qid;
+	uint16_t key, qid;        /* the controller's, by which cores know it: key % reactors is its core */
 	union {
 		struct {
 			struct stream *stream;

@@ -30,7 +30,7 @@ next(struct core *core)
 	present->now = container_of(fifo_pop(&present->waiting), struct request, xfer.tx_node);
 	memset(present->there, 0, sizeof(present->there));
 	memset(present->attached, 0, sizeof(present->attached));
-	mail.cntlid = present->now->conn->cntlid;
+	mail.key = present->now->conn->key;
 	mail.present.nsid = le32_get(present->now->sqe.nsid);
 	core_post(core, 0, &mail);
 }
@@ -80,7 +80,7 @@ present_mail(struct core *core, const struct target_mail *mail)
 		told(core);
 		return;
 	}
-	registry_present(core, mail->cntlid, mail->present.nsid, mail->present.there, mail->present.attached);
+	registry_present(core, mail->key, mail->present.nsid, mail->present.there, mail->present.attached);
 	back.kind = MAIL_PRESENT;
 	core_post(core, mail->from, &back);
 }

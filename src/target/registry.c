@@ -30,7 +30,7 @@ struct entry {
 	struct roll *roll;
 	uint64_t number;        /* of a member: those admitted later have greater ones */
 	uint8_t hostid[16];
-	uint16_t cntlid;
+	uint16_t key;           /* of all mail about it */
 	uint8_t state;          /* enum state */
 	bool ending;            /* it was told to end */
 	struct conn *conn;      /* of one that waits: a token */
@@ -54,7 +54,7 @@ struct roll {
 struct registry {
 	struct list rolls;
 	uint64_t number;        /* of the newest member */
-	struct entry *by_id[NVME_CNTLID_MAX + 1];
+	struct entry *by_key[NVME_CNTLID_MAX + 1];
 };
 
 /* ---- finding ---- */
@@ -156,13 +156,13 @@ admission(const struct core *core, const struct entry *entry)
 }
 
 static void
-answer(struct core *core, uint16_t cntlid, struct conn *conn, enum ctrl_admission admitted)
+answer(struct core *core, uint16_t key, struct conn *conn, enum ctrl_admission admitted)
 {
 	struct target_mail mail = {
-		.kind = MAIL_JOINED, .cntlid = cntlid, .joined = { conn, (uint8_t)admitted, core->registry->number },
+		.kind = MAIL_JOINED, .key = key, .joined = { conn, (uint8_t)admitted, core->registry->number },
 	};
 
-	core_post(core, cntlid % core->reactor->count, &mail);
+	core_post(core, key % core->reactor->count, &mail);
 }
 
 /* Out of the roll and forgotten; the roll may go with it. */
@@ -171,7 +171,7 @@ entry_free(struct core *core, struct entry *entry)
 {
 	struct roll *roll = entry->roll;
 
-	core->registry->by_id[entry->cntlid] = NULL;
+	core->registry->by_key[entry->key] = NULL;
 	list_remove(&entry->node);
 	arena_free(core->reactor->arena, entry);
 	roll_maybe_free(core, roll);
@@ -185,7 +185,7 @@ decide(struct core *core, struct entry *entry)
 
 	if (admitted == CTRL_HOST_ADMITTED)
 		entry->number = ++core->registry->number;
-	answer(core, entry->cntlid, entry->conn, admitted);
+	answer(core, entry->key, entry->conn, admitted);
 	if (admitted != CTRL_HOST_ADMITTED) {
 		entry_free(core, entry);
 		return;
@@ -208,14 +208,14 @@ registry_join(struct core *core, const struct target_mail *mail)
 		roll = roll_make(core, data->subnqn);
 	if (entry == NULL || roll == NULL) {
 		arena_free(core->reactor->arena, entry);
-		answer(core, mail->cntlid, mail->join.conn, CTRL_HOST_NO_ROOM);
+		answer(core, mail->key, mail->join.conn, CTRL_HOST_NO_ROOM);
 		return;
 	}
-	assert(core->registry->by_id[mail->cntlid] == NULL);
-	core->registry->by_id[mail->cntlid] = entry;
+	assert(core->registry->by_key[mail->key] == NULL);
+	core->registry->by_key[mail->key] = entry;
 	entry->roll = roll;
 	entry->state = STATE_WAITING;
-	entry->cntlid = mail->cntlid;
+	entry->key = mail->key;
 	entry->conn = mail->join.conn;
 	memcpy(entry->hostid, data->hostid, sizeof(entry->hostid));
 	memcpy(entry->hostnqn, data->hostnqn, sizeof(entry->hostnqn));
@@ -227,11 +227,11 @@ registry_join(struct core *core, const struct target_mail *mail)
 /* ---- fences ---- */
 
 static void
-fenced(struct core *core, uint16_t cntlid, uint32_t ended)
+fenced(struct core *core, uint16_t key, uint32_t ended)
 {
-	struct target_mail mail = { .kind = MAIL_FENCED, .cntlid = cntlid, .ended = ended };
+	struct target_mail mail = { .kind = MAIL_FENCED, .key = key, .ended = ended };
 
-	core_post(core, cntlid % core->reactor->count, &mail);
+	core_post(core, key % core->reactor->count, &mail);
 }
 
 /* Whether the fence of `entry` waits for the end of `member`. */
@@ -240,25 +240,25 @@ waits_for(const struct entry *entry, const struct entry *member)
 {
 	if (member == entry || !same_host(member, entry) || member->number >= entry->fence.below)
 		return false;
-	return entry->fence.named == WEIR_FENCE_OLDER || entry->fence.named == member->cntlid;
+	return entry->fence.named == WEIR_FENCE_OLDER || entry->fence.named == member->key;
 }
 
 static void
 end(struct core *core, struct entry *entry)
 {
-	struct target_mail mail = { .kind = MAIL_END, .cntlid = entry->cntlid };
+	struct target_mail mail = { .kind = MAIL_END, .key = entry->key };
 
 	if (entry->ending || entry->state != STATE_ALIVE)
 		return;
 	entry->ending = true;
-	core_post(core, entry->cntlid % core->reactor->count, &mail);
+	core_post(core, entry->key % core->reactor->count, &mail);
 }
 
 /* Ends others of its host, all that are older or the one that is named, and answers when they are gone. */
 void
 registry_fence(struct core *core, const struct target_mail *mail)
 {
-	struct entry *entry = core->registry->by_id[mail->cntlid];
+	struct entry *entry = core->registry->by_key[mail->key];
 
 	if (entry == NULL || entry->state == STATE_WAITING)
 		return; /* it has gone meanwhile, and nobody waits for the answer */
@@ -273,7 +273,7 @@ registry_fence(struct core *core, const struct target_mail *mail)
 	}
 	entry->fence.ended = entry->fence.left;
 	if (entry->fence.left == 0)
-		fenced(core, entry->cntlid, 0);
+		fenced(core, entry->key, 0);
 }
 
 static void
@@ -283,7 +283,7 @@ count_down(struct core *core, const struct entry *gone)
 		struct entry *entry = entry_of(node);
 
 		if (entry->fence.left > 0 && waits_for(entry, gone) && --entry->fence.left == 0)
-			fenced(core, entry->cntlid, entry->fence.ended);
+			fenced(core, entry->key, entry->fence.ended);
 	}
 }
 
@@ -292,7 +292,7 @@ count_down(struct core *core, const struct entry *gone)
 void
 registry_dying(struct core *core, const struct target_mail *mail)
 {
-	struct entry *entry = core->registry->by_id[mail->cntlid];
+	struct entry *entry = core->registry->by_key[mail->key];
 
 	if (entry != NULL && entry->state == STATE_ALIVE)
 		entry->state = STATE_DYING;
@@ -312,12 +312,12 @@ let_in(struct core *core, const struct entry *gone)
 void
 registry_left(struct core *core, const struct target_mail *mail)
 {
-	struct entry *entry = core->registry->by_id[mail->cntlid];
+	struct entry *entry = core->registry->by_key[mail->key];
 
 	if (entry == NULL)
 		return; /* it was refused */
 	if (entry->state == STATE_WAITING) {
-		answer(core, entry->cntlid, entry->conn, CTRL_HOST_NO_ROOM); /* it is not read: the connection is gone */
+		answer(core, entry->key, entry->conn, CTRL_HOST_NO_ROOM); /* it is not read: the connection is gone */
 	} else {
 		entry->state = STATE_GONE;
 		entry->roll->count--;
@@ -330,9 +330,9 @@ registry_left(struct core *core, const struct target_mail *mail)
 /* ---- who asks which there are ---- */
 
 void
-registry_present(struct core *core, uint16_t cntlid, uint32_t nsid, uint64_t *there, uint64_t *attached)
+registry_present(struct core *core, uint16_t key, uint32_t nsid, uint64_t *there, uint64_t *attached)
 {
-	const struct entry *asker = core->registry->by_id[cntlid];
+	const struct entry *asker = core->registry->by_key[key];
 	const struct view_subsys *subsys;
 	const struct ns_info *ns;
 
@@ -342,13 +342,13 @@ registry_present(struct core *core, uint16_t cntlid, uint32_t nsid, uint64_t *th
 	ns = subsys != NULL ? subsys_ns(&subsys->info, nsid) : NULL;
 	list_for_each(&asker->roll->members, node) {
 		const struct entry *entry = entry_of(node);
-		uint64_t bit = UINT64_C(1) << entry->cntlid % 64;
+		uint64_t bit = UINT64_C(1) << entry->key % 64;
 
 		if (entry->state != STATE_ALIVE)
 			continue;
-		there[entry->cntlid / 64] |= bit;
+		there[entry->key / 64] |= bit;
 		if (ns != NULL && subsys_attached(ns, entry->hostnqn, entry->number))
-			attached[entry->cntlid / 64] |= bit;
+			attached[entry->key / 64] |= bit;
 	}
 }
 
@@ -363,7 +363,7 @@ target_each_controller(const struct target *target, const char *nqn,
 	list_for_each(&roll->members, node) {
 		const struct entry *entry = entry_of(node);
 
-		found(arg, &(struct target_controller){ entry->cntlid, entry->number, entry->hostnqn });
+		found(arg, &(struct target_controller){ entry->key, entry->number, entry->hostnqn });
 	}
 }
 
@@ -390,8 +390,8 @@ registry_end(struct core *core)
 {
 	if (core->registry == NULL)
 		return;
-	for (unsigned id = 0; id <= NVME_CNTLID_MAX && !list_empty(&core->registry->rolls); id++)
-		if (core->registry->by_id[id] != NULL)
-			entry_free(core, core->registry->by_id[id]);
+	for (unsigned key = 0; key <= NVME_CNTLID_MAX && !list_empty(&core->registry->rolls); key++)
+		if (core->registry->by_key[key] != NULL)
+			entry_free(core, core->registry->by_key[key]);
 	arena_free(core->reactor->arena, core->registry);
 }

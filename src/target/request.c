@@ -131,7 +131,7 @@ report(const struct request *req, struct nvme_status status)
 	struct conn *conn = req->conn;
 	bool bad = req->io.flags & BLK_BAD;
 	struct target_mail mail = {
-		.kind = MAIL_ERROR, .cntlid = conn->cntlid, .qid = conn->qid,
+		.kind = MAIL_ERROR, .key = conn->key, .qid = conn->qid,
 		.error = {
 			.conn = conn,
 			.lba = bad ? req->io.at : nvme_slba(&req->sqe), .nsid = req->sqe.nsid, .cid = req->sqe.cid,
@@ -148,7 +148,7 @@ report(const struct request *req, struct nvme_status status)
 		return;
 	}
 	conn->errors_unheard++;
-	core_post(conn->core, conn->cntlid % conn->core->reactor->count, &mail);
+	core_post(conn->core, conn->key % conn->core->reactor->count, &mail);
 }
 
 /* Of what failed meanwhile the controller hears the number: now, and before the queue leaves it. */
@@ -156,13 +156,13 @@ void
 request_tell_missed(struct conn *conn)
 {
 	struct target_mail mail = {
-		.kind = MAIL_ERRORS_MISSED, .cntlid = conn->cntlid, .errors_missed = conn->errors_missed,
+		.kind = MAIL_ERRORS_MISSED, .key = conn->key, .errors_missed = conn->errors_missed,
 	};
 
 	if (conn->errors_missed == 0)
 		return;
 	conn->errors_missed = 0;
-	core_post(conn->core, conn->cntlid % conn->core->reactor->count, &mail);
+	core_post(conn->core, conn->key % conn->core->reactor->count, &mail);
 }
 
 void
