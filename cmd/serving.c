@@ -153,7 +153,7 @@ make_subsys(const struct making *m, const struct conf_subsys *from, struct targe
 		.nqn = from->nqn, .serial = from->serial, .model = from->model, .listeners = from->listeners,
 		.hosts_listed = !from->any_host, .hosts = from->hosts, .host_count = from->host_count,
 		.ana = ana, .ana_count = from->ana_count,
-		.controllers_max = from->controllers_max, .io_queues_max = from->queues_max,
+		.static_controllers = from->static_controllers, .controllers_max = from->controllers_max, .io_queues_max = from->queues_max,
 		.entries_max = from->entries_max, .ns_management = from->pool != NULL, .capacity = from->pool_size,
 		.capacity_free = from->pool_size > used ? from->pool_size - used : 0,
 		.nwpc = m->from->conf->state_dir != NULL ? NVME_NWPC_PROTECT | NVME_NWPC_POWER_CYCLE : 0,

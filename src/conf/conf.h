@@ -98,6 +98,7 @@ struct conf_subsys {
 	bool any_host;              /* then there are no hosts here */
 	uint32_t host_count;
 	const char **hosts;
+	bool static_controllers;    /* their ids are 1 to controllers_max, for hosts to choose from */
 	uint32_t controllers_max, queues_max, entries_max;
 	const char *pool;           /* where hosts may make namespaces: mem, or file:FOLDER; NULL: nowhere */
 	uint64_t pool_size;         /* bytes in all */

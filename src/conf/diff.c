@@ -306,8 +306,11 @@ subsys_altered(struct differ *d, const struct pair *pair)
 		{ CONF_SUBSYS_QUEUES, "queues of a controller", old->queues_max, new->queues_max },
 		{ CONF_SUBSYS_ENTRIES, "entries of a queue", old->entries_max, new->entries_max },
 	};
-	struct conf_change change = { .subsys_old = old, .subsys = new };
+	struct conf_change change = { .subsys_old = old, .subsys = new, .kind = CONF_SUBSYS_STATIC };
 
+	if (old->static_controllers != new->static_controllers)
+		tell(d, change, "~ controllers of %s: %s, hosts are disconnected", new->nqn,
+		    new->static_controllers ? "dynamic -> static" : "static -> dynamic");
 	for (unsigned i = 0; i < COUNT_OF(limits); i++) {
 		change.kind = limits[i].kind;
 		if (limits[i].old != limits[i].new)

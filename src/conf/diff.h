@@ -26,6 +26,7 @@ enum conf_change_kind {
 	CONF_LISTENER_DISCOVERY,
 	CONF_SUBSYS_SERIAL,
 	CONF_SUBSYS_MODEL,
+	CONF_SUBSYS_STATIC,      /* its controllers are static now, or no longer: its hosts are disconnected */
 	CONF_SUBSYS_CONTROLLERS,
 	CONF_SUBSYS_QUEUES,
 	CONF_SUBSYS_ENTRIES,

@@ -237,6 +237,8 @@ say_subsys(const struct printer *p, const struct conf *conf, const struct conf_s
 		say(p, subsys->host_count == 0 ? "    hosts: []\n" : "    hosts:\n");
 	for (uint32_t i = 0; i < subsys->host_count; i++)
 		say_item(p, subsys->hosts[i]);
+	if (subsys->static_controllers)
+		say(p, "    controllers: static\n");
 	say_subsys_limits(p, subsys);
 	say_ana_groups(p, conf, subsys);
 	say_pool(p, subsys);

@@ -177,6 +177,17 @@ ana_groups_read(struct reader *r, const struct node *list, struct conf_subsys *s
 
 /* ---- the subsystem ---- */
 
+/* Who chooses the ids of its controllers: the target, or hosts. */
+static void
+controllers_read(struct reader *r, const struct node *node, struct conf_subsys *subsys)
+{
+	static const char *const words[] = { "dynamic", "static" };
+	unsigned word = 0;
+
+	word_read(r, node, "controllers", words, COUNT_OF(words), &word);
+	subsys->static_controllers = word == 1;
+}
+
 static void
 subsys_limits_read(struct reader *r, const struct node *map, struct conf_subsys *subsys)
 {
@@ -194,9 +205,10 @@ static void
 subsys_read(struct reader *r, const struct node *node)
 {
 	static const char *const keys[] = {
-		"nqn", "serial", "model", "listeners", "hosts", "limits", "ana_groups", "host_namespaces", "namespaces",
+		"nqn", "serial", "model", "listeners", "hosts", "controllers", "limits", "ana_groups", "host_namespaces",
+		"namespaces",
 	};
-	enum { NQN, SERIAL, MODEL, LISTENERS, HOSTS, LIMITS, ANA_GROUPS, HOST_NAMESPACES, NAMESPACES };
+	enum { NQN, SERIAL, MODEL, LISTENERS, HOSTS, CONTROLLERS, LIMITS, ANA_GROUPS, HOST_NAMESPACES, NAMESPACES };
 	struct conf_subsys *subsys = &r->conf->subsys[r->conf->subsys_count];
 	const struct node *values[COUNT_OF(keys)];
 
@@ -214,6 +226,7 @@ subsys_read(struct reader *r, const struct node *node)
 	else
 		listeners_all(r, node, subsys);
 	hosts_read(r, values[HOSTS], subsys);
+	controllers_read(r, values[CONTROLLERS], subsys);
 	subsys->controllers_max = CONF_DEFAULT_CONTROLLERS;
 	subsys->queues_max = CONF_DEFAULT_QUEUES;
 	subsys->entries_max = CONF_DEFAULT_QUEUE_ENTRIES;

@@ -30,6 +30,15 @@ is_zero(const uint8_t id[16])
 	return memcmp(id, zero, sizeof(zero)) == 0;
 }
 
+/* What an admin queue may ask for (Base 2.0, 3.1.2). */
+static bool
+asks_right(const struct subsys_info *subsys, uint16_t cntlid)
+{
+	if (subsys->static_ids == 0)
+		return cntlid == NVME_CNTLID_DYNAMIC;
+	return cntlid == NVME_CNTLID_STATIC || (cntlid >= 1 && cntlid <= subsys->static_ids);
+}
+
 static struct nvme_status
 admitted(enum ctrl_admission admission, struct nvme_connect_fault *fault)
 {
@@ -63,10 +72,10 @@ ctrl_check_connect(const struct subsys_info *subsys, enum ctrl_admission admissi
 		return wrong(fault, IN_SQE(sqsize));
 	if (is_zero(data->hostid))
 		return wrong(fault, IN_DATA(hostid));
-	if (le16_get(data->cntlid) != NVME_CNTLID_DYNAMIC)
-		return wrong(fault, IN_DATA(cntlid));
 	if (nvme_nqn_length(data->subnqn) < 0 || subsys == NULL || !same_nqn(data->subnqn, subsys->nqn))
 		return wrong(fault, IN_DATA(subnqn));
+	if (!asks_right(subsys, le16_get(data->cntlid)))
+		return wrong(fault, IN_DATA(cntlid));
 	if (nvme_nqn_length(data->hostnqn) < 0)
 		return wrong(fault, IN_DATA(hostnqn));
 	return admitted(admission, fault);

@@ -72,6 +72,7 @@ io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	id->vwc = NVME_VWC_FLUSH_ALL | (subsys_volatile_cache(subsys) ? NVME_VWC_PRESENT : 0);
 	id->ioccsz = le32_of((64 + subsys->incapsule_max) / 16);
 	id->iorcsz = le32_of(1);
+	id->fcatt = subsys->static_ids > 0 ? NVME_FCATT_STATIC : 0;
 	id->msdbd = 1;
 	id->ofcs = le16_of(NVME_OFCS_DISCONNECT);
 	extension_identify(id);

@@ -82,6 +82,8 @@ struct subsys_info {
 	uint8_t nwpc;             /* enum nvme_nwpc: write protection that is offered; 0: none */
 	bool ns_management;       /* hosts may create, delete, attach and detach namespaces of */
 	uint64_t capacity, capacity_free; /* so many bytes */
+	uint16_t static_ids;      /* its controllers have these, 1 to so many, and hosts choose; 0: it is of the
+	                           * dynamic model, and each is given its id */
 	bool event_log;           /* persistent events are kept: page 0Dh */
 	/* of the discovery subsystem: */
 	const struct portal_info *portals;

@@ -448,6 +448,8 @@ take_view(struct core *core, const struct view *view)
 
 	events_core_view(core, view);
 	core->view = view;
+	if (core->registry != NULL)
+		registry_view(core);
 	assoc_view(core, view);
 	conns_take(core, view);
 	/* First this, then which volumes are idle already: unused() comes after applied(). */

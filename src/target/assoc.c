@@ -124,8 +124,9 @@ assoc_create(struct core *core, struct conn *admin, const struct view_subsys *su
 
 /* Its Connect is about to be answered: until then the time for the handshake ran. */
 void
-assoc_joined(struct assoc *assoc, uint64_t association)
+assoc_joined(struct assoc *assoc, uint16_t cntlid, uint64_t association)
 {
+	assoc->ctrl.cntlid = cntlid;
 	assoc->ctrl.association = association;
 	assoc->joined = true;
 	assoc->alive_ns = assoc->core->reactor->now_ns;
@@ -154,6 +155,13 @@ assoc_end(struct core *core, const struct target_mail *mail)
 	conn_kill(assoc->admin);
 }
 
+/* It is a static controller and there are dynamic ones now, or the reverse. */
+static bool
+other_model(const struct assoc *assoc)
+{
+	return (assoc->ctrl.subsys->static_ids > 0) != (assoc->subsys->info.static_ids > 0);
+}
+
 /* From now on the core has this view: each controller is told, or its host may not be here any more. */
 void
 assoc_view(struct core *core, const struct view *view)
@@ -166,7 +174,7 @@ assoc_view(struct core *core, const struct view *view)
 			assoc->subsys = view_subsys(view, assoc->subsys->info.nqn);
 		if (assoc->admin == NULL)
 			continue; /* it is ending, and looks at its subsystem no more */
-		if (!discovery && (assoc->subsys == NULL ||
+		if (!discovery && (assoc->subsys == NULL || other_model(assoc) ||
 		    !view_admits(assoc->subsys, assoc->admin->portal, assoc->ctrl.hostnqn))) {
 			conn_kill(assoc->admin);
 			continue;
@@ -431,13 +439,13 @@ assoc_attach(struct core *core, const struct target_mail *mail)
 
 	answer.attached.status = check_attach(assoc, mail, &answer.attached.fault);
 	if (nvme_ok(answer.attached.status)) {
-		assoc->queues[mail->qid] = (struct assoc_queue){ mail->attach.conn, mail->from, false };
+		assoc->queues[mail->qid] = (struct assoc_queue){ mail->attach.conn, mail->attach.core, false };
 		assoc->queue_count++;
 		answer.attached.durable = ctrl_durable_writes(&assoc->ctrl);
 		answer.attached.association = assoc->ctrl.association;
 		assoc->ctrl.io_queues_live = assoc->queue_count;
 	}
-	core_post(core, mail->from, &answer);
+	core_post(core, mail->attach.core, &answer);
 }
 
 void

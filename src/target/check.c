@@ -71,6 +71,10 @@ check_subsys(const struct target_subsys *subsys, char why[256])
 		    TARGET_QUEUE_ENTRIES);
 		return -EINVAL;
 	}
+	if (subsys->static_controllers && subsys->controllers_max > NVME_CNTLID_MAX) {
+		snprintf(why, 256, "%.180s: more than %d static controllers", subsys->nqn, NVME_CNTLID_MAX);
+		return -EINVAL;
+	}
 	if (subsys->host_count > TARGET_HOSTS_MAX) {
 		snprintf(why, 256, "%.180s: more than %d hosts", subsys->nqn, TARGET_HOSTS_MAX);
 		return -EINVAL;

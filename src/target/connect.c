@@ -3,7 +3,8 @@
  *
  * An admin Connect makes a controller on this core, if core 0 admits it, which
  * knows all there are (registry.c).  An I/O Connect asks the controller's core by
- * mail, because only there is known which queues it has.
+ * mail, because only there is known which queues it has; which core that is,
+ * core 0 knows where hosts chose the id.
  * (NVMe Base 2.0, 6)
  */
 #include "target/core.h"
@@ -139,7 +140,7 @@ connect_joined(struct core *core, const struct target_mail *mail)
 		unmake(conn);
 		busy(req);
 	} else {
-		assoc_joined(conn->assoc, mail->joined.association);
+		assoc_joined(conn->assoc, mail->joined.cntlid, mail->joined.association);
 		req->xfer.dw0 = connected(conn, conn->assoc->ctrl.cntlid);
 		request_answer(req, NVME_OK);
 	}
@@ -154,11 +155,13 @@ connect_io(struct request *req, const struct nvme_connect_data *data)
 	struct conn *conn = req->conn;
 	const struct view_subsys *subsys = view_subsys(conn->core->view, data->subnqn);
 	struct nvme_connect_fault fault = { .in_data = true, .ipo = offsetof(struct nvme_connect_data, subnqn) };
+	bool seek = subsys != NULL && subsys->info.static_ids > 0;
+	unsigned count = conn->core->reactor->count;
 	struct target_mail mail = {
-		.kind = MAIL_ATTACH,
-		.key = le16_get(data->cntlid),
+		.kind = seek ? MAIL_SEEK : MAIL_ATTACH,
+		.key = seek ? 0 : le16_get(data->cntlid),
 		.qid = le16_get(sqe->qid),
-		.attach = { conn, sqe, (const void *)conn->reserve },
+		.attach = { conn, sqe, (const void *)conn->reserve, (uint16_t)conn->core->reactor->index },
 	};
 
 	if (subsys != NULL && !(subsys->portals >> conn->portal & 1)) {
@@ -166,7 +169,7 @@ connect_io(struct request *req, const struct nvme_connect_data *data)
 		return;
 	}
 	memcpy(conn->hostnqn, data->hostnqn, sizeof(conn->hostnqn));
-	ask(req, data, mail.key % conn->core->reactor->count, &mail);
+	ask(req, data, mail.key % count, &mail);
 }
 
 static void

@@ -51,20 +51,15 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 	case MAIL_CONN_GONE:
 		conn_gone(core);
 		return;
-	case MAIL_JOIN:
-		registry_join(core, &mail);
-		return;
 	case MAIL_JOINED:
 		connect_joined(core, &mail);
 		return;
+	case MAIL_JOIN:
 	case MAIL_DYING:
-		registry_dying(core, &mail);
-		return;
 	case MAIL_LEFT:
-		registry_left(core, &mail);
-		return;
 	case MAIL_FENCE:
-		registry_fence(core, &mail);
+	case MAIL_SEEK:
+		registry_mail(core, &mail);
 		return;
 	case MAIL_FENCED:
 		fence_done(core, &mail);

@@ -201,7 +201,8 @@ struct assoc {
 	struct list node;
 	struct core *core;
 	uint16_t key;               /* cores know it by; its core is key % reactors */
-	struct ctrl ctrl;           /* hosts know it by ctrl.cntlid, which is the same at most times */
+	struct ctrl ctrl;           /* hosts know it by ctrl.cntlid: the same, unless it is static; known
+	                             * when it has joined */
 	struct conn *admin;         /* NULL: gone, and the rest follows */
 	bool joined;                /* core 0 knows it and has admitted it */
 	struct assoc_queue queues[TARGET_IO_QUEUES + 1];
@@ -304,10 +305,8 @@ void connect_joined(struct core *core, const struct target_mail *mail);
 int registry_begin(struct core *core) __attribute__((warn_unused_result));
 void registry_end(struct core *core);
 size_t registry_bytes(void);
-void registry_join(struct core *core, const struct target_mail *mail);
-void registry_dying(struct core *core, const struct target_mail *mail);
-void registry_left(struct core *core, const struct target_mail *mail);
-void registry_fence(struct core *core, const struct target_mail *mail);
+void registry_mail(struct core *core, const struct target_mail *mail);
+void registry_view(struct core *core); /* it has another one now */
 /* Those of the controller's subsystem, and those that have the namespace: bits by id, both cleared before. */
 void registry_present(struct core *core, uint16_t cntlid, uint32_t nsid, uint64_t *there, uint64_t *attached);
 /* The NQN of the controller's subsystem, and of its host; NULL: there is no such controller. */
@@ -472,7 +471,7 @@ struct assoc *assoc_find(struct core *core, uint16_t key);
 /* `subsys` NULL: a discovery controller. */
 struct assoc *assoc_create(struct core *core, struct conn *admin, const struct view_subsys *subsys,
     const struct nvme_connect_data *data, uint32_t kato_ms);
-void assoc_joined(struct assoc *assoc, uint64_t association);
+void assoc_joined(struct assoc *assoc, uint16_t cntlid, uint64_t association);
 void assoc_end(struct core *core, const struct target_mail *mail);
 void assoc_view(struct core *core, const struct view *view);
 void assoc_attach(struct core *core, const struct target_mail *mail);

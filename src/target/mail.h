@@ -36,7 +36,8 @@ enum target_mail_kind {
 	MAIL_END,         /* 0 -> controller's core: end */
 	MAIL_ABORT,       /* controller's core -> queue's: abort a command */
 	MAIL_ABORTED,     /* and back: done, or not */
-	MAIL_ATTACH,      /* queue's core -> controller's: may this I/O queue connect? */
+	MAIL_SEEK,        /* queue's core -> 0: the same as ATTACH, to a static controller: 0 knows which core's */
+	MAIL_ATTACH,      /* queue's core, or 0 -> controller's: may this I/O queue connect? */
 	MAIL_ATTACHED,    /* and back: yes or no */
 	MAIL_DETACH,      /* queue's core -> controller's: the queue is gone */
 	MAIL_DETACHED,    /* and back: nothing more will come to it from here */
@@ -115,7 +116,8 @@ struct target_mail {
 		struct {
 			struct conn *conn;
 			uint8_t admission;     /* enum ctrl_admission */
-			uint64_t association;  /* of one that was admitted: its number */
+			uint16_t cntlid;       /* of one that was admitted, */
+			uint64_t association;  /* and its number */
 		} joined;
 		struct {
 			uint64_t *there, *attached; /* the asker's: core 0 writes to them meanwhile */
@@ -138,6 +140,7 @@ struct target_mail {
 			struct conn *conn;                      /* token */
 			const struct nvme_connect_sqe *sqe;     /* stand until ATTACHED */
 			const struct nvme_connect_data *data;
+			uint16_t core;         /* the queue's */
 		} attach;
 		struct {
 			struct conn *conn;

@@ -5,12 +5,14 @@
  * An association is a member of its subsystem's roll until its core says that it
  * is gone: then none of its I/O is at a device any more.  While one of a host is
  * dying, the host's next one waits in line, so that a write that is sent again
- * is never overtaken by its older self.  Fences (fence.c) are counted down here.
+ * is never overtaken by its older self.  Fences (fence.c) are counted down here,
+ * and static controllers are chosen (statics.c) and found.
  */
 #include <assert.h>
 #include <errno.h>
 
 #include "target/core.h"
+#include "target/statics.h"
 #include "target/wish.h"
 #include "wire/extension.h"
 
@@ -31,6 +33,8 @@ struct entry {
 	uint64_t number;        /* of a member: those admitted later have greater ones */
 	uint8_t hostid[16];
 	uint16_t key;           /* of all mail about it */
+	uint16_t cntlid;        /* as hosts know it; of one that waits: what it asks for */
+	bool fixed;             /* a static controller */
 	uint8_t state;          /* enum state */
 	bool ending;            /* it was told to end */
 	struct conn *conn;      /* of one that waits: a token */
@@ -43,11 +47,13 @@ struct entry {
 	char hostnqn[NVME_NQN_FIELD];
 };
 
-/* The associations of one subsystem; there while there are any. */
+/* The associations of one subsystem; there while there are any, and while its controllers are static: it is
+ * remembered when they were used. */
 struct roll {
 	struct list node;
 	struct list members, waiting;
 	uint32_t count;         /* of members */
+	struct statics *statics; /* NULL: none was used yet */
 	char nqn[NVME_NQN_FIELD];
 };
 
@@ -100,9 +106,14 @@ roll_make(struct core *core, const char *nqn)
 static void
 roll_maybe_free(struct core *core, struct roll *roll)
 {
+	const struct view_subsys *subsys = view_subsys(core->view, roll->nqn);
+
 	if (!list_empty(&roll->members) || !list_empty(&roll->waiting))
 		return;
+	if (roll->statics != NULL && subsys != NULL && subsys->info.static_ids > 0)
+		return;
 	list_remove(&roll->node);
+	arena_free(core->reactor->arena, roll->statics);
 	arena_free(core->reactor->arena, roll);
 }
 
@@ -142,24 +153,48 @@ other_id(const struct entry *entry)
 	return false;
 }
 
-static enum ctrl_admission
-admission(const struct core *core, const struct entry *entry)
+/* Whether there still are controllers of the other model, as the subsystem was before. */
+static bool
+other_model(const struct roll *roll, bool fixed)
 {
-	const struct roll *roll = entry->roll;
-	const struct view_subsys *subsys = view_subsys(core->view, roll->nqn);
+	list_for_each(&roll->members, node)
+		if (entry_of(node)->state != STATE_GONE && entry_of(node)->fixed != fixed)
+			return true;
+	return false;
+}
 
-	if (strncmp(roll->nqn, NVME_DISCOVERY_NQN, sizeof(roll->nqn)) == 0)
-		return roll->count < DISCOVERY_MAX ? CTRL_HOST_ADMITTED : CTRL_HOST_NO_ROOM;
-	if (subsys == NULL || roll->count >= subsys->controllers_max)
+/* An id is chosen with it, and what was asked for is one of the subsystem as it was there: views come to cores
+ * one after the other. */
+static enum ctrl_admission
+admission(struct core *core, struct entry *entry)
+{
+	struct roll *roll = entry->roll;
+	const struct view_subsys *subsys = view_subsys(core->view, roll->nqn);
+	bool fixed = subsys != NULL && subsys->info.static_ids > 0;
+	bool discovery = strncmp(roll->nqn, NVME_DISCOVERY_NQN, sizeof(roll->nqn)) == 0;
+	uint32_t room = discovery ? DISCOVERY_MAX : subsys != NULL ? subsys->controllers_max : 0;
+	uint16_t cntlid = entry->key;
+
+	if (!fixed && roll->count >= room)
 		return CTRL_HOST_NO_ROOM;
-	return other_id(entry) ? CTRL_HOST_OTHER_ID : CTRL_HOST_ADMITTED;
+	if (!discovery && other_id(entry))
+		return CTRL_HOST_OTHER_ID;
+	if (fixed != (entry->cntlid != NVME_CNTLID_DYNAMIC) || other_model(roll, fixed))
+		return CTRL_HOST_NO_ROOM;
+	if (fixed)
+		cntlid = statics_take(&roll->statics, core->reactor->arena, subsys->info.static_ids, entry->cntlid);
+	if (cntlid == 0)
+		return CTRL_HOST_NO_ROOM;
+	entry->cntlid = cntlid;
+	entry->fixed = fixed;
+	return CTRL_HOST_ADMITTED;
 }
 
 static void
-answer(struct core *core, uint16_t key, struct conn *conn, enum ctrl_admission admitted)
+answer(struct core *core, uint16_t key, struct conn *conn, enum ctrl_admission admitted, uint16_t cntlid)
 {
 	struct target_mail mail = {
-		.kind = MAIL_JOINED, .key = key, .joined = { conn, (uint8_t)admitted, core->registry->number },
+		.kind = MAIL_JOINED, .key = key, .joined = { conn, (uint8_t)admitted, cntlid, core->registry->number },
 	};
 
 	core_post(core, key % core->reactor->count, &mail);
@@ -185,7 +220,7 @@ decide(struct core *core, struct entry *entry)
 
 	if (admitted == CTRL_HOST_ADMITTED)
 		entry->number = ++core->registry->number;
-	answer(core, entry->key, entry->conn, admitted);
+	answer(core, entry->key, entry->conn, admitted, entry->cntlid);
 	if (admitted != CTRL_HOST_ADMITTED) {
 		entry_free(core, entry);
 		return;
@@ -197,8 +232,8 @@ decide(struct core *core, struct entry *entry)
 	list_push(&entry->roll->members, &entry->node);
 }
 
-void
-registry_join(struct core *core, const struct target_mail *mail)
+static void
+join(struct core *core, const struct target_mail *mail)
 {
 	const struct nvme_connect_data *data = mail->join.data;
 	struct entry *entry = arena_alloc(core->reactor->arena, sizeof(*entry));
@@ -208,7 +243,7 @@ registry_join(struct core *core, const struct target_mail *mail)
 		roll = roll_make(core, data->subnqn);
 	if (entry == NULL || roll == NULL) {
 		arena_free(core->reactor->arena, entry);
-		answer(core, mail->key, mail->join.conn, CTRL_HOST_NO_ROOM);
+		answer(core, mail->key, mail->join.conn, CTRL_HOST_NO_ROOM, 0);
 		return;
 	}
 	assert(core->registry->by_key[mail->key] == NULL);
@@ -216,6 +251,7 @@ registry_join(struct core *core, const struct target_mail *mail)
 	entry->roll = roll;
 	entry->state = STATE_WAITING;
 	entry->key = mail->key;
+	entry->cntlid = le16_get(data->cntlid);
 	entry->conn = mail->join.conn;
 	memcpy(entry->hostid, data->hostid, sizeof(entry->hostid));
 	memcpy(entry->hostnqn, data->hostnqn, sizeof(entry->hostnqn));
@@ -240,7 +276,7 @@ waits_for(const struct entry *entry, const struct entry *member)
 {
 	if (member == entry || !same_host(member, entry) || member->number >= entry->fence.below)
 		return false;
-	return entry->fence.named == WEIR_FENCE_OLDER || entry->fence.named == member->key;
+	return entry->fence.named == WEIR_FENCE_OLDER || entry->fence.named == member->cntlid;
 }
 
 static void
@@ -255,8 +291,8 @@ end(struct core *core, struct entry *entry)
 }
 
 /* Ends others of its host, all that are older or the one that is named, and answers when they are gone. */
-void
-registry_fence(struct core *core, const struct target_mail *mail)
+static void
+fence(struct core *core, const struct target_mail *mail)
 {
 	struct entry *entry = core->registry->by_key[mail->key];
 
@@ -289,8 +325,8 @@ count_down(struct core *core, const struct entry *gone)
 
 /* ---- who is going, and who is gone ---- */
 
-void
-registry_dying(struct core *core, const struct target_mail *mail)
+static void
+dying(struct core *core, const struct target_mail *mail)
 {
 	struct entry *entry = core->registry->by_key[mail->key];
 
@@ -309,22 +345,81 @@ let_in(struct core *core, const struct entry *gone)
 			decide(core, entry_of(node));
 }
 
-void
-registry_left(struct core *core, const struct target_mail *mail)
+static void
+left(struct core *core, const struct target_mail *mail)
 {
 	struct entry *entry = core->registry->by_key[mail->key];
 
 	if (entry == NULL)
 		return; /* it was refused */
 	if (entry->state == STATE_WAITING) {
-		answer(core, entry->key, entry->conn, CTRL_HOST_NO_ROOM); /* it is not read: the connection is gone */
+		answer(core, entry->key, entry->conn, CTRL_HOST_NO_ROOM, 0); /* it is not read: the connection is gone */
 	} else {
 		entry->state = STATE_GONE;
 		entry->roll->count--;
+		if (entry->fixed)
+			statics_leave(entry->roll->statics, entry->cntlid); /* one that waits may want it */
 		count_down(core, entry);
 		let_in(core, entry);
 	}
 	entry_free(core, entry);
+}
+
+/* ---- mail ---- */
+
+/* A queue for a static controller, which its core judges; where there is none of that id, nobody else can. */
+static void
+seek(struct core *core, const struct target_mail *mail)
+{
+	const struct nvme_connect_data *data = mail->attach.data;
+	const struct roll *roll = roll_find(core->registry, data->subnqn);
+	struct target_mail on = *mail, answer = { .kind = MAIL_ATTACHED, .qid = mail->qid, .attached.conn = mail->attach.conn };
+
+	on.kind = MAIL_ATTACH;
+	for (const struct list *node = roll != NULL ? roll->members.next : NULL;
+	    node != NULL && node != &roll->members; node = node->next) {
+		const struct entry *entry = container_of(node, struct entry, node);
+
+		if (!entry->fixed || entry->cntlid != le16_get(data->cntlid))
+			continue;
+		on.key = entry->key;
+		core_post(core, on.key % core->reactor->count, &on);
+		return;
+	}
+	answer.attached.status = ctrl_check_io_connect(NULL, mail->attach.sqe, data, &answer.attached.fault);
+	core_post(core, mail->attach.core, &answer);
+}
+
+void
+registry_mail(struct core *core, const struct target_mail *mail)
+{
+	switch ((enum target_mail_kind)mail->kind) {
+	case MAIL_JOIN:
+		join(core, mail);
+		return;
+	case MAIL_DYING:
+		dying(core, mail);
+		return;
+	case MAIL_LEFT:
+		left(core, mail);
+		return;
+	case MAIL_FENCE:
+		fence(core, mail);
+		return;
+	case MAIL_SEEK:
+		seek(core, mail);
+		return;
+	default:
+		assert(false);
+	}
+}
+
+/* Of subsystems that have gone, or are of the other model, nothing is remembered. */
+void
+registry_view(struct core *core)
+{
+	list_for_each(&core->registry->rolls, node)
+		roll_maybe_free(core, container_of(node, struct roll, node));
 }
 
 /* ---- who asks which there are ---- */
@@ -342,13 +437,13 @@ registry_present(struct core *core, uint16_t key, uint32_t nsid, uint64_t *there
 	ns = subsys != NULL ? subsys_ns(&subsys->info, nsid) : NULL;
 	list_for_each(&asker->roll->members, node) {
 		const struct entry *entry = entry_of(node);
-		uint64_t bit = UINT64_C(1) << entry->key % 64;
+		uint64_t bit = UINT64_C(1) << entry->cntlid % 64;
 
 		if (entry->state != STATE_ALIVE)
 			continue;
-		there[entry->key / 64] |= bit;
+		there[entry->cntlid / 64] |= bit;
 		if (ns != NULL && subsys_attached(ns, entry->hostnqn, entry->number))
-			attached[entry->key / 64] |= bit;
+			attached[entry->cntlid / 64] |= bit;
 	}
 }
 
@@ -363,7 +458,7 @@ target_each_controller(const struct target *target, const char *nqn,
 	list_for_each(&roll->members, node) {
 		const struct entry *entry = entry_of(node);
 
-		found(arg, &(struct target_controller){ entry->key, entry->number, entry->hostnqn });
+		found(arg, &(struct target_controller){ entry->cntlid, entry->number, entry->hostnqn });
 	}
 }
 
@@ -372,7 +467,7 @@ target_each_controller(const struct target *target, const char *nqn,
 size_t
 registry_bytes(void)
 {
-	return sizeof(struct entry);
+	return sizeof(struct entry) + statics_bytes();
 }
 
 int
@@ -385,13 +480,29 @@ registry_begin(struct core *core)
 	return 0;
 }
 
+static void
+free_all(struct core *core, struct list *entries)
+{
+	struct list *node;
+
+	while ((node = list_pop(entries)) != NULL)
+		arena_free(core->reactor->arena, entry_of(node));
+}
+
 void
 registry_end(struct core *core)
 {
+	struct list *node;
+
 	if (core->registry == NULL)
 		return;
-	for (unsigned key = 0; key <= NVME_CNTLID_MAX && !list_empty(&core->registry->rolls); key++)
-		if (core->registry->by_key[key] != NULL)
-			entry_free(core, core->registry->by_key[key]);
+	while ((node = list_pop(&core->registry->rolls)) != NULL) {
+		struct roll *roll = container_of(node, struct roll, node);
+
+		free_all(core, &roll->members);
+		free_all(core, &roll->waiting);
+		arena_free(core->reactor->arena, roll->statics);
+		arena_free(core->reactor->arena, roll);
+	}
 	arena_free(core->reactor->arena, core->registry);
 }

@@ -409,7 +409,7 @@ find_controllers(struct core *core, const struct target_mail *mail)
 	list_for_each(&core->assocs, node) {
 		struct assoc *assoc = container_of(node, struct assoc, node);
 
-		if (has_ns(assoc, mail))
+		if (assoc->joined && has_ns(assoc, mail))
 			find_controller(mail->resv.found, mail->resv.state, &assoc->ctrl);
 	}
 	if (after < core->reactor->count) {

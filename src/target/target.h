@@ -72,7 +72,8 @@ struct target_subsys {
 	uint32_t ana_count;
 	const struct target_ns *ns;
 	uint32_t ns_count;
-	uint32_t controllers_max;   /* 0: 1000 */
+	uint32_t controllers_max;   /* 0: 1000; 65519 at most where they are static */
+	bool static_controllers;    /* their ids are 1 to controllers_max, and hosts choose */
 	uint32_t io_queues_max, entries_max; /* 0: TARGET_IO_QUEUES, TARGET_QUEUE_ENTRIES */
 	bool ns_management;         /* hosts may create namespaces, of so many bytes in all; then there is a keeper */
 	uint64_t capacity, capacity_free;

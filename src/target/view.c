@@ -259,6 +259,8 @@ fill_subsys(const struct target_config *config, const struct target_subsys *told
 	subsys->hosts = (const char (*)[NVME_NQN_FIELD])parts->hosts;
 	subsys->host_count = told->host_count;
 	subsys->controllers_max = told->controllers_max > 0 ? told->controllers_max : DEFAULT_CONTROLLERS;
+	if (told->static_controllers)
+		subsys->info.static_ids = (uint16_t)subsys->controllers_max;
 	subsys->ns = parts->ns;
 	subsys->ns_limit = ns_limit(told);
 	subsys->info.ana = parts->ana;
@@ -332,7 +334,8 @@ same_subsystems(const struct view *a, const struct view *b)
 
 		if (x == NULL || y == NULL)
 			return x == y;
-		if (strcmp(x->info.nqn, y->info.nqn) != 0 || x->portals != y->portals || !same_hosts(x, y))
+		if (strcmp(x->info.nqn, y->info.nqn) != 0 || x->portals != y->portals || !same_hosts(x, y) ||
+		    (x->info.static_ids > 0) != (y->info.static_ids > 0))
 			return false;
 	}
 }

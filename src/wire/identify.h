@@ -119,6 +119,7 @@ enum nvme_oncs {
 };
 enum nvme_vwc { NVME_VWC_PRESENT = 1, NVME_VWC_FLUSH_ALL = 3 << 1 };
 enum nvme_nwpc { NVME_NWPC_PROTECT = 1, NVME_NWPC_POWER_CYCLE = 2, NVME_NWPC_PERMANENT = 4 };
+enum nvme_fcatt { NVME_FCATT_STATIC = 1 };
 enum nvme_ofcs { NVME_OFCS_DISCONNECT = 1 };
 #define NVME_CTRATT_HOSTID128 (UINT32_C(1) << 0)
 #define NVME_CTRATT_TBKAS (UINT32_C(1) << 6)

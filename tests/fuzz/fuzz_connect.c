@@ -2,7 +2,8 @@
  * fuzz_connect.c - any Connect: what is refused has the field that is named
  * wrong, what is accepted has none wrong, and is a controller that answers.
  *
- * The input: four bytes for the subsystem, who the target says that the host
+ * The input: four bytes for the subsystem (the highest bit: its controllers are
+ * static), who the target says that the host
  * is, what state the controller is in, and how many queues it is asked for;
  * then changes, of three bytes each, of two Connects that are right, of an
  * admin queue and of an I/O queue: where (the highest bit says in which, the
@@ -15,7 +16,7 @@
 
 #include "fuzz.h"
 
-enum { HEAD = 4, CHANGE = 3, LETTERS = 0x4000, OF_IO = 0x8000, CNTLID = 77, ENTRIES = 256, QUEUES = 9 };
+enum { HEAD = 4, CHANGE = 3, LETTERS = 0x4000, OF_IO = 0x8000, CNTLID = 77, STATIC_IDS = 80, ENTRIES = 256, QUEUES = 9 };
 enum how { ENABLE = 1, SHUT_DOWN = 2, SHUT = 4, RESET = 8, FATAL = 16, ASK_QUEUES = 32, DISABLE = 64, NO_CTRL = 128 };
 
 struct connect {
@@ -64,7 +65,9 @@ wrongs_of_admin(const struct connect *c, const struct subsys_info *subsys, enum 
 		.qid = le16_get(c->sqe.qid) != 0,
 		.sqsize = le16_get(c->sqe.sqsize) == 0 || le16_get(c->sqe.sqsize) > 127,
 		.hostid = memcmp(c->data.hostid, zeros, 16) == 0 || admission == CTRL_HOST_OTHER_ID,
-		.cntlid = le16_get(c->data.cntlid) != 0xffff,
+		.cntlid = subsys != NULL && subsys->static_ids > 0 ?
+		    le16_get(c->data.cntlid) != 0xfffe && le16_get(c->data.cntlid) - 1u >= STATIC_IDS :
+		    le16_get(c->data.cntlid) != 0xffff,
 		.subnqn = subsys == NULL || !is_equal(c->data.subnqn, subsys->nqn),
 		.hostnqn = !is_nqn(c->data.hostnqn) || admission == CTRL_HOST_UNKNOWN,
 	};
@@ -163,7 +166,7 @@ identify(struct ctrl *ctrl, const struct connect *c, uint32_t cns, uint8_t *page
 	assert(nvme_ok(reply.status) && reply.data_len == 4096);
 	if (cns == 1)
 		assert(le16_get(id->cntlid) == CNTLID && strcmp(id->subnqn, c->data.subnqn) == 0 &&
-		    (id->cntrltype == 2) == ctrl->subsys->discovery);
+		    (id->cntrltype == 2) == ctrl->subsys->discovery && id->fcatt == (ctrl->subsys->static_ids > 0));
 }
 
 /* Asked before it is enabled it refuses; then it answers what every host asks. */
@@ -254,16 +257,20 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *in, size_t size)
 {
 	unsigned which = size > 0 ? in[0] % 4 : 0, how = size > 2 ? in[2] : 0;
-	const struct subsys_info *subsys = which < 3 ? &subsystems[which] : NULL;
+	bool fixed = size > 0 && in[0] & 0x80 && which < 3 && !subsystems[which].discovery;
+	struct subsys_info chosen = subsystems[which % 3];
+	const struct subsys_info *subsys = which < 3 ? &chosen : NULL;
 	enum ctrl_admission admission = size > 1 ? (enum ctrl_admission)(in[1] % 4) : CTRL_HOST_ADMITTED;
 	struct connect admin = {
 		.sqe = { .opcode = NVME_FABRICS, .fctype = NVME_CONNECT, .sqsize = le16_of(31) },
-		.data = { .hostid = { 1 }, .cntlid = le16_of(NVME_CNTLID_DYNAMIC), .hostnqn = "nqn.h" },
+		.data = { .hostid = { 1 }, .hostnqn = "nqn.h",
+		    .cntlid = le16_of(fixed ? NVME_CNTLID_STATIC : NVME_CNTLID_DYNAMIC) },
 	}, io;
 	struct nvme_connect_fault fault = { 4711, true };
 	struct nvme_status status;
 	struct ctrl ctrl;
 
+	chosen.static_ids = fixed ? STATIC_IDS : 0;
 	memcpy(admin.data.subnqn, subsystems[which % 3].nqn, NVME_NQN_FIELD);
 	for (size_t at = HEAD; at + CHANGE <= size; at += CHANGE)
 		if (!(get_le16(in + at) & OF_IO))

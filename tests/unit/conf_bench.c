@@ -123,6 +123,7 @@ subsys_random(struct arena *arena, struct rng *rng, const struct conf *conf, str
 		for (uint32_t h = 0; h < subsys->host_count; h++)
 			subsys->hosts[h] = text_random(arena, rng, "nqn.h", h, false);
 	}
+	subsys->static_controllers = maybe(rng);
 	subsys->controllers_max = maybe(rng) ? 1000 : 1 + below(rng, CONF_CONTROLLERS_MAX);
 	subsys->queues_max = maybe(rng) ? 128 : 1 + below(rng, 128);
 	subsys->entries_max = maybe(rng) ? 1024 : 2 + below(rng, 1023);
@@ -200,6 +201,7 @@ subsys_difference(const struct conf_subsys *a, const struct conf_subsys *b)
 	    !same_text(a->model, b->model) ? "model" : a->all_listeners != b->all_listeners ? "all_listeners" :
 	    a->listeners != b->listeners ? "listeners" : a->any_host != b->any_host ? "any_host" :
 	    a->host_count != b->host_count ? "host_count" : a->controllers_max != b->controllers_max ? "controllers" :
+	    a->static_controllers != b->static_controllers ? "static" :
 	    a->queues_max != b->queues_max ? "queues" : a->entries_max != b->entries_max ? "queue_entries" :
 	    a->ana_count != b->ana_count ? "ana_count" : !same_text(a->pool, b->pool) ? "pool" :
 	    a->pool_size != b->pool_size ? "pool_size" : a->ns_count != b->ns_count ? "ns_count" : NULL;

@@ -29,6 +29,7 @@ static const char full[] =
     "    model: My Weir\n"
     "    listeners: [ front ]\n"
     "    hosts: [ nqn.h1, \"nqn.h2\" ]\n"
+    "    controllers: static\n"
     "    limits: { controllers: 10, queues: 4, queue_entries: 64 }\n"
     "    ana_groups:\n"
     "      - id: 2\n"
@@ -107,7 +108,7 @@ each_key_says_what_it_should(void **state)
 	assert_string_equal(s->model, "My Weir");
 	assert_true(!s->all_listeners && s->listeners == 1 && !s->any_host && s->host_count == 2);
 	assert_string_equal(s->hosts[1], "nqn.h2");
-	assert_true(s->controllers_max == 10 && s->queues_max == 4 && s->entries_max == 64);
+	assert_true(s->static_controllers && s->controllers_max == 10 && s->queues_max == 4 && s->entries_max == 64);
 	assert_true(s->ana_count == 2 && s->ana[0].id == 2 && s->ana[1].id == 64);
 	assert_int_equal(conf_ana_on(&s->ana[0], 0), CONF_ANA_INACCESSIBLE);
 	assert_int_equal(conf_ana_on(&s->ana[0], 1), CONF_ANA_NON_OPTIMIZED);
@@ -122,7 +123,7 @@ each_key_says_what_it_should(void **state)
 	assert_true(!s->any_host && s->host_count == 0 && s->all_listeners && s->listeners == 3);
 	s = &conf->subsys[2];
 	assert_true(s->any_host && s->serial == NULL && s->model == NULL && s->ns_count == 0);
-	assert_true(s->controllers_max == 1000 && s->queues_max == 128 && s->entries_max == 1024);
+	assert_true(!s->static_controllers && s->controllers_max == 1000 && s->queues_max == 128 && s->entries_max == 1024);
 	assert_true(s->ana_count == 1 && s->ana[0].id == 1 && s->ana[0].state == CONF_ANA_OPTIMIZED);
 	arena_drop(&arena);
 }
@@ -296,12 +297,13 @@ what_is_printed_is_what_one_would_write(void **state)
 	    "    model: yes\n"
 	    "    listeners: [ '7' ]\n"
 	    "    hosts: [ \"nqn.a b\", 'nqn.a:' ]\n"
+	    "    controllers: 'static'\n"
 	    "    limits: { queues: 128, controllers: 3 }\n"
 	    "    ana_groups: [ { id: 1, state: optimized, on: { '7': change } } ]\n"
 	    "    namespaces:\n"
 	    "      - { size: 2048K, volume: null, nsid: 1, block_size: 4096, write_protected: false }\n"
 	    "      - { nsid: 2, volume: 'file:/a\"\\', uuid: 8C8D1CB0-1ed2-4b0f-9b2e-4a5a7a3f5a10 }\n"
-	    "  - { nqn: nqn.b, hosts: [], ana_groups: [ { id: 1 } ], namespaces: [] }\n";
+	    "  - { nqn: nqn.b, hosts: [], controllers: dynamic, ana_groups: [ { id: 1 } ], namespaces: [] }\n";
 	static const char canonical[] =
 	    "listeners:\n"
 	    "  - name: \"7\"\n"
@@ -317,6 +319,7 @@ what_is_printed_is_what_one_would_write(void **state)
 	    "    hosts:\n"
 	    "      - \"nqn.a b\"\n"
 	    "      - \"nqn.a:\"\n"
+	    "    controllers: static\n"
 	    "    limits:\n"
 	    "      controllers: 3\n"
 	    "    ana_groups:\n"

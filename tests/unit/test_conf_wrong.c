@@ -144,6 +144,8 @@ static const struct wrong wrongs[] = {
 	{ S "    hosts: nqn.h\n", 5, "`hosts` is a list" },
 	{ S "    hosts:\n      - nqn.h\n      - h\n", 7, "`h` is not an NQN" },
 	{ S "    hosts:\n      - nqn.h\n      - nqn.h\n", 7, "the host `nqn.h` is there twice" },
+	{ S "    controllers: fixed\n", 5, "`controllers` is dynamic or static" },
+	{ S "    controllers: 5\n", 5, "`controllers` is dynamic or static" },
 	{ S "    limits: { controllers: 65520 }\n", 5, "`controllers` is a number from 1 to 65519" },
 	{ S "    limits: { queues: 129 }\n", 5, "`queues` is a number from 1 to 128" },
 	{ S "    limits: { queue_entries: 1 }\n", 5, "`queue_entries` is a number from 2 to 1024" },

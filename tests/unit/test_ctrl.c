@@ -43,6 +43,32 @@ each_problem_of_an_admin_connect_is_named(void **state)
 }
 
 static void
+who_may_ask_for_which_id_depends_on_the_model(void **state)
+{
+	static const struct { uint16_t static_ids, cntlid; bool right; } rows[] = {
+		{ 0, 0xffff, true }, { 0, 0xfffe, false }, { 0, 1, false }, { 0, 0, false },
+		{ 5, 0xffff, false }, { 5, 0xfffe, true }, { 5, 0xfffd, false }, { 5, 0xfff0, false }, { 5, 0, false },
+		{ 5, 1, true }, { 5, 5, true }, { 5, 6, false }, { 0xffef, 0xffef, true }, { 0xffef, 0xfff0, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nvme_connect_sqe sqe = { .sqsize = le16_of(31) };
+		struct nvme_connect_data data = connect_data(&nvm);
+		struct subsys_info subsys = nvm;
+		struct nvme_connect_fault fault;
+		struct nvme_status status;
+
+		subsys.static_ids = rows[i].static_ids;
+		data.cntlid = le16_of(rows[i].cntlid);
+		status = ctrl_check_connect(&subsys, CTRL_HOST_ADMITTED, &sqe, &data, &fault);
+		assert_int_equal(nvme_sc(status), rows[i].right ? NVME_SC_SUCCESS : NVME_SC_CONNECT_PARAMS);
+		assert_int_equal(fault.ipo, rows[i].right ? 0 : 16);
+		assert_int_equal(fault.in_data, !rows[i].right);
+		assert_int_equal(status.dnr, !rows[i].right);
+	}
+}
+
+static void
 an_unknown_subsystem_is_a_bad_subnqn(void **state)
 {
 	struct nvme_connect_sqe sqe = { .sqsize = le16_of(31) };
@@ -322,6 +348,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_problem_of_an_admin_connect_is_named),
+		cmocka_unit_test(who_may_ask_for_which_id_depends_on_the_model),
 		cmocka_unit_test(an_unknown_subsystem_is_a_bad_subnqn),
 		cmocka_unit_test(a_host_that_is_not_admitted_is_told_why),
 		cmocka_unit_test(each_problem_of_an_io_connect_is_named),

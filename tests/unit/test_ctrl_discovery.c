@@ -41,15 +41,17 @@ portals_are_shown_for_what_they_serve(void **state)
 		{ .traddr = "192.0.2.4", .trsvcid = "4421" },
 	};
 	static const struct portal_info referrals[] = { { .traddr = "2001:db8::9", .trsvcid = "8009", .ipv6 = true } };
-	const struct subsys_shown shown[] = { { &nvm, 0x0e }, { &nvm, 0xfffffff1 }, { &nvm, 0 } };
-	static const struct { uint8_t subtype, portid; const char *port; } lines[] = {
-		{ 3, 1, "4420 " }, { 3, 3, "8009 " }, { 3, 4, "4421 " },
-		{ 2, 2, "4420 " }, { 2, 4, "4421 " }, { 2, 1, "4420 " }, { 1, 5, "8009 " },
+	struct subsys_info fixed = nvm;
+	const struct subsys_shown shown[] = { { &nvm, 0x0e }, { &fixed, 0xfffffff1 }, { &nvm, 0 } };
+	static const struct { uint8_t subtype, portid; const char *port; uint16_t cntlid; } lines[] = {
+		{ 3, 1, "4420 ", 0xffff }, { 3, 3, "8009 ", 0xffff }, { 3, 4, "4421 ", 0xffff },
+		{ 2, 2, "4420 ", 0xffff }, { 2, 4, "4421 ", 0xffff }, { 2, 1, "4420 ", 0xfffe }, { 1, 5, "8009 ", 0xffff },
 	};
 	struct bench *b = bench_enabled(&discovery);
 	struct snapshot *next = bench_copy(b);
 	const struct nvme_log_discovery *log = (const void *)b->out;
 
+	fixed.static_ids = 1;
 	next->subsys.portals = four;
 	next->subsys.portal_count = 4;
 	next->subsys.shown = shown;
@@ -63,6 +65,7 @@ portals_are_shown_for_what_they_serve(void **state)
 		assert_int_equal(log->entries[i].subtype, lines[i].subtype);
 		assert_int_equal(le16_get(log->entries[i].portid), lines[i].portid);
 		assert_memory_equal(log->entries[i].trsvcid, lines[i].port, 5);
+		assert_int_equal(le16_get(log->entries[i].cntlid), lines[i].cntlid);
 		assert_string_equal(log->entries[i].subnqn, lines[i].subtype == 2 ? nvm.nqn : NVME_DISCOVERY_NQN);
 		assert_int_equal(le16_get(log->entries[i].eflags), lines[i].subtype == 3 ? NVME_EFLAGS_EPCSD : 0);
 	}

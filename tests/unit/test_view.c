@@ -191,6 +191,12 @@ there_are_limits_to_namespaces_hosts_and_queues(void **state)
 	many[0].io_queues_max--;
 	many[0].entries_max++;
 	assert_wrong(s, "queues");
+	many[0].entries_max--;
+	many[0].static_controllers = true;
+	many[0].controllers_max = NVME_CNTLID_MAX;
+	assert_int_equal(view_check(&s->config, s->why), 0);
+	many[0].controllers_max++;
+	assert_wrong(s, "static controllers");
 	free(ns);
 	free(hosts);
 	free(many);
@@ -402,6 +408,10 @@ genctr_moves_with_what_some_host_can_see(void **state)
 	assert_int_equal(genctr(s), ++n);
 	s->subsys[2].hosts_listed = false; /* all may, and more than before */
 	assert_int_equal(genctr(s), ++n);
+	s->subsys[2].static_controllers = true;
+	assert_int_equal(genctr(s), ++n);
+	s->subsys[2].controllers_max = 7;
+	assert_int_equal(genctr(s), n);
 	s->subsys[2].hosts_listed = true;
 	assert_int_equal(genctr(s), ++n);
 	s->referrals[0].port++;
