@@ -382,7 +382,7 @@ host_connect(struct reactor *reactor, const struct host_options *options, struct
 	struct qpair_options admin_options = {
 		.host = NULL, .port = options->port, .entries = ADMIN_ENTRIES,
 		.hdgst = options->hdgst, .ddgst = options->ddgst, .sq_flow = options->sq_flow,
-		.cntlid = NVME_CNTLID_DYNAMIC, .kato_ms = options->kato_ms,
+		.cntlid = options->cntlid != 0 ? options->cntlid : NVME_CNTLID_DYNAMIC, .kato_ms = options->kato_ms,
 		.incapsule_max = NVME_ADMIN_INCAPSULE,
 	};
 	uint32_t limit_ms = options->connect_ms > 0 ? options->connect_ms : DEFAULT_CONNECT_MS;

@@ -21,6 +21,7 @@ struct host_options {
 	char subnqn[NVME_NQN_FIELD], hostnqn[NVME_NQN_FIELD];
 	uint8_t hostid[16];
 	uint32_t nsid;
+	uint16_t cntlid;           /* a static controller, or any of them (NVME_CNTLID_STATIC); 0: a dynamic one */
 	uint16_t queues, entries;  /* I/O queues, and commands each may hold */
 	bool hdgst, ddgst, sq_flow;
 	uint32_t kato_ms;          /* 0: no keep alive */

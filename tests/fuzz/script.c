@@ -38,7 +38,7 @@ struct script {
 	unsigned steps;
 	struct reactor *reactor;
 	struct timer timer;
-	bool over;
+	bool over, statics;
 	struct client clients[CLIENTS];
 };
 
@@ -199,7 +199,10 @@ step_connect(struct script *script, struct client *client)
 		.sqsize = le16_of((uint16_t)(take(script) + 1)), .cattr = how & 4 ? NVME_CATTR_NO_SQ_FLOW : 0,
 		.kato = le32_of(how & 8 ? 100 : 0),
 	};
-	uint16_t cntlid = (how & 3) == 0 ? NVME_CNTLID_DYNAMIC : script->clients[(how >> 4) % CLIENTS].cntlid;
+	unsigned whose = (how >> 4) % CLIENTS;
+	uint16_t any = script->statics ? NVME_CNTLID_STATIC : NVME_CNTLID_DYNAMIC;
+	uint16_t cntlid = (how & 3) != 0 ? script->clients[whose].cntlid : script->statics && whose > 0 ?
+	    (uint16_t)(whose + 1) : any;
 	struct nvme_connect_data data = {
 		.hostid = { 1 }, .cntlid = le16_of(cntlid), .hostnqn = "nqn.2026-11.local.weir:rude",
 	};
@@ -521,6 +524,7 @@ enum {
 	SCENE_MORE_BUFS = 1, /* so many that connections are read together, until they are short */
 	SCENE_R2T = 2,       /* the honest host's writes are too long for a capsule, and more in all than may be asked for */
 	SCENE_FILE = 4,      /* a volume that lends nothing: reads lie in buffers */
+	SCENE_STATIC = 8,    /* static controllers: hosts ask for any or for a certain one */
 };
 
 struct script_end
@@ -555,9 +559,13 @@ script_play_failing(const uint8_t *bytes, size_t count, unsigned reactor, uint64
 	options.max_ns = 10000 * second;
 	options.max_events = 1u << 30;
 	play = (struct play){
-		.script = { .at = bytes + first, .end = bytes + count },
+		.script = { .at = bytes + first, .end = bytes + count, .statics = scene & SCENE_STATIC },
 		.honest = { .addr = "10.0.0.1", .queues = 2, .slot_bytes = 2 * BLOCK, .ios = HONEST_IOS },
 	};
+	if (scene & SCENE_STATIC) {
+		target.statics = STEPS_MAX; /* a script cannot take all */
+		play.honest.cntlid = NVME_CNTLID_STATIC;
+	}
 	if (scene & SCENE_R2T) {
 		play.honest.queues = 1;
 		play.honest.slot_bytes = 16 * BLOCK;

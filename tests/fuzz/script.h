@@ -3,7 +3,8 @@
  * the bytes of a script are done.
  *
  * The first byte says in what scene it plays: few buffers or some more, a volume
- * in memory or in a file, an honest host that writes little or much.  After it,
+ * in memory or in a file, an honest host that writes little or much, static
+ * controllers.  After it,
  * each step of the script is a byte, which names one of a few connections and
  * what is done on it, and the bytes it needs: connect, send a command with
  * these fields, send data that was asked for or was not, stop reading, stop

@@ -80,7 +80,7 @@ write_text(struct text *t, uint64_t seed)
 {
 	rng_seed(&t->rng, seed);
 	t->count = 0;
-	t->bytes[t->count++] = (uint8_t)(seed & 1);
+	t->bytes[t->count++] = (uint8_t)((seed & 1) | (seed & 2) << 2); /* few buffers or more; static controllers */
 	for (unsigned i = 0; i < 4; i++)
 		connect(t, i);
 	wait(t, 22);

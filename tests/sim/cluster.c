@@ -18,7 +18,8 @@ cluster_target_start(struct reactor *reactor, void *arg)
 	/* The first reactor of a new life makes what they share; a former life's went with its arenas. */
 	if (t->started++ % t->reactors == 0) {
 		struct target_ns ns = { .nsid = 1, .id = { 1 } };
-		struct target_subsys subsys = { .nqn = CLUSTER_NQN, .listeners = 1, .ns = &ns, .ns_count = 1 };
+		struct target_subsys subsys = { .nqn = CLUSTER_NQN, .listeners = 1, .ns = &ns, .ns_count = 1,
+			.static_controllers = t->statics > 0, .controllers_max = t->statics };
 		struct target_config config = {
 			.listen = &listen, .listen_count = 1, .subsys = &subsys, .subsys_count = 1,
 			.stall_timeout_ms = t->stall_timeout_ms, .authenticate = t->authenticate,
@@ -228,6 +229,7 @@ connect_again(struct timer *timer)
 		.kato_ms = 200, .connect_ms = 300, .ready = ready, .lost = lost, .owner = h,
 	};
 
+	options.cntlid = h->cntlid;
 	snprintf(options.addr, sizeof(options.addr), "%s", h->addr);
 	snprintf(options.subnqn, sizeof(options.subnqn), "%s", CLUSTER_NQN);
 	snprintf(options.hostnqn, sizeof(options.hostnqn), "nqn.2026-11.local.weir:host%u", h->first_slot);

@@ -24,6 +24,7 @@ struct cluster_target {
 	const char *host, *spec;
 	uint32_t stall_timeout_ms;
 	bool authenticate;
+	uint32_t statics;      /* static controllers; 0: they are dynamic */
 	struct wisher *wisher; /* NULL: hosts wish for nothing */
 	struct target *target;
 	struct blk *volume;
@@ -63,6 +64,7 @@ struct cluster_host {
 	unsigned first_slot;       /* its slots lie behind each other: no two hosts share one */
 	uint16_t queues;
 	bool hdgst, ddgst, sq_flow;
+	uint16_t cntlid;           /* 0: a dynamic controller */
 	uint32_t slot_bytes;       /* a multiple of the block size */
 	uint64_t ios;              /* how many to do; then it disconnects */
 

@@ -268,6 +268,7 @@ operate(struct timer *timer)
 	    200 * 1000 + rng_below(&r->rng, 4 * RECON_MS);
 	struct plan plan = *plan_now(r);
 
+	recon_check_ids(r);
 	timer_set(&r->reactor0->timers, timer, r->reactor0->now_ns + pause);
 	if (r->plan_count + 2 >= RECON_PLANS || (r->plans_left == 0 && !r->end))
 		return;
@@ -356,7 +357,8 @@ recon_create(struct recon *r, uint64_t seed, const struct sim_options *given)
 	r->reactors = 1 + (unsigned)rng_below(&r->rng, RECON_REACTORS);
 	r->plans_left = r->plans_left > 0 ? r->plans_left : 40;
 	if (r->fail_at > 0) { /* a short history in which nothing else goes wrong */
-		r->does = RECON_DOES_NS | RECON_DOES_REPLACE | RECON_DOES_RESIZE | RECON_DOES_ANA | RECON_DOES_GROUP;
+		r->does = RECON_DOES_NS | RECON_DOES_REPLACE | RECON_DOES_RESIZE | RECON_DOES_ANA | RECON_DOES_GROUP |
+		    RECON_DOES_STATIC;
 		r->reactors = 2;
 		options.log = on_log;
 		options.arg = r;

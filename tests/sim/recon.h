@@ -32,6 +32,7 @@ enum recon_feature {
 	RECON_DOES_GROUP = 1 << 4, RECON_DOES_ANA = 1 << 5, RECON_DOES_HOSTS = 1 << 6, RECON_DOES_SUBSYS = 1 << 7,
 	RECON_DOES_LISTEN = 1 << 8, RECON_DOES_FAIL = 1 << 9, RECON_DOES_RESETS = 1 << 10, RECON_DOES_CRASH = 1 << 11,
 	RECON_DOES_HASTE = 1 << 12, /* plans follow each other closely */
+	RECON_DOES_STATIC = 1 << 13, /* controllers become static, and dynamic again */
 };
 
 /* ---- plans ---- */
@@ -46,6 +47,7 @@ struct plan_ns {
 
 struct plan_subsys {
 	bool on, listed;
+	unsigned statics; /* static controllers, as many as hosts at least; 0: they are dynamic */
 	uint32_t hosts, listeners;
 	uint8_t state[RECON_GROUPS][RECON_LISTEN];
 	struct plan_ns ns[RECON_NS];
@@ -117,6 +119,7 @@ struct recon_host {
 	unsigned opened;
 	bool losing, running, trying;
 	unsigned subsys, listener, io_listener[RECON_QUEUES];
+	uint16_t asked;                   /* for this controller */
 	uint64_t try_ns, queue_ns;        /* since when a Connect is under way */
 	struct hio command, alive, aer;
 	void (*then)(struct recon_host *h);
@@ -157,7 +160,7 @@ struct attempt {
 
 struct recon_counts {
 	uint64_t applies, failed_applies, busy_applies, unused, ios, reads, pairs, refused[8];
-	uint64_t losses, notices, connects, unlisted;
+	uint64_t losses, notices, connects, unlisted, statics, busy;
 };
 
 struct recon {
@@ -222,6 +225,15 @@ void recon_judge(const struct recon *r, const struct recon_ask *ask, struct verd
 bool recon_admitted(const struct recon *r, unsigned subsys, unsigned host, unsigned listener, uint64_t since_ns,
     bool always);
 bool recon_allows(const struct verdict *verdict, struct nvme_status status);
+
+/* recon_ids.c: static controllers, and others */
+bool plan_has(const struct plan *plan, unsigned subsys, uint16_t cntlid); /* one that a host may ask for */
+bool recon_has(const struct recon *r, unsigned subsys, uint16_t cntlid, uint64_t since_ns, bool always);
+void recon_choose_id(struct recon_host *h);
+void recon_check_id(struct recon_host *h); /* the one it was given */
+bool recon_is_busy(const struct qpair *qp);
+bool recon_was_busy(struct recon_host *h, const struct qpair *qp);
+void recon_check_ids(struct recon *r);
 
 /* recon_host.c, recon_load.c */
 int recon_host_start(struct reactor *reactor, void *arg);

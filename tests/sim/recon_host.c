@@ -277,6 +277,7 @@ admin_up(struct qpair *qp)
 	struct recon_host *h = qp->owner;
 
 	check_admitted(h, h->listener, h->try_ns);
+	recon_check_id(h);
 	property(h, NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | 6u << 16 | 4u << 20, enabled);
 }
 
@@ -308,7 +309,9 @@ with_cause(const struct recon_host *h)
 		return true;
 	if (h->discovery)
 		return h->listener > 0;
-	if (!recon_admitted(h->r, h->subsys, h->index, h->listener, since, true))
+	if (!recon_admitted(h->r, h->subsys, h->index, h->listener, since, true) ||
+	    !recon_has(h->r, h->subsys, h->running && h->asked != NVME_CNTLID_DYNAMIC ? NVME_CNTLID_STATIC : h->asked, since,
+	    true))
 		return true;
 	for (unsigned i = 0; i < h->opened; i++)
 		if (!recon_admitted(h->r, h->subsys, h->index, h->io_listener[i], since, true))
@@ -329,7 +332,7 @@ check_refusal(struct recon_host *h, const struct qpair *qp)
 
 		if (plan->until_ns < h->try_ns)
 			continue;
-		if (!s->on || !(plan->listeners & s->listeners & 1u << h->listener))
+		if (!s->on || !(plan->listeners & s->listeners & 1u << h->listener) || !plan_has(plan, h->subsys, h->asked))
 			nowhere++;
 		else if (s->listed && !(s->hosts >> h->index & 1))
 			unlisted++;
@@ -353,9 +356,9 @@ down(struct qpair *qp, int error)
 		return;
 	if (qp == &h->admin && !h->discovery && h->opened == 0)
 		check_refusal(h, qp);
-	if (strstr(qp->why, "refused") != NULL && strstr(qp->why, "1:81") != NULL)
-		h->r->told = true;
-	if (!with_cause(h))
+	h->r->counts.busy += recon_is_busy(qp);
+	h->r->told = h->r->told || recon_is_busy(qp);
+	if (!with_cause(h) && !recon_was_busy(h, qp))
 		recon_wrong(h->r, "host %u lost subsystem %u without cause: %d, %s", h->index, h->subsys, error, qp->why);
 	lose(h);
 }
@@ -366,7 +369,7 @@ open_queue(struct recon_host *h, struct qpair *qp, unsigned listener, uint16_t q
 	struct qpair_options options = {
 		.host = "10.0.0.1", .port = (uint16_t)(RECON_PORT + listener), .qid = qid,
 		.hdgst = h->hdgst, .ddgst = h->ddgst, .sq_flow = h->sq_flow,
-		.entries = ENTRIES, .cntlid = qid == 0 ? NVME_CNTLID_DYNAMIC : h->admin.cntlid,
+		.entries = ENTRIES, .cntlid = qid == 0 ? h->asked : h->admin.cntlid,
 		.kato_ms = qid == 0 ? KATO_MS : 0, .incapsule_max = 8192, .subnqn = h->subnqn, .hostnqn = h->hostnqn,
 		.hostid = { (uint8_t)(h->index + 1) },
 	};
@@ -414,6 +417,7 @@ try(struct timer *timer)
 	if (h->r->end)
 		return;
 	choose_way(h);
+	recon_choose_id(h);
 	h->opened = 0;
 	h->losing = h->running = h->refreshing = false;
 	h->trying = true;

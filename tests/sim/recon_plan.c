@@ -198,6 +198,8 @@ mutate_once(struct recon *r, struct plan *plan)
 			subsys_put(r, plan, subsys);
 		break;
 	}
+	if (r->does & RECON_DOES_STATIC && below(r, 6) == 0)
+		subsys->statics = below(r, 3) == 0 ? 0 : RECON_HOSTS + below(r, 4);
 }
 
 /* A subsystem that is off holds nothing. */
@@ -239,6 +241,7 @@ subsys_config(const struct recon *r, const struct plan *plan, unsigned index, st
 	*to = (struct target_subsys){
 		.nqn = subsys_names[index], .identity = { (uint8_t)(index + 1) }, .hosts_listed = from->listed,
 		.hosts = out->hosts[index], .ana = out->ana[index], .ana_count = RECON_GROUPS, .ns = out->ns[index],
+		.static_controllers = from->statics > 0, .controllers_max = from->statics,
 	};
 	for (unsigned i = 0; i < RECON_HOSTS; i++)
 		if (from->hosts >> i & 1)
