@@ -309,8 +309,8 @@ void registry_mail(struct core *core, const struct target_mail *mail);
 void registry_view(struct core *core); /* it has another one now */
 /* Those of the controller's subsystem, and those that have the namespace: bits by id, both cleared before. */
 void registry_present(struct core *core, uint16_t cntlid, uint32_t nsid, uint64_t *there, uint64_t *attached);
-/* The NQN of the controller's subsystem, and of its host; NULL: there is no such controller. */
-const char *registry_find(const struct core *core, uint16_t cntlid, const char **hostnqn);
+/* The NQN of the controller's subsystem, that of its host, and its id as hosts know it; NULL: it is not there. */
+const char *registry_find(const struct core *core, uint16_t key, const char **hostnqn, uint16_t *cntlid);
 
 /* fence.c: what a controller asks of the registry */
 void fence_begin(struct assoc *assoc, struct request *req, uint16_t which);

@@ -43,9 +43,9 @@ find(const struct target *target, const char *nqn)
 
 /* The log of a controller's subsystem, if it is served. */
 static struct events_log *
-log_of(const struct core *core, uint16_t cntlid, const char **hostnqn)
+log_of(const struct core *core, uint16_t key, const char **hostnqn, uint16_t *cntlid)
 {
-	const char *nqn = registry_find(core, cntlid, hostnqn);
+	const char *nqn = registry_find(core, key, hostnqn, cntlid);
 	struct events_log *log = nqn != NULL ? find(core->target, nqn) : NULL;
 
 	return log != NULL && log->begun && !log->ending ? log : NULL;
@@ -67,10 +67,10 @@ media(struct events_log *log, const struct eventlog_when *when, uint32_t nsid)
 }
 
 static void
-happened(struct events_log *log, const struct target_mail *mail, const char *hostnqn)
+happened(struct events_log *log, const struct target_mail *mail, const char *hostnqn, uint16_t cntlid)
 {
 	struct nvme_sqe sqe = { .cdw10 = mail->event.cdw10, .cdw11 = mail->event.cdw11 };
-	struct eventlog_when when = now(log, mail->cntlid);
+	struct eventlog_when when = now(log, cntlid);
 	uint32_t count = log->log.count, used = log->log.used;
 
 	switch ((enum events_what)mail->event.what) {
@@ -103,11 +103,12 @@ hear(struct core *core, const struct target_mail *mail)
 {
 	struct target_mail heard = { .kind = MAIL_EVENT_HEARD };
 	const char *hostnqn = NULL;
-	struct events_log *log = log_of(core, mail->cntlid, &hostnqn);
+	uint16_t cntlid = 0;
+	struct events_log *log = log_of(core, mail->key, &hostnqn, &cntlid);
 
 	core_post(core, mail->from, &heard);
 	if (log != NULL)
-		happened(log, mail, hostnqn);
+		happened(log, mail, hostnqn, cntlid);
 }
 
 /* Whether hosts would take it for the namespace that was there before. */
@@ -168,9 +169,10 @@ copy(struct events_log *log)
 static void
 copy_for(struct core *core, const struct target_mail *mail)
 {
-	struct target_mail answer = { .kind = MAIL_EVENTS_COPIED, .cntlid = mail->cntlid };
+	struct target_mail answer = { .kind = MAIL_EVENTS_COPIED, .key = mail->key };
 	const char *hostnqn;
-	struct events_log *log = log_of(core, mail->cntlid, &hostnqn);
+	uint16_t cntlid;
+	struct events_log *log = log_of(core, mail->key, &hostnqn, &cntlid);
 
 	answer.events_copy.req = mail->events_copy.req;
 	answer.events_copy.copy = log != NULL ? copy(log) : NULL;

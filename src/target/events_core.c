@@ -27,7 +27,7 @@ post(struct assoc *assoc, struct target_mail *mail, uint32_t unheard_max)
 	}
 	core->events_unheard++;
 	mail->kind = MAIL_EVENT;
-	mail->cntlid = assoc->ctrl.cntlid;
+	mail->key = assoc->key;
 	core_post(core, 0, mail);
 }
 
@@ -102,7 +102,7 @@ events_begin_reading(struct request *req)
 {
 	struct conn *conn = req->conn;
 	struct target_mail mail = {
-		.kind = MAIL_EVENTS_COPY, .cntlid = conn->cntlid, .events_copy = { .req = req },
+		.kind = MAIL_EVENTS_COPY, .key = conn->key, .events_copy = { .req = req },
 	};
 
 	req->stage = STAGE_MAIL;

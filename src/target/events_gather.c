@@ -81,7 +81,7 @@ void
 events_stats_kept(struct core *core, const struct target_mail *ask)
 {
 	const struct events_log *log = ask->events < EVENTS_LOGS ? core->target->events.logs[ask->events] : NULL;
-	struct target_mail mail = { .kind = MAIL_STATS_BEFORE, .cntlid = ask->cntlid };
+	struct target_mail mail = { .kind = MAIL_STATS_BEFORE, .key = ask->key };
 
 	if (log != NULL) {
 		const struct eventlog_counts *before = &log->log.before;
@@ -93,7 +93,7 @@ events_stats_kept(struct core *core, const struct target_mail *ask)
 		mail.stats.media_errors = before->media_errors;
 	}
 	core_post(core, ask->from, &mail);
-	mail = (struct target_mail){ .kind = MAIL_STATS_KEPT, .cntlid = ask->cntlid };
+	mail = (struct target_mail){ .kind = MAIL_STATS_KEPT, .key = ask->key };
 	if (log != NULL) {
 		mail.stats_more.errors = log->log.before.errors;
 		mail.stats_more.busy_s = log->log.before.busy_s;

@@ -118,13 +118,14 @@ roll_maybe_free(struct core *core, struct roll *roll)
 }
 
 const char *
-registry_find(const struct core *core, uint16_t cntlid, const char **hostnqn)
+registry_find(const struct core *core, uint16_t key, const char **hostnqn, uint16_t *cntlid)
 {
-	const struct entry *entry = core->registry->by_id[cntlid];
+	const struct entry *entry = core->registry->by_key[key];
 
 	if (entry == NULL)
 		return NULL;
 	*hostnqn = entry->hostnqn;
+	*cntlid = entry->cntlid;
 	return entry->roll->nqn;
 }
 

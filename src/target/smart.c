@@ -10,7 +10,7 @@ static void
 start(struct assoc *assoc)
 {
 	struct target_mail mail = {
-		.kind = MAIL_STATS_ASK, .cntlid = assoc->ctrl.cntlid,
+		.kind = MAIL_STATS_ASK, .key = assoc->key,
 		.events = assoc->subsys != NULL ? assoc->subsys->events : EVENTS_LOGS,
 	};
 
@@ -53,7 +53,7 @@ tell(struct core *core, const struct target_mail *ask)
 	const struct events_served *served = ask->events < EVENTS_LOGS ? &core->served[ask->events] : &nothing;
 	const struct target_stats *stats = &served->stats;
 	struct target_mail mail = {
-		.kind = MAIL_STATS, .cntlid = ask->cntlid,
+		.kind = MAIL_STATS, .key = ask->key,
 		.stats = {
 			stats->reads, stats->writes, stats->read_blocks512, stats->write_blocks512, stats->media_errors,
 		},
@@ -61,14 +61,14 @@ tell(struct core *core, const struct target_mail *ask)
 
 	core_post(core, ask->from, &mail);
 	mail = (struct target_mail){
-		.kind = MAIL_STATS_MORE, .cntlid = ask->cntlid,
+		.kind = MAIL_STATS_MORE, .key = ask->key,
 		.stats_more = {
 			.errors = served->errors,
 			.busy_s = (core->reactor->busy_ns - served->busy_from_ns) / UINT64_C(1000000000),
 		},
 	};
 	core_post(core, ask->from, &mail);
-	if (core->reactor->index == 0 && ask->cntlid != 0)
+	if (core->reactor->index == 0 && ask->key != 0)
 		events_stats_kept(core, ask);
 }
 
@@ -100,7 +100,7 @@ answer(struct assoc *assoc)
 static void
 told(struct core *core, const struct target_mail *mail)
 {
-	struct assoc *assoc = assoc_find(core, mail->cntlid);
+	struct assoc *assoc = assoc_find(core, mail->key);
 	struct ctrl_stats *stats;
 
 	if (assoc == NULL || assoc->stats_left == 0)
@@ -136,7 +136,7 @@ smart_mail(struct core *core, const struct target_mail *mail)
 {
 	if (mail->kind == MAIL_STATS_ASK)
 		tell(core, mail);
-	else if (mail->cntlid == 0)
+	else if (mail->key == 0)
 		events_mail(core, mail);
 	else
 		told(core, mail);
