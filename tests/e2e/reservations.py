@@ -104,7 +104,10 @@ class Host:
             "deallocate": lambda: queue.deallocate([(0, 1)], nsid=self.nsid),
             "copy": lambda: queue.call(nvme.sqe(0x19, nsid=self.nsid, cdw10=8), struct.pack("<QQH14x", 0, 0, 0)),
             "flush": lambda: queue.flush(self.nsid),
+            "write uncorrectable": lambda: queue.call(nvme.sqe(0x04, nsid=self.nsid)),
         }[opcode]()
+        if opcode == "write uncorrectable" and request.ok:
+            assert queue.write(0, zeros, nsid=self.nsid).ok
         return request.status
 
     # -- what it hears --
@@ -121,7 +124,7 @@ class Host:
 
 
 READS = ("read", "compare", "verify")
-WRITES = ("write", "write by R2T", "write zeroes", "deallocate", "copy", "flush")
+WRITES = ("write", "write by R2T", "write zeroes", "deallocate", "copy", "flush", "write uncorrectable")
 
 
 class Model:
