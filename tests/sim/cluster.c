@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "host/internal.h"
+
 enum { RETRY_NS = 2 * 1000 * 1000, BLOCK = 4096 };
 
 /* ---- the target ---- */
@@ -75,6 +77,13 @@ version_of(const struct cluster_host *h, const uint8_t *data, unsigned slot, uin
 	return version;
 }
 
+/* Whether that version of the slot is that it is unreadable. */
+static bool
+is_mark(const struct cluster_host *h, unsigned slot, uint32_t version)
+{
+	return h->marks && version > 0 && (version + slot) % 5 == 0;
+}
+
 /* ---- the load ---- */
 
 static void next(struct cluster_work *work);
@@ -98,9 +107,22 @@ check_read(struct cluster_host *h, const struct cluster_work *work)
 	for (uint32_t block = 0; block < h->slot_bytes; block += BLOCK) {
 		uint32_t found = version_of(h, work->data, work->slot, block);
 
-		if (found < work->oldest || found > slot->issued)
+		if (found < work->oldest || found > slot->issued || is_mark(h, work->slot, found))
 			h->wrong++;
 	}
+}
+
+/* A block was unreadable: some version that it may have says so. */
+static void
+check_unreadable(struct cluster_host *h, const struct cluster_work *work)
+{
+	uint32_t version = work->oldest;
+
+	h->unreadable++;
+	while (version <= h->slots[work->slot].issued && !is_mark(h, work->slot, version))
+		version++;
+	if (version > h->slots[work->slot].issued)
+		h->wrong++;
 }
 
 static void
@@ -112,6 +134,8 @@ succeeded(struct cluster_host *h, struct cluster_work *work)
 		check_read(h, work);
 	} else if (work->op == NVME_WRITE) {
 		slot->acked = work->version;
+	} else if (work->op == NVME_WRITE_UNCORRECTABLE) {
+		slot->acked = slot->durable = work->version; /* no flush is needed */
 	} else {
 		for (unsigned i = 0; i < CLUSTER_SLOTS; i++)
 			if (h->slots[i].durable < work->flush_acked[i])
@@ -129,6 +153,8 @@ done(struct hio *io)
 	h->slots[work->slot].busy = false;
 	if (nvme_ok(io->req.status))
 		succeeded(h, work);
+	else if (work->op == NVME_READ && nvme_sc(io->req.status) == NVME_SC_READ_ERROR)
+		check_unreadable(h, work);
 	else if (nvme_sc(io->req.status) != NVME_SC_HOST_ABORTED)
 		h->failures++;
 	h->done_ios++;
@@ -139,14 +165,28 @@ done(struct hio *io)
 static bool
 choose(struct cluster_host *h, struct cluster_work *work)
 {
+	unsigned count = h->slot_count > 0 ? h->slot_count : CLUSTER_SLOTS;
 	uint64_t dice = rng_below(&h->rng, 100);
 
-	work->slot = (unsigned)rng_below(&h->rng, CLUSTER_SLOTS);
+	work->slot = (unsigned)rng_below(&h->rng, count);
 	while (h->slots[work->slot].busy)
-		work->slot = (work->slot + 1) % CLUSTER_SLOTS;
+		work->slot = (work->slot + 1) % count;
 	work->op = dice < 45 ? NVME_READ : dice < 92 ? NVME_WRITE : NVME_FLUSH;
 	h->slots[work->slot].busy = true;
 	return true;
+}
+
+/* The host's library has no word for it. */
+static bool
+make_unreadable(struct cluster_host *h, unsigned queue, struct cluster_work *work, uint64_t lba, uint32_t blocks)
+{
+	work->op = NVME_WRITE_UNCORRECTABLE;
+	work->io.req.data = HREQ_NONE;
+	work->io.req.sqe = (struct nvme_sqe){
+		.opcode = work->op, .nsid = le32_of(host_nsid(h->host)), .cdw10 = le32_of((uint32_t)lba),
+		.cdw12 = le32_of(blocks - 1),
+	};
+	return qpair_submit(host_queue(h->host, queue), &work->io);
 }
 
 static void
@@ -179,7 +219,10 @@ next(struct cluster_work *work)
 	} else if (work->op == NVME_WRITE) {
 		work->version = ++slot->issued;
 		fill(h, work->data, work->slot, work->version);
-		ok = host_write(h->host, queue, &work->io, lba, blocks, &work->iov, 1, false);
+		if (is_mark(h, work->slot, work->version))
+			ok = make_unreadable(h, queue, work, lba, blocks);
+		else
+			ok = host_write(h->host, queue, &work->io, lba, blocks, &work->iov, 1, false);
 	} else {
 		for (unsigned i = 0; i < CLUSTER_SLOTS; i++)
 			work->flush_acked[i] = h->slots[i].acked;

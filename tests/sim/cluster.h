@@ -36,7 +36,7 @@ int cluster_target_start(struct reactor *reactor, void *arg);
 /* Nothing is left of any connection: no stream, no memory of one, no buffer. */
 bool cluster_target_idle(const struct cluster_target *t, struct sim_process *process);
 
-/* What is known of a slot: versions are numbered from 1 as they are written. */
+/* What is known of a slot: versions are numbered from 1 as they are written; some are that it is unreadable. */
 struct cluster_slot {
 	uint32_t issued;   /* the last version handed to the target */
 	uint32_t acked;    /* the last one whose write was answered */
@@ -62,10 +62,12 @@ struct cluster_work {
 struct cluster_host {
 	const char *addr;
 	unsigned first_slot;       /* its slots lie behind each other: no two hosts share one */
+	unsigned slot_count;       /* 0: CLUSTER_SLOTS */
 	uint16_t queues;
 	bool hdgst, ddgst, sq_flow;
 	uint16_t cntlid;           /* 0: a dynamic controller */
 	uint32_t slot_bytes;       /* a multiple of the block size */
+	bool marks;                /* makes slots unreadable now and then (Write Uncorrectable) */
 	uint64_t ios;              /* how many to do; then it disconnects */
 
 	struct reactor *reactor;
@@ -74,7 +76,7 @@ struct cluster_host {
 	struct cluster_slot slots[CLUSTER_SLOTS];
 	struct cluster_work works[CLUSTER_WORKS];
 	struct timer retry;
-	uint64_t done_ios, reads, wrong, losses, failures;
+	uint64_t done_ios, reads, unreadable, wrong, losses, failures;
 	unsigned in_flight;
 	bool leaving, finished;
 };

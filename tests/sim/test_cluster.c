@@ -12,7 +12,10 @@
 
 #include "cluster.h"
 
-enum { HOSTS = 2, MS = 1000 * 1000 };
+enum { HOSTS = 2, MS = 1000 * 1000, LONG_SLOTS = 12, LONG_LESS = 6 };
+
+/* The last is read in three pieces and written by three R2Ts. */
+static const uint32_t slot_sizes[] = { 4096, 16384, 65536, 65 * 4096 };
 
 /* A fixed sample, or as many as WEIR_SEEDS says from WEIR_SEED_FIRST on. */
 static uint64_t seed_first, seed_count = 25;
@@ -41,6 +44,7 @@ cluster_create_cut(uint64_t seed, const char *spec, uint64_t ios, uint32_t reset
 	struct cluster *c = calloc(1, sizeof(*c));
 	struct sim_options options = sim_options_default();
 	struct sim_process_options target = { .start = cluster_target_start };
+	uint32_t slot_bytes;
 
 	assert_non_null(c);
 	options.reset_ppm = reset_ppm;
@@ -57,16 +61,20 @@ cluster_create_cut(uint64_t seed, const char *spec, uint64_t ios, uint32_t reset
 		.small_bufs = seed % 3 == 0 ? 16 : seed % 3 == 1 ? 40 + (uint32_t)(seed % 97) : 256, .large_bufs = 32,
 	};
 	c->target_process = sim_process_create(c->sim, "target", c->target.reactors, &target);
+	slot_bytes = slot_sizes[seed % 7 % 4];
 	for (unsigned i = 0; i < HOSTS; i++) {
 		struct sim_process_options host = { .start = cluster_host_start, .arg = &c->hosts[i] };
 
 		c->hosts[i] = (struct cluster_host){
 			.addr = "10.0.0.1", .first_slot = i * CLUSTER_SLOTS, .queues = (uint16_t)(1 + (seed + i) % 3),
 			.hdgst = seed & 1, .ddgst = seed & 2, .sq_flow = (seed + i) & 4,
-			.slot_bytes = 4096u << (2 * ((seed + i) % 3)), .ios = ios,
+			.slot_bytes = slot_bytes, .ios = ios, .marks = seed % 5 > 1,
 		};
-		/* Slots of different sizes would overlap. */
-		c->hosts[i].slot_bytes = c->hosts[0].slot_bytes;
+		if (slot_bytes > TARGET_PIECE) {
+			c->hosts[i].first_slot = i * LONG_SLOTS;
+			c->hosts[i].slot_count = LONG_SLOTS;
+			c->hosts[i].ios = ios / LONG_LESS;
+		}
 		c->host_processes[i] = sim_process_create(c->sim, "host", 1, &host);
 	}
 	return c;
@@ -108,23 +116,28 @@ cluster_destroy(struct cluster *c)
 static void
 hosts_read_what_they_wrote(void **state)
 {
+	uint64_t unreadable = 0;
+
 	(void)state;
 	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++) {
 		struct cluster *c = cluster_create(seed, seed % 2 == 0 ? "mem:16M" : "file:volume.img,size=16M", 300);
 
 		sim_run_until(c->sim, 30000ULL * MS, all_finished, c);
 		cluster_check(c);
-		for (unsigned i = 0; i < HOSTS; i++)
+		for (unsigned i = 0; i < HOSTS; i++) {
 			assert_int_equal(c->hosts[i].losses, 0);
+			unreadable += c->hosts[i].unreadable;
+		}
 		nothing_is_leaked(c);
 		cluster_destroy(c);
 	}
+	assert_true(unreadable > seed_count);
 }
 
 static void
 what_was_flushed_survives_crashes_of_the_target(void **state)
 {
-	uint64_t losses = 0;
+	uint64_t losses = 0, unreadable = 0;
 
 	(void)state;
 	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++) {
@@ -139,9 +152,11 @@ what_was_flushed_survives_crashes_of_the_target(void **state)
 		sim_run_until(c->sim, 30000ULL * MS, all_finished, c);
 		cluster_check(c);
 		losses += c->hosts[0].losses;
+		unreadable += c->hosts[0].unreadable;
 		nothing_is_leaked(c);
 		cluster_destroy(c);
 	}
+	assert_true(unreadable > seed_count);
 	assert_true(losses > seed_count); /* most crashes met a host at work */
 }
 
