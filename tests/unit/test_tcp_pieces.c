@@ -1,5 +1,6 @@
 /*
- * test_tcp_pieces.c - answers to long reads: in which order their pieces go, and what passes between them.
+ * test_tcp_pieces.c - several PDUs of data of one command: which R2Ts count, in which order the pieces of a long read
+ * go, and what passes between them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +21,175 @@ connected(uint64_t seed)
 	assert_true(pair->up);
 	return pair;
 }
+
+/* ---- R2Ts ---- */
+
+/* A write of eight pieces, in slot 0, whose first R2Ts are gathered; and of those so many bytes are out. */
+static void
+asked(struct pair *pair, size_t out)
+{
+	struct nvme_sqe sqe = { .opcode = NVME_WRITE, .cid = le16_of(7) };
+	struct pair_slot *slot = &pair->slots[0];
+	struct fifo finished;
+
+	fifo_init(&finished);
+	tconn_hold(&pair->tc, &slot->xfer, &sqe);
+	slot->iov[0] = (struct iovec){ slot->data, PAIR_DATA };
+	slot->xfer.iov = slot->iov;
+	slot->xfer.iov_count = 1;
+	slot->xfer.length = PAIR_DATA;
+	tconn_ask(&pair->tc, &slot->xfer);
+	gather_reset(&pair->gather);
+	tconn_gather(&pair->tc, &pair->gather);
+	assert_int_equal(pair->gather.bytes, TCONN_R2TS * 24);
+	tconn_sent(&pair->tc, out, &finished);
+	assert_null(fifo_pop(&finished));
+}
+
+/* Data for the n-th R2T that was gathered, from `at` to its end. */
+static struct pdu_fault
+answered_r2t(struct pair *pair, unsigned n, uint32_t at)
+{
+	static uint8_t bytes[24 + PAIR_PIECE];
+	uint32_t length = (n + 1) * PAIR_PIECE - at;
+	struct pdu_data pdu = {
+		.ch = { PDU_H2C_DATA, PDU_LAST, 24, 24, le32_of(24 + length) }, .cccid = le16_of(7),
+		.ttag = le16_of((uint16_t)(n * PAIR_DEPTH)), .offset = le32_of(at), .length = le32_of(length),
+	};
+	const uint8_t *from = bytes;
+	size_t left = 24 + length;
+	struct tconn_item item;
+
+	memcpy(bytes, &pdu, sizeof(pdu));
+	(void)tconn_next(&pair->tc, &from, &left, &item);
+	return pair->tc.fault;
+}
+
+static void
+an_r2t_may_be_answered_once_it_is_out_to_its_last_byte(void **state)
+{
+	static const struct {
+		size_t out;
+		unsigned n;
+		uint32_t at;
+		uint16_t fes;
+		uint32_t fei;
+	} cases[] = {
+		{ 0, 0, 0, PDU_FES_HEADER_FIELD, 10 }, { 23, 0, 0, PDU_FES_HEADER_FIELD, 10 },
+		{ 24, 0, 0, PDU_FES_NONE, 0 }, { 24, 1, PAIR_PIECE, PDU_FES_HEADER_FIELD, 10 },
+		{ 47, 1, PAIR_PIECE, PDU_FES_HEADER_FIELD, 10 }, { 48, 1, PAIR_PIECE, PDU_FES_OUT_OF_RANGE, 0 },
+		{ 96, 3, 3 * PAIR_PIECE, PDU_FES_OUT_OF_RANGE, 0 },
+		{ 96, 4, 4 * PAIR_PIECE, PDU_FES_HEADER_FIELD, 10 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pair *pair = connected(23);
+		struct pdu_fault fault;
+
+		asked(pair, cases[i].out);
+		fault = answered_r2t(pair, cases[i].n, cases[i].at);
+		assert_int_equal(fault.fes, cases[i].fes);
+		assert_int_equal(fault.fei, cases[i].fei);
+		free(pair);
+	}
+}
+
+/* Four are outstanding again, though the answer came before the others were out. */
+static void
+an_r2t_that_is_answered_while_others_go_out_is_followed_by_one(void **state)
+{
+	struct pair *pair = connected(23);
+	struct fifo finished;
+
+	(void)state;
+	fifo_init(&finished);
+	asked(pair, 30);
+	assert_int_equal(answered_r2t(pair, 0, 0).fes, PDU_FES_NONE);
+	gather_reset(&pair->gather);
+	tconn_gather(&pair->tc, &pair->gather);
+	assert_int_equal(pair->gather.bytes, 66);
+	tconn_sent(&pair->tc, 66, &finished);
+	gather_reset(&pair->gather);
+	tconn_gather(&pair->tc, &pair->gather);
+	assert_int_equal(pair->gather.bytes, 24);
+	assert_int_equal(le32_get(((const struct pdu_data *)pair->gather.iov[0].iov_base)->offset), 4 * PAIR_PIECE);
+	free(pair);
+}
+
+/* What is being ended asks for nothing more. */
+static void
+a_termreq_follows_the_r2ts_that_had_begun(void **state)
+{
+	struct pair *pair = connected(23);
+	uint8_t header[8] = { 0 };
+	struct fifo fifo;
+
+	(void)state;
+	fifo_init(&fifo);
+	asked(pair, 30);
+	assert_int_equal(answered_r2t(pair, 0, 0).fes, PDU_FES_NONE);
+	tconn_fault(&pair->tc, (struct pdu_fault){ PDU_FES_SEQUENCE, 0, "" }, header, sizeof(header));
+	tconn_drop(&pair->tc, false, &fifo);
+	assert_null(fifo_pop(&fifo));
+	gather_reset(&pair->gather);
+	tconn_gather(&pair->tc, &pair->gather);
+	assert_int_equal(pair->gather.bytes, 66 + pair->tc.control_len);
+	tconn_sent(&pair->tc, pair->gather.bytes, &fifo);
+	assert_int_equal(pair->tc.state, TCONN_ENDED);
+	assert_int_equal(pair->slots[0].xfer.state, XFER_RECEIVING);
+	assert_true(fifo_empty(&pair->tc.out));
+	free(pair);
+}
+
+/* The target has let go of the command: what is sent for it now would be for nobody. */
+static void
+a_write_that_failed_sends_the_end_of_its_pdu_and_no_more(void **state)
+{
+	static uint8_t data[16384];
+	struct pdu_capsule_resp resp = { .ch = { PDU_CAPSULE_RESP, 0, 24, 0, le32_of(24) } };
+	struct pair *pair = connected(29);
+	struct iovec iov = { data, sizeof(data) };
+	struct hreq req = { 0 }, *done = NULL;
+	struct pdu_data r2ts[2];
+	const uint8_t *at = (const void *)r2ts;
+	size_t left = sizeof(r2ts);
+	struct fifo finished;
+
+	(void)state;
+	fifo_init(&finished);
+	pair_request(&req, NVME_WRITE, 0, &iov, 1, sizeof(data));
+	assert_true(hconn_submit(&pair->hc, &req));
+	gather_reset(&pair->gather);
+	hconn_gather(&pair->hc, &pair->gather);
+	hconn_sent(&pair->hc, pair->gather.bytes, &finished);
+	for (uint16_t i = 0; i < 2; i++)
+		r2ts[i] = (struct pdu_data){
+			.ch = { PDU_R2T, 0, 24, 0, le32_of(24) }, .cccid = le16_of(req.cid),
+			.ttag = le16_of(i), .offset = le32_of(64u * i), .length = le32_of(64),
+		};
+	assert_int_equal(hconn_next(&pair->hc, &at, &left, &done), HCONN_MORE);
+	gather_reset(&pair->gather);
+	hconn_gather(&pair->hc, &pair->gather);
+	assert_int_equal(pair->gather.bytes, 24 + 64);
+	hconn_sent(&pair->hc, 10, &finished);
+	resp.cqe.cid = le16_of(req.cid);
+	resp.cqe.status = nvme_status_put(nvme_status_of(NVME_SC_WRITE_FAULT, true));
+	at = (const void *)&resp;
+	left = sizeof(resp);
+	assert_int_equal(hconn_next(&pair->hc, &at, &left, &done), HCONN_MORE);
+	gather_reset(&pair->gather);
+	hconn_gather(&pair->hc, &pair->gather);
+	assert_int_equal(pair->gather.bytes, 24 + 64 - 10);
+	hconn_sent(&pair->hc, pair->gather.bytes, &finished);
+	assert_ptr_equal(fifo_pop(&finished), &req.tx_node);
+	assert_int_equal(nvme_sc(req.status), NVME_SC_WRITE_FAULT);
+	assert_false(hconn_pending(&pair->hc));
+	assert_int_equal(pair->hc.free_count, PAIR_DEPTH);
+	free(pair);
+}
+
+/* ---- C2HData ---- */
 
 static bool
 pick_any(const struct xfer *xfer, void *arg)
@@ -143,6 +313,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_r2t_may_be_answered_once_it_is_out_to_its_last_byte),
+		cmocka_unit_test(an_r2t_that_is_answered_while_others_go_out_is_followed_by_one),
+		cmocka_unit_test(a_termreq_follows_the_r2ts_that_had_begun),
+		cmocka_unit_test(a_write_that_failed_sends_the_end_of_its_pdu_and_no_more),
 		cmocka_unit_test(what_is_short_waits_for_one_piece_of_what_is_long),
 		cmocka_unit_test(an_answer_in_pieces_that_was_withdrawn_goes_on_where_it_was),
 	};
