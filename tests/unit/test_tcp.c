@@ -378,6 +378,7 @@ host_says_to_r2ts(unsigned count, uint32_t second)
 	struct fifo out;
 
 	fifo_init(&out);
+	assert_int_equal(le32_get(((const struct pdu_ic *)(const void *)pair->hc.control)->limit), HREQ_R2TS - 1);
 	pair_request(&req, NVME_WRITE, 0, &iov, 1, sizeof(data));
 	assert_true(hconn_submit(&pair->hc, &req));
 	gather_reset(&pair->gather);
