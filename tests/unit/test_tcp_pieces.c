@@ -309,6 +309,42 @@ an_answer_in_pieces_that_was_withdrawn_goes_on_where_it_was(void **state)
 	free(pair);
 }
 
+static unsigned
+length_of(struct fifo *fifo)
+{
+	unsigned length = 0;
+
+	while (fifo_pop(fifo) != NULL)
+		length++;
+	return length;
+}
+
+/* Those that wait for the long one too, so that what they hold is let go of. */
+static void
+all_long_reads_are_dropped_but_the_one_that_is_under_way(void **state)
+{
+	(void)state;
+	for (unsigned all = 0; all < 2; all++) {
+		struct pair *pair = connected(31);
+		struct iovec whole = { pair->volume, 3 * PAIR_PIECE };
+		uint32_t offsets[16];
+		uint16_t cids[16];
+		struct fifo fifo;
+
+		fifo_init(&fifo);
+		for (unsigned i = 0; i < 4; i++)
+			answered(pair, i, &whole);
+		assert_int_equal(line_of(pair, cids, offsets, 16), 12);
+		tconn_sent(&pair->tc, 24 + PAIR_PIECE + 1, &fifo);
+		tconn_drop(&pair->tc, all, &fifo);
+		assert_int_equal(length_of(&fifo), 3 + all);
+		assert_null(pair->tc.long_one);
+		assert_true(fifo_empty(&pair->tc.long_ones));
+		assert_int_equal(tconn_pending(&pair->tc), !all);
+		free(pair);
+	}
+}
+
 int
 main(void)
 {
@@ -319,6 +355,7 @@ main(void)
 		cmocka_unit_test(a_write_that_failed_sends_the_end_of_its_pdu_and_no_more),
 		cmocka_unit_test(what_is_short_waits_for_one_piece_of_what_is_long),
 		cmocka_unit_test(an_answer_in_pieces_that_was_withdrawn_goes_on_where_it_was),
+		cmocka_unit_test(all_long_reads_are_dropped_but_the_one_that_is_under_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
