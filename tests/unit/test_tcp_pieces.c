@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/crc32c.h"
 #include "tcp_pair.h"
 
 static struct pair *
@@ -309,6 +310,38 @@ an_answer_in_pieces_that_was_withdrawn_goes_on_where_it_was(void **state)
 	free(pair);
 }
 
+/* It was computed when the answer was first gathered; what is read again may be other data. */
+static void
+the_digest_of_an_answer_that_was_withdrawn_is_that_of_the_data_sent(void **state)
+{
+	static const uint32_t sizes[] = { 4096, 3 * PAIR_PIECE };
+	const struct hconn_options options = { .ddgst = true, .incapsule_max = 8192, .data_max = PAIR_DATA };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct pair *pair = pair_create(37, &options, false);
+		struct iovec iov = { pair->volume, sizes[i] };
+		struct gather *g = &pair->gather;
+		struct fifo fifo;
+
+		fifo_init(&fifo);
+		pair_run(pair);
+		answered(pair, 0, &iov);
+		gather_reset(g);
+		tconn_gather(&pair->tc, g);
+		tconn_withdraw(&pair->tc, pick_any, NULL, &fifo);
+		assert_ptr_equal(fifo_pop(&fifo), &pair->slots[0].xfer.tx_node);
+		pair->volume[100] ^= 1;
+		tconn_answer(&pair->tc, &pair->slots[0].xfer, NVME_OK, true);
+		gather_reset(g);
+		tconn_gather(&pair->tc, g);
+		assert_int_equal(g->count - g->first, 3);
+		assert_int_equal(get_le32(g->iov[g->count - 1].iov_base),
+		    crc32c(0, pair->volume, sizes[i] < PAIR_PIECE ? sizes[i] : PAIR_PIECE));
+		free(pair);
+	}
+}
+
 static unsigned
 length_of(struct fifo *fifo)
 {
@@ -355,6 +388,7 @@ main(void)
 		cmocka_unit_test(a_write_that_failed_sends_the_end_of_its_pdu_and_no_more),
 		cmocka_unit_test(what_is_short_waits_for_one_piece_of_what_is_long),
 		cmocka_unit_test(an_answer_in_pieces_that_was_withdrawn_goes_on_where_it_was),
+		cmocka_unit_test(the_digest_of_an_answer_that_was_withdrawn_is_that_of_the_data_sent),
 		cmocka_unit_test(all_long_reads_are_dropped_but_the_one_that_is_under_way),
 	};
 
