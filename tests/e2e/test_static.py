@@ -309,6 +309,23 @@ def test_another_model_disconnects_hosts(live, reactors):
 
 
 @pytest.mark.line("W92")
+def test_nobody_is_let_in_before_the_last_of_the_other_model_has_gone(live):
+    """whatever host: two controllers of one id there never are"""
+    slow = namespace(1, "fault:delay-write=600@mem")
+    target = live(conf(slow, groups=static(3, "dynamic")), "--reactors", "3")
+    ctrl = connect(target, DYNAMIC)
+    began = time.monotonic()
+    begin_write(ctrl.io_queue())
+    target.applied(fixed(slow))
+    ctrl.admin.conn.expect_close()
+    assert_busy(refused(target, ANY, hostid=OTHER))
+    assert time.monotonic() - began < 0.55, "that took too long to tell"
+    with until_free(target, 1, hostid=OTHER) as other:
+        assert time.monotonic() - began >= 0.55 and block(other.io_queue()) == OLD
+    ctrl.close()
+
+
+@pytest.mark.line("W92")
 def test_more_or_fewer_static_controllers(live):
     """while hosts are connected, who stay: those above the limit as long as they are"""
     target = live(fixed(count=2), "--reactors", "2")
