@@ -70,8 +70,8 @@ wish(struct text *t, unsigned client)
 		say(t, client, ADMIN, (const uint8_t[]){ what | IN_CAPSULE, PROTECT, (uint8_t)(nsid | (random >> 36 & 16)) }, 3);
 		return;
 	default: /* attach and detach one or more */
-		say(t, client, ADMIN, (const uint8_t[]){ what | ATTACHMENT, select | (random >> 40 & 1 ? which :
-		    (uint8_t)(2u << (random >> 41 & 3))), nsid }, 3);
+		say(t, client, ADMIN, (const uint8_t[]){ what | ATTACHMENT, (uint8_t)(select | (random >> 40 & 1 ? which :
+		    (uint8_t)(2u << (random >> 41 & 3)))), nsid }, 3);
 	}
 }
 
