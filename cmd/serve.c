@@ -247,6 +247,7 @@ explain_memory(const struct serve *serve)
 	    "per queue:                  %8.1f KiB   of 128 entries, %zu bytes each\n"
 	    "per subsystem:              %8zu KiB   for its events; for hosts that read them %zu KiB in all, at most\n"
 	    "per volume:                 %8zu KiB   at most; of a RAM volume also its size, as it is written;\n"
+	    "                                         it may grow, and has address space for that, which takes none;\n"
 	    "                                         filters (fault:, volatile:) are not counted\n\n"
 	    "at most: %u reactors x %.1f MiB + controllers x %.1f KiB + connections x %.1f KiB\n"
 	    "    + queue entries x %zu bytes + subsystems x %zu KiB + %zu KiB + %u volumes x %zu KiB + RAM volumes\n"

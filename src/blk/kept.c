@@ -21,11 +21,13 @@ kept_init(struct kept *kept, struct reactor *reactor, uint64_t blocks, uint32_t 
 		.reactor = reactor, .slots = slots, .ring_count = reactor->count, .block_size = block_size,
 	};
 	kept->rings = arena_alloc(arena, reactor->count * sizeof(*kept->rings));
-	kept->where = arena_alloc(arena, blocks * sizeof(*kept->where));
 	kept->lba = arena_alloc(arena, all * sizeof(*kept->lba));
 	kept->bytes = reactor->world->pages_map(reactor, all * block_size);
-	if (kept->rings != NULL && kept->where != NULL && kept->lba != NULL && kept->bytes != NULL)
+	if (kept->rings != NULL && kept->lba != NULL && kept->bytes != NULL &&
+	    room_init(&kept->room, reactor, blocks * sizeof(*kept->where)) == 0) {
+		kept->where = kept->room.at;
 		return 0;
+	}
 	kept_fini(kept);
 	return -ENOMEM;
 }
@@ -38,10 +40,12 @@ kept_fini(struct kept *kept)
 	if (kept->bytes != NULL)
 		reactor->world->pages_unmap(reactor, kept->bytes,
 		    (size_t)kept->slots * kept->ring_count * kept->block_size);
+	room_fini(&kept->room);
 	arena_free(reactor->arena, kept->lba);
-	arena_free(reactor->arena, kept->where);
 	arena_free(reactor->arena, kept->rings);
 }
+
+int kept_grow(struct kept *kept, uint64_t blocks) { return room_grow(&kept->room, blocks * sizeof(*kept->where)); }
 
 bool
 kept_room(const struct kept *kept, unsigned ring, uint32_t blocks)

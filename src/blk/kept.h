@@ -18,6 +18,7 @@
 #include <sys/uio.h>
 
 #include "blk/blk.h"
+#include "blk/room.h"
 
 struct kept_ring {
 	uint64_t head, tail; /* count up; place p is slot p modulo the slots of a ring */
@@ -26,6 +27,7 @@ struct kept_ring {
 struct kept {
 	struct reactor *reactor; /* whose world and arena are used */
 	struct kept_ring *rings; /* one per reactor */
+	struct room room;        /* where `where` lies, and stays */
 	uint32_t *where;         /* of each block of the volume: its slot + 1; 0: it is not kept */
 	uint64_t *lba;           /* of each slot: the block it has, if `where` says so too */
 	uint8_t *bytes;
@@ -38,6 +40,10 @@ struct kept {
 int kept_init(struct kept *kept, struct reactor *reactor, uint64_t blocks, uint32_t block_size, uint32_t slots)
     __attribute__((warn_unused_result));
 void kept_fini(struct kept *kept);
+
+/* The volume has so many blocks, the new ones unknown yet to whoever else uses it; of the reactor that opened it.
+ * 0, or a negative errno, and nothing has changed. */
+int kept_grow(struct kept *kept, uint64_t blocks) __attribute__((warn_unused_result));
 
 /* Whether the ring has room for so many blocks more. */
 bool kept_room(const struct kept *kept, unsigned ring, uint32_t blocks);

@@ -17,6 +17,7 @@
 #include "blk/copy.h"
 #include "blk/finish.h"
 #include "blk/line.h"
+#include "blk/room.h"
 #include "world/reactor.h"
 
 enum {
@@ -31,11 +32,10 @@ struct mem {
 	struct blk blk;
 	struct range range;
 	struct bad bad;
-	struct reactor *reactor; /* who opened it */
-	uint8_t *pages;
-	uint64_t bytes;
+	struct room room;
+	uint8_t *pages;      /* where that is; it stays there when it grows */
+	uint64_t cold_from;  /* bytes; those before were few when it was opened, and no other reactor learns more */
 	uint32_t block_shift;
-	bool cold;
 };
 
 struct mem_chan {
@@ -107,9 +107,10 @@ mem_zero(struct mem_chan *mc, struct blk_range piece)
 static inline void
 mem_write(struct mem *mem, const struct blk_io *io)
 {
-	uint8_t *at = mem->pages + (io->lba << mem->block_shift);
+	uint64_t offset = io->lba << mem->block_shift;
+	uint8_t *at = mem->pages + offset;
 
-	if (mem->cold && (uint64_t)io->blocks << mem->block_shift >= COLD_PIECE)
+	if (offset >= mem->cold_from && (uint64_t)io->blocks << mem->block_shift >= COLD_PIECE)
 		copy_in_cold(at, io->iov, io->iov_count, mem->range.shared);
 	else
 		copy_in(at, io->iov, io->iov_count);
@@ -295,11 +296,28 @@ mem_destroy(struct blk *blk)
 {
 	struct mem *mem = container_of(blk, struct mem, blk);
 
-	if (mem->pages != NULL)
-		mem->reactor->world->pages_unmap(mem->reactor, mem->pages, mem->bytes);
+	room_fini(&mem->room);
 	bad_fini(&mem->bad);
 	range_fini(&mem->range, blk->arena);
 	arena_free(blk->arena, mem);
+}
+
+/* Others touch the new blocks when they are told of them; the stripes of these share the slots of the old ones. */
+static int
+mem_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
+{
+	struct mem *mem = container_of(blk, struct mem, blk);
+	int error;
+
+	(void)reactor;
+	if (blocks > UINT64_MAX >> mem->block_shift)
+		return -EFBIG;
+	error = room_grow(&mem->room, blocks << mem->block_shift);
+	if (error == 0)
+		error = bad_grow(&mem->bad, blocks);
+	if (error == 0)
+		blk->blocks = blocks;
+	return error;
 }
 
 static const struct blk_ops mem_ops = {
@@ -308,6 +326,7 @@ static const struct blk_ops mem_ops = {
 	.cancel = mem_cancel,
 	.release = mem_release,
 	.close_chan = mem_close_chan,
+	.grow = mem_grow,
 	.destroy = mem_destroy,
 };
 
@@ -322,18 +341,16 @@ mem_open(struct reactor *reactor, uint64_t bytes, uint32_t block_size, struct bl
 		.ops = &mem_ops, .arena = reactor->arena, .blocks = bytes / block_size,
 		.block_size = block_size, .lends = true, .trim_zeroes = true,
 	};
-	mem->reactor = reactor;
-	mem->bytes = bytes;
 	mem->block_shift = block_size == 512 ? 9 : 12;
-	mem->cold = bytes >= COLD_MIN;
+	mem->cold_from = bytes >= COLD_MIN ? 0 : COLD_MIN;
 	if (range_init(&mem->range, reactor->arena, mem->blk.blocks, block_size, reactor->count) != 0)
 		goto fail;
 	if (bad_init(&mem->bad, reactor, &mem->range, mem->blk.blocks) != 0)
 		goto fail;
 	mem->blk.bad = &mem->bad;
-	mem->pages = reactor->world->pages_map(reactor, bytes);
-	if (mem->pages == NULL)
+	if (room_init(&mem->room, reactor, bytes) != 0)
 		goto fail;
+	mem->pages = mem->room.at;
 	*blk = &mem->blk;
 	return 0;
 fail:

@@ -376,12 +376,30 @@ vol_destroy(struct blk *blk)
 	arena_free(blk->arena, vol);
 }
 
+/* First where it is kept: that may be too much without harm, when the device below cannot. */
+static int
+vol_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
+{
+	struct vol *vol = container_of(blk, struct vol, blk);
+	struct blk *inner = vol->inner;
+	int error = inner->ops->grow == NULL ? -EOPNOTSUPP : blocks > UINT32_MAX ? -EFBIG : 0;
+
+	if (error == 0)
+		error = kept_grow(&vol->kept, blocks);
+	if (error == 0 && inner->blocks < blocks)
+		error = inner->ops->grow(inner, reactor, blocks);
+	if (error == 0)
+		blk->blocks = blocks;
+	return error;
+}
+
 static const struct blk_ops vol_ops = {
 	.open_chan = vol_open_chan,
 	.submit = vol_submit,
 	.cancel = vol_cancel,
 	.release = vol_release,
 	.close_chan = vol_close_chan,
+	.grow = vol_grow,
 	.destroy = vol_destroy,
 };
 

@@ -121,8 +121,8 @@ sweep_begin(struct vol_chan *vc)
 	fifo_splice(&sweep->riders, &vc->riders);
 	for (struct fifo_node *node = sweep->riders.head; node != NULL; node = node->next)
 		sweep->all = sweep->all || container_of(node, struct blk_io, node)->op == BLK_FLUSH;
-	if (sweep->all)
-		piece = (struct blk_range){ 0, (uint32_t)vc->chan.blk->blocks };
+	if (sweep->all) /* not to the end, which may be another one before this is over: nobody else holds anything */
+		piece = (struct blk_range){ 0, UINT32_MAX };
 	sweep->hold = (struct blk_io){ .op = BLK_WRITE, .lba = piece.lba, .blocks = piece.blocks };
 	(void)line_begin(&sweep->hold);
 	if (line_enter(&vc->line, &sweep->hold))

@@ -34,6 +34,20 @@ world_pages_map(struct reactor *reactor, size_t bytes)
 	return pages_map(bytes);
 }
 
+static void *
+world_pages_reserve(struct reactor *reactor, size_t bytes, size_t room)
+{
+	reactor->syscalls++;
+	return pages_reserve(bytes, room);
+}
+
+static int
+world_pages_use(struct reactor *reactor, void *pages, size_t bytes)
+{
+	reactor->syscalls++;
+	return pages_use(pages, bytes);
+}
+
 static void
 world_pages_unmap(struct reactor *reactor, void *pages, size_t bytes)
 {
@@ -81,6 +95,8 @@ const struct world_ops rt_world = {
 	.file_submit = world_file_submit,
 	.file_close = world_file_close,
 	.pages_map = world_pages_map,
+	.pages_reserve = world_pages_reserve,
+	.pages_use = world_pages_use,
 	.pages_unmap = world_pages_unmap,
 	.pages_discard = world_pages_discard,
 	.post = world_post,

@@ -303,6 +303,22 @@ world_pages_map(struct reactor *reactor, size_t bytes)
 	return arena_alloc_aligned(&sim_reactor_of(reactor)->process->pages, bytes, 4096);
 }
 
+/* Address space is memory here, so there is as much as is needed. */
+static void *
+world_pages_reserve(struct reactor *reactor, size_t bytes, size_t room)
+{
+	size_t most = sim_reactor_of(reactor)->process->options.room;
+
+	return room == bytes || room <= most ? world_pages_map(reactor, room) : NULL;
+}
+
+static int
+world_pages_use(struct reactor *reactor, void *pages, size_t bytes)
+{
+	assert(bytes % 4096 == 0);
+	return 0; /* zeros since it was reserved */
+}
+
 static void
 world_pages_unmap(struct reactor *reactor, void *pages, size_t bytes)
 {
@@ -352,6 +368,8 @@ const struct world_ops sim_world_ops = {
 	.file_submit = sim_file_submit,
 	.file_close = sim_file_close,
 	.pages_map = world_pages_map,
+	.pages_reserve = world_pages_reserve,
+	.pages_use = world_pages_use,
 	.pages_unmap = world_pages_unmap,
 	.pages_discard = world_pages_discard,
 	.post = world_post,

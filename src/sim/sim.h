@@ -85,6 +85,7 @@ struct sim_options {
 struct sim_process_options {
 	struct reactor_options reactor; /* zeros: the smallest pools that are allowed */
 	size_t arena_bytes;             /* limit of each reactor's memory; 0: none */
+	size_t room;                    /* address space for pages that grow, each; 0: for what they have at first */
 	const char *address;            /* of its ends of connections; NULL: 10.0.0.N */
 	/* Called in the first turn of each reactor; a negative errno ends the process. */
 	int (*start)(struct reactor *reactor, void *arg);

@@ -7,11 +7,10 @@
 
 enum { HUGE_BYTES = 2 << 20 };
 
-void *
-pages_map(size_t bytes)
+static void *
+map(size_t bytes, int may)
 {
-	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *pages = mmap(NULL, bytes, may, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (pages == MAP_FAILED)
 		return NULL;
@@ -19,6 +18,25 @@ pages_map(size_t bytes)
 	if (bytes >= HUGE_BYTES)
 		(void)madvise(pages, bytes, MADV_HUGEPAGE);
 	return pages;
+}
+
+void *pages_map(size_t bytes) { return map(bytes, PROT_READ | PROT_WRITE); }
+
+void *
+pages_reserve(size_t bytes, size_t room)
+{
+	void *pages = map(room, PROT_NONE);
+
+	if (pages == NULL || pages_use(pages, bytes) == 0)
+		return pages;
+	pages_unmap(pages, room);
+	return NULL;
+}
+
+int
+pages_use(void *pages, size_t bytes)
+{
+	return mprotect(pages, bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : -ENOMEM;
 }
 
 void

@@ -159,6 +159,13 @@ struct world_ops {
 
 	/* Zeroed pages shared by all reactors of the process, for RAM volumes. */
 	void *(*pages_map)(struct reactor *reactor, size_t bytes);
+	/* The same for what may grow and must not move: with address space for `room` bytes in all, of
+	 * which those behind the first take nothing and may not be touched.  NULL: not to be had, maybe
+	 * with less room. */
+	void *(*pages_reserve)(struct reactor *reactor, size_t bytes, size_t room);
+	/* Makes a part of that, in multiples of 4096, zeroed pages.  0, or -ENOMEM. */
+	int (*pages_use)(struct reactor *reactor, void *pages, size_t bytes) __attribute__((warn_unused_result));
+	/* Whole, as they were mapped or reserved. */
 	void (*pages_unmap)(struct reactor *reactor, void *pages, size_t bytes);
 	/* Gives whole pages back; they read as zeros.  Start and length are multiples of 4096. */
 	void (*pages_discard)(struct reactor *reactor, void *pages, size_t bytes);

@@ -109,10 +109,10 @@ def test_namespaces_come_and_go(live):
 
 
 @pytest.mark.line("O19")
-@pytest.mark.parametrize("kind", ["file", "null"])
+@pytest.mark.parametrize("kind", ["file", "null", "mem", "volatile:@mem", "volatile:keep=64K@file"])
 def test_namespaces_grow_and_shrink(live, tmp_path, kind):
     """the event, the new size; beyond it 0:80; what was there is there"""
-    volume = "file:%s/v.img" % tmp_path if kind == "file" else "null"
+    volume = kind.replace("file", "file:%s/v.img" % tmp_path)
     target = live(conf(namespace(1, volume, "16M")))
     with connect(target) as ctrl:
         queue = ctrl.io_queue()
@@ -125,16 +125,44 @@ def test_namespaces_grow_and_shrink(live, tmp_path, kind):
             assert struct.unpack_from("<Q", ctrl.identified(0, 1))[0] == blocks
             assert queue.write(blocks - 1, data).ok and queue.read(blocks - 1).ok
             assert queue.read(blocks).status == LBA_RANGE and queue.write(blocks, data).status == LBA_RANGE
-        if kind == "file":
+        if kind != "null":
             assert bytes(queue.read(0).got) == data
 
 
-def test_a_volume_that_cannot_grow_is_refused_and_nothing_changes(live):
-    target = live(conf(namespace(1, size="16M")))
-    done = target.apply(conf(namespace(1, size="32M"), namespace(2)))
-    assert done.returncode == 1 and "cannot grow" in done.stderr
+@pytest.mark.line("O19")
+@pytest.mark.parametrize("volume", ["mem", "volatile:@mem"])
+def test_memory_grows_under_what_uses_it_on_every_core(live, volume):
+    """reads and writes of eight queues on two threads go on, and those of the new blocks begin"""
+    target = live(conf(namespace(1, volume, "1M")), "--reactors", "2")
     with connect(target) as ctrl:
-        assert active(ctrl) == [1] and struct.unpack_from("<Q", ctrl.identified(0, 1))[0] == 4096
+        queues = [ctrl.io_queue(qid) for qid in range(1, 9)]
+        owned = {queue: 16 * n for n, queue in enumerate(queues)}  # blocks that this one alone writes
+        holds = {}
+        for mib in (1, 2, 4, 8, 16):
+            if mib > 1:
+                held = [(q, q.submit_read(owned[q], 16), holds[q]) for q in queues for _ in range(8)]
+                target.applied(conf(namespace(1, volume, "%dM" % mib)))
+                for queue, request, data in held:
+                    assert queue.wait(request).ok and bytes(request.got) == data
+            end = mib * 256
+            for queue in queues:
+                data = holds[queue] = os.urandom(16 * BLOCK)
+                at = end - 128 + owned[queue]
+                writes = [queue.submit_write(lba, data) for lba in {owned[queue], at}]
+                assert all(queue.wait(w).ok for w in writes) and bytes(queue.read(at, 16).got) == data
+            assert all(bytes(q.read(owned[q], 16).got) == holds[q] for q in reversed(queues))
+            assert queues[0].read(end).status == LBA_RANGE
+
+
+@pytest.mark.parametrize("volume", ["mem", "volatile:@mem", "fault:delay=1@mem"])
+def test_a_volume_that_cannot_grow_so_far_is_refused_and_nothing_changes(live, volume):
+    target = live(conf(namespace(1, volume, "1M")))
+    with connect(target) as ctrl:
+        for size, blocks in (("17M", 256), ("16M", 4096), ("17M", 4096)):
+            done = target.apply(conf(namespace(1, volume, size), namespace(2)))
+            assert (done.returncode == 1 and "cannot grow so far" in done.stderr) == (size == "17M")
+            assert active(ctrl) == ([1, 2] if blocks == 4096 else [1])
+            assert struct.unpack_from("<Q", ctrl.identified(0, 1))[0] == blocks
 
 
 @pytest.mark.line("O17")

@@ -224,6 +224,7 @@ apply(struct recon *r, struct plan *plan)
 
 	assert(c != NULL);
 	volumes_ready(r, plan);
+	plan_grow(r, plan);
 	plan_config(r, plan, c);
 	if (expected == 0 && r->does & RECON_DOES_FAIL && !r->stop && rng_below(&r->rng, 3) == 0)
 		expected = spoil(r, plan, c, attempt);
@@ -349,7 +350,7 @@ void
 recon_create(struct recon *r, uint64_t seed, const struct sim_options *given)
 {
 	struct sim_options options = *given;
-	struct sim_process_options target = { .start = target_begin, .arg = r };
+	struct sim_process_options target = { .room = 4 * RECON_BLOCKS * 4096, .start = target_begin, .arg = r };
 
 	r->seed = seed;
 	rng_seed(&r->rng, seed ^ 0x5eed);

@@ -24,6 +24,7 @@ enum {
 	RECON_VERSIONS = 16, RECON_REACTORS = 3,
 	RECON_PORT = 4420, RECON_TAKEN_PORT = 4999,
 	RECON_MS = 1000 * 1000,
+	RECON_FEW = 256,        /* blocks of a volume in memory at first, where it grows */
 };
 
 /* What a seed does and does not. */
@@ -160,7 +161,7 @@ struct attempt {
 
 struct recon_counts {
 	uint64_t applies, failed_applies, busy_applies, unused, ios, reads, pairs, refused[8];
-	uint64_t losses, notices, connects, unlisted, statics, busy;
+	uint64_t losses, notices, connects, unlisted, statics, busy, grown;
 };
 
 struct recon {
@@ -198,6 +199,7 @@ void recon_wrong(struct recon *r, const char *format, ...) __attribute__((format
 void plan_empty(struct plan *plan);
 void plan_mutate(struct recon *r, struct plan *plan);
 void plan_config(const struct recon *r, const struct plan *plan, struct recon_config *out);
+void plan_grow(struct recon *r, const struct plan *plan);
 bool plan_uses(const struct plan *plan, int volume);
 bool plan_admits(const struct plan *plan, unsigned subsys, unsigned host, unsigned listener);
 uint32_t recon_nsid(unsigned index);

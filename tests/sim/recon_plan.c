@@ -76,7 +76,7 @@ volume_for(struct recon *r, const struct plan *plan)
 		if (v->state != VOLUME_NONE)
 			continue;
 		if (below(r, 3) > 0)
-			snprintf(spec, sizeof(spec), "mem:%uK", RECON_BLOCKS * 4);
+			snprintf(spec, sizeof(spec), "mem:%uK", (r->does & RECON_DOES_RESIZE ? RECON_FEW : RECON_BLOCKS) * 4);
 		else
 			snprintf(spec, sizeof(spec), "file:v%u.%u.img,size=%uK", at, v->life + 1, RECON_BLOCKS * 4);
 		if (probe_open(&v->probe, r->reactor0, spec, why) != 0) {
@@ -281,6 +281,25 @@ plan_config(const struct recon *r, const struct plan *plan, struct recon_config 
 	for (unsigned i = 0; i < RECON_SUBSYS; i++)
 		if (plan->subsys[i].on)
 			subsys_config(r, plan, i, out);
+}
+
+/* A volume that is to be served whole, or larger than it is, grows first, whatever is done with it meanwhile. */
+void
+plan_grow(struct recon *r, const struct plan *plan)
+{
+	for (unsigned i = 0; i < RECON_SUBSYS * RECON_NS; i++) {
+		const struct plan_ns *ns = &plan->subsys[i / RECON_NS].ns[i % RECON_NS];
+		uint64_t blocks = ns->blocks > 0 ? ns->blocks : RECON_BLOCKS;
+		struct probe *probe = ns->volume >= 0 ? &r->volumes[ns->volume].probe : NULL;
+		int rc;
+
+		if (probe == NULL || probe->blk.blocks >= blocks)
+			continue;
+		rc = probe->inner->ops->grow(probe->inner, r->reactor0, blocks);
+		assert(rc == 0 && probe->inner->blocks == blocks);
+		probe->blk.blocks = blocks;
+		r->counts.grown += probe->channels > 0;
+	}
 }
 
 /* ---- what may come of a command ---- */

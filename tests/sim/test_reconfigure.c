@@ -55,13 +55,14 @@ what_is_served_changes_under_load(void **state)
 		recon_destroy(r);
 		free(r);
 	}
-	print_message("# %llu seeds: %llu configs applied, %llu refused, %llu while busy; %llu volumes given up; "
+	print_message("# %llu seeds: %llu configs applied, %llu refused, %llu while busy; %llu volumes given up, %llu grown; "
 	    "%llu commands, %llu reads, %llu fused, %llu connects, %llu to static controllers, %llu of them busy, "
 	    "%llu losses, %llu notices; "
 	    "refused: 0:0b %llu 0:20 %llu 0:80 %llu "
 	    "3:02 %llu 3:01 %llu 3:03 %llu 0:09 %llu\n",
 	    (unsigned long long)seed_count, (unsigned long long)sum.applies, (unsigned long long)sum.failed_applies,
-	    (unsigned long long)sum.busy_applies, (unsigned long long)sum.unused, (unsigned long long)sum.ios,
+	    (unsigned long long)sum.busy_applies, (unsigned long long)sum.unused, (unsigned long long)sum.grown,
+	    (unsigned long long)sum.ios,
 	    (unsigned long long)sum.reads, (unsigned long long)sum.pairs, (unsigned long long)sum.connects,
 	    (unsigned long long)sum.statics, (unsigned long long)sum.busy,
 	    (unsigned long long)sum.losses,
@@ -73,7 +74,7 @@ what_is_served_changes_under_load(void **state)
 	/* All of it did happen. */
 	assert_true(sum.applies > 5 * seed_count && sum.reads > 100 * seed_count && sum.pairs > 10 * seed_count);
 	assert_true(sum.unused > 5 * seed_count && sum.failed_applies > seed_count && sum.busy_applies > seed_count);
-	assert_true(sum.notices > 5 * seed_count && sum.unlisted > 0);
+	assert_true(sum.notices > 5 * seed_count && sum.unlisted > 0 && sum.grown > seed_count / 4);
 	assert_true(sum.statics > seed_count && sum.busy > 0);
 	for (unsigned i = 0; i < 6; i++)
 		assert_true(sum.refused[i] > seed_count);

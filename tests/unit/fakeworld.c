@@ -205,14 +205,45 @@ finish_task(struct task *task)
 /* ---- memory, mail and the rest ---- */
 
 static void *
-fake_pages_map(struct reactor *reactor, size_t bytes)
+map(struct fakeworld *fw, size_t bytes, int may)
 {
-	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *pages;
 
+	if (fw->pages_most > 0 && bytes > fw->pages_most)
+		return NULL;
+	pages = mmap(NULL, bytes, may, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (pages == MAP_FAILED)
 		return NULL;
-	world_of(reactor)->pages_mapped += bytes;
+	fw->pages_mapped += bytes;
 	return pages;
+}
+
+static void *
+fake_pages_map(struct reactor *reactor, size_t bytes)
+{
+	return map(world_of(reactor), bytes, PROT_READ | PROT_WRITE);
+}
+
+static void *
+fake_pages_reserve(struct reactor *reactor, size_t bytes, size_t room)
+{
+	void *pages = map(world_of(reactor), room, PROT_NONE);
+
+	assert_true(bytes <= room);
+	if (pages != NULL)
+		assert_int_equal(mprotect(pages, bytes, PROT_READ | PROT_WRITE), 0);
+	return pages;
+}
+
+static int
+fake_pages_use(struct reactor *reactor, void *pages, size_t bytes)
+{
+	assert_int_equal((uintptr_t)pages % 4096, 0);
+	assert_int_equal(bytes % 4096, 0);
+	if (world_of(reactor)->fail_use)
+		return -ENOMEM;
+	assert_int_equal(mprotect(pages, bytes, PROT_READ | PROT_WRITE), 0);
+	return 0;
 }
 
 static void
@@ -266,6 +297,8 @@ static const struct world_ops fake_ops = {
 	.file_submit = fake_file_submit,
 	.file_close = fake_file_close,
 	.pages_map = fake_pages_map,
+	.pages_reserve = fake_pages_reserve,
+	.pages_use = fake_pages_use,
 	.pages_unmap = fake_pages_unmap,
 	.pages_discard = fake_pages_discard,
 	.post = fake_post,

@@ -54,6 +54,8 @@ struct fakeworld {
 	uint64_t disk_bytes;      /* a write past this offset fails with -ENOSPC; 0: no limit */
 	unsigned done[FILE_ZERO + 1], durable; /* counted */
 	uint64_t pages_mapped, pages_discarded; /* bytes */
+	uint64_t pages_most;      /* more are not mapped or reserved at once; 0: no limit */
+	bool fail_use;            /* nothing that was reserved can be used */
 };
 
 void fakeworld_init(struct fakeworld *fw, unsigned reactors);
