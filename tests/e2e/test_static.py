@@ -65,7 +65,7 @@ def until_free(live, cntlid, **how):
 # ---- which id ----
 
 @pytest.mark.parametrize("reactors", [1, 3])
-@pytest.mark.line("F01", "W90")
+@pytest.mark.line("F01", "W86")
 def test_a_host_has_the_id_that_it_asks_for(live, reactors):
     """its queues find it from wherever they come, and nobody else"""
     target = live(fixed(count=7), "--reactors", str(reactors))
@@ -85,7 +85,7 @@ def test_a_host_has_the_id_that_it_asks_for(live, reactors):
     target.daemon.no_connections()
 
 
-@pytest.mark.line("F02", "W90")
+@pytest.mark.line("F02", "W86")
 def test_ids_that_may_not_be_asked_for(live):
     """1:82, 16/1: of the other model, 0, above the limit, reserved; discovery is of the dynamic one"""
     text = fixed() + "  - nqn: %s\n    controllers: dynamic\n" % SECOND
@@ -99,7 +99,7 @@ def test_ids_that_may_not_be_asked_for(live):
         assert ctrl.identified(1)[1802] == 0
 
 
-@pytest.mark.line("W90")
+@pytest.mark.line("W86")
 def test_any_is_the_one_that_was_used_longest_ago(live):
     """none free: 1:81 without DNR, and so for one that is in use; there is room again when one goes"""
     target = live(fixed())
@@ -117,7 +117,7 @@ def test_any_is_the_one_that_was_used_longest_ago(live):
         noticed(target.daemon, 0)
 
 
-@pytest.mark.line("F05", "W90")
+@pytest.mark.line("F05", "W86")
 def test_a_queue_for_a_static_controller_is_held_to_all_rules(live):
     """the id of nobody; of another host; of another subsystem that has the same ids"""
     text = fixed(count=9) + "  - nqn: %s\n%s    namespaces:\n%s" % (SECOND, static(9), namespace(1, size="32M"))
@@ -142,7 +142,7 @@ def test_a_queue_for_a_static_controller_is_held_to_all_rules(live):
 # ---- one after the other ----
 
 @pytest.mark.parametrize("reactors", [1, 3])
-@pytest.mark.line("W70", "W91")
+@pytest.mark.line("W70", "W87")
 def test_who_comes_back_for_its_id_meets_nothing_of_itself(live, reactors):
     """its Connect waits for the I/O of the last; another host's is told that it is busy"""
     target = live(fixed(namespace(1, "fault:delay-write=400@mem")), "--reactors", str(reactors))
@@ -166,7 +166,7 @@ def test_who_comes_back_for_its_id_meets_nothing_of_itself(live, reactors):
     target.daemon.no_connections()
 
 
-@pytest.mark.line("W91")
+@pytest.mark.line("W87")
 def test_who_waits_for_its_id_and_goes_does_not_keep_it(live):
     target = live("timeouts: {handshake: 300ms}\n" + fixed(namespace(1, "fault:delay-write=1200@mem"), count=1))
     ctrl = connect(target, 1)
@@ -180,7 +180,7 @@ def test_who_waits_for_its_id_and_goes_does_not_keep_it(live):
     target.daemon.no_connections()
 
 
-@pytest.mark.line("F01", "W90")
+@pytest.mark.line("F01", "W86")
 def test_hosts_that_come_and_go_never_share_an_id(live):
     """in threads, on several reactors; whoever is let in has an id that nobody else has"""
     target = live(fixed(count=4), "--reactors", "4")
@@ -218,7 +218,7 @@ def test_hosts_that_come_and_go_never_share_an_id(live):
 
 # ---- where ids are named ----
 
-@pytest.mark.line("W72", "W90")
+@pytest.mark.line("W72", "W86")
 def test_a_fence_names_a_static_id(live):
     """of this subsystem"""
     target = live(fixed() + "  - nqn: %s\n%s" % (SECOND, static()), "--reactors", "2")
@@ -236,7 +236,7 @@ def test_a_fence_names_a_static_id(live):
         ctrl.close()
 
 
-@pytest.mark.line("W81", "W90")
+@pytest.mark.line("W81", "W86")
 def test_namespaces_are_attached_to_static_ids(live):
     """a shared one is its host's afterwards, whatever id it has; a private one is nobody's"""
     target = live(hosted(namespace(1), groups=static(9)), "--reactors", "3")
@@ -254,7 +254,7 @@ def test_namespaces_are_attached_to_static_ids(live):
         assert detach(one, shared, 9).ok and nsids(other) == [1]
 
 
-@pytest.mark.line("W90")
+@pytest.mark.line("W86")
 def test_a_reservation_report_names_static_ids(live):
     target = live(fixed(count=9), "--reactors", "3")
     with connect(target, 8) as a, connect(target, 5, hostid=OTHER) as b:
@@ -266,7 +266,7 @@ def test_a_reservation_report_names_static_ids(live):
         assert [struct.unpack_from("<H", page, 64 * n)[0] for n in (1, 2)] == [8, 5]
 
 
-@pytest.mark.line("V02", "W90")
+@pytest.mark.line("V02", "W86")
 def test_the_discovery_log_tells_the_model(live):
     """FFFEh; and that it is another now"""
     target = live(fixed() + "  - nqn: %s\n" % SECOND)
@@ -284,7 +284,7 @@ def test_the_discovery_log_tells_the_model(live):
 # ---- another configuration ----
 
 @pytest.mark.parametrize("reactors", [1, 3])
-@pytest.mark.line("W92")
+@pytest.mark.line("W88")
 def test_another_model_disconnects_hosts(live, reactors):
     """and says so before; others of the target stay; there and back"""
     rest = "  - nqn: %s\n    namespaces:\n%s" % (SECOND, namespace(1))
@@ -308,7 +308,7 @@ def test_another_model_disconnects_hosts(live, reactors):
     stays.close()
 
 
-@pytest.mark.line("W92")
+@pytest.mark.line("W88")
 def test_nobody_is_let_in_before_the_last_of_the_other_model_has_gone(live):
     """whatever host: two controllers of one id there never are"""
     slow = namespace(1, "fault:delay-write=600@mem")
@@ -325,7 +325,7 @@ def test_nobody_is_let_in_before_the_last_of_the_other_model_has_gone(live):
     ctrl.close()
 
 
-@pytest.mark.line("W92")
+@pytest.mark.line("W88")
 def test_more_or_fewer_static_controllers(live):
     """while hosts are connected, who stay: those above the limit as long as they are"""
     target = live(fixed(count=2), "--reactors", "2")
@@ -344,7 +344,7 @@ def test_more_or_fewer_static_controllers(live):
     assert_wrong_id(refused(target, 5))
 
 
-@pytest.mark.line("W92")
+@pytest.mark.line("W88")
 def test_a_subsystem_that_goes_and_comes_again_has_forgotten(live):
     """which ids were used last"""
     target = live(fixed() + "  - nqn: %s\n" % SECOND)
