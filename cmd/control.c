@@ -98,6 +98,10 @@ control_reload(struct control *control, const char *path)
 {
 	struct configured *next;
 
+	if (control->stopping) {
+		fprintf(stderr, "weir: SIGHUP: the configuration is not read again: the target is stopping\n");
+		return;
+	}
 	if (path == NULL) {
 		fprintf(stderr, "weir: SIGHUP: there is no --config to be read again\n");
 		return;
@@ -205,13 +209,21 @@ control_begin(struct control *control, struct serving *serving, bool always, cha
 }
 
 void
+control_stop(struct control *control)
+{
+	control->stopping = true;
+	if (!control->listening)
+		return;
+	control->asker = NULL;
+	ctl_end(&control->ctl);
+	control->listening = false;
+}
+
+void
 control_end(struct control *control)
 {
-	if (control->listening) {
-		control->asker = NULL;
-		ctl_end(&control->ctl);
-	}
-	control->listening = false;
+	control_stop(control);
 	free(control->changes);
 	control->changes = NULL;
+	control->changes_bytes = control->changes_room = 0;
 }

@@ -14,7 +14,7 @@ struct control {
 	const char *path;     /* as the operator said; NULL: he did not; "none": no socket */
 	struct serving *serving;
 	struct ctl ctl;
-	bool listening;
+	bool listening, stopping;
 	struct ctl_question *asker; /* of the apply that is under way; NULL: it was SIGHUP */
 	char *changes;        /* text of what it changes; malloc()ed */
 	size_t changes_bytes, changes_room;
@@ -32,6 +32,11 @@ int control_begin(struct control *control, struct serving *serving, bool always,
 /* Reads the file again and applies it; what comes of it is said on stderr.  NULL: there is none. */
 void control_reload(struct control *control, const char *path);
 
+/* The target is being drained: from now on nothing is applied, and nobody answered.  What is being applied ends, and
+ * is said. */
+void control_stop(struct control *control);
+
+/* Nothing is being applied any more. */
 void control_end(struct control *control);
 
 /*

@@ -386,7 +386,7 @@ stop_begin(struct serve *serve, struct reactor *reactor)
 {
 	serve->stop_limit.fire = stop_expired;
 	timer_set(&reactor->timers, &serve->stop_limit, reactor->now_ns + STOP_NS);
-	control_end(&serve->control);
+	control_stop(&serve->control);
 	target_drain(serve->serving.target, drained, serve);
 }
 

@@ -329,6 +329,39 @@ def test_sighup_reads_the_file_again(live):
     assert "weir.yaml:1: " in target.daemon.stderr()
 
 
+def test_a_file_is_not_read_again_while_the_target_stops(live):
+    """as long as it waits for what is in flight; what was being applied is said in full"""
+    slow = namespace(1, "fault:delay=400@mem")
+    target = live(conf(slow))
+    target.applied(conf(slow, namespace(2)))
+    with connect(target) as ctrl:
+        ctrl.io_queue().submit_read(0, 1)
+        ctrl.io_queue(qid=2).submit_read(0, 1)
+        while target.daemon.stats()["connections"] < 3:
+            pass
+        with open(target.path, "w") as f:
+            f.write(conf(slow, namespace(3)))
+        target.daemon.process.send_signal(signal.SIGTERM)
+        while ctrl.admin.conn.sock.recv(65536):
+            pass
+        target.daemon.process.send_signal(signal.SIGHUP)
+        assert target.daemon.process.wait(targets.STOP_S * 2) == 0
+        target.daemon.stopped = True
+    assert "SIGHUP: " in target.daemon.stderr() and "namespace 3" not in target.daemon.stderr()
+
+
+def test_what_is_applied_while_a_stop_is_asked_for_is_said(live):
+    target = live(conf(namespace(1)))
+    with open(target.path, "w") as f:
+        f.write(conf(namespace(1), namespace(2)))
+    for signum in (signal.SIGSTOP, signal.SIGHUP, signal.SIGTERM, signal.SIGCONT):
+        target.daemon.process.send_signal(signum)
+    assert target.daemon.process.wait(targets.STOP_S * 2) == 0
+    target.daemon.stopped = True
+    said = target.daemon.stderr()
+    assert "(null)" not in said and "is applied\n+ namespace 2 of " + NQN in said, said
+
+
 def test_a_running_target_says_what_another_file_would_change(live, tmp_path):
     target = live(conf(namespace(1)))
     other = str(tmp_path / "other")
