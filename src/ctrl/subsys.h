@@ -45,6 +45,7 @@ struct ana_group {
 	uint64_t since_ns[CTRL_PORTALS_MAX]; /* of the change state: for whoever makes the snapshot */
 };
 
+	uint32_t expired;    /* the same: bit n: was in change for too long there, and is inaccessible for that */
 /* Where hosts reach a target. */
 enum portal_use { PORTAL_ANY, PORTAL_IO, PORTAL_DISCOVERY };
 

@@ -4,7 +4,7 @@
  * Hosts are told ANATT, and wait for as long before they give up a path, or
  * reset their controller.  So a group that the config leaves in change at a
  * portal for longer is inaccessible there, until a config says another state,
- * or change anew.  Core 0's; it leads all cores to a view that is the same in
+ * or change anew; one that says nothing anew (target_config.again) leaves it so (view.c).  Core 0's; it leads all cores to a view that is the same in
  * all else.
  */
 #include "target/core.h"
@@ -85,6 +85,7 @@ end_group(struct core *core, struct view_subsys *subsys, struct ana_group *group
 		if (group->state[n] != NVME_ANA_CHANGE || group->since_ns[n] + ANATT_NS > core->reactor->now_ns)
 			continue;
 		group->state[n] = NVME_ANA_INACCESSIBLE;
+		group->expired |= UINT32_C(1) << n;
 		any = true;
 		core_log(core, 1, "ANA group %u of %s has been in change for %u s at %s:%u: it is inaccessible there",
 		    group->id, subsys->info.nqn, CTRL_ANATT_S, core->view->listen[n].host, core->view->listen[n].port);

@@ -97,6 +97,8 @@ struct target_config {
 	 * config that the target was made with: later ones do not change it. */
 	const char *state_dir;
 	struct target_keeper *keeper;  /* who does what hosts wish (wish.h), like `state_dir`; NULL: nobody */
+	bool again;                    /* the operator says nothing anew, hosts wish something: an ANA group that was
+	                                * left in change for too long stays inaccessible */
 	bool authenticate;             /* hosts must show who they are; until a way to is built, none can */
 };
 

@@ -186,6 +186,20 @@ fill_ns(const struct target_subsys *told, const struct target_ns *ns, const stru
 	};
 }
 
+/* What was left in change for too long, and of which nothing was said since. */
+static void
+keep_expired(struct ana_group *groups, uint32_t count, const struct view_subsys *old)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		for (uint32_t k = 0; k < old->info.ana_count; k++)
+			if (old->info.ana[k].id == groups[i].id)
+				groups[i].expired = old->info.ana[k].expired;
+		for (uint32_t n = 0; n < TARGET_LISTENERS_MAX; n++)
+			if (groups[i].state[n] == NVME_ANA_CHANGE && groups[i].expired >> n & 1)
+				groups[i].state[n] = NVME_ANA_INACCESSIBLE;
+	}
+}
+
 /* Counts what changed against the view before: a group by its states and members, and the whole by its groups. */
 static void
 count_changes(struct view_subsys *subsys, struct ana_group *groups, const struct view_subsys *old)
@@ -249,6 +263,8 @@ fill_subsys(const struct target_config *config, const struct target_subsys *told
 	const struct view_subsys *before = NULL;
 
 	fill_names(told, &subsys->info);
+	if (old != NULL)
+		before = view_subsys(old, subsys->info.nqn);
 	memcpy(subsys->identity, told->identity, sizeof(subsys->identity));
 	for (uint32_t i = 0; i < config->listen_count; i++)
 		if (told->listeners >> i & 1 && config->listen[i].use != PORTAL_DISCOVERY)
@@ -268,6 +284,8 @@ fill_subsys(const struct target_config *config, const struct target_subsys *told
 	subsys->info.ana_changes = 1;
 	for (uint32_t i = 0; i < subsys->info.ana_count; i++)
 		fill_group(told->ana_count > 0 ? &told->ana[i] : &only_group, numbers, config->listen_count, &parts->ana[i]);
+	if (before != NULL && config->again)
+		keep_expired(parts->ana, subsys->info.ana_count, before);
 	subsys->info.ns = parts->info;
 	subsys->info.ns_count = told->ns_count;
 	for (uint32_t i = 0; i < subsys->ns_limit; i++)
@@ -275,8 +293,6 @@ fill_subsys(const struct target_config *config, const struct target_subsys *told
 	for (uint32_t i = 0; i < told->ns_count; i++)
 		fill_ns(told, &told->ns[i], numbers, slots[i], subsys, parts, &parts->info[i],
 		    &parts->ns[told->ns[i].nsid - 1]);
-	if (old != NULL)
-		before = view_subsys(old, subsys->info.nqn);
 	if (before != NULL)
 		count_changes(subsys, parts->ana, before);
 	subsys_assert(&subsys->info);

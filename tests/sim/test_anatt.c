@@ -25,6 +25,7 @@ static const uint64_t ms = 1000 * 1000;
 struct step {
 	uint64_t at_ms;
 	uint8_t states[GROUPS];
+	bool again; /* it is a host's wish: the operator has said nothing */
 };
 
 struct operated {
@@ -79,6 +80,7 @@ make_config(struct operated *o, const struct step *step, struct target_config *c
 	};
 	*config = (struct target_config){
 		.listen = listen, .listen_count = LISTENERS, .subsys = &subsys, .subsys_count = 1,
+		.again = step->again,
 	};
 }
 
@@ -346,7 +348,10 @@ expect(const struct history *t, unsigned group, enum nvme_ana_state state, enum 
 static void
 a_change_that_the_configuration_leaves_ends_after_anatt(void **state)
 {
-	static const struct step steps[] = { { 0, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED } }, { .at_ms = UINT64_MAX } };
+	static const struct step steps[] = {
+		{ 0, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED }, false },
+		{ .at_ms = UINT64_MAX },
+	};
 
 	(void)state;
 	for (uint64_t seed = 0; seed < 6; seed++) {
@@ -375,9 +380,9 @@ static void
 another_configuration_does_not_prolong_a_change(void **state)
 {
 	static const struct step steps[] = {
-		{ 0, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED } },
-		{ 4000, { NVME_ANA_CHANGE, NVME_ANA_CHANGE } },
-		{ 9000, { NVME_ANA_CHANGE, NVME_ANA_CHANGE } },
+		{ 0, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED }, false },
+		{ 4000, { NVME_ANA_CHANGE, NVME_ANA_CHANGE }, false },
+		{ 9000, { NVME_ANA_CHANGE, NVME_ANA_CHANGE }, false },
 		{ .at_ms = UINT64_MAX },
 	};
 	struct history t;
@@ -401,9 +406,9 @@ static void
 a_change_that_ends_in_time_is_left_alone_and_may_come_again(void **state)
 {
 	static const struct step steps[] = {
-		{ 0, { NVME_ANA_CHANGE, NVME_ANA_CHANGE } },
-		{ 5000, { NVME_ANA_NON_OPTIMIZED, NVME_ANA_CHANGE } },
-		{ 20000, { NVME_ANA_CHANGE, NVME_ANA_CHANGE } },
+		{ 0, { NVME_ANA_CHANGE, NVME_ANA_CHANGE }, false },
+		{ 5000, { NVME_ANA_NON_OPTIMIZED, NVME_ANA_CHANGE }, false },
+		{ 20000, { NVME_ANA_CHANGE, NVME_ANA_CHANGE }, false },
 		{ .at_ms = UINT64_MAX },
 	};
 	struct history t;
@@ -422,11 +427,54 @@ a_change_that_ends_in_time_is_left_alone_and_may_come_again(void **state)
 	history_end(&t);
 }
 
+/* Hosts wish when they like; only the operator's word puts the group into change again. */
+static void
+a_wish_of_hosts_does_not_put_a_group_into_change_again(void **state)
+{
+	static const struct step steps[] = {
+		{ 0, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED }, false },
+		{ 4000, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED }, true },
+		{ 12000, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED }, true },
+		{ 13000, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED }, true },
+		{ 14000, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED }, false },
+		{ 26000, { NVME_ANA_NON_OPTIMIZED, NVME_ANA_OPTIMIZED }, false },
+		{ 27000, { NVME_ANA_NON_OPTIMIZED, NVME_ANA_OPTIMIZED }, true },
+		{ .at_ms = UINT64_MAX },
+	};
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 6; seed++) {
+		struct history t;
+
+		history_begin(&t, seed, steps, 0);
+		run_to(&t, 11950);
+		expect(&t, 0, NVME_ANA_INACCESSIBLE, NVME_SC_ANA_INACCESSIBLE);
+		assert_in_range(t.hosts[0].since_ms[0], 10000, 10000 + 2 * POLL_MS);
+		run_to(&t, 13950);
+		expect(&t, 0, NVME_ANA_INACCESSIBLE, NVME_SC_ANA_INACCESSIBLE);
+		assert_in_range(t.hosts[0].since_ms[0], 10000, 10000 + 2 * POLL_MS);
+		assert_int_equal(t.hosts[0].changes, 2);
+		assert_int_equal(t.hosts[0].events, 1);
+		run_to(&t, 23950);
+		expect(&t, 0, NVME_ANA_CHANGE, NVME_SC_ANA_TRANSITION);
+		run_to(&t, 25950);
+		expect(&t, 0, NVME_ANA_INACCESSIBLE, NVME_SC_ANA_INACCESSIBLE);
+		assert_in_range(t.hosts[0].since_ms[0], 24000, 24000 + 2 * POLL_MS);
+		run_to(&t, 29000);
+		expect(&t, 0, NVME_ANA_NON_OPTIMIZED, 0);
+		assert_int_equal(t.hosts[0].changes, 5);
+		history_end(&t);
+	}
+}
+
 /* There is nothing to be told that it failed: it is tried again soon. */
 static void
 without_memory_a_change_ends_a_little_later(void **state)
 {
-	static const struct step steps[] = { { 0, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED } }, { .at_ms = UINT64_MAX } };
+	static const struct step steps[] = {
+		{ 0, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED }, false },
+		{ .at_ms = UINT64_MAX },
+	};
 	struct history t;
 
 	(void)state;
@@ -446,6 +494,7 @@ main(void)
 		cmocka_unit_test(a_change_that_the_configuration_leaves_ends_after_anatt),
 		cmocka_unit_test(another_configuration_does_not_prolong_a_change),
 		cmocka_unit_test(a_change_that_ends_in_time_is_left_alone_and_may_come_again),
+		cmocka_unit_test(a_wish_of_hosts_does_not_put_a_group_into_change_again),
 		cmocka_unit_test(without_memory_a_change_ends_a_little_later),
 	};
 
