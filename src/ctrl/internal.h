@@ -69,6 +69,7 @@ void ana_make(struct admin *cmd, const struct window *w);
 
 void reservation_reset(struct ctrl *ctrl);
 void reservation_make(struct admin *cmd, const struct window *w);
+void resv_mask_forget(struct ctrl *ctrl, uint32_t nsid); /* the namespace is another one */
 void resv_mask_set(struct admin *cmd, uint32_t value);
 uint32_t resv_mask_get(struct admin *cmd, bool by_default, uint8_t *data);
 void persistence_set(struct admin *cmd, uint32_t value);

@@ -89,6 +89,13 @@ mask_put(uint32_t map[CTRL_NS_MAX / 32], uint32_t nsid, bool set)
 }
 
 void
+resv_mask_forget(struct ctrl *ctrl, uint32_t nsid)
+{
+	for (uint32_t kind = 1; kind <= NVME_RESV_NOTICES; kind++)
+		mask_put(ctrl->resv.masked[kind - 1], nsid, false);
+}
+
+void
 resv_mask_set(struct admin *cmd, uint32_t value)
 {
 	uint32_t nsid = le32_get(cmd->sqe->nsid);

@@ -8,6 +8,8 @@
 #ifndef WEIR_CTRL_SUBSYS_H
 #define WEIR_CTRL_SUBSYS_H
 
+#include <string.h>
+
 #include "wire/fabrics.h"
 
 enum {
@@ -98,6 +100,13 @@ struct subsys_info {
 
 /* The namespace, or NULL. */
 const struct ns_info *subsys_ns(const struct subsys_info *subsys, uint32_t nsid);
+
+/* Whether hosts would take the one for the other, by another snapshot. */
+static inline bool
+subsys_same_ns(const struct ns_info *a, const struct ns_info *b)
+{
+	return memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0 && memcmp(a->nguid, b->nguid, sizeof(a->nguid)) == 0;
+}
 
 /* Whether the namespace is active at a controller of the host, of that association. */
 bool subsys_attached(const struct ns_info *ns, const char *hostnqn, uint64_t association);

@@ -13,13 +13,14 @@ ns_same(const struct ns_info *a, const struct ns_info *b)
 {
 	return a->blocks == b->blocks && a->block_size == b->block_size && a->shared == b->shared &&
 	    a->protection == b->protection && a->ana_group == b->ana_group &&
-	    a->rescap == b->rescap && memcmp(a->nguid, b->nguid, sizeof(a->nguid)) == 0 &&
-	    memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0;
+	    a->rescap == b->rescap && subsys_same_ns(a, b);
 }
 
 static void
 ns_compare(struct ctrl *ctrl, const struct ns_info *was, const struct ns_info *is, uint32_t nsid)
 {
+	if (was == NULL || is == NULL || !subsys_same_ns(was, is))
+		resv_mask_forget(ctrl, nsid);
 	if (was != NULL && !ctrl_attached(ctrl, was))
 		was = NULL;
 	if (is != NULL && !ctrl_attached(ctrl, is))

@@ -111,13 +111,6 @@ hear(struct core *core, const struct target_mail *mail)
 		happened(log, mail, hostnqn, cntlid);
 }
 
-/* Whether hosts would take it for the namespace that was there before. */
-static bool
-same_ns(const struct ns_info *a, const struct ns_info *b)
-{
-	return memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0 && memcmp(a->nguid, b->nguid, sizeof(a->nguid)) == 0;
-}
-
 /* Namespaces are made and taken away by whoever keeps the subsystem. */
 static void
 compare(struct events_log *log, const struct subsys_info *old, const struct subsys_info *new)
@@ -128,7 +121,7 @@ compare(struct events_log *log, const struct subsys_info *old, const struct subs
 	for (uint32_t nsid = 1; nsid <= CTRL_NS_MAX; nsid++) {
 		const struct ns_info *was = subsys_ns(old, nsid), *is = subsys_ns(new, nsid);
 
-		if (was != NULL && is != NULL && same_ns(was, is))
+		if (was != NULL && is != NULL && subsys_same_ns(was, is))
 			continue;
 		if (was != NULL)
 			eventlog_namespace(&log->log, &when, 1, was);

@@ -167,6 +167,50 @@ each_namespace_masks_each_kind_of_its_own(void **state)
 	test_free(b);
 }
 
+/* Also where a mask was set for all, of whom it is none yet. */
+static void
+a_new_namespace_of_an_old_number_has_no_mask(void **state)
+{
+	struct bench *b = bench_reservations(0);
+	struct snapshot *next;
+
+	for (uint32_t nsid = 1; nsid <= 2; nsid++)
+		assert_int_equal(set(b, MASK, nsid, 2), NVME_SC_SUCCESS);
+	next = bench_copy(b);
+	next->ns[0].blocks++; /* it grows, and is the one it was; so is one that was protected */
+	next->ns[1].protection = NVME_PROTECT_WRITES;
+	bench_update(b, next);
+	for (uint32_t nsid = 1; nsid <= 2; nsid++) {
+		assert_int_equal(get(b, MASK, nsid), NVME_SC_SUCCESS);
+		assert_int_equal(b->reply.dw0, 2);
+	}
+	next = bench_copy(b);
+	next->ns[1].uuid[3] ^= 1; /* another one in its place */
+	bench_update(b, next);
+	assert_int_equal(get(b, MASK, 2), NVME_SC_SUCCESS);
+	assert_int_equal(b->reply.dw0, 0);
+	assert_int_equal(set(b, MASK, UINT32_MAX, 2), NVME_SC_SUCCESS);
+	next = bench_copy(b);
+	next->subsys.ns_count = 2;
+	next->ns[0] = next->ns[1];
+	next->ns[1] = next->ns[2];
+	bench_update(b, next); /* 1 is deleted, */
+	next = bench_copy(b);
+	next->subsys.ns_count = 4;
+	next->ns[3] = next->ns[1];
+	next->ns[1] = next->ns[2] = next->ns[0];
+	next->ns[0].nsid = 1;
+	next->ns[2] = next->ns[3];
+	next->ns[3].nsid = 4;
+	next->ns[3].rescap = next->ns[0].rescap;
+	bench_update(b, next); /* and created, as 4 is */
+	for (uint32_t nsid = 1; nsid <= 4; nsid += nsid) {
+		assert_int_equal(get(b, MASK, nsid), NVME_SC_SUCCESS);
+		assert_int_equal(b->reply.dw0, nsid == 2 ? 2 : 0);
+	}
+	test_free(b);
+}
+
 static void
 a_reset_forgets_masks_and_notifications(void **state)
 {
@@ -293,6 +337,7 @@ main(void)
 		cmocka_unit_test(what_came_while_the_event_was_silent_is_told_unless_it_was_read),
 		cmocka_unit_test(lost_notifications_show_in_the_count_of_the_last),
 		cmocka_unit_test(each_namespace_masks_each_kind_of_its_own),
+		cmocka_unit_test(a_new_namespace_of_an_old_number_has_no_mask),
 		cmocka_unit_test(a_reset_forgets_masks_and_notifications),
 		cmocka_unit_test(wrong_masks_and_wrong_namespaces_are_refused),
 		cmocka_unit_test(persistence_is_asked_of_the_target_for_both_ways),
