@@ -101,11 +101,13 @@ eventlog_timestamp(struct eventlog *log, const struct eventlog_when *when, uint6
 }
 
 void
-eventlog_namespace(struct eventlog *log, const struct eventlog_when *when, uint32_t sel, const struct ns_info *ns)
+eventlog_namespace(struct eventlog *log, const struct eventlog_when *when, uint32_t sel,
+    const struct subsys_info *subsys, const struct ns_info *ns)
 {
 	struct nvme_persistent_namespace data = {
 		.cdw10 = le32_of(sel), .nsze = le64_of(ns->blocks), .ncap = le64_of(ns->blocks),
-		.nmic = ns->shared, .anagrpid = le32_of(ns->ana_group), .nsid = le32_of(ns->nsid),
+		.flbas = subsys_format(subsys, ns->block_size), .nmic = ns->shared, .anagrpid = le32_of(ns->ana_group),
+		.nsid = le32_of(ns->nsid),
 	};
 
 	append(log, when, NVME_PERSISTENT_NAMESPACE, &data, sizeof(data));

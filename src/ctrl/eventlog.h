@@ -70,8 +70,9 @@ void eventlog_reset(struct eventlog *log, const struct eventlog_when *when, cons
 /* Feature 0Eh was set; before that, the time was previous_ms. */
 void eventlog_timestamp(struct eventlog *log, const struct eventlog_when *when, uint64_t previous_ms);
 
-/* A namespace was created (`sel` 0) or deleted (1): by a host or by whoever keeps the subsystem. */
-void eventlog_namespace(struct eventlog *log, const struct eventlog_when *when, uint32_t sel, const struct ns_info *ns);
+/* A namespace of the subsystem was created (`sel` 0) or deleted (1): by a host or by whoever keeps the subsystem. */
+void eventlog_namespace(struct eventlog *log, const struct eventlog_when *when, uint32_t sel,
+    const struct subsys_info *subsys, const struct ns_info *ns);
 
 /* A Set Features was carried out; those that concern the subsystem or outlive a reset are kept. */
 bool eventlog_keeps_feature(uint8_t fid);

@@ -114,7 +114,6 @@ usage_known(const struct ctrl *ctrl, const struct ns_info *ns)
 	return state != NVME_ANA_INACCESSIBLE && state != NVME_ANA_PERSISTENT_LOSS;
 }
 
-/* Where hosts create namespaces, all have the formats there are to choose from; else each has its own. */
 static void
 fill_formats(const struct subsys_info *subsys, uint32_t block_size, struct nvme_identify_ns *id)
 {
@@ -123,7 +122,7 @@ fill_formats(const struct subsys_info *subsys, uint32_t block_size, struct nvme_
 		return;
 	}
 	id->nlbaf = 1;
-	id->flbas = block_size == 4096;
+	id->flbas = subsys_format(subsys, block_size);
 	id->lbaf[0].lbads = 9;
 	id->lbaf[1].lbads = 12;
 }

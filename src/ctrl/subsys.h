@@ -45,9 +45,9 @@ struct ana_group {
 	uint64_t changes;    /* of its states and its members, since it is there: 1.. */
 	uint8_t state[CTRL_PORTALS_MAX]; /* enum nvme_ana_state, by the portal the host came through */
 	uint64_t since_ns[CTRL_PORTALS_MAX]; /* of the change state: for whoever makes the snapshot */
+	uint32_t expired;    /* the same: bit n: was in change for too long there, and is inaccessible for that */
 };
 
-	uint32_t expired;    /* the same: bit n: was in change for too long there, and is inaccessible for that */
 /* Where hosts reach a target. */
 enum portal_use { PORTAL_ANY, PORTAL_IO, PORTAL_DISCOVERY };
 
@@ -110,6 +110,14 @@ subsys_same_ns(const struct ns_info *a, const struct ns_info *b)
 
 /* Whether the namespace is active at a controller of the host, of that association. */
 bool subsys_attached(const struct ns_info *ns, const char *hostnqn, uint64_t association);
+
+/* Which of its LBA formats a namespace has.  Where hosts create namespaces, all have 512 and 4096 bytes to choose
+ * from; else each has its own one. */
+static inline uint8_t
+subsys_format(const struct subsys_info *subsys, uint32_t block_size)
+{
+	return subsys->ns_management && block_size == 4096;
+}
 
 /* Whether any namespace has a volatile write cache. */
 bool subsys_volatile_cache(const struct subsys_info *subsys);

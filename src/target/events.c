@@ -124,9 +124,9 @@ compare(struct events_log *log, const struct subsys_info *old, const struct subs
 		if (was != NULL && is != NULL && subsys_same_ns(was, is))
 			continue;
 		if (was != NULL)
-			eventlog_namespace(&log->log, &when, 1, was);
+			eventlog_namespace(&log->log, &when, 1, old, was);
 		if (is != NULL)
-			eventlog_namespace(&log->log, &when, 0, is);
+			eventlog_namespace(&log->log, &when, 0, new, is);
 		changed = changed || was != is;
 	}
 	if (changed)

@@ -39,14 +39,15 @@ each_event_has_its_header_and_its_data(void **state)
 	static const uint8_t types[] = { 0x04, 0x03, 0x06, 0x0b, 0x05, 0x01, 0xde };
 	static const uint16_t lengths[] = { 44, 16, 48, 16, 8, 512, 6 + 25 + 5 };
 	struct nvme_sqe sqe = { .cdw10 = le32_of(NVME_FEATURE_PROTECTION), .cdw11 = le32_of(1) };
-	struct ns_info ns = { .nsid = 9, .blocks = 77, .shared = true, .ana_group = 3 };
+	struct ns_info ns = { .nsid = 9, .blocks = 77, .block_size = 4096, .shared = true, .ana_group = 3 };
+	struct subsys_info subsys = { .ns_management = true };
 	struct nvme_log_smart smart = { .available_spare = 100 };
 	struct eventlog *log = log_create();
 	const uint8_t *data;
 
 	eventlog_power_on(log, &when, "1.2");
 	eventlog_timestamp(log, &when, 42);
-	eventlog_namespace(log, &when, 1, &ns);
+	eventlog_namespace(log, &when, 1, &subsys, &ns);
 	eventlog_feature(log, &when, &sqe, 0x55);
 	eventlog_hardware(log, &when, NVME_HARDWARE_MEDIA, 9);
 	eventlog_power_off(log, &when, &smart);
@@ -75,6 +76,7 @@ each_event_has_its_header_and_its_data(void **state)
 	assert_int_equal(get_le32(data), 1);
 	assert_int_equal(get_le64(data + 8), 77);
 	assert_int_equal(get_le64(data + 24), 77);
+	assert_int_equal(data[32], 1); /* the second format */
 	assert_int_equal(data[34], 1);
 	assert_int_equal(get_le32(data + 36), 3);
 	assert_int_equal(get_le32(data + 44), 9);
@@ -90,6 +92,23 @@ each_event_has_its_header_and_its_data(void **state)
 	data = (const uint8_t *)event_at(log, 6) + 24;
 	assert_int_equal(get_le16(data + 4), 25 + 5);
 	assert_memory_equal(data + 6, "keep-alive time expired: nqn.a", 30);
+	test_free(log);
+}
+
+/* By the subsystem's formats: 512 and 4096 bytes, or each namespace its own. */
+static void
+a_namespaces_format_is_the_one_that_identify_says(void **state)
+{
+	struct subsys_info subsys = { 0 };
+	struct eventlog *log = log_create();
+
+	for (uint32_t i = 0; i < 4; i++) {
+		struct ns_info ns = { .nsid = 1, .block_size = i % 2 == 0 ? 512 : 4096 };
+
+		subsys.ns_management = i >= 2;
+		eventlog_namespace(log, &when, 0, &subsys, &ns);
+		assert_int_equal(((const uint8_t *)event_at(log, i))[24 + 32], i == 3);
+	}
 	test_free(log);
 }
 
@@ -343,6 +362,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_event_has_its_header_and_its_data),
+		cmocka_unit_test(a_namespaces_format_is_the_one_that_identify_says),
 		cmocka_unit_test(only_features_that_matter_later_are_kept),
 		cmocka_unit_test(the_oldest_events_make_room),
 		cmocka_unit_test(a_file_brings_the_log_back),
