@@ -19,19 +19,30 @@ event_bytes(const uint8_t *event)
 	return head->header_length + (uint32_t)NVME_PERSISTENT_EVENT_BEHIND + le16_get(head->length);
 }
 
-static void
-drop_oldest(struct eventlog *log, uint32_t room)
+/* What no host causes at will: of the subsystem itself, or of a medium, which is told in moderation. */
+static bool
+is_own(const uint8_t *event)
 {
-	uint32_t gone = 0;
+	const struct nvme_persistent_event *head = (const void *)event;
 
-	while (log->used - gone + room > EVENTLOG_BYTES) {
-		gone += event_bytes(log->bytes + gone);
-		log->count--;
-	}
-	if (gone == 0)
-		return;
-	log->used -= gone;
-	memmove(log->bytes, log->bytes + gone, log->used);
+	return le16_get(head->cntlid) == 0 || head->type == NVME_PERSISTENT_SMART ||
+	    (head->type == NVME_PERSISTENT_HARDWARE && get_le16(event + sizeof(*head)) == NVME_HARDWARE_MEDIA);
+}
+
+/* The oldest goes; of the subsystem's own, only where they have more than their share. */
+static void
+drop_one(struct eventlog *log)
+{
+	uint32_t own = 0, at = 0, bytes;
+
+	for (uint32_t i = 0; i < log->used; i += event_bytes(log->bytes + i))
+		own += is_own(log->bytes + i) ? event_bytes(log->bytes + i) : 0;
+	while (own <= EVENTLOG_OWN && is_own(log->bytes + at))
+		at += event_bytes(log->bytes + at);
+	bytes = event_bytes(log->bytes + at);
+	log->used -= bytes;
+	log->count--;
+	memmove(log->bytes + at, log->bytes + at + bytes, log->used - at);
 }
 
 static void
@@ -45,7 +56,8 @@ append(struct eventlog *log, const struct eventlog_when *when, enum nvme_persist
 	};
 
 	assert(sizeof(head) + bytes <= EVENTLOG_EVENT_MAX);
-	drop_oldest(log, (uint32_t)sizeof(head) + bytes);
+	while (log->used + sizeof(head) + bytes > EVENTLOG_BYTES)
+		drop_one(log);
 	memcpy(log->bytes + log->used, &head, sizeof(head));
 	memcpy(log->bytes + log->used + sizeof(head), data, bytes);
 	log->used += (uint32_t)sizeof(head) + bytes;

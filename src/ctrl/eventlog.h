@@ -3,8 +3,8 @@
  * owner appends to, keeps in a file, and hands to controllers as a copy.
  *
  * Pure: what happened and when comes in, bytes go out.  The events lie as page
- * 0Dh shows them, oldest first; where there is no room the oldest go.  The
- * file's format is in doc/formats/events.md.
+ * 0Dh shows them, oldest first; where there is no room the oldest go, those of
+ * hosts before the subsystem's own.  The file's format is in doc/formats/events.md.
  */
 #ifndef WEIR_CTRL_EVENTLOG_H
 #define WEIR_CTRL_EVENTLOG_H
@@ -15,6 +15,7 @@
 enum {
 	EVENTLOG_PAGE_MAX = 64 * 1024, /* PELS 1 */
 	EVENTLOG_BYTES = EVENTLOG_PAGE_MAX - sizeof(struct nvme_persistent_log),
+	EVENTLOG_OWN = EVENTLOG_BYTES / 2, /* that what hosts do cannot take from the subsystem's own events */
 	EVENTLOG_EVENT_MIN = sizeof(struct nvme_persistent_event),
 	EVENTLOG_EVENT_MAX = sizeof(struct nvme_persistent_event) + sizeof(struct nvme_log_smart),
 	EVENTLOG_SLOTS = 2, EVENTLOG_SLOT_LEN = EVENTLOG_PAGE_MAX, /* of a file */

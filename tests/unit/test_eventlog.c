@@ -127,13 +127,17 @@ only_features_that_matter_later_are_kept(void **state)
 	test_free(log);
 }
 
+/* Of hosts and of the subsystem's own each the newest are there, in order and without a gap. */
 static void
 the_oldest_events_make_room(void **state)
 {
-	struct nvme_log_smart smart = { 0 };
 	struct eventlog *log = log_create();
+	uint32_t next[2] = { 0 }, own = 0;
 
 	for (uint32_t i = 0; i < 5000; i++) {
+		struct nvme_log_smart smart = { 0 };
+
+		put_le32((uint8_t *)&smart, i);
 		if (i % 7 == 0)
 			eventlog_power_off(log, &when, &smart);
 		else
@@ -141,14 +145,60 @@ the_oldest_events_make_room(void **state)
 		assert_true(log->used <= EVENTLOG_BYTES);
 	}
 	assert_true(log->used > EVENTLOG_BYTES - EVENTLOG_EVENT_MAX);
-	for (uint32_t i = 0; i < log->count; i++) { /* the newest are there, in order, without a gap */
-		uint32_t number = 5000 - log->count + i;
+	for (uint32_t i = 0; i < log->count; i++) {
 		const uint8_t *event = (const void *)event_at(log, i);
+		uint32_t number = get_le32(event + 24), kind = event[0] == 3;
 
 		assert_int_equal(event[0], number % 7 == 0 ? 1 : 3);
-		if (event[0] == 3)
-			assert_int_equal(get_le64(event + 24), number);
+		if (next[kind] != 0)
+			assert_int_equal(number, next[kind]);
+		next[kind] = number + (kind == 0 ? 7 : number % 7 == 6 ? 2 : 1);
+		own += kind == 0 ? 24 + get_le16(event + 22) : 0;
 	}
+	assert_int_equal(next[1], 5000);
+	assert_int_equal(next[0], 5005);
+	assert_true(own > EVENTLOG_OWN - EVENTLOG_EVENT_MAX && own < EVENTLOG_BYTES - 1024);
+	test_free(log);
+}
+
+/* Whatever a host can do again and again: its events push out those of hosts. */
+static void
+a_host_does_not_erase_the_subsystems_own_events(void **state)
+{
+	static const struct eventlog_when none = { .date_ms = 1 };
+	struct nvme_sqe sqe = { .cdw10 = le32_of(NVME_FEATURE_WRITE_CACHE) };
+	struct subsys_info subsys = { 0 };
+	struct ns_info ns = { .nsid = 1 };
+	struct nvme_log_smart smart = { 0 };
+	struct eventlog *log = log_create();
+	uint32_t own;
+
+	eventlog_timestamp(log, &when, 1);
+	eventlog_power_on(log, &none, "1");
+	eventlog_hardware(log, &when, NVME_HARDWARE_MEDIA, 3);
+	eventlog_power_off(log, &none, &smart);
+	eventlog_power_on(log, &none, "1");
+	log->clean = false;
+	eventlog_power_on(log, &none, "1"); /* and the one before had no end */
+	eventlog_namespace(log, &none, 0, &subsys, &ns);
+	own = log->count - 1;
+	for (uint32_t i = 0; i < 10000; i++) {
+		eventlog_timestamp(log, &when, i);
+		eventlog_feature(log, &when, &sqe, 0);
+		eventlog_reset(log, &when, "1");
+		eventlog_hardware(log, &when, NVME_HARDWARE_FATAL_STATUS, 0);
+		eventlog_host_lost(log, &when, "nqn.a");
+		eventlog_namespace(log, &when, 1, &subsys, &ns);
+	}
+	assert_int_equal(own, 7);
+	for (uint32_t i = 0; i < own; i++) {
+		static const uint8_t types[] = { 0x04, 0x05, 0x01, 0x04, 0x05, 0x04, 0x06 };
+
+		assert_int_equal(event_at(log, i)->type, types[i]);
+		assert_int_equal(le16_get(event_at(log, i)->cntlid), i == 1 ? when.cntlid : 0);
+	}
+	for (uint32_t i = own; i < log->count; i++)
+		assert_int_equal(le16_get(event_at(log, i)->cntlid), when.cntlid);
 	test_free(log);
 }
 
@@ -365,6 +415,7 @@ main(void)
 		cmocka_unit_test(a_namespaces_format_is_the_one_that_identify_says),
 		cmocka_unit_test(only_features_that_matter_later_are_kept),
 		cmocka_unit_test(the_oldest_events_make_room),
+		cmocka_unit_test(a_host_does_not_erase_the_subsystems_own_events),
 		cmocka_unit_test(a_file_brings_the_log_back),
 		cmocka_unit_test(a_dying_medium_does_not_fill_the_log),
 		cmocka_unit_test(each_namespace_is_told_of_and_all_together_are_bounded),
