@@ -48,7 +48,7 @@ struct making {
 	struct arena *arena;
 	const struct configured *from;
 	const struct made *made;
-	bool again;             /* it is the configuration that holds */
+	const struct target_wish *wish; /* for which it is made, of the configuration that holds; NULL: for none */
 };
 
 static void
@@ -215,7 +215,8 @@ make_config(const struct making *m, struct target_config *config, char why[256])
 		.listen = listen, .listen_count = conf->listener_count, .subsys = subsys, .subsys_count = conf->subsys_count,
 		.referrals = referrals, .referral_count = conf->referral_count, .connections_max = conf->connections_max,
 		.state_dir = conf->state_dir, .handshake_timeout_ms = conf->handshake_ms, .stall_timeout_ms = conf->stall_ms,
-		.keeper = &m->serving->hosted.keeper, .again = m->again,
+		.keeper = &m->serving->hosted.keeper, .again = m->wish != NULL,
+		.asker = m->wish != NULL ? m->wish->asker.cntlid : 0,
 	};
 	return 0;
 }
@@ -237,7 +238,7 @@ serving_make(struct serving *serving, struct reactor *reactor, struct arena *are
 	arena_init(&scratch, 0);
 	rc = hosted_begin(&serving->hosted, serving, first->conf, why);
 	if (rc == 0)
-		rc = make_config(&(struct making){ serving, &scratch, first, serving->hosted.state->made, false }, &config, why);
+		rc = make_config(&(struct making){ serving, &scratch, first, serving->hosted.state->made, NULL }, &config, why);
 	if (rc == 0)
 		rc = target_create(arena, &config, &serving->target, why);
 	arena_drop(&scratch);
@@ -304,6 +305,7 @@ look_for_restart(void *arg, const struct conf_change *change)
 static int
 apply(struct serving *serving, const struct configured *from, const struct made *made, char why[256])
 {
+	const struct target_wish *wish = from == serving->now ? serving->hosted.now : NULL;
 	const struct list *last = serving->volumes.prev;
 	struct target_config config;
 	struct arena scratch;
@@ -311,7 +313,7 @@ apply(struct serving *serving, const struct configured *from, const struct made 
 
 	serving->applied = (struct target_applied){ applied, volumes_unused };
 	arena_init(&scratch, 0);
-	rc = make_config(&(struct making){ serving, &scratch, from, made, from == serving->now }, &config, why);
+	rc = make_config(&(struct making){ serving, &scratch, from, made, wish }, &config, why);
 	if (rc == 0)
 		rc = target_apply(serving->target, &config, &serving->applied, why);
 	arena_drop(&scratch);

@@ -24,6 +24,7 @@ struct change {
 	uint32_t left;               /* cores that have not answered */
 	int error;                   /* of the first that failed */
 	struct view_numbers numbers;
+	uint16_t asker;              /* the controller whose host wished it; 0: the operator */
 	uint32_t portals_new;        /* bit n: portal n is of the new view alone */
 	uint16_t slots[TARGET_VOLUMES_MAX]; /* of the new view's namespaces */
 	uint16_t opened[TARGET_VOLUMES_MAX]; /* of them those that are of no view yet */
@@ -327,7 +328,7 @@ switch_all(struct core *core)
 		volume->applied = target->applied;
 	}
 	anatt_note(core, change->view, old);
-	events_switch(core, old, change->view);
+	events_switch(core, old, change->view, change->asker);
 	/* `change` keeps the old one, which goes when no core refers to it any more. */
 	target->view = change->view;
 	memcpy(target->portals, change->numbers.portal, sizeof(target->portals));
@@ -530,6 +531,7 @@ target_apply(struct target *target, const struct target_config *config, struct t
 	rc = change_make(target, config, why);
 	if (rc != 0)
 		return rc;
+	target->change->asker = config->asker;
 	rc = load_new(core, target->change->view, why);
 	if (rc == 0)
 		rc = listen_new(core, target->change, why);
@@ -590,7 +592,7 @@ apply_begin(struct core *core, char why[256])
 		return rc;
 	rc = listen_new(core, target->change, why);
 	if (rc == 0)
-		events_switch(core, NULL, target->view);
+		events_switch(core, NULL, target->view, 0);
 	target->change->view = NULL;
 	change_free(target);
 	return rc;

@@ -453,7 +453,7 @@ events_stats(struct core *core, const struct view_subsys *subsys)
 /* events.c: the logs, as core 0 keeps them */
 int events_prepare(struct core *core, struct view *view, char why[256]) __attribute__((warn_unused_result));
 void events_forget_new(struct target *target);
-void events_switch(struct core *core, const struct view *old, const struct view *view);
+void events_switch(struct core *core, const struct view *old, const struct view *view, uint16_t asker);
 void events_mail(struct core *core, const struct target_mail *mail);
 void events_stats_kept(struct core *core, const struct target_mail *ask);
 void events_finish(struct core *core);

@@ -111,11 +111,11 @@ hear(struct core *core, const struct target_mail *mail)
 		happened(log, mail, hostnqn, cntlid);
 }
 
-/* Namespaces are made and taken away by whoever keeps the subsystem. */
+/* Namespaces are made and taken away by whoever keeps the subsystem, `asker` 0, or for a controller that asked. */
 static void
-compare(struct events_log *log, const struct subsys_info *old, const struct subsys_info *new)
+compare(struct events_log *log, const struct subsys_info *old, const struct subsys_info *new, uint16_t asker)
 {
-	struct eventlog_when when = now(log, 0);
+	struct eventlog_when when = events_now(log, asker);
 	bool changed = false;
 
 	for (uint32_t nsid = 1; nsid <= CTRL_NS_MAX; nsid++) {
@@ -365,9 +365,10 @@ minute(struct timer *timer)
 	}
 }
 
-/* From now on `view` holds, which was prepared; `old`: the one before, or NULL. */
+/* From now on `view` holds, which was prepared; `old`: the one before, or NULL; `asker`: the controller whose host
+ * wished it, or 0. */
 void
-events_switch(struct core *core, const struct view *old, const struct view *view)
+events_switch(struct core *core, const struct view *old, const struct view *view, uint16_t asker)
 {
 	struct events *events = &core->target->events;
 
@@ -379,7 +380,7 @@ events_switch(struct core *core, const struct view *old, const struct view *view
 		struct events_log *log = events->logs[i];
 
 		if (log != NULL && log->wanted && log->begun)
-			compare(log, &view_subsys(old, log->nqn)->info, &view_subsys(view, log->nqn)->info);
+			compare(log, &view_subsys(old, log->nqn)->info, &view_subsys(view, log->nqn)->info, asker);
 		else if (log != NULL && log->wanted)
 			begin(log, view);
 		else if (log != NULL && !log->ending)

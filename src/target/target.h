@@ -98,7 +98,8 @@ struct target_config {
 	const char *state_dir;
 	struct target_keeper *keeper;  /* who does what hosts wish (wish.h), like `state_dir`; NULL: nobody */
 	bool again;                    /* the operator says nothing anew, hosts wish something: an ANA group that was
-	                                * left in change for too long stays inaccessible */
+	                                * left in change for too long stays inaccessible; */
+	uint16_t asker;                /* the host of this controller, of the subsystem that changes; 0: none */
 	bool authenticate;             /* hosts must show who they are; until a way to is built, none can */
 };
 
