@@ -98,6 +98,7 @@ admin_run(struct request *req, const void *in, uint32_t in_len, struct ctrl_give
 	ctrl_admin(&assoc->ctrl, &req->sqe, in, in_len, conn->core->page, given, reactor->now_ns, &reply);
 	/* Before anything else may end the command. */
 	events_heed(assoc, reply.action, reply.data_len == req->bufs.bytes, (struct eventlog *)given->events);
+	events_reads(assoc, &req->sqe);
 	if (reply.held)
 		req->stage = STAGE_EVENT;
 	else

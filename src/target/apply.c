@@ -603,6 +603,7 @@ apply_end(struct core *core)
 {
 	timer_clear(&core->reactor->timers, &core->retire_timer);
 	timer_clear(&core->reactor->timers, &core->anatt_timer);
+	events_core_end(core);
 	for (uint32_t slot = 0; slot < TARGET_VOLUMES_MAX && core->chans != NULL; slot++)
 		close_chan(core, slot);
 	arena_free(core->reactor->arena, core->chans);

@@ -75,8 +75,9 @@ struct core {
 	uint32_t key_next;
 	struct target_stats stats; /* of what is of no subsystem, or of one that is gone */
 	struct events_served served[EVENTS_LOGS]; /* of each subsystem, by the number of its log */
-	uint32_t events_unheard;  /* MAIL_EVENTs under way */
-	uint32_t events_missed;   /* that core 0 was not told of */
+	uint32_t events_missed;   /* that core 0 was not told of, and nobody yet */
+	struct timer missed_timer; /* when that is said; */
+	uint64_t missed_said_ns;  /* and when it was the last time; 0: never */
 	bool draining;
 	struct timer drain_timer;
 
@@ -227,7 +228,9 @@ struct assoc {
 	uint32_t stats_left;        /* answers outstanding */
 	struct ctrl_stats stats;    /* what was said so far */
 	uint64_t stats_busy_s;      /* of the busiest core */
+	uint32_t events_unheard;    /* MAIL_EVENTs under way */
 	struct eventlog *events;    /* what its host reads; core 0's */
+	struct timer events_timer;  /* its host has not read for long */
 	const struct view_subsys *subsys; /* NULL: of a discovery controller, or the subsystem is gone */
 	struct shown *shown;        /* of a discovery controller */
 };
@@ -441,6 +444,8 @@ void events_tell_error(struct assoc *assoc, uint32_t nsid, struct nvme_status st
 void events_begin_reading(struct request *req);
 void events_heed(struct assoc *assoc, enum ctrl_action action, bool answerable, struct eventlog *copy);
 void events_release(struct assoc *assoc);
+void events_reads(struct assoc *assoc, const struct nvme_sqe *sqe);
+void events_core_end(struct core *core);
 void events_core_mail(struct core *core, const struct target_mail *mail);
 void events_core_view(struct core *core, const struct view *view);
 /* Where what is done for the subsystem counts on this core. */

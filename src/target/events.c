@@ -20,8 +20,8 @@ events_uptime_ms(const struct events_log *log)
 	return (log->core->reactor->now_ns - log->begun_ns) / NS_PER_MS;
 }
 
-static struct eventlog_when
-now(const struct events_log *log, uint16_t cntlid)
+struct eventlog_when
+events_now(const struct events_log *log, uint16_t cntlid)
 {
 	return (struct eventlog_when){
 		.date_ms = log->core->reactor->world->wall_ms(log->core->reactor),
@@ -42,8 +42,8 @@ find(const struct target *target, const char *nqn)
 }
 
 /* The log of a controller's subsystem, if it is served. */
-static struct events_log *
-log_of(const struct core *core, uint16_t key, const char **hostnqn, uint16_t *cntlid)
+struct events_log *
+events_log_of(const struct core *core, uint16_t key, const char **hostnqn, uint16_t *cntlid)
 {
 	const char *nqn = registry_find(core, key, hostnqn, cntlid);
 	struct events_log *log = nqn != NULL ? find(core->target, nqn) : NULL;
@@ -70,7 +70,7 @@ static void
 happened(struct events_log *log, const struct target_mail *mail, const char *hostnqn, uint16_t cntlid)
 {
 	struct nvme_sqe sqe = { .cdw10 = mail->event.cdw10, .cdw11 = mail->event.cdw11 };
-	struct eventlog_when when = now(log, cntlid);
+	struct eventlog_when when = events_now(log, cntlid);
 	uint32_t count = log->log.count, used = log->log.used;
 
 	switch ((enum events_what)mail->event.what) {
@@ -101,10 +101,10 @@ happened(struct events_log *log, const struct target_mail *mail, const char *hos
 static void
 hear(struct core *core, const struct target_mail *mail)
 {
-	struct target_mail heard = { .kind = MAIL_EVENT_HEARD };
+	struct target_mail heard = { .kind = MAIL_EVENT_HEARD, .key = mail->key };
 	const char *hostnqn = NULL;
 	uint16_t cntlid = 0;
-	struct events_log *log = log_of(core, mail->key, &hostnqn, &cntlid);
+	struct events_log *log = events_log_of(core, mail->key, &hostnqn, &cntlid);
 
 	core_post(core, mail->from, &heard);
 	if (log != NULL)
@@ -133,56 +133,6 @@ compare(struct events_log *log, const struct subsys_info *old, const struct subs
 		events_kept_changed(log);
 }
 
-/* ---- copies for hosts that read ---- */
-
-static struct eventlog *
-copy(struct events_log *log)
-{
-	struct core *core = log->core;
-	struct events *events = &core->target->events;
-	struct eventlog_when when = now(log, 0);
-	uint32_t place = 0;
-
-	while (place < EVENTS_COPIES && events->copies[place] != NULL)
-		place++;
-	if (place == EVENTS_COPIES) {
-		core_log(core, 1, "a host may not read the events of %s: %d others do", log->nqn, EVENTS_COPIES);
-		return NULL;
-	}
-	events->copies[place] = arena_alloc_raw(core->reactor->arena, sizeof(struct eventlog));
-	if (events->copies[place] == NULL) {
-		core_log(core, 1, "a host may not read the events of %s: out of memory", log->nqn);
-		return NULL;
-	}
-	eventlog_copy(&log->log, &when, events->copies[place]);
-	events_kept_changed(log);
-	return events->copies[place];
-}
-
-static void
-copy_for(struct core *core, const struct target_mail *mail)
-{
-	struct target_mail answer = { .kind = MAIL_EVENTS_COPIED, .key = mail->key };
-	const char *hostnqn;
-	uint16_t cntlid;
-	struct events_log *log = log_of(core, mail->key, &hostnqn, &cntlid);
-
-	answer.events_copy.req = mail->events_copy.req;
-	answer.events_copy.copy = log != NULL ? copy(log) : NULL;
-	core_post(core, mail->from, &answer);
-}
-
-static void
-take_back(struct core *core, struct eventlog *given)
-{
-	struct events *events = &core->target->events;
-
-	for (uint32_t i = 0; i < EVENTS_COPIES; i++)
-		if (events->copies[i] == given)
-			events->copies[i] = NULL;
-	arena_free(core->reactor->arena, given);
-}
-
 void
 events_mail(struct core *core, const struct target_mail *mail)
 {
@@ -191,10 +141,10 @@ events_mail(struct core *core, const struct target_mail *mail)
 		hear(core, mail);
 		return;
 	case MAIL_EVENTS_COPY:
-		copy_for(core, mail);
+		events_lend(core, mail);
 		return;
 	case MAIL_EVENTS_GIVE:
-		take_back(core, mail->events_copy.copy);
+		events_take_back(core, mail->events_copy.copy);
 		return;
 	case MAIL_STATS:
 	case MAIL_STATS_MORE:
@@ -211,7 +161,7 @@ events_mail(struct core *core, const struct target_mail *mail)
 void
 events_power_off(struct events_log *log)
 {
-	struct eventlog_when when = now(log, 0);
+	struct eventlog_when when = events_now(log, 0);
 	struct ctrl_stats stats = {
 		.counts = log->log.now, .power_cycles = log->log.power_cycles,
 		.unsafe_shutdowns = log->log.unsafe_shutdowns, .on_ms = log->log.on_ms_before + when.uptime_ms,
@@ -332,7 +282,7 @@ begin(struct events_log *log, const struct view *view)
 	log->begun = true;
 	log->begun_ns = log->core->reactor->now_ns;
 	log->kept = log->log.now;
-	when = now(log, 0);
+	when = events_now(log, 0);
 	eventlog_power_on(&log->log, &when, view_subsys(view, log->nqn)->info.firmware);
 	events_kept_changed(log);
 }
@@ -438,10 +388,7 @@ events_end(struct core *core)
 	for (uint32_t i = 0; i < EVENTS_LOGS; i++)
 		if (events->logs[i] != NULL)
 			forget(events->logs[i]);
-	for (uint32_t i = 0; i < EVENTS_COPIES; i++) {
-		arena_free(core->reactor->arena, events->copies[i]);
-		events->copies[i] = NULL;
-	}
+	events_lent_end(core);
 }
 
 size_t

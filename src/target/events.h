@@ -12,7 +12,17 @@
 
 enum {
 	EVENTS_LOGS = 2 * TARGET_SUBSYS_MAX, /* of subsystems, and of those whose log is being closed */
-	EVENTS_COPIES = 32,     /* that hosts may read at the same time, of all subsystems */
+	EVENTS_COPIES = 32,     /* that hosts may read at the same time, of all subsystems; */
+	EVENTS_COPIES_SUBSYS = 8, /* of one; */
+	EVENTS_COPIES_HOST = 2, /* and one host of it, however many controllers it has */
+	EVENTS_IDLE_MS = 120 * 1000, /* a host that has not read for so long has ended reading */
+};
+
+/* Lent to a host that reads. */
+struct events_copy {
+	struct eventlog *log; /* NULL: to nobody */
+	uint16_t number;      /* of the log that it is a copy of */
+	char hostnqn[NVME_NQN_FIELD];
 };
 
 /* What happened to a controller. */
@@ -36,7 +46,8 @@ struct events_served {
 struct events {
 	struct events_log *logs[EVENTS_LOGS];
 	uint32_t next;          /* where the search for a free number begins: they are used again late */
-	struct eventlog *copies[EVENTS_COPIES];
+	struct events_copy copies[EVENTS_COPIES];
+	uint64_t refused_ns;    /* when it was said last that there is no copy for a host; 0: never */
 	struct events_log *counting; /* whose counts are being gathered; NULL: nobody's */
 	uint32_t counting_left; /* cores that have not answered */
 	struct eventlog_counts sum;

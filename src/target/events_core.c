@@ -3,16 +3,49 @@
  * events, and the copies of them that its hosts read.
  *
  * Nobody waits for what is told.  A copy is core 0's memory, lent to a
- * controller until its host releases it, or a reset or the end of the controller
- * does; nobody writes to it meanwhile.
+ * controller until its host releases it, or has not read for a while, or a reset
+ * or the end of the controller does; nobody writes to it meanwhile.
  */
 #include <assert.h>
 
 #include "target/core.h"
 
-/* So many events of a core may be unheard.  Errors of media, of which there may be any number, may not be
- * what fills that up. */
-enum { UNHEARD_MAX = 64, UNHEARD_MEDIA_MAX = 32 };
+enum {
+	/* So many events of a controller may be unheard.  Errors of media, of which there may be any number, may not be
+	 * what fills that up. */
+	UNHEARD_MAX = 8, UNHEARD_MEDIA_MAX = 4,
+	MINUTE_S = 60, IDLE_S = EVENTS_IDLE_MS / 1000,
+};
+
+static const uint64_t second_ns = 1000 * 1000 * 1000;
+
+/* What was lost is said at most once a minute, whatever hosts do. */
+static void
+say_missed(struct timer *timer)
+{
+	struct core *core = container_of(timer, struct core, missed_timer);
+
+	core_log(core, 1, "%u events of controllers came faster than they could be kept", core->events_missed);
+	core->events_missed = 0;
+	core->missed_said_ns = core->reactor->now_ns;
+}
+
+static void
+missed(struct core *core)
+{
+	uint64_t at_ns = core->missed_said_ns > 0 ? core->missed_said_ns + MINUTE_S * second_ns : 0;
+
+	if (core->events_missed++ > 0)
+		return;
+	core->missed_timer.fire = say_missed;
+	timer_set(&core->reactor->timers, &core->missed_timer, at_ns > core->reactor->now_ns ? at_ns : core->reactor->now_ns);
+}
+
+void
+events_core_end(struct core *core)
+{
+	timer_clear(&core->reactor->timers, &core->missed_timer);
+}
 
 static void
 post(struct assoc *assoc, struct target_mail *mail, uint32_t unheard_max)
@@ -21,11 +54,12 @@ post(struct assoc *assoc, struct target_mail *mail, uint32_t unheard_max)
 
 	if (assoc->shown != NULL)
 		return; /* of a discovery controller nothing is kept */
-	if (core->events_unheard >= unheard_max) {
-		core->events_missed += unheard_max == UNHEARD_MAX;
+	if (assoc->events_unheard >= unheard_max) {
+		if (unheard_max == UNHEARD_MAX)
+			missed(core);
 		return;
 	}
-	core->events_unheard++;
+	assoc->events_unheard++;
 	mail->kind = MAIL_EVENT;
 	mail->key = assoc->key;
 	core_post(core, 0, mail);
@@ -67,13 +101,14 @@ events_tell_error(struct assoc *assoc, uint32_t nsid, struct nvme_status status)
 		events_tell(assoc, EVENTS_MEDIA, nsid);
 }
 
+/* The controller may have gone meanwhile. */
 static void
-heard(struct core *core)
+heard(struct core *core, uint16_t key)
 {
-	if (--core->events_unheard > 0 || core->events_missed == 0)
-		return;
-	core_log(core, 1, "%u events of controllers came faster than they could be kept", core->events_missed);
-	core->events_missed = 0;
+	struct assoc *assoc = assoc_find(core, key);
+
+	if (assoc != NULL && assoc->events_unheard > 0)
+		assoc->events_unheard--;
 }
 
 /* ---- copies ---- */
@@ -94,6 +129,26 @@ events_release(struct assoc *assoc)
 	ctrl_events_drop(&assoc->ctrl);
 	give(assoc->core, assoc->events);
 	assoc->events = NULL;
+	timer_clear(&assoc->core->reactor->timers, &assoc->events_timer);
+}
+
+/* Others want to read too. */
+static void
+idle(struct timer *timer)
+{
+	events_release(container_of(timer, struct assoc, events_timer));
+}
+
+/* A command was carried out: its host reads, if it was one for the page. */
+void
+events_reads(struct assoc *assoc, const struct nvme_sqe *sqe)
+{
+	if (assoc->events == NULL || sqe->opcode != NVME_ADMIN_GET_LOG_PAGE ||
+	    (uint8_t)le32_get(sqe->cdw10) != NVME_LOG_PERSISTENT)
+		return;
+	timer_clear(&assoc->core->reactor->timers, &assoc->events_timer);
+	assoc->events_timer.fire = idle;
+	timer_set(&assoc->core->reactor->timers, &assoc->events_timer, assoc->core->reactor->now_ns + IDLE_S * second_ns);
 }
 
 /* The command waits for a copy. */
@@ -171,7 +226,7 @@ events_core_mail(struct core *core, const struct target_mail *mail)
 {
 	switch ((enum target_mail_kind)mail->kind) {
 	case MAIL_EVENT_HEARD:
-		heard(core);
+		heard(core, mail->key);
 		return;
 	case MAIL_EVENTS_COPIED:
 		copied(core, mail->events_copy.req, mail->events_copy.copy);

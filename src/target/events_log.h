@@ -37,6 +37,9 @@ struct events_log {
 
 /* events.c: milliseconds since the subsystem is served */
 uint64_t events_uptime_ms(const struct events_log *log);
+struct eventlog_when events_now(const struct events_log *log, uint16_t cntlid);
+/* The log of a controller's subsystem, if it is served; with the NQN of its host, and its id. */
+struct events_log *events_log_of(const struct core *core, uint16_t key, const char **hostnqn, uint16_t *cntlid);
 /* Its last event is said, and the last image begun. */
 void events_power_off(struct events_log *log);
 /* The last image is durable, or cannot be: the log may go. */
@@ -45,6 +48,11 @@ void events_ended(struct events_log *log);
 /* events_gather.c: asks all cores; then what changed is kept, or events_power_off() follows */
 void events_count(struct events_log *log);
 void events_counted(struct events *events, const struct target_mail *mail);
+
+/* events_lend.c */
+void events_lend(struct core *core, const struct target_mail *mail);
+void events_take_back(struct core *core, struct eventlog *given);
+void events_lent_end(struct core *core);
 
 /* events_kept.c */
 int events_kept_open(struct events_log *log, char why[256]) __attribute__((warn_unused_result));

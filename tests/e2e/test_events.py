@@ -11,13 +11,17 @@ import target as targets
 from events import (
     ESTABLISH, FATAL, FEATURE, HARDWARE, MEDIA, NAMESPACE, READ, RESET, SMART, TIMESTAMP, UNSAFE_SHUTDOWN, VENDOR,
     ask, establish, of, read, release, rest)
+from namespaces import created, delete, hosted
 from nvme import CC, CC_READY, CFS, INTERNAL, INVALID_FIELD, SEQUENCE, SGL_LENGTH
 from nvmetcp import PATIENCE, Violation
 from test_live import NQN, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 from test_reservations_kept import start_again
 
-COPIES = 32  # that hosts may read at the same time
 MIB = 1 << 20
+
+
+def named(number):
+    return bytes(14) + bytes([1, number])
 
 
 @pytest.fixture
@@ -158,102 +162,51 @@ def test_namespaces_that_come_and_go(live):  # noqa: F811
         assert all(event.cntlid == 0 and event.data[34] == 1 and event.u(36, 4) == 1 for event in made)
 
 
-# ---- contexts ----
-
-@pytest.mark.line("W91")
-def test_a_context_stands_still_until_it_is_released(serve):
-    target = serve("--reactors", "2")
-    with nvme.Controller(target.address) as ctrl, nvme.Controller(target.address) as other:
-        assert ask(ctrl, READ).status == SEQUENCE and release(ctrl).ok
-        for n in range(200):
-            assert other.set_feature(0x0E, data=struct.pack("<Q", n)).ok
-        until(ctrl, lambda page: page.count == 201)
-        head = establish(ctrl)
-        assert establish(ctrl).status == SEQUENCE and ask(ctrl, 3).status == INVALID_FIELD
-        for n in range(50):
-            assert other.set_feature(0x0E, data=struct.pack("<Q", n)).ok
-        pages = [rest(ctrl, head.got, piece) for piece in (4, 512, 4096)]
-        assert len({page.bytes for page in pages}) == 1 and pages[0].count == 201
-        assert ask(ctrl, READ, 4, (len(pages[0].bytes) + 3) // 4 * 4 + 4).status == INVALID_FIELD
-        assert not any(release(ctrl).got) and ask(ctrl, READ).status == SEQUENCE
-        page = read(ctrl)
-        assert page.count == 251 and page.generation == pages[0].generation + 1 and page.context >> 16 == 5
-
-
-@pytest.mark.line("W91")
-def test_a_reset_ends_a_context(serve):
-    target = serve()
-    with nvme.Controller(target.address) as ctrl:
-        assert establish(ctrl).ok
-        ctrl.disable()
-        ctrl.enable()
-        assert ask(ctrl, READ).status == SEQUENCE and establish(ctrl).ok
-
-
-@pytest.mark.line("W91")
-def test_an_answer_that_does_not_fit_begins_nothing(serve):
-    """an SGL that is not the page's: 0:0F, and there is no context, of which there are only so many"""
-    target = serve("--reactors", "2")
-    with nvme.Controller(target.address) as ctrl:
-        for _ in range(COPIES + 5):
-            assert ask(ctrl, ESTABLISH, 512, sgl=4096).status == SGL_LENGTH
-            assert ask(ctrl, ESTABLISH, 4096, sgl=512).status == SGL_LENGTH
-            assert ask(ctrl, ESTABLISH, 512, 1 << 20).status == INVALID_FIELD
-        assert ask(ctrl, READ).status == SEQUENCE
-        assert establish(ctrl).ok
-        assert ask(ctrl, 2, 4, sgl=512).status == SGL_LENGTH, "it is released all the same"
-        assert ask(ctrl, READ).status == SEQUENCE
-
-
-@pytest.mark.line("W91")
-def test_contexts_are_bounded_and_come_back(serve):
-    """32 at a time; the next is told to try again; with its connection a context ends"""
-    target = serve("--reactors", "2")
-    hosts = [nvme.Controller(target.address) for _ in range(COPIES + 1)]
-    try:
-        assert all(establish(host).ok for host in hosts[:COPIES])
-        late = establish(hosts[COPIES])
-        assert late.status == INTERNAL and not late.dnr
-        hosts[3].close()
-        end = time.monotonic() + 5 * PATIENCE
-        while not establish(hosts[COPIES]).ok:
-            assert time.monotonic() < end
-        assert not establish(nvme.Controller(target.address)).ok
-    finally:
-        for host in hosts:
-            host.close()
-    target.no_connections()
-    with nvme.Controller(target.address) as ctrl:
-        for _ in range(3 * COPIES):
-            assert establish(ctrl).ok and release(ctrl).ok
-
-
-@pytest.mark.line("W91")
-def test_hosts_that_go_while_they_are_given_a_copy(serve):
-    target = serve("--reactors", "3")
-    for n in range(6 * COPIES):
-        ctrl = nvme.Controller(target.address)
-        ctrl.admin.submit(nvme.sqe(0x02, nsid=0xFFFFFFFF, cdw10=0x0D | ESTABLISH << 8 | 127 << 16), want=512)
-        if n % 2:
-            ctrl.admin.submit(nvme.property_set_sqe(CC, CC_READY))
-        ctrl.close()
-    target.no_connections()
-    hosts = [nvme.Controller(target.address) for _ in range(COPIES)]
-    assert all(establish(host).ok for host in hosts)
-    for host in hosts:
-        host.close()
+@pytest.mark.line("W90")
+def test_namespaces_that_hosts_make(live):  # noqa: F811
+    """06h of the controller that asked, of the format that it chose; what the operator does is the subsystem's"""
+    target = live(hosted(namespace(7)))
+    with connect(target) as ctrl, connect(target) as other:
+        small, large = created(other, flbas=0), created(ctrl, flbas=1)
+        assert delete(other, large).ok
+        target.applied(hosted(namespace(7), namespace(8)))
+        made = of(until(ctrl, lambda page: len(of(page, NAMESPACE)) == 4), NAMESPACE)
+        assert [(event.cntlid, event.u(0, 4), event.u(44, 4), event.data[32]) for event in made] == [
+            (other.cntlid, 0, small, 0), (ctrl.cntlid, 0, large, 1), (other.cntlid, 1, large, 1), (0, 0, 8, 1)]
 
 
 @pytest.mark.line("W90")
 def test_the_oldest_make_room(serve):
-    """64 KiB of them, and the newest are there"""
-    target = serve("--reactors", "2")
+    """64 KiB of them, and the newest are there, with the subsystem's own: the start, a medium that failed"""
+    target = serve("--reactors", "2", ns=["fault:read-error=7@mem:16M"])
     with nvme.Controller(target.address) as ctrl:
+        assert not ctrl.io_queue().read(7).ok
+        until(ctrl, lambda page: of(page, HARDWARE))
         for n in range(2000):
             assert ctrl.set_feature(0x0E, data=struct.pack("<Q", n << 20)).ok
         page = until(ctrl, lambda page: page.events[-1].u(0, 8) >> 20 == 1998)
         assert 65536 - 40 < len(page.bytes) <= 65536
-        assert [event.u(0, 8) >> 20 for event in page.events] == list(range(1999 - page.count, 1999))
+        own, mine = page.events[:2], page.events[2:]
+        assert [event.type for event in own] == [RESET, HARDWARE]
+        assert [event.u(0, 8) >> 20 for event in mine] == list(range(1999 - len(mine), 1999))
+
+
+@pytest.mark.line("W90")
+def test_a_flood_of_some_hosts_does_not_keep_others_from_being_heard(start):
+    """and what was not kept is said once a minute"""
+    target = start()
+    loud = [nvme.Controller(target.address, hostid=named(n)) for n in range(12)]
+    with nvme.Controller(target.address, hostid=named(100)) as quiet:
+        for n in range(4):
+            sent = [(host, [host.admin.submit(nvme.sqe(0x09, cdw10=0x0E), bytes(8)) for _ in range(30)]) for host in loud]
+            assert quiet.set_feature(0x06, n % 2).ok
+            for host, requests in sent:
+                host.admin.wait(*requests)
+        found = until(quiet, lambda page: len(of(page, FEATURE)) >= 4)
+        assert [event.u(8, 4) for event in of(found, FEATURE)] == [0, 1, 0, 1]
+    for host in loud:
+        host.close()
+    assert target.stderr().count("faster than they could be kept") <= 2, "a line of each reactor"
 
 
 # ---- kept ----
@@ -482,14 +435,3 @@ def test_hosts_on_all_reactors(start):
         mine = [event for event in of(page, TIMESTAMP) if event.cntlid == host.cntlid]
         assert [event.u(0, 8) >> 20 for event in mine[1:]] == list(range(39))
         host.close()
-
-
-def test_a_target_that_ends_with_contexts_open(start):
-    target = start(reactors=3)
-    hosts = [nvme.Controller(target.address) for _ in range(6)]
-    assert all(establish(host).ok for host in hosts)
-    target.stop()
-    with nvme.Controller(start().address) as ctrl:
-        assert [event.type for event in read(ctrl).events] == [RESET, SMART, RESET]
-
-

@@ -143,7 +143,7 @@ target_begin(struct reactor *reactor, void *arg)
 
 /* ---- a host that does what is to be told ---- */
 
-enum does { READS = 1, BAD_READS = 2, TIMESTAMPS = 4, RESETS = 8, CONTEXTS = 16, KINDS = 5 };
+enum does { READS = 1, BAD_READS = 2, TIMESTAMPS = 4, RESETS = 8, CONTEXTS = 16, LOOKS = 32, KINDS = 6 };
 
 struct doer {
 	uint32_t does;
@@ -245,6 +245,13 @@ done(struct hio *io)
 		d->contexts += ok;
 		d->refused += !ok;
 		return;
+	case LOOKS: /* until it has lost its context */
+		if (!ok)
+			assert_int_equal(nvme_sc(io->req.status), NVME_SC_SEQUENCE);
+		d->reading = ok;
+		d->contexts += ok;
+		d->refused += !ok;
+		return;
 	default: /* RESETS, enabling: it is not possible before a reset is over */
 		d->reading = d->reading && d->enabled;
 		d->enabled = ok ? !d->enabled : d->enabled;
@@ -273,6 +280,8 @@ act(struct doer *d)
 		timestamp(d);
 	else if (d->doing == CONTEXTS)
 		page(d, d->reading ? NVME_PERSISTENT_RELEASE : NVME_PERSISTENT_ESTABLISH);
+	else if (d->doing == LOOKS)
+		page(d, d->reading ? NVME_PERSISTENT_READ : NVME_PERSISTENT_ESTABLISH);
 	else
 		enable(d, false);
 }
@@ -328,7 +337,7 @@ tick(struct timer *timer)
 {
 	struct doer *d = container_of(timer, struct doer, tick);
 
-	timer_set(&d->reactor->timers, timer, d->reactor->now_ns + d->every_ns);
+	timer_set(&d->reactor->timers, timer, d->reactor->now_ns + (d->enabled || d->every_ns < second ? d->every_ns : second));
 	if (d->busy || d->number + 1 == NUMBERS)
 		return;
 	if (d->admin.reactor == NULL || d->admin.state == QPAIR_DOWN) {
@@ -483,6 +492,26 @@ a_medium_that_fails_all_the_time_is_told_every_ten_minutes(void **state)
 }
 
 /* So much a crash may cost: what is counted is kept each minute, and where nothing is, the hours each hour. */
+/* Two minutes; as often as it reads it has another two. */
+static void
+who_does_not_read_for_long_has_no_context(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 3; seed++) {
+		struct history h = { 0 };
+
+		history_begin(&h, seed, LOOKS, 110 * second, UINT64_MAX);
+		run_to(&h, 40 * 110 * second);
+		assert_true(h.doer->contexts > 35 && h.doer->refused == 0);
+		history_end(&h);
+		h = (struct history){ 0 };
+		history_begin(&h, seed, LOOKS, 130 * second, UINT64_MAX);
+		run_to(&h, 40 * 130 * second);
+		assert_true(h.doer->contexts >= 18 && h.doer->refused >= 17); /* each is given back: there are two */
+		history_end(&h);
+	}
+}
+
 static void
 what_is_counted_is_kept_each_minute(void **state)
 {
@@ -697,6 +726,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_medium_that_fails_all_the_time_is_told_every_ten_minutes),
+		cmocka_unit_test(who_does_not_read_for_long_has_no_context),
 		cmocka_unit_test(what_is_counted_is_kept_each_minute),
 		cmocka_unit_test(a_target_that_is_drained_has_kept_everything),
 		cmocka_unit_test(a_crash_at_any_moment_leaves_a_log_that_is_whole),
