@@ -4,7 +4,7 @@ Nobody tells the kernel to look: what it knows, it was told by an event.
 """
 import pytest
 
-from hosts import connect, nvme_json, verified_io
+from hosts import LOSS, connect, nvme_json, verified_io
 from target import conf, memory
 
 MIB = 1 << 20
@@ -90,3 +90,40 @@ def test_write_protection_comes_and_goes(target, guest, kernel_log):
         assert (status != 0) == protected, output
         guest.run("dd if=/dev/nvme0n2 of=/dev/null bs=4k count=1 iflag=direct")
         assert nvme_json(guest, "id-ns", "/dev/nvme0", "--namespace-id=2")["nsattr"] == int(protected)
+
+
+def active(guest, controller):
+    return [ns["nsid"] for ns in nvme_json(guest, "list-ns", f"/dev/{controller}").get("nsid_list", [])]
+
+
+def test_a_namespace_of_a_hosts_own_making(live, guest, kernel_log):
+    """nvme-cli creates, attaches, detaches and deletes; each host sees it from its own attachment on
+
+    The kernel takes the two hosts for ways to the same namespace.
+    """
+    kernel_log.allow(r"nvme\d: rescanning namespaces", *LOSS)
+    target = live(conf(memory("32M"), host_namespaces={"volume": "mem", "size": "256M"}))
+    for host in "ab":
+        guest.script("connect_as", host, target.address, target.port, target.nqn)
+    guest.run("until_true 30 test -b /dev/nvme0n1 && until_true 30 test -e /sys/class/nvme/nvme1/nvme0c1n1")
+    ids = [int(guest.run(f"cat /sys/class/nvme/nvme{n}/cntlid")) for n in range(2)]
+    blocks = 16 * MIB // 4096
+    guest.script("nvme", "create-ns", "/dev/nvme0", f"--nsze={blocks}", f"--ncap={blocks}", "--flbas=1", "--nmic=1")
+    assert active(guest, "nvme0") == active(guest, "nvme1") == [1]
+    guest.script("nvme", "attach-ns", "/dev/nvme0", "-n", 2, f"--controllers={ids[0]}")
+    guest.run("until_true 30 test -b /dev/nvme0n2 && until_true 30 test -e /sys/class/nvme/nvme0/nvme0c0n2")
+    assert (active(guest, "nvme0"), active(guest, "nvme1")) == ([1, 2], [1])
+    assert int(guest.run("blockdev --getsize64 /dev/nvme0n2")) == 16 * MIB
+    guest.run("test ! -e /sys/class/nvme/nvme1/nvme0c1n2")
+    guest.script("nvme", "attach-ns", "/dev/nvme1", "-n", 2, f"--controllers={ids[1]}")
+    guest.run("until_true 30 test -e /sys/class/nvme/nvme1/nvme0c1n2")
+    assert active(guest, "nvme1") == [1, 2]
+    with verified_io(guest, "/dev/nvme0n2"):
+        guest.script("nvme", "detach-ns", "/dev/nvme0", "-n", 2, f"--controllers={ids[0]}")
+        guest.run("until_true 30 is_gone /sys/class/nvme/nvme0/nvme0c0n2")
+        assert (active(guest, "nvme0"), active(guest, "nvme1")) == ([1], [1, 2])
+    guest.script("nvme", "detach-ns", "/dev/nvme1", "-n", 2, f"--controllers={ids[1]}")
+    guest.run("until_true 30 is_gone /dev/nvme0n2")
+    guest.script("nvme", "delete-ns", "/dev/nvme1", "-n", 2)
+    allocated = nvme_json(guest, "list-ns", "/dev/nvme0", "--all")["nsid_list"]
+    assert [ns["nsid"] for ns in allocated] == [1]
