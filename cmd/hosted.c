@@ -93,10 +93,10 @@ start(struct hosted *hosted, struct target_wish *wish)
 	hosted->next = state_make(hosted->state->made, CONF_NS_MAX);
 	if (hosted->next != NULL)
 		sc = hosted_change(hosted, wish);
-	if (sc != NVME_SC_SUCCESS) {
+	if (sc != NVME_SC_SUCCESS || made_same(hosted->next->made, hosted->state->made)) {
 		state_drop(hosted->next);
 		hosted->next = NULL;
-		answer(hosted, nvme_status_of(sc, sc != NVME_SC_INTERNAL));
+		answer(hosted, sc == NVME_SC_SUCCESS ? NVME_OK : nvme_status_of(sc, sc != NVME_SC_INTERNAL));
 		return;
 	}
 	rc = record_first(hosted);
@@ -111,11 +111,38 @@ start(struct hosted *hosted, struct target_wish *wish)
 	undo(hosted, status_of(rc));
 }
 
+/* Round robin by subsystem: in each, a controller has one here at most.  NULL: none waits. */
+static struct target_wish *
+next_wish(struct hosted *hosted)
+{
+	for (unsigned i = 0; i < CONF_SUBSYS_MAX; i++) {
+		hosted->turn = (hosted->turn + 1) % CONF_SUBSYS_MAX;
+		if (!fifo_empty(&hosted->waiting[hosted->turn]))
+			return container_of(fifo_pop(&hosted->waiting[hosted->turn]), struct target_wish, node);
+	}
+	return NULL;
+}
+
+/* One wish in a turn of the reactor, which has I/O to serve. */
+static void
+run(struct task *task)
+{
+	struct hosted *hosted = container_of(task, struct hosted, task);
+	struct target_wish *wish;
+
+	if (hosted->now != NULL || serving_busy(hosted->serving))
+		return;
+	wish = next_wish(hosted);
+	if (wish == NULL)
+		return;
+	hosted_next(hosted);
+	start(hosted, wish);
+}
+
 void
 hosted_next(struct hosted *hosted)
 {
-	while (hosted->now == NULL && !serving_busy(hosted->serving) && !fifo_empty(&hosted->waiting))
-		start(hosted, container_of(fifo_pop(&hosted->waiting), struct target_wish, node));
+	reactor_run_in(hosted->serving->reactor, PHASE_COLLECT, &hosted->task);
 }
 
 bool
@@ -143,7 +170,10 @@ wished(struct target_keeper *keeper, struct target_wish *wish)
 {
 	struct hosted *hosted = container_of(keeper, struct hosted, keeper);
 
-	fifo_push(&hosted->waiting, &wish->node);
+	const struct conf *conf = hosted->serving->now->conf;
+	const struct conf_subsys *subsys = hosted_subsys(conf, wish->nqn);
+
+	fifo_push(&hosted->waiting[subsys != NULL ? subsys - conf->subsys : 0], &wish->node);
 	hosted_next(hosted);
 }
 
@@ -157,7 +187,9 @@ hosted_begin(struct hosted *hosted, struct serving *serving, const struct conf *
 
 	hosted->keeper.wish = wished;
 	hosted->serving = serving;
-	fifo_init(&hosted->waiting);
+	task_init(&hosted->task, run);
+	for (unsigned i = 0; i < CONF_SUBSYS_MAX; i++)
+		fifo_init(&hosted->waiting[i]);
 	hosted->state = state_make(NULL, 0);
 	if (hosted->state == NULL)
 		rc = -ENOMEM;
@@ -177,6 +209,7 @@ hosted_begin(struct hosted *hosted, struct serving *serving, const struct conf *
 void
 hosted_end(struct hosted *hosted)
 {
+	task_cancel(&hosted->task);
 	record_end(&hosted->record);
 	state_drop(hosted->state);
 	state_drop(hosted->next);

@@ -22,7 +22,9 @@ struct hosted_state {
 struct hosted {
 	struct target_keeper keeper;
 	struct serving *serving;
-	struct fifo waiting;            /* wishes, by their node */
+	struct fifo waiting[CONF_SUBSYS_MAX]; /* wishes, by their node; of one subsystem in one of them */
+	unsigned turn;                  /* whose turn it was last */
+	struct task task;               /* begins with the next */
 	struct target_wish *now;        /* that is at work; NULL: none is */
 	struct hosted_state *state, *next; /* what holds; what shall, if `now` is done */
 	uint32_t created;               /* NSID of the namespace that `now` makes */
@@ -40,7 +42,7 @@ void hosted_clean(struct hosted *hosted, const struct conf *conf);
 int hosted_check(const struct hosted *hosted, const struct conf *now, const struct conf *next, char why[256])
     __attribute__((warn_unused_result));
 
-/* Begins with the next wish, if one waits: nothing is being applied. */
+/* Begins with the next wish soon, if one waits: nothing is being applied. */
 void hosted_next(struct hosted *hosted);
 
 /* The wish at work has been applied, or not; whether the record says what holds now. */

@@ -18,11 +18,16 @@ struct configured {
 struct configured *configured_make(void);
 void configured_drop(struct configured *configured);
 
+enum { SERVING_VOLUMES = 1024 }; /* places of a table; there may be more */
+
+struct volume;
+
 struct serving {
 	struct reactor *reactor; /* the first one */
 	struct arena *arena;     /* the target's */
 	struct target *target;
 	struct list volumes;
+	struct volume *volume_table[SERVING_VOLUMES]; /* by hash of what namespace they are of; `same` leads on */
 	struct target_applied applied;
 	struct hosted hosted;    /* what hosts wish, and have made */
 	bool busy;               /* something is being applied: */

@@ -21,28 +21,36 @@ refuse(char why[256], int rc, const char *format, ...)
 
 /* ---- one ---- */
 
+static struct volume **
+table_at(const struct serving *serving, const char *nqn, uint32_t nsid)
+{
+	uint32_t hash = 2166136261;
+
+	for (; *nqn != '\0'; nqn++)
+		hash = (hash ^ (uint8_t)*nqn) * 16777619;
+	return (struct volume **)&serving->volume_table[(hash + nsid) % SERVING_VOLUMES];
+}
+
 struct volume *
 volume_find(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns)
 {
-	list_for_each(&serving->volumes, node) {
-		struct volume *volume = container_of(node, struct volume, node);
+	struct volume *volume = *table_at(serving, subsys->nqn, ns->nsid);
 
+	for (; volume != NULL; volume = volume->same)
 		if (!volume->retired && !volume->made && volume->nsid == ns->nsid && volume->block_size == ns->block_size &&
 		    strcmp(volume->nqn, subsys->nqn) == 0 && strcmp(volume->volume, ns->volume) == 0)
 			return volume;
-	}
 	return NULL;
 }
 
 static struct volume *
 volume_find_made(const struct serving *serving, const struct made_ns *ns)
 {
-	list_for_each(&serving->volumes, node) {
-		struct volume *volume = container_of(node, struct volume, node);
+	struct volume *volume = *table_at(serving, ns->nqn, ns->nsid);
 
+	for (; volume != NULL; volume = volume->same)
 		if (!volume->retired && volume->made && memcmp(volume->id, ns->uuid, sizeof(volume->id)) == 0)
 			return volume;
-	}
 	return NULL;
 }
 
@@ -64,6 +72,11 @@ remove_files(const struct serving *serving, const struct volume *volume)
 static void
 volume_close(struct serving *serving, struct volume *volume)
 {
+	struct volume **at = table_at(serving, volume->nqn, volume->nsid);
+
+	while (*at != volume)
+		at = &(*at)->same;
+	*at = volume->same;
 	list_remove(&volume->node);
 	remove_files(serving, volume);
 	volume->blk->ops->destroy(volume->blk);
@@ -74,7 +87,7 @@ static int
 volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char *spec, uint32_t block_size,
     struct volume **out, char why[256])
 {
-	struct volume *volume = arena_alloc(serving->arena, sizeof(*volume));
+	struct volume *volume = arena_alloc(serving->arena, sizeof(*volume)), **at = table_at(serving, nqn, nsid);
 	int rc;
 
 	if (volume == NULL)
@@ -87,6 +100,8 @@ volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char 
 	snprintf(volume->nqn, sizeof(volume->nqn), "%s", nqn);
 	volume->nsid = nsid;
 	volume->block_size = block_size;
+	volume->same = *at;
+	*at = volume;
 	list_push(&serving->volumes, &volume->node);
 	*out = volume;
 	return 0;

@@ -12,6 +12,7 @@
 /* One that is open. */
 struct volume {
 	struct list node;
+	struct volume *same;  /* the next one with this hash */
 	struct blk *blk;
 	char nqn[CONF_NQN_MAX + 1], volume[CONF_VOLUME_MAX + 32]; /* as configured: of which namespace */
 	uint32_t nsid, block_size;

@@ -124,6 +124,7 @@ struct blk {
 	char spec[256];       /* as the operator wrote it */
 	char *path;           /* of the file of the world that holds its blocks; NULL: none does */
 	const struct bad *bad; /* which blocks are marked (bad.h); NULL: it takes no BLK_MARK_BAD */
+	uint32_t number;       /* whoever serves it finds it by */
 };
 
 static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->blk->ops->submit(chan, io); }

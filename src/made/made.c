@@ -45,6 +45,31 @@ made_copy(struct arena *arena, const struct made *like, uint32_t more)
 	return made;
 }
 
+static bool
+same_ns(const struct made_ns *a, const struct made_ns *b)
+{
+	bool same = a->nsid == b->nsid && a->own == b->own && a->kept == b->kept && a->fresh == b->fresh &&
+	    memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0 && a->block_size == b->block_size && a->blocks == b->blocks &&
+	    a->ana_group == b->ana_group && a->shared == b->shared && a->protection == b->protection &&
+	    a->host_count == b->host_count && a->other_count == b->other_count && strcmp(a->nqn, b->nqn) == 0;
+
+	for (uint32_t i = 0; same && i < a->host_count; i++)
+		same = strcmp(a->hosts[i], b->hosts[i]) == 0;
+	for (uint32_t i = 0; same && i < a->other_count; i++)
+		same = a->others[i] == b->others[i];
+	return same;
+}
+
+bool
+made_same(const struct made *a, const struct made *b)
+{
+	bool same = a->id == b->id && a->count == b->count;
+
+	for (uint32_t i = 0; same && i < a->count; i++)
+		same = same_ns(&a->ns[i], &b->ns[i]);
+	return same;
+}
+
 struct made_ns *
 made_own(const struct made *made, const char *nqn, uint32_t nsid)
 {

@@ -57,6 +57,9 @@ struct made {
 /* The state again, for a change, with room for some more; `like` NULL: an empty one.  NULL: no memory. */
 struct made *made_copy(struct arena *arena, const struct made *like, uint32_t more) __attribute__((warn_unused_result));
 
+/* Whether a change came to nothing. */
+bool made_same(const struct made *a, const struct made *b);
+
 /* A host's namespace, or NULL. */
 struct made_ns *made_own(const struct made *made, const char *nqn, uint32_t nsid);
 

@@ -48,10 +48,7 @@ to_all(struct core *core, enum target_mail_kind kind)
 static uint16_t
 volume_find(const struct target *target, const struct blk *blk)
 {
-	for (uint32_t i = 0; i < TARGET_VOLUMES_MAX; i++)
-		if (target->volumes[i].blk == blk)
-			return (uint16_t)i;
-	return SLOT_NONE;
+	return target->volumes[blk->number].blk == blk ? (uint16_t)blk->number : SLOT_NONE;
 }
 
 static uint16_t
@@ -63,6 +60,7 @@ volume_add(struct target *target, struct blk *blk)
 		if (target->volumes[slot].blk != NULL)
 			continue;
 		target->volumes[slot] = (struct target_volume){ .blk = blk };
+		blk->number = slot;
 		target->volume_next = slot + 1;
 		return (uint16_t)slot;
 	}

@@ -79,6 +79,7 @@ conn_accept(struct core *core, struct stream *stream, uint16_t portal)
 	conn->slot_count = 1;
 	fifo_init(&conn->free);
 	fifo_init(&conn->turns);
+	fifo_init(&conn->wishes);
 	fifo_init(&conn->again);
 	tconn_init(&conn->tc, &limits);
 	tconn_slots(&conn->tc, conn->slots, sizeof(struct request), 1);

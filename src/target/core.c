@@ -336,7 +336,7 @@ target_connection_bytes(void)
 size_t
 target_controller_bytes(void)
 {
-	return sizeof(struct assoc) + shown_bytes() + registry_bytes();
+	return sizeof(struct assoc) + shown_bytes() + registry_bytes() + wish_bytes();
 }
 
 size_t

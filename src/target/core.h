@@ -177,6 +177,8 @@ struct conn {
 	uint32_t errors_missed;   /* failed commands that its controller was not told of yet */
 	struct assoc *assoc;      /* of an admin queue */
 	struct fifo turns;        /* requests in STAGE_TURN */
+	struct fifo wishes;       /* of an admin queue, by their node: they wait until the keeper is done with the one before */
+	uint32_t wish_count;      /* with that one */
 	uint32_t asked_bytes;     /* of buffers for data that was asked for and has not come */
 	struct fifo again;        /* requests in STAGE_AGAIN */
 	struct request *fused;    /* the first half of a fused pair whose second half must come next */
@@ -331,6 +333,7 @@ bool present_has(const struct assoc *assoc, const struct view_ns *ns);
 /* wish.c: what a host wishes, on its way to the keeper and back */
 void wish_begin(struct request *req, const struct ctrl_reply *reply);
 void wish_mail(struct core *core, const struct target_mail *mail);
+size_t wish_bytes(void); /* at most, of a controller */
 
 /* abort.c: Abort */
 void abort_command(struct request *req);

@@ -24,6 +24,12 @@ kind_of(enum ctrl_action action)
 	}
 }
 
+static uint32_t
+id_count(const struct ctrl_reply *reply)
+{
+	return reply->cntlids != NULL ? le16_get(reply->cntlids->count) : 0;
+}
+
 /* The host's NQN is copied: its controller may go before the wish is heard. */
 static void
 fill(struct target_wish *wish, const struct ctrl *ctrl, const struct ctrl_reply *reply)
@@ -35,9 +41,7 @@ fill(struct target_wish *wish, const struct ctrl *ctrl, const struct ctrl_reply 
 	memcpy(wish->nqn, ctrl->subsys->nqn, sizeof(wish->nqn));
 	memcpy(wish->asker_nqn, ctrl->hostnqn, sizeof(wish->asker_nqn));
 	wish->asker = (struct target_controller){ ctrl->cntlid, ctrl->association, wish->asker_nqn };
-	if (reply->cntlids == NULL)
-		return;
-	wish->cntlid_count = le16_get(reply->cntlids->count);
+	wish->cntlid_count = id_count(reply);
 	for (uint32_t i = 0; i < wish->cntlid_count; i++)
 		wish->cntlids[i] = le16_get(reply->cntlids->cntlid[i]);
 }
@@ -52,24 +56,56 @@ answer(struct request *req, struct nvme_status status)
 	request_answer(req, status);
 }
 
-/* To core 0; the request stands still until the answer, and its connection with it. */
+static void
+post(struct core *core, struct target_wish *wish)
+{
+	struct target_mail mail = { .kind = MAIL_WISH, .wish = { .wish = wish } };
+
+	core_post(core, 0, &mail);
+}
+
+/*
+ * To core 0; the request stands still until the answer, and its connection with it.  One of a controller after
+ * the other, or one that asks for much would stand before all who ask for little; and no more than a few, which
+ * is what their memory is bounded by.
+ */
 void
 wish_begin(struct request *req, const struct ctrl_reply *reply)
 {
-	struct core *core = req->conn->core;
-	struct target_wish *wish = arena_alloc(core->reactor->arena, sizeof(*wish));
-	struct target_mail mail = { .kind = MAIL_WISH, .wish = { .wish = wish } };
+	struct conn *conn = req->conn;
+	struct arena *arena = conn->core->reactor->arena;
+	struct target_wish *wish;
 
-	static_assert(sizeof(wish->cntlids) == sizeof(reply->cntlids->cntlid), "as many as a command names");
+	if (conn->wish_count == TARGET_WISHES_MAX) {
+		answer(req, nvme_status_of(NVME_SC_INTERRUPTED, false));
+		return;
+	}
+	wish = arena_alloc(arena, sizeof(*wish) + id_count(reply) * sizeof(wish->cntlids[0]));
 	if (wish == NULL) {
 		answer(req, nvme_status_of(NVME_SC_INTERNAL, false));
 		return;
 	}
-	fill(wish, &req->conn->assoc->ctrl, reply);
+	fill(wish, &conn->assoc->ctrl, reply);
 	wish->req = req;
 	req->stage = STAGE_MAIL;
-	req->conn->device_count++;
-	core_post(core, 0, &mail);
+	conn->device_count++;
+	if (conn->wish_count++ == 0)
+		post(conn->core, wish);
+	else
+		fifo_push(&conn->wishes, &wish->node);
+}
+
+/* It was done, or is not to be any more. */
+static void
+leave(struct core *core, struct target_wish *wish, struct nvme_status status)
+{
+	struct request *req = wish->req;
+
+	arena_free(core->reactor->arena, wish);
+	req->conn->wish_count--;
+	req->conn->device_count--;
+	req->stage = STAGE_NEW;
+	answer(req, status);
 }
 
 static void
@@ -78,16 +114,30 @@ done(struct core *core, const struct target_mail *mail)
 	struct request *req = mail->wish.wish->req;
 	struct conn *conn = req->conn;
 
-	arena_free(core->reactor->arena, mail->wish.wish);
 	conn->held++;
-	conn->device_count--;
-	req->stage = STAGE_NEW;
 	req->xfer.dw0 = mail->wish.nsid;
-	answer(req, mail->wish.status);
+	leave(core, mail->wish.wish, mail->wish.status);
+	while (!fifo_empty(&conn->wishes)) {
+		struct target_wish *wish = container_of(fifo_pop(&conn->wishes), struct target_wish, node);
+
+		if (request_served(wish->req)) {
+			post(core, wish);
+			break;
+		}
+		leave(core, wish, nvme_status_of(NVME_SC_INTERRUPTED, false)); /* which nobody hears */
+	}
 	if (conn->phase == CONN_FINISHING)
 		conn_send_soon(conn);
 	conn->held--;
 	conn_maybe_free(conn);
+}
+
+size_t
+wish_bytes(void)
+{
+	const struct ctrl_reply *reply;
+
+	return TARGET_WISHES_MAX * (sizeof(struct target_wish) + sizeof(reply->cntlids->cntlid));
 }
 
 /* ---- on core 0 ---- */

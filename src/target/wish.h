@@ -37,10 +37,13 @@ struct target_wish {
 	char nqn[NVME_NQN_FIELD];      /* the subsystem */
 	char asker_nqn[NVME_NQN_FIELD];
 	struct target_controller asker;
-	uint32_t cntlid_count;
-	uint16_t cntlids[NVME_IDENTIFY_LEN / 2 - 1]; /* ascending */
 	struct request *req;    /* the target's */
+	uint32_t cntlid_count;
+	uint16_t cntlids[];     /* ascending */
 };
+
+/* A controller has so many under way at most: the keeper has one of them, the others wait on its core. */
+enum { TARGET_WISHES_MAX = 8 };
 
 struct target_keeper {
 	/* Is to end by target_wish_done(), at once or later, once target_apply() has made it so, or not. */

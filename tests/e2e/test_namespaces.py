@@ -1,15 +1,19 @@
 """Namespaces that hosts create, attach and delete, and protect against writes."""
+import contextlib
 import os
 import struct
 import threading
 
 import pytest
 
+import nvme
 from namespaces import (
     ALL, ATTACHED, BLOCK, CTRL_LIST, DENIED, MIB, NO_GROUP, NOT_ATTACHED, NS_CAPACITY, PRIVATE, attach, capacity,
-    connect, controllers, create, created, delete, detach, files, hosted, ids, like, nsids, submit_create)
+    connect, controllers, create, created, delete, detach, files, hosted, ids, like, nsids, protect, submit_create)
 from nvme import INVALID_FIELD, INVALID_NS, INVALID_OPCODE, LBA_RANGE, sqe
 from test_live import NQN, NS_NOTICE, changed, conf, event, live, namespace, watch  # noqa: F401 - live is a fixture
+
+INTERRUPTED = 0x021
 
 
 def works(queue, nsid, slba=0):
@@ -390,3 +394,23 @@ def test_who_asks_may_go(live, tmp_path, end):  # noqa: F811
         target = live(hosted(namespace(1), volume="file:%s" % tmp_path, top=top, size="1G"))
         with connect(target) as ctrl:
             assert len(nsids(ctrl, 0x10)) - 1 == len(files(tmp_path)) <= len(before)
+
+
+@pytest.mark.line("W80")
+def test_a_controller_has_a_few_wishes_under_way(live, tmp_path):  # noqa: F811
+    """what comes beside them is to be tried again; others are served, and all that is answered is so"""
+    other = NQN + "-other"
+    more = "  - nqn: %s\n    namespaces:\n%s" % (other, namespace(1))
+    target = live(conf(namespace(1), top="state_dir: %s/state\n" % tmp_path) + more, "--reactors", "2")
+    with contextlib.ExitStack() as stack:
+        hosts = [stack.enter_context(connect(target, n + 1)) for n in range(12)]
+        stranger = stack.enter_context(nvme.Controller(target.address(), subnqn=other, hostid=bytes(15) + b"c"))
+        pending = [(host, [host.admin.submit(sqe(0x09, nsid=1, cdw10=0x84, cdw11=(i + k) % 2)) for k in range(25)])
+                   for i, host in enumerate(hosts)]
+        assert protect(stranger, 1, 1).ok and stranger.identified(0, 1)[99] == 1
+        for host, flood in pending:
+            host.admin.wait(*flood)
+            assert {request.status for request in flood} == {0, INTERRUPTED} and all(r.ok for r in flood[:8]), flood
+            assert not any(request.dnr for request in flood)
+        assert protect(hosts[0], 1, 0).ok and hosts[1].identified(0, 1)[99] == 0
+        assert protect(hosts[0], 1, 0).ok, "what is so already"

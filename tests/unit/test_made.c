@@ -277,8 +277,15 @@ a_copy_is_changed_alone(void **state)
 
 	assert_non_null(add(s, 1, true, true, true));
 	copy = made_copy(&s->arena, s->made, 0);
+	s->made->ns[0].fresh = false;
+	assert_true(made_same(copy, s->made));
 	assert_int_equal(made_attach(&s->arena, copy, &copy->ns[0], true, &id, 1, &c, 1), NVME_SC_SUCCESS);
+	assert_false(made_same(copy, s->made));
+	copy->ns[0].host_count = 0;
+	assert_true(made_same(copy, s->made));
+	copy->ns[0].host_count = 1;
 	copy->ns[0].protection = NVME_PROTECT_WRITES;
+	assert_false(made_same(copy, s->made));
 	assert_int_equal(s->made->ns[0].host_count, 0);
 	assert_int_equal(s->made->ns[0].protection, NVME_PROTECT_NONE);
 	assert_true(made_active(&copy->ns[0], NQN "a", 4) && !made_active(&s->made->ns[0], NQN "a", 4));
