@@ -85,6 +85,8 @@ delete(struct hosted *hosted, const struct target_wish *wish, const struct conf_
 		ns = &made->ns[i];
 		if (!ns->own || strcmp(ns->nqn, subsys->nqn) != 0 || (wish->nsid != UINT32_MAX && ns->nsid != wish->nsid))
 			continue;
+		if (!target_may_write(hosted->serving->target, wish, ns->nsid))
+			return NVME_SC_RESV_CONFLICT;
 		if (ns->protection != NVME_PROTECT_NONE)
 			return NVME_SC_WRITE_PROTECTED;
 		made_remove(made, ns);
@@ -121,6 +123,8 @@ attach(struct hosted *hosted, const struct target_wish *wish, const struct conf_
 		return wish->kind == WISH_ATTACH ? NVME_SC_NS_ATTACHED : NVME_SC_DENIED;
 	if (ns == NULL)
 		return NVME_SC_INVALID_NS;
+	if (!target_may_write(target, wish, wish->nsid))
+		return NVME_SC_RESV_CONFLICT;
 	target_each_controller(target, subsys->nqn, note, &found);
 	found.list = arena_alloc(&hosted->next->arena, (found.count + 1) * sizeof(*found.list));
 	if (found.list == NULL)

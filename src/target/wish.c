@@ -41,6 +41,7 @@ fill(struct target_wish *wish, const struct ctrl *ctrl, const struct ctrl_reply 
 	memcpy(wish->nqn, ctrl->subsys->nqn, sizeof(wish->nqn));
 	memcpy(wish->asker_nqn, ctrl->hostnqn, sizeof(wish->asker_nqn));
 	wish->asker = (struct target_controller){ ctrl->cntlid, ctrl->association, wish->asker_nqn };
+	memcpy(wish->hostid, ctrl->hostid, sizeof(wish->hostid));
 	wish->cntlid_count = id_count(reply);
 	for (uint32_t i = 0; i < wish->cntlid_count; i++)
 		wish->cntlids[i] = le16_get(reply->cntlids->cntlid[i]);
@@ -148,6 +149,17 @@ target_wish_done(struct target *target, struct target_wish *wish, struct nvme_st
 	struct target_mail mail = { .kind = MAIL_WISHED, .wish = { wish, status, nvme_ok(status) ? nsid : 0 } };
 
 	core_post(target->cores[0], wish->req->conn->core->reactor->index, &mail);
+}
+
+bool
+target_may_write(const struct target *target, const struct target_wish *wish, uint32_t nsid)
+{
+	const struct view_subsys *subsys = view_subsys(target->view, wish->nqn);
+	const struct resv *state = NULL;
+
+	if (subsys != NULL && nsid >= 1 && nsid <= subsys->ns_limit && subsys->ns[nsid - 1].info != NULL)
+		state = reserve_state(target, subsys->ns[nsid - 1].slot);
+	return state == NULL || resv_access(state, wish->hostid) & RESV_WRITE;
 }
 
 void

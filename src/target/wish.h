@@ -37,6 +37,7 @@ struct target_wish {
 	char nqn[NVME_NQN_FIELD];      /* the subsystem */
 	char asker_nqn[NVME_NQN_FIELD];
 	struct target_controller asker;
+	uint8_t hostid[16];     /* the asker's, which reservations go by */
 	struct request *req;    /* the target's */
 	uint32_t cntlid_count;
 	uint16_t cntlids[];     /* ascending */
@@ -52,6 +53,9 @@ struct target_keeper {
 
 /* Whoever wished is answered, and the wish is no more; `nsid`: of a namespace that was created. */
 void target_wish_done(struct target *target, struct target_wish *wish, struct nvme_status status, uint32_t nsid);
+
+/* Whether reservations of a namespace let the asker change it, as they are now. */
+bool target_may_write(const struct target *target, const struct target_wish *wish, uint32_t nsid);
 
 /* The controllers of a subsystem, with those that are ending. */
 void target_each_controller(const struct target *target, const char *nqn,
