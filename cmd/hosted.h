@@ -62,8 +62,10 @@ const struct conf_ns *hosted_conf_ns(const struct conf_subsys *subsys, uint32_t 
 /* The folder of a pool, or NULL: it is in memory. */
 const char *hosted_folder(const char *pool);
 
-/* A file that is not wanted any more, or never came to be. */
+/* All that lies anywhere of a namespace: its reservations, its list of bad blocks, and last its file, whose name
+ * says at the next start that the others are to go. */
 void hosted_remove(const struct hosted *hosted, const char *pool, const uint8_t uuid[16]);
+void hosted_remove_file(const char *state_dir, const char *path, const uint8_t uuid[16]);
 
 /* How the volume of a host's namespace is opened; a new one is made. */
 void hosted_spec(const struct made *made, const struct made_ns *ns, const char *pool, char spec[CONF_SPEC]);

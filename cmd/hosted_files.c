@@ -3,6 +3,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "hosted.h"
+
+#define BAD ".bad" /* behind a volume's name: its list of bad blocks */
 
 enum { SMALLEST = 1024 * 1024, NAME_BYTES = 64 };
 
@@ -53,7 +56,33 @@ hosted_spec(const struct made *made, const struct made_ns *ns, const char *pool,
 		snprintf(spec, CONF_SPEC, "%.*s/%s", CONF_POOL_MAX, pool, name);
 }
 
-/* A file that is not wanted any more, or never came to be. */
+/* Durably before the file goes, or a loss of power could leave what nobody looks for. */
+static void
+remove_reservations(const char *state_dir, const uint8_t uuid[16])
+{
+	char folder[CONF_STATE_DIR_MAX + 32], text[MADE_UUID_TEXT];
+	int fd;
+
+	snprintf(folder, sizeof(folder), "%.*s/reservations", CONF_STATE_DIR_MAX, state_dir);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	made_uuid_text(uuid, text);
+	if (fd >= 0 && unlinkat(fd, text, 0) == 0)
+		(void)fsync(fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+void
+hosted_remove_file(const char *state_dir, const char *path, const uint8_t uuid[16])
+{
+	char bad[CONF_SPEC + sizeof(BAD)];
+
+	remove_reservations(state_dir, uuid);
+	snprintf(bad, sizeof(bad), "%.*s" BAD, CONF_SPEC, path);
+	unlink(bad);
+	unlink(path);
+}
+
 void
 hosted_remove(const struct hosted *hosted, const char *pool, const uint8_t uuid[16])
 {
@@ -61,7 +90,7 @@ hosted_remove(const struct hosted *hosted, const char *pool, const uint8_t uuid[
 
 	file_name(hosted->state->made->id, uuid, name);
 	snprintf(path, sizeof(path), "%.*s/%s", CONF_POOL_MAX, hosted_folder(pool), name);
-	unlink(path);
+	hosted_remove_file(hosted->record.dir, path, uuid);
 }
 
 static bool
@@ -73,29 +102,36 @@ is_named(const struct made *made, const uint8_t uuid[16])
 	return false;
 }
 
-/* Of our own name, and of no namespace. */
+/* Whether the file is one of our own names, of a volume or its bad blocks, and of no namespace. */
+static bool
+is_stray(const struct made *made, const char *entry, uint8_t uuid[16])
+{
+	char name[NAME_BYTES], text[MADE_UUID_TEXT] = "";
+	size_t before = strlen("weir--") + 16;
+
+	if (strlen(entry) <= before)
+		return false;
+	strncat(text, entry + before, sizeof(text) - 1);
+	if (!made_uuid_parse(text, uuid) || is_named(made, uuid))
+		return false;
+	file_name(made->id, uuid, name);
+	return strncmp(entry, name, strlen(name)) == 0 &&
+	    (entry[strlen(name)] == '\0' || strcmp(entry + strlen(name), BAD) == 0);
+}
+
 static void
 clean_folder(const struct hosted *hosted, const char *pool)
 {
-	const struct made *made = hosted->state->made;
-	char before[32], name[NAME_BYTES];
 	DIR *dir = opendir(hosted_folder(pool));
 	struct dirent *entry;
 	uint8_t uuid[16];
 
-	snprintf(before, sizeof(before), "weir-%016" PRIx64 "-", made->id);
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
-		size_t length = strlen(before);
-		char text[MADE_UUID_TEXT] = "";
-
-		if (strncmp(entry->d_name, before, length) != 0)
+		if (!is_stray(hosted->state->made, entry->d_name, uuid))
 			continue;
-		strncat(text, entry->d_name + length, sizeof(text) - 1);
-		if (!made_uuid_parse(text, uuid) || is_named(made, uuid))
-			continue;
-		file_name(made->id, uuid, name);
-		if (strcmp(name, entry->d_name) == 0)
-			hosted_remove(hosted, pool, uuid);
+		fprintf(stderr, "weir: %s/%s is removed: it is of no namespace that hosts have made\n", hosted_folder(pool),
+		    entry->d_name);
+		hosted_remove(hosted, pool, uuid);
 	}
 	if (dir != NULL)
 		closedir(dir);

@@ -59,14 +59,9 @@ static void
 remove_files(const struct serving *serving, const struct volume *volume)
 {
 	const char *state_dir = serving->now->conf->state_dir;
-	char path[CONF_STATE_DIR_MAX + 64], uuid[MADE_UUID_TEXT];
 
-	if (!volume->doomed || volume->blk->path == NULL || state_dir == NULL)
-		return;
-	unlink(volume->blk->path);
-	made_uuid_text(volume->id, uuid);
-	snprintf(path, sizeof(path), "%.*s/reservations/%s", CONF_STATE_DIR_MAX, state_dir, uuid);
-	unlink(path);
+	if (volume->doomed && volume->blk->path != NULL && state_dir != NULL)
+		hosted_remove_file(state_dir, volume->blk->path, volume->id);
 }
 
 static void

@@ -87,7 +87,19 @@ def test_files_that_nobody_names_go_and_others_stay(start, tmp_path):
     for name in [stray, *strangers]:
         (pool / name).write_bytes(b"")
     (tmp_path / "state" / "namespaces.new").write_text("half")
+    (pool / (stray + ".bad")).write_bytes(b"")
+    alone = own[:22] + "11111111-1ed2-4b0f-9b2e-4a5a7a3f5a10.img.bad"
+    others = [own + ".bad.x", "weir-0123456789abcdef-%s.img.bad" % uuid]
+    for name in [alone, *others]:
+        (pool / name).write_bytes(b"")
+    reservations = tmp_path / "state" / "reservations"
+    (reservations / uuid).write_bytes(b"")
+    (reservations / "22222222-1ed2-4b0f-9b2e-4a5a7a3f5a10").write_bytes(b"")
     target = start_again(start)
+    assert sorted(name for name in os.listdir(pool) if not name.endswith(".img")) == sorted(others)
+    assert os.listdir(reservations) == ["22222222-1ed2-4b0f-9b2e-4a5a7a3f5a10"]
+    for name in (stray, alone):
+        assert "%s/%s is removed" % (pool, name) in target.daemon.stderr()
     assert files(pool) == sorted([own, *strangers])
     with connect(target) as a:
         assert delete(a, 1).ok and created(a) == 1 and delete(a, 1).ok
@@ -242,8 +254,10 @@ def test_reservations_go_with_their_namespace(start, tmp_path):
     assert attach(a.ctrl, nsid).ok
     assert a.register(1, cptpl=3) == 0 and a.acquire(1, EA) == 0
     assert a.ctrl.get_feature(PERSIST, nsid=nsid).dw0 == 1 and len(os.listdir(folder)) == 1
+    assert a.queue.call(sqe(0x04, nsid=nsid, cdw10=3, cdw12=0)).ok, "a bad block, of which there is a file, too"
+    assert any(name.endswith(".bad") for name in os.listdir(tmp_path / "pool"))
     assert delete(a.ctrl, nsid).ok
-    while os.listdir(folder) or files(tmp_path / "pool"):
+    while os.listdir(folder) or os.listdir(tmp_path / "pool"):
         assert a.ctrl.keep_alive().ok
     assert created(a.ctrl) == nsid and attach(a.ctrl, nsid).ok and a.io("write") == 0
 
