@@ -93,6 +93,8 @@ start(struct hosted *hosted, struct target_wish *wish)
 	hosted->next = state_make(hosted->state->made, CONF_NS_MAX);
 	if (hosted->next != NULL)
 		sc = hosted_change(hosted, wish);
+	if (sc == NVME_SC_SUCCESS && made_same(hosted->next->made, hosted->state->made) && record_commit(&hosted->record) != 0)
+		sc = NVME_SC_INTERNAL;
 	if (sc != NVME_SC_SUCCESS || made_same(hosted->next->made, hosted->state->made)) {
 		state_drop(hosted->next);
 		hosted->next = NULL;

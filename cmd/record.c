@@ -155,13 +155,15 @@ record_prepare(struct record *record, const struct made *made, bool always)
 }
 
 static int
-sync_folder(const char *dir)
+sync_folder(struct record *record)
 {
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+	int fd = open(record->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 
+	record->unsynced = true;
 	if (fd < 0)
 		return -errno;
 	rc = fsync(fd) == 0 ? 0 : -errno;
+	record->unsynced = rc != 0;
 	close(fd);
 	return rc;
 }
@@ -172,7 +174,7 @@ record_commit(struct record *record)
 	char path[PATH_BYTES], beside[PATH_BYTES];
 
 	if (record->next == NULL)
-		return 0;
+		return record->unsynced ? sync_folder(record) : 0;
 	path_of(record, false, path);
 	path_of(record, true, beside);
 	if (rename(beside, path) != 0) {
@@ -186,7 +188,7 @@ record_commit(struct record *record)
 	record->bytes = record->next_bytes;
 	record->next = NULL;
 	record->there = true;
-	return sync_folder(record->dir);
+	return sync_folder(record);
 }
 
 void

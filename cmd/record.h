@@ -11,6 +11,7 @@
 struct record {
 	char dir[512];     /* empty: nothing is kept */
 	bool there;        /* a file is */
+	bool unsynced;     /* but a loss of power may bring back the one before */
 	char *text, *next; /* what it says, and shall say; malloc()ed */
 	size_t bytes, next_bytes;
 };
@@ -22,7 +23,7 @@ int record_begin(struct record *record, const char *dir, struct arena *arena, st
 /* Writes the next one beside it, durably, if it says anything else; or `always`.  0 or a negative errno. */
 int record_prepare(struct record *record, const struct made *made, bool always) __attribute__((warn_unused_result));
 
-/* It takes the place of the old one. */
+/* It takes the place of the old one, durably; also where what was to be so once could not be. */
 int record_commit(struct record *record) __attribute__((warn_unused_result));
 
 /* Or it is not to be. */
