@@ -107,7 +107,7 @@ note(void *arg, const struct target_controller *controller)
 
 	if (found->list != NULL)
 		found->list[found->count] = (struct made_controller){ controller->cntlid, controller->association,
-		    controller->hostnqn };
+		    controller->hostnqn, controller->leaving };
 	found->count++;
 }
 
@@ -158,8 +158,10 @@ protect_operators(struct hosted *hosted, const struct conf_subsys *subsys, const
 	if (!serving_identity(hosted->serving, subsys, conf_ns, like.uuid, &like.kept))
 		return NVME_SC_INVALID_NS;
 	ns = made_of_operator(made, like.nqn, like.nsid, like.uuid);
-	if (ns == NULL)
+	if (ns == NULL) {
+		made_forget(made, like.nqn, like.nsid);
 		ns = made_add(&hosted->next->arena, made, &like);
+	}
 	if (ns == NULL)
 		return NVME_SC_INTERNAL;
 	sc = protect_one(ns, conf_ns->write_protected, protection);

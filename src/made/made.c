@@ -120,6 +120,24 @@ made_remove(struct made *made, struct made_ns *ns)
 	memmove(ns, ns + 1, (size_t)(&made->ns[made->count] - ns) * sizeof(*ns));
 }
 
+void
+made_forget(struct made *made, const char *nqn, uint32_t nsid)
+{
+	struct made_ns *oldest = NULL;
+	uint32_t count = 0;
+
+	for (uint32_t i = made->count; i-- > 0;) {
+		struct made_ns *ns = &made->ns[i];
+
+		if (ns->own || ns->nsid != nsid || strcmp(ns->nqn, nqn) != 0)
+			continue;
+		oldest = ns;
+		count++;
+	}
+	if (count >= MADE_VOLUMES_MAX)
+		made_remove(made, oldest);
+}
+
 /* ---- where it is active ---- */
 
 /* Its place among the hosts, or where it would be. */
@@ -230,7 +248,7 @@ static const struct made_controller *
 find(uint16_t cntlid, const struct made_controller *present, uint32_t present_count)
 {
 	for (uint32_t i = 0; i < present_count; i++)
-		if (present[i].cntlid == cntlid)
+		if (present[i].cntlid == cntlid && !present[i].leaving)
 			return &present[i];
 	return NULL;
 }

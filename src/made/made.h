@@ -21,6 +21,7 @@ enum {
 	MADE_GROUP_MAX = 64,
 	MADE_HOSTS_MAX = 1024,       /* of a namespace */
 	MADE_HOSTS_ALL_MAX = 16384,
+	MADE_VOLUMES_MAX = 4,        /* of the operator's, under one NSID, that are known to be protected */
 	MADE_TEXT_MAX = 32 * 1024 * 1024, /* of a record; whatever made_print() prints is shorter */
 };
 
@@ -29,6 +30,7 @@ struct made_controller {
 	uint16_t cntlid;
 	uint64_t association;
 	const char *hostnqn;
+	bool leaving;          /* what it has may change, but nobody names it any more */
 };
 
 struct made_ns {
@@ -73,6 +75,9 @@ uint64_t made_bytes(const struct made *made, const char *nqn);
 struct made_ns *made_add(struct arena *arena, struct made *made, const struct made_ns *like);
 
 void made_remove(struct made *made, struct made_ns *ns);
+
+/* One more of the operator's is to be known under the NSID: forgets the oldest, where there are too many. */
+void made_forget(struct made *made, const char *nqn, uint32_t nsid);
 
 /* Whether it is active at a controller of the host, of that association. */
 bool made_active(const struct made_ns *ns, const char *hostnqn, uint64_t association);

@@ -459,7 +459,8 @@ target_each_controller(const struct target *target, const char *nqn,
 	list_for_each(&roll->members, node) {
 		const struct entry *entry = entry_of(node);
 
-		found(arg, &(struct target_controller){ entry->cntlid, entry->number, entry->hostnqn });
+		found(arg, &(struct target_controller){ entry->cntlid, entry->number, entry->hostnqn,
+		    entry->state != STATE_ALIVE });
 	}
 }
 

@@ -40,7 +40,7 @@ fill(struct target_wish *wish, const struct ctrl *ctrl, const struct ctrl_reply 
 	wish->create = reply->create;
 	memcpy(wish->nqn, ctrl->subsys->nqn, sizeof(wish->nqn));
 	memcpy(wish->asker_nqn, ctrl->hostnqn, sizeof(wish->asker_nqn));
-	wish->asker = (struct target_controller){ ctrl->cntlid, ctrl->association, wish->asker_nqn };
+	wish->asker = (struct target_controller){ ctrl->cntlid, ctrl->association, wish->asker_nqn, false };
 	memcpy(wish->hostid, ctrl->hostid, sizeof(wish->hostid));
 	wish->cntlid_count = id_count(reply);
 	for (uint32_t i = 0; i < wish->cntlid_count; i++)

@@ -17,6 +17,7 @@ struct target_controller {
 	uint16_t cntlid;
 	uint64_t association;   /* no two ever have the same, in the life of a target */
 	const char *hostnqn;
+	bool leaving;           /* it may still be served, but is not there for who asks */
 };
 
 enum target_wish_kind {
@@ -57,7 +58,7 @@ void target_wish_done(struct target *target, struct target_wish *wish, struct nv
 /* Whether reservations of a namespace let the asker change it, as they are now. */
 bool target_may_write(const struct target *target, const struct target_wish *wish, uint32_t nsid);
 
-/* The controllers of a subsystem, with those that are ending. */
+/* The controllers of a subsystem, with those that are leaving. */
 void target_each_controller(const struct target *target, const char *nqn,
     void (*found)(void *arg, const struct target_controller *controller), void *arg);
 

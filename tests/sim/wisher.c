@@ -91,7 +91,7 @@ note(void *arg, const struct target_controller *c)
 	struct found *found = arg;
 
 	assert(found->count < 1024);
-	found->list[found->count++] = (struct made_controller){ c->cntlid, c->association, c->hostnqn };
+	found->list[found->count++] = (struct made_controller){ c->cntlid, c->association, c->hostnqn, c->leaving };
 }
 
 static enum nvme_sc

@@ -96,7 +96,7 @@ come(struct model *m, struct rng *rng, bool shared)
 	for (uint32_t i = 0; i < m->count; i++)
 		if (m->present[i].cntlid >= cntlid)
 			cntlid = (uint16_t)(m->present[i].cntlid + 1);
-	m->present[m->count] = (struct made_controller){ cntlid, ++m->association, names[host] };
+	m->present[m->count] = (struct made_controller){ cntlid, ++m->association, names[host], false };
 	m->active[m->count++] = shared && m->later[host];
 }
 
@@ -232,7 +232,7 @@ more_hosts_than_there_may_be_are_refused(void **state)
 
 	assert_non_null(nqns);
 	for (uint16_t i = 0; i <= MADE_HOSTS_MAX; i++) {
-		struct made_controller c = { 1, 1 + i, nqns[i] };
+		struct made_controller c = { 1, 1 + i, nqns[i], false };
 		uint16_t id = 1;
 
 		snprintf(nqns[i], sizeof(nqns[i]), NQN "h%u", i);
@@ -268,9 +268,43 @@ what_is_found_is_what_was_added(void **state)
 }
 
 static void
+who_leaves_cannot_be_named_but_changes_sides(void **state)
+{
+	static const struct made_controller present[] = { { 3, 3, NQN "a", true }, { 4, 4, NQN "a", false } };
+	const uint16_t ids[] = { 3, 4 };
+	struct sample *s = *state;
+	struct made_ns *ns = add(s, 1, true, true, true);
+
+	assert_int_equal(made_attach(&s->arena, s->made, ns, true, &ids[0], 1, present, 2), NVME_SC_CTRL_LIST);
+	assert_int_equal(made_attach(&s->arena, s->made, ns, true, &ids[1], 1, present, 2), NVME_SC_SUCCESS);
+	assert_true(made_active(ns, NQN "a", 4) && !made_active(ns, NQN "a", 3));
+}
+
+static void
+of_volumes_that_were_replaced_a_few_are_known(void **state)
+{
+	struct sample *s = *state;
+
+	s->made = made_copy(&s->arena, s->made, 64);
+	assert_non_null(add(s, 5, true, true, true));
+	for (uint8_t i = 1; i <= 20; i++) {
+		struct made_ns like = { .nqn = NQN "s", .nsid = i <= 10 ? 5 : 6, .uuid = { i }, .protection = 1 };
+
+		s->made = made_copy(&s->arena, s->made, 1);
+		made_forget(s->made, like.nqn, like.nsid);
+		assert_non_null(made_add(&s->arena, s->made, &like));
+		for (uint8_t k = 1; k <= i; k++)
+			assert_int_equal(made_of_operator(s->made, like.nqn, k <= 10 ? 5 : 6, (uint8_t[16]){ k }) != NULL,
+			    (k <= 10 && (i < 10 ? k + MADE_VOLUMES_MAX > i : k + MADE_VOLUMES_MAX > 10)) ||
+			    (k > 10 && k + MADE_VOLUMES_MAX > i));
+	}
+	assert_int_equal(s->made->count, 1 + 2 * MADE_VOLUMES_MAX);
+}
+
+static void
 a_copy_is_changed_alone(void **state)
 {
-	static const struct made_controller c = { 3, 3, NQN "a" };
+	static const struct made_controller c = { 3, 3, NQN "a", false };
 	const uint16_t id = 3;
 	struct sample *s = *state;
 	struct made *copy;
@@ -322,7 +356,9 @@ printed(const struct made *made)
 static void
 fill(struct sample *s)
 {
-	static const struct made_controller present[] = { { 1, 11, NQN "b c" }, { 2, 12, NQN "a\n" }, { 3, 13, NQN "a\n" } };
+	static const struct made_controller present[] = {
+		{ 1, 11, NQN "b c", false }, { 2, 12, NQN "a\n", false }, { 3, 13, NQN "a\n", false },
+	};
 	static const uint16_t two[] = { 1, 2 };
 
 	assert_non_null(add(s, 1, true, true, true));
@@ -448,7 +484,7 @@ a_record_that_says_what_cannot_be_is_damaged(void **state)
 static void
 whatever_allocation_fails_is_said(void **state)
 {
-	static const struct made_controller c = { 3, 3, NQN "z" };
+	static const struct made_controller c = { 3, 3, NQN "z", false };
 	struct sample *s = *state;
 	const uint16_t id = 3;
 	struct text *t;
@@ -484,6 +520,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_namespace_is_active_where_it_was_attached_and_nowhere_else, setup, teardown),
 		cmocka_unit_test_setup_teardown(more_hosts_than_there_may_be_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_found_is_what_was_added, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_leaves_cannot_be_named_but_changes_sides, setup, teardown),
+		cmocka_unit_test_setup_teardown(of_volumes_that_were_replaced_a_few_are_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_copy_is_changed_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_kept_comes_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_record_that_is_cut_or_changed_anywhere_is_damaged, setup, teardown),
