@@ -179,6 +179,12 @@ wished(struct target_keeper *keeper, struct target_wish *wish)
 	hosted_next(hosted);
 }
 
+static void
+idle(struct target_keeper *keeper)
+{
+	serving_idle(container_of(keeper, struct hosted, keeper)->serving);
+}
+
 /* ---- beginning and end ---- */
 
 int
@@ -187,7 +193,7 @@ hosted_begin(struct hosted *hosted, struct serving *serving, const struct conf *
 	struct made *made;
 	int rc;
 
-	hosted->keeper.wish = wished;
+	hosted->keeper = (struct target_keeper){ wished, idle };
 	hosted->serving = serving;
 	task_init(&hosted->task, run);
 	for (unsigned i = 0; i < CONF_SUBSYS_MAX; i++)

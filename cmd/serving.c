@@ -236,12 +236,14 @@ serving_make(struct serving *serving, struct reactor *reactor, struct arena *are
 	list_init(&serving->volumes);
 	serving->now = first;
 	arena_init(&scratch, 0);
+	serving->starting = true;
 	rc = hosted_begin(&serving->hosted, serving, first->conf, why);
 	if (rc == 0)
 		rc = make_config(&(struct making){ serving, &scratch, first, serving->hosted.state->made, NULL }, &config, why);
 	if (rc == 0)
 		rc = target_create(arena, &config, &serving->target, why);
 	arena_drop(&scratch);
+	serving->starting = false;
 	volumes_settle(serving, true);
 	if (rc == 0)
 		hosted_clean(&serving->hosted, first->conf);
@@ -276,6 +278,13 @@ go_on(struct serving *serving)
 	if (rc != 0)
 		serving->told(serving->owner, rc, why);
 	hosted_next(&serving->hosted);
+}
+
+void
+serving_idle(struct serving *serving)
+{
+	if (!serving->busy)
+		go_on(serving);
 }
 
 static void
@@ -351,7 +360,7 @@ serving_apply(struct serving *serving, struct configured *next, void (*told)(voi
 	}
 	serving->told = told;
 	serving->owner = owner;
-	if (!serving->busy)
+	if (!serving_busy(serving))
 		return begin(serving, next, why);
 	serving->parked = next;
 	return 0;
@@ -366,7 +375,7 @@ serving_applies(const struct serving *serving)
 bool
 serving_busy(const struct serving *serving)
 {
-	return serving->busy;
+	return serving->busy || target_busy(serving->target);
 }
 
 int

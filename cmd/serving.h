@@ -30,6 +30,7 @@ struct serving {
 	struct volume *volume_table[SERVING_VOLUMES]; /* by hash of what namespace they are of; `same` leads on */
 	struct target_applied applied;
 	struct hosted hosted;    /* what hosts wish, and have made */
+	bool starting;           /* a file that is lost costs its namespace, not the target */
 	bool busy;               /* something is being applied: */
 	struct configured *now, *next; /* next: a configuration, or NULL: a wish */
 	struct configured *parked;     /* one that waits until a wish is done */
@@ -53,6 +54,9 @@ int serving_apply(struct serving *serving, struct configured *next, void (*told)
 
 /* Whether a configuration is being applied, or waits to be. */
 bool serving_applies(const struct serving *serving);
+
+/* The target, which changed something by itself, is done with it: what waited goes on. */
+void serving_idle(struct serving *serving);
 
 /* For the keeper of wishes: whether anything is being applied; */
 bool serving_busy(const struct serving *serving);

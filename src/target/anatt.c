@@ -8,6 +8,7 @@
  * all else.
  */
 #include "target/core.h"
+#include "target/wish.h"
 
 enum { MS = 1000 * 1000, AGAIN_MS = 100 };
 
@@ -97,9 +98,13 @@ end_group(struct core *core, struct view_subsys *subsys, struct ana_group *group
 static void
 applied(struct target_applied *told, int rc, const char *why)
 {
-	(void)told;
+	const struct core *core = container_of(told, struct core, anatt_applied);
+	struct target_keeper *keeper = core->target->keeper;
+
 	(void)rc;
 	(void)why;
+	if (keeper != NULL && keeper->idle != NULL)
+		keeper->idle(keeper);
 }
 
 static void

@@ -515,6 +515,12 @@ apply_mail(struct core *core, const struct target_mail *mail)
 
 /* ---- beginning ---- */
 
+bool
+target_busy(const struct target *target)
+{
+	return target->change != NULL;
+}
+
 int
 target_apply(struct target *target, const struct target_config *config, struct target_applied *applied,
     char why[256])

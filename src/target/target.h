@@ -130,6 +130,10 @@ int target_start(struct target *target, struct reactor *reactor, char why[256])
  * config that holds. */
 const struct target_listen *target_bound(const struct target *target, uint32_t index);
 
+/* Whether the target changes something by itself, and target_apply() would be too early; then `idle` of the
+ * config's keeper is called when that is over.  On reactor 0. */
+bool target_busy(const struct target *target);
+
 /* What becomes of target_apply(); called on reactor 0. */
 struct target_applied {
 	/* All reactors serve the new config, rc 0; or nothing has changed, and rc and `why` say why. */

@@ -50,6 +50,8 @@ enum { TARGET_WISHES_MAX = 8 };
 struct target_keeper {
 	/* Is to end by target_wish_done(), at once or later, once target_apply() has made it so, or not. */
 	void (*wish)(struct target_keeper *keeper, struct target_wish *wish);
+	/* Or NULL: target_apply() would not be too early any more. */
+	void (*idle)(struct target_keeper *keeper);
 };
 
 /* Whoever wished is answered, and the wish is no more; `nsid`: of a namespace that was created. */

@@ -2,6 +2,7 @@
  * test_anatt.c - an ANA group is in change for as long as hosts were told that
  * it may be, and no longer, in virtual time.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 #include "host/qpair.h"
 #include "sim/sim.h"
 #include "target/target.h"
+#include "target/wish.h"
 #include "wire/log.h"
 
 #define NQN "nqn.2026-11.local.weir:anatt"
@@ -35,7 +37,10 @@ struct operated {
 	struct target *target;
 	struct blk *volumes[GROUPS];
 	struct reactor *reactor0;
-	struct timer timer, failing;
+	struct timer timer, failing, hunting;
+	struct target_keeper keeper;
+	unsigned met, idled;      /* the target was busy by itself; said that it is not any more */
+	bool hunts;
 	struct target_applied applied;
 	unsigned applied_count;
 };
@@ -116,6 +121,37 @@ make_memory_fail(struct timer *timer)
 	o->reactor0->arena->fail_at = 1;
 }
 
+/* Meets the moment in which the target changes the view by itself: a config is too early, until it says so. */
+static void
+hunt(struct timer *timer)
+{
+	struct operated *o = container_of(timer, struct operated, hunting);
+	struct target_config config;
+	char why[256];
+
+	if (!target_busy(o->target)) {
+		timer_set(&o->reactor0->timers, timer, o->reactor0->now_ns + 1000);
+		return;
+	}
+	o->met++;
+	make_config(o, &o->steps[0], &config);
+	assert_int_equal(target_apply(o->target, &config, &o->applied, why), -EBUSY);
+}
+
+static void
+idle(struct target_keeper *keeper)
+{
+	struct operated *o = container_of(keeper, struct operated, keeper);
+	struct target_config config;
+	char why[256];
+
+	o->idled++;
+	assert_false(target_busy(o->target));
+	o->applied.applied = applied;
+	make_config(o, &o->steps[0], &config);
+	assert_int_equal(target_apply(o->target, &config, &o->applied, why), 0);
+}
+
 static int
 target_begin(struct reactor *reactor, void *arg)
 {
@@ -127,6 +163,8 @@ target_begin(struct reactor *reactor, void *arg)
 		for (unsigned i = 0; i < GROUPS; i++)
 			assert_int_equal(blk_open(reactor, "mem:1M", 4096, &o->volumes[i], why), 0);
 		make_config(o, &o->steps[o->next++], &config);
+		o->keeper.idle = idle;
+		config.keeper = o->hunts ? &o->keeper : NULL;
 		assert_int_equal(target_create(reactor->arena, &config, &o->target, why), 0);
 	}
 	if (reactor->index == 0) {
@@ -135,6 +173,9 @@ target_begin(struct reactor *reactor, void *arg)
 		o->failing.fire = make_memory_fail;
 		if (o->steps[1].at_ms != UINT64_MAX)
 			timer_set(&reactor->timers, &o->timer, o->steps[1].at_ms * ms);
+		o->hunting.fire = hunt;
+		if (o->hunts)
+			timer_set(&reactor->timers, &o->hunting, 9990 * ms);
 		if (o->fail_ms > 0)
 			timer_set(&reactor->timers, &o->failing, o->fail_ms * ms);
 	}
@@ -304,12 +345,13 @@ struct history {
 };
 
 static void
-history_begin(struct history *t, uint64_t seed, const struct step *steps, uint64_t fail_ms)
+history_begin(struct history *t, uint64_t seed, const struct step *steps, uint64_t fail_ms, bool hunts)
 {
 	struct sim_options options = sim_options_default();
 	struct sim_process_options served = { .reactor = { 64, 16 }, .start = target_begin, .arg = &t->o };
 
-	*t = (struct history){ .o = { .reactors = 1 + (unsigned)(seed % 3), .steps = steps, .fail_ms = fail_ms } };
+	*t = (struct history){ .o = { .reactors = 1 + (unsigned)(seed % 3), .steps = steps, .fail_ms = fail_ms,
+		.hunts = hunts } };
 	t->hosts = calloc(LISTENERS, sizeof(*t->hosts));
 	assert_non_null(t->hosts);
 	t->sim = sim_create(seed, &options);
@@ -357,7 +399,7 @@ a_change_that_the_configuration_leaves_ends_after_anatt(void **state)
 	for (uint64_t seed = 0; seed < 6; seed++) {
 		struct history t;
 
-		history_begin(&t, seed, steps, 0);
+		history_begin(&t, seed, steps, 0, false);
 		run_to(&t, 9950);
 		expect(&t, 0, NVME_ANA_CHANGE, NVME_SC_ANA_TRANSITION);
 		assert_int_equal(t.hosts[0].changes, 1);
@@ -375,6 +417,23 @@ a_change_that_the_configuration_leaves_ends_after_anatt(void **state)
 	}
 }
 
+static void
+a_configuration_that_comes_just_then_may_wait(void **state)
+{
+	static const struct step steps[] = { { 0, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED } }, { .at_ms = UINT64_MAX } };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 3; seed++) {
+		struct history t;
+
+		history_begin(&t, seed, steps, 0, true);
+		run_to(&t, 10200);
+		assert_true(t.o.met == 1 && t.o.idled == 1 && t.o.applied_count == 1);
+		expect(&t, 0, NVME_ANA_CHANGE, NVME_SC_ANA_TRANSITION);
+		history_end(&t);
+	}
+}
+
 /* The time of each counts from when it came to be in change, whatever is applied meanwhile. */
 static void
 another_configuration_does_not_prolong_a_change(void **state)
@@ -388,7 +447,7 @@ another_configuration_does_not_prolong_a_change(void **state)
 	struct history t;
 
 	(void)state;
-	history_begin(&t, 1, steps, 0);
+	history_begin(&t, 1, steps, 0, false);
 	run_to(&t, 9950);
 	expect(&t, 0, NVME_ANA_CHANGE, NVME_SC_ANA_TRANSITION);
 	run_to(&t, 13950);
@@ -414,7 +473,7 @@ a_change_that_ends_in_time_is_left_alone_and_may_come_again(void **state)
 	struct history t;
 
 	(void)state;
-	history_begin(&t, 2, steps, 0);
+	history_begin(&t, 2, steps, 0, false);
 	run_to(&t, 19950);
 	expect(&t, 0, NVME_ANA_NON_OPTIMIZED, 0);
 	expect(&t, 1, NVME_ANA_INACCESSIBLE, NVME_SC_ANA_INACCESSIBLE);
@@ -478,7 +537,7 @@ without_memory_a_change_ends_a_little_later(void **state)
 	struct history t;
 
 	(void)state;
-	history_begin(&t, 0, steps, 9999);
+	history_begin(&t, 0, steps, 9999, false);
 	run_to(&t, 10090);
 	assert_int_equal(t.o.reactor0->arena->fail_at, 0);
 	expect(&t, 0, NVME_ANA_CHANGE, NVME_SC_ANA_TRANSITION);
@@ -492,6 +551,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_change_that_the_configuration_leaves_ends_after_anatt),
+		cmocka_unit_test(a_configuration_that_comes_just_then_may_wait),
 		cmocka_unit_test(another_configuration_does_not_prolong_a_change),
 		cmocka_unit_test(a_change_that_ends_in_time_is_left_alone_and_may_come_again),
 		cmocka_unit_test(a_wish_of_hosts_does_not_put_a_group_into_change_again),
