@@ -67,6 +67,9 @@ const char *hosted_folder(const char *pool);
 void hosted_remove(const struct hosted *hosted, const char *pool, const uint8_t uuid[16]);
 void hosted_remove_file(const char *state_dir, const char *path, const uint8_t uuid[16]);
 
+/* What is asked for, or what the smallest volume has. */
+uint64_t hosted_volume_bytes(const struct made_ns *ns);
+
 /* How the volume of a host's namespace is opened; a new one is made. */
 void hosted_spec(const struct made *made, const struct made_ns *ns, const char *pool, char spec[CONF_SPEC]);
 

@@ -33,9 +33,8 @@ file_name(uint64_t id, const uint8_t uuid[16], char name[NAME_BYTES])
 	snprintf(name, NAME_BYTES, "weir-%016" PRIx64 "-%s.img", id, text);
 }
 
-/* What is asked for, or what the smallest volume has. */
-static uint64_t
-volume_bytes(const struct made_ns *ns)
+uint64_t
+hosted_volume_bytes(const struct made_ns *ns)
 {
 	uint64_t bytes = ns->blocks * ns->block_size;
 
@@ -49,9 +48,9 @@ hosted_spec(const struct made *made, const struct made_ns *ns, const char *pool,
 
 	file_name(made->id, ns->uuid, name);
 	if (hosted_folder(pool) == NULL)
-		snprintf(spec, CONF_SPEC, "mem:%" PRIu64, volume_bytes(ns));
+		snprintf(spec, CONF_SPEC, "mem:%" PRIu64, hosted_volume_bytes(ns));
 	else if (ns->fresh)
-		snprintf(spec, CONF_SPEC, "%.*s/%s,size=%" PRIu64, CONF_POOL_MAX, pool, name, volume_bytes(ns));
+		snprintf(spec, CONF_SPEC, "%.*s/%s,size=%" PRIu64, CONF_POOL_MAX, pool, name, hosted_volume_bytes(ns));
 	else
 		snprintf(spec, CONF_SPEC, "%.*s/%s", CONF_POOL_MAX, pool, name);
 }

@@ -1,6 +1,7 @@
 #include "volumes.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -144,23 +145,60 @@ volume_ready(struct serving *serving, const struct conf_subsys *subsys, const st
 	return volume;
 }
 
+/* A stand-in whose I/O fails: a host may delete it, and what lies in its file stays until then. */
+static int
+open_lost(struct serving *serving, const struct made_ns *ns, struct volume **volume, const char *reason)
+{
+	char spec[CONF_SPEC], why[256];
+	int rc;
+
+	snprintf(spec, sizeof(spec), "fault:dead=1@null:%" PRIu64, hosted_volume_bytes(ns));
+	rc = volume_open(serving, ns->nqn, ns->nsid, spec, ns->block_size, volume, why);
+	if (rc == 0)
+		fprintf(stderr, "weir: namespace %u of %s, which a host has made, is lost, and its I/O fails: %s\n", ns->nsid,
+		    ns->nqn, reason);
+	return rc;
+}
+
+/* Its file is gone, or spoilt; not: somebody else uses it, or there is no memory. */
+static bool
+is_lost(const struct serving *serving, const struct made_ns *ns, int rc)
+{
+	return serving->starting && !ns->fresh && rc != -EBUSY && rc != -EAGAIN && rc != -ENOMEM && rc != -EMFILE &&
+	    rc != -ENFILE;
+}
+
+static int
+open_made(struct serving *serving, const struct conf_subsys *subsys, const struct made *made, const struct made_ns *ns,
+    struct volume **volume, char reason[256])
+{
+	char spec[CONF_SPEC];
+	int rc;
+
+	hosted_spec(made, ns, subsys->pool, spec);
+	rc = volume_open(serving, subsys->nqn, ns->nsid, spec, ns->block_size, volume, reason);
+	if (rc == 0 && (*volume)->blk->blocks < ns->blocks) {
+		volume_close(serving, *volume);
+		rc = refuse(reason, -EINVAL, "%.200s: smaller than it was", spec);
+	}
+	return rc != 0 && is_lost(serving, ns, rc) ? open_lost(serving, ns, volume, reason) : rc;
+}
+
 /* The same of one that a host has made, or is about to. */
 struct volume *
 volume_ready_made(struct serving *serving, const struct conf_subsys *subsys, const struct made *made,
     const struct made_ns *ns, int *rc, char why[256])
 {
 	struct volume *volume = volume_find_made(serving, ns);
-	char spec[CONF_SPEC], reason[256];
+	char reason[256];
 
 	*rc = 0;
-	if (volume == NULL) {
-		hosted_spec(made, ns, subsys->pool, spec);
-		*rc = volume_open(serving, subsys->nqn, ns->nsid, spec, ns->block_size, &volume, reason);
-		if (*rc != 0)
-			refuse(why, *rc, "namespace %u, which a host has made: %.200s", ns->nsid, reason);
-	}
-	if (*rc != 0)
+	if (volume == NULL)
+		*rc = open_made(serving, subsys, made, ns, &volume, reason);
+	if (*rc != 0) {
+		refuse(why, *rc, "namespace %u, which a host has made: %.200s", ns->nsid, reason);
 		return NULL;
+	}
 	memcpy(volume->id, ns->uuid, sizeof(volume->id));
 	volume->made = volume->wanted = true;
 	return volume;

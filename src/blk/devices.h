@@ -17,6 +17,7 @@ struct fault_plan {
 	uint64_t drop_write;  /* the n-th write of each reactor is not done; 0: none */
 	uint64_t flush_error; /* the n-th flush of each reactor fails; 0: none */
 	uint64_t read_lba, write_lba; /* touching these fails; UINT64_MAX: none */
+	uint64_t dead;        /* not 0: all fails */
 	uint64_t hold_lba;    /* touching this does not end until it is cancelled */
 	uint64_t delay_ms;    /* everything is begun so much later, and cannot be cancelled before */
 	uint64_t delay_write_ms; /* the same of writes alone; at most one of the two */

@@ -53,6 +53,10 @@ strikes(struct fault_chan *fc, const struct fault_plan *plan, const struct blk_i
     struct nvme_status *status)
 {
 	*status = NVME_OK;
+	if (plan->dead != 0) {
+		*status = nvme_status_of(io->op == BLK_READ ? NVME_SC_READ_ERROR : NVME_SC_WRITE_FAULT, false);
+		return true;
+	}
 	switch (io->op) {
 	case BLK_READ:
 		*status = nvme_status_of(NVME_SC_READ_ERROR, false);

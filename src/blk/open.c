@@ -137,6 +137,7 @@ read_fault(const struct opening *o, const char *option, size_t length, void *arg
 		{ "flush-error=", &plan->flush_error, true, UINT64_MAX },
 		{ "read-error=", &plan->read_lba, false, UINT64_MAX },
 		{ "write-error=", &plan->write_lba, false, UINT64_MAX },
+		{ "dead=", &plan->dead, true, 1 },
 		{ "hold=", &plan->hold_lba, false, UINT64_MAX },
 		{ "delay=", &plan->delay_ms, true, DELAY_MAX_MS },
 		{ "delay-write=", &plan->delay_write_ms, true, DELAY_MAX_MS },
@@ -155,7 +156,7 @@ read_fault(const struct opening *o, const char *option, size_t length, void *arg
 		return 0;
 	}
 	return refuse(o, -EINVAL,
-	    "`%.*s` is not a fault (drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, hold=LBA, delay=MS, "
+	    "`%.*s` is not a fault (drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, dead=1, hold=LBA, delay=MS, "
 	    "delay-write=MS)",
 	    (int)(length < 40 ? length : 40), option);
 }

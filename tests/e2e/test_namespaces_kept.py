@@ -113,6 +113,23 @@ def refused(start, words, **how):
     assert "ended (1)" in str(failed.value) and re.search(words, str(failed.value)), failed.value
 
 
+def serves_without(start, tmp_path, words):
+    """namespace 1 is there, and its I/O fails; all else works"""
+    before, had = record(tmp_path).read_bytes(), files(tmp_path / "pool")
+    target = start()
+    assert re.search(words, target.daemon.stderr())
+    with connect(target) as a:
+        assert nsids(a, 0x10) == [1, 2] and attach(a, 1).ok
+        queue = a.io_queue()
+        assert queue.read(0, nsid=1).status == 0x281 and queue.write(0, bytes(BLOCK), nsid=1).status == 0x280
+        assert queue.flush(1).status == 0x280 and queue.write(0, bytes(BLOCK), nsid=2).ok
+        assert created(a) == 3 and delete(a, 3).ok and detach(a, 1).ok
+        while files(tmp_path / "pool") != had:
+            assert a.keep_alive().ok
+    target.daemon.stop()
+    assert record(tmp_path).read_bytes() == before
+
+
 def test_what_cannot_be_served_is_refused_in_words(start, tmp_path):
     target = start()
     with connect(target) as a:
@@ -127,12 +144,12 @@ def test_what_cannot_be_served_is_refused_in_words(start, tmp_path):
     refused(start, "No such file", pool="nowhere")
     name = files(tmp_path / "pool")[0]
     os.rename(tmp_path / "pool" / name, tmp_path / "away")
-    refused(start, "namespace 1, which a host has made.*no such file")
+    serves_without(start, tmp_path, "is lost, and its I/O fails: .*no such file")
     assert files(tmp_path / "pool") == [], "no empty one in its place"
     os.rename(tmp_path / "away", tmp_path / "pool" / name)
     with open(tmp_path / "pool" / name, "r+b") as f:
         f.truncate(MIB)
-    refused(start, "namespace 1 of .*: larger than its volume")
+    serves_without(start, tmp_path, "is lost, and its I/O fails: .*smaller than it was")
     with open(tmp_path / "pool" / name, "r+b") as f:
         f.truncate(2 * MIB)
     right = record(tmp_path).read_bytes()
