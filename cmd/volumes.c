@@ -83,7 +83,7 @@ static int
 volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char *spec, uint32_t block_size,
     struct volume **out, char why[256])
 {
-	struct volume *volume = arena_alloc(serving->arena, sizeof(*volume)), **at = table_at(serving, nqn, nsid);
+	struct volume *volume = arena_alloc(serving->arena, sizeof(*volume)), **at;
 	int rc;
 
 	if (volume == NULL)
@@ -96,6 +96,7 @@ volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char 
 	snprintf(volume->nqn, sizeof(volume->nqn), "%s", nqn);
 	volume->nsid = nsid;
 	volume->block_size = block_size;
+	at = table_at(serving, volume->nqn, nsid); /* a name too long is cut there, and refused by the target */
 	volume->same = *at;
 	*at = volume;
 	list_push(&serving->volumes, &volume->node);
