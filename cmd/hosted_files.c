@@ -192,6 +192,9 @@ check_one(const struct made *made, const struct made_ns *ns, const struct conf *
 	if (made_bytes(made, ns->nqn) > subsys->pool_size)
 		return refuse(why, "hosts have made namespaces of %" PRIu64 " bytes in %.120s, more than `host_namespaces` allows",
 		    made_bytes(made, ns->nqn), ns->nqn);
+	if (made_count(made, ns->nqn) > subsys->pool_count)
+		return refuse(why, "hosts have made %u namespaces in %.120s, more than the `count` of `host_namespaces`",
+		    made_count(made, ns->nqn), ns->nqn);
 	return 0;
 }
 

@@ -17,16 +17,11 @@ free_nsid(const struct made *made, const struct conf_subsys *subsys)
 	return 0;
 }
 
+/* There are volumes for as many as all configured pools may have: which pool is full is all there is to ask. */
 static bool
-volumes_full(const struct made *made, const struct conf *conf)
+pool_full(const struct made *made, const struct conf_subsys *subsys)
 {
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < conf->subsys_count; i++)
-		count += conf->subsys[i].ns_count;
-	for (uint32_t i = 0; i < made->count; i++)
-		count += made->ns[i].own;
-	return count >= TARGET_VOLUMES_MAX;
+	return made_count(made, subsys->nqn) >= subsys->pool_count;
 }
 
 static bool
@@ -62,7 +57,7 @@ create(struct hosted *hosted, const struct target_wish *wish, const struct conf_
 
 	if (!group_there(subsys, ns.ana_group))
 		return NVME_SC_ANA_GROUP;
-	if (ns.nsid == 0 || volumes_full(made, hosted->serving->now->conf) || made->count == MADE_NS_MAX)
+	if (ns.nsid == 0 || pool_full(made, subsys) || made->count == MADE_NS_MAX)
 		return NVME_SC_NSID_UNAVAILABLE;
 	if (used > subsys->pool_size || like->blocks > (subsys->pool_size - used) / like->block_size)
 		return NVME_SC_NS_CAPACITY;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -494,6 +495,24 @@ run(struct serve *serve, struct configured *first)
 	return rc;
 }
 
+/* Connections and files that may be open at once: as many as the system lets us, and a word where that is too few. */
+static void
+raise_files(const struct conf *conf)
+{
+	uint64_t need = 64 + conf->connections_max;
+	struct rlimit limit;
+
+	for (uint32_t i = 0; i < conf->subsys_count; i++)
+		need += 3 * (uint64_t)(conf->subsys[i].ns_count + conf->subsys[i].pool_count);
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < need)
+		fprintf(stderr, "weir: warning: %" PRIu64 " connections and files may be needed, and %" PRIu64
+		    " are allowed (ulimit -n)\n", need, (uint64_t)limit.rlim_cur);
+}
+
 int
 cmd_serve(int argc, char **argv)
 {
@@ -519,6 +538,7 @@ cmd_serve(int argc, char **argv)
 		configured_drop(first);
 		return EXIT_FAILED;
 	}
+	raise_files(first->conf);
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails its writes, not us */
 	arena_init(&serve.arena, 0);
 	return run(&serve, first) == 0 ? EXIT_OK : EXIT_FAILED;

@@ -49,6 +49,7 @@ enum { /* where nothing is said */
 	CONF_DEFAULT_HANDSHAKE_MS = 10000,
 	CONF_DEFAULT_STALL_MS = 30000,
 	CONF_DEFAULT_CONTROLLERS = 1000,
+	CONF_DEFAULT_POOL_COUNT = 64,
 	CONF_DEFAULT_QUEUES = 128,
 	CONF_DEFAULT_QUEUE_ENTRIES = 1024,
 };
@@ -102,6 +103,7 @@ struct conf_subsys {
 	uint32_t controllers_max, queues_max, entries_max;
 	const char *pool;           /* where hosts may make namespaces: mem, or file:FOLDER; NULL: nowhere */
 	uint64_t pool_size;         /* bytes in all */
+	uint32_t pool_count;        /* namespaces in all */
 	uint32_t ana_count;         /* 1 at least */
 	struct conf_ana *ana;
 	uint32_t ns_count;

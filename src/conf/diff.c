@@ -262,8 +262,10 @@ target_altered(struct differ *d)
 	}
 }
 
+enum { POOL_TEXT = CONF_POOL_MAX + SIZE_TEXT + 32 };
+
 static void
-pool_words(const struct conf_subsys *subsys, char text[CONF_POOL_MAX + SIZE_TEXT + 8])
+pool_words(const struct conf_subsys *subsys, char text[POOL_TEXT])
 {
 	char size[SIZE_TEXT];
 
@@ -271,14 +273,14 @@ pool_words(const struct conf_subsys *subsys, char text[CONF_POOL_MAX + SIZE_TEXT
 	if (subsys->pool == NULL)
 		strcpy(text, "none");
 	else
-		snprintf(text, CONF_POOL_MAX + SIZE_TEXT + 8, "%s, %s", subsys->pool, size);
+		snprintf(text, POOL_TEXT, "%s, %s, %u of them", subsys->pool, size, subsys->pool_count);
 }
 
 static void
 pool_altered(struct differ *d, const struct pair *pair)
 {
 	const struct conf_change change = { .kind = CONF_POOL, .subsys_old = pair->old, .subsys = pair->new };
-	char from[CONF_POOL_MAX + SIZE_TEXT + 8], to[CONF_POOL_MAX + SIZE_TEXT + 8];
+	char from[POOL_TEXT], to[POOL_TEXT];
 
 	pool_words(pair->old, from);
 	pool_words(pair->new, to);

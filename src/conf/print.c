@@ -210,6 +210,8 @@ say_pool(const struct printer *p, const struct conf_subsys *subsys)
 	line_text(p, "      ", "volume", subsys->pool);
 	size_print(subsys->pool_size, size);
 	say(p, "      size: %s\n", size);
+	if (subsys->pool_count != CONF_DEFAULT_POOL_COUNT)
+		say(p, "      count: %u\n", subsys->pool_count);
 }
 
 static void

@@ -135,7 +135,7 @@ pool_check(struct reader *r, const struct node *node, const char *text)
 void
 pool_read(struct reader *r, const struct node *map, struct conf_subsys *subsys)
 {
-	static const char *const keys[] = { "volume", "size" };
+	static const char *const keys[] = { "volume", "size", "count" };
 	struct conf_ns all = { .block_size = 4096 };
 	const struct node *values[COUNT_OF(keys)];
 	const char *text;
@@ -146,6 +146,12 @@ pool_read(struct reader *r, const struct node *map, struct conf_subsys *subsys)
 	size_read(r, values[1], &all);
 	if (text == NULL || !pool_check(r, values[0], text))
 		return;
+	subsys->pool_count = CONF_DEFAULT_POOL_COUNT;
+	number_read(r, values[2], keys[2], 1, CONF_NS_MAX, &subsys->pool_count);
+	r->ns_all += subsys->pool_count;
+	if (r->ns_all > CONF_NS_ALL_MAX)
+		complain(r->errors, map->line, "more than %d namespaces in the file, with those that hosts may make (`count`)",
+		    CONF_NS_ALL_MAX);
 	subsys->pool = reader_strdup(r, text);
 	subsys->pool_size = all.size;
 }

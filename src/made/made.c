@@ -100,6 +100,16 @@ made_bytes(const struct made *made, const char *nqn)
 	return bytes;
 }
 
+uint32_t
+made_count(const struct made *made, const char *nqn)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < made->count; i++)
+		count += made->ns[i].own && strcmp(made->ns[i].nqn, nqn) == 0;
+	return count;
+}
+
 struct made_ns *
 made_add(struct arena *arena, struct made *made, const struct made_ns *like)
 {

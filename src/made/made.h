@@ -70,6 +70,7 @@ struct made_ns *made_of_operator(const struct made *made, const char *nqn, uint3
 
 /* What a subsystem's hosts have taken. */
 uint64_t made_bytes(const struct made *made, const char *nqn);
+uint32_t made_count(const struct made *made, const char *nqn);
 
 /* One more, like this one; its texts are copied.  NULL: no memory, or there are MADE_NS_MAX already. */
 struct made_ns *made_add(struct arena *arena, struct made *made, const struct made_ns *like);

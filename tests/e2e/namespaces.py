@@ -18,12 +18,12 @@ PROTECTION = 0x84
 NONE, PROTECT, UNTIL_POWER_CYCLE, PERMANENT = range(4)
 
 
-def pool(volume="mem", size="64M"):
-    return "    host_namespaces: { volume: \"%s\", size: %s }\n" % (volume, size)
+def pool(volume="mem", size="64M", count=1024):
+    return "    host_namespaces: { volume: \"%s\", size: %s, count: %d }\n" % (volume, size, count)
 
 
-def hosted(*namespaces, volume="mem", size="64M", top="", **more):
-    return conf(*namespaces, groups=pool(volume, size) + more.pop("groups", ""), top=top, **more)
+def hosted(*namespaces, volume="mem", size="64M", count=1024, top="", **more):
+    return conf(*namespaces, groups=pool(volume, size, count) + more.pop("groups", ""), top=top, **more)
 
 
 def like(blocks, flbas=1, shared=True, ncap=None, group=0):

@@ -8,7 +8,7 @@ import pytest
 
 import nvme
 from namespaces import (
-    ALL, ATTACHED, BLOCK, CTRL_LIST, DENIED, MIB, NO_GROUP, NOT_ATTACHED, NS_CAPACITY, PRIVATE, attach, capacity,
+    ALL, ATTACHED, BLOCK, CTRL_LIST, DENIED, MIB, NO_GROUP, NOT_ATTACHED, NS_CAPACITY, NSID_UNAVAILABLE, PRIVATE, attach, capacity,
     connect, controllers, create, created, delete, detach, files, hosted, ids, like, nsids, protect, submit_create)
 from nvme import INVALID_FIELD, INVALID_NS, INVALID_OPCODE, LBA_RANGE, sqe
 from reservations import CONFLICT, WE, WE_RO, Host
@@ -437,3 +437,16 @@ def test_who_may_not_write_may_not_delete_or_detach_either(live):  # noqa: F811
             assert delete(maker, one).status == CONFLICT
             assert detach(b.ctrl, one, b.ctrl).ok, "a registrant may write now"
             assert attach(a.ctrl, one, maker).ok and delete(a.ctrl, ALL).ok and nsids(maker, 0x10) == []
+
+
+@pytest.mark.line("W80")
+def test_how_many_there_may_be(live):  # noqa: F811
+    """`count`, 1:16 beyond; a configuration that allows less than there are is refused"""
+    target = live(hosted(namespace(1), count=3))
+    with connect(target) as a:
+        assert [created(a, 1) for _ in range(3)] == [2, 3, 4] and create(a, 1).status == NSID_UNAVAILABLE
+        done = target.apply(hosted(namespace(1), count=2))
+        assert done.returncode == 1 and "more than the `count`" in done.stderr
+        target.applied(hosted(namespace(1), count=4))
+        assert created(a, 1) == 5 and create(a, 1).status == NSID_UNAVAILABLE
+        assert delete(a, 3).ok and created(a, 1) == 3

@@ -1,6 +1,7 @@
 """The daemon itself: options, start, end, and what it leaves behind."""
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -442,3 +443,12 @@ def test_it_starts_quickly(serve):
     began = time.monotonic()
     serve()
     assert time.monotonic() - began < 0.5 * PATIENCE
+
+
+def test_as_many_files_as_the_system_allows(serve):
+    """the soft limit is raised; where the hard one is too low, it is said"""
+    def few(most):
+        return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, most))
+    daemon = serve(ns=["mem:1M"], preexec=few(10000))
+    assert resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE) == (10000, 10000) and "ulimit" not in daemon.stderr()
+    assert "4163 connections and files may be needed, and 900 are allowed" in serve(ns=["mem:1M"], preexec=few(900)).stderr()

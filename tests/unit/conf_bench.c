@@ -136,6 +136,7 @@ subsys_random(struct arena *arena, struct rng *rng, const struct conf *conf, str
 	if (maybe(rng) && (conf->state_dir != NULL || maybe(rng))) {
 		subsys->pool = maybe(rng) || conf->state_dir == NULL ? "mem" : "file:/srv/a pool: of \"hosts\"";
 		subsys->pool_size = (1 + rng_below(rng, 1 << 30)) << 20;
+		subsys->pool_count = maybe(rng) ? CONF_DEFAULT_POOL_COUNT : 1 + (uint32_t)rng_below(rng, 64);
 	}
 	subsys->ns_count = below(rng, 6);
 	subsys->ns = need(arena_alloc(arena, (subsys->ns_count + 1) * sizeof(subsys->ns[0])));
@@ -204,7 +205,7 @@ subsys_difference(const struct conf_subsys *a, const struct conf_subsys *b)
 	    a->static_controllers != b->static_controllers ? "static" :
 	    a->queues_max != b->queues_max ? "queues" : a->entries_max != b->entries_max ? "queue_entries" :
 	    a->ana_count != b->ana_count ? "ana_count" : !same_text(a->pool, b->pool) ? "pool" :
-	    a->pool_size != b->pool_size ? "pool_size" : a->ns_count != b->ns_count ? "ns_count" : NULL;
+	    a->pool_size != b->pool_size ? "pool_size" : a->pool_count != b->pool_count ? "pool_count" : a->ns_count != b->ns_count ? "ns_count" : NULL;
 
 	for (uint32_t i = 0; what == NULL && i < a->host_count; i++)
 		what = same_text(a->hosts[i], b->hosts[i]) ? NULL : "host";
