@@ -135,7 +135,7 @@ what_is_wrong_with_a_specification_is_said_in_words(void **state)
 		  "fault:read-error=x@mem:1M: `read-error=x` needs a block number" },
 		{ "fault:explode@mem:1M", BS, -EINVAL,
 		  "fault:explode@mem:1M: `explode` is not a fault "
-		  "(drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, hold=LBA, "
+		  "(drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, dead=1, hold=LBA, "
 		  "delay=MS, delay-write=MS)" },
 		{ "fault:delay-write=3600001@mem:1M", BS, -EINVAL,
 		  "fault:delay-write=3600001@mem:1M: `delay-write=3600001` needs a number from 1" },
