@@ -25,6 +25,12 @@ int listen_inherit_conf(const struct conf *conf, struct rt_options *options) __a
 /* Where nothing else was said. */
 void listen_by_default(struct target_listen *listen, uint32_t *count);
 
+/* Of each reactor: buffers for data. */
+enum { SERVE_SMALL_BUFS = 2304, SERVE_LARGE_BUFS = 256 };
+
+/* explain.c: prints how much memory serving takes, and how that adds up. */
+void explain_memory(unsigned reactors, uint32_t volumes);
+
 enum { SERVED_SPECS_MAX = 64 };
 
 /* What the options of `weir serve` say where there is no configuration. */
