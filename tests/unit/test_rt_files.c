@@ -16,126 +16,39 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/rng.h"
-#include "rt/rt.h"
+#include "rt_files_bench.h"
 #include "sandbox.h"
 
 enum { FILE_BYTES = 8 << 20, PIECE = 16384, MANY = 1500 };
 
-#define MUST(what) do { if (!(what)) abort(); } while (0)
-
-/* The file lies where the tests are run, which is a file system that is not in memory, as a rule. */
-static char path[] = "test_rt_files.XXXXXX";
-
-static int
-make_path(void **state)
-{
-	int fd;
-
-	strcpy(path, "test_rt_files.XXXXXX");
-	fd = mkstemp(path);
-	alarm(100);
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int
-remove_path(void **state)
-{
-	return unlink(path);
-}
-
-static struct rt *
-open_rt(unsigned reactors, enum rt_files files)
-{
-	struct rt_options options = rt_options_default();
-	struct rt *rt;
-
-	options.reactors = reactors;
-	options.spin_us = 10;
-	options.reactor = (struct reactor_options){ 16, 16 };
-	options.files = files;
-	MUST(rt_create(&rt, &options) == 0);
-	return rt;
-}
-
-static void
-stop_when_done(struct file_io *io)
-{
-	rt_stop(rt_of(io->owner));
-}
-
-/* Does one thing and waits for it. */
-static int64_t
-perform(struct file *file, struct file_io io)
-{
-	struct rt *rt = rt_of(file->reactor);
-
-	io.owner = file->reactor;
-	io.done = stop_when_done;
-	io.result = -1;
-	file->reactor->world->file_submit(file, &io);
-	MUST(rt_run(rt) == 0);
-	return io.result;
-}
-
-static int64_t
-move(struct file *file, enum file_op op, void *bytes, uint64_t offset, size_t count)
-{
-	/* Pieces of unequal size, each a multiple of what direct I/O needs. */
-	struct iovec iov[2] = { { bytes, 4096 }, { (uint8_t *)bytes + 4096, count - 4096 } };
-
-	return perform(file, (struct file_io){
-		.op = op, .offset = offset, .iov = iov, .iov_count = 2,
-	});
-}
-
-static uint8_t *
-random_bytes(size_t count, uint64_t seed)
-{
-	uint8_t *bytes = aligned_alloc(4096, count);
-	struct rng rng;
-
-	MUST(bytes != NULL);
-	rng_seed(&rng, seed);
-	for (size_t i = 0; i < count; i++)
-		bytes[i] = (uint8_t)rng_next(&rng);
-	return bytes;
-}
-
-static bool
-is_zero(const uint8_t *bytes, size_t count)
-{
-	return bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0;
-}
-
 static void
 write_punch_zero_and_read(enum rt_files files, const char *engine)
 {
-	struct rt *rt = open_rt(1, files);
+	struct rt *rt = files_open_rt(1, files);
 	struct reactor *reactor = rt_reactor(rt, 0);
-	uint8_t *out = random_bytes(1 << 20, 1), *in = random_bytes(1 << 20, 2);
+	uint8_t *out = files_random_bytes(1 << 20, 1), *in = files_random_bytes(1 << 20, 2);
 	struct stat before, after;
 	struct file *file;
 
-	MUST(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file) == 0);
+	MUST(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &file) == 0);
 	MUST(strcmp(rt_files_engine(reactor), engine) == 0);
 	MUST(file->size == FILE_BYTES);
-	MUST(move(file, FILE_READ, in, FILE_BYTES - (1 << 20), 1 << 20) == 1 << 20);
-	MUST(is_zero(in, 1 << 20));
-	MUST(move(file, FILE_WRITE, out, 1 << 20, 1 << 20) == 1 << 20);
-	MUST(perform(file, (struct file_io){ .op = FILE_SYNC }) == 0);
-	MUST(move(file, FILE_READ, in, 1 << 20, 1 << 20) == 1 << 20);
+	MUST(files_move(file, FILE_READ, in, FILE_BYTES - (1 << 20), 1 << 20) == 1 << 20);
+	MUST(files_is_zero(in, 1 << 20));
+	MUST(files_move(file, FILE_WRITE, out, 1 << 20, 1 << 20) == 1 << 20);
+	MUST(files_perform(file, (struct file_io){ .op = FILE_SYNC }) == 0);
+	MUST(files_move(file, FILE_READ, in, 1 << 20, 1 << 20) == 1 << 20);
 	MUST(memcmp(in, out, 1 << 20) == 0);
-	MUST(stat(path, &before) == 0);
-	MUST(perform(file, (struct file_io){
+	MUST(stat(files_path, &before) == 0);
+	MUST(files_perform(file, (struct file_io){
 		.op = FILE_PUNCH, .offset = 1 << 20, .bytes = 256 << 10 }) == 256 << 10);
-	MUST(perform(file, (struct file_io){
+	MUST(files_perform(file, (struct file_io){
 		.op = FILE_ZERO, .offset = (1 << 20) + (512 << 10), .bytes = 128 << 10 }) == 128 << 10);
-	MUST(stat(path, &after) == 0);
+	MUST(stat(files_path, &after) == 0);
 	MUST(after.st_size == before.st_size);
 	memset(out, 0, 256 << 10);
 	memset(out + (512 << 10), 0, 128 << 10);
-	MUST(move(file, FILE_READ, in, 1 << 20, 1 << 20) == 1 << 20);
+	MUST(files_move(file, FILE_READ, in, 1 << 20, 1 << 20) == 1 << 20);
 	MUST(memcmp(in, out, 1 << 20) == 0);
 	reactor->world->file_close(file);
 	rt_destroy(rt);
@@ -161,16 +74,16 @@ static void
 a_durable_write_is_one_request(void **state)
 {
 	static const enum rt_files both[] = { RT_FILES_URING, RT_FILES_THREADS };
-	uint8_t *out = random_bytes(PIECE, 3);
+	uint8_t *out = files_random_bytes(PIECE, 3);
 	struct iovec iov = { out, PIECE };
 
 	for (int i = sandbox_has_io_uring() ? 0 : 1; i < 2; i++) {
-		struct rt *rt = open_rt(1, both[i]);
+		struct rt *rt = files_open_rt(1, both[i]);
 		struct reactor *reactor = rt_reactor(rt, 0);
 		struct file *file;
 
-		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file), 0);
-		assert_int_equal(perform(file, (struct file_io){
+		assert_int_equal(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &file), 0);
+		assert_int_equal(files_perform(file, (struct file_io){
 			.op = FILE_WRITE, .durable = true, .iov = &iov, .iov_count = 1 }), PIECE);
 		reactor->world->file_close(file);
 		rt_destroy(rt);
@@ -181,15 +94,15 @@ a_durable_write_is_one_request(void **state)
 static void
 what_lies_in_a_file_is_fetched_before_anything_runs(void **state)
 {
-	struct rt *rt = open_rt(1, RT_FILES_AUTO);
+	struct rt *rt = files_open_rt(1, RT_FILES_AUTO);
 	struct reactor *reactor = rt_reactor(rt, 0);
-	uint8_t *out = random_bytes(3 * 4096, 1), *in = random_bytes(2 * 4096, 2);
-	int fd = open(path, O_WRONLY);
+	uint8_t *out = files_random_bytes(3 * 4096, 1), *in = files_random_bytes(2 * 4096, 2);
+	int fd = open(files_path, O_WRONLY);
 	struct file *file;
 
 	assert_int_equal(write(fd, out, 3 * 4096), 3 * 4096);
 	close(fd);
-	assert_int_equal(reactor->world->file_open(reactor, path, 0, 4096, &file), 0);
+	assert_int_equal(reactor->world->file_open(reactor, files_path, 0, 4096, &file), 0);
 	assert_int_equal(reactor->world->file_fetch(file, 4096, in, 2 * 4096), 2 * 4096);
 	assert_memory_equal(in, out + 4096, 2 * 4096);
 	assert_int_equal(reactor->world->file_fetch(file, 2 * 4096, in, 2 * 4096), 4096);
@@ -203,17 +116,17 @@ static void
 of_more_pieces_than_one_call_takes_those_that_fit_are_moved(void **state)
 {
 	static struct iovec iov[MANY];
-	uint8_t *out = random_bytes((size_t)MANY * 4096, 6), *in = random_bytes((size_t)MANY * 4096, 7);
-	struct rt *rt = open_rt(1, RT_FILES_AUTO);
+	uint8_t *out = files_random_bytes((size_t)MANY * 4096, 6), *in = files_random_bytes((size_t)MANY * 4096, 7);
+	struct rt *rt = files_open_rt(1, RT_FILES_AUTO);
 	struct reactor *reactor = rt_reactor(rt, 0);
 	struct file *file;
 
-	assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file), 0);
+	assert_int_equal(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &file), 0);
 	for (int i = 0; i < MANY; i++)
 		iov[i] = (struct iovec){ out + (size_t)i * 4096, 4096 };
-	assert_int_equal(perform(file, (struct file_io){
+	assert_int_equal(files_perform(file, (struct file_io){
 		.op = FILE_WRITE, .iov = iov, .iov_count = MANY }), IOV_MAX * 4096);
-	assert_int_equal(move(file, FILE_READ, in, 0, (size_t)IOV_MAX * 4096), IOV_MAX * 4096);
+	assert_int_equal(files_move(file, FILE_READ, in, 0, (size_t)IOV_MAX * 4096), IOV_MAX * 4096);
 	assert_memory_equal(in, out, (size_t)IOV_MAX * 4096);
 	reactor->world->file_close(file);
 	rt_destroy(rt);
@@ -285,7 +198,7 @@ more_than_may_be_in_flight_wait_for_their_turn(void **state)
 	static const enum rt_files both[] = { RT_FILES_URING, RT_FILES_THREADS };
 
 	for (int k = sandbox_has_io_uring() ? 0 : 1; k < 2; k++) {
-		struct rt *rt = open_rt(2, both[k]);
+		struct rt *rt = files_open_rt(2, both[k]);
 		struct many *many = calloc(2, sizeof(*many));
 		unsigned finished = 0;
 
@@ -295,8 +208,8 @@ more_than_may_be_in_flight_wait_for_their_turn(void **state)
 		for (unsigned i = 0; i < 2; i++) {
 			struct reactor *reactor = many[i].reactor = rt_reactor(rt, i);
 
-			many[i].bytes = random_bytes((size_t)PIECE * 256, i);
-			assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &many[i].file), 0);
+			many[i].bytes = files_random_bytes((size_t)PIECE * 256, i);
+			assert_int_equal(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &many[i].file), 0);
 			many_start(&many[i], FILE_WRITE);
 		}
 		assert_int_equal(rt_run(rt), 0);
@@ -319,18 +232,18 @@ static void
 what_a_file_that_became_shorter_has_is_what_is_read(void **state)
 {
 	static const enum rt_files both[] = { RT_FILES_URING, RT_FILES_THREADS };
-	uint8_t *in = random_bytes(1 << 20, 4);
+	uint8_t *in = files_random_bytes(1 << 20, 4);
 
 	for (int i = sandbox_has_io_uring() ? 0 : 1; i < 2; i++) {
-		struct rt *rt = open_rt(1, both[i]);
+		struct rt *rt = files_open_rt(1, both[i]);
 		struct reactor *reactor = rt_reactor(rt, 0);
 		struct file *file;
 
-		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file), 0);
-		assert_int_equal(truncate(path, 64 << 10), 0);
-		assert_int_equal(move(file, FILE_READ, in, 0, 1 << 20), 64 << 10);
-		assert_int_equal(move(file, FILE_READ, in, 64 << 10, 64 << 10), 0);
-		assert_int_equal(move(file, FILE_READ, in, 0, 64 << 10), 64 << 10);
+		assert_int_equal(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &file), 0);
+		assert_int_equal(truncate(files_path, 64 << 10), 0);
+		assert_int_equal(files_move(file, FILE_READ, in, 0, 1 << 20), 64 << 10);
+		assert_int_equal(files_move(file, FILE_READ, in, 64 << 10, 64 << 10), 0);
+		assert_int_equal(files_move(file, FILE_READ, in, 0, 64 << 10), 64 << 10);
 		reactor->world->file_close(file);
 		rt_destroy(rt);
 	}
@@ -340,7 +253,7 @@ what_a_file_that_became_shorter_has_is_what_is_read(void **state)
 static void
 a_file_that_cannot_be_opened_says_why(void **state)
 {
-	struct rt *rt = open_rt(1, RT_FILES_AUTO);
+	struct rt *rt = files_open_rt(1, RT_FILES_AUTO);
 	struct reactor *reactor = rt_reactor(rt, 0);
 	struct file *file;
 
@@ -355,18 +268,18 @@ a_file_that_cannot_be_opened_says_why(void **state)
 static void
 blocks_too_small_for_direct_io_go_through_the_page_cache(void **state)
 {
-	struct rt *rt = open_rt(1, RT_FILES_AUTO);
+	struct rt *rt = files_open_rt(1, RT_FILES_AUTO);
 	struct reactor *reactor = rt_reactor(rt, 0);
 	uint8_t out[3] = "ab", in[3] = "";
 	struct iovec from = { out, sizeof(out) }, to = { in, sizeof(in) };
 	struct file *file;
 
-	assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 1, &file), 0);
+	assert_int_equal(reactor->world->file_open(reactor, files_path, FILE_BYTES, 1, &file), 0);
 	assert_false(file->direct);
 	assert_int_equal(file->align, 1);
-	assert_int_equal(perform(file, (struct file_io){
+	assert_int_equal(files_perform(file, (struct file_io){
 	    .op = FILE_WRITE, .durable = true, .offset = 7, .iov = &from, .iov_count = 1 }), 3);
-	assert_int_equal(perform(file, (struct file_io){
+	assert_int_equal(files_perform(file, (struct file_io){
 	    .op = FILE_READ, .offset = 7, .iov = &to, .iov_count = 1 }), 3);
 	assert_string_equal((char *)in, "ab");
 	reactor->world->file_close(file);
@@ -376,28 +289,28 @@ blocks_too_small_for_direct_io_go_through_the_page_cache(void **state)
 static void
 find_it_busy(void)
 {
-	struct rt *rt = open_rt(1, RT_FILES_THREADS);
+	struct rt *rt = files_open_rt(1, RT_FILES_THREADS);
 	struct reactor *reactor = rt_reactor(rt, 0);
 	struct file *file;
 
-	MUST(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file) == -EBUSY);
+	MUST(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &file) == -EBUSY);
 	rt_destroy(rt);
 }
 
 static void
 a_second_process_is_kept_out_and_a_second_reactor_is_not(void **state)
 {
-	struct rt *rt = open_rt(2, RT_FILES_AUTO);
+	struct rt *rt = files_open_rt(2, RT_FILES_AUTO);
 	struct reactor *first = rt_reactor(rt, 0), *second = rt_reactor(rt, 1);
 	struct file *a, *b;
 
-	assert_int_equal(first->world->file_open(first, path, FILE_BYTES, 4096, &a), 0);
-	assert_int_equal(second->world->file_open(second, path, 2 * FILE_BYTES, 4096, &b), 0);
+	assert_int_equal(first->world->file_open(first, files_path, FILE_BYTES, 4096, &a), 0);
+	assert_int_equal(second->world->file_open(second, files_path, 2 * FILE_BYTES, 4096, &b), 0);
 	assert_int_equal(b->size, 2 * FILE_BYTES);
 	first->world->file_close(a);
 	sandbox_run(find_it_busy);
 	second->world->file_close(b);
-	assert_int_equal(first->world->file_open(first, path, FILE_BYTES, 4096, &a), 0);
+	assert_int_equal(first->world->file_open(first, files_path, FILE_BYTES, 4096, &a), 0);
 	first->world->file_close(a);
 	rt_destroy(rt);
 }
@@ -425,18 +338,18 @@ static void
 use_many_handles(void)
 {
 	enum { HANDLES = 70 };
-	struct rt *rt = open_rt(1, RT_FILES_URING);
+	struct rt *rt = files_open_rt(1, RT_FILES_URING);
 	struct reactor *reactor = rt_reactor(rt, 0);
-	uint8_t *out = random_bytes(8192, 6), *in = random_bytes(8192, 7);
+	uint8_t *out = files_random_bytes(8192, 6), *in = files_random_bytes(8192, 7);
 	struct file *files[HANDLES];
 
 	for (int round = 0; round < 2; round++) {
 		for (uint64_t i = 0; i < HANDLES; i++)
-			MUST(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &files[i]) == 0);
+			MUST(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &files[i]) == 0);
 		for (uint64_t i = 0; i < HANDLES; i++) {
 			out[0] = (uint8_t)(i + (uint64_t)round);
-			MUST(move(files[i], FILE_WRITE, out, i * 8192, 8192) == 8192);
-			MUST(move(files[HANDLES - 1 - i], FILE_READ, in, i * 8192, 8192) == 8192);
+			MUST(files_move(files[i], FILE_WRITE, out, i * 8192, 8192) == 8192);
+			MUST(files_move(files[HANDLES - 1 - i], FILE_READ, in, i * 8192, 8192) == 8192);
 			MUST(memcmp(in, out, 8192) == 0);
 		}
 		for (int i = 0; i < HANDLES; i++)
@@ -478,11 +391,11 @@ a_closed_file_is_free_for_others(void **state)
 
 	if (!sandbox_has_io_uring())
 		return;
-	rt = open_rt(1, RT_FILES_URING);
-	other = open_rt(1, RT_FILES_URING);
+	rt = files_open_rt(1, RT_FILES_URING);
+	other = files_open_rt(1, RT_FILES_URING);
 	for (int i = 0; i < 3; i++) {
 		reactor = rt_reactor(i % 2 == 0 ? rt : other, 0);
-		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file), 0);
+		assert_int_equal(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &file), 0);
 		reactor->world->file_close(file);
 	}
 	rt_destroy(rt);
@@ -516,14 +429,14 @@ what_is_in_flight_at_the_end_is_waited_for(void **state)
 	static const enum rt_files both[] = { RT_FILES_URING, RT_FILES_THREADS };
 
 	for (int k = sandbox_has_io_uring() ? 0 : 1; k < 2; k++) {
-		struct rt *rt = open_rt(1, both[k]);
+		struct rt *rt = files_open_rt(1, both[k]);
 		struct reactor *reactor = rt_reactor(rt, 0);
-		uint8_t *out = random_bytes(PIECE, 5);
+		uint8_t *out = files_random_bytes(PIECE, 5);
 		struct iovec iov = { out, PIECE };
 		struct file_io io[40];
 		struct file *file;
 
-		assert_int_equal(reactor->world->file_open(reactor, path, FILE_BYTES, 4096, &file), 0);
+		assert_int_equal(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &file), 0);
 		for (uint64_t i = 0; i < 40; i++) {
 			io[i] = (struct file_io){
 				.op = FILE_WRITE, .offset = i * PIECE, .iov = &iov, .iov_count = 1, .done = never,
@@ -535,7 +448,7 @@ what_is_in_flight_at_the_end_is_waited_for(void **state)
 	}
 }
 
-#define with_file(test) cmocka_unit_test_setup_teardown(test, make_path, remove_path)
+#define with_file(test) cmocka_unit_test_setup_teardown(test, files_make_path, files_remove_path)
 
 int
 main(void)
