@@ -287,12 +287,10 @@ void request_free_all(struct fifo *finished);
 void request_abandon(struct request *req);
 void request_unlend(struct request *req);
 void request_release(struct request *req);
-void request_unstall(struct request *req);
 void request_unread(struct request *req);
 void request_fetch(struct request *req);
 void request_next_turns(struct conn *conn);
 void request_ask(struct request *req, struct iovec *iov, uint32_t count);
-void request_keep(struct request *req, const struct capsule *capsule);
 /* true: req->bufs holds `bytes` bytes; false: `granted` will be called. */
 bool request_buffers(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *));
 static inline struct request *
@@ -300,6 +298,11 @@ request_of(struct bufs_waiter *waiter)
 {
 	return container_of(waiter, struct request, waiter);
 }
+
+/* request_capsule.c: data of a capsule that is received into a buffer, or is kept in one */
+void request_receive(struct request *req, uint32_t bytes);
+void request_unstall(struct request *req);
+void request_keep(struct request *req, const struct capsule *capsule);
 
 /* connect.c: Fabrics commands */
 void fabrics_command(struct request *req, const struct capsule *capsule);

@@ -4,7 +4,8 @@
  * Gathers the command's data (in the capsule, or asked for by R2T), hands the
  * whole to fabrics, admin or I/O code, and takes their answer.  Every request
  * is answered once, or dropped with its connection; either way its buffers,
- * lent memory and slot are given back in request_free().
+ * lent memory and slot are given back in request_free().  A capsule whose data
+ * did not come in one piece is request_capsule.c's.
  */
 #include <assert.h>
 
@@ -401,81 +402,6 @@ spoiled(struct request *req)
 	request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));
 }
 
-/* The data of a capsule, at least a block of it, is needed for longer than the receive buffer keeps it. */
-void
-request_keep(struct request *req, const struct capsule *capsule)
-{
-	req->xfer.iov = req->iov;
-	req->xfer.iov_count = 1;
-	if (!capsule->transient)
-		return; /* it lies where req->iov[0] says */
-	bufs_take_promised(&req->conn->core->reactor->bufs, capsule->len, &req->bufs);
-	memcpy(req->bufs.iov[0].iov_base, capsule->data, capsule->len);
-	req->iov[0] = req->bufs.iov[0];
-}
-
-/* ---- capsules whose data did not come in one piece ---- */
-
-static void
-capsule_into(struct request *req, void *buffer)
-{
-	req->stage = STAGE_FILL;
-	req->since_ns = req->conn->core->reactor->now_ns;
-	req->iov[0] = (struct iovec){ buffer, req->xfer.length };
-	req->xfer.iov = req->iov;
-	req->xfer.iov_count = 1;
-	tconn_incapsule(&req->conn->tc, &req->xfer);
-}
-
-/* A buffer came free, or the reserve did: the paused connection goes on. */
-void
-request_unstall(struct request *req)
-{
-	struct conn *conn = req->conn;
-
-	bufs_unwait(&conn->core->reactor->bufs, &req->waiter);
-	conn->reserve_user = req;
-	capsule_into(req, conn->reserve);
-	conn_resume(conn);
-}
-
-static void
-capsule_granted(struct bufs_waiter *waiter)
-{
-	struct request *req = request_of(waiter);
-
-	if (!request_served(req)) {
-		request_free(req);
-		return;
-	}
-	capsule_into(req, req->bufs.iov[0].iov_base);
-	conn_resume(req->conn);
-}
-
-static void
-capsule_receive(struct request *req, uint32_t bytes)
-{
-	struct conn *conn = req->conn;
-
-	struct bufs *bufs = &conn->core->reactor->bufs;
-
-	req->xfer.length = bytes;
-	/* Where more was received than this piece, a buffer for it was promised. */
-	if (bufs->promised > 0) {
-		bufs_take_promised(bufs, bytes, &req->bufs);
-		capsule_into(req, req->bufs.iov[0].iov_base);
-	} else if (bufs_take(bufs, bytes, &req->bufs)) {
-		capsule_into(req, req->bufs.iov[0].iov_base);
-	} else if (conn->reserve_user == NULL) {
-		conn->reserve_user = req;
-		capsule_into(req, conn->reserve);
-	} else {
-		conn->stalled = req;
-		conn_pause(conn);
-		request_buffers(req, bytes, capsule_granted);
-	}
-}
-
 /* ---- what the connection tells ---- */
 
 void
@@ -484,7 +410,7 @@ request_command(struct request *req, const struct tconn_item *item)
 	struct capsule capsule = { item->data, item->data_len, true };
 
 	if (item->data_len > 0 && item->data == NULL)
-		capsule_receive(req, item->data_len);
+		request_receive(req, item->data_len);
 	else if (!item->data_ok)
 		spoiled(req);
 	else

@@ -1,0 +1,82 @@
+/*
+ * request_capsule.c - the data of a capsule, where the receive buffer cannot keep it.
+ *
+ * Because it did not come in one piece, or because it is needed for longer.
+ * Its connection waits where there is no buffer.
+ */
+#include "target/core.h"
+
+/* The data of a capsule, at least a block of it, is needed for longer than the receive buffer keeps it. */
+void
+request_keep(struct request *req, const struct capsule *capsule)
+{
+	req->xfer.iov = req->iov;
+	req->xfer.iov_count = 1;
+	if (!capsule->transient)
+		return; /* it lies where req->iov[0] says */
+	bufs_take_promised(&req->conn->core->reactor->bufs, capsule->len, &req->bufs);
+	memcpy(req->bufs.iov[0].iov_base, capsule->data, capsule->len);
+	req->iov[0] = req->bufs.iov[0];
+}
+
+/* ---- capsules whose data did not come in one piece ---- */
+
+static void
+capsule_into(struct request *req, void *buffer)
+{
+	req->stage = STAGE_FILL;
+	req->since_ns = req->conn->core->reactor->now_ns;
+	req->iov[0] = (struct iovec){ buffer, req->xfer.length };
+	req->xfer.iov = req->iov;
+	req->xfer.iov_count = 1;
+	tconn_incapsule(&req->conn->tc, &req->xfer);
+}
+
+/* A buffer came free, or the reserve did: the paused connection goes on. */
+void
+request_unstall(struct request *req)
+{
+	struct conn *conn = req->conn;
+
+	bufs_unwait(&conn->core->reactor->bufs, &req->waiter);
+	conn->reserve_user = req;
+	capsule_into(req, conn->reserve);
+	conn_resume(conn);
+}
+
+static void
+capsule_granted(struct bufs_waiter *waiter)
+{
+	struct request *req = request_of(waiter);
+
+	if (!request_served(req)) {
+		request_free(req);
+		return;
+	}
+	capsule_into(req, req->bufs.iov[0].iov_base);
+	conn_resume(req->conn);
+}
+
+void
+request_receive(struct request *req, uint32_t bytes)
+{
+	struct conn *conn = req->conn;
+
+	struct bufs *bufs = &conn->core->reactor->bufs;
+
+	req->xfer.length = bytes;
+	/* Where more was received than this piece, a buffer for it was promised. */
+	if (bufs->promised > 0) {
+		bufs_take_promised(bufs, bytes, &req->bufs);
+		capsule_into(req, req->bufs.iov[0].iov_base);
+	} else if (bufs_take(bufs, bytes, &req->bufs)) {
+		capsule_into(req, req->bufs.iov[0].iov_base);
+	} else if (conn->reserve_user == NULL) {
+		conn->reserve_user = req;
+		capsule_into(req, conn->reserve);
+	} else {
+		conn->stalled = req;
+		conn_pause(conn);
+		request_buffers(req, bytes, capsule_granted);
+	}
+}
