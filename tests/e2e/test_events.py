@@ -1,6 +1,7 @@
 """The persistent events of a subsystem, page 0Dh: each kind provoked and read back, contexts, and what is kept."""
 import os
 import random
+import signal
 import struct
 import time
 
@@ -198,12 +199,15 @@ def test_a_flood_of_some_hosts_does_not_keep_others_from_being_heard(start):
     loud = [nvme.Controller(target.address, hostid=named(n)) for n in range(12)]
     with nvme.Controller(target.address, hostid=named(100)) as quiet:
         for n in range(4):
-            sent = [(host, [host.admin.submit(nvme.sqe(0x09, cdw10=0x0E), bytes(8)) for _ in range(30)]) for host in loud]
-            assert quiet.set_feature(0x06, n % 2).ok
+            target.process.send_signal(signal.SIGSTOP)  # so that all of it comes at once
+            sent = [(host, [host.admin.submit(nvme.sqe(0x09, cdw10=0x06)) for _ in range(30)]) for host in loud]
+            mine = quiet.admin.submit(nvme.sqe(0x09, cdw10=0x06, cdw11=n % 2))
+            target.process.send_signal(signal.SIGCONT)
+            assert quiet.admin.wait(mine).ok
             for host, requests in sent:
                 host.admin.wait(*requests)
-        found = until(quiet, lambda page: len(of(page, FEATURE)) >= 4)
-        assert [event.u(8, 4) for event in of(found, FEATURE)] == [0, 1, 0, 1]
+        mine = lambda page: [event.u(8, 4) for event in of(page, FEATURE) if event.cntlid == quiet.cntlid]
+        assert mine(until(quiet, lambda page: len(mine(page)) >= 4)) == [0, 1, 0, 1]
     for host in loud:
         host.close()
     assert target.stderr().count("faster than they could be kept") <= 2, "a line of each reactor"
