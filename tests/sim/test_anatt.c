@@ -420,7 +420,9 @@ a_change_that_the_configuration_leaves_ends_after_anatt(void **state)
 static void
 a_configuration_that_comes_just_then_may_wait(void **state)
 {
-	static const struct step steps[] = { { 0, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED } }, { .at_ms = UINT64_MAX } };
+	static const struct step steps[] = {
+		{ 0, { NVME_ANA_CHANGE, NVME_ANA_OPTIMIZED }, false }, { .at_ms = UINT64_MAX },
+	};
 
 	(void)state;
 	for (uint64_t seed = 0; seed < 3; seed++) {
@@ -505,7 +507,7 @@ a_wish_of_hosts_does_not_put_a_group_into_change_again(void **state)
 	for (uint64_t seed = 0; seed < 6; seed++) {
 		struct history t;
 
-		history_begin(&t, seed, steps, 0);
+		history_begin(&t, seed, steps, 0, false);
 		run_to(&t, 11950);
 		expect(&t, 0, NVME_ANA_INACCESSIBLE, NVME_SC_ANA_INACCESSIBLE);
 		assert_in_range(t.hosts[0].since_ms[0], 10000, 10000 + 2 * POLL_MS);
