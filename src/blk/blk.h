@@ -137,8 +137,8 @@ static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->
  *   file:PATH[,size=SIZE]           a file or block device; size makes or extends it
  *   fault:OPTION[,OPTION...]@SPEC   SPEC with faults: drop-write=N (the N-th write is
  *                                   acknowledged and not done), flush-error=N (the N-th fails),
- *                                   read-error=LBA, write-error=LBA, dead=1 (all fails), hold=LBA (does not end until it
- *                                   is cancelled), delay=MS (begins so much later),
+ *                                   read-error=LBA, write-error=LBA, dead=1 (all fails),
+ *                                   hold=LBA (does not end until it is cancelled), delay=MS (begins so much later),
  *                                   delay-write=MS (writes alone); each reactor counts its own
  *   volatile:[OPTION,...]@SPEC      SPEC behind a cache that is lost with the process: what is
  *                                   written is kept in memory until a flush; keep=SIZE: so much

@@ -4,8 +4,8 @@
  * Hosts are told ANATT, and wait for as long before they give up a path, or
  * reset their controller.  So a group that the config leaves in change at a
  * portal for longer is inaccessible there, until a config says another state,
- * or change anew; one that says nothing anew (target_config.again) leaves it so (view.c).  Core 0's; it leads all cores to a view that is the same in
- * all else.
+ * or change anew; one that says nothing anew (target_config.again) leaves it so
+ * (view.c).  Core 0's; it leads all cores to a view that is the same in all else.
  */
 #include "target/core.h"
 #include "target/wish.h"

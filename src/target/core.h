@@ -177,7 +177,7 @@ struct conn {
 	uint32_t errors_missed;   /* failed commands that its controller was not told of yet */
 	struct assoc *assoc;      /* of an admin queue */
 	struct fifo turns;        /* requests in STAGE_TURN */
-	struct fifo wishes;       /* of an admin queue, by their node: they wait until the keeper is done with the one before */
+	struct fifo wishes;       /* of an admin queue, by their node: the keeper has the one before */
 	uint32_t wish_count;      /* with that one */
 	uint32_t asked_bytes;     /* of buffers for data that was asked for and has not come */
 	struct fifo again;        /* requests in STAGE_AGAIN */

@@ -374,7 +374,8 @@ seek(struct core *core, const struct target_mail *mail)
 {
 	const struct nvme_connect_data *data = mail->attach.data;
 	const struct roll *roll = roll_find(core->registry, data->subnqn);
-	struct target_mail on = *mail, answer = { .kind = MAIL_ATTACHED, .qid = mail->qid, .attached.conn = mail->attach.conn };
+	struct target_mail on = *mail;
+	struct target_mail answer = { .kind = MAIL_ATTACHED, .qid = mail->qid, .attached.conn = mail->attach.conn };
 
 	on.kind = MAIL_ATTACH;
 	for (const struct list *node = roll != NULL ? roll->members.next : NULL;

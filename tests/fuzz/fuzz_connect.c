@@ -16,7 +16,8 @@
 
 #include "fuzz.h"
 
-enum { HEAD = 4, CHANGE = 3, LETTERS = 0x4000, OF_IO = 0x8000, CNTLID = 77, STATIC_IDS = 80, ENTRIES = 256, QUEUES = 9 };
+enum { HEAD = 4, CHANGE = 3, LETTERS = 0x4000, OF_IO = 0x8000, CNTLID = 77, STATIC_IDS = 80,
+	ENTRIES = 256, QUEUES = 9 };
 enum how { ENABLE = 1, SHUT_DOWN = 2, SHUT = 4, RESET = 8, FATAL = 16, ASK_QUEUES = 32, DISABLE = 64, NO_CTRL = 128 };
 
 struct connect {

@@ -26,8 +26,8 @@ struct script_end {
 	bool nothing_left;  /* when all had gone: no stream, no connection, no buffer */
 };
 
-/* The same; a while after its start this allocation of a reactor of the target fails, 1: the next.  Nothing is said of the
- * honest host then. */
+/* The same; a while after its start this allocation of a reactor of the target fails, 1: the next.  Nothing is
+ * said of the honest host then. */
 struct script_end script_play_failing(const uint8_t *bytes, size_t count, unsigned reactor, uint64_t fail_at);
 
 struct script_end script_play(const uint8_t *bytes, size_t count);

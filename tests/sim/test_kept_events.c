@@ -337,7 +337,8 @@ tick(struct timer *timer)
 {
 	struct doer *d = container_of(timer, struct doer, tick);
 
-	timer_set(&d->reactor->timers, timer, d->reactor->now_ns + (d->enabled || d->every_ns < second ? d->every_ns : second));
+	timer_set(&d->reactor->timers, timer,
+	    d->reactor->now_ns + (d->enabled || d->every_ns < second ? d->every_ns : second));
 	if (d->busy || d->number + 1 == NUMBERS)
 		return;
 	if (d->admin.reactor == NULL || d->admin.state == QPAIR_DOWN) {

@@ -234,7 +234,9 @@ wished(struct target_keeper *keeper, struct target_wish *wish)
 int
 wisher_begin(struct wisher *w, struct reactor *reactor, struct target_config *config, struct target **target)
 {
-	*w = (struct wisher){ .keeper = { .wish = wished }, .applied = { applied, unused }, .reactor = reactor, .target = target };
+	*w = (struct wisher){
+		.keeper = { .wish = wished }, .applied = { applied, unused }, .reactor = reactor, .target = target,
+	};
 	fifo_init(&w->waiting);
 	arena_init(&w->arenas[0], 0);
 	arena_init(&w->arenas[1], 0);

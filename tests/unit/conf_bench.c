@@ -205,7 +205,8 @@ subsys_difference(const struct conf_subsys *a, const struct conf_subsys *b)
 	    a->static_controllers != b->static_controllers ? "static" :
 	    a->queues_max != b->queues_max ? "queues" : a->entries_max != b->entries_max ? "queue_entries" :
 	    a->ana_count != b->ana_count ? "ana_count" : !same_text(a->pool, b->pool) ? "pool" :
-	    a->pool_size != b->pool_size ? "pool_size" : a->pool_count != b->pool_count ? "pool_count" : a->ns_count != b->ns_count ? "ns_count" : NULL;
+	    a->pool_size != b->pool_size ? "pool_size" : a->pool_count != b->pool_count ? "pool_count" :
+	    a->ns_count != b->ns_count ? "ns_count" : NULL;
 
 	for (uint32_t i = 0; what == NULL && i < a->host_count; i++)
 		what = same_text(a->hosts[i], b->hosts[i]) ? NULL : "host";
