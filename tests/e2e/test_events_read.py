@@ -21,17 +21,20 @@ def test_a_context_stands_still_until_it_is_released(serve):
         assert ask(ctrl, READ).status == SEQUENCE and release(ctrl).ok
         for n in range(200):
             assert other.set_feature(0x0E, data=struct.pack("<Q", n)).ok
-        until(ctrl, lambda page: page.count == 201)
+            if n % 4 == 3:  # so few are heard of, whoever is slow
+                until(ctrl, lambda page: page.count == n + 2)
         head = establish(ctrl)
         assert establish(ctrl).status == SEQUENCE and ask(ctrl, 3).status == INVALID_FIELD
-        for n in range(50):
+        for n in range(48):
             assert other.set_feature(0x0E, data=struct.pack("<Q", n)).ok
+            if n % 4 == 3:
+                until(other, lambda page: page.count == 201 + n + 1)
         pages = [rest(ctrl, head.got, piece) for piece in (4, 512, 4096)]
         assert len({page.bytes for page in pages}) == 1 and pages[0].count == 201
         assert ask(ctrl, READ, 4, (len(pages[0].bytes) + 3) // 4 * 4 + 4).status == INVALID_FIELD
         assert not any(release(ctrl).got) and ask(ctrl, READ).status == SEQUENCE
         page = read(ctrl)
-        assert page.count == 251 and page.generation == pages[0].generation + 1 and page.context >> 16 == 5
+        assert page.count == 249 and page.generation > pages[0].generation and page.context >> 16 == 5
 
 
 @pytest.mark.line("W91")
