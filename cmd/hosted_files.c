@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "hosted.h"
+#include "refuse.h"
 
 #define BAD ".bad" /* behind a volume's name: its list of bad blocks */
 
@@ -144,17 +144,6 @@ hosted_clean(struct hosted *hosted, const struct conf *conf)
 			clean_folder(hosted, conf->subsys[i].pool);
 }
 
-static int __attribute__((format(printf, 2, 3)))
-refuse(char why[256], const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why, 256, format, args);
-	va_end(args);
-	return -EINVAL;
-}
-
 /* ---- what a configuration may be ---- */
 
 const struct conf_subsys *
@@ -183,17 +172,19 @@ check_one(const struct made *made, const struct made_ns *ns, const struct conf *
 	const struct conf_subsys *had = now != NULL ? hosted_subsys(now, ns->nqn) : NULL;
 
 	if (subsys == NULL)
-		return refuse(why, "hosts have made namespaces in %.120s, which the configuration does not have", ns->nqn);
+		return refuse(why, -EINVAL, "hosts have made namespaces in %.120s, which the configuration does not have", ns->nqn);
 	if (subsys->pool == NULL || (now == NULL && hosted_folder(subsys->pool) == NULL) ||
 	    (had != NULL && strcmp(subsys->pool, had->pool) != 0))
-		return refuse(why, "hosts have made namespaces in %.120s, for which `host_namespaces` has no place", ns->nqn);
+		return refuse(why, -EINVAL,
+		    "hosts have made namespaces in %.120s, for which `host_namespaces` has no place", ns->nqn);
 	if (hosted_conf_ns(subsys, ns->nsid) != NULL)
-		return refuse(why, "namespace %u of %.120s is one that a host has made", ns->nsid, ns->nqn);
+		return refuse(why, -EINVAL, "namespace %u of %.120s is one that a host has made", ns->nsid, ns->nqn);
 	if (made_bytes(made, ns->nqn) > subsys->pool_size)
-		return refuse(why, "hosts have made namespaces of %" PRIu64 " bytes in %.120s, more than `host_namespaces` allows",
+		return refuse(why, -EINVAL,
+		    "hosts have made namespaces of %" PRIu64 " bytes in %.120s, more than `host_namespaces` allows",
 		    made_bytes(made, ns->nqn), ns->nqn);
 	if (made_count(made, ns->nqn) > subsys->pool_count)
-		return refuse(why, "hosts have made %u namespaces in %.120s, more than the `count` of `host_namespaces`",
+		return refuse(why, -EINVAL, "hosts have made %u namespaces in %.120s, more than the `count` of `host_namespaces`",
 		    made_count(made, ns->nqn), ns->nqn);
 	return 0;
 }
@@ -205,7 +196,7 @@ check_folder(const struct conf_subsys *subsys, char why[256])
 
 	if (folder == NULL || access(folder, R_OK | W_OK | X_OK) == 0)
 		return 0;
-	return refuse(why, "%.140s, where hosts may make namespaces: %s", folder, strerrordesc_np(errno));
+	return refuse(why, -EINVAL, "%.140s, where hosts may make namespaces: %s", folder, strerrordesc_np(errno));
 }
 
 int

@@ -1,25 +1,14 @@
 #include "serving.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "refuse.h"
 #include "serve.h"
 #include "volumes.h"
 #include "world/reactor.h"
-
-static int __attribute__((format(printf, 3, 4)))
-refuse(char why[256], int rc, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why, 256, format, args);
-	va_end(args);
-	return rc;
-}
 
 struct configured *
 configured_make(void)

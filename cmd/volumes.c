@@ -2,23 +2,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "refuse.h"
 #include "serve.h"
-
-static int __attribute__((format(printf, 3, 4)))
-refuse(char why[256], int rc, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why, 256, format, args);
-	va_end(args);
-	return rc;
-}
 
 /* ---- one ---- */
 
