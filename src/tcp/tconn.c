@@ -190,7 +190,7 @@ check_h2cdata(struct tconn *tc, const uint8_t *header, struct xfer **out)
 	return TCONN_MORE;
 }
 
-/* Puts R2Ts in line for what may be asked for now; false: nothing more may. */
+/* Puts R2Ts in line, as many as the host takes at a time; false: so many are out already, or all is asked for. */
 static bool
 ask_more(struct tconn *tc, struct xfer *xfer)
 {
