@@ -334,7 +334,7 @@ tconn_hold(struct tconn *tc, struct xfer *xfer, const struct nvme_sqe *sqe)
 {
 	assert(xfer->state == XFER_FREE);
 	xfer->state = XFER_HELD;
-	xfer->sqhd_set = xfer->ddgst_set = xfer->data_bad = false;
+	xfer->ddgst_set = xfer->data_bad = false;
 	xfer->cid = le16_get(sqe->cid);
 	xfer->dw0 = xfer->dw1 = 0;
 	xfer->moved = xfer->ddgst = 0;

@@ -31,12 +31,12 @@ struct xfer {
 	struct fifo_node tx_node;
 	enum xfer_state state : 8;
 	bool with_data;      /* of an answer: C2HData comes first */
-	bool sqhd_set, ddgst_set;
+	bool ddgst_set;
 	bool data_bad;       /* some data digest was wrong */
 	uint8_t iov_count;
 	uint16_t cid;
 	uint16_t ttag;       /* the slot's index; that of the first R2T */
-	uint16_t sqhd;
+	uint16_t sqhd;       /* of its completion, as it was last gathered */
 	le16 status;
 	uint32_t dw0, dw1;
 	uint32_t length;     /* bytes of data, either direction */

@@ -62,16 +62,17 @@ gather_r2t(const struct tconn *tc, struct xfer *xfer, struct gather *g)
 	} while (at < xfer->asking);
 }
 
+/*
+ * What has `begun`, its PDUs sent in part, is gathered again and must say the
+ * same; what has not may have been overtaken since by one that says more.
+ */
 static __attribute__((noinline)) void
-gather_response(struct tconn *tc, struct xfer *xfer, struct gather *g)
+gather_response(struct tconn *tc, struct xfer *xfer, bool begun, struct gather *g)
 {
 	uint8_t *head = gather_head(g, tc->head_len);
 
-	/* What was sent in part is gathered again, and must say the same. */
-	if (!xfer->sqhd_set) {
+	if (!begun)
 		xfer->sqhd = tc->sq_flow ? tc->sqhd : 0xffff;
-		xfer->sqhd_set = true;
-	}
 	pdu_ch_put(head, PDU_CAPSULE_RESP, head_flags(tc), DATA_HLEN, 0, tc->head_len);
 	pdu_cqe_put(head, xfer->dw0, xfer->dw1, xfer->sqhd, xfer->cid, le16_get(xfer->status));
 	seal_head(tc, head);
@@ -106,7 +107,7 @@ gather_any_read(struct tconn *tc, struct xfer *xfer, struct gather *g)
 	xfer->wire_len = plen;
 	if (alone)
 		return;
-	gather_response(tc, xfer, g);
+	gather_response(tc, xfer, xfer->sent > 0, g);
 	xfer->wire_len += tc->head_len;
 }
 
@@ -165,7 +166,7 @@ gather_piece(struct tconn *tc, struct xfer *xfer, uint32_t at, struct gather *g)
 		put_le32(gather_head(g, PDU_DIGEST_LEN), xfer->ddgst);
 	}
 	if (last && !alone)
-		gather_response(tc, xfer, g);
+		gather_response(tc, xfer, at == xfer->moved && xfer->sent > 0, g);
 }
 
 /* Its next piece, or its first one, is behind all others in line. */
@@ -269,7 +270,7 @@ gather_xfer(struct tconn *tc, struct xfer *xfer, struct gather *g)
 	} else if (xfer->with_data) {
 		gather_read(tc, xfer, g);
 	} else {
-		gather_response(tc, xfer, g);
+		gather_response(tc, xfer, xfer->sent > 0, g);
 		xfer->wire_len = tc->head_len;
 	}
 }
@@ -413,8 +414,7 @@ withdraw_from(struct fifo *line, bool (*pick)(const struct xfer *xfer, void *arg
 			continue;
 		}
 		xfer->state = XFER_HELD;
-		/* Both are the moment's: the data may be others, and others may be answered before it. */
-		xfer->ddgst_set = xfer->sqhd_set = false;
+		xfer->ddgst_set = false; /* the data may be others when it is answered again */
 		xfer->ddgst = 0;
 		fifo_push(withdrawn, node);
 	}

@@ -272,6 +272,42 @@ what_is_short_waits_for_one_piece_of_what_is_long(void **state)
 	free(pair);
 }
 
+/* It was gathered behind the pieces; a short answer passes between them.  SQHD must not go back (Base 2.0, 3.3.1.2). */
+static void
+the_last_piece_tells_the_queue_head_of_when_it_is_sent(void **state)
+{
+	const struct hconn_options options = { .incapsule_max = 8192, .data_max = PAIR_DATA };
+	struct pair *pair = pair_create(41, &options, true);
+	struct xfer *lengthy = &pair->slots[0].xfer, *little = &pair->slots[1].xfer;
+	struct iovec whole = { pair->volume, 3 * PAIR_PIECE }, block = { pair->volume, 4096 };
+	struct fifo finished;
+	uint16_t then;
+
+	(void)state;
+	fifo_init(&finished);
+	pair_run(pair);
+	answered(pair, 0, &whole);
+	gather_reset(&pair->gather);
+	tconn_gather(&pair->tc, &pair->gather);
+	then = lengthy->sqhd;
+	tconn_sent(&pair->tc, 100, &finished);
+	pair->tc.sqhd++;
+	answered(pair, 1, &block);
+	gather_reset(&pair->gather);
+	tconn_gather(&pair->tc, &pair->gather);
+	assert_int_equal(little->sqhd, then + 1);
+	assert_int_equal(lengthy->sqhd, then + 1);
+	/* All but the last byte goes; what is behind it can only be a repetition. */
+	tconn_sent(&pair->tc, pair->gather.bytes - 1, &finished);
+	assert_ptr_equal(fifo_pop(&finished), &little->tx_node);
+	pair->tc.sqhd++;
+	gather_reset(&pair->gather);
+	tconn_gather(&pair->tc, &pair->gather);
+	assert_int_equal(pair->gather.bytes, 1);
+	assert_int_equal(lengthy->sqhd, then + 1);
+	free(pair);
+}
+
 /* What of it was sent stays sent; and who gets a TermReq gets the end of the PDU before it, and no more. */
 static void
 an_answer_in_pieces_that_was_withdrawn_goes_on_where_it_was(void **state)
@@ -387,6 +423,7 @@ main(void)
 		cmocka_unit_test(a_termreq_follows_the_r2ts_that_had_begun),
 		cmocka_unit_test(a_write_that_failed_sends_the_end_of_its_pdu_and_no_more),
 		cmocka_unit_test(what_is_short_waits_for_one_piece_of_what_is_long),
+		cmocka_unit_test(the_last_piece_tells_the_queue_head_of_when_it_is_sent),
 		cmocka_unit_test(an_answer_in_pieces_that_was_withdrawn_goes_on_where_it_was),
 		cmocka_unit_test(the_digest_of_an_answer_that_was_withdrawn_is_that_of_the_data_sent),
 		cmocka_unit_test(all_long_reads_are_dropped_but_the_one_that_is_under_way),
