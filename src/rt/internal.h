@@ -18,6 +18,7 @@
 #include "rt/wake.h"
 #include "sys/engine.h"
 
+struct errands;
 struct kfiles;
 struct pool;
 
@@ -50,6 +51,7 @@ struct core {
 	bool posted;             /* mail, in this turn */
 	bool outbox_busy;        /* some waits for room in a ring */
 	struct kfiles *files;    /* NULL before the first file is opened */
+	struct errands *errands; /* NULL before the first */
 
 	uint64_t moved;          /* counts whatever was of use: bytes, mail, connections */
 	uint64_t turn_ns;        /* when the last turn began */
@@ -73,6 +75,7 @@ struct rt {
 	struct list disks;       /* open files, each opened and locked once */
 	struct pool *pool;       /* the threads of files; NULL until needed */
 	struct stop_word stop;
+	bool running;            /* written while nothing moves */
 	sigset_t signals_before;
 };
 
@@ -123,6 +126,13 @@ bool files_ready(const struct core *core);
 void files_collect(struct core *core); /* asks for it to be done in this turn's PHASE_COLLECT */
 /* Waits for what is in flight, without calling done(). */
 void files_close(struct core *core);
+
+/* errands.c */
+/* One was run. */
+bool errands_ready(const struct core *core);
+void errands_collect(struct core *core);
+/* The reactors have ended: runs what is left. */
+void errands_end(struct core *core);
 
 /* disks.c */
 void disks_close(struct rt *rt);

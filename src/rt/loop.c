@@ -62,6 +62,8 @@ receive(struct core *core)
 		take_signals(core);
 	if (files_ready(core))
 		files_collect(core);
+	if (errands_ready(core))
+		errands_collect(core);
 }
 
 /* True if it was of use. */
@@ -102,7 +104,8 @@ sleep_until_due(struct core *core)
 		timeout_ns = (int64_t)(next_ns - core->turn_ns);
 	streams_cool(core);
 	waker_doze(&core->waker);
-	if (!mail_waiting(core) && !files_ready(core) && !stop_word_is_set(&core->rt->stop)) {
+	if (!mail_waiting(core) && !files_ready(core) && !errands_ready(core) &&
+	    !stop_word_is_set(&core->rt->stop)) {
 		look(core, timeout_ns);
 		core->looked = true;
 	}

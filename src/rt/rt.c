@@ -356,6 +356,7 @@ rt_run(struct rt *rt)
 			return -errno;
 		rc = pin(rt, 0, NULL);
 	}
+	rt->running = true;
 	while (rc == 0 && started < rt->count) {
 		rc = thread_start(rt, started);
 		started += rc == 0;
@@ -365,6 +366,9 @@ rt_run(struct rt *rt)
 	rt_stop(rt);
 	for (unsigned i = 1; i < started; i++)
 		pthread_join(rt->cores[i]->thread, NULL);
+	rt->running = false;
+	for (unsigned i = 0; i < rt->count; i++)
+		errands_end(rt->cores[i]);
 	stop_word_set(&rt->stop, false);
 	if (rt->options.cpu_count > 0)
 		(void)sched_setaffinity(0, sizeof(before), &before);

@@ -76,6 +76,20 @@ size_t rt_files_bytes(void);
  * -EAGAIN: a thread could not be made; -EINVAL: a reactor could not be pinned. */
 int rt_run(struct rt *rt) __attribute__((warn_unused_result));
 
+/* What would block a reactor: files made, removed, synced. */
+struct errand {
+	struct fifo_node node;
+	void (*run)(struct errand *errand);  /* on another thread: touches nothing that the reactor may */
+	void (*done)(struct errand *errand); /* on the reactor; NULL: run() may have freed the errand */
+};
+
+/*
+ * Has it run, after those that the reactor gave before it.  Where there is no
+ * thread, and outside of rt_run(), it is run and done at once.  When rt_run()
+ * returns all have been run; done() of the last may not have been called.
+ */
+void rt_errand(struct reactor *reactor, struct errand *errand);
+
 /* From any thread, and from a signal handler. */
 void rt_stop(struct rt *rt);
 
