@@ -36,12 +36,29 @@ state_make(const struct made *like, uint32_t more)
 
 /* ---- one after the other ---- */
 
-static struct nvme_status
-status_of(int rc)
+/* Has `job` done beside the reactor, and goes on with `then`; which may be from inside. */
+static void
+beside(struct hosted *hosted, int (*job)(struct hosted *hosted), void (*then)(struct hosted *hosted, int rc))
 {
-	if (rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG)
-		return nvme_status_of(NVME_SC_NS_CAPACITY, true);
-	return nvme_status_of(NVME_SC_INTERNAL, false);
+	hosted->job = job;
+	hosted->then = then;
+	rt_errand(hosted->serving->reactor, &hosted->errand);
+}
+
+static void
+run_errand(struct errand *errand)
+{
+	struct hosted *hosted = container_of(errand, struct hosted, errand);
+
+	hosted->rc = hosted->job(hosted);
+}
+
+static void
+errand_done(struct errand *errand)
+{
+	struct hosted *hosted = container_of(errand, struct hosted, errand);
+
+	hosted->then(hosted, hosted->rc);
 }
 
 static void
@@ -49,68 +66,135 @@ answer(struct hosted *hosted, struct nvme_status status)
 {
 	struct target_wish *wish = hosted->now;
 
+	state_drop(hosted->next);
+	hosted->next = NULL;
 	hosted->now = NULL;
 	target_wish_done(hosted->serving->target, wish, status, wish->kind == WISH_CREATE ? hosted->created : 0);
+	serving_idle(hosted->serving);
+}
+
+/* The namespace whose file is made for this wish, or NULL. */
+static const struct made_ns *
+new_file(const struct hosted *hosted)
+{
+	const struct made *next = hosted->next->made;
+	const struct made_ns *last = next->count > 0 ? &next->ns[next->count - 1] : NULL;
+
+	return last != NULL && last->fresh && last->kept ? last : NULL;
+}
+
+static const char *
+pool_of(const struct hosted *hosted)
+{
+	return hosted_subsys(hosted->serving->now->conf, hosted->now->nqn)->pool;
+}
+
+static int
+forget(struct hosted *hosted)
+{
+	const struct made_ns *file = new_file(hosted);
+
+	record_discard(&hosted->record);
+	if (file != NULL)
+		hosted_remove(hosted, pool_of(hosted), file->uuid);
+	return 0;
+}
+
+static void
+forgotten(struct hosted *hosted, int rc)
+{
+	(void)rc;
+	serving_kept(hosted->serving, false);
+	answer(hosted, hosted->undone);
 }
 
 /* Nothing has changed; a file that was made for a new namespace goes. */
 static void
-undo(struct hosted *hosted, struct nvme_status status)
+undo(struct hosted *hosted, int rc)
 {
-	const struct conf_subsys *subsys = hosted_subsys(hosted->serving->now->conf, hosted->now->nqn);
-	const struct made *made = hosted->next != NULL ? hosted->next->made : NULL;
+	bool full = rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG;
 
-	record_discard(&hosted->record);
-	for (uint32_t i = 0; made != NULL && i < made->count; i++)
-		if (made->ns[i].fresh && made->ns[i].kept)
-			hosted_remove(hosted, subsys->pool, made->ns[i].uuid);
-	state_drop(hosted->next);
-	hosted->next = NULL;
-	answer(hosted, status);
+	hosted->undone = full ? nvme_status_of(NVME_SC_NS_CAPACITY, true) : nvme_status_of(NVME_SC_INTERNAL, false);
+	beside(hosted, forget, forgotten);
+}
+
+static void
+refused(struct hosted *hosted, int rc, const char *why)
+{
+	fprintf(stderr, "weir: what host %s wishes of namespaces of %s is not done: %s: %s\n", hosted->now->asker.hostnqn,
+	    hosted->now->nqn, why, strerrordesc_np(-rc));
+	undo(hosted, rc);
 }
 
 /* Before there is a file of ours there is a record, or nobody would know whose it is. */
 static int
-record_first(struct hosted *hosted)
+note(struct hosted *hosted)
 {
 	const struct made *next = hosted->next->made;
-	bool file = next->count > 0 && next->ns[next->count - 1].fresh && next->ns[next->count - 1].kept;
+	const struct made_ns *file = new_file(hosted);
 	int rc = 0;
 
-	if (file && !hosted->record.there)
+	if (file != NULL && !hosted->record.there)
 		rc = record_prepare(&hosted->record, hosted->state->made, true);
-	return rc == 0 ? record_commit(&hosted->record) : rc;
+	if (rc == 0)
+		rc = record_commit(&hosted->record);
+	if (rc == 0 && file != NULL)
+		rc = hosted_make_file(next, file, pool_of(hosted));
+	return rc == 0 ? record_prepare(&hosted->record, next, false) : rc;
+}
+
+static void
+apply(struct hosted *hosted)
+{
+	char why[256] = "";
+	int rc = serving_change(hosted->serving, hosted->next->made, why);
+
+	hosted->noted = false;
+	if (rc != 0)
+		refused(hosted, rc, why);
+}
+
+static void
+noted(struct hosted *hosted, int rc)
+{
+	hosted->noted = rc == 0;
+	if (rc != 0)
+		refused(hosted, rc, "it cannot be recorded");
+	else if (!serving_busy(hosted->serving))
+		apply(hosted);
+}
+
+static int
+keep(struct hosted *hosted)
+{
+	return record_commit(&hosted->record);
+}
+
+static void
+kept(struct hosted *hosted, int rc)
+{
+	if (rc != 0)
+		fprintf(stderr, "weir: what hosts have made of namespaces is not kept in %s: %s\n", hosted->record.dir,
+		    strerrordesc_np(-rc));
+	serving_kept(hosted->serving, rc == 0);
+	answer(hosted, rc == 0 ? NVME_OK : nvme_status_of(NVME_SC_INTERNAL, false));
 }
 
 static void
 start(struct hosted *hosted, struct target_wish *wish)
 {
 	enum nvme_sc sc = NVME_SC_INTERNAL;
-	char why[256] = "it cannot be recorded";
-	int rc;
 
 	hosted->now = wish;
 	hosted->next = state_make(hosted->state->made, CONF_NS_MAX);
 	if (hosted->next != NULL)
 		sc = hosted_change(hosted, wish);
-	if (sc == NVME_SC_SUCCESS && made_same(hosted->next->made, hosted->state->made) && record_commit(&hosted->record) != 0)
-		sc = NVME_SC_INTERNAL;
-	if (sc != NVME_SC_SUCCESS || made_same(hosted->next->made, hosted->state->made)) {
-		state_drop(hosted->next);
-		hosted->next = NULL;
-		answer(hosted, sc == NVME_SC_SUCCESS ? NVME_OK : nvme_status_of(sc, sc != NVME_SC_INTERNAL));
-		return;
-	}
-	rc = record_first(hosted);
-	if (rc == 0)
-		rc = record_prepare(&hosted->record, hosted->next->made, false);
-	if (rc == 0)
-		rc = serving_change(hosted->serving, hosted->next->made, why);
-	if (rc == 0)
-		return;
-	fprintf(stderr, "weir: what host %s wishes of namespaces of %s is not done: %s: %s\n", wish->asker.hostnqn, wish->nqn,
-	    why, strerrordesc_np(-rc));
-	undo(hosted, status_of(rc));
+	if (sc != NVME_SC_SUCCESS)
+		answer(hosted, nvme_status_of(sc, sc != NVME_SC_INTERNAL));
+	else if (!made_same(hosted->next->made, hosted->state->made))
+		beside(hosted, note, noted);
+	else
+		beside(hosted, keep, kept);
 }
 
 /* Round robin by subsystem: in each, a controller has one here at most.  NULL: none waits. */
@@ -132,8 +216,12 @@ run(struct task *task)
 	struct hosted *hosted = container_of(task, struct hosted, task);
 	struct target_wish *wish;
 
-	if (hosted->now != NULL || serving_busy(hosted->serving))
+	if (serving_busy(hosted->serving) || (hosted->now != NULL && !hosted->noted))
 		return;
+	if (hosted->now != NULL) {
+		apply(hosted);
+		return;
+	}
 	wish = next_wish(hosted);
 	if (wish == NULL)
 		return;
@@ -148,23 +236,24 @@ hosted_next(struct hosted *hosted)
 }
 
 bool
+hosted_works(const struct hosted *hosted)
+{
+	return hosted->now != NULL;
+}
+
+void
 hosted_applied(struct hosted *hosted, int rc)
 {
 	if (rc != 0) {
-		undo(hosted, status_of(rc));
-		return false;
+		undo(hosted, rc);
+		return;
 	}
 	state_drop(hosted->state);
 	hosted->state = hosted->next;
 	hosted->next = NULL;
 	for (uint32_t i = 0; i < hosted->state->made->count; i++)
 		hosted->state->made->ns[i].fresh = false;
-	rc = record_commit(&hosted->record);
-	if (rc != 0)
-		fprintf(stderr, "weir: what hosts have made of namespaces is not kept in %s: %s\n", hosted->record.dir,
-		    strerrordesc_np(-rc));
-	answer(hosted, rc == 0 ? NVME_OK : nvme_status_of(NVME_SC_INTERNAL, false));
-	return rc == 0;
+	beside(hosted, keep, kept);
 }
 
 static void
@@ -194,6 +283,7 @@ hosted_begin(struct hosted *hosted, struct serving *serving, const struct conf *
 	int rc;
 
 	hosted->keeper = (struct target_keeper){ wished, idle };
+	hosted->errand = (struct errand){ .run = run_errand, .done = errand_done };
 	hosted->serving = serving;
 	task_init(&hosted->task, run);
 	for (unsigned i = 0; i < CONF_SUBSYS_MAX; i++)

@@ -2,13 +2,15 @@
  * hosted.h - namespaces that hosts make: the keeper of their wishes (target/wish.h).
  *
  * Does one after the other, and none while a configuration is being applied.
- * What is opened and how it is applied is serving's.  (doc/namespaces.md)
+ * What is opened and how it is applied is serving's; what takes a disk's time is
+ * done beside the reactor.  (doc/namespaces.md)
  */
 #ifndef WEIR_CMD_HOSTED_H
 #define WEIR_CMD_HOSTED_H
 
 #include "conf/conf.h"
 #include "record.h"
+#include "rt/rt.h"
 #include "target/wish.h"
 
 struct serving;
@@ -26,6 +28,12 @@ struct hosted {
 	unsigned turn;                  /* whose turn it was last */
 	struct task task;               /* begins with the next */
 	struct target_wish *now;        /* that is at work; NULL: none is */
+	bool noted;                     /* it waits to be applied */
+	struct errand errand;           /* what is done of it beside the reactor: */
+	int (*job)(struct hosted *hosted);
+	void (*then)(struct hosted *hosted, int rc);
+	int rc;
+	struct nvme_status undone;      /* what it ends with, where it comes to nothing */
 	struct hosted_state *state, *next; /* what holds; what shall, if `now` is done */
 	uint32_t created;               /* NSID of the namespace that `now` makes */
 	struct record record;
@@ -42,11 +50,14 @@ void hosted_clean(struct hosted *hosted, const struct conf *conf);
 int hosted_check(const struct hosted *hosted, const struct conf *now, const struct conf *next, char why[256])
     __attribute__((warn_unused_result));
 
-/* Begins with the next wish soon, if one waits: nothing is being applied. */
+/* Goes on soon with the wish at work, or else the next one: nothing is being applied. */
 void hosted_next(struct hosted *hosted);
 
-/* The wish at work has been applied, or not; whether the record says what holds now. */
-bool hosted_applied(struct hosted *hosted, int rc);
+/* Whether a wish is at work. */
+bool hosted_works(const struct hosted *hosted);
+
+/* The wish at work has been applied, or not. */
+void hosted_applied(struct hosted *hosted, int rc);
 
 void hosted_end(struct hosted *hosted);
 
@@ -70,7 +81,11 @@ void hosted_remove_file(const char *state_dir, const char *path, const uint8_t u
 /* What is asked for, or what the smallest volume has. */
 uint64_t hosted_volume_bytes(const struct made_ns *ns);
 
-/* How the volume of a host's namespace is opened; a new one is made. */
+/* Makes the file of a new namespace, durably.  0 or a negative errno. */
+int hosted_make_file(const struct made *made, const struct made_ns *ns, const char *pool)
+    __attribute__((warn_unused_result));
+
+/* How the volume of a host's namespace is opened. */
 void hosted_spec(const struct made *made, const struct made_ns *ns, const char *pool, char spec[CONF_SPEC]);
 
 #endif

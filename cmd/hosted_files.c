@@ -11,6 +11,7 @@
 
 #include "hosted.h"
 #include "refuse.h"
+#include "sys/disk.h"
 
 #define BAD ".bad" /* behind a volume's name: its list of bad blocks */
 
@@ -41,6 +42,32 @@ hosted_volume_bytes(const struct made_ns *ns)
 	return bytes < SMALLEST ? SMALLEST : bytes;
 }
 
+static void
+file_path(const struct made *made, const uint8_t uuid[16], const char *pool, char path[CONF_SPEC])
+{
+	char name[NAME_BYTES];
+
+	file_name(made->id, uuid, name);
+	snprintf(path, CONF_SPEC, "%.*s/%s", CONF_POOL_MAX, hosted_folder(pool), name);
+}
+
+int
+hosted_make_file(const struct made *made, const struct made_ns *ns, const char *pool)
+{
+	uint64_t bytes = hosted_volume_bytes(ns);
+	char path[CONF_SPEC];
+	struct disk disk;
+	int rc;
+
+	file_path(made, ns->uuid, pool, path);
+	rc = disk_open(path, bytes, ns->block_size, &disk);
+	if (rc != 0)
+		return rc;
+	rc = disk_extend(&disk, bytes);
+	disk_close(&disk);
+	return rc;
+}
+
 void
 hosted_spec(const struct made *made, const struct made_ns *ns, const char *pool, char spec[CONF_SPEC])
 {
@@ -49,8 +76,6 @@ hosted_spec(const struct made *made, const struct made_ns *ns, const char *pool,
 	file_name(made->id, ns->uuid, name);
 	if (hosted_folder(pool) == NULL)
 		snprintf(spec, CONF_SPEC, "mem:%" PRIu64, hosted_volume_bytes(ns));
-	else if (ns->fresh)
-		snprintf(spec, CONF_SPEC, "%.*s/%s,size=%" PRIu64, CONF_POOL_MAX, pool, name, hosted_volume_bytes(ns));
 	else
 		snprintf(spec, CONF_SPEC, "%.*s/%s", CONF_POOL_MAX, pool, name);
 }
@@ -85,10 +110,9 @@ hosted_remove_file(const char *state_dir, const char *path, const uint8_t uuid[1
 void
 hosted_remove(const struct hosted *hosted, const char *pool, const uint8_t uuid[16])
 {
-	char path[CONF_SPEC], name[NAME_BYTES];
+	char path[CONF_SPEC];
 
-	file_name(hosted->state->made->id, uuid, name);
-	snprintf(path, sizeof(path), "%.*s/%s", CONF_POOL_MAX, hosted_folder(pool), name);
+	file_path(hosted->state->made, uuid, pool, path);
 	hosted_remove_file(hosted->record.dir, path, uuid);
 }
 

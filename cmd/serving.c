@@ -255,15 +255,18 @@ applied_configuration(struct serving *serving, int rc, const char *why)
 
 static int begin(struct serving *serving, struct configured *next, char why[256]);
 
-/* What waits: first the operator, then hosts. */
+/* The wish at work, and then what waits: first the operator, then hosts. */
 static void
 go_on(struct serving *serving)
 {
-	struct configured *parked = serving->parked;
+	struct configured *parked = hosted_works(&serving->hosted) ? NULL : serving->parked;
 	char why[256];
 	int rc;
 
-	serving->parked = NULL;
+	if (serving_busy(serving))
+		return;
+	if (parked != NULL)
+		serving->parked = NULL;
 	rc = parked != NULL ? begin(serving, parked, why) : 0;
 	if (rc != 0)
 		serving->told(serving->owner, rc, why);
@@ -273,8 +276,7 @@ go_on(struct serving *serving)
 void
 serving_idle(struct serving *serving)
 {
-	if (!serving->busy)
-		go_on(serving);
+	go_on(serving);
 }
 
 static void
@@ -286,8 +288,8 @@ applied(struct target_applied *applied, int rc, const char *why)
 	serving->busy = false;
 	if (serving->next != NULL)
 		applied_configuration(serving, rc, why);
-	else if (hosted_applied(&serving->hosted, rc))
-		volumes_doom(serving);
+	else
+		hosted_applied(&serving->hosted, rc);
 	go_on(serving);
 }
 
@@ -350,7 +352,7 @@ serving_apply(struct serving *serving, struct configured *next, void (*told)(voi
 	}
 	serving->told = told;
 	serving->owner = owner;
-	if (!serving_busy(serving))
+	if (!serving_busy(serving) && !hosted_works(&serving->hosted))
 		return begin(serving, next, why);
 	serving->parked = next;
 	return 0;
@@ -372,6 +374,12 @@ int
 serving_change(struct serving *serving, const struct made *made, char why[256])
 {
 	return apply(serving, serving->now, made, why);
+}
+
+void
+serving_kept(struct serving *serving, bool kept)
+{
+	volumes_kept(serving, kept);
 }
 
 bool

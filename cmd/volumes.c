@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,27 +46,53 @@ volume_find_made(const struct serving *serving, const struct made_ns *ns)
 }
 
 /* Of a namespace that its host deleted nothing stays: neither blocks nor reservations. */
+struct leavings {
+	struct errand errand;
+	uint8_t id[16];
+	char state_dir[CONF_STATE_DIR_MAX + 1], path[CONF_SPEC];
+};
+
 static void
-remove_files(const struct serving *serving, const struct volume *volume)
+remove_leavings(struct errand *errand)
+{
+	struct leavings *leavings = container_of(errand, struct leavings, errand);
+
+	hosted_remove_file(leavings->state_dir, leavings->path, leavings->id);
+	free(leavings);
+}
+
+/* NULL: there are none; or there is no memory, and they go with the next start. */
+static struct leavings *
+leavings_of(const struct serving *serving, const struct volume *volume)
 {
 	const char *state_dir = serving->now->conf->state_dir;
+	struct leavings *leavings = NULL;
 
 	if (volume->doomed && volume->blk->path != NULL && state_dir != NULL)
-		hosted_remove_file(state_dir, volume->blk->path, volume->id);
+		leavings = calloc(1, sizeof(*leavings));
+	if (leavings == NULL)
+		return NULL;
+	leavings->errand.run = remove_leavings;
+	memcpy(leavings->id, volume->id, sizeof(leavings->id));
+	snprintf(leavings->state_dir, sizeof(leavings->state_dir), "%s", state_dir);
+	snprintf(leavings->path, sizeof(leavings->path), "%s", volume->blk->path);
+	return leavings;
 }
 
 static void
 volume_close(struct serving *serving, struct volume *volume)
 {
 	struct volume **at = table_at(serving, volume->nqn, volume->nsid);
+	struct leavings *leavings = leavings_of(serving, volume);
 
 	while (*at != volume)
 		at = &(*at)->same;
 	*at = volume->same;
 	list_remove(&volume->node);
-	remove_files(serving, volume);
 	volume->blk->ops->destroy(volume->blk);
 	arena_free(serving->arena, volume);
+	if (leavings != NULL)
+		rt_errand(serving->reactor, &leavings->errand);
 }
 
 static int
@@ -194,7 +221,7 @@ volume_ready_made(struct serving *serving, const struct conf_subsys *subsys, con
 	return volume;
 }
 
-/* Nobody uses it any more, or never did. */
+/* Nobody uses it any more, or never did.  What a host made waits until it is known whether its file is to go. */
 void
 volumes_unused(struct target_applied *applied, struct blk *blk)
 {
@@ -203,8 +230,12 @@ volumes_unused(struct target_applied *applied, struct blk *blk)
 	list_for_each(&serving->volumes, node) {
 		struct volume *volume = container_of(node, struct volume, node);
 
-		if (volume->blk == blk)
+		if (volume->blk != blk)
+			continue;
+		volume->unused = true;
+		if (volume->doomed || !volume->made || !hosted_works(&serving->hosted))
 			volume_close(serving, volume);
+		break;
 	}
 }
 
@@ -237,11 +268,13 @@ volumes_settle(struct serving *serving, bool done)
 }
 
 void
-volumes_doom(struct serving *serving)
+volumes_kept(struct serving *serving, bool kept)
 {
 	list_for_each(&serving->volumes, node) {
 		struct volume *volume = container_of(node, struct volume, node);
 
-		volume->doomed = volume->doomed || (volume->made && volume->retired);
+		volume->doomed = volume->doomed || (kept && volume->made && volume->retired);
+		if (volume->unused)
+			volume_close(serving, volume);
 	}
 }

@@ -21,6 +21,7 @@ struct volume {
 	bool doomed;  /* and by a host deleted: its file goes with it */
 	bool held;    /* by the configuration that holds */
 	bool wanted;  /* by the configuration that is being made */
+	bool unused;  /* the target is done with it */
 	bool retired; /* by the one that holds: it is closed as soon as the target is done with it */
 };
 
@@ -42,8 +43,8 @@ void volumes_unwanted(struct serving *serving);
 /* It is done, or was not: which are held now, and which will be closed when they are unused. */
 void volumes_settle(struct serving *serving, bool done);
 
-/* Those that a host made, and that are not held any more, go with all that is theirs. */
-void volumes_doom(struct serving *serving);
+/* What hosts have made is recorded, and then what they deleted goes with all that is its; or it is not. */
+void volumes_kept(struct serving *serving, bool kept);
 
 /* Closes those that were opened after the one that was the last then. */
 void volumes_close_strays(struct serving *serving, const struct list *since);

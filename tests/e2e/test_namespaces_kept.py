@@ -2,12 +2,13 @@
 import os
 import random
 import re
+import shutil
 
 import pytest
 
 import target as targets
 from namespaces import (
-    ALL, BLOCK, MIB, NS_CAPACITY, PROTECT, UNTIL_POWER_CYCLE, attach, capacity, connect, create, created, delete,
+    ALL, BLOCK, DELETE, MIB, NS_CAPACITY, PROTECT, UNTIL_POWER_CYCLE, attach, capacity, connect, create, created, delete,
     detach, files, hosted, nsids, protect, protection, start_again, submit_create)
 from nvme import INTERNAL, sqe
 from nvmetcp import Violation
@@ -70,6 +71,32 @@ def test_a_folder_may_be_moved(start, tmp_path):
     target = start(pool="elsewhere")
     with connect(target) as a:
         assert bytes(a.io_queue().read(3, nsid=1).got) == data
+
+
+@pytest.mark.parametrize("call", ["fsync", "unlink,unlinkat"])
+def test_a_slow_disk_does_not_hold_up_the_reactor(start, tmp_path, call):
+    """each call takes 200 ms: reads are answered meanwhile, in great number"""
+    pool = tmp_path / "pool"
+    if not shutil.which("strace"):
+        pytest.skip("needs strace")
+    target = start("--reactors", "1", prefix=["strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", "signal=none",
+                   "-e", "trace=" + call, "-e", "inject=%s:delay_enter=200000" % call])
+    with connect(target) as a:
+        queue = a.io_queue()
+
+        def reads_until(ended):
+            count = 0
+            while not ended():
+                assert queue.read(0, nsid=2).ok
+                count += 1
+                assert count % 10 or a.keep_alive().ok
+            return count
+
+        create = submit_create(a, 256)
+        reads = [reads_until(lambda: create.done)]
+        delete = a.admin.submit(sqe(0x0D, nsid=create.dw0, cdw10=DELETE))
+        reads += [reads_until(lambda: delete.done), reads_until(lambda: not files(pool))]
+    assert create.ok and delete.ok and max(reads) >= 100, reads
 
 
 @pytest.mark.line("W82")
