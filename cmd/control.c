@@ -131,18 +131,41 @@ refuse_text(struct ctl_question *question, const struct conf_errors *errors)
 	ctl_answer(question, false, text, used);
 }
 
-static void
-asked_apply(struct control *control, struct ctl_question *question)
+/* The configuration in a question, or NULL after having answered what is wrong with it. */
+static struct configured *
+read_text(struct ctl_question *question)
 {
 	struct configured *next = configured_make();
 	struct conf_errors errors = { .count = 0 };
 
-	if (next == NULL || conf_parse(&next->arena, question->text, question->bytes, &next->conf, &errors) != 0) {
-		refuse_text(question, &errors);
-		configured_drop(next);
+	if (next != NULL && conf_parse(&next->arena, question->text, question->bytes, &next->conf, &errors) == 0)
+		return next;
+	refuse_text(question, &errors);
+	configured_drop(next);
+	return NULL;
+}
+
+static void
+asked_apply(struct control *control, struct ctl_question *question)
+{
+	struct configured *next = read_text(question);
+
+	if (next != NULL)
+		apply(control, next, question);
+}
+
+static void
+asked_fits(struct control *control, struct ctl_question *question)
+{
+	struct configured *next = read_text(question);
+	char why[256] = "";
+	bool fits;
+
+	if (next == NULL)
 		return;
-	}
-	apply(control, next, question);
+	fits = serving_fits(control->serving, next->conf, why) == 0;
+	ctl_answer(question, fits, why, strlen(why));
+	configured_drop(next);
 }
 
 static void
@@ -175,6 +198,8 @@ asked(struct ctl *ctl, struct ctl_question *question)
 
 	if (strcmp(question->word, "apply") == 0)
 		asked_apply(control, question);
+	else if (strcmp(question->word, "fits") == 0)
+		asked_fits(control, question);
 	else if (strcmp(question->word, "config") == 0)
 		asked_config(control, question);
 	else

@@ -1,8 +1,9 @@
 /*
  * control.h - changing a target while it runs: the control socket of `weir serve`, and who asks there.
  *
- * Words: `apply` with a configuration, answered with what has changed; `config`,
- * answered with the configuration that holds.
+ * Words: `apply` with a configuration, answered with what has changed; `fits`
+ * with one, answered with what of the hosts' is in its way; `config`, answered
+ * with the configuration that holds.
  */
 #ifndef WEIR_CMD_CONTROL_H
 #define WEIR_CMD_CONTROL_H

@@ -2,6 +2,7 @@
  * diff.c - `weir diff`: what another configuration would change.
  */
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,46 @@ read_running(struct arena *arena, const char *control, struct conf **conf)
 	return rc;
 }
 
+static void
+put(void *arg, const char *text, size_t bytes)
+{
+	fwrite(text, 1, bytes, arg);
+}
+
+/* What its hosts have made may be in the way.  0: it is not, or that is said; or a negative errno. */
+static int
+tell_hosts(const char *control, const struct conf *conf)
+{
+	char *text = NULL, *why = NULL;
+	size_t bytes = 0, why_bytes = 0;
+	FILE *memory = open_memstream(&text, &bytes);
+	int rc = -ENOMEM;
+
+	if (memory != NULL) {
+		conf_print(conf, put, memory);
+		if (fclose(memory) == 0)
+			rc = control_ask(control, "fits", text, bytes, &why, &why_bytes);
+	}
+	if (rc == 1) {
+		printf("! this cannot be applied: %.*s\n", (int)why_bytes, why);
+		rc = 0;
+	}
+	free(why);
+	free(text);
+	return rc;
+}
+
+/* A status of ours. */
+static int
+compare(const struct diff *diff, const struct conf *old, const struct conf *new)
+{
+	int status = conf_diff(old, new, tell, NULL) > 0 ? EXIT_DIFFERS : EXIT_SAME;
+
+	if (diff->count == 1 && status == EXIT_DIFFERS && tell_hosts(diff->control, new) != 0)
+		return EXIT_TROUBLE;
+	return status;
+}
+
 int
 cmd_diff(int argc, char **argv)
 {
@@ -97,7 +138,7 @@ cmd_diff(int argc, char **argv)
 	else
 		rc = read_running(&arenas[0], diff.control, &confs[0]);
 	if (config_read(&arenas[1], diff.paths[diff.count - 1], &confs[1]) == 0 && rc == 0)
-		status = conf_diff(confs[0], confs[1], tell, NULL) > 0 ? EXIT_DIFFERS : EXIT_SAME;
+		status = compare(&diff, confs[0], confs[1]);
 	arena_drop(&arenas[0]);
 	arena_drop(&arenas[1]);
 	return status;

@@ -324,6 +324,12 @@ apply(struct serving *serving, const struct configured *from, const struct made 
 	return rc;
 }
 
+int
+serving_fits(const struct serving *serving, const struct conf *next, char why[256])
+{
+	return hosted_check(&serving->hosted, serving->now->conf, next, why);
+}
+
 static int
 begin(struct serving *serving, struct configured *next, char why[256])
 {
@@ -331,7 +337,7 @@ begin(struct serving *serving, struct configured *next, char why[256])
 
 	why[0] = '\0';
 	conf_diff(serving->now->conf, next->conf, look_for_restart, why);
-	rc = why[0] != '\0' ? -EINVAL : hosted_check(&serving->hosted, serving->now->conf, next->conf, why);
+	rc = why[0] != '\0' ? -EINVAL : serving_fits(serving, next->conf, why);
 	serving->next = next;
 	if (rc == 0)
 		rc = apply(serving, next, serving->hosted.state->made, why);

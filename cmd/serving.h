@@ -52,6 +52,10 @@ int serving_make(struct serving *serving, struct reactor *reactor, struct arena 
 int serving_apply(struct serving *serving, struct configured *next, void (*told)(void *owner, int rc, const char *why),
     void *owner, char why[256]) __attribute__((warn_unused_result));
 
+/* Whether a configuration has a place for all that hosts have made.  0, or a negative errno and why. */
+int serving_fits(const struct serving *serving, const struct conf *next, char why[256])
+    __attribute__((warn_unused_result));
+
 /* Whether a configuration is being applied, or waits to be. */
 bool serving_applies(const struct serving *serving);
 

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 import nvme
+import target as targets
 from namespaces import (
     ALL, ATTACHED, BLOCK, CTRL_LIST, DENIED, MIB, NO_GROUP, NOT_ATTACHED, NS_CAPACITY, NSID_UNAVAILABLE, PRIVATE, attach, capacity,
     connect, controllers, create, created, delete, detach, files, hosted, ids, like, nsids, protect, submit_create)
@@ -226,10 +227,16 @@ def test_a_file_that_leaves_no_place_is_refused(live, tmp_path, change, words): 
         text = change()
         done = target.apply(text % (str(tmp_path) + "/state") if "%s" in text else top + text)
         assert done.returncode == 1 and words in done.stderr, done
+        told = targets.run("diff", "--control", target.control, target.path)
+        assert told.returncode == 1 and "\n! this cannot be applied: " in told.stdout and words in told.stdout, told
         assert nsids(a) == [1, 2]
         works(a.io_queue(), 2)
         target.applied(hosted(namespace(1), size="2M", top=top))
         assert capacity(a) == (2 * MIB, 0)
+        with open(target.path, "w") as f:
+            f.write(hosted(namespace(1), size="3M", top=top))
+        told = targets.run("diff", "--control", target.control, target.path)
+        assert told.returncode == 1 and "!" not in told.stdout, told
 
 
 @pytest.mark.line("W80")
