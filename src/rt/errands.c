@@ -16,7 +16,7 @@ struct errands {
 	pthread_cond_t work;
 	struct errand *next;  /* to be run; under the lock */
 	bool stopping;        /* under the lock */
-	struct ring done;     /* of one errand: it was run; NULL: and is gone */
+	struct ring done;     /* of one errand */
 	struct errand *slots[1];
 	struct fifo waiting;  /* from here on the reactor's */
 	bool under_way;
@@ -43,11 +43,10 @@ errands_main(void *arg)
 	struct errand *errand;
 
 	while ((errand = next_errand(errands)) != NULL) {
-		struct errand *back = errand->done != NULL ? errand : NULL;
 		bool fits;
 
 		errand->run(errand);
-		fits = ring_put(&errands->done, &back);
+		fits = ring_put(&errands->done, &errand);
 		assert(fits);
 		(void)waker_call(&errands->core->waker);
 	}
@@ -91,23 +90,14 @@ hand_over(struct errands *errands)
 	pthread_mutex_unlock(&errands->lock);
 }
 
-static void
-run_here(struct errand *errand)
-{
-	void (*done)(struct errand *errand) = errand->done;
-
-	errand->run(errand);
-	if (done != NULL)
-		done(errand);
-}
-
 void
-rt_errand(struct reactor *reactor, struct errand *errand)
+world_errand(struct reactor *reactor, struct errand *errand)
 {
 	struct core *core = core_of(reactor);
 
 	if (!core->rt->running || (core->errands == NULL && errands_open(core) != 0)) {
-		run_here(errand);
+		errand->run(errand);
+		errand->done(errand);
 		return;
 	}
 	fifo_push(&core->errands->waiting, &errand->node);
@@ -131,8 +121,7 @@ errands_collect(struct core *core)
 	errands->under_way = false;
 	core->moved++;
 	hand_over(errands);
-	if (errand != NULL)
-		errand->done(errand);
+	errand->done(errand);
 }
 
 void

@@ -128,6 +128,7 @@ void files_collect(struct core *core); /* asks for it to be done in this turn's 
 void files_close(struct core *core);
 
 /* errands.c */
+void world_errand(struct reactor *reactor, struct errand *errand);
 /* One was run. */
 bool errands_ready(const struct core *core);
 void errands_collect(struct core *core);

@@ -100,6 +100,7 @@ const struct world_ops rt_world = {
 	.pages_unmap = world_pages_unmap,
 	.pages_discard = world_pages_discard,
 	.post = world_post,
+	.errand = world_errand,
 	.random = world_random,
 	.wall_ms = world_wall_ms,
 	.log = world_log,

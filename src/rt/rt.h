@@ -3,7 +3,8 @@
  *
  * Between rt_create() and rt_run(), and again after rt_run() has returned, the
  * one caller may use all reactors and all operations of the world: nothing
- * moves meanwhile.  During rt_run() each reactor is its own thread's.
+ * moves meanwhile.  During rt_run() each reactor is its own thread's.  When it
+ * returns all errands have been run; done() of the last may not have been called.
  *
  * A turn: look at the sockets, deliver mail, accept, then reactor_turn().  A
  * reactor that found nothing to do for `spin_us` sleeps in the kernel until a
@@ -75,20 +76,6 @@ size_t rt_files_bytes(void);
 /* Runs all reactors, number 0 on the calling thread, until rt_stop().  May be run again.
  * -EAGAIN: a thread could not be made; -EINVAL: a reactor could not be pinned. */
 int rt_run(struct rt *rt) __attribute__((warn_unused_result));
-
-/* What would block a reactor: files made, removed, synced. */
-struct errand {
-	struct fifo_node node;
-	void (*run)(struct errand *errand);  /* on another thread: touches nothing that the reactor may */
-	void (*done)(struct errand *errand); /* on the reactor; NULL: run() may have freed the errand */
-};
-
-/*
- * Has it run, after those that the reactor gave before it.  Where there is no
- * thread, and outside of rt_run(), it is run and done at once.  When rt_run()
- * returns all have been run; done() of the last may not have been called.
- */
-void rt_errand(struct reactor *reactor, struct errand *errand);
 
 /* From any thread, and from a signal handler. */
 void rt_stop(struct rt *rt);

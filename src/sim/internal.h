@@ -20,10 +20,11 @@ struct sim_reactor;
 struct sim_event {
 	struct fifo_node node;  /* free, or in a reactor's inbox */
 	enum sim_kind kind;
-	uint32_t life;          /* of TURN and MAIL: which life of the reactor's process */
+	uint32_t life;          /* of TURN, MAIL and ERRAND: which life of the reactor's process */
 	struct sim_reactor *reactor;
 	struct sim_link *link;
 	struct sim_io *io;
+	struct errand *errand;
 	unsigned side;          /* of a link: whom it happens to; of BYTES and FIN: who sent */
 	uint64_t count;
 	struct mail mail;
@@ -86,6 +87,8 @@ struct sim_reactor {
 	bool in_turn, started;
 	struct fifo inbox;       /* mail that has arrived */
 	struct fifo done;        /* file operations that have taken effect */
+	struct fifo errands;     /* that were run */
+	uint64_t errand_at_ns;   /* when the last one given is */
 	struct list accepts;     /* streams to be handed to their listeners */
 	uint64_t *mail_at_ns;    /* per receiver: when the last mail to it arrives */
 };
@@ -119,6 +122,7 @@ extern const struct world_ops sim_world_ops;
 void sim_reactor_wake(struct sim_reactor *reactor, uint64_t at_ns);
 void sim_reactor_handle_turn(struct sim *sim, struct sim_event *event);
 void sim_reactor_handle_mail(struct sim *sim, struct sim_event *event);
+void sim_reactor_handle_errand(struct sim *sim, struct sim_event *event);
 uint64_t sim_reactor_name(const struct sim_reactor *reactor); /* as an actor of the trace */
 
 /* Spends the reactor's time; answers the instant at which that was done. */

@@ -69,6 +69,18 @@ deliver_mail(struct sim_reactor *reactor)
 }
 
 static void
+end_errands(struct sim_reactor *reactor)
+{
+	struct fifo_node *node;
+
+	while ((node = fifo_pop(&reactor->errands)) != NULL) {
+		struct errand *errand = container_of(node, struct errand, node);
+
+		errand->done(errand);
+	}
+}
+
+static void
 process_fail(struct sim_process *process, int error)
 {
 	process->error = error;
@@ -96,6 +108,7 @@ turn(struct sim_reactor *reactor)
 	deliver_mail(reactor);
 	sim_net_accept(reactor);
 	sim_file_done(reactor);
+	end_errands(reactor);
 	if (sim_chance(sim, sim->options.spurious_ppm))
 		sim_net_spurious(reactor);
 	reactor_turn(&reactor->base, sim->now_ns);
@@ -107,7 +120,8 @@ turn_again(struct sim_reactor *reactor)
 {
 	uint64_t next_ns = reactor_next(&reactor->base);
 
-	if (!fifo_empty(&reactor->inbox) || !fifo_empty(&reactor->done) || !list_empty(&reactor->accepts))
+	if (!fifo_empty(&reactor->inbox) || !fifo_empty(&reactor->done) || !fifo_empty(&reactor->errands) ||
+	    !list_empty(&reactor->accepts))
 		next_ns = 0;
 	if (next_ns != UINT64_MAX)
 		turn_at(reactor, next_ns);
@@ -172,6 +186,48 @@ sim_reactor_handle_mail(struct sim *sim, struct sim_event *event)
 	sim_reactor_wake(reactor, sim->now_ns);
 }
 
+/* ---- errands ---- */
+
+/* One after another, and each takes as long as a file operation may. */
+static void
+world_errand(struct reactor *base, struct errand *errand)
+{
+	struct sim_reactor *reactor = sim_reactor_of(base);
+	struct sim *sim = reactor->process->sim;
+	struct sim_event *event;
+	uint64_t after_ns = reactor->clock_ns;
+
+	if (!reactor->in_turn) {
+		errand->run(errand);
+		errand->done(errand);
+		return;
+	}
+	if (after_ns < reactor->errand_at_ns)
+		after_ns = reactor->errand_at_ns;
+	reactor->errand_at_ns = after_ns + sim_delay(sim, sim->options.io_delay_ns, sim->options.io_jitter_ns);
+	event = sim_event_take(sim, SIM_ERRAND);
+	event->reactor = reactor;
+	event->life = reactor->process->life;
+	event->errand = errand;
+	sim_event_put(sim, event, reactor->errand_at_ns);
+}
+
+void
+sim_reactor_handle_errand(struct sim *sim, struct sim_event *event)
+{
+	struct sim_reactor *reactor = event->reactor;
+	struct errand *errand = event->errand;
+	bool counts = reactor->process->running && reactor->process->life == event->life;
+
+	sim_event_give(sim, event);
+	if (!counts)
+		return;
+	sim_trace(sim, SIM_ERRAND, sim_reactor_name(reactor), 0, 0);
+	errand->run(errand);
+	fifo_push(&reactor->errands, &errand->node);
+	sim_reactor_wake(reactor, sim->now_ns);
+}
+
 /* ---- birth and death ---- */
 
 static void
@@ -188,6 +244,7 @@ reactor_start(struct sim_process *process, unsigned index)
 	rng_seed(&reactor->rng, rng_next(&sim->rng));
 	fifo_init(&reactor->inbox);
 	fifo_init(&reactor->done);
+	fifo_init(&reactor->errands);
 	list_init(&reactor->accepts);
 	rc = reactor_init(&reactor->base, &sim_world_ops, &reactor->arena, index, process->count,
 	    &process->options.reactor);
@@ -373,6 +430,7 @@ const struct world_ops sim_world_ops = {
 	.pages_unmap = world_pages_unmap,
 	.pages_discard = world_pages_discard,
 	.post = world_post,
+	.errand = world_errand,
 	.random = world_random,
 	.wall_ms = world_wall_ms,
 	.log = world_log,

@@ -83,6 +83,9 @@ handle(struct sim *sim, struct sim_event *event)
 	case SIM_IO:
 		sim_file_handle(sim, event);
 		return;
+	case SIM_ERRAND:
+		sim_reactor_handle_errand(sim, event);
+		return;
 	case SIM_READ:
 	case SIM_WRITE:
 	case SIM_LOG:

@@ -36,6 +36,7 @@ enum sim_kind {
 	SIM_SPACE,     /* a: side that may write again, b: bytes read by the other */
 	SIM_AGAIN,     /* after a needlessly short count; a: side, b: events */
 	SIM_IO,        /* a file operation took effect; a: offset, b: result */
+	SIM_ERRAND,    /* was run; actor: a reactor */
 	/* these are no events of their own: they happen in a turn, or from outside */
 	SIM_READ,      /* a: bytes, b: hash of them */
 	SIM_WRITE,     /* a: bytes accepted, b: side */

@@ -124,6 +124,15 @@ struct mail {
 };
 _Static_assert(sizeof(struct mail) == 48, "mail is of a fixed size");
 
+/* ---- errands: what would block a reactor, like making files and removing them ---- */
+
+struct errand {
+	struct fifo_node node;               /* the world's until done() */
+	void (*run)(struct errand *errand);  /* on another thread: touches nothing that a reactor may meanwhile */
+	void (*done)(struct errand *errand); /* on the reactor */
+	void *owner;
+};
+
 /* ---- the operations ---- */
 
 struct world_ops {
@@ -172,6 +181,10 @@ struct world_ops {
 
 	/* Sends to reactor `to` of this process; to itself too.  Arrives once, in order per sender. */
 	void (*post)(struct reactor *reactor, unsigned to, const struct mail *mail);
+
+	/* Has it run, after those that the reactor gave before it, and is done some turn later.  Where nothing runs yet or
+	 * any more, and where there is no thread for it, it is run and done at once. */
+	void (*errand)(struct reactor *reactor, struct errand *errand);
 
 	uint64_t (*random)(struct reactor *reactor);
 	uint64_t (*wall_ms)(struct reactor *reactor); /* since 1970-01-01, for timestamps */

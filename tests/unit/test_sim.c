@@ -102,6 +102,84 @@ mail_arrives_once_and_in_order_per_sender(void **state)
 	}
 }
 
+/* ---- errands ---- */
+
+enum { ERRANDS = 20 };
+
+struct errands {
+	struct errand list[ERRANDS];
+	unsigned run, done;
+};
+
+static void
+errand_run(struct errand *errand)
+{
+	struct errands *errands = errand->owner;
+
+	assert_ptr_equal(errand, &errands->list[errands->run++]);
+}
+
+/* Others are run meanwhile, but this one was before it is done. */
+static void
+errand_done(struct errand *errand)
+{
+	struct errands *errands = errand->owner;
+
+	assert_ptr_equal(errand, &errands->list[errands->done++]);
+	assert_true(errands->run >= errands->done);
+}
+
+static int
+give_errands(struct reactor *reactor, void *arg)
+{
+	struct errands *errands = arg;
+
+	for (unsigned i = 0; i < ERRANDS; i++) {
+		errands->list[i] = (struct errand){ .run = errand_run, .done = errand_done, .owner = errands };
+		reactor->world->errand(reactor, &errands->list[i]);
+	}
+	assert_int_equal(errands->run, 0);
+	return 0;
+}
+
+static void
+errands_are_run_and_done_in_the_order_given(void **state)
+{
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct sim_options options = sim_options_default();
+		struct sim *sim = sim_create(seed, &options);
+		struct errands errands = { .run = 0 };
+
+		toy_process(sim, "errands", 1, give_errands, &errands);
+		assert_int_equal(sim_run_until(sim, TOY_FOREVER, NULL, NULL), SIM_END_IDLE);
+		assert_int_equal(errands.run, ERRANDS);
+		assert_int_equal(errands.done, ERRANDS);
+		sim_destroy(sim);
+	}
+}
+
+static bool
+half_are_run(void *arg)
+{
+	return ((const struct errands *)arg)->run == ERRANDS / 2;
+}
+
+static void
+a_crash_leaves_what_is_left_of_errands_undone(void **state)
+{
+	struct sim_options options = sim_options_default();
+	struct sim *sim = sim_create(3, &options);
+	struct errands errands = { .run = 0 };
+	struct sim_process *process = toy_process(sim, "errands", 1, give_errands, &errands);
+
+	assert_int_equal(sim_run_until(sim, TOY_FOREVER, half_are_run, &errands), SIM_END_MET);
+	sim_process_crash(process, 0);
+	assert_int_equal(sim_run_until(sim, TOY_FOREVER, NULL, NULL), SIM_END_IDLE);
+	assert_int_equal(errands.run, ERRANDS / 2);
+	assert_in_range(errands.done, 0, ERRANDS / 2);
+	sim_destroy(sim);
+}
+
 /* ---- processes and runs ---- */
 
 static int
@@ -177,6 +255,8 @@ main(void)
 		cmocka_unit_test(different_seeds_give_different_histories),
 		cmocka_unit_test(events_of_one_instant_happen_in_the_order_put),
 		cmocka_unit_test(mail_arrives_once_and_in_order_per_sender),
+		cmocka_unit_test(errands_are_run_and_done_in_the_order_given),
+		cmocka_unit_test(a_crash_leaves_what_is_left_of_errands_undone),
 		cmocka_unit_test(a_failed_start_ends_the_process),
 		cmocka_unit_test(a_run_ends_at_its_limits_and_says_which),
 	};
