@@ -42,7 +42,7 @@ beside(struct hosted *hosted, int (*job)(struct hosted *hosted), void (*then)(st
 {
 	hosted->job = job;
 	hosted->then = then;
-	rt_errand(hosted->serving->reactor, &hosted->errand);
+	hosted->serving->reactor->world->errand(hosted->serving->reactor, &hosted->errand);
 }
 
 static void

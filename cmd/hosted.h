@@ -10,7 +10,6 @@
 
 #include "conf/conf.h"
 #include "record.h"
-#include "rt/rt.h"
 #include "target/wish.h"
 
 struct serving;

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,6 +47,7 @@ volume_find_made(const struct serving *serving, const struct made_ns *ns)
 /* Of a namespace that its host deleted nothing stays: neither blocks nor reservations. */
 struct leavings {
 	struct errand errand;
+	struct arena *arena;
 	uint8_t id[16];
 	char state_dir[CONF_STATE_DIR_MAX + 1], path[CONF_SPEC];
 };
@@ -58,7 +58,14 @@ remove_leavings(struct errand *errand)
 	struct leavings *leavings = container_of(errand, struct leavings, errand);
 
 	hosted_remove_file(leavings->state_dir, leavings->path, leavings->id);
-	free(leavings);
+}
+
+static void
+leavings_removed(struct errand *errand)
+{
+	struct leavings *leavings = container_of(errand, struct leavings, errand);
+
+	arena_free(leavings->arena, leavings);
 }
 
 /* NULL: there are none; or there is no memory, and they go with the next start. */
@@ -69,10 +76,11 @@ leavings_of(const struct serving *serving, const struct volume *volume)
 	struct leavings *leavings = NULL;
 
 	if (volume->doomed && volume->blk->path != NULL && state_dir != NULL)
-		leavings = calloc(1, sizeof(*leavings));
+		leavings = arena_alloc(serving->arena, sizeof(*leavings));
 	if (leavings == NULL)
 		return NULL;
-	leavings->errand.run = remove_leavings;
+	leavings->errand = (struct errand){ .run = remove_leavings, .done = leavings_removed };
+	leavings->arena = serving->arena;
 	memcpy(leavings->id, volume->id, sizeof(leavings->id));
 	snprintf(leavings->state_dir, sizeof(leavings->state_dir), "%s", state_dir);
 	snprintf(leavings->path, sizeof(leavings->path), "%s", volume->blk->path);
@@ -92,7 +100,7 @@ volume_close(struct serving *serving, struct volume *volume)
 	volume->blk->ops->destroy(volume->blk);
 	arena_free(serving->arena, volume);
 	if (leavings != NULL)
-		rt_errand(serving->reactor, &leavings->errand);
+		serving->reactor->world->errand(serving->reactor, &leavings->errand);
 }
 
 static int
