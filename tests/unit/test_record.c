@@ -1,0 +1,231 @@
+/*
+ * test_record.c - the file of what hosts have made takes the place of the one before, and one that may be gone after a
+ * loss of power is made durable before anything is said to be kept.
+ *
+ * fsync() is the test's: it counts, and fails where it is told to.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "record.h"
+
+#define NQN "nqn.2026-11.local.weir:record"
+#define WITH_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+/* What is synced, and what comes of it. */
+static struct {
+	unsigned files, folders;
+	unsigned fail_files, fail_folders; /* so many, from now on */
+	int error;
+} disk;
+
+int
+fsync(int fd)
+{
+	struct stat st;
+	bool folder;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	folder = S_ISDIR(st.st_mode);
+	*(folder ? &disk.folders : &disk.files) += 1;
+	if (*(folder ? &disk.fail_folders : &disk.fail_files) == 0)
+		return 0;
+	*(folder ? &disk.fail_folders : &disk.fail_files) -= 1;
+	errno = disk.error;
+	return -1;
+}
+
+struct kept {
+	char dir[64];
+	struct arena arena;
+	struct made *made;
+	struct record record;
+};
+
+static int
+setup(void **state)
+{
+	struct kept *k = calloc(1, sizeof(*k));
+	struct made *made;
+	char why[256];
+
+	if (k == NULL)
+		return -1;
+	snprintf(k->dir, sizeof(k->dir), "test_record.XXXXXX");
+	arena_init(&k->arena, 0);
+	k->made = made_copy(&k->arena, NULL, 0);
+	memset(&disk, 0, sizeof(disk));
+	disk.error = EIO;
+	*state = k;
+	if (k->made == NULL || mkdtemp(k->dir) == NULL)
+		return -1;
+	return record_begin(&k->record, k->dir, &k->arena, &made, why) == 0 && made == NULL ? 0 : -1;
+}
+
+static int
+teardown(void **state)
+{
+	struct kept *k = *state;
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/namespaces", k->dir);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/namespaces.new", k->dir);
+	unlink(path);
+	rmdir(k->dir);
+	record_end(&k->record);
+	arena_drop(&k->arena);
+	free(k);
+	return 0;
+}
+
+/* The next state: one namespace more. */
+static void
+add(struct kept *k)
+{
+	struct made_ns like = {
+		.nqn = NQN, .nsid = k->made->count + 1, .own = true, .kept = true, .block_size = 4096, .blocks = 256,
+		.ana_group = 1, .shared = true, .uuid = { (uint8_t)(k->made->count + 1) },
+	};
+
+	k->made = made_copy(&k->arena, k->made, 1);
+	assert_non_null(k->made);
+	assert_non_null(made_add(&k->arena, k->made, &like));
+}
+
+/* So many namespaces are in the file, and nothing is beside it. */
+static void
+holds(struct kept *k, uint32_t count)
+{
+	struct record found = { .there = false };
+	struct made *made;
+	char why[256], beside[96];
+
+	assert_int_equal(record_begin(&found, k->dir, &k->arena, &made, why), 0);
+	assert_int_equal(made != NULL ? made->count : 0, count);
+	record_end(&found);
+	snprintf(beside, sizeof(beside), "%s/namespaces.new", k->dir);
+	assert_int_equal(access(beside, F_OK), -1);
+}
+
+static void
+a_record_is_made_durable_before_and_its_folder_after_it_takes_the_others_place(void **state)
+{
+	struct kept *k = *state;
+
+	for (uint32_t i = 1; i <= 3; i++) {
+		add(k);
+		assert_int_equal(record_prepare(&k->record, k->made, false), 0);
+		assert_true(disk.files == i && disk.folders == i - 1);
+		assert_int_equal(record_commit(&k->record), 0);
+		assert_true(disk.files == i && disk.folders == i && !k->record.unsynced);
+		holds(k, i);
+	}
+	assert_int_equal(record_prepare(&k->record, k->made, false), 0);
+	assert_int_equal(record_commit(&k->record), 0);
+	assert_true(disk.files == 3 && disk.folders == 3); /* it says so already */
+}
+
+static void
+a_folder_that_could_not_be_synced_is_synced_by_the_next_who_keeps_the_same(void **state)
+{
+	struct kept *k = *state;
+
+	add(k);
+	disk.fail_folders = 2;
+	assert_int_equal(record_prepare(&k->record, k->made, false), 0);
+	assert_int_equal(record_commit(&k->record), -EIO);
+	assert_true(k->record.unsynced && disk.folders == 1);
+	holds(k, 1);
+	assert_int_equal(record_prepare(&k->record, k->made, false), 0);
+	assert_int_equal(record_commit(&k->record), -EIO);
+	assert_true(k->record.unsynced && disk.folders == 2);
+	assert_int_equal(record_commit(&k->record), 0);
+	assert_true(!k->record.unsynced && disk.folders == 3 && disk.files == 1);
+	assert_int_equal(record_commit(&k->record), 0);
+	assert_int_equal(disk.folders, 3);
+}
+
+static void
+a_folder_that_could_not_be_synced_is_synced_with_the_next_record(void **state)
+{
+	struct kept *k = *state;
+
+	add(k);
+	disk.fail_folders = 1;
+	assert_int_equal(record_prepare(&k->record, k->made, false), 0);
+	assert_int_equal(record_commit(&k->record), -EIO);
+	add(k);
+	assert_int_equal(record_prepare(&k->record, k->made, false), 0);
+	assert_int_equal(record_commit(&k->record), 0);
+	assert_true(!k->record.unsynced && disk.folders == 2);
+	holds(k, 2);
+}
+
+static void
+a_folder_that_cannot_even_be_opened_is_not_synced(void **state)
+{
+	struct kept *k = *state;
+	struct rlimit may, none;
+
+	add(k);
+	assert_int_equal(record_prepare(&k->record, k->made, false), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &may), 0);
+	none = (struct rlimit){ 0, may.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(record_commit(&k->record), -EMFILE);
+	assert_int_equal(record_commit(&k->record), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &may), 0);
+	assert_true(k->record.unsynced && disk.folders == 0);
+	holds(k, 1);
+	assert_int_equal(record_commit(&k->record), 0);
+	assert_true(!k->record.unsynced && disk.folders == 1);
+}
+
+static void
+a_record_that_could_not_be_written_leaves_the_one_before(void **state)
+{
+	struct kept *k = *state;
+
+	add(k);
+	assert_int_equal(record_prepare(&k->record, k->made, false), 0);
+	assert_int_equal(record_commit(&k->record), 0);
+	add(k);
+	disk.fail_files = 1;
+	disk.error = ENOSPC;
+	assert_int_equal(record_prepare(&k->record, k->made, false), -ENOSPC);
+	assert_int_equal(record_commit(&k->record), 0);
+	assert_int_equal(disk.folders, 1); /* nothing took its place */
+	holds(k, 1);
+	assert_int_equal(record_prepare(&k->record, k->made, false), 0);
+	record_discard(&k->record);
+	holds(k, 1);
+	assert_int_equal(record_prepare(&k->record, k->made, false), 0);
+	assert_int_equal(record_commit(&k->record), 0);
+	holds(k, 2);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_A_FOLDER(a_record_is_made_durable_before_and_its_folder_after_it_takes_the_others_place),
+		WITH_A_FOLDER(a_folder_that_could_not_be_synced_is_synced_by_the_next_who_keeps_the_same),
+		WITH_A_FOLDER(a_folder_that_could_not_be_synced_is_synced_with_the_next_record),
+		WITH_A_FOLDER(a_folder_that_cannot_even_be_opened_is_not_synced),
+		WITH_A_FOLDER(a_record_that_could_not_be_written_leaves_the_one_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
