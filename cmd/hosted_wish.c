@@ -153,6 +153,8 @@ protect_operators(struct hosted *hosted, const struct conf_subsys *subsys, const
 	if (!serving_identity(hosted->serving, subsys, conf_ns, like.uuid, &like.kept))
 		return NVME_SC_INVALID_NS;
 	ns = made_of_operator(made, like.nqn, like.nsid, like.uuid);
+	if (ns == NULL && protection == NVME_PROTECT_NONE) /* for which no other one is forgotten */
+		return conf_ns->write_protected ? NVME_SC_NOT_CHANGEABLE : NVME_SC_SUCCESS;
 	if (ns == NULL) {
 		made_forget(made, like.nqn, like.nsid);
 		ns = made_add(&hosted->next->arena, made, &like);

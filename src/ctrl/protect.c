@@ -30,12 +30,13 @@ stays(const struct ns_info *ns, uint32_t value)
 	return ns->protection >= NVME_PROTECT_UNTIL_POWER_CYCLE && ns->protection != value;
 }
 
+/* What is so already is asked of the target too: whether it is kept as well, a snapshot does not say. */
 void
 protection_set(struct admin *cmd, uint32_t value)
 {
 	const struct ctrl *ctrl = cmd->ctrl;
 	uint32_t nsid = le32_get(cmd->sqe->nsid);
-	bool fixed = false, changes = false;
+	bool fixed = false, any = false;
 
 	if (!offered(ctrl->subsys, value)) {
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
@@ -47,11 +48,11 @@ protection_set(struct admin *cmd, uint32_t value)
 		if ((nsid != UINT32_MAX && ns->nsid != nsid) || !ctrl_attached(ctrl, ns))
 			continue;
 		fixed |= stays(ns, value);
-		changes |= ns->protection != value;
+		any = true;
 	}
 	if (fixed) {
 		admin_refuse(cmd, NVME_SC_NOT_CHANGEABLE);
-	} else if (changes) {
+	} else if (any) {
 		cmd->reply->action = CTRL_PROTECT;
 		cmd->reply->nsid = nsid;
 		cmd->reply->value = value;

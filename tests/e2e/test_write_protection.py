@@ -147,3 +147,35 @@ def test_beside_the_configuration(live, tmp_path):  # noqa: F811
         target.applied(text())
         assert protection(a, 1) == UNTIL_POWER_CYCLE and protection(a, 2) == PROTECT, "the same again"
         assert_protected(queue, 2, True)
+
+
+def test_what_the_configuration_protects_a_host_may_protect_too(live, tmp_path):  # noqa: F811
+    """though nothing seems to change: it is the host's from then on, until it ends that itself"""
+    def text(protected):
+        return conf(namespace(1, "file:%s/1.img" % tmp_path, write_protected=protected), top=kept(tmp_path))
+    target = live(text("yes"))
+    with connect(target) as a:
+        target.applied(text("no"))
+        assert protection(a, 1) == NONE
+        target.applied(text("yes"))
+        assert protect(a, 1, PROTECT).ok
+        target.applied(text("no"))
+        assert protection(a, 1) == PROTECT
+        assert_protected(a.io_queue(), 1, True)
+        assert protect(a, 1, NONE).ok and protection(a, 1) == NONE
+
+
+def test_to_end_a_protection_that_is_not_there_forgets_no_other(live, tmp_path):  # noqa: F811
+    """of the volumes under one NSID the last four that were protected are known"""
+    def text(name):
+        return conf(namespace(1, "file:%s/%s.img" % (tmp_path, name)), top=kept(tmp_path))
+    target = live(text("e"))
+    with connect(target) as a:
+        for name in "abcd":
+            target.applied(text(name))
+            assert protect(a, 1, PROTECT).ok
+        target.applied(text("e"))
+        assert protect(a, 1, NONE).ok and protection(a, 1) == NONE
+        for name in "abcd":
+            target.applied(text(name))
+            assert protection(a, 1) == PROTECT

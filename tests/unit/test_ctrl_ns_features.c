@@ -283,10 +283,10 @@ persistence_is_asked_of_the_target_for_both_ways(void **state)
 static void
 protection_is_left_as_its_state_allows(void **state)
 {
-	enum { LEFT, KEPT, FIXED };
+	enum { ASKED, FIXED };
 	static const uint8_t becomes[4][4] = { /* row: what it is; column: what is asked for */
-		{ KEPT, LEFT, LEFT, LEFT }, { LEFT, KEPT, LEFT, LEFT },
-		{ FIXED, FIXED, KEPT, FIXED }, { FIXED, FIXED, FIXED, KEPT },
+		{ ASKED, ASKED, ASKED, ASKED }, { ASKED, ASKED, ASKED, ASKED },
+		{ FIXED, FIXED, ASKED, FIXED }, { FIXED, FIXED, FIXED, ASKED },
 	};
 	struct bench *b = bench_reservations(7);
 
@@ -299,7 +299,7 @@ protection_is_left_as_its_state_allows(void **state)
 		bench_update(b, next);
 		assert_int_equal(set(b, WP, nsid, i % 4),
 		    becomes[i / 4][i % 4] == FIXED ? NVME_SC_NOT_CHANGEABLE : NVME_SC_SUCCESS);
-		assert_int_equal(b->reply.action, becomes[i / 4][i % 4] == LEFT ? CTRL_PROTECT : CTRL_NOTHING);
+		assert_int_equal(b->reply.action, becomes[i / 4][i % 4] == ASKED ? CTRL_PROTECT : CTRL_NOTHING);
 		if (b->reply.action == CTRL_PROTECT) {
 			assert_int_equal(b->reply.nsid, nsid);
 			assert_int_equal(b->reply.value, i % 4);
