@@ -1,36 +1,19 @@
 #include "script.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/crc32c.h"
 #include "cluster.h"
+#include "script_client.h"
 #include "wire/feature.h"
 #include "wire/identify.h"
 #include "wire/fabrics.h"
-#include "wire/pdu.h"
 #include "wire/reservation.h"
 
 enum {
-	CLIENTS = 6, STEPS_MAX = 600, OUT_BYTES = 128 * 1024, BURST_MAX = 64,
+	CLIENTS = 6, STEPS_MAX = 600, BURST_MAX = 64,
 	STEP_NS = 2000, WAIT_SHIFT_MAX = 29, /* half a second: as long as a stall may last */
-	BLOCK = 4096, DATA_MAX = 16 * BLOCK, HONEST_IOS = 20, ASKED_MAX = 8,
-};
-
-struct client {
-	struct script *script;
-	struct stream *stream;
-	bool deaf, holding;  /* does not read; sends nothing for now */
-	bool hdgst, ddgst;
-	bool connecting;     /* the answer to its Connect as an admin queue is to come */
-	uint16_t cntlid;     /* what that said */
-	struct pdu_data asked[ASKED_MAX]; /* the latest R2Ts */
-	unsigned asked_count;
-	uint16_t cid;
-	size_t out_from, out_to;
-	uint8_t out[OUT_BYTES];
+	BLOCK = 4096, DATA_MAX = 16 * BLOCK, HONEST_IOS = 20,
 };
 
 struct script {
@@ -49,122 +32,6 @@ take(struct script *script)
 	return script->at < script->end ? *script->at++ : 0;
 }
 
-/* ---- the connection ---- */
-
-static void
-leave(struct client *client, bool abort)
-{
-	if (client->stream != NULL)
-		client->stream->ops->close(client->stream, abort);
-	client->stream = NULL;
-	client->out_from = client->out_to = 0;
-}
-
-static void
-push(struct client *client)
-{
-	while (client->stream != NULL && !client->holding && client->out_from < client->out_to) {
-		struct iovec iov = { client->out + client->out_from, client->out_to - client->out_from };
-		ssize_t sent = client->stream->ops->writev(client->stream, &iov, 1);
-
-		if (sent == -EAGAIN)
-			return;
-		if (sent < 0) {
-			leave(client, true);
-			return;
-		}
-		client->out_from += (size_t)sent;
-	}
-	if (client->out_from == client->out_to)
-		client->out_from = client->out_to = 0;
-}
-
-static void
-listen_to(struct client *client)
-{
-	if (client->stream != NULL)
-		client->stream->ops->wants(client->stream,
-		    STREAM_WRITABLE | (client->deaf ? 0u : STREAM_READABLE));
-}
-
-/* Of what the target says two things matter: which controller it made, and what data it asks for. */
-static void
-listen_for(struct client *client, const uint8_t *at, ssize_t got)
-{
-	const ssize_t step = (ssize_t)sizeof(struct pdu_data) + (client->hdgst ? PDU_DIGEST_LEN : 0);
-
-	for (; got >= step && (at[0] == PDU_CAPSULE_RESP || at[0] == PDU_R2T); got -= step, at += step) {
-		if (at[0] == PDU_R2T)
-			memcpy(&client->asked[client->asked_count++ % ASKED_MAX], at, sizeof(client->asked[0]));
-		else if (client->connecting)
-			client->cntlid = get_le16(at + 8);
-		client->connecting = false;
-	}
-}
-
-static void
-ready(struct stream *stream, unsigned events)
-{
-	struct client *client = stream->owner;
-	struct iovec iov = { client->script->reactor->scratch, REACTOR_SCRATCH };
-	ssize_t got = 1;
-
-	while (events & STREAM_READABLE && !client->deaf && got > 0) {
-		got = stream->ops->readv(stream, &iov, 1);
-		listen_for(client, iov.iov_base, got);
-	}
-	if (got == 0 || (got < 0 && got != -EAGAIN))
-		leave(client, true);
-	else
-		push(client);
-}
-
-static void
-put(struct client *client, const void *bytes, size_t count)
-{
-	if (client->stream == NULL || OUT_BYTES - client->out_to < count)
-		return;
-	memcpy(client->out + client->out_to, bytes, count);
-	client->out_to += count;
-}
-
-/* A PDU with its digests; `header` without them. */
-static void
-put_pdu(struct client *client, void *header, uint8_t hlen, const void *data, uint32_t len)
-{
-	struct pdu_ch *ch = header;
-	uint8_t digest[PDU_DIGEST_LEN];
-	uint32_t hdgst = client->hdgst ? PDU_DIGEST_LEN : 0, ddgst = client->ddgst && len > 0 ? PDU_DIGEST_LEN : 0;
-
-	ch->flags |= (uint8_t)((hdgst ? PDU_HDGST : 0) | (ddgst ? PDU_DDGST : 0));
-	ch->hlen = hlen;
-	ch->pdo = (uint8_t)(len > 0 ? hlen + hdgst : 0);
-	ch->plen = le32_of(hlen + hdgst + len + ddgst);
-	if (client->stream == NULL || OUT_BYTES - client->out_to < le32_get(ch->plen))
-		return;
-	put(client, header, hlen);
-	put_le32(digest, crc32c(0, header, hlen));
-	put(client, digest, hdgst);
-	if (len == 0)
-		return;
-	put(client, data, len);
-	put_le32(digest, crc32c(0, data, len));
-	put(client, digest, ddgst);
-}
-
-static void
-put_command(struct client *client, struct nvme_sqe *sqe, const void *data, uint32_t len)
-{
-	struct pdu_capsule_cmd pdu = { .ch = { .type = PDU_CAPSULE_CMD } };
-
-	sqe->flags |= NVME_PSDT_SGL;
-	sqe->cid = le16_of(client->cid++);
-	if (len > 0)
-		sqe->sgl1 = (struct nvme_sgl){ .length = le32_of(len), .id = NVME_SGL_OFFSET };
-	pdu.sqe = *sqe;
-	put_pdu(client, &pdu, sizeof(pdu), data, len);
-}
-
 /* ---- the steps ---- */
 
 static void
@@ -173,7 +40,7 @@ step_open(struct script *script, struct client *client)
 	struct pdu_ic ic = { .ch = { .type = PDU_ICREQ } };
 	uint8_t how = take(script);
 
-	leave(client, true);
+	client_leave(client, true);
 	client->deaf = client->holding = client->hdgst = client->ddgst = false;
 	client->cid = 0;
 	if (script->reactor->world->connect(script->reactor, "10.0.0.1", CLUSTER_PORT, &client->stream) != 0) {
@@ -181,11 +48,11 @@ step_open(struct script *script, struct client *client)
 		return;
 	}
 	client->stream->owner = client;
-	client->stream->ready = ready;
-	listen_to(client);
+	client->stream->ready = client_ready;
+	client_listen(client);
 	ic.dgst = how & 3;
 	ic.pda = how >> 2 & 7;
-	put_pdu(client, &ic, sizeof(ic), NULL, 0);
+	client_put_pdu(client, &ic, sizeof(ic), NULL, 0);
 	client->hdgst = how & 1;
 	client->ddgst = how & 2;
 }
@@ -211,7 +78,7 @@ step_connect(struct script *script, struct client *client)
 	snprintf(data.subnqn, sizeof(data.subnqn), "%s", how & 128 ? NVME_DISCOVERY_NQN : CLUSTER_NQN);
 	memcpy(&plain, &sqe, sizeof(plain));
 	client->connecting = (how & 3) == 0;
-	put_command(client, &plain, &data, sizeof(data));
+	client_put_command(client, &plain, &data, sizeof(data));
 }
 
 static void
@@ -228,7 +95,7 @@ step_property(struct script *script, struct client *client)
 	struct nvme_sqe plain;
 
 	memcpy(&plain, &sqe, sizeof(plain));
-	put_command(client, &plain, NULL, 0);
+	client_put_command(client, &plain, NULL, 0);
 }
 
 /* Any command of reservations; all hosts of a script are one registrant, so that the honest one is never kept out. */
@@ -248,7 +115,7 @@ step_reserve(struct client *client, uint8_t what, uint8_t where, uint8_t how)
 		sqe.cdw11 = le32_of(where >> 2 & NVME_RESV_REPORT_EDS);
 		sqe.sgl1.length = le32_of((uint32_t)nvme_resv_report_bytes(&sqe));
 	}
-	put_command(client, &sqe, &data, sqe.opcode != NVME_RESV_REPORT && what & 64 ? sizeof(data) : 0);
+	client_put_command(client, &sqe, &data, sqe.opcode != NVME_RESV_REPORT && what & 64 ? sizeof(data) : 0);
 }
 
 /* Read, Write by R2T, and others; somewhere behind the honest host's blocks, or beyond the end. */
@@ -281,7 +148,7 @@ step_io(struct script *script, struct client *client)
 	}
 	if (what & 128)
 		sqe.flags = sqe.opcode == NVME_COMPARE ? NVME_FUSE_FIRST : NVME_FUSE_SECOND;
-	put_command(client, &sqe, NULL, 0);
+	client_put_command(client, &sqe, NULL, 0);
 }
 
 static void
@@ -304,10 +171,10 @@ step_write(struct script *script, struct client *client)
 		sqe.opcode = NVME_COPY;
 		sqe.cdw10 = le32_of(2048);
 		sqe.cdw12 = le32_of(where & 7);
-		put_command(client, &sqe, data, ((where & 7) + 1u) * sizeof(struct nvme_copy_range));
+		client_put_command(client, &sqe, data, ((where & 7) + 1u) * sizeof(struct nvme_copy_range));
 		return;
 	}
-	put_command(client, &sqe, data, trim ? (where + 1u) * 16 : two ? 2 * BLOCK : BLOCK);
+	client_put_command(client, &sqe, data, trim ? (where + 1u) * 16 : two ? 2 * BLOCK : BLOCK);
 }
 
 /* What was asked for, as much as fits; or something else. */
@@ -324,7 +191,7 @@ step_data(struct script *script, struct client *client)
 	};
 
 	if (what & 4 && client->asked_count > 0) {
-		pdu = client->asked[from % ASKED_MAX];
+		pdu = client->asked[from % CLIENT_ASKED_MAX];
 		len = le32_get(pdu.length) < DATA_MAX ? le32_get(pdu.length) : DATA_MAX;
 		pdu.ch = (struct pdu_ch){ .type = PDU_H2C_DATA };
 		pdu.ch.flags = len == le32_get(pdu.length) ? PDU_LAST : 0;
@@ -332,7 +199,7 @@ step_data(struct script *script, struct client *client)
 		if (len == 0)
 			return;
 	}
-	put_pdu(client, &pdu, sizeof(pdu), data, len);
+	client_put_pdu(client, &pdu, sizeof(pdu), data, len);
 }
 
 /* The ids of some of the controllers, ascending, each once. */
@@ -378,7 +245,7 @@ step_manage(struct script *script, struct client *client, uint8_t what, uint8_t 
 		sqe.cdw10 = le32_of(NVME_FEATURE_PROTECTION);
 		sqe.cdw11 = le32_of(dw11 >> 4 & 3);
 	}
-	put_command(client, &sqe, &data, what & 128 ? sizeof(data) : 0);
+	client_put_command(client, &sqe, &data, what & 128 ? sizeof(data) : 0);
 }
 
 static void
@@ -398,7 +265,7 @@ step_admin(struct script *script, struct client *client)
 	if ((what & 7) == 7)
 		step_manage(script, client, what, dw10, dw11);
 	else
-		put_command(client, &sqe, NULL, 0);
+		client_put_command(client, &sqe, NULL, 0);
 }
 
 static void
@@ -407,7 +274,7 @@ step_disconnect(struct script *script, struct client *client)
 	struct nvme_sqe sqe = { .opcode = NVME_FABRICS, .fctype = NVME_DISCONNECT };
 
 	(void)script;
-	put_command(client, &sqe, NULL, 0);
+	client_put_command(client, &sqe, NULL, 0);
 }
 
 /* The same read again and again. */
@@ -422,21 +289,21 @@ step_burst(struct script *script, struct client *client)
 	};
 
 	for (unsigned i = take(script) % BURST_MAX; i > 0; i--)
-		put_command(client, &sqe, NULL, 0);
+		client_put_command(client, &sqe, NULL, 0);
 }
 
 static void
 step_raw(struct script *script, struct client *client)
 {
 	for (unsigned i = take(script); i > 0 && script->at < script->end; i--)
-		put(client, &(uint8_t){ take(script) }, 1);
+		client_put(client, &(uint8_t){ take(script) }, 1);
 }
 
 static void
 step_deaf(struct script *script, struct client *client)
 {
 	client->deaf = take(script) & 1;
-	listen_to(client);
+	client_listen(client);
 }
 
 static void
@@ -453,14 +320,14 @@ step_halt(struct script *script, struct client *client)
 
 	client->holding = false;
 	client->out_to -= last < waits ? last : waits;
-	push(client);
+	client_push(client);
 	client->holding = true;
 }
 
 static void
 step_leave(struct script *script, struct client *client)
 {
-	leave(client, take(script) & 1);
+	client_leave(client, take(script) & 1);
 }
 
 static void (*const steps[])(struct script *, struct client *) = {
@@ -479,7 +346,7 @@ next(struct timer *timer)
 
 	if (script->at == script->end || script->steps++ == STEPS_MAX) {
 		for (unsigned i = 0; i < CLIENTS; i++)
-			leave(&script->clients[i], what & 1);
+			client_leave(&script->clients[i], what & 1);
 		script->over = true;
 		return;
 	}
@@ -487,7 +354,7 @@ next(struct timer *timer)
 		steps[what & 15](script, client);
 	else
 		wait = UINT64_C(1) << (take(script) % (WAIT_SHIFT_MAX + 1));
-	push(client);
+	client_push(client);
 	timer_set(&script->reactor->timers, timer, script->reactor->now_ns + wait);
 }
 
@@ -499,7 +366,7 @@ script_start(struct reactor *reactor, void *arg)
 	script->reactor = reactor;
 	script->timer.fire = next;
 	for (unsigned i = 0; i < CLIENTS; i++)
-		script->clients[i].script = script;
+		script->clients[i].reactor = reactor;
 	timer_set(&reactor->timers, &script->timer, reactor->now_ns + STEP_NS);
 	return 0;
 }
