@@ -239,10 +239,12 @@ void recon_check_ids(struct recon *r);
 
 /* recon_host.c, recon_load.c */
 int recon_host_start(struct reactor *reactor, void *arg);
-void recon_host_check(struct recon_host *h);
 void recon_host_work(struct recon_host *h);
 void recon_host_crashed(struct recon_host *h);
 void recon_work_init(struct recon_host *h);
+
+/* recon_beliefs.c: what it believes is what the last plan says */
+void recon_host_check(struct recon_host *h);
 
 /* recon.c: the operator, and a whole history */
 /* `r` is zeroed but for plans_left, fail_at and fail_reactor, which may be set. */

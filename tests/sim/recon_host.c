@@ -1,239 +1,26 @@
 /*
- * recon_host.c - a host that believes what it is told: connects, reads the page
- * that each event points to, and keeps what it learns.
+ * recon_host.c - a host that believes what it is told: how it connects, and comes
+ * back when it is thrown out.
  *
- * Each step begins one command, whose end calls the next.  What it does to the
- * namespaces is in recon_load.c.
+ * What it learns is in recon_beliefs.c, what it does to the namespaces in recon_load.c.
  */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "recon.h"
-#include "wire/identify.h"
+#include "recon_host.h"
 
-enum { PAGE = 16 * 1024, KATO_MS = 400, DIRTY_NS = 1, DIRTY_ANA = 2, DIRTY_LOG = 4, ENTRIES = 16 };
+enum { KATO_MS = 400, ENTRIES = 16 };
 
 static void lose(struct recon_host *h);
-static void refresh(struct recon_host *h);
-static void open_next(struct recon_host *h);
-
-/* ---- one command after the other ---- */
-
-static void
-command_done(struct hio *io)
-{
-	struct recon_host *h = io->owner;
-
-	if (!h->losing && h->admin.state == QPAIR_UP)
-		h->then(h);
-}
-
-static void
-command(struct recon_host *h, const struct nvme_sqe *sqe, uint32_t read_bytes, void (*then)(struct recon_host *))
-{
-	h->command.req.sqe = *sqe;
-	h->command.req.data = read_bytes > 0 ? HREQ_READ : HREQ_NONE;
-	h->command.req.length = read_bytes;
-	h->page_iov = (struct iovec){ h->page, read_bytes };
-	h->command.req.iov = &h->page_iov;
-	h->command.req.iov_count = 1;
-	h->command.owner = h;
-	h->command.done = command_done;
-	h->then = then;
-	(void)qpair_submit(&h->admin, &h->command);
-}
-
-static void
-property(struct recon_host *h, uint8_t fctype, uint32_t offset, uint32_t value, void (*then)(struct recon_host *))
-{
-	struct nvme_property_sqe sqe = {
-		.opcode = NVME_FABRICS, .fctype = fctype, .ofst = le32_of(offset), .value = le64_of(value),
-	};
-	struct nvme_sqe plain;
-
-	memcpy(&plain, &sqe, sizeof(plain));
-	command(h, &plain, 0, then);
-}
-
-static void
-read_log(struct recon_host *h, uint8_t lid, uint32_t bytes, void (*then)(struct recon_host *))
-{
-	struct nvme_sqe sqe = { .opcode = NVME_ADMIN_GET_LOG_PAGE, .nsid = le32_of(UINT32_MAX),
-		.cdw10 = le32_of(lid | (bytes / 4 - 1) << 16) };
-
-	memset(h->page, 0, bytes);
-	command(h, &sqe, bytes, then);
-}
-
-static void
-identify(struct recon_host *h, uint32_t cns, uint32_t nsid, void (*then)(struct recon_host *))
-{
-	struct nvme_sqe sqe = { .opcode = NVME_ADMIN_IDENTIFY, .nsid = le32_of(nsid), .cdw10 = le32_of(cns) };
-
-	memset(h->page, 0, 4096);
-	command(h, &sqe, 4096, then);
-}
-
-static bool
-command_ok(struct recon_host *h, const char *what)
-{
-	if (!nvme_ok(h->command.req.status))
-		recon_wrong(h->r, "%s: status %03x", what, (unsigned)nvme_sc(h->command.req.status));
-	return nvme_ok(h->command.req.status);
-}
-
-/* ---- what it knows ---- */
-
-static void
-log_read(struct recon_host *h)
-{
-	const struct nvme_log_discovery *log = (const void *)h->page;
-	uint64_t lines = le64_get(log->numrec);
-
-	command_ok(h, "log 70h");
-	memset(h->shown, 0, sizeof(h->shown));
-	if (lines > (RECON_SUBSYS + 1) * RECON_LISTEN)
-		recon_wrong(h->r, "the discovery log has %u lines", (unsigned)lines);
-	for (uint64_t i = 0; i < lines && i < PAGE / 1024 - 1; i++) {
-		const struct nvme_log_discovery_entry *entry = &log->entries[i];
-		unsigned listener = 0, subsys = RECON_SUBSYS;
-
-		while (listener < RECON_LISTEN && entry->trsvcid[3] != '0' + (char)listener)
-			listener++;
-		if (entry->subtype == NVME_SUBTYPE_NVM)
-			subsys = (unsigned)(entry->subnqn[strnlen((const char *)entry->subnqn, 223) - 1] - '0');
-		if (listener < RECON_LISTEN && subsys <= RECON_SUBSYS && !h->shown[subsys][listener])
-			h->shown[subsys][listener] = true;
-		else
-			recon_wrong(h->r, "the discovery log shows what is not there, or twice");
-	}
-	refresh(h);
-}
-
-static void
-ana_read(struct recon_host *h)
-{
-	const struct nvme_log_ana *log = (const void *)h->page;
-	size_t at = sizeof(*log);
-
-	command_ok(h, "log 0Ch");
-	if (le64_get(log->changes) < h->ana_changes)
-		recon_wrong(h->r, "the ANA log's change count went back");
-	h->ana_changes = le64_get(log->changes);
-	for (unsigned i = 0; i < le16_get(log->group_count) && i < RECON_GROUPS; i++) {
-		struct nvme_log_ana_group group;
-
-		memcpy(&group, h->page + at, sizeof(group));
-		at += sizeof(group) + 4 * le32_get(group.ns_count);
-		h->state[le32_get(group.id) == 1 ? 0 : 1] = group.state & 15;
-	}
-	refresh(h);
-}
-
-static void
-namespace_read(struct recon_host *h)
-{
-	const struct nvme_identify_ns *id = (const void *)h->page;
-	unsigned index = recon_ns_index(h->list[h->list_at++]);
-
-	/* One that went meanwhile is told of again. */
-	if (nvme_ok(h->command.req.status) && index < RECON_NS) {
-		h->blocks[index] = le64_get(id->nsze);
-		h->group[index] = le32_get(id->anagrpid);
-	}
-	if (h->list_at < h->list_count)
-		identify(h, 0, h->list[h->list_at], namespace_read);
-	else
-		refresh(h);
-}
-
-static void
-list_read(struct recon_host *h)
-{
-	command_ok(h, "the list of namespaces");
-	memset(h->blocks, 0, sizeof(h->blocks));
-	h->list_at = h->list_count = 0;
-	for (unsigned i = 0; i <= RECON_NS && get_le32(h->page + 4 * i) != 0; i++)
-		h->list[h->list_count++] = get_le32(h->page + 4 * i);
-	for (unsigned i = 0; i < h->list_count; i++)
-		if (recon_ns_index(h->list[i]) == RECON_NS)
-			recon_wrong(h->r, "a namespace %u that no plan has", h->list[i]);
-	if (h->list_count > 0)
-		identify(h, 0, h->list[0], namespace_read);
-	else
-		refresh(h);
-}
-
-static void
-changed_read(struct recon_host *h)
-{
-	command_ok(h, "log 04h");
-	identify(h, 2, 0, list_read);
-}
-
-/* The next page that it was told of; then its queues, if it has none yet. */
-static void
-refresh(struct recon_host *h)
-{
-	uint32_t dirty = h->dirty;
-
-	h->refreshing = dirty != 0;
-	if (dirty & DIRTY_NS) {
-		h->dirty &= ~(uint32_t)DIRTY_NS;
-		read_log(h, NVME_LOG_CHANGED_NS, 4096, changed_read);
-	} else if (dirty & DIRTY_ANA) {
-		h->dirty &= ~(uint32_t)DIRTY_ANA;
-		read_log(h, NVME_LOG_ANA, 4096, ana_read);
-	} else if (dirty & DIRTY_LOG) {
-		h->dirty &= ~(uint32_t)DIRTY_LOG;
-		read_log(h, NVME_LOG_DISCOVERY, PAGE, log_read);
-	} else if (!h->running && !h->discovery && h->opened == 0) {
-		open_next(h);
-	} else if (h->discovery) {
-		h->running = true;
-		h->trying = false;
-	}
-}
-
-static void listen_for_events(struct recon_host *h);
-
-static void
-event(struct hio *io)
-{
-	struct recon_host *h = io->owner;
-	uint8_t info = (uint8_t)(io->req.dw0 >> 8), page = (uint8_t)(io->req.dw0 >> 16);
-
-	if (h->losing || h->admin.state != QPAIR_UP || !nvme_ok(io->req.status))
-		return;
-	if ((io->req.dw0 & 7) != NVME_EVENT_NOTICE || info != (page == NVME_LOG_CHANGED_NS ? NVME_NOTICE_NS :
-	    page == NVME_LOG_ANA ? NVME_NOTICE_ANA : NVME_NOTICE_DISCOVERY))
-		recon_wrong(h->r, "an event of type %u, %02x, points to page %02x", io->req.dw0 & 7, info, page);
-	h->r->counts.notices++;
-	h->dirty |= page == NVME_LOG_CHANGED_NS ? DIRTY_NS : page == NVME_LOG_ANA ? DIRTY_ANA :
-	    page == NVME_LOG_DISCOVERY ? DIRTY_LOG : 0;
-	listen_for_events(h);
-	if (!h->refreshing && h->running)
-		refresh(h);
-}
-
-static void
-listen_for_events(struct recon_host *h)
-{
-	h->aer.req.sqe = (struct nvme_sqe){ .opcode = NVME_ADMIN_ASYNC_EVENT };
-	h->aer.req.data = HREQ_NONE;
-	h->aer.owner = h;
-	h->aer.done = event;
-	(void)qpair_submit(&h->admin, &h->aer);
-}
 
 /* ---- the way up ---- */
 
 static void
 queues_granted(struct recon_host *h)
 {
-	if (command_ok(h, "asking for queues"))
-		refresh(h);
+	if (recon_command_ok(h, "asking for queues"))
+		recon_refresh(h);
 }
 
 static void
@@ -242,15 +29,15 @@ events_chosen(struct recon_host *h)
 	struct nvme_sqe sqe = { .opcode = NVME_ADMIN_SET_FEATURES, .cdw10 = le32_of(NVME_FEATURE_QUEUES),
 		.cdw11 = le32_of((h->queues - 1u) | (h->queues - 1u) << 16) };
 
-	if (!command_ok(h, "choosing events"))
+	if (!recon_command_ok(h, "choosing events"))
 		return;
-	listen_for_events(h);
+	recon_listen(h);
 	h->dirty = h->discovery ? DIRTY_LOG : DIRTY_NS | DIRTY_ANA;
 	h->ana_changes = 0;
 	if (h->discovery)
-		refresh(h);
+		recon_refresh(h);
 	else
-		command(h, &sqe, 0, queues_granted);
+		recon_command(h, &sqe, 0, queues_granted);
 }
 
 static void
@@ -259,8 +46,8 @@ enabled(struct recon_host *h)
 	struct nvme_sqe sqe = { .opcode = NVME_ADMIN_SET_FEATURES, .cdw10 = le32_of(NVME_FEATURE_EVENTS),
 		.cdw11 = le32_of(h->discovery ? NVME_ASYNC_DISCOVERY : NVME_ASYNC_NS | NVME_ASYNC_ANA) };
 
-	if (command_ok(h, "enabling"))
-		command(h, &sqe, 0, events_chosen);
+	if (recon_command_ok(h, "enabling"))
+		recon_command(h, &sqe, 0, events_chosen);
 }
 
 static void
@@ -278,7 +65,7 @@ admin_up(struct qpair *qp)
 
 	check_admitted(h, h->listener, h->try_ns);
 	recon_check_id(h);
-	property(h, NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | 6u << 16 | 4u << 20, enabled);
+	recon_property(h, NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | 6u << 16 | 4u << 20, enabled);
 }
 
 static void
@@ -288,14 +75,14 @@ queue_up(struct qpair *qp)
 
 	check_admitted(h, h->io_listener[h->opened - 1], h->queue_ns);
 	if (h->opened < h->queues) {
-		open_next(h);
+		recon_open_next(h);
 		return;
 	}
 	h->running = true;
 	h->trying = h->crashed = false;
 	timer_clear(&h->reactor->timers, &h->limit);
 	if (h->dirty)
-		refresh(h);
+		recon_refresh(h);
 	recon_host_work(h);
 }
 
@@ -382,8 +169,8 @@ open_queue(struct recon_host *h, struct qpair *qp, unsigned listener, uint16_t q
 	return qpair_open(qp, h->reactor, &h->gather, &options);
 }
 
-static void
-open_next(struct recon_host *h)
+void
+recon_open_next(struct recon_host *h)
 {
 	unsigned n = h->opened;
 
@@ -509,7 +296,7 @@ recon_host_start(struct reactor *reactor, void *arg)
 	memset(&h->aer, 0, sizeof(h->aer));
 	h->admin.state = QPAIR_DOWN;
 	h->opened = 0;
-	h->page = arena_alloc_aligned(reactor->arena, PAGE, 4096);
+	h->page = arena_alloc_aligned(reactor->arena, RECON_PAGE, 4096);
 	assert(h->page != NULL);
 	h->retry = (struct timer){ .fire = try };
 	h->limit = (struct timer){ .fire = too_late };
@@ -520,56 +307,4 @@ recon_host_start(struct reactor *reactor, void *arg)
 	keep_alive(&h->alive_timer);
 	look_around(&h->poll);
 	return 0;
-}
-
-/* ---- at the end: what it knows is what the last plan says ---- */
-
-static void
-check_log(struct recon_host *h, const struct plan *plan)
-{
-	for (unsigned s = 0; s <= RECON_SUBSYS; s++) {
-		for (unsigned l = 0; l < RECON_LISTEN; l++) {
-			bool is = s == RECON_SUBSYS ? plan->listeners >> l & 1 : plan_admits(plan, s, 0, l);
-
-			if (is != h->shown[s][l])
-				recon_wrong(h->r, "host 0 believes that subsystem %u is%s reached by %u", s, is ? " not" : "", l);
-		}
-	}
-}
-
-void
-recon_host_check(struct recon_host *h)
-{
-	const struct plan *plan = &h->r->plans[h->r->plan_count - 1];
-	const struct plan_subsys *subsys = &plan->subsys[h->subsys];
-	bool could = h->discovery;
-
-	for (unsigned s = 0; s < RECON_SUBSYS; s++)
-		for (unsigned l = 0; l < RECON_LISTEN; l++)
-			could = could || plan_admits(plan, s, h->index, l);
-	/* Where connections are reset it may just be on its way again. */
-	if (h->running != could && !(could && h->r->does & RECON_DOES_RESETS))
-		recon_wrong(h->r, "host %u is%s connected", h->index, could ? " not" : "");
-	if (!h->running)
-		return;
-	if (h->refreshing || h->dirty != 0)
-		recon_wrong(h->r, "host %u still reads", h->index);
-	if (h->discovery) {
-		check_log(h, plan);
-		return;
-	}
-	for (unsigned i = 0; i < RECON_NS; i++) {
-		const struct plan_ns *ns = &subsys->ns[i];
-		uint64_t blocks = ns->volume < 0 ? 0 : ns->blocks > 0 ? ns->blocks : RECON_BLOCKS;
-
-		if (h->blocks[i] != blocks)
-			recon_wrong(h->r, "host %u believes that namespace %u has %u blocks, not %u", h->index, recon_nsid(i),
-			    (unsigned)h->blocks[i], (unsigned)blocks);
-		if (blocks > 0 && (h->group[i] == 1 ? 0u : 1u) != ns->group)
-			recon_wrong(h->r, "host %u takes namespace %u for one of group %u", h->index, recon_nsid(i), h->group[i]);
-	}
-	for (unsigned g = 0; g < RECON_GROUPS; g++)
-		if (h->state[g] != subsys->state[g][h->listener])
-			recon_wrong(h->r, "host %u believes that group %u is %u, not %u", h->index, g, h->state[g],
-			    subsys->state[g][h->listener]);
 }
