@@ -7,7 +7,8 @@
  */
 #include <assert.h>
 
-#include "target/core.h"
+#include "target/assoc.h"
+#include "target/command.h"
 
 /* ---- on the queue's core ---- */
 

@@ -3,7 +3,8 @@
  */
 #include <assert.h>
 
-#include "target/core.h"
+#include "target/assoc.h"
+#include "target/command.h"
 
 static bool
 sends_data(const struct request *req)

@@ -6,7 +6,7 @@
  */
 #include <inttypes.h>
 
-#include "target/core.h"
+#include "target/assoc.h"
 
 enum { NS_PER_MS = 1000000 };
 

@@ -17,6 +17,8 @@
 #include <stdio.h>
 
 #include "target/apply.h"
+#include "target/assoc.h"
+#include "target/command.h"
 
 static void
 to_all(struct core *core, enum target_mail_kind kind)

@@ -4,6 +4,8 @@
  * It does not know what the others do; core 0 hears when this one is ready.
  */
 #include "target/apply.h"
+#include "target/assoc.h"
+#include "target/command.h"
 
 enum { RETIRE_NS = 1000 * 1000 };
 

@@ -8,7 +8,7 @@
  */
 #include <assert.h>
 
-#include "target/core.h"
+#include "target/assoc.h"
 
 static void flush_step(struct assoc *assoc);
 

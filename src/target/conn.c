@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "target/core.h"
+#include "target/assoc.h"
+#include "target/command.h"
 
 enum { NS_PER_MS = 1000000 };
 

@@ -7,7 +7,8 @@
  * core 0 knows where hosts chose the id.
  * (NVMe Base 2.0, 6)
  */
-#include "target/core.h"
+#include "target/assoc.h"
+#include "target/command.h"
 
 static struct nvme_connect_sqe *
 connect_sqe(struct request *req)

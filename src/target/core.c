@@ -5,7 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "target/core.h"
+#include "target/assoc.h"
+#include "target/command.h"
 
 enum { DRAIN_NS = 500 * 1000 * 1000 };
 

@@ -8,7 +8,8 @@
  */
 #include <assert.h>
 
-#include "target/core.h"
+#include "target/assoc.h"
+#include "target/command.h"
 
 enum {
 	/* So many events of a controller may be unheard.  Errors of media, of which there may be any number, may not be

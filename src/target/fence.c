@@ -6,7 +6,7 @@
  */
 #include <assert.h>
 
-#include "target/core.h"
+#include "target/assoc.h"
 
 static struct request *
 first(const struct assoc *assoc)

@@ -8,7 +8,7 @@
  * could wait for ever.  The device does both under one hold (BLK_COMPARE_WRITE);
  * each half has its own answer.  (NVMe Base 2.0, 3.4.2; NVM Command Set 1.0, 2.1.4)
  */
-#include "target/core.h"
+#include "target/command.h"
 
 enum { BLOCK_MIN = 512 };
 

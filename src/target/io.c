@@ -6,7 +6,7 @@
  */
 #include <assert.h>
 
-#include "target/core.h"
+#include "target/command.h"
 
 enum { SECTOR = 512 };
 

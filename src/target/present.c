@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "target/core.h"
+#include "target/assoc.h"
 
 struct present {
 	struct fifo waiting;  /* requests, by xfer.tx_node */

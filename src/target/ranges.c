@@ -5,7 +5,7 @@
  * takes.  What a Copy then does with its ranges is walk.c's.
  * (NVM Command Set 1.0, 3.2.2, 3.2.3)
  */
-#include "target/core.h"
+#include "target/command.h"
 
 void *
 ranges_keep(struct request *req, const struct capsule *capsule, size_t len)

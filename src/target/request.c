@@ -9,7 +9,8 @@
  */
 #include <assert.h>
 
-#include "target/core.h"
+#include "target/assoc.h"
+#include "target/command.h"
 
 enum { ERRORS_UNHEARD_MAX = CTRL_ERROR_LOG }; /* more would only push each other out of the log */
 

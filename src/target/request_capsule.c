@@ -4,7 +4,7 @@
  * Because it did not come in one piece, or because it is needed for longer.
  * Its connection waits where there is no buffer.
  */
-#include "target/core.h"
+#include "target/conn.h"
 
 /* The data of a capsule, at least a block of it, is needed for longer than the receive buffer keeps it. */
 void

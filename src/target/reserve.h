@@ -8,7 +8,7 @@
 #define WEIR_TARGET_RESERVE_H
 
 #include "resv/image.h"
-#include "target/core.h"
+#include "target/conn.h"
 #include "wire/identify.h"
 
 /* Who of the registrants has a controller now; cores fill it one after the other. */

@@ -9,6 +9,8 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "target/assoc.h"
+#include "target/command.h"
 #include "target/reserve.h"
 
 enum { ENDING_NS = 1000 * 1000 };

@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 
-#include "target/core.h"
+#include "target/command.h"
 
 int
 scratch_begin(struct core *core)

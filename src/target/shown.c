@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "target/core.h"
+#include "target/assoc.h"
 
 /* Two, so that the new can be held against the old. */
 struct shown {

@@ -4,7 +4,7 @@
  *
  * Asked for when a host asks.  One asker of a controller after the other.
  */
-#include "target/core.h"
+#include "target/assoc.h"
 
 static void
 start(struct assoc *assoc)

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "target/core.h"
+#include "target/command.h"
 
 enum {
 	LEND_NS = 1000000,      /* lent memory that was not sent by then is given back */

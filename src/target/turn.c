@@ -6,7 +6,7 @@
  * for all.  A connection that sends much is read alone, with all the room
  * there is.
  */
-#include "target/core.h"
+#include "target/conn.h"
 
 enum {
 	TOGETHER = 64,          /* connections in one move */

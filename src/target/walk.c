@@ -6,7 +6,7 @@
  * up between two pieces: the longest of these commands moves 256 MiB.
  * (NVM Command Set 1.0, 3.2.1, 3.2.2, 3.2.6)
  */
-#include "target/core.h"
+#include "target/command.h"
 
 static void walk_next(struct request *req);
 

@@ -1,8 +1,8 @@
+#include "target/assoc.h"
 #include "target/wish.h"
 
 #include <assert.h>
 
-#include "target/core.h"
 
 /* ---- on the controller's core ---- */
 

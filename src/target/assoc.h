@@ -1,0 +1,141 @@
+/*
+ * assoc.h - a controller with its queues (an association), and what is done for it.
+ *
+ * It belongs to the core where its admin connection lives; I/O queues speak to it
+ * by mail, even on the same core.
+ */
+#ifndef WEIR_TARGET_ASSOC_H
+#define WEIR_TARGET_ASSOC_H
+
+#include "target/conn.h"
+
+struct assoc_queue {
+	struct conn *conn; /* a token: only mailed, never looked into (but on its own core) */
+	uint16_t core;
+	bool closing;
+};
+
+/* A controller with its queues. */
+struct assoc {
+	struct list node;
+	struct core *core;
+	uint16_t key;               /* cores know it by; its core is key % reactors */
+	struct ctrl ctrl;           /* hosts know it by ctrl.cntlid: the same, unless it is static; known
+	                             * when it has joined */
+	struct conn *admin;         /* NULL: gone, and the rest follows */
+	bool joined;                /* core 0 knows it and has admitted it */
+	struct assoc_queue queues[TARGET_IO_QUEUES + 1];
+	uint32_t queue_count;       /* connected I/O queues */
+	struct timer kato_timer;
+	uint32_t alive_round;       /* of asking "were you alive?" */
+	uint32_t alive_asked;       /* answers outstanding in this round */
+	uint64_t alive_ns;          /* the latest command heard of */
+	enum ctrl_action after;     /* what is done when the last queue is gone */
+	void (*flushed)(struct assoc *assoc, struct nvme_status status);
+	void (*flush_next)(struct assoc *assoc, struct nvme_status status); /* waits for the flushes in flight */
+	struct nvme_status flush_status;
+	struct fifo cache_setters;  /* Set Features 06h that wait for all queues, one after the other */
+	uint32_t cache_left;
+	struct blk_io flush_io;
+	struct blk_chan *flush_chan;
+	uint32_t flush_nsid;        /* the next one is behind it */
+	bool flushing;
+	struct request *aborts[CTRL_ABORTS_MAX]; /* Aborts that wait for a queue's answer */
+	struct fifo fencers;        /* requests that fence, one after the other */
+	struct fifo askers;         /* requests that wait for statistics, one after the other */
+	uint32_t stats_left;        /* answers outstanding */
+	struct ctrl_stats stats;    /* what was said so far */
+	uint64_t stats_busy_s;      /* of the busiest core */
+	uint32_t events_unheard;    /* MAIL_EVENTs under way */
+	struct eventlog *events;    /* what its host reads; core 0's */
+	struct timer events_timer;  /* its host has not read for long */
+	const struct view_subsys *subsys; /* NULL: of a discovery controller, or the subsystem is gone */
+	struct shown *shown;        /* of a discovery controller */
+};
+
+/* assoc.c: controllers */
+struct assoc *assoc_find(struct core *core, uint16_t key);
+/* `subsys` NULL: a discovery controller. */
+struct assoc *assoc_create(struct core *core, struct conn *admin, const struct view_subsys *subsys,
+    const struct nvme_connect_data *data, uint32_t kato_ms);
+void assoc_joined(struct assoc *assoc, uint16_t cntlid, uint64_t association);
+void assoc_end(struct core *core, const struct target_mail *mail);
+void assoc_view(struct core *core, const struct view *view);
+void assoc_attach(struct core *core, const struct target_mail *mail);
+void assoc_detached(struct core *core, const struct target_mail *mail);
+void assoc_error(struct core *core, const struct target_mail *mail);
+void assoc_failed(struct assoc *assoc, uint16_t qid, const struct nvme_sqe *sqe, struct nvme_status status, bool bad);
+void assoc_errors_missed(struct core *core, const struct target_mail *mail);
+void assoc_act(struct assoc *assoc, enum ctrl_action action);
+void assoc_cache_set(struct core *core, const struct target_mail *mail);
+void assoc_set_cache(struct assoc *assoc, struct request *req);
+void assoc_admin_gone(struct assoc *assoc);
+
+/* alive.c: the keep-alive time */
+void alive_begin(struct assoc *assoc);
+void alive_start(struct assoc *assoc);
+void alive_ask(struct core *core, const struct target_mail *mail);
+void alive_answer(struct core *core, const struct target_mail *mail);
+
+/* admin.c: admin commands */
+void admin_command(struct request *req, const struct capsule *capsule);
+void admin_data(struct request *req);
+void admin_events(struct assoc *assoc);
+bool admin_abort_event(struct assoc *assoc, uint16_t cid);
+void admin_drop_events(struct assoc *assoc);
+/* What had to be asked for is there: the command runs. */
+void admin_run(struct request *req, const void *in, uint32_t in_len, struct ctrl_given *given);
+
+/* abort.c: Abort */
+void abort_command(struct request *req);
+void abort_ask(struct core *core, const struct target_mail *mail);
+void abort_answer(struct core *core, const struct target_mail *mail);
+void abort_drop(struct assoc *assoc);
+
+/* fence.c: what a controller asks of the registry */
+void fence_begin(struct assoc *assoc, struct request *req, uint16_t which);
+void fence_done(struct core *core, const struct target_mail *mail);
+void fence_drop(struct assoc *assoc);
+
+/* present.c: which controllers there are, for those who ask, and which namespaces they have */
+void present_ask(struct request *req, const void *in, uint32_t in_len);
+void present_mail(struct core *core, const struct target_mail *mail);
+int present_begin(struct core *core) __attribute__((warn_unused_result));
+void present_end(struct core *core);
+void present_conn(struct conn *conn); /* of an I/O queue: which namespaces it has, of those that are listed */
+bool present_has(const struct assoc *assoc, const struct view_ns *ns);
+
+/* wish.c: what a host wishes, on its way to the keeper and back */
+void wish_begin(struct request *req, const struct ctrl_reply *reply);
+void wish_mail(struct core *core, const struct target_mail *mail);
+size_t wish_bytes(void); /* at most, of a controller */
+
+/* smart.c: what the SMART log is made of */
+void smart_ask(struct request *req);
+void smart_drop(struct assoc *assoc);
+void smart_mail(struct core *core, const struct target_mail *mail);
+
+/* events_core.c: what a core tells core 0 of, and the copies that its controllers have */
+void events_tell(struct assoc *assoc, enum events_what what, uint32_t nsid);
+void events_tell_set(struct request *req, uint64_t previous_ms);
+void events_tell_error(struct assoc *assoc, uint32_t nsid, struct nvme_status status);
+void events_begin_reading(struct request *req);
+void events_heed(struct assoc *assoc, enum ctrl_action action, bool answerable, struct eventlog *copy);
+void events_release(struct assoc *assoc);
+void events_reads(struct assoc *assoc, const struct nvme_sqe *sqe);
+void events_core_end(struct core *core);
+void events_core_mail(struct core *core, const struct target_mail *mail);
+void events_core_view(struct core *core, const struct view *view);
+/* Where what is done for the subsystem counts on this core. */
+static inline struct target_stats *
+events_stats(struct core *core, const struct view_subsys *subsys)
+{
+	return subsys != NULL ? &core->served[subsys->events].stats : &core->stats;
+}
+
+/* shown.c: what a discovery controller tells its host */
+struct shown *shown_make(struct core *core);
+size_t shown_bytes(void);
+const struct subsys_info *shown_fill(struct assoc *assoc, const struct view *view);
+
+#endif

@@ -1,0 +1,197 @@
+/*
+ * conn.h - a connection and its requests: where each of them is, and who moves it on.
+ *
+ * They belong to one core for their life.  What a command does is not known here
+ * (command.h).
+ */
+#ifndef WEIR_TARGET_CONN_H
+#define WEIR_TARGET_CONN_H
+
+#include "target/core.h"
+#include "tcp/tconn.h"
+
+/* In place of a request's volume: its host was put out, and it goes to no device any more. */
+enum { SLOT_ENDED = UINT16_MAX };
+
+/* Where a request is while its xfer is HELD. */
+enum stage {
+	STAGE_NEW,
+	STAGE_BUFS,   /* in line for buffers */
+	STAGE_SCRATCH, /* in line for a scratch buffer */
+	STAGE_FUSED,  /* half of a fused pair that waits for the other half */
+	STAGE_PARTNER, /* half of a fused pair whose other half is in DEVICE for both */
+	STAGE_TURN,   /* may not ask for its data before others of its connection have theirs */
+	STAGE_FILL,   /* its data is being received (xfer RECEIVING or ASKING) */
+	STAGE_DEVICE, /* the device's */
+	STAGE_MAIL,   /* waiting for an answer of another core */
+	STAGE_EVENT,  /* an Asynchronous Event Request that is held */
+	STAGE_ANSWER, /* in line to be sent */
+	STAGE_AGAIN,  /* read, but not taken by the peer in time: to be read again */
+};
+
+struct request {
+	struct xfer xfer;         /* first: tconn finds it by its slot */
+	enum stage stage;
+	uint16_t slot;            /* of the volume that it was checked for */
+	uint32_t block_size;      /* of a command done piece by piece (walk.c) */
+	struct conn *conn;
+	struct blk_chan *chan;    /* the device's, while and after it is there */
+	struct blk_io io;
+	struct iovec iov[2];      /* lent by the device, or lying in the capsule */
+	struct iovec piece;       /* of a command done piece by piece (walk.c): the scratch buffer in use; of
+	                           * reservations: its data */
+	uint64_t walked;          /* and blocks that are done; of reservations: the namespace */
+	struct request *partner;  /* the other half of a fused pair, while both are there (fused.c) */
+	struct nvme_sqe sqe;
+	uint64_t since_ns;        /* when its data was asked for */
+	struct bufs_waiter waiter;
+	struct bufs_list bufs;
+};
+
+enum conn_phase {
+	CONN_NEW,        /* no Connect yet */
+	CONN_AUTH,       /* a queue whose host has yet to show who it is: it may do nothing else */
+	CONN_LIVE,       /* a queue */
+	CONN_FINISHING,  /* takes no more commands; closes when all is answered */
+	/* From here on nothing is done for the peer: the order counts. */
+	CONN_TERMINATED, /* a TermReq is under way or out; waits for the peer to close */
+	CONN_DEAD,       /* the stream is closed; lives until nobody refers to it */
+};
+
+struct conn {
+	struct list node;
+	struct core *core;
+	struct stream *stream;
+	struct tconn tc;
+	enum conn_phase phase;
+	struct list read_node, send_node;
+	uint32_t expected;        /* bytes: as much came the last time */
+	struct timer timer;       /* handshake and stalls */
+	struct timer lend_timer;  /* when lent memory that was not sent is given back */
+	uint64_t lend_since_ns;   /* no buffer for what is half sent since then; 0: not so */
+	bool blocked;             /* the socket takes nothing now */
+	bool paused;              /* not reading: a capsule waits for a buffer */
+	bool connecting;          /* a Connect is being decided */
+	uint8_t gate;             /* GATE_RESV where anything of the core is held: see core->resv */
+	bool durable;             /* the host turned the write cache off: every write is FUA */
+	bool attached, detaching; /* an I/O queue known to its controller; told it that it leaves */
+	struct target_stats *stats; /* where what is done for it counts: its core's */
+	uint64_t rx_pdus, tx_bytes;           /* progress, and what it was */
+	uint64_t rx_pdus_then, tx_bytes_then; /* when the stall timer was set */
+	uint64_t command_ns;      /* the last command's arrival */
+	uint32_t device_count;    /* requests in STAGE_DEVICE, or lent to core 0 */
+	uint32_t request_count;   /* requests not free */
+	uint32_t held;            /* by functions that still look at it, whatever becomes of it */
+	uint16_t key, qid;        /* the controller's, as cores know it; and which queue */
+	uint64_t association;     /* its number; of an I/O queue */
+	uint32_t active[CTRL_NS_MAX / 32]; /* the same: namespaces with GATE_LISTED that it has; bit n is NSID n + 1 */
+	uint16_t portal;          /* it came through */
+	uint8_t hostid[16];       /* of an I/O queue */
+	const struct view_subsys *subsys; /* of an I/O queue; NULL: the subsystem is gone, and the connection going */
+	uint32_t errors_unheard;  /* MAIL_ERRORs under way */
+	uint32_t errors_missed;   /* failed commands that its controller was not told of yet */
+	struct assoc *assoc;      /* of an admin queue */
+	struct fifo turns;        /* requests in STAGE_TURN */
+	struct fifo wishes;       /* of an admin queue, by their node: the keeper has the one before */
+	uint32_t wish_count;      /* with that one */
+	uint32_t asked_bytes;     /* of buffers for data that was asked for and has not come */
+	struct fifo again;        /* requests in STAGE_AGAIN */
+	struct request *fused;    /* the first half of a fused pair whose second half must come next */
+	struct request *leaving;  /* a Disconnect, answered when it is alone */
+	struct request *slots;    /* the queue's; before Connect, &first */
+	uint32_t slot_count, slots_used;
+	struct fifo free;
+	uint8_t *reserve;         /* TARGET_INCAPSULE bytes, for one capsule when buffers are short */
+	struct request *reserve_user;
+	struct request *stalled;  /* waits for the reserve or a buffer; the connection is paused */
+	struct request first;     /* Connect's slot */
+	char hostnqn[NVME_NQN_FIELD]; /* of an I/O queue */
+};
+
+/* turn.c: what a core's connections receive and send in one turn */
+void turn_begin(struct core *core);
+void turn_end(struct core *core);
+void turn_receive(struct conn *conn);
+void turn_send(struct conn *conn);
+
+/* traffic.c: what becomes of the bytes of a connection */
+void traffic_begin(struct conn *conn);
+void traffic_wants(struct conn *conn);
+bool traffic_wants_to_read(const struct conn *conn);
+void traffic_take(struct conn *conn, ssize_t bytes, size_t direct, const uint8_t *at);
+void traffic_sent(struct conn *conn, ssize_t bytes, struct fifo *finished);
+void traffic_after_send(struct conn *conn, ssize_t bytes, size_t asked);
+void conn_send_soon(struct conn *conn);
+void conn_pause(struct conn *conn);
+void conn_resume(struct conn *conn);
+
+/* conn.c: a connection's life */
+void conn_accept(struct core *core, struct stream *stream, uint16_t portal);
+void conn_enter(struct conn *conn, enum conn_phase phase);
+bool conn_takes_commands(const struct conn *conn);
+void conn_watch(struct conn *conn);
+void conn_finish(struct conn *conn);
+void conn_terminate(struct conn *conn);
+void conn_end(struct conn *conn, bool abort);
+void conn_kill(struct conn *conn);
+void conn_maybe_free(struct conn *conn);
+int conn_queue(struct conn *conn, bool admin, uint16_t entries, bool sq_flow);
+
+/* A command's data, whole: in the bytes just received (transient) or in the request's buffer. */
+struct capsule {
+	const uint8_t *data;
+	uint32_t len;
+	bool transient;
+};
+
+/* request.c: a command's life between its capsule and its answer */
+struct request *request_take(struct conn *conn);
+void request_command(struct request *req, const struct tconn_item *item);
+void request_data(struct request *req);
+void request_answer(struct request *req, struct nvme_status status);
+void request_answer_data(struct request *req, struct iovec *iov, uint32_t count);
+bool request_served(const struct request *req);
+void request_error_heard(struct conn *conn);
+void request_tell_missed(struct conn *conn);
+void request_free(struct request *req);
+void request_free_all(struct fifo *finished);
+void request_abandon(struct request *req);
+void request_unlend(struct request *req);
+void request_release(struct request *req);
+void request_unread(struct request *req);
+void request_fetch(struct request *req);
+void request_next_turns(struct conn *conn);
+void request_ask(struct request *req, struct iovec *iov, uint32_t count);
+/* true: req->bufs holds `bytes` bytes; false: `granted` will be called. */
+bool request_buffers(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *));
+static inline struct request *
+request_of(struct bufs_waiter *waiter)
+{
+	return container_of(waiter, struct request, waiter);
+}
+
+/* request_capsule.c: data of a capsule that is received into a buffer, or is kept in one */
+void request_receive(struct request *req, uint32_t bytes);
+void request_unstall(struct request *req);
+void request_keep(struct request *req, const struct capsule *capsule);
+
+/* Of an I/O queue: whether the namespace is active for it. */
+static inline bool
+conn_has(const struct conn *conn, const struct view_ns *ns)
+{
+	uint32_t bit = ns->info != NULL ? ns->info->nsid - 1 : 0;
+
+	return ns->info != NULL && (!(ns->gate & GATE_LISTED) || conn->active[bit / 32] >> bit % 32 & 1);
+}
+
+/* Of an I/O queue: the namespace, or NULL. */
+static inline const struct view_ns *
+conn_ns(const struct conn *conn, uint32_t nsid)
+{
+	const struct view_subsys *subsys = conn->subsys;
+
+	return subsys != NULL && nsid - 1 < subsys->ns_limit && subsys->ns[nsid - 1].info != NULL ?
+	    &subsys->ns[nsid - 1] : NULL;
+}
+
+#endif
