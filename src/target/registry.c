@@ -5,77 +5,21 @@
  * An association is a member of its subsystem's roll until its core says that it
  * is gone: then none of its I/O is at a device any more.  While one of a host is
  * dying, the host's next one waits in line, so that a write that is sent again
- * is never overtaken by its older self.  Fences (fence.c) are counted down here,
- * and static controllers are chosen (statics.c) and found.
+ * is never overtaken by its older self.  Static controllers are chosen here
+ * (statics.c) and found; fences are in registry_fence.c.
  */
 #include <assert.h>
 #include <errno.h>
 
-#include "target/core.h"
+#include "target/registry.h"
 #include "target/statics.h"
 #include "target/wish.h"
-#include "wire/extension.h"
 
 enum {
 	DISCOVERY_MAX = 1024, /* controllers of the discovery subsystem */
 };
 
-enum state {
-	STATE_WAITING, /* for dying ones of its host: in roll->waiting */
-	STATE_ALIVE,   /* in roll->members */
-	STATE_DYING,   /* the same; its admin connection is gone, its I/O perhaps not yet */
-	STATE_GONE,    /* about to be freed */
-};
-
-struct entry {
-	struct list node;       /* in its roll; members in the order of their numbers */
-	struct roll *roll;
-	uint64_t number;        /* of a member: those admitted later have greater ones */
-	uint8_t hostid[16];
-	uint16_t key;           /* of all mail about it */
-	uint16_t cntlid;        /* as hosts know it; of one that waits: what it asks for */
-	bool fixed;             /* a static controller */
-	uint8_t state;          /* enum state */
-	bool ending;            /* it was told to end */
-	struct conn *conn;      /* of one that waits: a token */
-	struct {
-		uint32_t left;  /* members that it waits for; 0: there is none */
-		uint32_t ended; /* and how many they were */
-		uint64_t below; /* what its members' numbers are smaller than */
-		uint16_t named; /* or the only one; WEIR_FENCE_OLDER: each of them */
-	} fence;
-	char hostnqn[NVME_NQN_FIELD];
-};
-
-/* The associations of one subsystem; there while there are any, and while its controllers are static: it is
- * remembered when they were used. */
-struct roll {
-	struct list node;
-	struct list members, waiting;
-	uint32_t count;         /* of members */
-	struct statics *statics; /* NULL: none was used yet */
-	char nqn[NVME_NQN_FIELD];
-};
-
-struct registry {
-	struct list rolls;
-	uint64_t number;        /* of the newest member */
-	struct entry *by_key[NVME_CNTLID_MAX + 1];
-};
-
 /* ---- finding ---- */
-
-static struct entry *
-entry_of(struct list *node)
-{
-	return container_of(node, struct entry, node);
-}
-
-static bool
-same_host(const struct entry *a, const struct entry *b)
-{
-	return memcmp(a->hostid, b->hostid, sizeof(a->hostid)) == 0;
-}
 
 static struct roll *
 roll_find(struct registry *registry, const char *nqn)
@@ -135,7 +79,7 @@ static bool
 host_is_dying(const struct entry *entry)
 {
 	list_for_each(&entry->roll->members, node)
-		if (entry_of(node)->state == STATE_DYING && same_host(entry_of(node), entry))
+		if (entry_of(node)->state == ENTRY_DYING && entry_same_host(entry_of(node), entry))
 			return true;
 	return false;
 }
@@ -147,7 +91,7 @@ other_id(const struct entry *entry)
 	list_for_each(&entry->roll->members, node) {
 		const struct entry *member = entry_of(node);
 
-		if (member->state == STATE_ALIVE && !same_host(member, entry) &&
+		if (member->state == ENTRY_ALIVE && !entry_same_host(member, entry) &&
 		    strncmp(member->hostnqn, entry->hostnqn, sizeof(member->hostnqn)) == 0)
 			return true;
 	}
@@ -159,7 +103,7 @@ static bool
 other_model(const struct roll *roll, bool fixed)
 {
 	list_for_each(&roll->members, node)
-		if (entry_of(node)->state != STATE_GONE && entry_of(node)->fixed != fixed)
+		if (entry_of(node)->state != ENTRY_GONE && entry_of(node)->fixed != fixed)
 			return true;
 	return false;
 }
@@ -226,7 +170,7 @@ decide(struct core *core, struct entry *entry)
 		entry_free(core, entry);
 		return;
 	}
-	entry->state = STATE_ALIVE;
+	entry->state = ENTRY_ALIVE;
 	entry->conn = NULL;
 	entry->roll->count++;
 	list_remove(&entry->node);
@@ -250,7 +194,7 @@ join(struct core *core, const struct target_mail *mail)
 	assert(core->registry->by_key[mail->key] == NULL);
 	core->registry->by_key[mail->key] = entry;
 	entry->roll = roll;
-	entry->state = STATE_WAITING;
+	entry->state = ENTRY_WAITING;
 	entry->key = mail->key;
 	entry->cntlid = le16_get(data->cntlid);
 	entry->conn = mail->join.conn;
@@ -261,69 +205,6 @@ join(struct core *core, const struct target_mail *mail)
 		decide(core, entry);
 }
 
-/* ---- fences ---- */
-
-static void
-fenced(struct core *core, uint16_t key, uint32_t ended)
-{
-	struct target_mail mail = { .kind = MAIL_FENCED, .key = key, .ended = ended };
-
-	core_post(core, key % core->reactor->count, &mail);
-}
-
-/* Whether the fence of `entry` waits for the end of `member`. */
-static bool
-waits_for(const struct entry *entry, const struct entry *member)
-{
-	if (member == entry || !same_host(member, entry) || member->number >= entry->fence.below)
-		return false;
-	return entry->fence.named == WEIR_FENCE_OLDER || entry->fence.named == member->cntlid;
-}
-
-static void
-end(struct core *core, struct entry *entry)
-{
-	struct target_mail mail = { .kind = MAIL_END, .key = entry->key };
-
-	if (entry->ending || entry->state != STATE_ALIVE)
-		return;
-	entry->ending = true;
-	core_post(core, entry->key % core->reactor->count, &mail);
-}
-
-/* Ends others of its host, all that are older or the one that is named, and answers when they are gone. */
-static void
-fence(struct core *core, const struct target_mail *mail)
-{
-	struct entry *entry = core->registry->by_key[mail->key];
-
-	if (entry == NULL || entry->state == STATE_WAITING)
-		return; /* it has gone meanwhile, and nobody waits for the answer */
-	assert(entry->fence.left == 0);
-	entry->fence.named = mail->fence;
-	entry->fence.below = mail->fence == WEIR_FENCE_OLDER ? entry->number : core->registry->number + 1;
-	list_for_each(&entry->roll->members, node) {
-		if (!waits_for(entry, entry_of(node)))
-			continue;
-		end(core, entry_of(node));
-		entry->fence.left++;
-	}
-	entry->fence.ended = entry->fence.left;
-	if (entry->fence.left == 0)
-		fenced(core, entry->key, 0);
-}
-
-static void
-count_down(struct core *core, const struct entry *gone)
-{
-	list_for_each(&gone->roll->members, node) {
-		struct entry *entry = entry_of(node);
-
-		if (entry->fence.left > 0 && waits_for(entry, gone) && --entry->fence.left == 0)
-			fenced(core, entry->key, entry->fence.ended);
-	}
-}
-
 /* ---- who is going, and who is gone ---- */
 
 static void
@@ -331,8 +212,8 @@ dying(struct core *core, const struct target_mail *mail)
 {
 	struct entry *entry = core->registry->by_key[mail->key];
 
-	if (entry != NULL && entry->state == STATE_ALIVE)
-		entry->state = STATE_DYING;
+	if (entry != NULL && entry->state == ENTRY_ALIVE)
+		entry->state = ENTRY_DYING;
 }
 
 /* Those that waited for it may be decided on, if no other one of their host is dying. */
@@ -342,7 +223,7 @@ let_in(struct core *core, const struct entry *gone)
 	if (host_is_dying(gone))
 		return;
 	list_for_each(&gone->roll->waiting, node)
-		if (same_host(entry_of(node), gone))
+		if (entry_same_host(entry_of(node), gone))
 			decide(core, entry_of(node));
 }
 
@@ -353,14 +234,14 @@ left(struct core *core, const struct target_mail *mail)
 
 	if (entry == NULL)
 		return; /* it was refused */
-	if (entry->state == STATE_WAITING) {
+	if (entry->state == ENTRY_WAITING) {
 		answer(core, entry->key, entry->conn, CTRL_HOST_NO_ROOM, 0); /* it is not read: the connection is gone */
 	} else {
-		entry->state = STATE_GONE;
+		entry->state = ENTRY_GONE;
 		entry->roll->count--;
 		if (entry->fixed)
 			statics_leave(entry->roll->statics, entry->cntlid); /* one that waits may want it */
-		count_down(core, entry);
+		registry_fence_count_down(core, entry);
 		let_in(core, entry);
 	}
 	entry_free(core, entry);
@@ -406,7 +287,7 @@ registry_mail(struct core *core, const struct target_mail *mail)
 		left(core, mail);
 		return;
 	case MAIL_FENCE:
-		fence(core, mail);
+		registry_fence(core, mail);
 		return;
 	case MAIL_SEEK:
 		seek(core, mail);
@@ -441,7 +322,7 @@ registry_present(struct core *core, uint16_t key, uint32_t nsid, uint64_t *there
 		const struct entry *entry = entry_of(node);
 		uint64_t bit = UINT64_C(1) << entry->cntlid % 64;
 
-		if (entry->state != STATE_ALIVE)
+		if (entry->state != ENTRY_ALIVE)
 			continue;
 		there[entry->cntlid / 64] |= bit;
 		if (ns != NULL && subsys_attached(ns, entry->hostnqn, entry->number))
@@ -461,7 +342,7 @@ target_each_controller(const struct target *target, const char *nqn,
 		const struct entry *entry = entry_of(node);
 
 		found(arg, &(struct target_controller){ entry->cntlid, entry->number, entry->hostnqn,
-		    entry->state != STATE_ALIVE });
+		    entry->state != ENTRY_ALIVE });
 	}
 }
 

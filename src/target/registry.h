@@ -1,0 +1,69 @@
+/*
+ * registry.h - what the files of the registry share: the rolls and their entries,
+ * on core 0.
+ */
+#ifndef WEIR_TARGET_REGISTRY_H
+#define WEIR_TARGET_REGISTRY_H
+
+#include "target/core.h"
+
+enum entry_state {
+	ENTRY_WAITING, /* for dying ones of its host: in roll->waiting */
+	ENTRY_ALIVE,   /* in roll->members */
+	ENTRY_DYING,   /* the same; its admin connection is gone, its I/O perhaps not yet */
+	ENTRY_GONE,    /* about to be freed */
+};
+
+struct entry {
+	struct list node;       /* in its roll; members in the order of their numbers */
+	struct roll *roll;
+	uint64_t number;        /* of a member: those admitted later have greater ones */
+	uint8_t hostid[16];
+	uint16_t key;           /* of all mail about it */
+	uint16_t cntlid;        /* as hosts know it; of one that waits: what it asks for */
+	bool fixed;             /* a static controller */
+	uint8_t state;          /* enum entry_state */
+	bool ending;            /* it was told to end */
+	struct conn *conn;      /* of one that waits: a token */
+	struct {
+		uint32_t left;  /* members that it waits for; 0: there is none */
+		uint32_t ended; /* and how many they were */
+		uint64_t below; /* what its members' numbers are smaller than */
+		uint16_t named; /* or the only one; WEIR_FENCE_OLDER: each of them */
+	} fence;
+	char hostnqn[NVME_NQN_FIELD];
+};
+
+/* The associations of one subsystem; there while there are any, and while its controllers are static: it is
+ * remembered when they were used. */
+struct roll {
+	struct list node;
+	struct list members, waiting;
+	uint32_t count;         /* of members */
+	struct statics *statics; /* NULL: none was used yet */
+	char nqn[NVME_NQN_FIELD];
+};
+
+struct registry {
+	struct list rolls;
+	uint64_t number;        /* of the newest member */
+	struct entry *by_key[NVME_CNTLID_MAX + 1];
+};
+
+static inline struct entry *
+entry_of(struct list *node)
+{
+	return container_of(node, struct entry, node);
+}
+
+static inline bool
+entry_same_host(const struct entry *a, const struct entry *b)
+{
+	return memcmp(a->hostid, b->hostid, sizeof(a->hostid)) == 0;
+}
+
+/* registry_fence.c: ends others of a host; and one of those that a fence waits for may be gone */
+void registry_fence(struct core *core, const struct target_mail *mail);
+void registry_fence_count_down(struct core *core, const struct entry *gone);
+
+#endif
