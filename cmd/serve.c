@@ -1,7 +1,6 @@
 /*
  * serve.c - `weir serve`: the target over the kernel's world.
  */
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -14,26 +13,13 @@
 
 #include "cmd.h"
 #include "control.h"
-#include "rt/rt.h"
 #include "serve.h"
 #include "sys/clock.h"
 
 enum { STOP_NS = 900 * 1000 * 1000 };
 
-enum key {
-	KEY_LISTEN = 1000, KEY_NS, KEY_BLOCK_SIZE, KEY_SUBNQN, KEY_REACTORS, KEY_CPUS, KEY_FILES, KEY_SOCKETS,
-	KEY_DATA_DIR, KEY_STATE_DIR, KEY_CONFIG, KEY_CONTROL, KEY_STATS, KEY_EXPLAIN, KEY_HANDSHAKE, KEY_STALL,
-	KEY_CONNECTIONS, KEY_CONGESTION,
-};
-
 struct serve {
-	struct served told;     /* by options that a configuration says too */
-	const char *told_first; /* the first of these options; NULL: none was given */
-	const char *config;     /* the file */
-	const char *data_dir;
-	bool stats, explain;
-	struct rt_options rt_options;
-	int cpus[RT_REACTORS_MAX];
+	struct serve_options options;
 	char default_spec[512];
 
 	struct rt *rt;
@@ -42,183 +28,6 @@ struct serve {
 	struct control control;
 	struct timer stop_limit;
 	uint64_t stop_count;
-};
-
-/* ---- options ---- */
-
-static const struct argp_option options[] = {
-	{ "listen", KEY_LISTEN, "ADDR:PORT", 0,
-	    "listen here (default 127.0.0.1:4420; port 0: any free one); may be repeated", 0 },
-	{ "ns", KEY_NS, "SPEC", 0,
-	    "a namespace: mem:SIZE, null:SIZE, file:PATH[,size=SIZE], fault:FAULTS@SPEC, volatile:OPTIONS@SPEC; "
-	    "may be repeated", 0 },
-	{ "config", KEY_CONFIG, "FILE", 0, "serve what this file says, weir.yaml(5); read again at SIGHUP", 0 },
-	{ "control", KEY_CONTROL, "PATH", 0,
-	    "the socket of weir apply and weir diff (default, with --config: see weir-apply(1)); none: no socket", 0 },
-	{ "block-size", KEY_BLOCK_SIZE, "BYTES", 0, "512 or 4096 (default)", 0 },
-	{ "subnqn", KEY_SUBNQN, "NQN", 0, "the subsystem's name (default " DEFAULT_SUBNQN ")", 0 },
-	{ "data-dir", KEY_DATA_DIR, "DIR", 0, "where the default volume lies when no --ns is given", 0 },
-	{ "state-dir", KEY_STATE_DIR, "DIR", 0, "what must outlive a restart, e.g. reservations (default: nowhere)", 0 },
-	{ "reactors", KEY_REACTORS, "N", 0, "threads that serve (default 1)", 0 },
-	{ "cpus", KEY_CPUS, "LIST", 0, "pin the threads to these processors, e.g. 0,2-5", 0 },
-	{ "sockets", KEY_SOCKETS, "ENGINE", 0,
-	    "how several sockets are read and written at once: auto, uring or calls", 0 },
-	{ "files", KEY_FILES, "ENGINE", 0, "how files are read and written: auto, uring or threads", 0 },
-	{ "handshake-timeout", KEY_HANDSHAKE, "MS", 0, "from accept to Connect (default 10000)", 0 },
-	{ "stall-timeout", KEY_STALL, "MS", 0, "a transfer without progress (default 30000)", 0 },
-	{ "max-connections", KEY_CONNECTIONS, "N", 0, "refuse more (default 4096)", 0 },
-	{ "tcp-congestion", KEY_CONGESTION, "NAME", 0,
-	    "congestion control of the connections (default: the system's)", 0 },
-	{ "stats", KEY_STATS, NULL, 0, "print counters as JSON at SIGUSR1 and at the end", 0 },
-	{ "explain-memory", KEY_EXPLAIN, NULL, 0, "print what memory this configuration takes, and exit", 0 },
-	{ 0 },
-};
-
-static error_t
-parse_listen(struct serve *serve, const char *arg, struct argp_state *state)
-{
-	struct target_listen *listen = &serve->told.listen[serve->told.listen_count];
-
-	if (serve->told.listen_count == TARGET_LISTENERS_MAX)
-		argp_error(state, "more than %d --listen", TARGET_LISTENERS_MAX);
-	listen->port = DEFAULT_PORT;
-	if (!option_address(arg, listen->host, sizeof(listen->host), &listen->port))
-		argp_error(state, "--listen '%s': not an ADDR:PORT", arg);
-	serve->told.listen_count++;
-	return 0;
-}
-
-/* Which of the words it is; an option takes no others. */
-static unsigned
-parse_word(const char *option, const char *const words[3], const char *arg, struct argp_state *state)
-{
-	for (unsigned i = 0; i < 3; i++)
-		if (strcmp(arg, words[i]) == 0)
-			return i;
-	argp_error(state, "%s '%s': %s, %s or %s", option, arg, words[0], words[1], words[2]);
-	return 0;
-}
-
-static const char *const files_words[] = {
-	[RT_FILES_AUTO] = "auto", [RT_FILES_URING] = "uring", [RT_FILES_THREADS] = "threads",
-};
-static const char *const sockets_words[] = {
-	[RT_MOVES_AUTO] = "auto", [RT_MOVES_URING] = "uring", [RT_MOVES_CALLS] = "calls",
-};
-
-/* Options that say what a configuration would say. */
-static error_t
-parse_told(int key, char *arg, struct serve *serve, struct argp_state *state)
-{
-	struct served *told = &serve->told;
-
-	switch (key) {
-	case KEY_LISTEN:
-		return parse_listen(serve, arg, state);
-	case KEY_NS:
-		if (told->spec_count == SERVED_SPECS_MAX)
-			argp_error(state, "more than %d --ns", SERVED_SPECS_MAX);
-		told->specs[told->spec_count++] = arg;
-		return 0;
-	case KEY_BLOCK_SIZE:
-		if (strcmp(arg, "512") != 0 && strcmp(arg, "4096") != 0)
-			argp_error(state, "--block-size '%s': 512 or 4096", arg);
-		told->block_size = arg[0] == '5' ? 512 : 4096;
-		return 0;
-	case KEY_SUBNQN:
-		told->subnqn = arg;
-		return 0;
-	case KEY_HANDSHAKE:
-		told->handshake_ms = (uint32_t)option_number_of(state, "--handshake-timeout", arg, 1, 3600000);
-		return 0;
-	case KEY_STALL:
-		told->stall_ms = (uint32_t)option_number_of(state, "--stall-timeout", arg, 1, 3600000);
-		return 0;
-	case KEY_CONNECTIONS:
-		told->connections_max = (uint32_t)option_number_of(state, "--max-connections", arg, 1, 1000000);
-		return 0;
-	case KEY_DATA_DIR:
-		serve->data_dir = arg;
-		return 0;
-	case KEY_STATE_DIR:
-		told->state_dir = arg;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const char *
-option_name(int key)
-{
-	for (const struct argp_option *option = options; option->name != NULL; option++)
-		if (option->key == key)
-			return option->name;
-	return NULL;
-}
-
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-	struct serve *serve = state->input;
-
-	switch (key) {
-	case KEY_LISTEN:
-	case KEY_NS:
-	case KEY_BLOCK_SIZE:
-	case KEY_SUBNQN:
-	case KEY_HANDSHAKE:
-	case KEY_STALL:
-	case KEY_CONNECTIONS:
-	case KEY_DATA_DIR:
-	case KEY_STATE_DIR:
-		if (serve->told_first == NULL)
-			serve->told_first = option_name(key);
-		return parse_told(key, arg, serve, state);
-	case KEY_CONFIG:
-		serve->config = arg;
-		return 0;
-	case KEY_CONTROL:
-		serve->control.path = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (serve->config != NULL && serve->told_first != NULL)
-			argp_error(state, "--%s and --config: the file says that", serve->told_first);
-		return 0;
-	case KEY_REACTORS:
-		serve->rt_options.reactors = (unsigned)option_number_of(state, "--reactors", arg, 1, 64);
-		return 0;
-	case KEY_CPUS:
-		if (!option_cpus(arg, serve->cpus, RT_REACTORS_MAX, &serve->rt_options.cpu_count))
-			argp_error(state, "--cpus '%s': not a list like 0,2-5", arg);
-		serve->rt_options.cpus = serve->cpus;
-		return 0;
-	case KEY_FILES:
-		serve->rt_options.files = parse_word("--files", files_words, arg, state);
-		return 0;
-	case KEY_SOCKETS:
-		serve->rt_options.moves = parse_word("--sockets", sockets_words, arg, state);
-		return 0;
-	case KEY_CONGESTION:
-		serve->rt_options.sockets.congestion = arg;
-		return 0;
-	case KEY_STATS:
-		serve->stats = true;
-		return 0;
-	case KEY_EXPLAIN:
-		serve->explain = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "what is '%s'?", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	options, parse, NULL,
-	"Serves volumes as NVMe/TCP subsystems until SIGTERM or SIGINT.", NULL, NULL, NULL,
 };
 
 /* ---- statistics ---- */
@@ -258,25 +67,26 @@ make_dir(const char *dir)
 static int
 default_volume(struct serve *serve)
 {
+	const char *said = serve->options.data_dir, *base;
+	struct served *told = &serve->options.told;
 	char dir[200];
-	const char *base;
 	int rc;
 
-	if (serve->data_dir != NULL)
-		snprintf(dir, sizeof(dir), "%s", serve->data_dir);
+	if (said != NULL)
+		snprintf(dir, sizeof(dir), "%s", said);
 	else if ((base = getenv("XDG_DATA_HOME")) != NULL && base[0] == '/')
 		snprintf(dir, sizeof(dir), "%s/weir", base);
 	else if ((base = getenv("HOME")) != NULL && base[0] == '/')
 		snprintf(dir, sizeof(dir), "%s/.local/share/weir", base);
 	else
 		snprintf(dir, sizeof(dir), "/var/lib/weir");
-	rc = serve->data_dir != NULL && strlen(serve->data_dir) >= sizeof(dir) ? -ENAMETOOLONG : make_dir(dir);
+	rc = said != NULL && strlen(said) >= sizeof(dir) ? -ENAMETOOLONG : make_dir(dir);
 	if (rc != 0) {
 		fprintf(stderr, "weir: cannot make the data directory %s: %s\n", dir, strerror(-rc));
 		return rc;
 	}
 	snprintf(serve->default_spec, sizeof(serve->default_spec), "file:%s/volume.img,size=1G", dir);
-	serve->told.specs[serve->told.spec_count++] = serve->default_spec;
+	told->specs[told->spec_count++] = serve->default_spec;
 	return 0;
 }
 
@@ -301,18 +111,18 @@ make_state_dir(const char *dir)
 static int
 configure(struct serve *serve, struct configured *first)
 {
-	struct served *told = &serve->told;
+	struct served *told = &serve->options.told;
 
-	if (serve->config == NULL) {
-		if (listen_inherit(told->listen, &told->listen_count, &serve->rt_options) != 0)
+	if (serve->options.config == NULL) {
+		if (listen_inherit(told->listen, &told->listen_count, &serve->options.rt) != 0)
 			return -EINVAL;
 		listen_by_default(told->listen, &told->listen_count);
 		if (told->spec_count == 0 && default_volume(serve) != 0)
 			return -EINVAL;
 		if (served_conf(told, first) != 0)
 			return -EINVAL;
-	} else if (config_read(&first->arena, serve->config, &first->conf) != 0 ||
-	    listen_inherit_conf(first->conf, &serve->rt_options) != 0) {
+	} else if (config_read(&first->arena, serve->options.config, &first->conf) != 0 ||
+	    listen_inherit_conf(first->conf, &serve->options.rt) != 0) {
 		return -EINVAL;
 	}
 	return make_state_dir(first->conf->state_dir);
@@ -357,10 +167,10 @@ on_signal(struct reactor *reactor, int signal)
 	struct serve *serve = rt_owner(rt_of(reactor));
 
 	if (signal == SIGUSR1) {
-		if (serve->stats)
+		if (serve->options.stats)
 			target_ask_stats(serve->serving.target, print_stats, serve);
 	} else if (signal == SIGHUP) {
-		control_reload(&serve->control, serve->config);
+		control_reload(&serve->control, serve->options.config);
 	} else if (signal == SIGTERM || signal == SIGINT) {
 		if (serve->stop_count++ == 0)
 			stop_begin(serve, reactor);
@@ -392,10 +202,10 @@ start(struct serve *serve, struct configured *first)
 	int rc = serving_make(&serve->serving, rt_reactor(serve->rt, 0), &serve->arena, first, why);
 	struct target *target = serve->serving.target;
 
-	for (unsigned i = serve->rt_options.reactors; rc == 0 && i-- > 0;)
+	for (unsigned i = serve->options.rt.reactors; rc == 0 && i-- > 0;)
 		rc = target_start(target, rt_reactor(serve->rt, i), why);
 	if (rc == 0)
-		rc = control_begin(&serve->control, &serve->serving, serve->config != NULL, why);
+		rc = control_begin(&serve->control, &serve->serving, serve->options.config != NULL, why);
 	if (rc != 0) {
 		fprintf(stderr, "weir: %s\n", why);
 		return rc;
@@ -421,7 +231,7 @@ stop(struct serve *serve)
 {
 	control_end(&serve->control);
 	if (serve->serving.target != NULL)
-		for (unsigned i = 0; i < serve->rt_options.reactors; i++)
+		for (unsigned i = 0; i < serve->options.rt.reactors; i++)
 			target_fini(serve->serving.target, rt_reactor(serve->rt, i));
 	serving_end(&serve->serving);
 	rt_destroy(serve->rt);
@@ -431,11 +241,11 @@ stop(struct serve *serve)
 static int
 run(struct serve *serve, struct configured *first)
 {
-	int rc = rt_create(&serve->rt, &serve->rt_options);
+	int rc = rt_create(&serve->rt, &serve->options.rt);
 
 	if (rc != 0) {
-		fprintf(stderr, "weir: cannot start%s: %s\n", serve->rt_options.files == RT_FILES_URING ||
-		    serve->rt_options.moves == RT_MOVES_URING ? " with io_uring, as was asked" : "", strerror(-rc));
+		fprintf(stderr, "weir: cannot start%s: %s\n", serve->options.rt.files == RT_FILES_URING ||
+		    serve->options.rt.moves == RT_MOVES_URING ? " with io_uring, as was asked" : "", strerror(-rc));
 		configured_drop(first);
 		return rc;
 	}
@@ -444,7 +254,7 @@ run(struct serve *serve, struct configured *first)
 		rc = rt_run(serve->rt);
 		if (rc != 0)
 			fprintf(stderr, "weir: cannot run: %s\n", strerror(-rc));
-		if (serve->stats) {
+		if (serve->options.stats) {
 			struct target_stats sum;
 
 			target_stats(serve->serving.target, &sum);
@@ -476,23 +286,20 @@ raise_files(const struct conf *conf)
 int
 cmd_serve(int argc, char **argv)
 {
-	struct serve serve = {
-		.told = { .block_size = 4096, .subnqn = DEFAULT_SUBNQN },
-		.rt_options = rt_options_default(),
-	};
+	struct serve serve = { 0 };
+	struct serve_options *options = &serve.options;
 	struct configured *first;
 
-	argv[0] = (char *)"weir serve";
-	serve.rt_options.reactor = (struct reactor_options){ SERVE_SMALL_BUFS, SERVE_LARGE_BUFS };
-	serve.rt_options.on_signal = on_signal;
-	serve.rt_options.owner = &serve;
-	argp_err_exit_status = EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &serve) != 0)
+	if (serve_options_parse(argc, argv, options) != 0)
 		return EXIT_USAGE;
-	if (serve.explain) {
-		explain_memory(serve.rt_options.reactors, serve.told.spec_count > 0 ? serve.told.spec_count : 1);
+	if (options->explain) {
+		explain_memory(options->rt.reactors, options->told.spec_count > 0 ? options->told.spec_count : 1);
 		return EXIT_OK;
 	}
+	options->rt.reactor = (struct reactor_options){ SERVE_SMALL_BUFS, SERVE_LARGE_BUFS };
+	options->rt.on_signal = on_signal;
+	options->rt.owner = &serve;
+	serve.control.path = options->control;
 	first = configured_make();
 	if (first == NULL || configure(&serve, first) != 0) {
 		configured_drop(first);

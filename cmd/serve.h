@@ -44,6 +44,21 @@ struct served {
 	uint32_t handshake_ms, stall_ms, connections_max; /* 0: as usual */
 };
 
+/* What the command line says. */
+struct serve_options {
+	struct served told;        /* by options that a configuration says too */
+	const char *told_first;    /* the first of these options; NULL: none was given */
+	const char *config;        /* the file */
+	const char *control;       /* the path of the socket, as control.h has it */
+	const char *data_dir;
+	bool stats, explain;
+	struct rt_options rt;      /* threads, engines and sockets; what to do at a signal is not set */
+	int cpus[RT_REACTORS_MAX]; /* rt.cpus */
+};
+
+/* serve_options.c: 0, or EXIT_USAGE; what is wrong is said on stderr, mostly by ending the program. */
+int serve_options_parse(int argc, char **argv, struct serve_options *said);
+
 /* served.c: as a configuration.  0, or a negative errno after having said on stderr what is wrong. */
 int served_conf(const struct served *served, struct configured *configured) __attribute__((warn_unused_result));
 
