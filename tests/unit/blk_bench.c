@@ -1,5 +1,6 @@
 #include "blk_bench.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct fakeworld fw;
@@ -134,33 +135,60 @@ blk_open_chans(void)
 		assert_int_equal(blk->ops->open_chan(blk, &fw.reactors[i], &chans[i]), 0);
 }
 
-void
-blk_begin(const char *spec)
+static void
+open_or_fail(const char *spec)
 {
 	char why[256];
 
-	fakeworld_init(&fw, CHANS);
 	if (blk_open(&fw.reactors[0], spec, BS, &blk, why) != 0)
 		fail_msg("%s", why);
-	assert_string_equal(blk->spec, spec);
 	blk_open_chans();
 }
 
 void
-blk_begin_file(void)
+blk_begin(const char *spec)
 {
 	fakeworld_init(&fw, CHANS);
-	fake_file_make(&fw, "/v", 4 * IO_MAX);
-	assert_int_equal(blk_open(&fw.reactors[0], "file:/v", BS, &blk, (char[256]){ 0 }), 0);
-	blk_open_chans();
+	open_or_fail(spec);
+	assert_string_equal(blk->spec, spec);
+}
+
+void
+blk_begin_over(const char *spec, uint64_t bytes)
+{
+	fakeworld_init(&fw, CHANS);
+	fake_file_make(&fw, "/v", bytes);
+	open_or_fail(spec);
+}
+
+void
+blk_begin_file(const char *spec)
+{
+	blk_begin_over(spec, 4 * IO_MAX);
+}
+
+static void
+close_all(void)
+{
+	for (unsigned i = 0; i < CHANS; i++)
+		blk->ops->close_chan(chans[i]);
+	blk->ops->destroy(blk);
+}
+
+void
+blk_begin_again(void)
+{
+	char spec[256];
+
+	snprintf(spec, sizeof(spec), "%s", blk->spec);
+	close_all();
+	open_or_fail(spec);
 }
 
 void
 blk_end(void)
 {
-	for (unsigned i = 0; i < CHANS; i++)
-		blk->ops->close_chan(chans[i]);
-	blk->ops->destroy(blk);
+	close_all();
 	fakeworld_fini(&fw);
 }
 

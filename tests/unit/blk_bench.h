@@ -51,9 +51,13 @@ void assert_block(uint64_t lba, int byte);
 
 void assert_bytes(const uint8_t *bytes, size_t count, int byte);
 
-/* A device with a channel on each reactor, and the end of both; the channels alone, of `blk`. */
+/* A device with a channel on each reactor: alone; over a file /v of so many bytes; over one of four times IO_MAX. */
 void blk_begin(const char *spec);
-void blk_begin_file(void);
+void blk_begin_over(const char *spec, uint64_t bytes);
+void blk_begin_file(const char *spec);
+
+/* Another life of the target over the same files; the end; and channels alone, of `blk`. */
+void blk_begin_again(void);
 void blk_end(void);
 void blk_open_chans(void);
 

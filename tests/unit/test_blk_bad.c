@@ -13,33 +13,6 @@ static const char *const specs[] = { "mem:4M", "file:/v", "fault:read-error=1000
 	"volatile:keep=64K,seed=3@file:/v", "volatile:@mem:4M" };
 
 static void
-begin(const char *spec)
-{
-	char why[256];
-
-	fakeworld_init(&fw, CHANS);
-	fake_file_make(&fw, "/v", 4 * IO_MAX);
-	if (blk_open(&fw.reactors[0], spec, BS, &blk, why) != 0)
-		fail_msg("%s", why);
-	blk_open_chans();
-}
-
-/* Another life of the target over the same files. */
-static void
-again(void)
-{
-	char spec[256], why[256];
-
-	strcpy(spec, blk->spec);
-	for (unsigned i = 0; i < CHANS; i++)
-		blk->ops->close_chan(chans[i]);
-	blk->ops->destroy(blk);
-	if (blk_open(&fw.reactors[0], spec, BS, &blk, why) != 0)
-		fail_msg("%s", why);
-	blk_open_chans();
-}
-
-static void
 mark(unsigned chan, uint64_t lba, uint32_t blocks)
 {
 	io_ended(io_start(chan, BLK_MARK_BAD, 0, lba, blocks), NVME_SC_SUCCESS);
@@ -64,7 +37,7 @@ static void
 a_marked_block_cannot_be_read_and_its_neighbours_can(void **state)
 {
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-		begin(specs[i]);
+		blk_begin_file(specs[i]);
 		write_now(0, 256, 'a');
 		mark(0, FIRST, END - FIRST);
 		assert_bad(0, FIRST, 1, FIRST);
@@ -80,7 +53,7 @@ static void
 what_is_written_is_good_again(void **state)
 {
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-		begin(specs[i]);
+		blk_begin_file(specs[i]);
 		write_now(0, 64, 'a');
 		mark(0, FIRST, END - FIRST);
 		io_ended(write_start(1, BLK_TRANSIENT, FIRST, 1, 'b'), NVME_SC_SUCCESS);
@@ -106,7 +79,7 @@ what_is_deallocated_stays_bad(void **state)
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
 		struct test_io *t;
 
-		begin(specs[i]);
+		blk_begin_file(specs[i]);
 		write_now(0, 64, 'a');
 		mark(0, FIRST, END - FIRST);
 		t = io_make(0, BLK_TRIM, 0, 0, 0);
@@ -129,7 +102,7 @@ what_is_bad_equals_nothing(void **state)
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
 		struct test_io *t;
 
-		begin(specs[i]);
+		blk_begin_file(specs[i]);
 		mark(0, FIRST, 1);
 		t = io_make(0, BLK_COMPARE_WRITE, 0, FIRST, 1);
 		t->iov[0] = (struct iovec){ to, BS };
@@ -148,7 +121,7 @@ what_is_bad_equals_nothing(void **state)
 static void
 marks_are_of_blocks_and_not_of_what_holds_them_together(void **state)
 {
-	begin("mem:1G");
+	blk_begin_file("mem:1G");
 	for (uint64_t lba = 0; lba < blk->blocks; lba += 70001)
 		mark(lba % 2, lba, 1);
 	for (uint64_t lba = 0; lba < blk->blocks; lba += 70001) {
@@ -164,7 +137,7 @@ a_mark_waits_for_those_who_read_and_is_cancelled_while_it_waits(void **state)
 {
 	struct test_io *r, *m, *n;
 
-	begin("mem:4M");
+	blk_begin_file("mem:4M");
 	r = io_start(1, BLK_READ, BLK_MAY_LEND, FIRST, 1);
 	m = io_start(0, BLK_MARK_BAD, 0, FIRST, 1);
 	n = io_start(0, BLK_MARK_BAD, 0, FIRST, 1);
@@ -184,13 +157,13 @@ a_mark_waits_for_those_who_read_and_is_cancelled_while_it_waits(void **state)
 static void
 marks_are_there_when_the_volume_is_opened_again(void **state)
 {
-	begin("file:/v");
+	blk_begin_file("file:/v");
 	assert_null(fake_file_find(&fw, "/v.bad"));
 	write_now(0, 256, 'a');
 	mark(0, FIRST, END - FIRST);
 	mark(1, 200, 1);
 	io_ended(write_start(0, 0, FIRST + 1, 1, 'b'), NVME_SC_SUCCESS);
-	again();
+	blk_begin_again();
 	assert_bad(0, FIRST, 1, FIRST);
 	assert_bad(0, FIRST + 1, 3, FIRST + 2);
 	assert_bad(1, 200, 1, 200);
@@ -198,7 +171,7 @@ marks_are_there_when_the_volume_is_opened_again(void **state)
 	assert_block(201, 'a');
 	write_now(FIRST, END - FIRST, 'c');
 	write_now(200, 1, 'c');
-	again();
+	blk_begin_again();
 	io_ended(io_start(0, BLK_READ, 0, 0, 256), NVME_SC_SUCCESS);
 	blk_end();
 }
@@ -208,7 +181,7 @@ a_mark_is_durable_before_it_is_answered(void **state)
 {
 	struct test_io *m;
 
-	begin("file:/v");
+	blk_begin_file("file:/v");
 	fw.hold_files = true;
 	m = io_start(0, BLK_MARK_BAD, 0, FIRST, 1);
 	turns(2);
@@ -228,7 +201,7 @@ what_is_written_over_a_mark_is_durable_before_the_mark_goes(void **state)
 {
 	struct test_io *w;
 
-	begin("file:/v");
+	blk_begin_file("file:/v");
 	mark(0, FIRST, 2);
 	fw.durable = 0;
 	fw.hold_files = true;
@@ -258,7 +231,7 @@ what_is_written_over_a_mark_is_durable_before_the_mark_goes(void **state)
 static void
 a_mark_that_cannot_be_kept_is_not_made(void **state)
 {
-	begin("file:/v");
+	blk_begin_file("file:/v");
 	write_now(FIRST, 1, 'a');
 	fw.fail_open = -EACCES;
 	io_ended(io_start(0, BLK_MARK_BAD, 0, FIRST, 1), NVME_SC_INTERNAL);
@@ -281,7 +254,7 @@ a_write_whose_mark_cannot_be_taken_away_fails(void **state)
 {
 	struct test_io *w;
 
-	begin("file:/v");
+	blk_begin_file("file:/v");
 	mark(0, FIRST, 1);
 	fw.hold_files = true;
 	w = write_start(0, 0, FIRST, 1, 'a');
@@ -301,7 +274,7 @@ marks_of_two_reactors_in_one_page_are_both_kept(void **state)
 {
 	struct test_io *a, *b, *c;
 
-	begin("file:/v");
+	blk_begin_file("file:/v");
 	mark(0, 1, 1);
 	fw.hold_files = true;
 	a = io_start(0, BLK_MARK_BAD, 0, 100, 1);
@@ -316,7 +289,7 @@ marks_of_two_reactors_in_one_page_are_both_kept(void **state)
 	io_end(a);
 	io_end(b);
 	io_end(c);
-	again();
+	blk_begin_again();
 	assert_bad(0, 0, 256, 100);
 	assert_bad(0, 101, 155, 200);
 	assert_block(1, 'a');
@@ -331,7 +304,7 @@ a_list_that_is_not_of_this_volume_is_refused(void **state)
 	};
 	char why[256];
 
-	begin("file:/v");
+	blk_begin_file("file:/v");
 	mark(0, FIRST, 1);
 	for (unsigned i = 0; i < CHANS; i++)
 		blk->ops->close_chan(chans[i]);
@@ -358,13 +331,13 @@ a_list_that_is_not_of_this_volume_is_refused(void **state)
 static void
 a_list_without_its_header_says_nothing(void **state)
 {
-	begin("file:/v");
+	blk_begin_file("file:/v");
 	mark(0, FIRST, 1);
 	memset(fake_file_find(&fw, "/v.bad")->bytes, 0, BS);
-	again();
+	blk_begin_again();
 	assert_block(FIRST, 0);
 	mark(0, FIRST + 1, 1);
-	again();
+	blk_begin_again();
 	assert_bad(0, FIRST + 1, 1, FIRST + 1);
 	blk_end();
 }
@@ -374,14 +347,14 @@ a_volume_that_grows_has_marks_in_its_new_part(void **state)
 {
 	uint64_t more = 3 * BAD_PAGE_BLOCKS;
 
-	begin("file:/v");
+	blk_begin_file("file:/v");
 	mark(0, FIRST, 1);
 	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
 	assert_int_equal(blk->blocks, more);
 	mark(0, more - 1, 1);
 	mark(1, BAD_PAGE_BLOCKS - 2, 4);
 	assert_bad(0, BAD_PAGE_BLOCKS - 4, 8, BAD_PAGE_BLOCKS - 2);
-	again();
+	blk_begin_again();
 	assert_bad(0, FIRST, 1, FIRST);
 	assert_bad(0, more - 1, 1, more - 1);
 	assert_bad(0, BAD_PAGE_BLOCKS, 8, BAD_PAGE_BLOCKS);
@@ -394,11 +367,11 @@ a_volume_that_was_longer_once_finds_its_marks_when_it_grows(void **state)
 {
 	uint64_t more = 3 * BAD_PAGE_BLOCKS;
 
-	begin("file:/v");
+	blk_begin_file("file:/v");
 	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
 	mark(0, more - 1, 1);
 	fake_file_find(&fw, "/v")->size = 4 * IO_MAX;
-	again();
+	blk_begin_again();
 	assert_int_equal(blk->blocks, 4 * IO_MAX / BS);
 	fw.fail_fetch = -EIO;
 	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), -EIO);
@@ -411,7 +384,7 @@ a_volume_that_was_longer_once_finds_its_marks_when_it_grows(void **state)
 static void
 what_cannot_keep_marks_takes_none(void **state)
 {
-	begin("null:4M");
+	blk_begin_file("null:4M");
 	assert_null(blk->bad);
 	blk_end();
 	fakeworld_init(&fw, CHANS);
@@ -430,7 +403,7 @@ without_memory_a_mark_fails_and_nothing_else(void **state)
 {
 	bool failed = true;
 
-	begin("file:/v");
+	blk_begin_file("file:/v");
 	write_now(FIRST, 1, 'a');
 	for (uint64_t nth = 1; failed; nth++) {
 		struct test_io *m = io_make(0, BLK_MARK_BAD, 0, FIRST, 1);

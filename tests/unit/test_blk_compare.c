@@ -64,7 +64,7 @@ blocks_as_expected_are_written(void **state)
 	blk_begin("mem:16M");
 	swap_as_expected();
 	blk_end();
-	blk_begin_file();
+	blk_begin_file("file:/v");
 	swap_as_expected();
 	blk_end();
 }
@@ -75,7 +75,7 @@ blocks_that_differ_stay_as_they_are(void **state)
 	blk_begin("mem:16M");
 	swap_refused();
 	blk_end();
-	blk_begin_file();
+	blk_begin_file("file:/v");
 	swap_refused();
 	blk_end();
 }
@@ -121,7 +121,7 @@ of_two_only_one_finds_what_it_expects(void **state)
 {
 	struct test_io *w, *t;
 
-	blk_begin_file();
+	blk_begin_file("file:/v");
 	write_now(8, 1, 'a');
 	t = swap_start(0, 8, 1, 'a', 'b');
 	w = write_start(1, 0, 8, 1, 'c'); /* comes while the first reads */

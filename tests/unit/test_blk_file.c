@@ -11,7 +11,7 @@
 static void
 a_file_keeps_what_was_written_and_syncs_when_told(void **state)
 {
-	blk_begin_file();
+	blk_begin_file("file:/v");
 	assert_true(blk->volatile_cache);
 	assert_false(blk->lends);
 	write_now(7, 2, 'a');
@@ -32,7 +32,7 @@ transient_data_for_a_file_is_always_kept(void **state)
 {
 	struct test_io *w;
 
-	blk_begin_file();
+	blk_begin_file("file:/v");
 	w = write_start(0, BLK_TRANSIENT, 0, 1, 'a');
 	assert_non_null(w->kept);
 	io_ended(w, NVME_SC_SUCCESS);
@@ -44,7 +44,7 @@ a_read_in_flight_keeps_a_write_of_another_reactor_waiting(void **state)
 {
 	struct test_io *r, *w;
 
-	blk_begin_file();
+	blk_begin_file("file:/v");
 	fw.hold_files = true;
 	r = io_start(1, BLK_READ, 0, 3, 1);
 	w = write_start(0, 0, 3, 1, 'a');
@@ -67,7 +67,7 @@ no_more_than_256_requests_of_a_channel_are_in_flight(void **state)
 	enum { N = 700 };
 	struct test_io *w[N];
 
-	blk_begin_file();
+	blk_begin_file("file:/v");
 	fw.hold_files = true;
 	for (int i = 0; i < N; i++)
 		w[i] = i % 16 < 15 ? io_start(0, BLK_READ, 0, (uint64_t)i, 1) : io_start(0, BLK_FLUSH, 0, 0, 0);
@@ -89,7 +89,7 @@ a_trim_punches_each_range_and_zeroes_are_synced_for_fua(void **state)
 	const struct blk_range ranges[] = { { 1, 1 }, { 4, 0 }, { 6, 2 } };
 	struct test_io *t;
 
-	blk_begin_file();
+	blk_begin_file("file:/v");
 	write_now(0, 10, 'a');
 	t = io_make(0, BLK_TRIM, 0, 0, 0);
 	t->io.ranges = ranges;
@@ -113,7 +113,7 @@ a_short_write_goes_on_where_it_stopped(void **state)
 {
 	struct test_io *w;
 
-	blk_begin_file();
+	blk_begin_file("file:/v");
 	w = io_make(0, BLK_WRITE, 0, 0, 4);
 	memset(w->buffer, 'a', 4 * BS);
 	w->iov[1] = (struct iovec){ w->buffer + BS, 3 * BS };
@@ -130,7 +130,7 @@ a_short_write_goes_on_where_it_stopped(void **state)
 static void
 a_full_disk_is_capacity_exceeded(void **state)
 {
-	blk_begin_file();
+	blk_begin_file("file:/v");
 	fw.disk_bytes = 10 * BS;
 	io_ended(write_start(0, 0, 10, 1, 'a'), NVME_SC_CAPACITY);
 	io_ended(write_start(0, 0, 8, 4, 'a'), NVME_SC_CAPACITY); /* half of it fits */
@@ -143,7 +143,7 @@ a_full_disk_is_capacity_exceeded(void **state)
 static void
 a_file_that_became_shorter_is_a_read_error(void **state)
 {
-	blk_begin_file();
+	blk_begin_file("file:/v");
 	fake_file_find(&fw, "/v")->size = 2 * IO_MAX + 100;
 	io_ended(io_start(0, BLK_READ, 0, 700, 1), NVME_SC_READ_ERROR);
 	io_ended(io_start(0, BLK_READ, 0, 510, 4), NVME_SC_READ_ERROR);
@@ -153,7 +153,7 @@ a_file_that_became_shorter_is_a_read_error(void **state)
 static void
 an_error_of_the_file_is_the_status_of_that_io_alone(void **state)
 {
-	blk_begin_file();
+	blk_begin_file("file:/v");
 	fw.fail[FILE_READ] = -EIO;
 	fw.fail[FILE_WRITE] = -EIO;
 	fw.fail[FILE_SYNC] = -EIO;

@@ -17,15 +17,6 @@ grow(uint64_t blocks)
 }
 
 static void
-begin_file(const char *spec)
-{
-	fakeworld_init(&fw, CHANS);
-	fake_file_make(&fw, "/v", (uint64_t)FEW * BS);
-	assert_int_equal(blk_open(&fw.reactors[0], spec, BS, &blk, (char[256]){ 0 }), 0);
-	blk_open_chans();
-}
-
-static void
 write_by(unsigned chan, uint64_t lba, int byte)
 {
 	io_ended(write_start(chan, 0, lba, 1, byte), NVME_SC_SUCCESS);
@@ -187,7 +178,7 @@ a_volume_that_forgets_grows_with_the_one_below(void **state)
 {
 	uint64_t more = 64 * FEW;
 
-	begin_file("volatile:@file:/v");
+	blk_begin_over("volatile:@file:/v", (uint64_t)FEW * BS);
 	write_by(0, FEW - 1, 'a');
 	assert_int_equal(grow(4 * FEW), 0);
 	assert_int_equal(grow(16 * FEW), 0);
@@ -210,7 +201,7 @@ a_flush_under_way_keeps_new_blocks_waiting(void **state)
 {
 	struct test_io *f, *w;
 
-	begin_file("volatile:@file:/v");
+	blk_begin_over("volatile:@file:/v", (uint64_t)FEW * BS);
 	write_by(1, 3, 'a');
 	fw.hold_files = true;
 	f = io_start(0, BLK_FLUSH, 0, 0, 0);
@@ -230,7 +221,7 @@ a_flush_under_way_keeps_new_blocks_waiting(void **state)
 static void
 a_volume_that_forgets_stays_where_the_one_below_cannot_grow(void **state)
 {
-	begin_file("volatile:@file:/v");
+	blk_begin_over("volatile:@file:/v", (uint64_t)FEW * BS);
 	write_by(0, 3, 'a');
 	fw.fail_open = -EROFS;
 	assert_int_equal(grow(2 * FEW), -EROFS);
@@ -251,7 +242,7 @@ a_volume_that_forgets_stays_where_the_one_below_cannot_grow(void **state)
 	write_by(1, UINT32_MAX - 1, 'b');
 	assert_block(UINT32_MAX - 1, 'b');
 	blk_end();
-	begin_file("volatile:@file:/v,size=1G");
+	blk_begin_over("volatile:@file:/v,size=1G", (uint64_t)FEW * BS);
 	assert_int_equal(grow(2 * blk->blocks), 0);
 	write_by(1, blk->blocks - 1, 'b');
 	assert_block(blk->blocks - 1, 'b');

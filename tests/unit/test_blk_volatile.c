@@ -8,18 +8,6 @@
 
 enum { BLOCKS = 4 * IO_MAX / BS };
 
-static void
-begin(const char *spec)
-{
-	char why[256];
-
-	fakeworld_init(&fw, CHANS);
-	fake_file_make(&fw, "/v", 4 * IO_MAX);
-	if (blk_open(&fw.reactors[0], spec, BS, &blk, why) != 0)
-		fail_msg("%s", why);
-	blk_open_chans();
-}
-
 /* What the device below has. */
 static const uint8_t *
 below(uint64_t lba)
@@ -52,7 +40,7 @@ write_by(unsigned chan, uint32_t flags, uint64_t lba, uint32_t blocks, int byte)
 static void
 what_is_written_goes_below_at_a_flush(void **state)
 {
-	begin("volatile:@file:/v");
+	blk_begin_file("volatile:@file:/v");
 	assert_true(blk->volatile_cache);
 	assert_false(blk->lends);
 	write_by(0, BLK_TRANSIENT, 7, 2, 'a');
@@ -77,16 +65,12 @@ what_is_written_goes_below_at_a_flush(void **state)
 static void
 what_was_not_flushed_is_lost_with_the_device(void **state)
 {
-	begin("volatile:@file:/v");
+	blk_begin_file("volatile:@file:/v");
 	write_by(0, 0, 7, 1, 'a');
 	blk->ops->close_chan(chans[0]);
 	assert_int_equal(blk->ops->open_chan(blk, &fw.reactors[0], &chans[0]), 0);
 	assert_block(7, 'a'); /* the channel's end is not the device's */
-	blk->ops->close_chan(chans[0]);
-	blk->ops->close_chan(chans[1]);
-	blk->ops->destroy(blk);
-	assert_int_equal(blk_open(&fw.reactors[0], "volatile:@file:/v", BS, &blk, (char[256]){ 0 }), 0);
-	blk_open_chans();
+	blk_begin_again();
 	assert_block(7, 0);
 	blk_end();
 }
@@ -96,7 +80,7 @@ fua_goes_below_at_once_and_nothing_older_follows(void **state)
 {
 	struct test_io *w;
 
-	begin("volatile:@file:/v");
+	blk_begin_file("volatile:@file:/v");
 	write_by(0, 0, 6, 3, 'a');
 	w = write_start(0, BLK_FUA | BLK_TRANSIENT, 7, 1, 'b');
 	assert_non_null(w->kept);
@@ -118,7 +102,7 @@ zeroes_and_trims_lie_over_what_is_kept(void **state)
 	const struct blk_range ranges[] = { { 20, 1 }, { 22, 1 } };
 	struct test_io *t;
 
-	begin("volatile:@file:/v");
+	blk_begin_file("volatile:@file:/v");
 	write_by(0, BLK_FUA, 0, 64, 'a');
 	write_by(0, 0, 0, 64, 'b');
 	io_ended(io_start(0, BLK_WRITE_ZEROES, 0, 10, 2), NVME_SC_SUCCESS);
@@ -143,7 +127,7 @@ zeroes_and_trims_lie_over_what_is_kept(void **state)
 static void
 long_zeroes_pass_through(void **state)
 {
-	begin("volatile:@file:/v");
+	blk_begin_file("volatile:@file:/v");
 	write_by(0, BLK_FUA, 0, 256, 'a');
 	write_by(0, 0, 100, 1, 'b');
 	io_ended(io_start(0, BLK_WRITE_ZEROES, 0, 0, 257), NVME_SC_SUCCESS);
@@ -167,7 +151,7 @@ compare_and_write_sees_what_is_kept(void **state)
 		struct iovec expected;
 		struct test_io *t;
 
-		begin("volatile:@file:/v");
+		blk_begin_file("volatile:@file:/v");
 		write_by(0, BLK_FUA, 4, 2, 'o');
 		write_by(1, 0, 4, 1, 'a');
 		t = io_make(0, BLK_WRITE, cases[i].flags, 4, 2);
@@ -194,7 +178,7 @@ compare_and_write_sees_what_is_kept(void **state)
 static void
 reactors_see_and_flush_what_the_others_wrote(void **state)
 {
-	begin("volatile:@file:/v");
+	blk_begin_file("volatile:@file:/v");
 	write_by(1, 0, 3, 2, 'a');
 	assert_block(3, 'a');
 	write_by(0, 0, 4, 1, 'b');
@@ -213,7 +197,7 @@ a_flush_waits_for_what_is_under_way(void **state)
 {
 	struct test_io *w, *f;
 
-	begin("volatile:@file:/v");
+	blk_begin_file("volatile:@file:/v");
 	write_by(0, 0, 100, 1, 'a');
 	fw.hold_files = true;
 	w = write_start(1, BLK_FUA, 3, 1, 'b');
@@ -234,7 +218,7 @@ no_more_is_kept_than_was_said_and_the_oldest_goes_first(void **state)
 {
 	enum { KEPT = 64 * 1024 / BS };
 
-	begin("volatile:keep=64K@file:/v");
+	blk_begin_file("volatile:keep=64K@file:/v");
 	for (unsigned i = 0; i < 3 * KEPT; i++) {
 		write_by(0, 0, 2 * i, 1, 'a');
 		assert_true(i + 1 - below_count('a') <= KEPT);
@@ -256,7 +240,7 @@ no_more_is_kept_than_was_said_and_the_oldest_goes_first(void **state)
 static void
 with_a_seed_some_is_written_early(void **state)
 {
-	begin("volatile:seed=5@file:/v");
+	blk_begin_file("volatile:seed=5@file:/v");
 	for (unsigned i = 0; i < 200; i++)
 		write_by(i % CHANS, 0, i, 1, 'a');
 	assert_in_range(below_count('a'), 10, 100);
@@ -271,7 +255,7 @@ with_a_seed_some_is_written_early(void **state)
 static void
 a_flush_that_fails_says_so_and_the_next_one_does_it(void **state)
 {
-	begin("volatile:@file:/v");
+	blk_begin_file("volatile:@file:/v");
 	write_by(0, 0, 3, 1, 'a');
 	fw.fail[FILE_WRITE] = -EIO;
 	io_ended(io_start(0, BLK_FLUSH, 0, 0, 0), NVME_SC_WRITE_FAULT);
@@ -291,7 +275,7 @@ a_write_that_is_kept_has_not_failed(void **state)
 {
 	enum { KEPT = 64 * 1024 / BS };
 
-	begin("volatile:keep=64K@file:/v");
+	blk_begin_file("volatile:keep=64K@file:/v");
 	fw.fail[FILE_WRITE] = -EIO;
 	for (unsigned i = 0; i < KEPT; i++)
 		write_by(0, 0, 2 * i, 1, 'a');
@@ -307,7 +291,7 @@ a_write_that_is_kept_has_not_failed(void **state)
 static void
 a_read_that_fails_below_fails_where_it_is_needed(void **state)
 {
-	begin("volatile:@file:/v");
+	blk_begin_file("volatile:@file:/v");
 	write_by(0, 0, 3, 1, 'a');
 	fw.fail[FILE_READ] = -EIO;
 	assert_block(3, 'a');
@@ -322,7 +306,7 @@ an_io_in_line_can_be_cancelled_and_is_started_when_it_may(void **state)
 {
 	struct test_io *first, *second, *third;
 
-	begin("volatile:@file:/v");
+	blk_begin_file("volatile:@file:/v");
 	fw.hold_files = true;
 	first = write_start(0, BLK_FUA, 3, 1, 'a');
 	second = write_start(0, BLK_TRANSIENT, 3, 1, 'b');
@@ -404,7 +388,7 @@ at_random_reads_find_the_latest_and_flushes_bring_it_below(void **state)
 		struct model model = { { 0 }, { 0 } };
 		struct rng rng;
 
-		begin(specs[s]);
+		blk_begin_file(specs[s]);
 		rng_seed(&rng, s);
 		for (unsigned round = 0; round < 300; round++) {
 			random_round(&rng, &model);
