@@ -4,15 +4,18 @@
 #include <stdlib.h>
 
 struct pair *
-pair_create(uint64_t seed, const struct hconn_options *options, bool sq_flow)
+pair_create(uint64_t seed, bool hdgst, bool ddgst, bool sq_flow)
 {
+	const struct hconn_options options = {
+		.hdgst = hdgst, .ddgst = ddgst, .incapsule_max = 8192, .data_max = PAIR_DATA,
+	};
 	const struct tconn_limits limits = { .incapsule_max = 8192, .maxh2cdata = 128 * 1024, .piece = PAIR_PIECE };
 	struct pair *pair = calloc(1, sizeof(*pair));
 
 	assert(pair != NULL);
 	rng_seed(&pair->rng, seed);
 	pair->segment_max = 70000;
-	hconn_init(&pair->hc, options, pair->reqs, pair->cids, PAIR_DEPTH);
+	hconn_init(&pair->hc, &options, pair->reqs, pair->cids, PAIR_DEPTH);
 	tconn_init(&pair->tc, &limits);
 	tconn_slots(&pair->tc, pair->slots, sizeof(pair->slots[0]), PAIR_DEPTH);
 	tconn_connected(&pair->tc, false, PAIR_DEPTH, sq_flow);
@@ -174,6 +177,20 @@ feed_host(struct pair *pair)
 	}
 }
 
+void
+pair_gather_target(struct pair *pair)
+{
+	gather_reset(&pair->gather);
+	tconn_gather(&pair->tc, &pair->gather);
+}
+
+void
+pair_gather_host(struct pair *pair)
+{
+	gather_reset(&pair->gather);
+	hconn_gather(&pair->hc, &pair->gather);
+}
+
 static void
 send_target(struct pair *pair)
 {
@@ -181,8 +198,7 @@ send_target(struct pair *pair)
 	struct fifo_node *node;
 
 	fifo_init(&finished);
-	gather_reset(&pair->gather);
-	tconn_gather(&pair->tc, &pair->gather);
+	pair_gather_target(pair);
 	tconn_sent(&pair->tc, put(pair, &pair->to_host), &finished);
 	while ((node = fifo_pop(&finished)) != NULL)
 		container_of(node, struct xfer, tx_node)->state = XFER_FREE;
@@ -195,8 +211,7 @@ send_host(struct pair *pair)
 	struct fifo_node *node;
 
 	fifo_init(&done);
-	gather_reset(&pair->gather);
-	hconn_gather(&pair->hc, &pair->gather);
+	pair_gather_host(pair);
 	hconn_sent(&pair->hc, put(pair, &pair->to_target), &done);
 	while ((node = fifo_pop(&done)) != NULL)
 		complete(pair, container_of(node, struct hreq, tx_node));
@@ -225,6 +240,43 @@ pair_run(struct pair *pair)
 			return;
 		way[rng_below(&pair->rng, ways)](pair);
 	}
+}
+
+struct pair *
+pair_connected(uint64_t seed, bool hdgst, bool ddgst, bool sq_flow)
+{
+	struct pair *pair = pair_create(seed, hdgst, ddgst, sq_flow);
+
+	pair_run(pair);
+	assert(pair->up);
+	return pair;
+}
+
+void
+pair_answer(struct pair *pair, unsigned slot, struct iovec *iov)
+{
+	struct nvme_sqe sqe = { .opcode = NVME_READ, .cid = le16_of((uint16_t)slot) };
+	struct xfer *xfer = &pair->slots[slot].xfer;
+
+	tconn_hold(&pair->tc, xfer, &sqe);
+	xfer->iov = iov;
+	xfer->iov_count = 1;
+	xfer->length = (uint32_t)iov->iov_len;
+	tconn_answer(&pair->tc, xfer, NVME_OK, true);
+}
+
+static bool
+pick_any(const struct xfer *xfer, void *arg)
+{
+	(void)xfer;
+	(void)arg;
+	return true;
+}
+
+void
+pair_withdraw(struct pair *pair, struct fifo *withdrawn)
+{
+	tconn_withdraw(&pair->tc, pick_any, NULL, withdrawn);
 }
 
 void

@@ -43,7 +43,10 @@ struct pair {
 };
 
 /* A pair that has not said hello; on the heap, freed by the caller. */
-struct pair *pair_create(uint64_t seed, const struct hconn_options *options, bool sq_flow);
+struct pair *pair_create(uint64_t seed, bool hdgst, bool ddgst, bool sq_flow);
+
+/* One that has. */
+struct pair *pair_connected(uint64_t seed, bool hdgst, bool ddgst, bool sq_flow);
 
 /* Moves bytes until nothing is left to move. */
 void pair_run(struct pair *pair);
@@ -51,5 +54,13 @@ void pair_run(struct pair *pair);
 /* Reads or writes `length` bytes at `offset` of the volume: opcode, CDW10 = offset. */
 void pair_request(struct hreq *req, uint8_t opcode, uint32_t offset, struct iovec *iov, uint32_t count,
     uint32_t length);
+
+/* What one side has to send, gathered anew; nothing of it goes on the wire. */
+void pair_gather_target(struct pair *pair);
+void pair_gather_host(struct pair *pair);
+
+/* A read in this slot of the target is answered with what lies at `iov`; answers are withdrawn, where they can be. */
+void pair_answer(struct pair *pair, unsigned slot, struct iovec *iov);
+void pair_withdraw(struct pair *pair, struct fifo *withdrawn);
 
 #endif

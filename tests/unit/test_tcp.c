@@ -14,25 +14,6 @@
 
 enum { SEEDS = 60, ROUNDS = 8 };
 
-static struct hconn_options
-host_options(bool hdgst, bool ddgst)
-{
-	return (struct hconn_options){
-		.hdgst = hdgst, .ddgst = ddgst, .incapsule_max = 8192, .data_max = PAIR_DATA,
-	};
-}
-
-static struct pair *
-connected(uint64_t seed, bool hdgst, bool ddgst, bool sq_flow)
-{
-	struct hconn_options options = host_options(hdgst, ddgst);
-	struct pair *pair = pair_create(seed, &options, sq_flow);
-
-	pair_run(pair);
-	assert_true(pair->up);
-	return pair;
-}
-
 /* ---- data arrives whole whatever the wire does ---- */
 
 struct job {
@@ -71,7 +52,7 @@ job_start(struct pair *pair, struct job *job, unsigned index, uint8_t opcode)
 static void
 load(uint64_t seed, bool hdgst, bool ddgst, bool sq_flow)
 {
-	struct pair *pair = connected(seed, hdgst, ddgst, sq_flow);
+	struct pair *pair = pair_connected(seed, hdgst, ddgst, sq_flow);
 	struct job jobs[4] = { 0 };
 
 	pair->completed = job_done;
@@ -105,7 +86,7 @@ reads_and_writes_survive_any_segmentation(void **state)
 static void
 one_byte_at_a_time_is_enough(void **state)
 {
-	struct pair *pair = connected(7, true, true, true);
+	struct pair *pair = pair_connected(7, true, true, true);
 	uint8_t data[20000], back[20000];
 	struct iovec out = { data, sizeof(data) }, in = { back, sizeof(back) };
 	struct hreq write = { 0 }, read = { 0 };
@@ -128,7 +109,7 @@ one_byte_at_a_time_is_enough(void **state)
 static uint8_t
 flags_of_a_read(bool sq_flow)
 {
-	struct pair *pair = connected(1, false, false, sq_flow);
+	struct pair *pair = pair_connected(1, false, false, sq_flow);
 	uint8_t data[512], flags;
 	struct iovec iov = { data, sizeof(data) };
 	struct hreq req = { 0 };
@@ -162,7 +143,7 @@ refuse_all(struct pair *pair, const struct nvme_sqe *sqe)
 static void
 a_failing_command_brings_its_status_and_no_data(void **state)
 {
-	struct pair *pair = connected(3, true, true, false);
+	struct pair *pair = pair_connected(3, true, true, false);
 	uint8_t data[4096] = { 1, 2, 3 };
 	struct iovec iov = { data, sizeof(data) };
 	struct hreq req = { 0 };
@@ -181,7 +162,7 @@ a_failing_command_brings_its_status_and_no_data(void **state)
 static void
 a_wrong_data_digest_fails_one_command_and_spares_the_connection(void **state)
 {
-	struct pair *pair = connected(5, false, true, false);
+	struct pair *pair = pair_connected(5, false, true, false);
 	uint8_t data[4096] = { 0 };
 	struct iovec iov = { data, sizeof(data) };
 	struct hreq req = { 0 };
@@ -191,8 +172,7 @@ a_wrong_data_digest_fails_one_command_and_spares_the_connection(void **state)
 	fifo_init(&done);
 	pair_request(&req, NVME_WRITE, 0, &iov, 1, sizeof(data));
 	assert_true(hconn_submit(&pair->hc, &req));
-	gather_reset(&pair->gather);
-	hconn_gather(&pair->hc, &pair->gather);
+	pair_gather_host(pair);
 	for (unsigned i = 0; i < pair->gather.count; i++) {
 		memcpy(pair->to_target.bytes + pair->to_target.tail, pair->gather.iov[i].iov_base,
 		    pair->gather.iov[i].iov_len);
@@ -208,20 +188,11 @@ a_wrong_data_digest_fails_one_command_and_spares_the_connection(void **state)
 	free(pair);
 }
 
-static bool
-pick_any(const struct xfer *xfer, void *arg)
-{
-	(void)xfer;
-	(void)arg;
-	return true;
-}
-
 /* Others may be answered before it: SQHD must not go back (Base 2.0, 3.3.1.2). */
 static void
 an_answer_that_was_withdrawn_tells_the_queue_head_of_when_it_is_sent(void **state)
 {
-	struct pair *pair = connected(13, false, false, true);
-	struct nvme_sqe sqe = { .opcode = NVME_READ };
+	struct pair *pair = pair_connected(13, false, false, true);
 	struct xfer *xfer = &pair->slots[0].xfer;
 	struct iovec iov = { pair->volume, 4096 };
 	struct fifo withdrawn;
@@ -229,20 +200,14 @@ an_answer_that_was_withdrawn_tells_the_queue_head_of_when_it_is_sent(void **stat
 
 	(void)state;
 	fifo_init(&withdrawn);
-	tconn_hold(&pair->tc, xfer, &sqe);
-	xfer->iov = &iov;
-	xfer->iov_count = 1;
-	xfer->length = 4096;
-	tconn_answer(&pair->tc, xfer, NVME_OK, true);
-	gather_reset(&pair->gather);
-	tconn_gather(&pair->tc, &pair->gather);
+	pair_answer(pair, 0, &iov);
+	pair_gather_target(pair);
 	then = xfer->sqhd;
-	tconn_withdraw(&pair->tc, pick_any, NULL, &withdrawn);
+	pair_withdraw(pair, &withdrawn);
 	assert_ptr_equal(fifo_pop(&withdrawn), &xfer->tx_node);
 	pair->tc.sqhd++;
 	tconn_answer(&pair->tc, xfer, NVME_OK, true);
-	gather_reset(&pair->gather);
-	tconn_gather(&pair->tc, &pair->gather);
+	pair_gather_target(pair);
 	assert_int_equal(xfer->sqhd, then + 1);
 	free(pair);
 }
@@ -253,7 +218,7 @@ an_answer_that_was_withdrawn_tells_the_queue_head_of_when_it_is_sent(void **stat
 static struct pdu_fault
 target_says(const void *bytes, size_t len)
 {
-	struct pair *pair = connected(9, false, false, false);
+	struct pair *pair = pair_connected(9, false, false, false);
 	struct pdu_fault fault;
 
 	memcpy(pair->to_target.bytes, bytes, len);
@@ -270,7 +235,7 @@ target_says(const void *bytes, size_t len)
 static struct pdu_fault
 host_says(const void *bytes, size_t len, uint8_t opcode)
 {
-	struct pair *pair = connected(11, false, false, false);
+	struct pair *pair = pair_connected(11, false, false, false);
 	static uint8_t data[16384];
 	struct iovec iov = { data, sizeof(data) };
 	struct hreq req = { 0 };
@@ -280,8 +245,7 @@ host_says(const void *bytes, size_t len, uint8_t opcode)
 	fifo_init(&done);
 	pair_request(&req, opcode, 0, &iov, 1, sizeof(data));
 	assert_true(hconn_submit(&pair->hc, &req)); /* CID 0 */
-	gather_reset(&pair->gather);
-	hconn_gather(&pair->hc, &pair->gather);
+	pair_gather_host(pair);
 	hconn_sent(&pair->hc, pair->gather.bytes, &done); /* sent, and lost */
 	memcpy(pair->to_host.bytes, bytes, len);
 	pair->to_host.tail = len;
@@ -367,7 +331,7 @@ the_host_names_the_rule_that_was_broken(void **state)
 static struct pdu_fault
 host_says_to_r2ts(unsigned count, uint32_t second)
 {
-	struct pair *pair = connected(11, false, false, false);
+	struct pair *pair = pair_connected(11, false, false, false);
 	static uint8_t data[16384];
 	struct iovec iov = { data, sizeof(data) };
 	struct hreq req = { 0 }, *done;
@@ -381,8 +345,7 @@ host_says_to_r2ts(unsigned count, uint32_t second)
 	assert_int_equal(le32_get(((const struct pdu_ic *)(const void *)pair->hc.control)->limit), HREQ_R2TS - 1);
 	pair_request(&req, NVME_WRITE, 0, &iov, 1, sizeof(data));
 	assert_true(hconn_submit(&pair->hc, &req));
-	gather_reset(&pair->gather);
-	hconn_gather(&pair->hc, &pair->gather);
+	pair_gather_host(pair);
 	hconn_sent(&pair->hc, pair->gather.bytes, &out);
 	for (uint32_t i = 0; i < count; i++)
 		r2ts[i] = data_pdu(PDU_R2T, 0, 0, i == 1 ? second : 64 * i, 64, 0);
@@ -405,8 +368,7 @@ the_host_takes_as_many_r2ts_as_it_said(void **state)
 static void
 digests_other_than_asked_for_are_refused(void **state)
 {
-	struct hconn_options options = host_options(true, false);
-	struct pair *pair = pair_create(1, &options, false);
+	struct pair *pair = pair_create(1, true, false, false);
 	struct pdu_ic resp = {
 		.ch = { PDU_ICRESP, 0, 128, 0, le32_of(128) }, .dgst = 3, .limit = le32_of(8192),
 	};

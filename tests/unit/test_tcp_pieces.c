@@ -12,17 +12,6 @@
 #include "base/crc32c.h"
 #include "tcp_pair.h"
 
-static struct pair *
-connected(uint64_t seed)
-{
-	const struct hconn_options options = { .incapsule_max = 8192, .data_max = PAIR_DATA };
-	struct pair *pair = pair_create(seed, &options, false);
-
-	pair_run(pair);
-	assert_true(pair->up);
-	return pair;
-}
-
 /* ---- R2Ts ---- */
 
 /* A write of eight pieces, in slot 0, whose first R2Ts are gathered; and of those so many bytes are out. */
@@ -40,8 +29,7 @@ asked(struct pair *pair, size_t out)
 	slot->xfer.iov_count = 1;
 	slot->xfer.length = PAIR_DATA;
 	tconn_ask(&pair->tc, &slot->xfer);
-	gather_reset(&pair->gather);
-	tconn_gather(&pair->tc, &pair->gather);
+	pair_gather_target(pair);
 	assert_int_equal(pair->gather.bytes, TCONN_R2TS * 24);
 	tconn_sent(&pair->tc, out, &finished);
 	assert_null(fifo_pop(&finished));
@@ -85,7 +73,7 @@ an_r2t_may_be_answered_once_it_is_out_to_its_last_byte(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct pair *pair = connected(23);
+		struct pair *pair = pair_connected(23, false, false, false);
 		struct pdu_fault fault;
 
 		asked(pair, cases[i].out);
@@ -100,19 +88,17 @@ an_r2t_may_be_answered_once_it_is_out_to_its_last_byte(void **state)
 static void
 an_r2t_that_is_answered_while_others_go_out_is_followed_by_one(void **state)
 {
-	struct pair *pair = connected(23);
+	struct pair *pair = pair_connected(23, false, false, false);
 	struct fifo finished;
 
 	(void)state;
 	fifo_init(&finished);
 	asked(pair, 30);
 	assert_int_equal(answered_r2t(pair, 0, 0).fes, PDU_FES_NONE);
-	gather_reset(&pair->gather);
-	tconn_gather(&pair->tc, &pair->gather);
+	pair_gather_target(pair);
 	assert_int_equal(pair->gather.bytes, 66);
 	tconn_sent(&pair->tc, 66, &finished);
-	gather_reset(&pair->gather);
-	tconn_gather(&pair->tc, &pair->gather);
+	pair_gather_target(pair);
 	assert_int_equal(pair->gather.bytes, 24);
 	assert_int_equal(le32_get(((const struct pdu_data *)pair->gather.iov[0].iov_base)->offset), 4 * PAIR_PIECE);
 	free(pair);
@@ -122,7 +108,7 @@ an_r2t_that_is_answered_while_others_go_out_is_followed_by_one(void **state)
 static void
 a_termreq_follows_the_r2ts_that_had_begun(void **state)
 {
-	struct pair *pair = connected(23);
+	struct pair *pair = pair_connected(23, false, false, false);
 	uint8_t header[8] = { 0 };
 	struct fifo fifo;
 
@@ -133,8 +119,7 @@ a_termreq_follows_the_r2ts_that_had_begun(void **state)
 	tconn_fault(&pair->tc, (struct pdu_fault){ PDU_FES_SEQUENCE, 0, "" }, header, sizeof(header));
 	tconn_drop(&pair->tc, false, &fifo);
 	assert_null(fifo_pop(&fifo));
-	gather_reset(&pair->gather);
-	tconn_gather(&pair->tc, &pair->gather);
+	pair_gather_target(pair);
 	assert_int_equal(pair->gather.bytes, 66 + pair->tc.control_len);
 	tconn_sent(&pair->tc, pair->gather.bytes, &fifo);
 	assert_int_equal(pair->tc.state, TCONN_ENDED);
@@ -149,7 +134,7 @@ a_write_that_failed_sends_the_end_of_its_pdu_and_no_more(void **state)
 {
 	static uint8_t data[16384];
 	struct pdu_capsule_resp resp = { .ch = { PDU_CAPSULE_RESP, 0, 24, 0, le32_of(24) } };
-	struct pair *pair = connected(29);
+	struct pair *pair = pair_connected(29, false, false, false);
 	struct iovec iov = { data, sizeof(data) };
 	struct hreq req = { 0 }, *done = NULL;
 	struct pdu_data r2ts[2];
@@ -161,8 +146,7 @@ a_write_that_failed_sends_the_end_of_its_pdu_and_no_more(void **state)
 	fifo_init(&finished);
 	pair_request(&req, NVME_WRITE, 0, &iov, 1, sizeof(data));
 	assert_true(hconn_submit(&pair->hc, &req));
-	gather_reset(&pair->gather);
-	hconn_gather(&pair->hc, &pair->gather);
+	pair_gather_host(pair);
 	hconn_sent(&pair->hc, pair->gather.bytes, &finished);
 	for (uint16_t i = 0; i < 2; i++)
 		r2ts[i] = (struct pdu_data){
@@ -170,8 +154,7 @@ a_write_that_failed_sends_the_end_of_its_pdu_and_no_more(void **state)
 			.ttag = le16_of(i), .offset = le32_of(64u * i), .length = le32_of(64),
 		};
 	assert_int_equal(hconn_next(&pair->hc, &at, &left, &done), HCONN_MORE);
-	gather_reset(&pair->gather);
-	hconn_gather(&pair->hc, &pair->gather);
+	pair_gather_host(pair);
 	assert_int_equal(pair->gather.bytes, 24 + 64);
 	hconn_sent(&pair->hc, 10, &finished);
 	resp.cqe.cid = le16_of(req.cid);
@@ -179,8 +162,7 @@ a_write_that_failed_sends_the_end_of_its_pdu_and_no_more(void **state)
 	at = (const void *)&resp;
 	left = sizeof(resp);
 	assert_int_equal(hconn_next(&pair->hc, &at, &left, &done), HCONN_MORE);
-	gather_reset(&pair->gather);
-	hconn_gather(&pair->hc, &pair->gather);
+	pair_gather_host(pair);
 	assert_int_equal(pair->gather.bytes, 24 + 64 - 10);
 	hconn_sent(&pair->hc, pair->gather.bytes, &finished);
 	assert_ptr_equal(fifo_pop(&finished), &req.tx_node);
@@ -192,27 +174,6 @@ a_write_that_failed_sends_the_end_of_its_pdu_and_no_more(void **state)
 
 /* ---- C2HData ---- */
 
-static bool
-pick_any(const struct xfer *xfer, void *arg)
-{
-	(void)xfer;
-	(void)arg;
-	return true;
-}
-
-static void
-answered(struct pair *pair, unsigned slot, struct iovec *iov)
-{
-	struct nvme_sqe sqe = { .opcode = NVME_READ, .cid = le16_of((uint16_t)slot) };
-	struct xfer *xfer = &pair->slots[slot].xfer;
-
-	tconn_hold(&pair->tc, xfer, &sqe);
-	xfer->iov = iov;
-	xfer->iov_count = 1;
-	xfer->length = (uint32_t)iov->iov_len;
-	tconn_answer(&pair->tc, xfer, NVME_OK, true);
-}
-
 /* Whose C2HData would be sent now, and where they begin, in order; no part of one is sent yet. */
 static unsigned
 line_of(struct pair *pair, uint16_t *cids, uint32_t *offsets, unsigned most)
@@ -220,8 +181,7 @@ line_of(struct pair *pair, uint16_t *cids, uint32_t *offsets, unsigned most)
 	struct gather *g = &pair->gather;
 	unsigned count = 0;
 
-	gather_reset(g);
-	tconn_gather(&pair->tc, g);
+	pair_gather_target(pair);
 	for (unsigned i = g->first; i < g->count; i += 2) {
 		const struct pdu_data *pdu = g->iov[i].iov_base;
 
@@ -237,7 +197,7 @@ what_is_short_waits_for_one_piece_of_what_is_long(void **state)
 {
 	static const uint16_t order[] = { 0, 2, 0, 0, 1, 1, 1 };
 	static const uint32_t piece[] = { 0, 0, 1, 2, 0, 1, 2 };
-	struct pair *pair = connected(17);
+	struct pair *pair = pair_connected(17, false, false, false);
 	struct iovec whole = { pair->volume, 3 * PAIR_PIECE }, little = { pair->volume, 4096 };
 	uint32_t offsets[16];
 	uint16_t cids[16];
@@ -245,9 +205,9 @@ what_is_short_waits_for_one_piece_of_what_is_long(void **state)
 
 	(void)state;
 	fifo_init(&finished);
-	answered(pair, 0, &whole);
-	answered(pair, 1, &whole);
-	answered(pair, 2, &little);
+	pair_answer(pair, 0, &whole);
+	pair_answer(pair, 1, &whole);
+	pair_answer(pair, 2, &little);
 	assert_int_equal(line_of(pair, cids, offsets, 16), 7);
 	for (unsigned i = 0; i < 7; i++) {
 		assert_int_equal(cids[i], order[i]);
@@ -257,9 +217,8 @@ what_is_short_waits_for_one_piece_of_what_is_long(void **state)
 	tconn_sent(&pair->tc, 24 + PAIR_PIECE + 24 + 4096 + 100, &finished);
 	assert_ptr_equal(fifo_pop(&finished), &pair->slots[2].xfer.tx_node);
 	assert_null(fifo_pop(&finished));
-	answered(pair, 3, &little);
-	gather_reset(&pair->gather);
-	tconn_gather(&pair->tc, &pair->gather);
+	pair_answer(pair, 3, &little);
+	pair_gather_target(pair);
 	assert_int_equal(pair->gather.bytes, 24 + PAIR_PIECE - 100 + 24 + 4096 + 4 * (24 + PAIR_PIECE));
 	tconn_sent(&pair->tc, 24 + PAIR_PIECE - 100, &finished);
 	assert_int_equal(line_of(pair, cids, offsets, 16), 5);
@@ -276,8 +235,7 @@ what_is_short_waits_for_one_piece_of_what_is_long(void **state)
 static void
 the_last_piece_tells_the_queue_head_of_when_it_is_sent(void **state)
 {
-	const struct hconn_options options = { .incapsule_max = 8192, .data_max = PAIR_DATA };
-	struct pair *pair = pair_create(41, &options, true);
+	struct pair *pair = pair_connected(41, false, false, true);
 	struct xfer *lengthy = &pair->slots[0].xfer, *little = &pair->slots[1].xfer;
 	struct iovec whole = { pair->volume, 3 * PAIR_PIECE }, block = { pair->volume, 4096 };
 	struct fifo finished;
@@ -285,24 +243,20 @@ the_last_piece_tells_the_queue_head_of_when_it_is_sent(void **state)
 
 	(void)state;
 	fifo_init(&finished);
-	pair_run(pair);
-	answered(pair, 0, &whole);
-	gather_reset(&pair->gather);
-	tconn_gather(&pair->tc, &pair->gather);
+	pair_answer(pair, 0, &whole);
+	pair_gather_target(pair);
 	then = lengthy->sqhd;
 	tconn_sent(&pair->tc, 100, &finished);
 	pair->tc.sqhd++;
-	answered(pair, 1, &block);
-	gather_reset(&pair->gather);
-	tconn_gather(&pair->tc, &pair->gather);
+	pair_answer(pair, 1, &block);
+	pair_gather_target(pair);
 	assert_int_equal(little->sqhd, then + 1);
 	assert_int_equal(lengthy->sqhd, then + 1);
 	/* All but the last byte goes; what is behind it can only be a repetition. */
 	tconn_sent(&pair->tc, pair->gather.bytes - 1, &finished);
 	assert_ptr_equal(fifo_pop(&finished), &little->tx_node);
 	pair->tc.sqhd++;
-	gather_reset(&pair->gather);
-	tconn_gather(&pair->tc, &pair->gather);
+	pair_gather_target(pair);
 	assert_int_equal(pair->gather.bytes, 1);
 	assert_int_equal(lengthy->sqhd, then + 1);
 	free(pair);
@@ -312,7 +266,7 @@ the_last_piece_tells_the_queue_head_of_when_it_is_sent(void **state)
 static void
 an_answer_in_pieces_that_was_withdrawn_goes_on_where_it_was(void **state)
 {
-	struct pair *pair = connected(19);
+	struct pair *pair = pair_connected(19, false, false, false);
 	struct iovec whole = { pair->volume, 3 * PAIR_PIECE };
 	uint32_t offsets[16];
 	uint16_t cids[16];
@@ -320,11 +274,11 @@ an_answer_in_pieces_that_was_withdrawn_goes_on_where_it_was(void **state)
 
 	(void)state;
 	fifo_init(&fifo);
-	answered(pair, 0, &whole);
-	answered(pair, 1, &whole);
+	pair_answer(pair, 0, &whole);
+	pair_answer(pair, 1, &whole);
 	(void)line_of(pair, cids, offsets, 16);
 	tconn_sent(&pair->tc, 24 + PAIR_PIECE, &fifo);
-	tconn_withdraw(&pair->tc, pick_any, NULL, &fifo);
+	pair_withdraw(pair, &fifo);
 	assert_ptr_equal(fifo_pop(&fifo), &pair->slots[0].xfer.tx_node);
 	assert_ptr_equal(fifo_pop(&fifo), &pair->slots[1].xfer.tx_node);
 	assert_false(tconn_pending(&pair->tc));
@@ -334,11 +288,10 @@ an_answer_in_pieces_that_was_withdrawn_goes_on_where_it_was(void **state)
 	assert_int_equal(cids[3], 0);
 	assert_int_equal(offsets[3], PAIR_PIECE);
 	tconn_sent(&pair->tc, 100, &fifo);
-	tconn_withdraw(&pair->tc, pick_any, NULL, &fifo);
+	pair_withdraw(pair, &fifo);
 	assert_ptr_equal(fifo_pop(&fifo), &pair->slots[0].xfer.tx_node);
 	tconn_fault(&pair->tc, (struct pdu_fault){ PDU_FES_SEQUENCE, 0, "" }, cids, 8);
-	gather_reset(&pair->gather);
-	tconn_gather(&pair->tc, &pair->gather);
+	pair_gather_target(pair);
 	assert_int_equal(pair->gather.bytes, 24 + PAIR_PIECE - 100 + pair->tc.control_len);
 	tconn_sent(&pair->tc, pair->gather.bytes, &fifo);
 	assert_ptr_equal(fifo_pop(&fifo), &pair->slots[1].xfer.tx_node);
@@ -351,26 +304,22 @@ static void
 the_digest_of_an_answer_that_was_withdrawn_is_that_of_the_data_sent(void **state)
 {
 	static const uint32_t sizes[] = { 4096, 3 * PAIR_PIECE };
-	const struct hconn_options options = { .ddgst = true, .incapsule_max = 8192, .data_max = PAIR_DATA };
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
-		struct pair *pair = pair_create(37, &options, false);
+		struct pair *pair = pair_connected(37, false, true, false);
 		struct iovec iov = { pair->volume, sizes[i] };
 		struct gather *g = &pair->gather;
 		struct fifo fifo;
 
 		fifo_init(&fifo);
-		pair_run(pair);
-		answered(pair, 0, &iov);
-		gather_reset(g);
-		tconn_gather(&pair->tc, g);
-		tconn_withdraw(&pair->tc, pick_any, NULL, &fifo);
+		pair_answer(pair, 0, &iov);
+		pair_gather_target(pair);
+		pair_withdraw(pair, &fifo);
 		assert_ptr_equal(fifo_pop(&fifo), &pair->slots[0].xfer.tx_node);
 		pair->volume[100] ^= 1;
 		tconn_answer(&pair->tc, &pair->slots[0].xfer, NVME_OK, true);
-		gather_reset(g);
-		tconn_gather(&pair->tc, g);
+		pair_gather_target(pair);
 		assert_int_equal(g->count - g->first, 3);
 		assert_int_equal(get_le32(g->iov[g->count - 1].iov_base),
 		    crc32c(0, pair->volume, sizes[i] < PAIR_PIECE ? sizes[i] : PAIR_PIECE));
@@ -394,7 +343,7 @@ all_long_reads_are_dropped_but_the_one_that_is_under_way(void **state)
 {
 	(void)state;
 	for (unsigned all = 0; all < 2; all++) {
-		struct pair *pair = connected(31);
+		struct pair *pair = pair_connected(31, false, false, false);
 		struct iovec whole = { pair->volume, 3 * PAIR_PIECE };
 		uint32_t offsets[16];
 		uint16_t cids[16];
@@ -402,7 +351,7 @@ all_long_reads_are_dropped_but_the_one_that_is_under_way(void **state)
 
 		fifo_init(&fifo);
 		for (unsigned i = 0; i < 4; i++)
-			answered(pair, i, &whole);
+			pair_answer(pair, i, &whole);
 		assert_int_equal(line_of(pair, cids, offsets, 16), 12);
 		tconn_sent(&pair->tc, 24 + PAIR_PIECE + 1, &fifo);
 		tconn_drop(&pair->tc, all, &fifo);
