@@ -94,4 +94,16 @@ gather_skip(struct gather *g, size_t skip)
 	}
 }
 
+/* Of `bytes` that went out, those of the PDU with a place of its own that begins them, of which `*sent` of `len` were out
+ * already; answers how many are left over. */
+static inline size_t
+gather_sent(uint32_t *sent, uint32_t len, size_t bytes)
+{
+	size_t step = len - *sent;
+
+	step = bytes < step ? bytes : step;
+	*sent += (uint32_t)step;
+	return bytes - step;
+}
+
 #endif

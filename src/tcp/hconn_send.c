@@ -180,14 +180,9 @@ sent_req(struct hconn *hc, size_t bytes, struct fifo *done)
 void
 hconn_sent(struct hconn *hc, size_t bytes, struct fifo *done)
 {
-	size_t step;
-
 	if (bytes > 0 && !fifo_empty(&hc->out) && req_of(hc->out.head)->sent > 0)
 		bytes = sent_req(hc, bytes, done);
-	step = hc->control_len - hc->control_sent;
-	step = bytes < step ? bytes : step;
-	hc->control_sent += (uint32_t)step;
-	bytes -= step;
+	bytes = gather_sent(&hc->control_sent, hc->control_len, bytes);
 	while (bytes > 0)
 		bytes = sent_req(hc, bytes, done);
 	if (hc->state == HCONN_TERMINATING && hc->control_sent == hc->control_len)

@@ -365,14 +365,9 @@ sent_xfer(struct tconn *tc, size_t bytes, struct fifo *finished)
 void
 tconn_sent(struct tconn *tc, size_t bytes, struct fifo *finished)
 {
-	size_t step;
-
 	if (bytes > 0 && !fifo_empty(&tc->out) && xfer_of(tc->out.head)->sent > 0)
 		bytes = sent_xfer(tc, bytes, finished);
-	step = tc->control_len - tc->control_sent;
-	step = bytes < step ? bytes : step;
-	tc->control_sent += (uint32_t)step;
-	bytes -= step;
+	bytes = gather_sent(&tc->control_sent, tc->control_len, bytes);
 	while (bytes > 0)
 		bytes = sent_xfer(tc, bytes, finished);
 	if (tc->state == TCONN_TERMINATING && tc->control_sent == tc->control_len)
