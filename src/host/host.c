@@ -17,8 +17,7 @@ enum { NS_PER_MS = 1000000, ADMIN_ENTRIES = 32, RDY_POLL_NS = NS_PER_MS, DEFAULT
 
 static const uint64_t SHUTDOWN_NS = 5000000000;
 
-/* Enabled, with entries of 64 and 16 bytes. */
-static const uint32_t cc_enable = NVME_CC_EN | 6u << 16 | 4u << 20;
+static const uint32_t cc_enable = NVME_CC_EN | NVME_CC_ENTRIES;
 static const uint32_t cc_shutdown = 1u << 14;
 
 struct host {
@@ -130,13 +129,9 @@ step_ok(struct host *host, const struct hio *io, const char *what)
 static void
 property(struct host *host, uint8_t fctype, uint32_t offset, uint32_t value, void (*done)(struct hio *))
 {
-	struct nvme_property_sqe sqe = {
-		.opcode = NVME_FABRICS, .fctype = fctype, .ofst = le32_of(offset), .value = le64_of(value),
-	};
-	struct nvme_sqe plain;
+	struct nvme_sqe sqe = nvme_property_command(fctype, offset, value);
 
-	memcpy(&plain, &sqe, sizeof(plain));
-	admin(host, &plain, HREQ_NONE, 0, done);
+	admin(host, &sqe, HREQ_NONE, 0, done);
 }
 
 static void

@@ -7,3 +7,15 @@ nvme_nqn_length(const char field[NVME_NQN_FIELD])
 
 	return length > 0 && length <= NVME_NQN_MAX ? (int)length : -1;
 }
+
+struct nvme_sqe
+nvme_property_command(uint8_t fctype, uint32_t ofst, uint32_t value)
+{
+	struct nvme_property_sqe sqe = {
+		.opcode = NVME_FABRICS, .fctype = fctype, .ofst = le32_of(ofst), .value = le64_of(value),
+	};
+	struct nvme_sqe plain;
+
+	memcpy(&plain, &sqe, sizeof(plain));
+	return plain;
+}

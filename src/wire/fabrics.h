@@ -80,6 +80,7 @@ enum nvme_property {
 #define NVME_CC_SHN(cc) ((cc) >> 14 & 3)
 #define NVME_CC_IOSQES(cc) ((cc) >> 16 & 15)
 #define NVME_CC_IOCQES(cc) ((cc) >> 20 & 15)
+#define NVME_CC_ENTRIES (UINT32_C(6) << 16 | UINT32_C(4) << 20) /* of 64 and 16 bytes, as all queues have them */
 
 #define NVME_CSTS_RDY UINT32_C(1)
 #define NVME_CSTS_CFS UINT32_C(2)
@@ -88,6 +89,9 @@ enum nvme_property {
 #define NVME_CSTS_SHST_DONE UINT32_C(0x08)
 
 #define NVME_VS_2_0 UINT32_C(0x00020000)
+
+/* Property Get or Set, of four bytes. */
+struct nvme_sqe nvme_property_command(uint8_t fctype, uint32_t ofst, uint32_t value);
 
 /* Where a Connect went wrong: DW0 of its completion. */
 struct nvme_connect_fault {

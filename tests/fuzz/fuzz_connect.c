@@ -186,7 +186,7 @@ begin(struct ctrl *ctrl, const struct connect *c, const struct subsys_info *subs
 	assert(property(ctrl, false, NVME_VS, 0, CTRL_NOTHING) == NVME_VS_2_0);
 	ctrl_admin(ctrl, &sqe, NULL, 0, page, NULL, 0, &reply);
 	assert(nvme_sc(reply.status) == NVME_SC_SEQUENCE);
-	property(ctrl, true, NVME_CC, NVME_CC_EN | 6u << 16 | 4u << 20, CTRL_ENABLED);
+	property(ctrl, true, NVME_CC, NVME_CC_EN | NVME_CC_ENTRIES, CTRL_ENABLED);
 	assert(property(ctrl, false, NVME_CSTS, 0, CTRL_NOTHING) == NVME_CSTS_RDY);
 	identify(ctrl, c, 1, page);
 	if (!subsys->discovery)
@@ -214,7 +214,7 @@ change_state(struct ctrl *ctrl, unsigned how, unsigned queues)
 		assert(granted <= QUEUES && granted <= queues + 1);
 	}
 	if (how & SHUT_DOWN)
-		property(ctrl, true, NVME_CC, NVME_CC_EN | 1u << 14 | 6u << 16 | 4u << 20, CTRL_SHUTDOWN);
+		property(ctrl, true, NVME_CC, NVME_CC_EN | 1u << 14 | NVME_CC_ENTRIES, CTRL_SHUTDOWN);
 	if (how & SHUT)
 		ctrl_shutdown_done(ctrl);
 	if (how & FATAL)
@@ -226,7 +226,7 @@ change_state(struct ctrl *ctrl, unsigned how, unsigned queues)
 		granted = 0;
 	}
 	if (how & DISABLE && how & RESET && how & ENABLE)
-		property(ctrl, true, NVME_CC, NVME_CC_EN | 6u << 16 | 4u << 20, CTRL_ENABLED);
+		property(ctrl, true, NVME_CC, NVME_CC_EN | NVME_CC_ENTRIES, CTRL_ENABLED);
 	return granted;
 }
 

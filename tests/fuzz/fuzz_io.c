@@ -422,12 +422,8 @@ static void
 admin_up(struct qpair *qp)
 {
 	struct player *p = qp->owner;
-	const struct nvme_property_sqe sqe = {
-		.opcode = NVME_FABRICS, .fctype = NVME_PROPERTY_SET, .ofst = le32_of(NVME_CC),
-		.value = le64_of(NVME_CC_EN | 6u << 16 | 4u << 20),
-	};
 
-	memcpy(&p->enable.req.sqe, &sqe, sizeof(sqe));
+	p->enable.req.sqe = nvme_property_command(NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | NVME_CC_ENTRIES);
 	p->enable.owner = p;
 	p->enable.done = enabled;
 	assert(qpair_submit(qp, &p->enable));

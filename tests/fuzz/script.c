@@ -85,17 +85,13 @@ static void
 step_property(struct script *script, struct client *client)
 {
 	static const uint32_t values[] = {
-		NVME_CC_EN | 6u << 16 | 4u << 20, 0, 1u << 14 | NVME_CC_EN, 2u << 14, UINT32_MAX,
+		NVME_CC_EN | NVME_CC_ENTRIES, 0, 1u << 14 | NVME_CC_EN, 2u << 14, UINT32_MAX,
 	};
 	uint8_t how = take(script);
-	struct nvme_property_sqe sqe = {
-		.opcode = NVME_FABRICS, .fctype = how & 1 ? NVME_PROPERTY_GET : NVME_PROPERTY_SET,
-		.ofst = le32_of(how & 2 ? how : NVME_CC), .value = le64_of(values[(how >> 2) % 5]),
-	};
-	struct nvme_sqe plain;
+	struct nvme_sqe sqe = nvme_property_command(how & 1 ? NVME_PROPERTY_GET : NVME_PROPERTY_SET,
+	    how & 2 ? how : NVME_CC, values[(how >> 2) % 5]);
 
-	memcpy(&plain, &sqe, sizeof(plain));
-	client_put_command(client, &plain, NULL, 0);
+	client_put_command(client, &sqe, NULL, 0);
 }
 
 /* Any command of reservations; all hosts of a script are one registrant, so that the honest one is never kept out. */

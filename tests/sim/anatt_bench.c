@@ -258,12 +258,8 @@ static void
 admin_up(struct qpair *qp)
 {
 	struct looking *h = qp->owner;
-	const struct nvme_property_sqe sqe = {
-		.opcode = NVME_FABRICS, .fctype = NVME_PROPERTY_SET, .ofst = le32_of(NVME_CC),
-		.value = le64_of(NVME_CC_EN | 6u << 16 | 4u << 20),
-	};
 
-	memcpy(&h->command.req.sqe, &sqe, sizeof(sqe));
+	h->command.req.sqe = nvme_property_command(NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | NVME_CC_ENTRIES);
 	h->command.owner = h;
 	h->command.done = enabled;
 	assert_true(qpair_submit(qp, &h->command));

@@ -119,13 +119,9 @@ submit(struct doer *d, struct qpair *qp, const struct nvme_sqe *sqe, enum hreq_d
 static void
 enable(struct doer *d, bool on)
 {
-	struct nvme_property_sqe set = {
-		.opcode = NVME_FABRICS, .fctype = NVME_PROPERTY_SET, .ofst = le32_of(NVME_CC),
-		.value = le64_of((on ? NVME_CC_EN : 0) | 6u << 16 | 4u << 20),
-	};
-	struct nvme_sqe sqe;
+	uint32_t cc = NVME_CC_ENTRIES | (on ? NVME_CC_EN : 0);
+	struct nvme_sqe sqe = nvme_property_command(NVME_PROPERTY_SET, NVME_CC, cc);
 
-	memcpy(&sqe, &set, sizeof(sqe));
 	submit(d, &d->admin, &sqe, HREQ_NONE, 0);
 }
 

@@ -36,18 +36,6 @@ recon_command(struct recon_host *h, const struct nvme_sqe *sqe, uint32_t read_by
 	(void)qpair_submit(&h->admin, &h->command);
 }
 
-void
-recon_property(struct recon_host *h, uint8_t fctype, uint32_t offset, uint32_t value, void (*then)(struct recon_host *))
-{
-	struct nvme_property_sqe sqe = {
-		.opcode = NVME_FABRICS, .fctype = fctype, .ofst = le32_of(offset), .value = le64_of(value),
-	};
-	struct nvme_sqe plain;
-
-	memcpy(&plain, &sqe, sizeof(plain));
-	recon_command(h, &plain, 0, then);
-}
-
 static void
 read_log(struct recon_host *h, uint8_t lid, uint32_t bytes, void (*then)(struct recon_host *))
 {

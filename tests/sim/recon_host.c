@@ -61,11 +61,12 @@ check_admitted(struct recon_host *h, unsigned listener, uint64_t since_ns)
 static void
 admin_up(struct qpair *qp)
 {
+	struct nvme_sqe sqe = nvme_property_command(NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | NVME_CC_ENTRIES);
 	struct recon_host *h = qp->owner;
 
 	check_admitted(h, h->listener, h->try_ns);
 	recon_check_id(h);
-	recon_property(h, NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | 6u << 16 | 4u << 20, enabled);
+	recon_command(h, &sqe, 0, enabled);
 }
 
 static void

@@ -12,8 +12,6 @@ enum { RECON_PAGE = 16 * 1024, DIRTY_NS = 1, DIRTY_ANA = 2, DIRTY_LOG = 4 };
 /* recon_beliefs.c: a command of the admin queue, and what follows it; whether it went well */
 void recon_command(struct recon_host *h, const struct nvme_sqe *sqe, uint32_t read_bytes,
     void (*then)(struct recon_host *));
-void recon_property(struct recon_host *h, uint8_t fctype, uint32_t offset, uint32_t value,
-    void (*then)(struct recon_host *));
 bool recon_command_ok(struct recon_host *h, const char *what);
 /* The next page that it was told of; then its queues, if it has none yet. */
 void recon_refresh(struct recon_host *h);

@@ -312,12 +312,8 @@ static void
 admin_up(struct qpair *qp)
 {
 	struct rsvd_host *h = qp->owner;
-	struct nvme_property_sqe sqe = {
-		.opcode = NVME_FABRICS, .fctype = NVME_PROPERTY_SET, .ofst = le32_of(NVME_CC),
-		.value = le64_of(NVME_CC_EN | 6u << 16 | 4u << 20),
-	};
 
-	memcpy(&h->enable.req.sqe, &sqe, sizeof(sqe));
+	h->enable.req.sqe = nvme_property_command(NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | NVME_CC_ENTRIES);
 	h->enable.req.data = HREQ_NONE;
 	h->enable.owner = h;
 	h->enable.done = enabled;

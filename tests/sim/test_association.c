@@ -31,12 +31,12 @@ static const struct step {
 	uint8_t fctype;
 	uint32_t offset, value;
 } steps[] = {
-	{ NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | 6u << 16 | 4u << 20 },
-	{ NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | 1u << 14 | 6u << 16 | 4u << 20 },
+	{ NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | NVME_CC_ENTRIES },
+	{ NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | 1u << 14 | NVME_CC_ENTRIES },
 	{ NVME_PROPERTY_GET, NVME_CSTS, 0 },
 	/* and after a while: */
 	{ NVME_PROPERTY_SET, NVME_CC, 0 },
-	{ NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | 6u << 16 | 4u << 20 },
+	{ NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | NVME_CC_ENTRIES },
 };
 
 enum { FIRST_STEPS = 3, ALL_STEPS = 5 };
@@ -45,11 +45,8 @@ static void
 next_step(struct quiet *q)
 {
 	const struct step *step = &steps[q->step++];
-	struct nvme_property_sqe sqe = {
-		.opcode = NVME_FABRICS, .fctype = step->fctype, .ofst = le32_of(step->offset), .value = le64_of(step->value),
-	};
 
-	memcpy(&q->io.req.sqe, &sqe, sizeof(sqe));
+	q->io.req.sqe = nvme_property_command(step->fctype, step->offset, step->value);
 	assert_true(qpair_submit(&q->admin, &q->io));
 }
 

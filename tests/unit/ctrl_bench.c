@@ -69,7 +69,7 @@ bench_enabled(const struct subsys_info *subsys)
 {
 	struct bench *b = bench_disabled(subsys);
 
-	property_set(b, NVME_CC, CC_NVM | NVME_CC_EN);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN);
 	assert_int_equal(b->reply.action, CTRL_ENABLED);
 	return b;
 }

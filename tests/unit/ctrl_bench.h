@@ -17,8 +17,6 @@
 #include "wire/identify.h"
 #include "wire/log.h"
 
-#define CC_NVM (UINT32_C(6) << 16 | UINT32_C(4) << 20) /* IOSQES, IOCQES */
-
 #define NO_EVENT UINT32_MAX
 
 extern const struct ns_info namespaces[2]; /* NSIDs 1 and 3 */

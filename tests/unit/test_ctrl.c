@@ -175,12 +175,12 @@ io_queues_connect_only_to_a_running_controller(void **state)
 	struct bench *b = bench_disabled(&nvm), *d = bench_enabled(&discovery);
 
 	assert_int_equal(io_connect(b, 1), NVME_SC_SEQUENCE);
-	property_set(b, NVME_CC, CC_NVM | NVME_CC_EN);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN);
 	assert_int_equal(io_connect(b, 1), NVME_SC_SUCCESS);
 	assert_int_equal(set_feature(b, NVME_FEATURE_QUEUES, 1 | 1 << 16), NVME_SC_SUCCESS);
 	assert_int_equal(io_connect(b, 2), NVME_SC_SUCCESS);
 	assert_int_equal(io_connect(b, 3), NVME_SC_CONNECT_PARAMS);
-	property_set(b, NVME_CC, CC_NVM | NVME_CC_EN | 1 << 14);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN | 1 << 14);
 	assert_int_equal(io_connect(b, 1), NVME_SC_SEQUENCE);
 	assert_int_equal(io_connect(d, 1), NVME_SC_CONNECT_PARAMS);
 	test_free(b);
@@ -242,25 +242,25 @@ a_controller_lives_as_the_table_says(void **state)
 		enum ctrl_action action;
 		uint32_t csts;     /* afterwards */
 	} steps[] = {
-		{ 0, CC_NVM, NVME_SC_SUCCESS, CTRL_NOTHING, 0 },
-		{ 0, CC_NVM | en, NVME_SC_SUCCESS, CTRL_ENABLED, 1 },
-		{ 0, CC_NVM | en, NVME_SC_SUCCESS, CTRL_NOTHING, 1 },
-		{ 0, CC_NVM | en | 1 << 7, NVME_SC_INVALID_FIELD, CTRL_NOTHING, 1 }, /* MPS while enabled */
-		{ 0, CC_NVM | en | 3 << 14, NVME_SC_INVALID_FIELD, CTRL_NOTHING, 1 },
-		{ 0, CC_NVM, NVME_SC_SUCCESS, CTRL_RESET, 1 },
-		{ 0, CC_NVM | en, NVME_SC_SEQUENCE, CTRL_NOTHING, 1 }, /* the reset is not done */
+		{ 0, NVME_CC_ENTRIES, NVME_SC_SUCCESS, CTRL_NOTHING, 0 },
+		{ 0, NVME_CC_ENTRIES | en, NVME_SC_SUCCESS, CTRL_ENABLED, 1 },
+		{ 0, NVME_CC_ENTRIES | en, NVME_SC_SUCCESS, CTRL_NOTHING, 1 },
+		{ 0, NVME_CC_ENTRIES | en | 1 << 7, NVME_SC_INVALID_FIELD, CTRL_NOTHING, 1 }, /* MPS while enabled */
+		{ 0, NVME_CC_ENTRIES | en | 3 << 14, NVME_SC_INVALID_FIELD, CTRL_NOTHING, 1 },
+		{ 0, NVME_CC_ENTRIES, NVME_SC_SUCCESS, CTRL_RESET, 1 },
+		{ 0, NVME_CC_ENTRIES | en, NVME_SC_SEQUENCE, CTRL_NOTHING, 1 }, /* the reset is not done */
 		{ RESET_DONE, 0, NVME_SC_SUCCESS, CTRL_NOTHING, 0 },
-		{ 0, CC_NVM | en, NVME_SC_SUCCESS, CTRL_ENABLED, 1 },
-		{ 0, CC_NVM | en | shn, NVME_SC_SUCCESS, CTRL_SHUTDOWN, 5 },
-		{ 0, CC_NVM | en | shn, NVME_SC_SUCCESS, CTRL_NOTHING, 5 },
+		{ 0, NVME_CC_ENTRIES | en, NVME_SC_SUCCESS, CTRL_ENABLED, 1 },
+		{ 0, NVME_CC_ENTRIES | en | shn, NVME_SC_SUCCESS, CTRL_SHUTDOWN, 5 },
+		{ 0, NVME_CC_ENTRIES | en | shn, NVME_SC_SUCCESS, CTRL_NOTHING, 5 },
 		{ SHUTDOWN_DONE, 0, NVME_SC_SUCCESS, CTRL_NOTHING, 9 },
-		{ 0, CC_NVM | en, NVME_SC_SUCCESS, CTRL_NOTHING, 9 }, /* only a reset leads out */
-		{ 0, CC_NVM, NVME_SC_SUCCESS, CTRL_RESET, 9 },
+		{ 0, NVME_CC_ENTRIES | en, NVME_SC_SUCCESS, CTRL_NOTHING, 9 }, /* only a reset leads out */
+		{ 0, NVME_CC_ENTRIES, NVME_SC_SUCCESS, CTRL_RESET, 9 },
 		{ SHUTDOWN_DONE, 0, NVME_SC_SUCCESS, CTRL_NOTHING, 9 },
 		{ RESET_DONE, 0, NVME_SC_SUCCESS, CTRL_NOTHING, 0 },
-		{ 0, CC_NVM | abrupt, NVME_SC_SUCCESS, CTRL_SHUTDOWN, 4 },
+		{ 0, NVME_CC_ENTRIES | abrupt, NVME_SC_SUCCESS, CTRL_SHUTDOWN, 4 },
 		{ SHUTDOWN_DONE, 0, NVME_SC_SUCCESS, CTRL_NOTHING, 8 },
-		{ 0, CC_NVM | en, NVME_SC_SUCCESS, CTRL_ENABLED, 1 },
+		{ 0, NVME_CC_ENTRIES | en, NVME_SC_SUCCESS, CTRL_ENABLED, 1 },
 	};
 	struct bench *b = bench_disabled(&nvm);
 
@@ -316,7 +316,7 @@ no_admin_command_runs_while_disabled(void **state)
 
 	assert_int_equal(identify(b, NVME_CNS_CTRL, 0), NVME_SC_SEQUENCE);
 	assert_int_equal(admin(b, NVME_ADMIN_KEEP_ALIVE, 0, 0, 0, 0), NVME_SC_SEQUENCE);
-	property_set(b, NVME_CC, CC_NVM | NVME_CC_EN);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN);
 	assert_int_equal(admin(b, NVME_ADMIN_KEEP_ALIVE, 0, 0, 0, 0), NVME_SC_SUCCESS);
 	assert_int_equal(admin(b, 0x7e, 0, 0, 0, 0), NVME_SC_INVALID_OPCODE);
 	assert_true(b->reply.status.dnr);

@@ -148,11 +148,11 @@ silence_is_bounded_by_keep_alive_or_where_nothing_else_does(void **state)
 	struct bench *b = bench_disabled(&nvm), *d = bench_disabled(&discovery);
 
 	assert_int_equal(ctrl_silence_ms(&b->ctrl), CTRL_IDLE_MS);
-	property_set(b, NVME_CC, CC_NVM | NVME_CC_EN);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN);
 	assert_int_equal(ctrl_silence_ms(&b->ctrl), 5000);
 	set_feature(b, NVME_FEATURE_KATO, 0);
 	assert_int_equal(ctrl_silence_ms(&b->ctrl), 0);
-	property_set(b, NVME_CC, CC_NVM | NVME_CC_EN | 1 << 14);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN | 1 << 14);
 	assert_int_equal(ctrl_silence_ms(&b->ctrl), CTRL_IDLE_MS);
 	property_set(d, NVME_CC, NVME_CC_EN);
 	assert_int_equal(ctrl_silence_ms(&d->ctrl), 5000); /* persistent */

@@ -88,9 +88,9 @@ a_reset_forgets_requests_and_events(void **state)
 
 	set_feature(b, NVME_FEATURE_EVENTS, NVME_ASYNC_NS);
 	assert_true(hold(b, 1));
-	property_set(b, NVME_CC, CC_NVM);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES);
 	ctrl_reset_done(&b->ctrl);
-	property_set(b, NVME_CC, CC_NVM | NVME_CC_EN);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN);
 	set_feature(b, NVME_FEATURE_EVENTS, NVME_ASYNC_NS);
 	resize(b, 1);
 	assert_false(ctrl_event(&b->ctrl, &cid, &dw0));

@@ -51,9 +51,9 @@ what_is_granted_is_there_until_a_reset(void **state)
 		assert_int_equal(b->reply.dw0, 0);
 		assert_int_equal(admin(b, WEIR_ADMIN_FENCE, 0, WEIR_FENCE_OLDER, 0, 0), NVME_SC_SUCCESS);
 		assert_int_equal(b->reply.action, CTRL_FENCE);
-		property_set(b, NVME_CC, CC_NVM);
+		property_set(b, NVME_CC, NVME_CC_ENTRIES);
 		ctrl_reset_done(&b->ctrl);
-		property_set(b, NVME_CC, CC_NVM | NVME_CC_EN);
+		property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN);
 	}
 	assert_int_equal(set_feature(b, WEIR_FEATURE, WEIR_FENCE), NVME_SC_SUCCESS);
 	assert_int_equal(set_feature(b, WEIR_FEATURE, 0), NVME_SC_SUCCESS);

@@ -66,9 +66,9 @@ words_are_kept_and_forgotten_by_a_reset(void **state)
 			    NVME_SC_SUCCESS);
 			assert_int_equal(b->reply.dw0, words[i].initial);
 		}
-		property_set(b, NVME_CC, CC_NVM);
+		property_set(b, NVME_CC, NVME_CC_ENTRIES);
 		ctrl_reset_done(&b->ctrl);
-		property_set(b, NVME_CC, CC_NVM | NVME_CC_EN);
+		property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN);
 	}
 	test_free(b);
 }

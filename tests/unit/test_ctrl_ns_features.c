@@ -218,9 +218,9 @@ a_reset_forgets_masks_and_notifications(void **state)
 
 	ctrl_reservation_notice(&b->ctrl, 1, NVME_RESV_RELEASED);
 	assert_int_equal(set(b, MASK, 1, 0x0e), NVME_SC_SUCCESS);
-	property_set(b, NVME_CC, CC_NVM);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES);
 	ctrl_reset_done(&b->ctrl);
-	property_set(b, NVME_CC, CC_NVM | NVME_CC_EN);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN);
 	expect_page(b, 0, 0, 0, 0);
 	assert_int_equal(get(b, MASK, 1), NVME_SC_SUCCESS);
 	assert_int_equal(b->reply.dw0, 0);

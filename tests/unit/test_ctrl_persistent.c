@@ -96,9 +96,9 @@ a_context_lives_from_establishing_to_release(void **state)
 		if (steps[i].lsp == RELEASE)
 			assert_true(all_zero(b->out, 512));
 	}
-	property_set(b, NVME_CC, CC_NVM);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES);
 	ctrl_reset_done(&b->ctrl);
-	property_set(b, NVME_CC, CC_NVM | NVME_CC_EN);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN);
 	assert_int_equal(get_log(b, PEL | READ, 512), NVME_SC_SEQUENCE);
 	test_free(log);
 	test_free(b);
