@@ -239,7 +239,8 @@ target_apply(struct target *target, const struct target_config *config, struct t
 	int rc;
 
 	if (target->change != NULL || core->draining) {
-		snprintf(why, 256, core->draining ? "the target is stopping" : "another configuration is being applied");
+		snprintf(why, 256, core->draining ? "the target is stopping" :
+		    "another configuration is being applied");
 		return -EBUSY;
 	}
 	rc = change_make(target, config, why);

@@ -39,7 +39,8 @@ missed(struct core *core)
 	if (core->events_missed++ > 0)
 		return;
 	core->missed_timer.fire = say_missed;
-	timer_set(&core->reactor->timers, &core->missed_timer, at_ns > core->reactor->now_ns ? at_ns : core->reactor->now_ns);
+	timer_set(&core->reactor->timers, &core->missed_timer,
+	    at_ns > core->reactor->now_ns ? at_ns : core->reactor->now_ns);
 }
 
 void
@@ -149,7 +150,8 @@ events_reads(struct assoc *assoc, const struct nvme_sqe *sqe)
 		return;
 	timer_clear(&assoc->core->reactor->timers, &assoc->events_timer);
 	assoc->events_timer.fire = idle;
-	timer_set(&assoc->core->reactor->timers, &assoc->events_timer, assoc->core->reactor->now_ns + IDLE_S * second_ns);
+	timer_set(&assoc->core->reactor->timers, &assoc->events_timer,
+	    assoc->core->reactor->now_ns + IDLE_S * second_ns);
 }
 
 /* The command waits for a copy. */

@@ -235,7 +235,8 @@ left(struct core *core, const struct target_mail *mail)
 	if (entry == NULL)
 		return; /* it was refused */
 	if (entry->state == ENTRY_WAITING) {
-		answer(core, entry->key, entry->conn, CTRL_HOST_NO_ROOM, 0); /* it is not read: the connection is gone */
+		/* It is not read: the connection is gone. */
+		answer(core, entry->key, entry->conn, CTRL_HOST_NO_ROOM, 0);
 	} else {
 		entry->state = ENTRY_GONE;
 		entry->roll->count--;

@@ -94,8 +94,8 @@ gather_skip(struct gather *g, size_t skip)
 	}
 }
 
-/* Of `bytes` that went out, those of the PDU with a place of its own that begins them, of which `*sent` of `len` were out
- * already; answers how many are left over. */
+/* `bytes` went out, first what was left of a PDU that has a place of its own, of which `*sent` of `len` were out;
+ * answers how many are behind it. */
 static inline size_t
 gather_sent(uint32_t *sent, uint32_t len, size_t bytes)
 {

@@ -102,7 +102,8 @@ step_reserve(struct client *client, uint8_t what, uint8_t where, uint8_t how)
 	struct nvme_resv_register_data data = { le64_of(how & 1), le64_of(how >> 1 & 3) };
 	struct nvme_sqe sqe = {
 		.opcode = opcodes[where & 3], .nsid = le32_of(what & 16 ? 2 : 1),
-		.cdw10 = le32_of((uint32_t)(where >> 2 & 15) | (uint32_t)(how >> 3 & 7) << 8 | (uint32_t)(how >> 6) << 30),
+		.cdw10 = le32_of((uint32_t)(where >> 2 & 15) | (uint32_t)(how >> 3 & 7) << 8 |
+		    (uint32_t)(how >> 6) << 30),
 		.sgl1 = { .length = le32_of(sizeof(data)), .id = NVME_SGL_TRANSPORT },
 	};
 
@@ -385,7 +386,7 @@ is_over(void *arg)
 /* Bits of a script's first byte. */
 enum {
 	SCENE_MORE_BUFS = 1, /* so many that connections are read together, until they are short */
-	SCENE_R2T = 2,       /* the honest host's writes are too long for a capsule, and more in all than may be asked for */
+	SCENE_R2T = 2,       /* honest writes are too long for a capsule, and more in all than may be asked for */
 	SCENE_FILE = 4,      /* a volume that lends nothing: reads lie in buffers */
 	SCENE_STATIC = 8,    /* static controllers: hosts ask for any or for a certain one */
 };

@@ -214,7 +214,8 @@ check_log(struct recon_host *h, const struct plan *plan)
 			bool is = s == RECON_SUBSYS ? plan->listeners >> l & 1 : plan_admits(plan, s, 0, l);
 
 			if (is != h->shown[s][l])
-				recon_wrong(h->r, "host 0 believes that subsystem %u is%s reached by %u", s, is ? " not" : "", l);
+				recon_wrong(h->r, "host 0 believes that subsystem %u is%s reached by %u", s,
+				    is ? " not" : "", l);
 		}
 	}
 }
@@ -245,10 +246,11 @@ recon_host_check(struct recon_host *h)
 		uint64_t blocks = ns->volume < 0 ? 0 : ns->blocks > 0 ? ns->blocks : RECON_BLOCKS;
 
 		if (h->blocks[i] != blocks)
-			recon_wrong(h->r, "host %u believes that namespace %u has %u blocks, not %u", h->index, recon_nsid(i),
-			    (unsigned)h->blocks[i], (unsigned)blocks);
+			recon_wrong(h->r, "host %u believes that namespace %u has %u blocks, not %u", h->index,
+			    recon_nsid(i), (unsigned)h->blocks[i], (unsigned)blocks);
 		if (blocks > 0 && (h->group[i] == 1 ? 0u : 1u) != ns->group)
-			recon_wrong(h->r, "host %u takes namespace %u for one of group %u", h->index, recon_nsid(i), h->group[i]);
+			recon_wrong(h->r, "host %u takes namespace %u for one of group %u", h->index, recon_nsid(i),
+			    h->group[i]);
 	}
 	for (unsigned g = 0; g < RECON_GROUPS; g++)
 		if (h->state[g] != subsys->state[g][h->listener])

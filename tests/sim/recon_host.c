@@ -92,14 +92,14 @@ static bool
 with_cause(const struct recon_host *h)
 {
 	uint64_t now = sim_now(h->r->sim), since = now > 5 * RECON_MS ? now - 5 * RECON_MS : 0;
+	uint16_t asked = h->running && h->asked != NVME_CNTLID_DYNAMIC ? NVME_CNTLID_STATIC : h->asked;
 
 	if (h->r->does & (RECON_DOES_RESETS | RECON_DOES_CRASH) || h->r->end || h->r->fail_at > 0)
 		return true;
 	if (h->discovery)
 		return h->listener > 0;
 	if (!recon_admitted(h->r, h->subsys, h->index, h->listener, since, true) ||
-	    !recon_has(h->r, h->subsys, h->running && h->asked != NVME_CNTLID_DYNAMIC ? NVME_CNTLID_STATIC : h->asked, since,
-	    true))
+	    !recon_has(h->r, h->subsys, asked, since, true))
 		return true;
 	for (unsigned i = 0; i < h->opened; i++)
 		if (!recon_admitted(h->r, h->subsys, h->index, h->io_listener[i], since, true))
@@ -120,7 +120,8 @@ check_refusal(struct recon_host *h, const struct qpair *qp)
 
 		if (plan->until_ns < h->try_ns)
 			continue;
-		if (!s->on || !(plan->listeners & s->listeners & 1u << h->listener) || !plan_has(plan, h->subsys, h->asked))
+		if (!s->on || !(plan->listeners & s->listeners & 1u << h->listener) ||
+		    !plan_has(plan, h->subsys, h->asked))
 			nowhere++;
 		else if (s->listed && !(s->hosts >> h->index & 1))
 			unlisted++;
@@ -147,7 +148,8 @@ down(struct qpair *qp, int error)
 	h->r->counts.busy += recon_is_busy(qp);
 	h->r->told = h->r->told || recon_is_busy(qp);
 	if (!with_cause(h) && !recon_was_busy(h, qp))
-		recon_wrong(h->r, "host %u lost subsystem %u without cause: %d, %s", h->index, h->subsys, error, qp->why);
+		recon_wrong(h->r, "host %u lost subsystem %u without cause: %d, %s", h->index, h->subsys, error,
+		    qp->why);
 	lose(h);
 }
 

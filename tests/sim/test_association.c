@@ -129,9 +129,13 @@ an_association_is_kept_two_minutes_after_a_shutdown_and_then_freed(void **state)
 	(void)state;
 	for (uint64_t seed = 0; seed < 10; seed++) {
 		struct sim *sim = sim_create(seed, &options);
-		struct cluster_target target = { .host = "10.0.0.1", .spec = "mem:1M", .reactors = 1 + (unsigned)(seed % 3) };
+		struct cluster_target target = {
+			.host = "10.0.0.1", .spec = "mem:1M", .reactors = 1 + (unsigned)(seed % 3),
+		};
 		struct quiet *hosts = calloc(2, sizeof(*hosts));
-		struct sim_process_options t = { .reactor = { 256, 32 }, .start = cluster_target_start, .arg = &target };
+		struct sim_process_options t = {
+			.reactor = { 256, 32 }, .start = cluster_target_start, .arg = &target,
+		};
 		struct sim_process *process;
 		size_t before = 0, after = 0;
 

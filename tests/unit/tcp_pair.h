@@ -9,7 +9,10 @@
 #include "tcp/hconn.h"
 #include "tcp/tconn.h"
 
-enum { PAIR_DEPTH = 16, PAIR_DATA = 256 * 1024, PAIR_PIECE = 32 * 1024, PAIR_WIRE = 4 * 1024 * 1024, PAIR_VOLUME = 1024 * 1024 };
+enum {
+	PAIR_DEPTH = 16, PAIR_DATA = 256 * 1024, PAIR_PIECE = 32 * 1024, PAIR_WIRE = 4 * 1024 * 1024,
+	PAIR_VOLUME = 1024 * 1024,
+};
 
 /* What the target side keeps of one command. */
 struct pair_slot {

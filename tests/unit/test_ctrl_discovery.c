@@ -45,7 +45,8 @@ portals_are_shown_for_what_they_serve(void **state)
 	const struct subsys_shown shown[] = { { &nvm, 0x0e }, { &fixed, 0xfffffff1 }, { &nvm, 0 } };
 	static const struct { uint8_t subtype, portid; const char *port; uint16_t cntlid; } lines[] = {
 		{ 3, 1, "4420 ", 0xffff }, { 3, 3, "8009 ", 0xffff }, { 3, 4, "4421 ", 0xffff },
-		{ 2, 2, "4420 ", 0xffff }, { 2, 4, "4421 ", 0xffff }, { 2, 1, "4420 ", 0xfffe }, { 1, 5, "8009 ", 0xffff },
+		{ 2, 2, "4420 ", 0xffff }, { 2, 4, "4421 ", 0xffff }, { 2, 1, "4420 ", 0xfffe },
+		{ 1, 5, "8009 ", 0xffff },
 	};
 	struct bench *b = bench_enabled(&discovery);
 	struct snapshot *next = bench_copy(b);
@@ -87,7 +88,8 @@ the_largest_log_is_read_whole(void **state)
 	struct subsys_shown shown[CTRL_SHOWN_MAX];
 	struct portal_info ports[CTRL_PORTALS_MAX] = { 0 };
 	uint8_t *whole = test_malloc(LINES * 1024 + 1024);
-	const struct nvme_log_discovery_entry *entry = ((const struct nvme_log_discovery *)(const void *)whole)->entries;
+	const struct nvme_log_discovery *log = (const void *)whole;
+	const struct nvme_log_discovery_entry *entry = log->entries;
 	struct nvme_sqe sqe = { .opcode = NVME_ADMIN_GET_LOG_PAGE, .flags = NVME_PSDT_SGL,
 		.sgl1 = { .length = le32_of(1 << 20), .id = NVME_SGL_TRANSPORT },
 		.cdw10 = le32_of(NVME_LOG_DISCOVERY | 0xffffu << 16), .cdw11 = le32_of(3), .cdw12 = le32_of(2048) };

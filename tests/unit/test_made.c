@@ -140,7 +140,8 @@ attach_and_detach(struct made_sample *s, uint64_t seed, uint32_t done[2])
 			go(&m, &rng);
 		count = choose(&m, &rng, list, &strange);
 		expected = expect(&m, list, count, attach, shared);
-		sc = made_attach(&s->arena, next, made_own(next, NQN "s %\n", 1), attach, list, count, m.present, m.count);
+		sc = made_attach(&s->arena, next, made_own(next, NQN "s %\n", 1), attach, list, count, m.present,
+		    m.count);
 		assert_int_equal(sc, expected);
 		if (sc == NVME_SC_SUCCESS) {
 			made = next;
@@ -240,10 +241,13 @@ of_volumes_that_were_replaced_a_few_are_known(void **state)
 		s->made = made_copy(&s->arena, s->made, 1);
 		made_forget(s->made, like.nqn, like.nsid);
 		assert_non_null(made_add(&s->arena, s->made, &like));
-		for (uint8_t k = 1; k <= i; k++)
-			assert_int_equal(made_of_operator(s->made, like.nqn, k <= 10 ? 5 : 6, (uint8_t[16]){ k }) != NULL,
+		for (uint8_t k = 1; k <= i; k++) {
+			const uint8_t uuid[16] = { k };
+
+			assert_int_equal(made_of_operator(s->made, like.nqn, k <= 10 ? 5 : 6, uuid) != NULL,
 			    (k <= 10 && (i < 10 ? k + MADE_VOLUMES_MAX > i : k + MADE_VOLUMES_MAX > 10)) ||
 			    (k > 10 && k + MADE_VOLUMES_MAX > i));
+		}
 	}
 	assert_int_equal(s->made->count, 1 + 2 * MADE_VOLUMES_MAX);
 }

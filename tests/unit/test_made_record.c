@@ -143,7 +143,8 @@ a_record_that_says_what_cannot_be_is_damaged(void **state)
 		{ HEAD "namespace 1 512 9 shared 1 0" UUID "nqn.%0\n", -EUCLEAN },
 		{ HEAD "namespace 1 512 9 shared 1 0" UUID "nqn.%00\n", -EUCLEAN },
 		{ HEAD "namespace 1 512 9 shared 1 0" UUID "nqn.s \n", -EUCLEAN },
-		{ HEAD "namespace 1 512 9 shared 1 0" UUID "nqn.s\nnamespace 2 512 9 shared 1 0" UUID "nqn.s\n", -EUCLEAN },
+		{ HEAD "namespace 1 512 9 shared 1 0" UUID "nqn.s\n"
+		  "namespace 2 512 9 shared 1 0" UUID "nqn.s\n", -EUCLEAN },
 		{ HEAD "namespace 1 512 9 shared 1 0" UUID "nqn.s\n"
 		  "namespace 1 512 9 shared 1 0 11020304-0506-0708-090a-0b0c0d0e0f10 nqn.s\n", -EUCLEAN },
 		{ HEAD "namespace 1 512 9 shared 1 0" UUID "nqn.s\n"

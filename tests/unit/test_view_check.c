@@ -74,7 +74,9 @@ there_are_limits_to_namespaces_hosts_and_queues(void **state)
 	for (uint32_t i = 0; i < CTRL_NS_MAX; i++)
 		ns[i] = (struct target_ns){ .nsid = i + 1, .volume = &s->volumes[0] };
 	for (int i = 0; i < 5; i++)
-		many[i] = (struct target_subsys){ .nqn = names[i], .listeners = 1, .ns = ns, .ns_count = i < 4 ? CTRL_NS_MAX : 1 };
+		many[i] = (struct target_subsys){
+			.nqn = names[i], .listeners = 1, .ns = ns, .ns_count = i < 4 ? CTRL_NS_MAX : 1,
+		};
 	for (int i = 0; i <= TARGET_HOSTS_MAX; i++)
 		hosts[i] = s->hosts[0];
 	s->config.subsys = many;

@@ -11,8 +11,8 @@ view_setup(void **state)
 		return -1;
 	arena_init(&s->arena, 0);
 	s->config = (struct target_config){
-		.listen = s->listen, .listen_count = 3, .subsys = s->subsys, .subsys_count = 2, .referrals = s->referrals,
-		.referral_count = 1,
+		.listen = s->listen, .listen_count = 3, .subsys = s->subsys, .subsys_count = 2,
+		.referrals = s->referrals, .referral_count = 1,
 	};
 	for (unsigned i = 0; i <= TARGET_LISTENERS_MAX; i++)
 		s->listen[i] = (struct target_listen){ .host = "10.0.0.1", .port = (uint16_t)(4420 + i) };
