@@ -17,7 +17,7 @@ void connect_joined(struct core *core, const struct target_mail *mail);
 /* io.c: I/O commands */
 void io_command(struct request *req, const struct capsule *capsule);
 void io_data(struct request *req);
-void io_read_again(struct request *req);
+void io_again(struct request *req);
 struct nvme_status io_check(struct request *req);
 /* The namespace that the command was checked for is still there; else why it ends. */
 struct nvme_status io_ns_again(const struct request *req, const struct view_ns **ns);

@@ -342,24 +342,38 @@ check_flush(struct request *req, const struct view_ns *ns)
 	return NVME_OK;
 }
 
-/* The next namespace of a flush of all, which may come and go meanwhile; io.lba is the one before it.  Kept out
- * of done(), which then saves no registers for it. */
-static __attribute__((noinline)) void
-flush_next(struct request *req)
+/* The next namespace of a flush of all, which may come and go meanwhile, or NULL; io.lba is the one before it. */
+static const struct view_ns *
+next_to_flush(struct request *req)
 {
 	const struct view_subsys *subsys = req->conn->subsys;
 
-	if (le32_get(req->sqe.nsid) == UINT32_MAX && subsys != NULL) {
-		while (req->io.lba < subsys->ns_limit) {
-			const struct view_ns *ns = &subsys->ns[req->io.lba++];
+	while (subsys != NULL && req->io.lba < subsys->ns_limit) {
+		const struct view_ns *ns = &subsys->ns[req->io.lba++];
 
-			if (!conn_has(req->conn, ns))
-				continue;
-			submit_to(req, req->conn->core->chans[ns->slot], done);
-			return;
-		}
+		if (conn_has(req->conn, ns))
+			return ns;
 	}
-	request_answer(req, NVME_OK);
+	return NULL;
+}
+
+/* What holds one of them back holds back the whole: success says that all is durable.  Kept out of done(), which
+ * then saves no registers for it. */
+static __attribute__((noinline)) void
+flush_next(struct request *req)
+{
+	bool all = le32_get(req->sqe.nsid) == UINT32_MAX;
+	const struct view_ns *ns = all ? next_to_flush(req) : NULL;
+	struct nvme_status status = NVME_OK;
+
+	if (ns != NULL && has_gate(req, ns))
+		status = check_gate(req, ns, rule_of(req));
+	if (ns == NULL || !nvme_ok(status)) {
+		request_answer(req, status);
+		return;
+	}
+	req->slot = ns->slot;
+	submit(req);
 }
 
 static void
@@ -372,12 +386,16 @@ begin_flush(struct request *req, const struct capsule *capsule)
 		submit(req);
 }
 
-/* The peer takes answers again: what was given back in the meantime is read anew. */
+/* The peer takes answers again: what was given back in the meantime is read, or reported, anew. */
 void
-io_read_again(struct request *req)
+io_again(struct request *req)
 {
 	struct nvme_status status;
 
+	if (req->sqe.opcode == NVME_RESV_REPORT) {
+		reserve_begin_report(req, NULL);
+		return;
+	}
 	req->io.op = BLK_READ;
 	status = check_again(req);
 	if (nvme_ok(status))

@@ -237,17 +237,20 @@ request_unlend(struct request *req)
 	request_release(req);
 }
 
-/* Gives back what was read: it will be read again when the peer takes it. */
+/* Gives back what was read, or reported: it will be done again when the peer takes it. */
 void
 request_unread(struct request *req)
 {
 	struct target_stats *stats = req->conn->stats;
 
+	assert(req->sqe.opcode == NVME_READ || req->sqe.opcode == NVME_RESV_REPORT);
 	if (req->io.flags & BLK_LENT)
 		request_release(req);
 	req->io.flags = 0;
-	stats->reads--; /* it is counted when it is read again */
-	stats->read_blocks512 -= req->xfer.length / 512;
+	if (req->sqe.opcode == NVME_READ) {
+		stats->reads--; /* it is counted when it is read again */
+		stats->read_blocks512 -= req->xfer.length / 512;
+	}
 	bufs_give(&req->conn->core->reactor->bufs, &req->bufs);
 	req->stage = STAGE_AGAIN;
 	fifo_push(&req->conn->again, &req->xfer.tx_node);

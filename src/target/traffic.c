@@ -182,7 +182,7 @@ all_sent(struct conn *conn)
 	struct fifo_node *node;
 
 	for (int i = 0; i < AGAIN_BATCH && (node = fifo_pop(&conn->again)) != NULL; i++)
-		io_read_again(container_of(node, struct request, xfer.tx_node));
+		io_again(container_of(node, struct request, xfer.tx_node));
 	/* A Disconnect is answered when it is alone; then nothing is heard any more (Base 2.0, 6.4). */
 	if (conn->phase == CONN_LIVE && leaving != NULL && conn->request_count == 1) {
 		conn->leaving = NULL;

@@ -1,4 +1,6 @@
 """Reservations: who may read and write, on every reactor and queue."""
+import contextlib
+import os
 import random
 import struct
 
@@ -7,7 +9,7 @@ import pytest
 import nvme
 from nvme import INVALID_FIELD, INVALID_NS, OK
 from reservations import (
-    ACQUIRE, CLEAR, CONFLICT, EA, EA_AR, EA_RO, ID_FORMAT, MASK, PERSIST, PREEMPT, PREEMPTED, READS,
+    ACQUIRE, BLOCK, CLEAR, CONFLICT, EA, EA_AR, EA_RO, ID_FORMAT, MASK, PERSIST, PREEMPT, PREEMPTED, READS,
     REGISTER, REGISTRATION_PREEMPTED, RELEASED, REPLACE, TYPES, UNREGISTER, WE, WE_AR, WE_RO, WRITES,
     Host, Model, Report, hostid)
 
@@ -223,6 +225,35 @@ def test_the_event_comes_unasked_and_feature_82h_masks_it(hosts):
     assert b.ctrl.get_feature(MASK, nsid=1).dw0 == 1 << RELEASED
     assert a.acquire(A, WE_RO) == OK and a.release(A, WE_RO) == OK
     assert b.notices() == []
+
+
+# ---- as any command ----
+
+@pytest.mark.line("R09")
+def test_a_flush_of_all_namespaces_needs_each_of_them(hosts):
+    a, b, _ = hosts
+    assert a.register(A) == OK and a.acquire(A, EA) == OK
+    assert b.queue.flush(1).status == b.queue.flush(0xFFFFFFFF).status == CONFLICT
+    assert a.queue.flush(0xFFFFFFFF).ok
+    assert a.release(A, EA) == OK and b.queue.flush(0xFFFFFFFF).ok
+
+
+def test_reports_that_were_not_taken_in_time_are_made_anew(serve):
+    """their buffers are another host's meanwhile; what comes is a report, and no blocks of the volume"""
+    data, mib = os.urandom(2 * BLOCK), 1 << 20
+    with contextlib.ExitStack() as stack:
+        target = serve(ns=["mem:64M"])
+        a, b = (stack.enter_context(contextlib.closing(Host(target.address, n))) for n in range(2))
+        slow, _ = a.ctrl.try_io_queue(3, entries=64, rcvbuf=16384, hostid=a.id)
+        slow.wait(*[slow.submit_read(4, 2) for _ in range(40)])
+        assert b.queue.write(4, data).ok and b.register(B) == OK and b.acquire(B, EA) == OK
+        reports = [a.submit_report(mib, queue=slow)[1] for _ in range(40)]
+        assert all(b.queue.write(100, os.urandom(16 * BLOCK), incapsule=False).ok for _ in range(4))
+        assert b.register(0, B, action=UNREGISTER) == OK
+        slow.wait(*reports)
+        assert slow.read(4, 2).got == data
+        assert all(report.ok and not any(report.got[64 + 64:]) for report in reports)
+        assert Report(bytes(reports[0].got)).holders == {b.id}
 
 
 # ---- Preempt ----
