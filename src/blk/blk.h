@@ -43,7 +43,7 @@ enum blk_flags {
 			    * that needs them longer calls io->keep() from inside submit() */
 	BLK_LENT = 8,      /* set by the device: release() must follow done() */
 	BLK_DEALLOCATE = 16, /* of WRITE_ZEROES: may free the space */
-	BLK_BAD = 32,      /* set by the device: it ends with 2:81 because of BLK_MARK_BAD; `at` is the first such block */
+	BLK_BAD = 32,      /* set by the device: it ends with 2:81 because of BLK_MARK_BAD; `at` is the first of them */
 	BLK_DEVICE = 0xff00, /* bits that are the device's own until done() */
 };
 

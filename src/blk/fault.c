@@ -247,7 +247,8 @@ static int
 fault_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
 {
 	struct fault *fault = container_of(blk, struct fault, blk);
-	int error = fault->inner->ops->grow != NULL ? fault->inner->ops->grow(fault->inner, reactor, blocks) : -EOPNOTSUPP;
+	struct blk *inner = fault->inner;
+	int error = inner->ops->grow != NULL ? inner->ops->grow(inner, reactor, blocks) : -EOPNOTSUPP;
 
 	blk->blocks = fault->inner->blocks;
 	return error;

@@ -156,8 +156,8 @@ read_fault(const struct opening *o, const char *option, size_t length, void *arg
 		return 0;
 	}
 	return refuse(o, -EINVAL,
-	    "`%.*s` is not a fault (drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, dead=1, hold=LBA, delay=MS, "
-	    "delay-write=MS)",
+	    "`%.*s` is not a fault (drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, dead=1, hold=LBA, "
+	    "delay=MS, delay-write=MS)",
 	    (int)(length < 40 ? length : 40), option);
 }
 

@@ -95,7 +95,8 @@ namespaces_read(struct reader *r, const struct node *list, struct conf_subsys *s
 		return;
 	r->ns_all += list->count;
 	if (r->ns_all > CONF_NS_ALL_MAX) {
-		complain(r->errors, list->line, "more than %d namespaces in the file, with those that hosts may make (`count`)",
+		complain(r->errors, list->line,
+		    "more than %d namespaces in the file, with those that hosts may make (`count`)",
 		    CONF_NS_ALL_MAX);
 		return;
 	}

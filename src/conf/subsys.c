@@ -205,7 +205,8 @@ static void
 subsys_read(struct reader *r, const struct node *node)
 {
 	static const char *const keys[] = {
-		"nqn", "serial", "model", "listeners", "hosts", "controllers", "limits", "ana_groups", "host_namespaces",
+		"nqn", "serial", "model", "listeners", "hosts", "controllers", "limits", "ana_groups",
+		"host_namespaces",
 		"namespaces",
 	};
 	enum { NQN, SERIAL, MODEL, LISTENERS, HOSTS, CONTROLLERS, LIMITS, ANA_GROUPS, HOST_NAMESPACES, NAMESPACES };

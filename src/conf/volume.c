@@ -60,14 +60,15 @@ volume_check(struct reader *r, const struct node *node, const char *volume)
 		complain(r->errors, node->line, "a volume's text has %d bytes at most, not %zu: %s", CONF_VOLUME_MAX,
 		    strlen(volume), q.text);
 	else if (inner == NULL)
-		complain(r->errors, node->line, "%s: a filter is written fault:FAULT@VOLUME or volatile:OPTIONS@VOLUME", q.text);
+		complain(r->errors, node->line,
+		    "%s: a filter is written fault:FAULT@VOLUME or volatile:OPTIONS@VOLUME", q.text);
 	else if (strncmp(inner, "mem:", 4) == 0 || strncmp(inner, "null:", 5) == 0)
 		complain(r->errors, node->line, "%s: it is `%.*s` alone, and the size stands in `size`", q.text,
 		    (int)strcspn(inner, ":"), inner);
 	else if (strncmp(inner, "file:", 5) != 0 && !in_memory(inner))
 		complain(r->errors, node->line,
-		    "%s is not a volume; there are mem, null, file:PATH, fault:FAULT@VOLUME and volatile:OPTIONS@VOLUME",
-		    q.text);
+		    "%s is not a volume; there are mem, null, file:PATH, fault:FAULT@VOLUME and "
+		    "volatile:OPTIONS@VOLUME", q.text);
 	else if (!in_memory(inner) && (inner[5] != '/' || inner[6] == '\0'))
 		complain(r->errors, node->line, "%s: the path of a file begins with / and goes on", q.text);
 	else if ((option = strrchr(inner, ',')) != NULL && strncmp(option, ",size=", 6) == 0)
@@ -118,15 +119,17 @@ pool_check(struct reader *r, const struct node *node, const char *text)
 	if (strcmp(text, "mem") == 0)
 		return true;
 	if (strncmp(text, "file:/", 6) != 0 || text[6] == '\0')
-		complain(r->errors, node->line, "hosts make namespaces in mem or in file:FOLDER, a path that begins with / and "
-		    "goes on, not in %s", quote(text).text);
+		complain(r->errors, node->line,
+		    "hosts make namespaces in mem or in file:FOLDER, a path that begins with / and goes on, not in %s",
+		    quote(text).text);
 	else if (strlen(text) > CONF_POOL_MAX)
-		complain(r->errors, node->line, "the volume of `host_namespaces` has %d bytes at most, not %zu", CONF_POOL_MAX,
-		    strlen(text));
+		complain(r->errors, node->line, "the volume of `host_namespaces` has %d bytes at most, not %zu",
+		    CONF_POOL_MAX, strlen(text));
 	else if (strchr(text, ',') != NULL)
 		complain(r->errors, node->line, "%s: the name of a folder for volumes has no comma", quote(text).text);
 	else if (r->conf->state_dir == NULL)
-		complain(r->errors, node->line, "namespaces in files need a `state_dir`, where it is kept which there are");
+		complain(r->errors, node->line,
+		    "namespaces in files need a `state_dir`, where it is kept which there are");
 	else
 		return true;
 	return false;
@@ -150,7 +153,8 @@ pool_read(struct reader *r, const struct node *map, struct conf_subsys *subsys)
 	number_read(r, values[2], keys[2], 1, CONF_NS_MAX, &subsys->pool_count);
 	r->ns_all += subsys->pool_count;
 	if (r->ns_all > CONF_NS_ALL_MAX)
-		complain(r->errors, map->line, "more than %d namespaces in the file, with those that hosts may make (`count`)",
+		complain(r->errors, map->line,
+		    "more than %d namespaces in the file, with those that hosts may make (`count`)",
 		    CONF_NS_ALL_MAX);
 	subsys->pool = reader_strdup(r, text);
 	subsys->pool_size = all.size;

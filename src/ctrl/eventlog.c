@@ -128,7 +128,8 @@ eventlog_namespace(struct eventlog *log, const struct eventlog_when *when, uint3
 bool
 eventlog_keeps_feature(uint8_t fid)
 {
-	return fid == NVME_FEATURE_WRITE_CACHE || fid == NVME_FEATURE_RESV_PERSISTENCE || fid == NVME_FEATURE_PROTECTION;
+	return fid == NVME_FEATURE_WRITE_CACHE || fid == NVME_FEATURE_RESV_PERSISTENCE ||
+	    fid == NVME_FEATURE_PROTECTION;
 }
 
 void

@@ -57,7 +57,8 @@ ctrl_smart(const struct ctrl_stats *stats, struct nvme_log_smart *smart)
 		.units_written = count_of(c->write_blocks512 / 1000 + (c->write_blocks512 % 1000 != 0)),
 		.host_reads = count_of(c->reads), .host_writes = count_of(c->writes),
 		.busy_minutes = count_of(c->busy_s / 60), .power_cycles = count_of(stats->power_cycles),
-		.power_on_hours = count_of(stats->on_ms / 3600000), .unsafe_shutdowns = count_of(stats->unsafe_shutdowns),
+		.power_on_hours = count_of(stats->on_ms / 3600000),
+		.unsafe_shutdowns = count_of(stats->unsafe_shutdowns),
 		.media_errors = count_of(c->media_errors), .error_entries = count_of(c->errors),
 	};
 	put_le16(smart->temperature, CTRL_KELVIN);

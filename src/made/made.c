@@ -49,7 +49,8 @@ static bool
 same_ns(const struct made_ns *a, const struct made_ns *b)
 {
 	bool same = a->nsid == b->nsid && a->own == b->own && a->kept == b->kept && a->fresh == b->fresh &&
-	    memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0 && a->block_size == b->block_size && a->blocks == b->blocks &&
+	    memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0 && a->block_size == b->block_size &&
+	    a->blocks == b->blocks &&
 	    a->ana_group == b->ana_group && a->shared == b->shared && a->protection == b->protection &&
 	    a->host_count == b->host_count && a->other_count == b->other_count && strcmp(a->nqn, b->nqn) == 0;
 

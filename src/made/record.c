@@ -47,7 +47,8 @@ say(struct printer *p, const char *format, ...)
 static bool
 plain(uint8_t c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c != 0 && strchr(".:-_/", c));
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	    (c != 0 && strchr(".:-_/", c));
 }
 
 static void

@@ -315,7 +315,8 @@ world_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
 	while (moved < bytes) {
 		struct iovec iov = { at + moved, bytes - moved };
 		struct disk_req req = {
-			.kind = DISK_READ, .fd = kfile->disk->disk.fd, .offset = offset + moved, .iov = &iov, .count = 1,
+			.kind = DISK_READ, .fd = kfile->disk->disk.fd, .offset = offset + moved, .iov = &iov,
+			.count = 1,
 		};
 		int64_t got = disk_perform(&req);
 

@@ -182,8 +182,8 @@ struct world_ops {
 	/* Sends to reactor `to` of this process; to itself too.  Arrives once, in order per sender. */
 	void (*post)(struct reactor *reactor, unsigned to, const struct mail *mail);
 
-	/* Has it run, after those that the reactor gave before it, and is done some turn later.  Where nothing runs yet or
-	 * any more, and where there is no thread for it, it is run and done at once. */
+	/* Has it run, after those that the reactor gave before it, and is done some turn later.  Where nothing runs
+	 * yet or any more, and where there is no thread for it, it is run and done at once. */
 	void (*errand)(struct reactor *reactor, struct errand *errand);
 
 	uint64_t (*random)(struct reactor *reactor);

@@ -55,7 +55,8 @@ static void
 wish(struct text *t, unsigned client)
 {
 	uint64_t random = rng_next(&t->rng);
-	uint8_t what = MANAGE | (uint8_t)(random & (SHARED | BLOCKS_4096 | IN_CAPSULE)), select = (uint8_t)(random >> 8 & 1);
+	uint8_t what = MANAGE | (uint8_t)(random & (SHARED | BLOCKS_4096 | IN_CAPSULE)),
+	    select = (uint8_t)(random >> 8 & 1);
 	uint8_t nsid = (uint8_t)(2 + (random >> 16) % 6), which = (uint8_t)(random >> 24 & 0x7e);
 
 	switch (random >> 32 & 7) {
@@ -67,10 +68,12 @@ wish(struct text *t, unsigned client)
 		say(t, client, ADMIN, (const uint8_t[]){ what, 1, random >> 40 & 7 ? nsid : 128 }, 3);
 		return;
 	case 3:
-		say(t, client, ADMIN, (const uint8_t[]){ what | IN_CAPSULE, PROTECT, (uint8_t)(nsid | (random >> 36 & 16)) }, 3);
+		say(t, client, ADMIN,
+		    (const uint8_t[]){ what | IN_CAPSULE, PROTECT, (uint8_t)(nsid | (random >> 36 & 16)) }, 3);
 		return;
 	default: /* attach and detach one or more */
-		say(t, client, ADMIN, (const uint8_t[]){ what | ATTACHMENT, (uint8_t)(select | (random >> 40 & 1 ? which :
+		say(t, client, ADMIN,
+		    (const uint8_t[]){ what | ATTACHMENT, (uint8_t)(select | (random >> 40 & 1 ? which :
 		    (uint8_t)(2u << (random >> 41 & 3)))), nsid }, 3);
 	}
 }
@@ -133,7 +136,8 @@ hosts_that_come_and_go_wish_what_they_like(void **state)
 		write_text(&text, seed);
 		end = script_play(text.bytes, text.count);
 		if (!end.served || !end.nothing_left)
-			fail_msg("seed %u: %s", (unsigned)seed, end.served ? "something is left" : "another host is not served");
+			fail_msg("seed %u: %s", (unsigned)seed,
+			    end.served ? "something is left" : "another host is not served");
 		done += end.wishes;
 		refused += end.refused;
 	}

@@ -198,7 +198,9 @@ spoil(struct recon *r, struct plan *plan, struct recon_config *c, struct attempt
 			ns[c->subsys[found].ns_count] = ns[c->subsys[found].ns_count - 1];
 			ns[c->subsys[found].ns_count++].nsid = 100;
 		} else {
-			c->ns[c->subsys[found].nqn[strlen(c->subsys[found].nqn) - 1] - '0'][0].blocks = RECON_BLOCKS + 1;
+			const char *nqn = c->subsys[found].nqn;
+
+			c->ns[nqn[strlen(nqn) - 1] - '0'][0].blocks = RECON_BLOCKS + 1;
 		}
 		return -EINVAL;
 	default:
@@ -369,16 +371,19 @@ recon_create(struct recon *r, uint64_t seed, const struct sim_options *given)
 	plan_empty(&r->plans[0]);
 	r->plan_count = 1;
 	target.reactor = (struct reactor_options){
-		.small_bufs = rng_below(&r->rng, 2) == 0 ? 16 + (uint32_t)rng_below(&r->rng, 64) : 256, .large_bufs = 32,
+		.small_bufs = rng_below(&r->rng, 2) == 0 ? 16 + (uint32_t)rng_below(&r->rng, 64) : 256,
+		.large_bufs = 32,
 	};
 	r->target_process = sim_process_create(r->sim, "target", r->reactors, &target);
 	for (unsigned i = 0; i <= RECON_HOSTS; i++) {
 		struct recon_host *h = &r->hosts[i];
 
 		*h = (struct recon_host){
-			.r = r, .index = i, .discovery = i == RECON_HOSTS, .queues = (uint16_t)(1 + rng_below(&r->rng, RECON_QUEUES)),
+			.r = r, .index = i, .discovery = i == RECON_HOSTS,
+			.queues = (uint16_t)(1 + rng_below(&r->rng, RECON_QUEUES)),
 			.slot_blocks = (uint32_t[]){ 1, 2, RECON_SLOT_BLOCKS }[rng_below(&r->rng, 3)],
-			.hdgst = rng_below(&r->rng, 2), .ddgst = rng_below(&r->rng, 2), .sq_flow = rng_below(&r->rng, 2),
+			.hdgst = rng_below(&r->rng, 2), .ddgst = rng_below(&r->rng, 2),
+			.sq_flow = rng_below(&r->rng, 2),
 		};
 	}
 }

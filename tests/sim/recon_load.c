@@ -170,7 +170,8 @@ answered(struct recon_work *w, struct nvme_status status)
 		    w->op, w->nsid, w->subsys, w->host->io_listener[w->queue], (unsigned)nvme_sc(status));
 	count_refusal(w->host->r, status);
 	if (status.dnr == (status.sct == NVME_SCT_PATH) && !nvme_ok(status) && nvme_sc(status) != NVME_SC_FUSED_FAILED)
-		recon_wrong(w->host->r, "status %03x %s Do Not Retry", (unsigned)nvme_sc(status), status.dnr ? "with" : "without");
+		recon_wrong(w->host->r, "status %03x %s Do Not Retry", (unsigned)nvme_sc(status),
+		    status.dnr ? "with" : "without");
 	if (!nvme_ok(status))
 		return;
 	if (w->op == NVME_READ)

@@ -71,12 +71,14 @@ volume_for(struct recon *r, const struct plan *plan)
 		unsigned at = (first + i) % RECON_VOLUMES;
 		struct recon_volume *v = &r->volumes[at];
 
-		if ((v->state == VOLUME_IDLE || (v->state == VOLUME_LEAVING && below(r, 2) == 0)) && !plan_uses(plan, (int)at))
+		if ((v->state == VOLUME_IDLE || (v->state == VOLUME_LEAVING && below(r, 2) == 0)) &&
+		    !plan_uses(plan, (int)at))
 			return (int)at;
 		if (v->state != VOLUME_NONE)
 			continue;
 		if (below(r, 3) > 0)
-			snprintf(spec, sizeof(spec), "mem:%uK", (r->does & RECON_DOES_RESIZE ? RECON_FEW : RECON_BLOCKS) * 4);
+			snprintf(spec, sizeof(spec), "mem:%uK",
+			    (r->does & RECON_DOES_RESIZE ? RECON_FEW : RECON_BLOCKS) * 4);
 		else
 			snprintf(spec, sizeof(spec), "file:v%u.%u.img,size=%uK", at, v->life + 1, RECON_BLOCKS * 4);
 		if (probe_open(&v->probe, r->reactor0, spec, why) != 0) {
@@ -189,7 +191,8 @@ mutate_once(struct recon *r, struct plan *plan)
 	case 4:
 	case 5:
 		if (r->does & RECON_DOES_ANA)
-			subsys->state[below(r, RECON_GROUPS)][below(r, RECON_LISTEN)] = states[below(r, sizeof(states))];
+			subsys->state[below(r, RECON_GROUPS)][below(r, RECON_LISTEN)] =
+			    states[below(r, sizeof(states))];
 		break;
 	default:
 		if (subsys->on)
@@ -262,9 +265,11 @@ subsys_config(const struct recon *r, const struct plan *plan, unsigned index, st
 
 		if (ns->volume >= 0)
 			out->ns[index][to->ns_count++] = (struct target_ns){
-				.nsid = nsids[i], .volume = (struct blk *)&r->volumes[ns->volume].probe.blk, .blocks = ns->blocks,
+				.nsid = nsids[i], .volume = (struct blk *)&r->volumes[ns->volume].probe.blk,
+				.blocks = ns->blocks,
 				.id = { (uint8_t)(ns->volume + 1), (uint8_t)ns->life, (uint8_t)(ns->life >> 8) },
-				.ana_group = group_ids[ns->group], .protection = ns->protect ? NVME_PROTECT_WRITES : NVME_PROTECT_NONE,
+				.ana_group = group_ids[ns->group],
+				.protection = ns->protect ? NVME_PROTECT_WRITES : NVME_PROTECT_NONE,
 			};
 	}
 }

@@ -101,7 +101,8 @@ a_target_that_is_drained_has_kept_everything(void **state)
 			assert_non_null(smart);
 			assert_ptr_equal(smart + 512, h.log->bytes + h.log->used);
 			assert_in_range(get_le64(smart + 64), h.doer->reads, h.doer->reads + 1);
-			assert_in_range(kept_events(h.log, NVME_PERSISTENT_TIMESTAMP, -1), h.doer->number, h.doer->number + 1);
+			assert_in_range(kept_events(h.log, NVME_PERSISTENT_TIMESTAMP, -1), h.doer->number,
+			    h.doer->number + 1);
 			assert_true(kept_events(h.log, NVME_PERSISTENT_RESET, -1) > 10);
 		}
 		history_end(&h);
@@ -153,7 +154,8 @@ a_crash_at_any_moment_leaves_a_log_that_is_whole(void **state)
 			sim_process_crash(h.target, (unsigned)sim_below(h.sim, 4));
 			crashes++;
 			assert_int_equal(history_look(&h, false), EVENTLOG_FOUND);
-			torn += check_order(h.log, h.doer, &count, start_ns, at_ns > 200 * ms ? at_ns - 200 * ms : 0) < h.doer->number;
+			torn += check_order(h.log, h.doer, &count, start_ns,
+			    at_ns > 200 * ms ? at_ns - 200 * ms : 0) < h.doer->number;
 			start_ns = at_ns;
 			sim_process_start(h.target);
 			history_run(&h, sim_now(h.sim) + 20 * ms);
@@ -181,7 +183,8 @@ what_could_not_be_written_is_written_later(void **state)
 		history_begin(&h, seed, TIMESTAMPS, 3 * ms, second);
 		history_run(&h, 2 * second);
 		if (h.fault_one_in == 1) {
-			assert_int_equal(history_look(&h, false) == EVENTLOG_FOUND, seed % 2 != 0); /* a part may be all */
+			/* A part may be all. */
+			assert_int_equal(history_look(&h, false) == EVENTLOG_FOUND, seed % 2 != 0);
 			assert_int_equal(h.complaints, 1);
 		}
 		h.fault_one_in = 0;
@@ -229,7 +232,9 @@ memory_that_is_not_there_costs_one_answer(void **state)
 
 		for (uint64_t at = 0; failed; at++) { /* 0: none */
 			struct history h = {
-				.served = { .reactors = 2, .fail_reactor = reactor, .fail_at = at, .drain_ns = 600 * ms },
+				.served = {
+					.reactors = 2, .fail_reactor = reactor, .fail_at = at, .drain_ns = 600 * ms,
+				},
 			};
 
 			assert_true(at < 300);

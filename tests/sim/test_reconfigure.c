@@ -55,7 +55,8 @@ what_is_served_changes_under_load(void **state)
 		recon_destroy(r);
 		free(r);
 	}
-	print_message("# %llu seeds: %llu configs applied, %llu refused, %llu while busy; %llu volumes given up, %llu grown; "
+	print_message("# %llu seeds: %llu configs applied, %llu refused, %llu while busy; "
+	    "%llu volumes given up, %llu grown; "
 	    "%llu commands, %llu reads, %llu fused, %llu connects, %llu to static controllers, %llu of them busy, "
 	    "%llu losses, %llu notices; "
 	    "refused: 0:0b %llu 0:20 %llu 0:80 %llu "
@@ -101,10 +102,12 @@ memory_that_is_not_there_is_said_and_nothing_is_lost(void **state)
 			recon_create(r, 1, &options);
 			recon_play(r);
 			if (r->wrong > 0)
-				fail_msg("allocation %u of reactor %u: %s (and %u more)", (unsigned)at, reactor, r->what, r->wrong - 1);
+				fail_msg("allocation %u of reactor %u: %s (and %u more)", (unsigned)at, reactor,
+				    r->what, r->wrong - 1);
 			failed = r->failed;
 			if (failed && !r->told)
-				fail_msg("allocation %u of reactor %u: it failed, and nobody was told", (unsigned)at, reactor);
+				fail_msg("allocation %u of reactor %u: it failed, and nobody was told", (unsigned)at,
+				    reactor);
 			histories += failed;
 			recon_destroy(r);
 			free(r);

@@ -30,7 +30,8 @@ volume_open(struct wisher *w, const struct made_ns *ns)
 			continue;
 		memcpy(w->volumes[i].uuid, ns->uuid, 16);
 		w->volumes[i].leaving = false;
-		return blk_open(w->reactor, ns->nsid % 2 == 0 ? "mem:2M" : "null:2M", ns->block_size, &w->volumes[i].blk, why);
+		return blk_open(w->reactor, ns->nsid % 2 == 0 ? "mem:2M" : "null:2M", ns->block_size,
+		    &w->volumes[i].blk, why);
 	}
 	return -EAGAIN; /* too many are being given up */
 }

@@ -123,7 +123,8 @@ each_key_says_what_it_should(void **state)
 	assert_true(!s->any_host && s->host_count == 0 && s->all_listeners && s->listeners == 3);
 	s = &conf->subsys[2];
 	assert_true(s->any_host && s->serial == NULL && s->model == NULL && s->ns_count == 0);
-	assert_true(!s->static_controllers && s->controllers_max == 1000 && s->queues_max == 128 && s->entries_max == 1024);
+	assert_true(!s->static_controllers && s->controllers_max == 1000 && s->queues_max == 128 &&
+	    s->entries_max == 1024);
 	assert_true(s->ana_count == 1 && s->ana[0].id == 1 && s->ana[0].state == CONF_ANA_OPTIMIZED);
 	arena_drop(&arena);
 }

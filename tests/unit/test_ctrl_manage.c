@@ -8,7 +8,8 @@ static const uint64_t attached[] = { 1005, 1009 }, others[] = { 1002 };
 static const uint64_t *
 who_has(uint32_t nsid)
 {
-	static const uint64_t all[CTRL_ID_WORDS] = { 1 << 2 | 1 << 5 | 1 << 9 }, two[CTRL_ID_WORDS] = { 1 << 5 | 1 << 9 },
+	static const uint64_t all[CTRL_ID_WORDS] = { 1 << 2 | 1 << 5 | 1 << 9 },
+	    two[CTRL_ID_WORDS] = { 1 << 5 | 1 << 9 },
 	    one[CTRL_ID_WORDS] = { 1 << 2 }, none[CTRL_ID_WORDS];
 
 	return nsid == 1 ? all : nsid == 3 ? two : nsid == 4 ? one : none;
@@ -305,7 +306,8 @@ it_is_active_by_host_or_by_association_but_not_by_both(void **state)
 {
 	static const char hosts[][NVME_NQN_FIELD] = { "nqn.a", "nqn.c", "nqn.d" };
 	static const uint64_t ids[] = { 3, 5, 8 };
-	static const struct ns_info ns = { .listed = true, .hosts = hosts, .host_count = 3, .others = ids, .other_count = 3 };
+	static const struct ns_info ns = { .listed = true, .hosts = hosts, .host_count = 3, .others = ids,
+	    .other_count = 3 };
 	static const struct ns_info all = { .hosts = hosts, .host_count = 3 };
 
 	(void)state;

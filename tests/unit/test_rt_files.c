@@ -209,7 +209,8 @@ more_than_may_be_in_flight_wait_for_their_turn(void **state)
 			struct reactor *reactor = many[i].reactor = rt_reactor(rt, i);
 
 			many[i].bytes = files_random_bytes((size_t)PIECE * 256, i);
-			assert_int_equal(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &many[i].file), 0);
+			assert_int_equal(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096,
+			    &many[i].file), 0);
 			many_start(&many[i], FILE_WRITE);
 		}
 		assert_int_equal(rt_run(rt), 0);
