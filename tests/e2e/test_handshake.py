@@ -238,15 +238,15 @@ def test_the_connection_limit_refuses_and_the_others_live(serve):
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue(1)
         ctrl.io_queue(2)
-        with Conn(target.address) as conn:
-            try:
+        try:
+            with Conn(target.address) as conn:
                 conn.send(icreq())
                 conn.handshaken()
                 conn.send(CONNECT)
                 resp = conn.expect(CAPSULE_RESP)
                 assert resp.status >> 1 & 0x7FF == nvme.CONNECT_BUSY
-            except (Closed, ConnectionError):
-                pass
+        except (Closed, ConnectionError):
+            pass
         assert queue.write(0, bytes(4096)).ok and ctrl.keep_alive().ok
     target.no_connections()
     with nvme.Controller(target.address) as ctrl:

@@ -157,14 +157,14 @@ many_done(struct file_io *io)
 		return;
 	many->done = 0;
 	if (io->op == FILE_WRITE) {
-		memset(many->bytes, 0, (size_t)PIECE * 256);
+		memset(many->bytes, 0, (size_t)PIECE * MANY);
 		many_start(many, FILE_READ);
 	} else {
 		many->reactor->world->post(many->reactor, 0, &(struct mail){ .kind = 1 });
 	}
 }
 
-/* Places repeat; what lies at one depends on the place alone. */
+/* Places of the file repeat; what lies at one depends on the place alone.  Memory does not: two may be under way. */
 static void
 many_start(struct many *many, enum file_op op)
 {
@@ -172,7 +172,7 @@ many_start(struct many *many, enum file_op op)
 		uint64_t place = i % 256;
 		struct file_io *io = &many->all[i].io;
 
-		many->all[i].iov = (struct iovec){ many->bytes + place * PIECE, PIECE };
+		many->all[i].iov = (struct iovec){ many->bytes + (size_t)i * PIECE, PIECE };
 		if (op == FILE_WRITE)
 			memset(many->all[i].iov.iov_base, (int)place + 1, PIECE);
 		*io = (struct file_io){
@@ -208,7 +208,7 @@ more_than_may_be_in_flight_wait_for_their_turn(void **state)
 		for (unsigned i = 0; i < 2; i++) {
 			struct reactor *reactor = many[i].reactor = rt_reactor(rt, i);
 
-			many[i].bytes = files_random_bytes((size_t)PIECE * 256, i);
+			many[i].bytes = files_random_bytes((size_t)PIECE * MANY, i);
 			assert_int_equal(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096,
 			    &many[i].file), 0);
 			many_start(&many[i], FILE_WRITE);
@@ -216,9 +216,9 @@ more_than_may_be_in_flight_wait_for_their_turn(void **state)
 		assert_int_equal(rt_run(rt), 0);
 		assert_int_equal(finished, 2);
 		for (unsigned i = 0; i < 2; i++) {
-			for (unsigned p = 0; p < 256; p++)
+			for (unsigned p = 0; p < MANY; p++)
 				for (unsigned b = 0; b < PIECE; b += 511)
-					assert_int_equal(many[i].bytes[p * PIECE + b], (p + 1) & 0xff);
+					assert_int_equal(many[i].bytes[p * PIECE + b], (p % 256 + 1) & 0xff);
 			rt_reactor(rt, i)->world->file_close(many[i].file);
 			free(many[i].bytes);
 		}
