@@ -115,11 +115,11 @@ changes(const struct recon_work *w)
 }
 
 static void
-judge(struct recon_work *w, struct verdict *verdict)
+judge(struct recon_work *w, uint32_t nsid, struct verdict *verdict)
 {
 	struct recon_host *h = w->host;
 	struct recon_ask ask = {
-		.host = h->index, .subsys = w->subsys, .listener = h->io_listener[w->queue], .nsid = w->nsid,
+		.host = h->index, .subsys = w->subsys, .listener = h->io_listener[w->queue], .nsid = nsid,
 		.changes = changes(w), .whole = w->op == NVME_FLUSH, .lba = lba_of(h, w->slot),
 		.from_lba = lba_of(h, w->op == NVME_COPY ? w->from : w->slot), .blocks = h->slot_blocks,
 		.since_ns = w->since_ns,
@@ -153,18 +153,36 @@ count_refusal(struct recon *r, struct nvme_status status)
 		r->counts.refused[i] += nvme_sc(status) == known[i];
 }
 
+/* Success: each namespace was flushed, or was not there; else one of them says why not. */
+static void
+flushed_all(struct recon_work *w, struct nvme_status status)
+{
+	bool each = true, one = false;
+
+	for (unsigned i = 0; i < RECON_NS; i++) {
+		struct verdict verdict;
+
+		judge(w, recon_nsid(i), &verdict);
+		each = each && (verdict.ok || recon_allows(&verdict, nvme_status_of(NVME_SC_INVALID_NS, true)));
+		one = one || recon_allows(&verdict, status);
+	}
+	if (nvme_ok(status) ? !each : !one || nvme_sc(status) == NVME_SC_INVALID_NS)
+		recon_wrong(w->host->r, "host %u, flush of all of %u by %u: status %03x", w->host->index, w->subsys,
+		    w->host->io_listener[w->queue], (unsigned)nvme_sc(status));
+	count_refusal(w->host->r, status);
+}
+
 /* It did end, with a status: of a fused pair, that of the half that says why. */
 static void
 answered(struct recon_work *w, struct nvme_status status)
 {
 	struct verdict verdict;
 
-	judge(w, &verdict);
 	if (w->nsid == UINT32_MAX && w->op == NVME_FLUSH) {
-		if (!nvme_ok(status))
-			recon_wrong(w->host->r, "a flush of all: status %03x", (unsigned)nvme_sc(status));
+		flushed_all(w, status);
 		return;
 	}
+	judge(w, w->nsid, &verdict);
 	if (!recon_allows(&verdict, status))
 		recon_wrong(w->host->r, "host %u, opcode %02x, namespace %u of %u by %u: status %03x", w->host->index,
 		    w->op, w->nsid, w->subsys, w->host->io_listener[w->queue], (unsigned)nvme_sc(status));
@@ -187,7 +205,7 @@ aborted(struct recon_work *w)
 {
 	struct verdict verdict;
 
-	judge(w, &verdict);
+	judge(w, w->nsid, &verdict);
 	for (unsigned i = 0; i < verdict.volume_count && changes(w); i++)
 		changed(w, verdict.volumes[i], false);
 }
@@ -200,7 +218,7 @@ pair_done(struct recon_work *w)
 	enum nvme_sc c = nvme_sc(compare), x = nvme_sc(write);
 	struct verdict verdict;
 
-	judge(w, &verdict);
+	judge(w, w->nsid, &verdict);
 	w->host->r->counts.pairs += nvme_ok(compare);
 	if (nvme_ok(compare) && nvme_ok(write))
 		answered(w, NVME_OK);
@@ -288,7 +306,7 @@ expect(struct recon_work *w)
 	struct verdict verdict;
 	const struct recon_slot *slot;
 
-	judge(w, &verdict);
+	judge(w, w->nsid, &verdict);
 	if (verdict.volume_count != 1)
 		return false;
 	slot = slot_of(w, verdict.volumes[0], w->slot);
