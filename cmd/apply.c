@@ -59,7 +59,7 @@ cmd_apply(int argc, char **argv)
 	int rc;
 
 	argp_err_exit_status = EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &apply) != 0)
+	if (!options_parse(&argp, argc, argv, &apply))
 		return EXIT_USAGE;
 	/* What is wrong with it is said here, with the name of the file. */
 	arena_init(&arena, 0);

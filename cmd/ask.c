@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "text.h"
 
 static int
 dial(const char *path)
@@ -77,8 +78,8 @@ exchange(int fd, const char *word, const char *text, size_t bytes, char **answer
 		shutdown(fd, SHUT_WR);
 		rc = receive_all(fd, memory);
 	}
-	if (memory != NULL)
-		fclose(memory);
+	if (text_end(memory, answer) != 0 && rc == 0)
+		rc = -ENOMEM;
 	return rc;
 }
 

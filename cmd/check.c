@@ -49,7 +49,7 @@ cmd_check(int argc, char **argv)
 	struct conf *conf;
 
 	argp_err_exit_status = EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &path) != 0)
+	if (!options_parse(&argp, argc, argv, &path))
 		return EXIT_USAGE;
 	arena_init(&arena, 0);
 	if (config_read(&arena, path, &conf) != 0) {

@@ -39,7 +39,13 @@ int config_text(const char *path, char **text, size_t *bytes) __attribute__((war
 int config_parse(struct arena *arena, const char *path, const char *text, size_t bytes, struct conf **conf)
     __attribute__((warn_unused_result));
 
-/* options.c: words of the command line; false: not one, and nothing was changed */
+struct argp;
+
+/* options.c: argp_parse(), and a word on stderr where there was no memory for it; false: the command line was not
+ * understood. */
+bool options_parse(const struct argp *argp, int argc, char **argv, void *input) __attribute__((warn_unused_result));
+
+/* Words of the command line; false: not one, and nothing was changed */
 bool option_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 /* The same for an argp parser: what is not one ends the program with a message. */
 uint64_t option_number_of(struct argp_state *state, const char *option, const char *arg, uint64_t min,

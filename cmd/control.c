@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "text.h"
 
 enum { PATH_BYTES = 108 };
 
@@ -169,25 +170,18 @@ asked_fits(struct control *control, struct ctl_question *question)
 }
 
 static void
-put(void *arg, const char *text, size_t bytes)
-{
-	fwrite(text, 1, bytes, arg);
-}
-
-static void
 asked_config(struct control *control, struct ctl_question *question)
 {
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *memory = open_memstream(&text, &bytes);
 
-	if (memory == NULL) {
+	if (memory != NULL)
+		conf_print(control->serving->now->conf, text_put, memory);
+	if (text_end(memory, &text) == 0)
+		ctl_answer(question, true, text, bytes);
+	else
 		ctl_answer(question, false, "out of memory\n", 14);
-		return;
-	}
-	conf_print(control->serving->now->conf, put, memory);
-	fclose(memory);
-	ctl_answer(question, true, text, bytes);
 	free(text);
 }
 

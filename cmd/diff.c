@@ -2,13 +2,13 @@
  * diff.c - `weir diff`: what another configuration would change.
  */
 #include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
 #include "control.h"
+#include "text.h"
 
 /* As those of diff(1), not those of our other commands: a difference is no failure. */
 enum { EXIT_SAME = 0, EXIT_DIFFERS = 1, EXIT_TROUBLE = 2 };
@@ -80,12 +80,6 @@ read_running(struct arena *arena, const char *control, struct conf **conf)
 	return rc;
 }
 
-static void
-put(void *arg, const char *text, size_t bytes)
-{
-	fwrite(text, 1, bytes, arg);
-}
-
 /* What its hosts have made may be in the way.  0: it is not, or that is said; or a negative errno. */
 static int
 tell_hosts(const char *control, const struct conf *conf)
@@ -93,13 +87,15 @@ tell_hosts(const char *control, const struct conf *conf)
 	char *text = NULL, *why = NULL;
 	size_t bytes = 0, why_bytes = 0;
 	FILE *memory = open_memstream(&text, &bytes);
-	int rc = -ENOMEM;
+	int rc;
 
-	if (memory != NULL) {
-		conf_print(conf, put, memory);
-		if (fclose(memory) == 0)
-			rc = control_ask(control, "fits", text, bytes, &why, &why_bytes);
-	}
+	if (memory != NULL)
+		conf_print(conf, text_put, memory);
+	rc = text_end(memory, &text);
+	if (rc == 0)
+		rc = control_ask(control, "fits", text, bytes, &why, &why_bytes);
+	else
+		fprintf(stderr, "weir: out of memory\n");
 	if (rc == 1) {
 		printf("! this cannot be applied: %.*s\n", (int)why_bytes, why);
 		rc = 0;
@@ -129,7 +125,7 @@ cmd_diff(int argc, char **argv)
 	int rc, status = EXIT_TROUBLE;
 
 	argp_err_exit_status = EXIT_TROUBLE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &diff) != 0)
+	if (!options_parse(&argp, argc, argv, &diff))
 		return EXIT_TROUBLE;
 	arena_init(&arenas[0], 0);
 	arena_init(&arenas[1], 0);

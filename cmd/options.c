@@ -11,6 +11,16 @@
 #include "cmd.h"
 
 bool
+options_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+	int error = argp_parse(argp, argc, argv, 0, NULL, input);
+
+	if (error != 0)
+		fprintf(stderr, "weir: the command line: %s\n", strerror(error));
+	return error == 0;
+}
+
+bool
 option_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
 	unsigned long long v;

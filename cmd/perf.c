@@ -215,7 +215,7 @@ cmd_perf(int argc, char **argv)
 
 	argv[0] = (char *)"weir perf";
 	argp_err_exit_status = EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &perf) != 0)
+	if (!options_parse(&argp, argc, argv, &perf))
 		return EXIT_USAGE;
 	if (perf.fixed_mix >= 0)
 		perf.mix = (unsigned)perf.fixed_mix;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "text.h"
+
 enum { PATH_BYTES = sizeof(((struct record *)NULL)->dir) + 24 };
 
 static void
@@ -74,21 +76,14 @@ record_begin(struct record *record, const char *dir, struct arena *arena, struct
 
 /* ---- writing ---- */
 
-static void
-put(void *arg, const char *text, size_t bytes)
-{
-	fwrite(text, 1, bytes, arg);
-}
-
 static int
 print(const struct made *made, char **text, size_t *bytes)
 {
 	FILE *memory = open_memstream(text, bytes);
 
-	if (memory == NULL)
-		return -errno;
-	made_print(made, put, memory);
-	return fclose(memory) == 0 ? 0 : -ENOMEM;
+	if (memory != NULL)
+		made_print(made, text_put, memory);
+	return text_end(memory, text);
 }
 
 static int

@@ -301,6 +301,8 @@ cmd_serve(int argc, char **argv)
 	options->rt.owner = &serve;
 	serve.control.path = options->control;
 	first = configured_make();
+	if (first == NULL)
+		fprintf(stderr, "weir: out of memory\n");
 	if (first == NULL || configure(&serve, first) != 0) {
 		configured_drop(first);
 		return EXIT_FAILED;

@@ -199,5 +199,5 @@ serve_options_parse(int argc, char **argv, struct serve_options *said)
 	};
 	argv[0] = (char *)"weir serve";
 	argp_err_exit_status = EXIT_USAGE;
-	return argp_parse(&argp, argc, argv, 0, NULL, said) == 0 ? 0 : EXIT_USAGE;
+	return options_parse(&argp, argc, argv, said) ? 0 : EXIT_USAGE;
 }

@@ -136,7 +136,7 @@ struct conf_errors {
 /*
  * Reads and checks a file's text.  Everything that stays is in the arena, which is this configuration's
  * own: to drop it is the way to be rid of the configuration, and of what is left where there is none.
- * 0; -EINVAL: `errors` has one at least; -ENOMEM.
+ * 0; -EINVAL: `errors` has one at least; -ENOMEM: it has none.
  */
 int conf_parse(struct arena *arena, const char *text, size_t bytes, struct conf **conf, struct conf_errors *errors)
     __attribute__((warn_unused_result));

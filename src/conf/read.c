@@ -216,6 +216,9 @@ conf_parse(struct arena *arena, const char *text, size_t bytes, struct conf **co
 	arena_init(&scratch, TREE_BYTES_MAX);
 	error = read_into(&r, &scratch, text, bytes);
 	arena_drop(&scratch);
+	/* What seems to be wrong may only not have been read. */
+	if (error == -ENOMEM)
+		*errors = (struct conf_errors){ .count = 0 };
 	complaints_sort(errors);
 	*conf = error == 0 ? r.conf : NULL;
 	return error;

@@ -17,6 +17,7 @@ reactor_init(struct reactor *reactor, const struct world_ops *world, struct aren
 		return -ENOMEM;
 	if (bufs_init(&reactor->bufs, arena, options->small_bufs, options->large_bufs) != 0) {
 		arena_free(arena, reactor->scratch);
+		reactor->scratch = NULL;
 		return -ENOMEM;
 	}
 	return 0;

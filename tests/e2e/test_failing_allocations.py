@@ -1,0 +1,107 @@
+"""
+Every allocation of the program fails in turn, once: it says so and ends, or goes on, and never crashes or hangs.
+
+The run is that of test_failing_calls.py.  Which there are is counted in a run in which none fails; every day some of
+them are tried (`DAILY`), WEIR_FAILING=all tries all.
+"""
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import target as targets
+from test_failing_calls import ALL, AT_ONCE, clean_run, conf, end, namespace, start
+
+DAILY = 40
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@pytest.fixture(scope="module")
+def preload(tmp_path_factory):
+    if targets.sanitized():
+        pytest.skip("a sanitizer has an allocator of its own")
+    path = str(tmp_path_factory.mktemp("preload") / "failing_malloc.so")
+    subprocess.run(["cc", "-std=gnu17", "-O1", "-shared", "-fPIC", "-o", path, os.path.join(HERE, "failing_malloc.c")],
+                   check=True)
+    return path
+
+
+def failing(preload, number=0, count_to=""):
+    return ["env", "LD_PRELOAD=" + preload, "WEIR_FAIL_ALLOCATION=%d" % number, "WEIR_ALLOCATIONS=" + str(count_to)]
+
+
+def chosen(count):
+    """All, or some, from the first to the last."""
+    if ALL or count <= DAILY:
+        return range(1, count + 1)
+    return sorted({1 + i * (count - 1) // (DAILY - 1) for i in range(DAILY)})
+
+
+def serve_once(folder, preload, number):
+    """What is wrong about a run in which that one fails, or None."""
+    folder = os.path.join(folder, str(number))
+    os.mkdir(folder)
+    daemon = None
+    try:
+        daemon = start(folder, "uring", failing(preload, number))
+        broken, failed = clean_run(daemon, folder)
+        code = end(daemon)
+        if broken > 1 or failed > 4 or code != 0:
+            return "%d hosts lost their connection, %d commands failed, it ended with %d; stderr:\n%s" % (
+                broken, failed, code, daemon.stderr())
+    except AssertionError as wrong:
+        said = re.search(r"the daemon ended \((-?\w+)\); stderr:\n(.*)", str(wrong), re.S)
+        refused = re.match("Connect failed: .*1:81", str(wrong)) and daemon is not None and end(daemon) == 0
+        if not refused and not (daemon is None and said and said[1] in "12" and re.match(r"weir: .*\S", said[2])):
+            return str(wrong)
+    finally:
+        if daemon is not None:
+            daemon.kill()
+        shutil.rmtree(folder)
+    return None
+
+
+def all_of(numbers, perform):
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        wrong = list(pool.map(perform, numbers))
+    wrong = ["allocation %d: %s" % (n, what) for n, what in zip(numbers, wrong) if what]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_serve(preload, binary, tmp_path):
+    """its start, two hosts and more, another configuration, and its end"""
+    folder = tmp_path / "counted"
+    folder.mkdir()
+    daemon = start(folder, "uring", failing(preload, count_to=tmp_path / "count"))
+    assert clean_run(daemon, str(folder)) == (0, 0)
+    assert end(daemon) == 0
+    count = int((tmp_path / "count").read_text())
+    assert count > 100
+    all_of(chosen(count), lambda n: serve_once(str(tmp_path), preload, n))
+
+
+@pytest.mark.parametrize("words", [("check", "weir.yaml"), ("check", "wrong.yaml"), ("diff", "weir.yaml", "other.yaml")],
+                         ids=["check", "check-wrong", "diff"])
+def test_commands(preload, binary, tmp_path, words):
+    """the exit code says trouble, and stderr what; or nothing is amiss"""
+    (tmp_path / "weir.yaml").write_text(conf(namespace(1)))
+    (tmp_path / "wrong.yaml").write_text(conf(namespace(0)))
+    (tmp_path / "other.yaml").write_text(conf(namespace(1), namespace(2)))
+
+    def run(number, count_to=""):
+        return subprocess.run([*failing(preload, number, count_to), targets.WEIR, *words], cwd=tmp_path,
+                              capture_output=True, text=True, timeout=targets.START_S)
+
+    sound = run(0, tmp_path / "count")
+
+    def once(number):
+        done = run(number)
+        if (done.returncode, done.stdout, done.stderr) == (sound.returncode, sound.stdout, sound.stderr):
+            return None
+        if done.returncode in (1, 2) and "memory" in done.stderr.lower():
+            return None
+        return "exit code %d, %s%s" % (done.returncode, done.stdout, done.stderr)
+    all_of(range(1, int((tmp_path / "count").read_text()) + 1), once)
