@@ -37,7 +37,8 @@ class Page:
         self.ms, = struct.unpack_from("<Q", page, 20)
         self.hours, self.cycles = int.from_bytes(page[28:44], "little"), int.from_bytes(page[44:52], "little")
         self.generation, self.context = struct.unpack_from("<HI", page, 372)
-        require(page[0] == 0x0D and self.length == len(page), "page %02x, %d bytes of %d", page[0], len(page), self.length)
+        require(page[0] == 0x0D and self.length == len(page), "page %02x, %d bytes of %d", page[0], len(page),
+                self.length)
         self.events = list(self._events(page, 512))
         require(len(self.events) == self.count, "%d events, not %d", len(self.events), self.count)
 

@@ -140,7 +140,8 @@ def test_a_medium_that_fails_is_told_once(serve):
 def test_a_host_that_fell_silent(serve):
     """DEh with its name"""
     target = serve("--reactors", "2")
-    with nvme.Controller(target.address, kato=200) as ctrl, nvme.Controller(target.address, hostid=bytes(15) + b"\1") as other:
+    other = nvme.Controller(target.address, hostid=bytes(15) + b"\1")
+    with nvme.Controller(target.address, kato=200) as ctrl, other:
         ctrl.admin.conn.expect_close(within=5 * PATIENCE)
         event, = of(until(other, lambda page: of(page, VENDOR)), VENDOR)
         text = b"keep-alive time expired: " + nvme.HOSTNQN.encode()

@@ -96,7 +96,8 @@ def test_contexts_of_all_subsystems_are_bounded(live):  # noqa: F811
     """32; one more of a subsystem that has none is refused"""
     names = ["%s%d" % (NQN, n) for n in range(COPIES // OF_SUBSYS + 1)]
     target = live(conf(nqn=names[0]) + "".join("  - nqn: %s\n" % name for name in names[1:]))
-    hosts = [nvme.Controller(target.address(), subnqn=name, hostid=named(n)) for name in names for n in range(OF_SUBSYS)]
+    hosts = [nvme.Controller(target.address(), subnqn=name, hostid=named(n))
+             for name in names for n in range(OF_SUBSYS)]
     assert all(establish(host).ok for host in hosts[:COPIES])
     assert not any(establish(host).ok for host in hosts[COPIES:])
     assert release(hosts[0]).ok

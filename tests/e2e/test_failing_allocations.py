@@ -83,8 +83,9 @@ def test_serve(preload, binary, tmp_path):
     all_of(chosen(count), lambda n: serve_once(str(tmp_path), preload, n))
 
 
-@pytest.mark.parametrize("words", [("check", "weir.yaml"), ("check", "wrong.yaml"), ("diff", "weir.yaml", "other.yaml")],
-                         ids=["check", "check-wrong", "diff"])
+@pytest.mark.parametrize("words", [
+    ("check", "weir.yaml"), ("check", "wrong.yaml"), ("diff", "weir.yaml", "other.yaml"),
+], ids=["check", "check-wrong", "diff"])
 def test_commands(preload, binary, tmp_path, words):
     """the exit code says trouble, and stderr what; or nothing is amiss"""
     (tmp_path / "weir.yaml").write_text(conf(namespace(1)))

@@ -222,7 +222,7 @@ def operate(daemon, folder):
 
 
 def clean_run(daemon, folder):
-    """Two hosts side by side, one that follows, and the operator; how many lost their connection, how many commands failed."""
+    """Two hosts side by side, one that follows, and the operator; how many lost connections, and commands that failed."""
     hosts = [Host(daemon.address) for _ in range(2)]
     try:
         for host in hosts:
@@ -250,8 +250,8 @@ def start(folder, engine, prefix):
     environment = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
     folder = str(folder)
     write(os.path.join(folder, "weir.yaml"), configuration(folder))
-    return targets.Daemon(*ENGINES[engine], "--control", os.path.join(folder, "control"), prefix=prefix, env=environment,
-                          config=os.path.join(folder, "weir.yaml"))
+    return targets.Daemon(*ENGINES[engine], "--control", os.path.join(folder, "control"), prefix=prefix,
+                          env=environment, config=os.path.join(folder, "weir.yaml"))
 
 
 def end(daemon):

@@ -252,7 +252,8 @@ def test_access_differs_by_listener_and_changes(live):
             assert now[2] == value and now[0] > first[0] and now[1] > first[1]
             first = now
             held = watch(a)
-            for request in (qa.read(0), qa.write(0, bytes(BLOCK)), qa.flush(), qa.flush(0xFFFFFFFF), qa.write_zeroes(0, 1)):
+            for request in (qa.read(0), qa.write(0, bytes(BLOCK)), qa.flush(), qa.flush(0xFFFFFFFF),
+                            qa.write_zeroes(0, 1)):
                 assert request.status == status and not request.dnr
             assert bytes(qb.read(0).got) == data
             assert a.identified(0, 1)[0:8] == b.identified(0, 1)[0:8], "Identify goes on"

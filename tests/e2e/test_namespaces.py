@@ -9,7 +9,8 @@ import pytest
 import nvme
 import target as targets
 from namespaces import (
-    ALL, ATTACHED, BLOCK, CTRL_LIST, DENIED, MIB, NO_GROUP, NOT_ATTACHED, NS_CAPACITY, NSID_UNAVAILABLE, PRIVATE, attach, capacity,
+    ALL, ATTACHED, BLOCK, CTRL_LIST, DENIED, MIB, NO_GROUP, NOT_ATTACHED, NS_CAPACITY, NSID_UNAVAILABLE, PRIVATE,
+    attach, capacity,
     connect, controllers, create, created, delete, detach, files, hosted, ids, like, nsids, protect, submit_create)
 from nvme import INVALID_FIELD, INVALID_NS, INVALID_OPCODE, LBA_RANGE, sqe
 from reservations import CONFLICT, WE, WE_RO, Host

@@ -8,8 +8,8 @@ import pytest
 
 import target as targets
 from namespaces import (
-    ALL, BLOCK, DELETE, MIB, NS_CAPACITY, PROTECT, UNTIL_POWER_CYCLE, attach, capacity, connect, create, created, delete,
-    detach, files, hosted, nsids, protect, protection, start_again, submit_create)
+    ALL, BLOCK, DELETE, MIB, NS_CAPACITY, PROTECT, UNTIL_POWER_CYCLE, attach, capacity, connect, create, created,
+    delete, detach, files, hosted, nsids, protect, protection, start_again, submit_create)
 from nvme import INTERNAL, sqe
 from nvmetcp import Violation
 from reservations import EA, PERSIST, Host
