@@ -21,7 +21,7 @@ aborted_status(void)
 static struct request *
 find(struct conn *conn, uint16_t cid)
 {
-	for (uint32_t i = 0; conn->slots != &conn->first && i < conn->slots_used; i++) {
+	for (uint32_t i = 0; conn->slots != &conn->first && i < conn->tc.slots_used; i++) {
 		struct request *req = &conn->slots[i];
 
 		if (req->xfer.state == XFER_HELD && req->xfer.cid == cid)

@@ -113,7 +113,7 @@ admin_run(struct request *req, const void *in, uint32_t in_len, struct ctrl_give
 static struct request *
 find_event(struct conn *conn, uint16_t cid)
 {
-	for (uint32_t i = 0; i < conn->slots_used; i++) {
+	for (uint32_t i = 0; i < conn->tc.slots_used; i++) {
 		struct request *req = &conn->slots[i];
 
 		if (req->xfer.state == XFER_HELD && req->stage == STAGE_EVENT && req->xfer.cid == cid)
@@ -143,7 +143,7 @@ admin_drop_events(struct assoc *assoc)
 {
 	struct conn *conn = assoc->admin;
 
-	for (uint32_t i = 0; i < conn->slots_used; i++) {
+	for (uint32_t i = 0; i < conn->tc.slots_used; i++) {
 		struct request *req = &conn->slots[i];
 
 		if (req->xfer.state == XFER_HELD && req->stage == STAGE_EVENT)

@@ -77,7 +77,6 @@ conn_accept(struct core *core, struct stream *stream, uint16_t portal)
 	conn->reserve = reserve;
 	conn->phase = CONN_NEW;
 	conn->slots = &conn->first;
-	conn->slot_count = 1;
 	fifo_init(&conn->free);
 	fifo_init(&conn->turns);
 	fifo_init(&conn->wishes);
@@ -92,7 +91,7 @@ conn_accept(struct core *core, struct stream *stream, uint16_t portal)
 	traffic_begin(conn);
 }
 
-/* Gives the queue its slots, which request_take() makes ready one by one; 0 or -ENOMEM.  Connect itself
+/* Gives the queue its slots, which tconn_slot_new() makes ready one by one; 0 or -ENOMEM.  Connect itself
  * keeps using the first one. */
 int
 conn_queue(struct conn *conn, bool admin, uint16_t entries, bool sq_flow)
@@ -102,8 +101,6 @@ conn_queue(struct conn *conn, bool admin, uint16_t entries, bool sq_flow)
 	if (slots == NULL)
 		return -ENOMEM;
 	conn->slots = slots;
-	conn->slot_count = entries;
-	conn->slots_used = 0;
 	fifo_init(&conn->free);
 	tconn_slots(&conn->tc, slots, sizeof(*slots), entries);
 	tconn_connected(&conn->tc, admin, entries, sq_flow);
@@ -132,7 +129,7 @@ abandon_requests(struct conn *conn)
 	request_free_all(&dropped);
 	request_abandon(&conn->first);
 	if (conn->slots != &conn->first)
-		for (uint32_t i = 0; i < conn->slots_used; i++)
+		for (uint32_t i = 0; i < conn->tc.slots_used; i++)
 			request_abandon(&conn->slots[i]);
 }
 
@@ -273,7 +270,7 @@ peer_owes(const struct conn *conn)
 {
 	if (conn->blocked || conn->fused != NULL || (!conn->paused && framer_midway(&conn->tc.framer)))
 		return true;
-	for (uint32_t i = 0; i < conn->slots_used; i++)
+	for (uint32_t i = 0; i < conn->tc.slots_used; i++)
 		if (owes_data(&conn->slots[i]))
 			return true;
 	return false;
@@ -290,7 +287,7 @@ peer_stalls(const struct conn *conn)
 		return true;
 	if (conn->fused != NULL && now - conn->fused->since_ns >= stall_ns(conn))
 		return true;
-	for (uint32_t i = 0; i < conn->slots_used; i++) {
+	for (uint32_t i = 0; i < conn->tc.slots_used; i++) {
 		const struct request *req = &conn->slots[i];
 
 		if (owes_data(req) && now - req->since_ns >= stall_ns(conn))

@@ -99,7 +99,6 @@ struct conn {
 	struct request *fused;    /* the first half of a fused pair whose second half must come next */
 	struct request *leaving;  /* a Disconnect, answered when it is alone */
 	struct request *slots;    /* the queue's; before Connect, &first */
-	uint32_t slot_count, slots_used;
 	struct fifo free;
 	uint8_t *reserve;         /* TARGET_INCAPSULE bytes, for one capsule when buffers are short */
 	struct request *reserve_user;

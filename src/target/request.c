@@ -22,11 +22,12 @@ request_take(struct conn *conn)
 
 	if (node != NULL) {
 		req = container_of(node, struct request, xfer.tx_node);
-	} else if (conn->slots_used < conn->slot_count) {
-		req = &conn->slots[conn->slots_used++];
-		memset(req, 0, sizeof(*req));
 	} else {
-		return NULL;
+		struct xfer *xfer = tconn_slot_new(&conn->tc);
+
+		if (xfer == NULL)
+			return NULL;
+		req = container_of(xfer, struct request, xfer);
 	}
 	req->conn = conn;
 	req->stage = STAGE_NEW;
@@ -60,7 +61,7 @@ request_free(struct request *req)
 	if (req != &conn->first)
 		fifo_push(&conn->free, &req->xfer.tx_node);
 	else if (conn->slots == &conn->first)
-		conn->slots_used = 0;
+		conn->tc.slots_used = 0;
 	if (req->bufs.bytes > 0)
 		bufs_give(&core->reactor->bufs, &req->bufs);
 	if (conn->stalled != NULL && conn->reserve_user == NULL)

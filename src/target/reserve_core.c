@@ -284,7 +284,7 @@ end_commands(struct core *core, uint16_t slot, const struct resv_effect *effect)
 		if (conn->qid == 0 || !put_out(effect, conn->hostid))
 			continue;
 		conn->held++;
-		for (uint32_t i = 0; i < conn->slots_used; i++)
+		for (uint32_t i = 0; i < conn->tc.slots_used; i++)
 			end_command(&conn->slots[i], slot);
 		conn->held--;
 		conn_maybe_free(conn);
@@ -297,7 +297,7 @@ still_at_device(const struct core *core, uint32_t slot)
 	list_for_each(&core->conns, node) {
 		const struct conn *conn = container_of(node, struct conn, node);
 
-		for (uint32_t i = 0; i < conn->slots_used; i++)
+		for (uint32_t i = 0; i < conn->tc.slots_used; i++)
 			if (conn->slots[i].slot == SLOT_ENDED && at_device(&conn->slots[i], core->chans[slot]))
 				return true;
 	}

@@ -24,6 +24,7 @@ tconn_slots(struct tconn *tc, void *slots, size_t bytes, uint32_t count)
 	tc->slots = slots;
 	tc->slot_bytes = bytes;
 	tc->slot_count = count;
+	tc->slots_used = 0;
 }
 
 static void
@@ -46,6 +47,14 @@ static struct xfer *
 slot_at(const struct tconn *tc, uint32_t index)
 {
 	return (struct xfer *)(void *)(tc->slots + index * tc->slot_bytes);
+}
+
+struct xfer *
+tconn_slot_new(struct tconn *tc)
+{
+	if (tc->slots_used == tc->slot_count)
+		return NULL;
+	return memset(slot_at(tc, tc->slots_used++), 0, tc->slot_bytes);
 }
 
 /* ---- ending ---- */
@@ -154,6 +163,8 @@ asked_by(const struct tconn *tc, uint32_t ttag, uint32_t *first, uint32_t *end)
 		at = (uint64_t)(ttag / tc->slot_count) * tc->r2t_bytes;
 		ttag %= tc->slot_count;
 	}
+	if (ttag >= tc->slots_used)
+		return NULL;
 	xfer = slot_at(tc, ttag);
 	if (xfer->state != XFER_RECEIVING && xfer->state != XFER_ASKING)
 		return NULL;

@@ -83,6 +83,7 @@ struct tconn {
 	char *slots;         /* request slots, each with a struct xfer at its start */
 	size_t slot_bytes;
 	uint32_t slot_count;
+	uint32_t slots_used; /* from the first on; what the others hold is anybody's, and nobody looks at it */
 	struct xfer *filling; /* whose data the framer is receiving */
 	struct fifo out;     /* xfers in line to be sent */
 	struct xfer *long_one; /* the one in it that goes in pieces: after each it lets the others pass */
@@ -109,9 +110,13 @@ struct tconn_item {
 
 void tconn_init(struct tconn *tc, const struct tconn_limits *limits);
 
-/* The request slots of the queue: `count` of them, `bytes` apart, zeroed; slot 0 begins with the
- * xfer at `slots`.  Called when the depth is known; until then the owner gives one slot. */
+/* The request slots of the queue: `count` of them, `bytes` apart; slot 0 begins with the xfer at `slots`.
+ * Their memory may hold anything.  Called when the depth is known; until then the owner gives one slot. */
 void tconn_slots(struct tconn *tc, void *slots, size_t bytes, uint32_t count);
+
+/* The next slot that was never used, zeroed, or NULL: there is none.  The owner uses no other, and keeps those
+ * that are free again. */
+struct xfer *tconn_slot_new(struct tconn *tc);
 
 /* A Connect succeeded: the queue's rules. */
 void tconn_connected(struct tconn *tc, bool admin, uint16_t sq_size, bool sq_flow);

@@ -64,9 +64,9 @@ command(struct tconn *tc, struct slot *slots, const struct tconn_item *item, str
 {
 	struct slot *slot = slots;
 
-	while (slot < slots + DEPTH && slot->xfer.state != XFER_FREE)
+	while (slot < slots + tc->slots_used && slot->xfer.state != XFER_FREE)
 		slot++;
-	if (slot == slots + DEPTH)
+	if (slot == slots + tc->slots_used && tconn_slot_new(tc) == NULL)
 		return false; /* more than the queue holds */
 	note(o, item->sqe, sizeof(*item->sqe));
 	tconn_hold(tc, &slot->xfer, item->sqe);
@@ -93,7 +93,7 @@ struct outcome
 play_target(const uint8_t *data, size_t size, size_t step)
 {
 	const struct tconn_limits limits = { .incapsule_max = 8192, .maxh2cdata = 4096, .piece = 1024 };
-	struct slot *slots = calloc(DEPTH, sizeof(*slots));
+	struct slot *slots = malloc(DEPTH * sizeof(*slots));
 	struct gather *g = calloc(1, sizeof(*g));
 	struct outcome o = { 0 };
 	struct tconn_item item;
@@ -101,6 +101,9 @@ play_target(const uint8_t *data, size_t size, size_t step)
 	bool open = true;
 
 	assert(slots != NULL && g != NULL);
+	/* They were another connection's, and waited for data. */
+	for (unsigned i = 0; i < DEPTH; i++)
+		slots[i].xfer = (struct xfer){ .state = XFER_RECEIVING, .length = DATA, .asked = DATA };
 	tconn_init(&tc, &limits);
 	tconn_slots(&tc, slots, sizeof(*slots), DEPTH);
 	tconn_connected(&tc, false, DEPTH, false);

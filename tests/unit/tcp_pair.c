@@ -3,6 +3,30 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* The slots' memory was another connection's, which waited for data in each of them. */
+static void
+leave_behind(struct pair *pair)
+{
+	for (unsigned i = 0; i < PAIR_DEPTH; i++) {
+		struct pair_slot *slot = &pair->slots[i];
+
+		memset(slot, 0xaa, offsetof(struct pair_slot, data));
+		slot->iov[0] = (struct iovec){ pair->volume, PAIR_STALE };
+		slot->xfer = (struct xfer){
+			.state = XFER_RECEIVING, .cid = 0, .ttag = (uint16_t)i, .iov = slot->iov, .iov_count = 1,
+			.length = PAIR_STALE, .asked = PAIR_STALE, .asking = PAIR_STALE,
+		};
+	}
+}
+
+struct pair_slot *
+pair_slot(struct pair *pair, unsigned index)
+{
+	while (pair->tc.slots_used <= index)
+		(void)tconn_slot_new(&pair->tc);
+	return &pair->slots[index];
+}
+
 struct pair *
 pair_create(uint64_t seed, bool hdgst, bool ddgst, bool sq_flow)
 {
@@ -17,6 +41,7 @@ pair_create(uint64_t seed, bool hdgst, bool ddgst, bool sq_flow)
 	pair->segment_max = 70000;
 	hconn_init(&pair->hc, &options, pair->reqs, pair->cids, PAIR_DEPTH);
 	tconn_init(&pair->tc, &limits);
+	leave_behind(pair);
 	tconn_slots(&pair->tc, pair->slots, sizeof(pair->slots[0]), PAIR_DEPTH);
 	tconn_connected(&pair->tc, false, PAIR_DEPTH, sq_flow);
 	return pair;
@@ -51,11 +76,13 @@ answer(struct pair *pair, struct pair_slot *slot)
 static void
 command(struct pair *pair, const struct tconn_item *item)
 {
-	struct pair_slot *slot = pair->slots;
+	unsigned index = 0;
+	struct pair_slot *slot;
 
-	while (slot->xfer.state != XFER_FREE)
-		slot++;
-	assert(slot < pair->slots + PAIR_DEPTH);
+	while (index < PAIR_DEPTH && pair_slot(pair, index)->xfer.state != XFER_FREE)
+		index++;
+	assert(index < PAIR_DEPTH);
+	slot = &pair->slots[index];
 	pair->commands++;
 	tconn_hold(&pair->tc, &slot->xfer, item->sqe);
 	slot->sqe = *item->sqe;
@@ -256,7 +283,7 @@ void
 pair_answer(struct pair *pair, unsigned slot, struct iovec *iov)
 {
 	struct nvme_sqe sqe = { .opcode = NVME_READ, .cid = le16_of((uint16_t)slot) };
-	struct xfer *xfer = &pair->slots[slot].xfer;
+	struct xfer *xfer = &pair_slot(pair, slot)->xfer;
 
 	tconn_hold(&pair->tc, xfer, &sqe);
 	xfer->iov = iov;

@@ -12,6 +12,7 @@
 enum {
 	PAIR_DEPTH = 16, PAIR_DATA = 256 * 1024, PAIR_PIECE = 32 * 1024, PAIR_WIRE = 4 * 1024 * 1024,
 	PAIR_VOLUME = 1024 * 1024,
+	PAIR_STALE = 64 * 1024,   /* bytes that slots which were never used seem to wait for, for CID 0 */
 };
 
 /* What the target side keeps of one command. */
@@ -44,6 +45,9 @@ struct pair {
 	/* Asked before the target answers a command; NVME_OK lets it be done. */
 	struct nvme_status (*verdict)(struct pair *pair, const struct nvme_sqe *sqe);
 };
+
+/* The slot, made ready if it was never used. */
+struct pair_slot *pair_slot(struct pair *pair, unsigned index);
 
 /* A pair that has not said hello; on the heap, freed by the caller. */
 struct pair *pair_create(uint64_t seed, bool hdgst, bool ddgst, bool sq_flow);

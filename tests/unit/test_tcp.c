@@ -295,6 +295,50 @@ the_target_names_the_rule_that_was_broken(void **state)
 	expect(target_says("GET / HTTP/1.1\r\n\r\n", 18), PDU_FES_HEADER_FIELD, 0);
 }
 
+/* All of them look as if they waited for data: what a slot holds before it is used counts for nothing. */
+static void
+slots_that_were_never_used_take_no_data(void **state)
+{
+	struct pdu_data data = data_pdu(PDU_H2C_DATA, 0, 0, 0, 64, 64);
+	uint8_t buffer[sizeof(data) + 64];
+
+	(void)state;
+	for (unsigned ttag = 0; ttag < 3 * PAIR_DEPTH; ttag++) {
+		struct pair *pair = pair_connected(9, false, false, false);
+		unsigned used = ttag % PAIR_DEPTH;
+
+		if (used > 0)
+			(void)pair_slot(pair, used - 1);
+		memset(buffer, 0x55, sizeof(buffer));
+		data.ttag = le16_of((uint16_t)ttag);
+		memcpy(buffer, &data, sizeof(data));
+		memcpy(pair->to_target.bytes, buffer, sizeof(buffer));
+		pair->to_target.head = 0;
+		pair->to_target.tail = sizeof(buffer);
+		pair_run(pair);
+		expect(pair->tc.fault, PDU_FES_HEADER_FIELD, 10);
+		assert_int_equal(pair->slots[used].xfer.moved, 0);
+		assert_int_equal(pair->volume[0], 0);
+		free(pair);
+	}
+}
+
+static void
+a_slot_is_ready_before_it_is_used(void **state)
+{
+	struct pair *pair = pair_connected(9, false, false, false);
+	static const struct xfer zeros;
+
+	(void)state;
+	for (unsigned i = 0; i < PAIR_DEPTH; i++)
+		assert_memory_equal(tconn_slot_new(&pair->tc), &zeros, sizeof(zeros));
+	assert_null(tconn_slot_new(&pair->tc));
+	/* Those of the queue come in the place of the first one. */
+	tconn_slots(&pair->tc, pair->slots, sizeof(pair->slots[0]), PAIR_DEPTH);
+	assert_ptr_equal(tconn_slot_new(&pair->tc), &pair->slots[0]);
+	free(pair);
+}
+
 static void
 the_host_names_the_rule_that_was_broken(void **state)
 {
@@ -393,6 +437,8 @@ main(void)
 		cmocka_unit_test(a_wrong_data_digest_fails_one_command_and_spares_the_connection),
 		cmocka_unit_test(an_answer_that_was_withdrawn_tells_the_queue_head_of_when_it_is_sent),
 		cmocka_unit_test(the_target_names_the_rule_that_was_broken),
+		cmocka_unit_test(slots_that_were_never_used_take_no_data),
+		cmocka_unit_test(a_slot_is_ready_before_it_is_used),
 		cmocka_unit_test(the_host_names_the_rule_that_was_broken),
 		cmocka_unit_test(the_host_takes_as_many_r2ts_as_it_said),
 		cmocka_unit_test(digests_other_than_asked_for_are_refused),

@@ -19,7 +19,7 @@ static void
 asked(struct pair *pair, size_t out)
 {
 	struct nvme_sqe sqe = { .opcode = NVME_WRITE, .cid = le16_of(7) };
-	struct pair_slot *slot = &pair->slots[0];
+	struct pair_slot *slot = pair_slot(pair, 0);
 	struct fifo finished;
 
 	fifo_init(&finished);
