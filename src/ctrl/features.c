@@ -107,10 +107,9 @@ recovery_get(struct admin *cmd, bool by_default, uint8_t *data)
 static void
 write_cache_set(struct admin *cmd, uint32_t value)
 {
-	uint32_t was = cmd->ctrl->features.write_cache;
-
+	/* Also of the value it has: one who set it before may still wait, or have met a flush that failed. */
 	set_word(cmd, &cmd->ctrl->features.write_cache, value, 1);
-	if (cmd->ctrl->features.write_cache != was)
+	if (nvme_ok(cmd->reply->status))
 		cmd->reply->action = CTRL_WRITE_CACHE;
 }
 

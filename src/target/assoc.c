@@ -235,18 +235,27 @@ assoc_admin_gone(struct assoc *assoc)
 
 /* ---- reset and shutdown ---- */
 
-static void flush_all(struct assoc *assoc, void (*then)(struct assoc *, struct nvme_status));
+/* For whom every volume is flushed; bits. */
+enum {
+	FLUSH_SHUTDOWN = 1,
+	FLUSH_CACHE = 2, /* for the first of `cache_setters` */
+};
+
+static void cache_done(struct assoc *assoc, struct nvme_status status);
+static void flush_begin(struct assoc *assoc);
 
 static void
 flush_over(struct assoc *assoc)
 {
-	void (*next)(struct assoc *, struct nvme_status) = assoc->flush_next;
+	uint8_t whose = assoc->flush_for;
 
 	assoc->flushing = false;
-	assoc->flush_next = NULL;
-	assoc->flushed(assoc, assoc->flush_status);
-	if (next != NULL)
-		flush_all(assoc, next);
+	assoc->flush_for = 0;
+	if (whose & FLUSH_SHUTDOWN)
+		ctrl_shutdown_done(&assoc->ctrl); /* what failed is logged; there is no shutdown that failed */
+	if (whose & FLUSH_CACHE)
+		cache_done(assoc, assoc->flush_status);
+	flush_begin(assoc);
 }
 
 static void
@@ -283,26 +292,26 @@ flush_step(struct assoc *assoc)
 	flush_over(assoc);
 }
 
-/* Flushes every volume, one after the other, then calls `then`; what asks meanwhile has its own after it. */
+/* Flushes every volume, one after the other, for all who wait. */
 static void
-flush_all(struct assoc *assoc, void (*then)(struct assoc *, struct nvme_status))
+flush_begin(struct assoc *assoc)
 {
-	if (assoc->flushing) {
-		assoc->flush_next = then;
+	if (assoc->flushing || assoc->flush_wanted == 0)
 		return;
-	}
 	assoc->flushing = true;
-	assoc->flushed = then;
+	assoc->flush_for = assoc->flush_wanted;
+	assoc->flush_wanted = 0;
 	assoc->flush_status = NVME_OK;
 	assoc->flush_nsid = 0;
 	flush_step(assoc);
 }
 
+/* A flush that is under way began too early: another one comes after it. */
 static void
-shutdown_done(struct assoc *assoc, struct nvme_status status)
+flush_all(struct assoc *assoc, uint8_t whose)
 {
-	(void)status; /* logged; there is no shutdown that failed */
-	ctrl_shutdown_done(&assoc->ctrl);
+	assoc->flush_wanted |= whose;
+	flush_begin(assoc);
 }
 
 /* The last I/O queue is gone: what waited for that is done. */
@@ -313,11 +322,14 @@ queues_gone(struct assoc *assoc)
 
 	assoc->after = CTRL_NOTHING;
 	if (after == CTRL_RESET) {
+		/* A shutdown that it overtook is never done; the next one flushes anew. */
+		assoc->flush_for &= (uint8_t)~FLUSH_SHUTDOWN;
+		assoc->flush_wanted &= (uint8_t)~FLUSH_SHUTDOWN;
 		events_release(assoc);
 		ctrl_reset_done(&assoc->ctrl);
 		events_tell(assoc, EVENTS_RESET, 0);
 	} else if (after == CTRL_SHUTDOWN)
-		flush_all(assoc, shutdown_done);
+		flush_all(assoc, FLUSH_SHUTDOWN);
 }
 
 void
@@ -390,7 +402,7 @@ cache_round(struct assoc *assoc)
 		core_post(assoc->core, assoc->queues[qid].core, &mail);
 	}
 	if (assoc->cache_left == 0)
-		flush_all(assoc, cache_done);
+		flush_all(assoc, FLUSH_CACHE);
 }
 
 /* `req` is answered when every queue knows, and what was written before is durable. */
@@ -411,7 +423,7 @@ assoc_cache_set(struct core *core, const struct target_mail *mail)
 	struct assoc *assoc = assoc_find(core, mail->key);
 
 	if (assoc != NULL && assoc->cache_left > 0 && --assoc->cache_left == 0)
-		flush_all(assoc, cache_done);
+		flush_all(assoc, FLUSH_CACHE);
 }
 
 /* ---- I/O queues ---- */

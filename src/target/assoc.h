@@ -31,8 +31,8 @@ struct assoc {
 	uint32_t alive_asked;       /* answers outstanding in this round */
 	uint64_t alive_ns;          /* the latest command heard of */
 	enum ctrl_action after;     /* what is done when the last queue is gone */
-	void (*flushed)(struct assoc *assoc, struct nvme_status status);
-	void (*flush_next)(struct assoc *assoc, struct nvme_status status); /* waits for the flushes in flight */
+	uint8_t flush_for;          /* for whom the flush in flight is, and: */
+	uint8_t flush_wanted;       /* who asked since it began, and has the next one */
 	struct nvme_status flush_status;
 	struct fifo cache_setters;  /* Set Features 06h that wait for all queues, one after the other */
 	uint32_t cache_left;

@@ -85,6 +85,8 @@ turning_the_write_cache_off_makes_writes_durable(void **state)
 	assert_int_equal(b->reply.action, CTRL_WRITE_CACHE);
 	assert_true(ctrl_durable_writes(&b->ctrl));
 	assert_int_equal(set_feature(b, NVME_FEATURE_WRITE_CACHE, 0), NVME_SC_SUCCESS);
+	assert_int_equal(b->reply.action, CTRL_WRITE_CACHE); /* what another one wrote before may not be durable yet */
+	assert_int_equal(set_feature(b, NVME_FEATURE_WRITE_CACHE, 2), NVME_SC_INVALID_FIELD);
 	assert_int_equal(b->reply.action, CTRL_NOTHING);
 	test_free(b);
 
