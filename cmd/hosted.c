@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "serving.h"
 #include "sys/clock.h"
 
@@ -121,8 +122,11 @@ undo(struct hosted *hosted, int rc)
 static void
 refused(struct hosted *hosted, int rc, const char *why)
 {
-	fprintf(stderr, "weir: what host %s wishes of namespaces of %s is not done: %s: %s\n", hosted->now->asker.hostnqn,
-	    hosted->now->nqn, why, strerrordesc_np(-rc));
+	char host[4 * NVME_NQN_FIELD];
+
+	utf8_show(hosted->now->asker.hostnqn, host, sizeof(host));
+	fprintf(stderr, "weir: what host %s wishes of namespaces of %s is not done: %s: %s\n", host, hosted->now->nqn,
+	    why, strerrordesc_np(-rc));
 	undo(hosted, rc);
 }
 

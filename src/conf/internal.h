@@ -32,14 +32,6 @@ struct wordlist {
 };
 struct wordlist wordlist(const char *const *words, unsigned count);
 
-/* ---- utf8.c ---- */
-
-/* The bytes of the first character, 1 to 4, or 0: not UTF-8. */
-unsigned utf8_next(const uint8_t *text, size_t bytes, uint32_t *code);
-
-/* Letters and signs, and no kind of control, line end or mark. */
-bool utf8_printable(uint32_t code);
-
 /* ---- tree.c: the text as scalars, lists and mappings ---- */
 
 enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP };

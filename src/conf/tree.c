@@ -12,6 +12,8 @@
 
 #include "conf/internal.h"
 
+#include "base/utf8.h"
+
 struct anchor {
 	const char *name;
 	struct node *node;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "target/assoc.h"
 #include "target/command.h"
 
@@ -13,13 +14,14 @@ enum { DRAIN_NS = 500 * 1000 * 1000 };
 void
 core_log(struct core *core, int level, const char *format, ...)
 {
-	char text[512];
+	char text[512], shown[4 * sizeof(text)];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	core->reactor->world->log(core->reactor, level, text);
+	utf8_show(text, shown, sizeof(shown)); /* names in it may be a peer's */
+	core->reactor->world->log(core->reactor, level, shown);
 }
 
 /* ---- mail ---- */

@@ -1,7 +1,10 @@
 /*
  * utf8.c - which bytes are characters, and which of those are text that one can see.
  */
-#include "conf/internal.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
 
 unsigned
 utf8_next(const uint8_t *text, size_t bytes, uint32_t *code)
@@ -34,4 +37,28 @@ utf8_printable(uint32_t code)
 {
 	return code >= 0x20 && code != 0x7f && !(code >= 0x80 && code <= 0x9f) && code != 0x2028 && code != 0x2029 &&
 	    code != 0xfeff && code != 0xfffe && code != 0xffff;
+}
+
+void
+utf8_show(const char *text, char *out, size_t room)
+{
+	size_t left = strlen(text), used = 0;
+
+	while (left > 0) {
+		uint32_t code = 0;
+		unsigned length = utf8_next((const uint8_t *)text, left, &code);
+		bool seen = length > 0 && utf8_printable(code);
+		size_t bytes = length > 0 ? length : 1;
+
+		if (used + (seen ? bytes : 4 * bytes) >= room)
+			break;
+		if (seen)
+			memcpy(out + used, text, bytes);
+		for (size_t i = 0; i < bytes && !seen; i++)
+			snprintf(out + used + 4 * i, 5, "\\x%02x", (uint8_t)text[i]);
+		used += seen ? bytes : 4 * bytes;
+		text += bytes;
+		left -= bytes;
+	}
+	out[used] = '\0';
 }
