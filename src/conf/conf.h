@@ -9,6 +9,7 @@
 #define WEIR_CONF_CONF_H
 
 #include "base/arena.h"
+#include "base/nqn.h"
 
 enum {
 	CONF_TEXT_MAX = 32 * 1024 * 1024, /* bytes; whatever conf_print() prints is shorter */
@@ -27,7 +28,7 @@ enum {
 	CONF_ANA_MAX = 64,                /* of a subsystem; the largest id too */
 
 	CONF_NAME_MAX = 63,
-	CONF_NQN_MAX = 223,
+	CONF_NQN_MAX = NQN_MAX,
 	CONF_SERIAL_MAX = 20,
 	CONF_MODEL_MAX = 40,
 	CONF_VOLUME_MAX = 220,

@@ -207,12 +207,13 @@ nqn_read(struct reader *r, const struct node *node, const char *key, const char 
 
 	if (text == NULL)
 		return;
-	if (strncmp(text, "nqn.", 4) != 0 || text[4] == '\0')
-		complain(r->errors, node->line, "%s is not an NQN: it begins with nqn. and goes on", quote(text).text);
-	else if (strlen(text) > CONF_NQN_MAX)
+	if (strlen(text) > CONF_NQN_MAX)
 		complain(r->errors, node->line, "an NQN has %d bytes at most, not %zu: %s", CONF_NQN_MAX, strlen(text),
 		    quote(text).text);
-	else if (strcmp(text, "nqn.2014-08.org.nvmexpress.discovery") == 0)
+	else if (!nqn_valid(text, strlen(text)))
+		complain(r->errors, node->line, "%s is not an NQN: it begins with nqn., a date as 2026-11 and a full "
+		    "stop, and goes on", quote(text).text);
+	else if (strcmp(text, NQN_DISCOVERY) == 0)
 		complain(r->errors, node->line, "%s is the discovery subsystem's", text);
 	else
 		*value = reader_strdup(r, text);

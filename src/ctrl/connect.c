@@ -22,6 +22,13 @@ same_nqn(const char a[NVME_NQN_FIELD], const char b[NVME_NQN_FIELD])
 	return strncmp(a, b, NVME_NQN_FIELD) == 0;
 }
 
+/* A host is none where it has the name of what it may connect to. */
+static bool
+is_host(const char nqn[NVME_NQN_FIELD])
+{
+	return nvme_nqn_length(nqn) >= 0 && strncmp(nqn, NVME_DISCOVERY_NQN, NVME_NQN_FIELD) != 0;
+}
+
 static bool
 is_zero(const uint8_t id[16])
 {
@@ -76,7 +83,7 @@ ctrl_check_connect(const struct subsys_info *subsys, enum ctrl_admission admissi
 		return wrong(fault, IN_DATA(subnqn));
 	if (!asks_right(subsys, le16_get(data->cntlid)))
 		return wrong(fault, IN_DATA(cntlid));
-	if (nvme_nqn_length(data->hostnqn) < 0)
+	if (!is_host(data->hostnqn))
 		return wrong(fault, IN_DATA(hostnqn));
 	return admitted(admission, fault);
 }

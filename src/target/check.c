@@ -18,7 +18,7 @@ check_nqn(const char *nqn)
 	if (strlen(nqn) > NVME_NQN_MAX)
 		return false;
 	memcpy(field, nqn, strlen(nqn));
-	return nvme_nqn_length(field) >= 0 && strncmp(field, "nqn.", 4) == 0;
+	return nvme_nqn_length(field) >= 0;
 }
 
 static int

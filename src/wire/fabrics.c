@@ -5,7 +5,7 @@ nvme_nqn_length(const char field[NVME_NQN_FIELD])
 {
 	size_t length = strnlen(field, NVME_NQN_FIELD);
 
-	return length > 0 && length <= NVME_NQN_MAX ? (int)length : -1;
+	return nqn_valid(field, length) ? (int)length : -1;
 }
 
 struct nvme_sqe

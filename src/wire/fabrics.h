@@ -5,11 +5,12 @@
 #ifndef WEIR_WIRE_FABRICS_H
 #define WEIR_WIRE_FABRICS_H
 
+#include "base/nqn.h"
 #include "wire/nvme.h"
 
-#define NVME_DISCOVERY_NQN "nqn.2014-08.org.nvmexpress.discovery"
+#define NVME_DISCOVERY_NQN NQN_DISCOVERY
 
-enum { NVME_NQN_MAX = 223, NVME_NQN_FIELD = 256, NVME_ADMIN_INCAPSULE = 8192 };
+enum { NVME_NQN_MAX = NQN_MAX, NVME_NQN_FIELD = 256, NVME_ADMIN_INCAPSULE = 8192 };
 
 enum { NVME_CNTLID_DYNAMIC = 0xffff, NVME_CNTLID_STATIC = 0xfffe, NVME_CNTLID_MAX = 0xffef };
 
@@ -99,7 +100,7 @@ struct nvme_connect_fault {
 	bool in_data;
 };
 
-/* The length of an NQN in its 256-byte field, or -1: not terminated, empty or longer than 223. */
+/* The length of an NQN in its 256-byte field, or -1: not terminated, or none (base/nqn.h). */
 int nvme_nqn_length(const char field[NVME_NQN_FIELD]);
 
 #endif

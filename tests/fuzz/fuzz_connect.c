@@ -10,6 +10,8 @@
  * next that as many letters are written there as the value says), and what is
  * there.  A place counts through SQE and data.
  */
+#include <stdio.h>
+
 #include "ctrl/ctrl.h"
 #include "wire/feature.h"
 #include "wire/identify.h"
@@ -30,20 +32,59 @@ static const struct ns_info ns[] = { { .nsid = 3, .block_size = 512, .blocks = 9
 #define COMMON .mdts_shift = 8, .io_queues_max = QUEUES, .entries_max = ENTRIES, .incapsule_max = 8192
 #define LONG "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 static const struct subsys_info subsystems[] = {
-	{ .nqn = "nqn.a", COMMON, .ns = ns, .ns_count = 1 },
+	{ .nqn = "nqn.2026-11.a", COMMON, .ns = ns, .ns_count = 1 },
 	{ .nqn = NVME_DISCOVERY_NQN, .discovery = true, COMMON },
-	{ .nqn = "nqn.b" LONG LONG "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", COMMON },
+	{ .nqn = "nqn.2026-11.b" LONG LONG "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", COMMON },
 };
 
 /* ---- the rules, once more ---- */
 
-/* Text that ends within what an NQN may have. */
+/* How many bytes that go on a character follow its first one; more than a name has: none begins so. */
+static size_t
+tail_of(uint8_t first)
+{
+	return first < 0x80 ? 0 : first >= 0xc2 && first < 0xe0 ? 1 : first >= 0xe0 && first < 0xf0 ? 2 :
+	    first >= 0xf0 && first < 0xf5 ? 3 : NVME_NQN_FIELD;
+}
+
+/* Whether the bytes, to the first zero, are UTF-8 that can be seen. */
+static bool
+is_seen(const uint8_t *at)
+{
+	static const uint32_t least[] = { 0x20, 0xa0, 0x800, 0x10000 };
+
+	while (*at != 0) {
+		size_t tail = tail_of(*at);
+		uint32_t code = tail == 0 ? *at : *at & (0x3fu >> tail);
+
+		if (tail == NVME_NQN_FIELD)
+			return false;
+		at++;
+		for (size_t i = 0; i < tail; i++, at++) {
+			if (*at < 0x80 || *at >= 0xc0)
+				return false;
+			code = code << 6 | (*at & 0x3f);
+		}
+		if (code < least[tail] || code == 0x7f)
+			return false;
+		if ((code >= 0xd800 && code < 0xe000) || code > 0x10ffff || code == 0x2028 || code == 0x2029 ||
+		    code == 0xfeff || code == 0xfffe || code == 0xffff)
+			return false;
+	}
+	return true;
+}
+
+/* Text that ends within what an NQN may have, and begins as one. */
 static bool
 is_nqn(const char field[NVME_NQN_FIELD])
 {
 	const char *end = memchr(field, '\0', NVME_NQN_MAX + 1);
+	int date = 0, month = 0, more = 0;
 
-	return end != NULL && end != field;
+	if (end == NULL)
+		return false;
+	sscanf(field, "nqn.%*4[0-9]%n-%*2[0-9]%n.%n", &date, &month, &more);
+	return date == 8 && month == 11 && more == 12 && end > field + more && is_seen((const uint8_t *)field);
 }
 
 static bool
@@ -70,7 +111,8 @@ wrongs_of_admin(const struct connect *c, const struct subsys_info *subsys, enum 
 		    le16_get(c->data.cntlid) != 0xfffe && le16_get(c->data.cntlid) - 1u >= STATIC_IDS :
 		    le16_get(c->data.cntlid) != 0xffff,
 		.subnqn = subsys == NULL || !is_equal(c->data.subnqn, subsys->nqn),
-		.hostnqn = !is_nqn(c->data.hostnqn) || admission == CTRL_HOST_UNKNOWN,
+		.hostnqn = !is_nqn(c->data.hostnqn) || is_equal(c->data.hostnqn, NVME_DISCOVERY_NQN) ||
+		    admission == CTRL_HOST_UNKNOWN,
 	};
 }
 
@@ -264,7 +306,7 @@ LLVMFuzzerTestOneInput(const uint8_t *in, size_t size)
 	enum ctrl_admission admission = size > 1 ? (enum ctrl_admission)(in[1] % 4) : CTRL_HOST_ADMITTED;
 	struct connect admin = {
 		.sqe = { .opcode = NVME_FABRICS, .fctype = NVME_CONNECT, .sqsize = le16_of(31) },
-		.data = { .hostid = { 1 }, .hostnqn = "nqn.h",
+		.data = { .hostid = { 1 }, .hostnqn = "nqn.2026-11.h",
 		    .cntlid = le16_of(fixed ? NVME_CNTLID_STATIC : NVME_CNTLID_DYNAMIC) },
 	}, io;
 	struct nvme_connect_fault fault = { 4711, true };

@@ -121,7 +121,7 @@ subsys_random(struct arena *arena, struct rng *rng, const struct conf *conf, str
 		subsys->host_count = below(rng, 5);
 		subsys->hosts = need(arena_alloc(arena, (subsys->host_count + 1) * sizeof(subsys->hosts[0])));
 		for (uint32_t h = 0; h < subsys->host_count; h++)
-			subsys->hosts[h] = text_random(arena, rng, "nqn.h", h, false);
+			subsys->hosts[h] = text_random(arena, rng, "nqn.2026-11.h", h, false);
 	}
 	subsys->static_controllers = maybe(rng);
 	subsys->controllers_max = maybe(rng) ? 1000 : 1 + below(rng, CONF_CONTROLLERS_MAX);

@@ -28,7 +28,7 @@ static const char full[] =
     "    serial: W 1\n"
     "    model: My Weir\n"
     "    listeners: [ front ]\n"
-    "    hosts: [ nqn.h1, \"nqn.h2\" ]\n"
+    "    hosts: [ nqn.2026-11.h1, \"nqn.2026-11.h2\" ]\n"
     "    controllers: static\n"
     "    limits: { controllers: 10, queues: 4, queue_entries: 64 }\n"
     "    ana_groups:\n"
@@ -46,9 +46,9 @@ static const char full[] =
     "        ana_group: 64\n"
     "        write_protected: true\n"
     "      - { nsid: 8, volume: mem, size: 1m, ana_group: 2 }\n"
-    "  - nqn: nqn.b\n"
+    "  - nqn: nqn.2026-11.b\n"
     "    hosts: []\n"
-    "  - nqn: nqn.c\n"
+    "  - nqn: nqn.2026-11.c\n"
     "referrals: [ { address: 192.0.2.9 }, { address: \"[2001:db8::9]:4420\" } ]\n"
     "limits: { connections: 12 }\n";
 
@@ -107,7 +107,7 @@ each_key_says_what_it_should(void **state)
 	assert_string_equal(s->serial, "W 1");
 	assert_string_equal(s->model, "My Weir");
 	assert_true(!s->all_listeners && s->listeners == 1 && !s->any_host && s->host_count == 2);
-	assert_string_equal(s->hosts[1], "nqn.h2");
+	assert_string_equal(s->hosts[1], "nqn.2026-11.h2");
 	assert_true(s->static_controllers && s->controllers_max == 10 && s->queues_max == 4 && s->entries_max == 64);
 	assert_true(s->ana_count == 2 && s->ana[0].id == 2 && s->ana[1].id == 64);
 	assert_int_equal(conf_ana_on(&s->ana[0], 0), CONF_ANA_INACCESSIBLE);
@@ -153,18 +153,19 @@ an_alias_stands_for_a_copy(void **state)
 	static const char text[] =
 	    "\357\273\277listeners: [ { address: 192.0.2.1 } ]\n"
 	    "subsystems:\n"
-	    "  - { nqn: nqn.a, hosts: &all [ nqn.h1, &two nqn.h2 ], limits: &l { queues: &n 3, controllers: *n } }\n"
-	    "  - { nqn: nqn.b, hosts: *all, limits: *l }\n"
-	    "  - { nqn: nqn.c, hosts: [ *two ] }\n";
+	    "  - { nqn: nqn.2026-11.a, hosts: &all [ nqn.2026-11.h1, &two nqn.2026-11.h2 ], limits: &l { "
+	    "queues: &n 3, controllers: *n } }\n"
+	    "  - { nqn: nqn.2026-11.b, hosts: *all, limits: *l }\n"
+	    "  - { nqn: nqn.2026-11.c, hosts: [ *two ] }\n";
 	struct arena arena;
 	const struct conf *conf = read_text(&arena, text, sizeof(text) - 1);
 
 	(void)state;
 	assert_int_equal(conf->subsys[1].host_count, 2);
-	assert_string_equal(conf->subsys[1].hosts[1], "nqn.h2");
+	assert_string_equal(conf->subsys[1].hosts[1], "nqn.2026-11.h2");
 	assert_int_equal(conf->subsys[1].controllers_max, 3);
 	assert_int_equal(conf->subsys[2].host_count, 1);
-	assert_string_equal(conf->subsys[2].hosts[0], "nqn.h2");
+	assert_string_equal(conf->subsys[2].hosts[0], "nqn.2026-11.h2");
 	arena_drop(&arena);
 }
 
@@ -293,18 +294,18 @@ what_is_printed_is_what_one_would_write(void **state)
 	    "  - { address: \"192.0.2.1\", name: '7', discovery: yes }\n"
 	    "  - { address: \"[0:0::1]\", discovery: false }\n"
 	    "subsystems:\n"
-	    "  - nqn: nqn.a\n"
+	    "  - nqn: nqn.2026-11.a\n"
 	    "    serial: 0123\n"
 	    "    model: yes\n"
 	    "    listeners: [ '7' ]\n"
-	    "    hosts: [ \"nqn.a b\", 'nqn.a:' ]\n"
+	    "    hosts: [ \"nqn.2026-11.a b\", 'nqn.2026-11.a:' ]\n"
 	    "    controllers: 'static'\n"
 	    "    limits: { queues: 128, controllers: 3 }\n"
 	    "    ana_groups: [ { id: 1, state: optimized, on: { '7': change } } ]\n"
 	    "    namespaces:\n"
 	    "      - { size: 2048K, volume: null, nsid: 1, block_size: 4096, write_protected: false }\n"
 	    "      - { nsid: 2, volume: 'file:/a\"\\', uuid: 8C8D1CB0-1ed2-4b0f-9b2e-4a5a7a3f5a10 }\n"
-	    "  - { nqn: nqn.b, hosts: [], controllers: dynamic, ana_groups: [ { id: 1 } ], namespaces: [] }\n";
+	    "  - { nqn: nqn.2026-11.b, hosts: [], controllers: dynamic, ana_groups: [ { id: 1 } ], namespaces: [] }\n";
 	static const char canonical[] =
 	    "listeners:\n"
 	    "  - name: \"7\"\n"
@@ -312,14 +313,14 @@ what_is_printed_is_what_one_would_write(void **state)
 	    "  - address: \"[::1]:4420\"\n"
 	    "    discovery: no\n"
 	    "subsystems:\n"
-	    "  - nqn: nqn.a\n"
+	    "  - nqn: nqn.2026-11.a\n"
 	    "    serial: \"0123\"\n"
 	    "    model: \"yes\"\n"
 	    "    listeners:\n"
 	    "      - \"7\"\n"
 	    "    hosts:\n"
-	    "      - \"nqn.a b\"\n"
-	    "      - \"nqn.a:\"\n"
+	    "      - \"nqn.2026-11.a b\"\n"
+	    "      - \"nqn.2026-11.a:\"\n"
 	    "    controllers: static\n"
 	    "    limits:\n"
 	    "      controllers: 3\n"
@@ -334,7 +335,7 @@ what_is_printed_is_what_one_would_write(void **state)
 	    "      - nsid: 2\n"
 	    "        volume: \"file:/a\\\"\\\\\"\n"
 	    "        uuid: \"8c8d1cb0-1ed2-4b0f-9b2e-4a5a7a3f5a10\"\n"
-	    "  - nqn: nqn.b\n"
+	    "  - nqn: nqn.2026-11.b\n"
 	    "    hosts: []\n"
 	    "timeouts:\n"
 	    "  handshake: 1500ms\n"
@@ -394,7 +395,7 @@ fill_ns(struct arena *arena, struct conf_ns *ns, unsigned subsys, unsigned i)
 static void
 fill_subsys(struct arena *arena, struct conf_subsys *s, unsigned subsys)
 {
-	*s = (struct conf_subsys){ .nqn = long_text(arena, "nqn.", CONF_NQN_MAX, subsys),
+	*s = (struct conf_subsys){ .nqn = long_text(arena, "nqn.2026-11.", CONF_NQN_MAX, subsys),
 		.serial = long_text(arena, "", CONF_SERIAL_MAX, 1), .model = long_text(arena, "", CONF_MODEL_MAX, 1),
 		.listeners = 0xffff, .controllers_max = 65519, .queues_max = 127, .entries_max = 1023,
 		.host_count = CONF_HOSTS_ALL_MAX / CONF_SUBSYS_MAX, .ana_count = CONF_ANA_MAX,
@@ -404,7 +405,7 @@ fill_subsys(struct arena *arena, struct conf_subsys *s, unsigned subsys)
 	s->ns = arena_alloc(arena, s->ns_count * sizeof(s->ns[0]));
 	assert_true(s->hosts != NULL && s->ana != NULL && s->ns != NULL);
 	for (unsigned i = 0; i < s->host_count; i++)
-		s->hosts[i] = long_text(arena, "nqn.", CONF_NQN_MAX, i);
+		s->hosts[i] = long_text(arena, "nqn.2026-11.", CONF_NQN_MAX, i);
 	for (unsigned i = 0; i < s->ana_count; i++) {
 		s->ana[i] = (struct conf_ana){ .id = i + 1, .state = CONF_ANA_PERSISTENT_LOSS };
 		memset(s->ana[i].on, CONF_ANA_PERSISTENT_LOSS, sizeof(s->ana[i].on));

@@ -62,7 +62,7 @@ diff_texts(const char *old, const char *new, struct told *told)
 }
 
 #define L "listeners:\n- { name: front, address: 192.0.2.1 }\n- { name: back, address: '[::1]', discovery: no }\n"
-#define S L "subsystems:\n- nqn: nqn.a\n"
+#define S L "subsystems:\n- nqn: nqn.2026-11.a\n"
 #define N "  namespaces:\n  - { nsid: 1, volume: mem, size: 8M"
 #define F "  namespaces:\n  - { nsid: 1, volume: 'file:/a'"
 
@@ -92,61 +92,62 @@ static const struct one {
 	    "+ referral to 192.0.2.9:8009" },
 	{ L "referrals: [ { address: 192.0.2.9 } ]", L, CONF_REFERRAL_REMOVED, CONF_LIVE,
 	    "- referral to 192.0.2.9:8009" },
-	{ L, S, CONF_SUBSYS_ADDED, CONF_LIVE, "+ subsystem nqn.a: any host" },
-	{ L, S "  hosts: [ nqn.h ]", CONF_SUBSYS_ADDED, CONF_LIVE, "+ subsystem nqn.a: 1 host" },
-	{ S, L, CONF_SUBSYS_REMOVED, CONF_LIVE, "- subsystem nqn.a" },
+	{ L, S, CONF_SUBSYS_ADDED, CONF_LIVE, "+ subsystem nqn.2026-11.a: any host" },
+	{ L, S "  hosts: [ nqn.2026-11.h ]", CONF_SUBSYS_ADDED, CONF_LIVE, "+ subsystem nqn.2026-11.a: 1 host" },
+	{ S, L, CONF_SUBSYS_REMOVED, CONF_LIVE, "- subsystem nqn.2026-11.a" },
 	{ S, S "  serial: A", CONF_SUBSYS_SERIAL, CONF_RESTART,
-	    "~ serial of nqn.a: the default -> A (needs a restart)" },
+	    "~ serial of nqn.2026-11.a: the default -> A (needs a restart)" },
 	{ S "  model: A", S "  model: B", CONF_SUBSYS_MODEL, CONF_RESTART,
-	    "~ model of nqn.a: A -> B (needs a restart)" },
+	    "~ model of nqn.2026-11.a: A -> B (needs a restart)" },
 	{ S, S "  controllers: static", CONF_SUBSYS_STATIC, CONF_LIVE,
-	    "~ controllers of nqn.a: dynamic -> static, hosts are disconnected" },
+	    "~ controllers of nqn.2026-11.a: dynamic -> static, hosts are disconnected" },
 	{ S "  controllers: static", S "  controllers: dynamic", CONF_SUBSYS_STATIC, CONF_LIVE,
-	    "~ controllers of nqn.a: static -> dynamic, hosts are disconnected" },
+	    "~ controllers of nqn.2026-11.a: static -> dynamic, hosts are disconnected" },
 	{ S, S "  limits: { controllers: 3 }", CONF_SUBSYS_CONTROLLERS, CONF_LIVE,
-	    "~ controllers of nqn.a at most: 1000 -> 3" },
+	    "~ controllers of nqn.2026-11.a at most: 1000 -> 3" },
 	{ S, S "  limits: { queues: 3 }", CONF_SUBSYS_QUEUES, CONF_LIVE,
-	    "~ queues of a controller of nqn.a at most: 128 -> 3" },
+	    "~ queues of a controller of nqn.2026-11.a at most: 128 -> 3" },
 	{ S "  host_namespaces: { volume: mem, size: 1G }\n", S "  host_namespaces: { volume: mem, size: 2G }\n",
-	    CONF_POOL, CONF_LIVE, "~ namespaces of hosts in nqn.a: mem, 1G, 64 of them -> mem, 2G, 64 of them" },
+	    CONF_POOL, CONF_LIVE, "~ namespaces of hosts in nqn.2026-11.a: mem, 1G, 64 of them -> mem, 2G, 64 of them" },
 	{ S "  host_namespaces: { volume: mem, size: 1G, count: 2 }\n",
 	    S "  host_namespaces: { volume: mem, size: 1G }\n", CONF_POOL,
-	    CONF_LIVE, "~ namespaces of hosts in nqn.a: mem, 1G, 2 of them -> mem, 1G, 64 of them" },
+	    CONF_LIVE, "~ namespaces of hosts in nqn.2026-11.a: mem, 1G, 2 of them -> mem, 1G, 64 of them" },
 	{ S, S "  limits: { queue_entries: 3 }", CONF_SUBSYS_ENTRIES, CONF_LIVE,
-	    "~ entries of a queue of nqn.a at most: 1024 -> 3" },
-	{ S, S "  listeners: [ back ]", CONF_SUBSYS_UNLISTED, CONF_LIVE, "- nqn.a on listener front" },
-	{ S "  listeners: [ back ]", S, CONF_SUBSYS_LISTED, CONF_LIVE, "+ nqn.a on listener front" },
-	{ S, S "  hosts: [ nqn.h ]", CONF_HOST_DISALLOWED, CONF_LIVE, "- any host of nqn.a" },
-	{ S "  hosts: [ nqn.h ]", S, CONF_HOST_ALLOWED, CONF_LIVE, "+ any host of nqn.a" },
-	{ S "  hosts: [ nqn.h, nqn.g ]", S "  hosts: [ nqn.g ]", CONF_HOST_DISALLOWED, CONF_LIVE,
-	    "- host nqn.h of nqn.a" },
-	{ S "  hosts: []", S "  hosts: [ nqn.g ]", CONF_HOST_ALLOWED, CONF_LIVE, "+ host nqn.g of nqn.a" },
+	    "~ entries of a queue of nqn.2026-11.a at most: 1024 -> 3" },
+	{ S, S "  listeners: [ back ]", CONF_SUBSYS_UNLISTED, CONF_LIVE, "- nqn.2026-11.a on listener front" },
+	{ S "  listeners: [ back ]", S, CONF_SUBSYS_LISTED, CONF_LIVE, "+ nqn.2026-11.a on listener front" },
+	{ S, S "  hosts: [ nqn.2026-11.h ]", CONF_HOST_DISALLOWED, CONF_LIVE, "- any host of nqn.2026-11.a" },
+	{ S "  hosts: [ nqn.2026-11.h ]", S, CONF_HOST_ALLOWED, CONF_LIVE, "+ any host of nqn.2026-11.a" },
+	{ S "  hosts: [ nqn.2026-11.h, nqn.2026-11.g ]", S "  hosts: [ nqn.2026-11.g ]", CONF_HOST_DISALLOWED, CONF_LIVE,
+	    "- host nqn.2026-11.h of nqn.2026-11.a" },
+	{ S "  hosts: []", S "  hosts: [ nqn.2026-11.g ]", CONF_HOST_ALLOWED, CONF_LIVE,
+	    "+ host nqn.2026-11.g of nqn.2026-11.a" },
 	{ S, S "  ana_groups: [ { id: 1 }, { id: 2, state: change } ]", CONF_ANA_ADDED, CONF_LIVE,
-	    "+ ANA group 2 of nqn.a: change" },
-	{ S "  ana_groups: [ { id: 1 }, { id: 2 } ]", S, CONF_ANA_REMOVED, CONF_LIVE, "- ANA group 2 of nqn.a" },
+	    "+ ANA group 2 of nqn.2026-11.a: change" },
+	{ S "  ana_groups: [ { id: 1 }, { id: 2 } ]", S, CONF_ANA_REMOVED, CONF_LIVE, "- ANA group 2 of nqn.2026-11.a" },
 	{ S, S "  ana_groups: [ { id: 1, on: { back: inaccessible } } ]", CONF_ANA_STATE, CONF_LIVE,
-	    "~ ANA group 1 of nqn.a on listener back: optimized -> inaccessible" },
+	    "~ ANA group 1 of nqn.2026-11.a on listener back: optimized -> inaccessible" },
 	{ S "  listeners: [ back ]", S "  listeners: [ back ]\n  ana_groups: [ { id: 1, state: change } ]",
 	    CONF_ANA_STATE,
-	    CONF_LIVE, "~ ANA group 1 of nqn.a on listener back: optimized -> change" },
-	{ S, S N " }", CONF_NS_ADDED, CONF_LIVE, "+ namespace 1 of nqn.a: mem, 8M" },
-	{ S, S F " }", CONF_NS_ADDED, CONF_LIVE, "+ namespace 1 of nqn.a: file:/a, as large as it is" },
-	{ S N " }", S, CONF_NS_REMOVED, CONF_LOSS, "- namespace 1 of nqn.a: mem (loses data)" },
-	{ S F " }", S, CONF_NS_REMOVED, CONF_LIVE, "- namespace 1 of nqn.a: file:/a" },
+	    CONF_LIVE, "~ ANA group 1 of nqn.2026-11.a on listener back: optimized -> change" },
+	{ S, S N " }", CONF_NS_ADDED, CONF_LIVE, "+ namespace 1 of nqn.2026-11.a: mem, 8M" },
+	{ S, S F " }", CONF_NS_ADDED, CONF_LIVE, "+ namespace 1 of nqn.2026-11.a: file:/a, as large as it is" },
+	{ S N " }", S, CONF_NS_REMOVED, CONF_LOSS, "- namespace 1 of nqn.2026-11.a: mem (loses data)" },
+	{ S F " }", S, CONF_NS_REMOVED, CONF_LIVE, "- namespace 1 of nqn.2026-11.a: file:/a" },
 	{ S F " }", S F ", size: 8M }", CONF_NS_RESIZED, CONF_LIVE,
-	    "~ size of namespace 1 of nqn.a: as large as it is -> 8M" },
+	    "~ size of namespace 1 of nqn.2026-11.a: as large as it is -> 8M" },
 	{ S F ", size: 8M }", S F " }", CONF_NS_RESIZED, CONF_LIVE,
-	    "~ size of namespace 1 of nqn.a: 8M -> as large as it is" },
+	    "~ size of namespace 1 of nqn.2026-11.a: 8M -> as large as it is" },
 	{ S F ", size: 8M }", S F ", size: 9M }", CONF_NS_RESIZED, CONF_LIVE,
-	    "~ size of namespace 1 of nqn.a: 8M -> 9M" },
+	    "~ size of namespace 1 of nqn.2026-11.a: 8M -> 9M" },
 	{ S F ", size: 9M }", S F ", size: 8M }", CONF_NS_RESIZED, CONF_LOSS,
-	    "~ size of namespace 1 of nqn.a: 9M -> 8M (loses data)" },
+	    "~ size of namespace 1 of nqn.2026-11.a: 9M -> 8M (loses data)" },
 	{ S F " }", S F ", write_protected: yes }", CONF_NS_PROTECTED, CONF_LIVE,
-	    "~ namespace 1 of nqn.a: write protected" },
+	    "~ namespace 1 of nqn.2026-11.a: write protected" },
 	{ S F ", write_protected: yes }", S F " }", CONF_NS_PROTECTED, CONF_LIVE,
-	    "~ namespace 1 of nqn.a: no longer write protected" },
+	    "~ namespace 1 of nqn.2026-11.a: no longer write protected" },
 	{ S "  ana_groups: [ { id: 1 }, { id: 2 } ]\n" F " }", S "  ana_groups: [ { id: 1 }, { id: 2 } ]\n" F
-	    ", ana_group: 2 }", CONF_NS_MOVED, CONF_LIVE, "~ ANA group of namespace 1 of nqn.a: 1 -> 2" },
+	    ", ana_group: 2 }", CONF_NS_MOVED, CONF_LIVE, "~ ANA group of namespace 1 of nqn.2026-11.a: 1 -> 2" },
 };
 
 static void
@@ -196,14 +197,14 @@ expect_two(const char *old, const char *new, const char *first, const char *seco
 static void
 what_a_namespace_is_cannot_be_altered_only_replaced(void **state)
 {
-	static const char gone[] = "- namespace 1 of nqn.a: file:/a", come[] = "+ namespace 1 of nqn.a: file:/a, "
-	    "as large as it is";
+	static const char gone[] = "- namespace 1 of nqn.2026-11.a: file:/a";
+	static const char come[] = "+ namespace 1 of nqn.2026-11.a: file:/a, as large as it is";
 
 	(void)state;
 	expect_two(S F " }", S "  namespaces: [ { nsid: 1, volume: 'file:/b' } ]", gone,
-	    "+ namespace 1 of nqn.a: file:/b, as large as it is");
+	    "+ namespace 1 of nqn.2026-11.a: file:/b, as large as it is");
 	expect_two(S F " }", S "  namespaces: [ { nsid: 2, volume: 'file:/a' } ]", gone,
-	    "+ namespace 2 of nqn.a: file:/a, as large as it is");
+	    "+ namespace 2 of nqn.2026-11.a: file:/a, as large as it is");
 	expect_two(S F " }", S F ", block_size: 512 }", gone, come);
 	expect_two(S F " }", S F ", nguid: 0123456789abcdef0123456789abcdef }", gone, come);
 	expect_two(S F " }", S F ", uuid: 01234567-89ab-cdef-0123-456789abcdef }", gone, come);
@@ -223,22 +224,22 @@ what_is_taken_away_comes_first(void **state)
 	(void)state;
 	diff_texts(L "- { name: x, address: 192.0.2.3 }\n"
 	    "subsystems:\n"
-	    "- nqn: nqn.a\n"
-	    "  hosts: [ nqn.h ]\n"
+	    "- nqn: nqn.2026-11.a\n"
+	    "  hosts: [ nqn.2026-11.h ]\n"
 	    "  namespaces: [ { nsid: 1, volume: 'file:/a' }, { nsid: 2, volume: 'file:/b' } ]\n"
-	    "- nqn: nqn.b\n"
+	    "- nqn: nqn.2026-11.b\n"
 	    "  namespaces: [ { nsid: 1, volume: 'file:/c' } ]\n"
 	    "referrals: [ { address: 192.0.2.8 } ]\n",
 	    L "- { name: x, address: 192.0.2.4 }\n"
 	    "limits: { connections: 9 }\n"
 	    "subsystems:\n"
-	    "- nqn: nqn.a\n"
-	    "  hosts: [ nqn.g ]\n"
+	    "- nqn: nqn.2026-11.a\n"
+	    "  hosts: [ nqn.2026-11.g ]\n"
 	    "  ana_groups: [ { id: 2 } ]\n"
 	    "  namespaces:\n"
 	    "  - { nsid: 1, volume: 'file:/c', ana_group: 2 }\n"
 	    "  - { nsid: 2, volume: 'file:/b', ana_group: 2 }\n"
-	    "- nqn: nqn.c\n"
+	    "- nqn: nqn.2026-11.c\n"
 	    "  namespaces: [ { nsid: 1, volume: 'file:/a' } ]\n"
 	    "referrals: [ { address: 192.0.2.9 } ]\n", &told);
 	assert_int_equal(told.count, sizeof(order) / sizeof(order[0]));
@@ -254,16 +255,16 @@ the_same_said_otherwise_is_no_change(void **state)
 	(void)state;
 	diff_texts(L
 	    "subsystems:\n"
-	    "- { nqn: nqn.a, listeners: [ back, front ], hosts: [ nqn.h, nqn.g ], ana_groups: [ { id: 1, on: { front: "
-	    "optimized } }, { id: 2, state: change } ] }\n"
-	    "- { nqn: nqn.b, namespaces: [ { nsid: 1, volume: mem, size: 1024K }, { nsid: 2, volume: null, "
+	    "- { nqn: nqn.2026-11.a, listeners: [ back, front ], hosts: [ nqn.2026-11.h, nqn.2026-11.g ], "
+	    "ana_groups: [ { id: 1, on: { front: optimized } }, { id: 2, state: change } ] }\n"
+	    "- { nqn: nqn.2026-11.b, namespaces: [ { nsid: 1, volume: mem, size: 1024K }, { nsid: 2, volume: null, "
 	    "size: 2M } ] }\n",
 	    "timeouts: { stall: 30000ms }\n"
 	    "listeners: [ { name: b, address: '[0::1]', discovery: no }, { name: a, address: 192.0.2.1:4420 } ]\n"
 	    "subsystems:\n"
-	    "- { nqn: nqn.b, namespaces: [ { nsid: 2, volume: 'null', size: 2M }, { nsid: 1, "
+	    "- { nqn: nqn.2026-11.b, namespaces: [ { nsid: 2, volume: 'null', size: 2M }, { nsid: 1, "
 	    "volume: mem, size: 1M } ] }\n"
-	    "- { nqn: nqn.a, hosts: [ nqn.g, nqn.h ], ana_groups: [ { id: 2, on: { a: change, "
+	    "- { nqn: nqn.2026-11.a, hosts: [ nqn.2026-11.g, nqn.2026-11.h ], ana_groups: [ { id: 2, on: { a: change, "
 	    "b: change } }, { id: 1 } ] }\n",
 	    &told);
 	assert_int_equal(told.count, 0);

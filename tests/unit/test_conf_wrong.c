@@ -16,10 +16,10 @@
 
 /* Right as they are, of two, four and seven lines. */
 #define L "listeners:\n  - address: 192.0.2.1\n"
-#define S L "subsystems:\n  - nqn: nqn.a\n"
+#define S L "subsystems:\n  - nqn: nqn.2026-11.a\n"
 #define N S "    namespaces:\n      - nsid: 1\n        volume: file:/a\n"
 #define LONG_NQN \
-	"nqn.456789012345678901234567890123456789012345678901234567890123456789" \
+	"nqn.2026-11.2345678901234567890123456789012345678901234567890123456789" \
 	"0123456789012345678901234567890123456789012345678901234567890123456789" \
 	"0123456789012345678901234567890123456789012345678901234567890123456789012345"
 #define NQN_223 LONG_NQN "1234567"
@@ -123,11 +123,14 @@ static const struct wrong wrongs[] = {
 	/* subsystems */
 	{ L "subsystems: {}\n", 3, "`subsystems` is a list, [] where it is empty" },
 	{ L "subsystems:\n  - serial: a\n", 4, "a subsystem needs `nqn`" },
-	{ L "subsystems:\n  - nqn: store\n", 4, "`store` is not an NQN: it begins with nqn. and goes on" },
+	{ L "subsystems:\n  - nqn: store\n", 4, "`store` is not an NQN: it begins with nqn., a date as 2026-11 and a "
+	    "full stop, and goes on" },
 	{ L "subsystems:\n  - nqn: nqn.\n", 4, "`nqn.` is not an NQN" },
-	{ L "subsystems:\n  - nqn: " NQN_223 "x\n", 4, "an NQN has 223 bytes at most, not 224: `nqn.4567" },
+	{ L "subsystems:\n  - nqn: nqn.2026-11.\n", 4, "`nqn.2026-11.` is not an NQN" },
+	{ L "subsystems:\n  - nqn: nqn.2026-1a.b\n", 4, "`nqn.2026-1a.b` is not an NQN" },
+	{ L "subsystems:\n  - nqn: " NQN_223 "x\n", 4, "an NQN has 223 bytes at most, not 224: `nqn.2026" },
 	{ L "subsystems:\n  - nqn: nqn.2014-08.org.nvmexpress.discovery\n", 4, "is the discovery subsystem's" },
-	{ S "  - nqn: nqn.a\n", 5, "two subsystems have the NQN `nqn.a`" },
+	{ S "  - nqn: nqn.2026-11.a\n", 5, "two subsystems have the NQN `nqn.2026-11.a`" },
 	{ S "    serial: 123456789012345678901\n", 5, "`serial` has 1 to 20 characters, not 21" },
 	{ S "    serial: ''\n", 5, "`serial` has 1 to 20 characters, not 0" },
 	{ S "    serial: \xc3\xa4\n", 5, "`serial` is ASCII" },
@@ -137,13 +140,13 @@ static const struct wrong wrongs[] = {
 	{ S "    listeners: []\n", 5, "`listeners` has 1 at least" },
 	{ S "    listeners: [front]\n", 5, "there is no listener `front`; there is 192.0.2.1:4420" },
 	{ S "    listeners: [192.0.2.1:4420, 192.0.2.1:4420]\n", 5, "the listener `192.0.2.1:4420` is there twice" },
-	{ L "  - address: 192.0.2.1:8009\n    discovery: only\nsubsystems:\n  - nqn: nqn.a\n    listeners: "
+	{ L "  - address: 192.0.2.1:8009\n    discovery: only\nsubsystems:\n  - nqn: nqn.2026-11.a\n    listeners: "
 	    "[192.0.2.1:8009]\n", 7, "the listener `192.0.2.1:8009` is for discovery only" },
-	{ L "    discovery: only\nsubsystems:\n  - nqn: nqn.a\n", 5, "every listener is for discovery only" },
+	{ L "    discovery: only\nsubsystems:\n  - nqn: nqn.2026-11.a\n", 5, "every listener is for discovery only" },
 	{ S "    hosts:\n", 5, "`hosts` is a list, [] where it is empty" },
-	{ S "    hosts: nqn.h\n", 5, "`hosts` is a list" },
-	{ S "    hosts:\n      - nqn.h\n      - h\n", 7, "`h` is not an NQN" },
-	{ S "    hosts:\n      - nqn.h\n      - nqn.h\n", 7, "the host `nqn.h` is there twice" },
+	{ S "    hosts: nqn.2026-11.h\n", 5, "`hosts` is a list" },
+	{ S "    hosts:\n      - nqn.2026-11.h\n      - h\n", 7, "`h` is not an NQN" },
+	{ S "    hosts:\n      - nqn.2026-11.h\n      - nqn.2026-11.h\n", 7, "the host `nqn.2026-11.h` is there twice" },
 	{ S "    controllers: fixed\n", 5, "`controllers` is dynamic or static" },
 	{ S "    controllers: 5\n", 5, "`controllers` is dynamic or static" },
 	{ S "    limits: { controllers: 65520 }\n", 5, "`controllers` is a number from 1 to 65519" },
@@ -180,8 +183,8 @@ static const struct wrong wrongs[] = {
 	    "`192.0.2.1:4420` is optimized" },
 	{ S "    ana_groups:\n      - id: 1\n        on: { 192.0.2.1:4420: change, 192.0.2.1:4420: change }\n", 7,
 	    "`192.0.2.1:4420` is there twice" },
-	{ L "  - address: 192.0.2.2\nsubsystems:\n  - nqn: nqn.a\n    listeners: [192.0.2.1:4420]\n    ana_groups:\n"
-	    "      - id: 1\n        on: { 192.0.2.2:4420: change }\n", 9,
+	{ L "  - address: 192.0.2.2\nsubsystems:\n  - nqn: nqn.2026-11.a\n    listeners: [192.0.2.1:4420]\n"
+	    "    ana_groups:\n      - id: 1\n        on: { 192.0.2.2:4420: change }\n", 9,
 	    "the subsystem is not on the listener `192.0.2.2:4420`" },
 	/* namespaces */
 	{ S "    namespaces:\n      - volume: mem\n        size: 1M\n", 6, "a namespace needs `nsid`" },
@@ -192,7 +195,7 @@ static const struct wrong wrongs[] = {
 	{ N "      - nsid: 1\n        volume: file:/b\n", 8, "two namespaces of the subsystem have the nsid 1" },
 	{ N "      - nsid: 2\n        volume: file:/a\n", 8, "two namespaces have the file `/a`" },
 	{ N "      - nsid: 2\n        volume: fault:read-error=1@file:/a\n", 8, "two namespaces have the file `/a`" },
-	{ N "  - nqn: nqn.b\n    namespaces:\n      - nsid: 1\n        volume: file:/a\n", 10,
+	{ N "  - nqn: nqn.2026-11.b\n    namespaces:\n      - nsid: 1\n        volume: file:/a\n", 10,
 	    "two namespaces have the file `/a`" },
 	{ S "    namespaces:\n      - nsid: 1\n        volume: mem\n", 7, "`mem` needs `size`" },
 	{ S "    namespaces:\n      - nsid: 1\n        volume: null\n", 7, "`null` needs `size`" },
@@ -231,8 +234,8 @@ static const struct wrong wrongs[] = {
 	{ N "        uuid: 00000000-0000-0000-0000-000000000000\n", 8, "`uuid` is all zeros" },
 	{ N "        nguid: 0123456789abcdef0123456789abcdef\n      - nsid: 2\n        volume: file:/b\n"
 	    "        nguid: 01234567-89ABCDEF-01234567-89ABCDEF\n", 9, "two namespaces have this NGUID" },
-	{ N "        uuid: 01234567-89ab-cdef-0123-456789abcdef\n  - nqn: nqn.b\n    namespaces:\n      - nsid: 1\n"
-	    "        volume: file:/b\n        uuid: 01234567-89ab-cdef-0123-456789abcdef\n", 11,
+	{ N "        uuid: 01234567-89ab-cdef-0123-456789abcdef\n  - nqn: nqn.2026-11.b\n    namespaces:\n"
+	    "      - nsid: 1\n        volume: file:/b\n        uuid: 01234567-89ab-cdef-0123-456789abcdef\n", 11,
 	    "two namespaces have this UUID" },
 	{ N "        ana_group: 2\n", 8, "the subsystem has no ANA group 2" },
 	{ N "    ana_groups: [{ id: 2 }]\n", 6, "the subsystem has no ANA group 1" },
@@ -362,19 +365,19 @@ as_many_as_there_may_be_are_taken_and_one_more_is_refused(void **state)
 		    "`listeners` has 16 at most, not 17" },
 		{ L "referrals:\n", "  - { address: 192.0.%u.%u }\n", CONF_REFERRALS_MAX, 1, "",
 		    "`referrals` has 16 at most, not 17" },
-		{ L "subsystems:\n", "  - { nqn: nqn.%u, serial: %u }\n", CONF_SUBSYS_MAX, 1, "",
+		{ L "subsystems:\n", "  - { nqn: nqn.2026-11.%u, serial: %u }\n", CONF_SUBSYS_MAX, 1, "",
 		    "`subsystems` has 64 at most, not 65" },
-		{ S "    hosts:\n", "      - nqn.%u.%u\n", CONF_HOSTS_MAX, 1, "",
+		{ S "    hosts:\n", "      - nqn.2026-11.%u.%u\n", CONF_HOSTS_MAX, 1, "",
 		    "`hosts` has 1024 at most, not 1025" },
 		{ S "    ana_groups:\n", "      - { id: %u } # %u\n", CONF_ANA_MAX, 1, "",
 		    "`ana_groups` has 64 at most, not 65" },
 		{ S "    namespaces:\n", "      - { nsid: %u, volume: 'file:/%u' }\n", CONF_NS_MAX, 1, "",
 		    "`namespaces` has 1024 at most, not 1025" },
 		{ L "subsystems:\n", "      - { nsid: %u, volume: 'file:/%u' }\n", CONF_NS_ALL_MAX / 16, 16,
-		    "  - nqn: nqn.%u\n    namespaces:\n",
+		    "  - nqn: nqn.2026-11.%u\n    namespaces:\n",
 		    "more than 4096 namespaces in the file, with those that hosts may make (`count`)" },
-		{ L "subsystems:\n", "      - nqn.%u.%u\n", CONF_HOSTS_ALL_MAX / 64, 64,
-		    "  - nqn: nqn.%u\n    hosts:\n",
+		{ L "subsystems:\n", "      - nqn.2026-11.%u.%u\n", CONF_HOSTS_ALL_MAX / 64, 64,
+		    "  - nqn: nqn.2026-11.%u\n    hosts:\n",
 		    "more than 16384 hosts in the file" },
 	};
 

@@ -86,6 +86,33 @@ an_unknown_subsystem_is_a_bad_subnqn(void **state)
 }
 
 static void
+a_host_has_a_name_of_its_own(void **state)
+{
+	static const struct {
+		const char *nqn;
+		bool right;
+	} rows[] = {
+		{ "nqn.2014-08.org.nvmexpress:uuid:9f7a8c5e-2c3b-4a51-8e1c-6d8f6a0b1c2d", true },
+		{ "nqn.2014-08.com.vmware:nvme:esx-1", true }, { "nqn.2014-08.org.nvmexpress.discovery2", true },
+		{ NVME_DISCOVERY_NQN, false }, { "x", false }, { "nqn.2014-08.org:\n", false },
+	};
+	struct nvme_connect_sqe sqe = { .sqsize = le16_of(31) };
+	struct nvme_connect_data data = connect_data(&nvm);
+	struct nvme_connect_fault fault;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nvme_status status;
+
+		snprintf(data.hostnqn, sizeof(data.hostnqn), "%s", rows[i].nqn);
+		status = ctrl_check_connect(&nvm, CTRL_HOST_ADMITTED, &sqe, &data, &fault);
+		assert_int_equal(nvme_sc(status), rows[i].right ? NVME_SC_SUCCESS : NVME_SC_CONNECT_PARAMS);
+		assert_int_equal(fault.ipo, rows[i].right ? 0 : 512);
+		assert_int_equal(fault.in_data, !rows[i].right);
+		assert_int_equal(status.dnr, !rows[i].right);
+	}
+}
+
+static void
 a_host_that_is_not_admitted_is_told_why(void **state)
 {
 	static const struct {
@@ -350,6 +377,7 @@ main(void)
 		cmocka_unit_test(each_problem_of_an_admin_connect_is_named),
 		cmocka_unit_test(who_may_ask_for_which_id_depends_on_the_model),
 		cmocka_unit_test(an_unknown_subsystem_is_a_bad_subnqn),
+		cmocka_unit_test(a_host_has_a_name_of_its_own),
 		cmocka_unit_test(a_host_that_is_not_admitted_is_told_why),
 		cmocka_unit_test(each_problem_of_an_io_connect_is_named),
 		cmocka_unit_test(io_queues_connect_only_to_a_running_controller),

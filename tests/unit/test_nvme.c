@@ -89,7 +89,7 @@ an_nqn_ends_within_223_bytes(void **state)
 	char field[NVME_NQN_FIELD] = NVME_DISCOVERY_NQN;
 
 	assert_int_equal(nvme_nqn_length(field), strlen(NVME_DISCOVERY_NQN));
-	memset(field, 'a', sizeof(field));
+	memset(field + 20, 'a', sizeof(field) - 20);
 	assert_int_equal(nvme_nqn_length(field), -1);
 	field[224] = '\0';
 	assert_int_equal(nvme_nqn_length(field), -1);

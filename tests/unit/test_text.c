@@ -1,5 +1,5 @@
 /*
- * test_text.c - text of others: how it is shown (base/utf8, core_log()).
+ * test_text.c - text of others: what of it is an NQN, and how it is shown (base/nqn, base/utf8, core_log()).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +9,41 @@
 
 #include <cmocka.h>
 
+#include "base/nqn.h"
 #include "base/utf8.h"
 #include "target/core.h"
+
+static void
+an_nqn_is_nqn_a_date_and_characters_that_can_be_seen(void **state)
+{
+	static const char *const right[] = {
+		"nqn.2014-08.org.nvmexpress.discovery", "nqn.2014-08.org.nvmexpress:uuid:zz", "nqn.2026-11.a",
+		"nqn.2016-06.io.spdk:cnode1", "nqn.1988-11.com.dell:x", "nqn.2026-11.b:\xc3\xa4 \xe2\x82\xac \xf0\x9f\x90\x9f",
+		"nqn.2026-11.\xc2\xa0", "nqn.0000-00..",
+	};
+	static const char *const wrong[] = {
+		"", "x", "nqn", "nqn.", "nqn.a", "NQN.2026-11.a", "nqn.2026-11", "nqn.2026-11.", "nqn.2026-11:a", "nqn.2026.11.a",
+		"nqn.202a-11.a", "nqn.2026-1.a", "nqn.2026-1/.a", "nqn.2026-:1.a", "nqn.2026-111.a", " nqn.2026-11.a",
+		"nqn.2026-11.a\n", "nqn.2026-11.\x1b[31m", "nqn.2026-11.\x7f", "nqn.2026-11.a\xc2\x85", "nqn.2026-11.\xff",
+		"nqn.2026-11.\xc3", "nqn.2026-11.\xc3 ", "nqn.2026-11.\xe2\x80\xa8", "nqn.2026-11.\xc0\xaf",
+		"nqn.2026-11.\xed\xa0\x80", "nqn.2026-11.\xf4\x90\x80\x80", "nqn.2026-11.\x80",
+	};
+	char text[NQN_MAX + 2];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++)
+		if (!nqn_valid(right[i], strlen(right[i])))
+			fail_msg("%s", right[i]);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (nqn_valid(wrong[i], strlen(wrong[i])))
+			fail_msg("%s", wrong[i]);
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "nqn.2026-11.", 12);
+	assert_true(nqn_valid(text, NQN_MAX));
+	assert_false(nqn_valid(text, NQN_MAX + 1));
+	text[20] = '\0';
+	assert_false(nqn_valid(text, NQN_MAX)); /* a zero is a control too */
+}
 
 static void
 what_cannot_be_seen_is_shown_byte_by_byte(void **state)
@@ -91,6 +124,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_nqn_is_nqn_a_date_and_characters_that_can_be_seen),
 		cmocka_unit_test(what_cannot_be_seen_is_shown_byte_by_byte),
 		cmocka_unit_test(what_is_shown_ends_where_the_room_does_between_characters),
 		cmocka_unit_test(a_name_in_the_log_is_no_line_of_its_own),

@@ -1,0 +1,27 @@
+#include "base/nqn.h"
+
+#include "base/utf8.h"
+
+/* 0: a digit. */
+static const char shape[] = "nqn.0000-00.";
+
+enum { SHAPE = sizeof(shape) - 1 };
+
+bool
+nqn_valid(const char *text, size_t bytes)
+{
+	uint32_t code = 0;
+	unsigned length;
+
+	if (bytes <= SHAPE || bytes > NQN_MAX)
+		return false;
+	for (unsigned i = 0; i < SHAPE; i++)
+		if (shape[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != shape[i])
+			return false;
+	for (size_t at = SHAPE; at < bytes; at += length) {
+		length = utf8_next((const uint8_t *)text + at, bytes - at, &code);
+		if (length == 0 || !utf8_printable(code))
+			return false;
+	}
+	return true;
+}
