@@ -319,8 +319,10 @@ apply(struct serving *serving, const struct configured *from, const struct made 
 		rc = target_apply(serving->target, &config, &serving->applied, why);
 	arena_drop(&scratch);
 	serving->busy = rc == 0;
-	if (rc != 0)
+	if (rc != 0) {
+		volumes_undo(serving);
 		volumes_close_strays(serving, last);
+	}
 	return rc;
 }
 

@@ -120,6 +120,7 @@ volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char 
 	snprintf(volume->nqn, sizeof(volume->nqn), "%s", nqn);
 	volume->nsid = nsid;
 	volume->block_size = block_size;
+	volume->changed = true;
 	at = table_at(serving, volume->nqn, nsid); /* a name too long is cut there, and refused by the target */
 	volume->same = *at;
 	*at = volume;
@@ -163,6 +164,8 @@ volume_ready(struct serving *serving, const struct conf_subsys *subsys, const st
 		if (*rc != 0)
 			refuse(why, *rc, "namespace %u of %.120s: a volume of this kind cannot grow so far while it is used: %s",
 			    ns->nsid, subsys->nqn, strerrordesc_np(-*rc));
+		else
+			volume->changed = true;
 	}
 	if (*rc != 0)
 		return NULL;
@@ -259,14 +262,33 @@ volumes_close_strays(struct serving *serving, const struct list *since)
 void
 volumes_unwanted(struct serving *serving)
 {
-	list_for_each(&serving->volumes, node)
-		container_of(node, struct volume, node)->wanted = false;
+	list_for_each(&serving->volumes, node) {
+		struct volume *volume = container_of(node, struct volume, node);
+
+		volume->wanted = volume->changed = false;
+	}
+}
+
+void
+volumes_undo(struct serving *serving)
+{
+	list_for_each(&serving->volumes, node) {
+		struct volume *volume = container_of(node, struct volume, node);
+		int rc = volume->changed ? blk_undo(volume->blk, serving->reactor) : 0;
+
+		volume->changed = false;
+		if (rc != 0)
+			fprintf(stderr, "weir: %s stays as the change that failed has made it: %s\n", volume->blk->path,
+			    strerrordesc_np(-rc));
+	}
 }
 
 /* What of them is of no use any more: volumes of a failed change were of none. */
 void
 volumes_settle(struct serving *serving, bool done)
 {
+	if (!done)
+		volumes_undo(serving);
 	list_for_each(&serving->volumes, node) {
 		struct volume *volume = container_of(node, struct volume, node);
 

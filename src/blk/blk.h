@@ -109,6 +109,10 @@ struct blk_ops {
 	/* Makes it larger, to so many blocks, while it is used; on the reactor that opened it.  NULL: it
 	 * stays as it is.  0, or a negative errno, and nothing has changed. */
 	int (*grow)(struct blk *blk, struct reactor *reactor, uint64_t blocks) __attribute__((warn_unused_result));
+	/* Takes back what the last grow() did, or where there was none what opening did, before anybody touched what
+	 * came of it: a file is as short as it was, or gone if it was made.  On the reactor that opened it.  NULL:
+	 * there is nothing to take back.  0, or a negative errno, and the file stays. */
+	int (*undo)(struct blk *blk, struct reactor *reactor) __attribute__((warn_unused_result));
 	/* All channels are closed. */
 	void (*destroy)(struct blk *blk);
 };
@@ -125,7 +129,22 @@ struct blk {
 	char *path;           /* of the file of the world that holds its blocks; NULL: none does */
 	const struct bad *bad; /* which blocks are marked (bad.h); NULL: it takes no BLK_MARK_BAD */
 	uint32_t number;       /* whoever serves it finds it by */
+	uint64_t before;       /* blocks before the last grow() */
 };
+
+/* For those who grow. */
+static inline void
+blk_grown(struct blk *blk, uint64_t blocks)
+{
+	blk->before = blk->blocks;
+	blk->blocks = blocks;
+}
+
+static inline int
+blk_undo(struct blk *blk, struct reactor *reactor)
+{
+	return blk->ops->undo != NULL ? blk->ops->undo(blk, reactor) : 0;
+}
 
 static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->blk->ops->submit(chan, io); }
 

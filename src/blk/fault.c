@@ -254,6 +254,16 @@ fault_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
 	return error;
 }
 
+static int
+fault_undo(struct blk *blk, struct reactor *reactor)
+{
+	struct fault *fault = container_of(blk, struct fault, blk);
+	int error = blk_undo(fault->inner, reactor);
+
+	blk->blocks = fault->inner->blocks;
+	return error;
+}
+
 static const struct blk_ops fault_ops = {
 	.open_chan = fault_open_chan,
 	.submit = fault_submit,
@@ -261,6 +271,7 @@ static const struct blk_ops fault_ops = {
 	.release = fault_release,
 	.close_chan = fault_close_chan,
 	.grow = fault_grow,
+	.undo = fault_undo,
 	.destroy = fault_destroy,
 };
 
@@ -270,7 +281,7 @@ fault_open(struct reactor *reactor, const struct fault_plan *plan, struct blk *i
 	struct fault *fault = arena_alloc(reactor->arena, sizeof(*fault));
 
 	if (fault == NULL) {
-		inner->ops->destroy(inner);
+		blk_discard(inner, reactor);
 		return -ENOMEM;
 	}
 	fault->blk = *inner; /* the path too: the device below owns it and lives as long */

@@ -442,5 +442,6 @@ const struct blk_ops file_ops = {
 	.release = file_release,
 	.close_chan = file_close_chan,
 	.grow = file_grow,
+	.undo = file_undo,
 	.destroy = file_destroy,
 };

@@ -15,6 +15,7 @@ struct file_blk {
 	struct blk blk;
 	struct range range;
 	struct marks marks;  /* of a regular file: blk.bad points into it */
+	int64_t was;         /* bytes of the file before it was opened, or grew; -1: it was not there */
 };
 
 struct file_req {
@@ -45,9 +46,10 @@ struct file_chan {
 	struct file_req reqs[FILE_REQUESTS];
 };
 
-/* file.c, but for the two, which are of file_open.c */
+/* file.c, but for the three, which are of file_open.c */
 extern const struct blk_ops file_ops;
 int file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks) __attribute__((warn_unused_result));
+int file_undo(struct blk *blk, struct reactor *reactor) __attribute__((warn_unused_result));
 void file_destroy(struct blk *blk);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * file_open.c - a volume in a file: made, opened, extended, and let go of.
+ * file_open.c - a volume in a file: made, opened, extended, put back as it was, and let go of.
  */
 #include "blk/file.h"
 
@@ -9,10 +9,26 @@
 
 #include "base/arena.h"
 
+/* What was found. */
+struct look {
+	uint64_t size;
+	int64_t was; /* see struct file */
+	bool device;
+};
+
+/* Nothing was written to it since. */
+static int
+take_back(struct reactor *reactor, const char *path, const struct look *look)
+{
+	bool same = look->was >= 0 && (uint64_t)look->was == look->size;
+
+	return same ? 0 : reactor->world->file_undo(reactor, path, look->was);
+}
+
 /* Makes and extends the file where that is asked for, and looks at it. */
 static int
-file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size,
-    uint64_t *size, bool *device, char why[BLK_WHY])
+file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size, struct look *look,
+    char why[BLK_WHY])
 {
 	struct file *file;
 	int error = reactor->world->file_open(reactor, path, bytes, block_size, &file);
@@ -20,12 +36,12 @@ file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t bl
 	if (error != 0)
 		return error;
 	assert(file->align <= block_size);
-	*size = file->size;
-	*device = file->device;
+	*look = (struct look){ file->size, file->was, file->device };
 	reactor->world->file_close(file);
-	if (*size % block_size != 0) {
+	if (look->size % block_size != 0) {
 		snprintf(why, BLK_WHY, "its size, %llu bytes, is not a multiple of the block size, %u",
-		    (unsigned long long)*size, block_size);
+		    (unsigned long long)look->size, block_size);
+		(void)!take_back(reactor, path, look);
 		return -EINVAL;
 	}
 	return 0;
@@ -34,18 +50,34 @@ file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t bl
 int
 file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
 {
+	struct file_blk *fb = container_of(blk, struct file_blk, blk);
 	char why[BLK_WHY];
-	uint64_t size;
-	bool device;
-	int error = file_look(reactor, blk->path, blocks * blk->block_size, blk->block_size, &size, &device, why);
+	struct look look;
+	int error = file_look(reactor, blk->path, blocks * blk->block_size, blk->block_size, &look, why);
 
-	if (error == 0 && size / blk->block_size < blocks)
+	if (error != 0)
+		return error;
+	if (look.size / blk->block_size < blocks)
 		error = -EFBIG; /* a block device */
-	if (error == 0 && blk->bad != NULL)
-		error = marks_grow(&container_of(blk, struct file_blk, blk)->marks, size / blk->block_size, why);
-	if (error == 0)
-		blk->blocks = size / blk->block_size;
-	return error;
+	else if (blk->bad != NULL)
+		error = marks_grow(&fb->marks, look.size / blk->block_size, why);
+	if (error != 0) {
+		(void)!take_back(reactor, blk->path, &look); /* why it cannot be is told */
+		return error;
+	}
+	fb->was = look.was;
+	blk_grown(blk, look.size / blk->block_size);
+	return 0;
+}
+
+int
+file_undo(struct blk *blk, struct reactor *reactor)
+{
+	struct file_blk *fb = container_of(blk, struct file_blk, blk);
+	const struct look look = { .size = blk->blocks * blk->block_size, .was = fb->was };
+
+	blk->blocks = blk->before;
+	return take_back(reactor, blk->path, &look);
 }
 
 void
@@ -64,19 +96,21 @@ file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_
     struct blk **blk, char why[BLK_WHY])
 {
 	struct file_blk *fb;
-	uint64_t size;
-	bool device;
-	int error = file_look(reactor, path, bytes, block_size, &size, &device, why);
+	struct look look;
+	int error = file_look(reactor, path, bytes, block_size, &look, why);
 
 	if (error != 0)
 		return error;
 	fb = arena_alloc(reactor->arena, sizeof(*fb));
-	if (fb == NULL)
+	if (fb == NULL) {
+		(void)!take_back(reactor, path, &look);
 		return -ENOMEM;
+	}
 	fb->blk = (struct blk){
-		.ops = &file_ops, .arena = reactor->arena, .blocks = size / block_size,
+		.ops = &file_ops, .arena = reactor->arena, .blocks = look.size / block_size,
 		.block_size = block_size, .volatile_cache = true, .trim_zeroes = true,
 	};
+	fb->was = look.was;
 	error = range_init(&fb->range, reactor->arena, fb->blk.blocks, block_size, reactor->count);
 	if (error != 0)
 		goto fail;
@@ -85,7 +119,7 @@ file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_
 	if (fb->blk.path == NULL)
 		goto fail;
 	/* Beside a device nothing can lie that is still there when the machine has started again. */
-	if (!device) {
+	if (!look.device) {
 		error = marks_open(&fb->marks, reactor, &fb->range, path, fb->blk.blocks, block_size, why);
 		if (error != 0)
 			goto fail;
@@ -94,6 +128,7 @@ file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_
 	*blk = &fb->blk;
 	return 0;
 fail:
+	(void)!take_back(reactor, path, &look);
 	file_destroy(&fb->blk);
 	return error;
 }

@@ -316,7 +316,7 @@ mem_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
 	if (error == 0)
 		error = bad_grow(&mem->bad, blocks);
 	if (error == 0)
-		blk->blocks = blocks;
+		blk_grown(blk, blocks);
 	return error;
 }
 
@@ -327,6 +327,7 @@ static const struct blk_ops mem_ops = {
 	.release = mem_release,
 	.close_chan = mem_close_chan,
 	.grow = mem_grow,
+	.undo = blk_undo_blocks,
 	.destroy = mem_destroy,
 };
 

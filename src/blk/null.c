@@ -132,7 +132,7 @@ static int
 null_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
 {
 	(void)reactor;
-	blk->blocks = blocks;
+	blk_grown(blk, blocks);
 	return 0;
 }
 
@@ -143,6 +143,7 @@ static const struct blk_ops null_ops = {
 	.release = null_release,
 	.close_chan = null_close_chan,
 	.grow = null_grow,
+	.undo = blk_undo_blocks,
 	.destroy = null_destroy,
 };
 

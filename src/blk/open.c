@@ -236,11 +236,26 @@ open_volatile(const struct opening *o, const char *rest, struct blk **blk)
 	if (error != 0)
 		return error;
 	if (inner->blocks > UINT32_MAX) {
-		inner->ops->destroy(inner);
+		blk_discard(inner, o->reactor);
 		return refuse(o, -EFBIG, "more than %u blocks", UINT32_MAX);
 	}
 	error = volatile_open(o->reactor, &plan, inner, blk);
 	return error == 0 ? 0 : refuse(o, error, "not enough memory");
+}
+
+void
+blk_discard(struct blk *blk, struct reactor *reactor)
+{
+	(void)!blk_undo(blk, reactor); /* what went wrong before is what is told */
+	blk->ops->destroy(blk);
+}
+
+int
+blk_undo_blocks(struct blk *blk, struct reactor *reactor)
+{
+	(void)reactor;
+	blk->blocks = blk->before;
+	return 0;
 }
 
 int

@@ -382,15 +382,27 @@ vol_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
 {
 	struct vol *vol = container_of(blk, struct vol, blk);
 	struct blk *inner = vol->inner;
+	bool below = inner->blocks < blocks;
 	int error = inner->ops->grow == NULL ? -EOPNOTSUPP : blocks > UINT32_MAX ? -EFBIG : 0;
 
 	if (error == 0)
 		error = kept_grow(&vol->kept, blocks);
-	if (error == 0 && inner->blocks < blocks)
+	if (error == 0 && below)
 		error = inner->ops->grow(inner, reactor, blocks);
-	if (error == 0)
-		blk->blocks = blocks;
+	if (error == 0) {
+		vol->below = below;
+		blk_grown(blk, blocks);
+	}
 	return error;
+}
+
+static int
+vol_undo(struct blk *blk, struct reactor *reactor)
+{
+	struct vol *vol = container_of(blk, struct vol, blk);
+
+	blk->blocks = blk->before;
+	return vol->below ? blk_undo(vol->inner, reactor) : 0;
 }
 
 static const struct blk_ops vol_ops = {
@@ -400,6 +412,7 @@ static const struct blk_ops vol_ops = {
 	.release = vol_release,
 	.close_chan = vol_close_chan,
 	.grow = vol_grow,
+	.undo = vol_undo,
 	.destroy = vol_destroy,
 };
 
@@ -427,10 +440,11 @@ volatile_open(struct reactor *reactor, const struct volatile_plan *plan, struct 
 		goto fail;
 	}
 	vol->inner = inner;
+	vol->below = true;
 	*blk = &vol->blk;
 	return 0;
 fail:
 	arena_free(reactor->arena, vol);
-	inner->ops->destroy(inner);
+	blk_discard(inner, reactor);
 	return error;
 }

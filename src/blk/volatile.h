@@ -23,6 +23,7 @@ struct vol {
 	struct range range;
 	struct kept kept;
 	uint64_t seed; /* 0: nothing is written early */
+	bool below;    /* the last grow(), or opening, did something to the device below */
 };
 
 struct vol_req {

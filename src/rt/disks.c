@@ -5,8 +5,11 @@
  * that keeps other processes out until the last of them has closed it.
  */
 #include <errno.h>
+#include <unistd.h>
 
 #include "rt/files.h"
+
+enum { UNDO_BLOCK = 4096 }; /* nothing is read or written */
 
 static struct kdisk *
 find(struct rt *rt, const struct disk *disk)
@@ -67,7 +70,7 @@ leave(struct rt *rt, struct kdisk *kdisk)
 }
 
 int
-kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struct kdisk **out)
+kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struct kdisk **out, int64_t *was)
 {
 	struct disk disk;
 	int rc;
@@ -75,10 +78,35 @@ kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struc
 	*out = NULL;
 	pthread_mutex_lock(&rt->lock);
 	rc = disk_open(path, size, block, &disk);
-	if (rc == 0)
+	if (rc == 0) {
 		rc = open_locked(rt, &disk, size, block, out);
+		if (rc != 0 && rc != -EBUSY && disk.was < 0)
+			(void)unlink(path);
+	}
 	if (rc != 0 && *out != NULL)
 		leave(rt, *out);
+	*was = rc == 0 ? disk.was : 0;
+	pthread_mutex_unlock(&rt->lock);
+	return rc;
+}
+
+/* Of a file that another process has meanwhile, nothing is taken back. */
+int
+kdisk_undo(struct rt *rt, const char *path, int64_t was)
+{
+	struct disk disk;
+	int rc;
+
+	pthread_mutex_lock(&rt->lock);
+	rc = disk_open(path, 0, UNDO_BLOCK, &disk);
+	if (rc == 0) {
+		struct kdisk *kdisk = find(rt, &disk);
+
+		rc = kdisk == NULL ? disk_lock(&disk) : 0;
+		if (rc == 0)
+			rc = disk_undo(kdisk != NULL ? &kdisk->disk : &disk, path, was);
+		disk_close(&disk);
+	}
 	pthread_mutex_unlock(&rt->lock);
 	return rc;
 }

@@ -270,6 +270,7 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 {
 	struct core *core = core_of(reactor);
 	struct kfile *file;
+	int64_t was;
 	int rc = 0;
 
 	if (core->files == NULL)
@@ -279,7 +280,7 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 	file = arena_alloc(&core->arena, sizeof(*file));
 	if (file == NULL)
 		return -ENOMEM;
-	rc = kdisk_open(core->rt, path, size, block, &file->disk);
+	rc = kdisk_open(core->rt, path, size, block, &file->disk, &was);
 	if (rc != 0) {
 		arena_free(&core->arena, file);
 		return rc;
@@ -290,12 +291,18 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 	list_init(&file->node);
 	fifo_init(&file->waiting);
 	file->file = (struct file){
-		.reactor = reactor, .size = file->disk->disk.size,
+		.reactor = reactor, .size = file->disk->disk.size, .was = was,
 		.align = file->disk->disk.align, .direct = file->disk->disk.direct,
 		.device = file->disk->disk.device,
 	};
 	*out = &file->file;
 	return 0;
+}
+
+int
+world_file_undo(struct reactor *reactor, const char *path, int64_t was)
+{
+	return kdisk_undo(core_of(reactor)->rt, path, was);
 }
 
 int64_t

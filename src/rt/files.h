@@ -75,8 +75,9 @@ struct kdisk {
 };
 
 int kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block,
-    struct kdisk **kdisk)
+    struct kdisk **kdisk, int64_t *was)
     __attribute__((warn_unused_result));
+int kdisk_undo(struct rt *rt, const char *path, int64_t was) __attribute__((warn_unused_result));
 void kdisk_close(struct rt *rt, struct kdisk *kdisk);
 
 #endif

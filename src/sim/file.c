@@ -77,6 +77,7 @@ sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t bl
 	struct sim_file *file = sim_file_find(sim, path);
 	struct sim_handle *handle;
 	bool direct = sim->options.file_direct && sim->options.file_align <= block;
+	int64_t was = file != NULL ? (int64_t)file->size : -1;
 	int rc = refusal(sim, path);
 
 	if (rc != 0)
@@ -97,7 +98,7 @@ sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t bl
 	file->process = process;
 	handle = sim_alloc(sim, sizeof(*handle));
 	handle->base = (struct file){
-		.reactor = base, .size = file->size,
+		.reactor = base, .size = file->size, .was = was,
 		.align = direct ? sim->options.file_align : 1, .direct = direct,
 	};
 	handle->reactor = reactor;
@@ -105,6 +106,27 @@ sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t bl
 	list_init(&handle->ios);
 	list_push(&process->handles, &handle->node);
 	*out = &handle->base;
+	return 0;
+}
+
+/* Nothing was written where it was not there before. */
+int
+sim_file_undo(struct reactor *base, const char *path, int64_t was)
+{
+	struct sim_process *process = sim_reactor_of(base)->process;
+	struct sim_file *file = sim_file_find(process->sim, path);
+
+	if (file == NULL)
+		return -ENOENT;
+	if (was >= 0) {
+		file->size = file->size < (uint64_t)was ? file->size : (uint64_t)was;
+		return 0;
+	}
+	if (sim_process_files(process, file) > 0 || !list_empty(&file->dirty))
+		return -EBUSY;
+	list_remove(&file->node);
+	arena_free(&process->sim->arena, file->path);
+	arena_free(&process->sim->arena, file);
 	return 0;
 }
 

@@ -128,24 +128,28 @@ measure(struct disk *disk)
 int
 disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
 {
-	bool direct, made = false;
+	bool direct;
 	int rc;
 
 	*disk = (struct disk){ .align = 1 };
 	disk->fd = open_any(path, 0, &direct);
 	if (disk->fd == -ENOENT && size > 0) {
 		disk->fd = open_any(path, O_CREAT, &direct);
-		made = true;
+		disk->was = -1;
 	}
 	if (disk->fd < 0)
 		return disk->fd;
 	rc = measure(disk);
 	if (rc == 0 && direct)
 		rc = settle_direct(disk, block);
-	if (rc == 0 && made)
+	if (rc == 0 && disk->was < 0)
 		rc = sync_folder(path);
+	if (rc != 0 && disk->was < 0)
+		(void)unlink(path);
 	if (rc != 0)
 		disk_close(disk);
+	else if (disk->was == 0)
+		disk->was = (int64_t)disk->size;
 	return rc;
 }
 
@@ -173,9 +177,28 @@ disk_extend(struct disk *disk, uint64_t size)
 		return 0;
 	if (ftruncate(disk->fd, (off_t)size) != 0)
 		return errno == EINVAL ? -ENOSPC : -errno;
-	if (fsync(disk->fd) != 0)
-		return -errno;
+	if (fsync(disk->fd) != 0) {
+		int error = errno;
+
+		(void)!ftruncate(disk->fd, (off_t)disk->size);
+		return -error;
+	}
 	disk->size = size;
+	return 0;
+}
+
+int
+disk_undo(struct disk *disk, const char *path, int64_t was)
+{
+	if (disk->device)
+		return 0;
+	if (was < 0)
+		return unlink(path) == 0 ? sync_folder(path) : -errno;
+	if ((uint64_t)was >= disk->size)
+		return 0;
+	if (ftruncate(disk->fd, (off_t)was) != 0 || fsync(disk->fd) != 0)
+		return -errno;
+	disk->size = (uint64_t)was;
 	return 0;
 }
 

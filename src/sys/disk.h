@@ -17,6 +17,7 @@ struct disk {
 	dev_t dev; /* dev and ino say whether two are the same */
 	ino_t ino;
 	uint64_t size;
+	int64_t was;    /* its size when it was opened; -1: it was not there, and was made */
 	uint32_t align; /* of offsets, lengths and addresses; 1: any */
 	bool direct;
 	bool device;    /* a block device */
@@ -35,6 +36,10 @@ int disk_lock(const struct disk *disk) __attribute__((warn_unused_result));
 
 /* Makes a file larger, sparse; a device that is smaller is -ENOSPC. */
 int disk_extend(struct disk *disk, uint64_t size) __attribute__((warn_unused_result));
+
+/* Takes back what opening and extending did to a file that nobody has written to since: it is as short as it was,
+ * durably; or gone, where `was` is -1. */
+int disk_undo(struct disk *disk, const char *path, int64_t was) __attribute__((warn_unused_result));
 
 void disk_close(struct disk *disk);
 

@@ -109,6 +109,7 @@ struct file_io {
 struct file {
 	struct reactor *reactor;
 	uint64_t size;      /* bytes */
+	int64_t was;        /* the size that file_open() found; -1: it made the file */
 	uint32_t align;     /* offsets, lengths and addresses must be multiples of it; 1: any */
 	bool direct;        /* writes bypass the page cache */
 	bool device;        /* a block device */
@@ -156,6 +157,9 @@ struct world_ops {
 	 * it is smaller. */
 	int (*file_open)(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
 	    struct file **file) __attribute__((warn_unused_result));
+	/* Takes back what file_open() did to a file where nothing was written since: makes it as short as it was, or
+	 * removes it, as `was` says. */
+	int (*file_undo)(struct reactor *reactor, const char *path, int64_t was) __attribute__((warn_unused_result));
 	/* Reads at once, and blocks meanwhile: for what must be known before anything is served, before
 	 * reactors run too.  What it reads is durable, though a process that was killed may have left it in a
 	 * cache.  Buffer, offset and bytes are aligned.  Bytes read, or a negative errno. */

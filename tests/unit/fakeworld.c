@@ -69,6 +69,7 @@ fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_
 	struct fakeworld *fw = world_of(reactor);
 	struct fake_file *of = fake_file_find(fw, path);
 	struct fake_handle *handle;
+	int64_t was = of != NULL ? (int64_t)of->size : -1;
 
 	if (fw->fail_open != 0)
 		return fw->fail_open;
@@ -81,7 +82,9 @@ fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_
 	handle = arena_alloc(&fw->arena, sizeof(*handle));
 	if (handle == NULL)
 		return -ENOMEM;
-	handle->file = (struct file){ .reactor = reactor, .size = of->size, .align = 1, .device = of->device };
+	handle->file = (struct file){
+		.reactor = reactor, .size = of->size, .was = was, .align = 1, .device = of->device,
+	};
 	handle->file.direct = fw->align > 0 && fw->align <= block;
 	if (handle->file.direct)
 		handle->file.align = fw->align;
@@ -111,6 +114,22 @@ fake_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
 	bytes = bytes < left ? bytes : left;
 	memcpy(to, handle->of->bytes + offset, bytes);
 	return (int64_t)bytes;
+}
+
+static int
+fake_file_undo(struct reactor *reactor, const char *path, int64_t was)
+{
+	struct fake_file *file = fake_file_find(world_of(reactor), path);
+
+	if (file == NULL)
+		return -ENOENT;
+	file->size = was < 0 ? 0 : (uint64_t)was;
+	if (was < 0) {
+		file->path[0] = '\0';
+		arena_free(&world_of(reactor)->arena, file->bytes);
+		file->bytes = NULL;
+	}
+	return 0;
 }
 
 /* The outcome is decided here, so that failures set afterwards spare it; done() is told later. */
@@ -293,6 +312,7 @@ fake_log(struct reactor *reactor, int level, const char *text)
 
 static const struct world_ops fake_ops = {
 	.file_open = fake_file_open,
+	.file_undo = fake_file_undo,
 	.file_fetch = fake_file_fetch,
 	.file_submit = fake_file_submit,
 	.file_close = fake_file_close,

@@ -1,11 +1,13 @@
 /*
- * test_blk_grow.c - volumes in RAM, and those that forget, become larger while they are used.
+ * test_blk_grow.c - volumes in RAM, and those that forget, become larger while they are used,
+ * and are as they were where that was in vain.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "blk/bad.h"
 #include "blk/room.h"
+#include "blk/volatile.h"
 #include "blk_bench.h"
 
 enum { FEW = 17 * 64 * 1024 / BS }; /* blocks of 17 stripes, in a table of 32 */
@@ -249,6 +251,91 @@ a_volume_that_forgets_stays_where_the_one_below_cannot_grow(void **state)
 	blk_end();
 }
 
+/* ---- taken back ---- */
+
+static void
+undo(void)
+{
+	assert_int_equal(blk_undo(blk, &fw.reactors[0]), 0);
+}
+
+static void
+a_volume_that_grew_in_vain_is_as_it_was_and_can_grow_again(void **state)
+{
+	static const char *const specs[] = {
+		"mem:1M", "null:1M", "file:/v,size=1M", "fault:flush-error=9@file:/v,size=1M",
+		"volatile:@file:/v,size=1M", "volatile:@mem:1M", "fault:flush-error=9@volatile:@file:/v,size=1M",
+	};
+	uint64_t few = IO_MAX / BS;
+
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		const struct fake_file *file;
+
+		blk_begin(specs[i]);
+		file = fake_file_find(&fw, "/v");
+		write_by(0, few - 1, 'a');
+		assert_int_equal(grow(4 * few), 0);
+		undo();
+		assert_int_equal(blk->blocks, few);
+		assert_true(file == NULL || file->size == few * BS);
+		assert_int_equal(grow(2 * few), 0);
+		assert_int_equal(blk->blocks, 2 * few);
+		assert_true(file == NULL || file->size == 2 * few * BS);
+		write_by(1, 2 * few - 1, 'b');
+		assert_int_equal(grow(3 * few), 0);
+		undo(); /* to what the last one but one made of it */
+		assert_int_equal(blk->blocks, 2 * few);
+		assert_true(file == NULL || file->size == 2 * few * BS);
+		if (strncmp(specs[i], "null", 4) != 0)
+			assert_block(2 * few - 1, 'b');
+		blk_end();
+	}
+}
+
+/* Somebody else made it longer meanwhile. */
+static void
+a_file_that_did_not_have_to_become_longer_does_not_become_shorter(void **state)
+{
+	static const char *const specs[] = { "file:/v", "volatile:@file:/v" };
+
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		struct reactor *reactor = &fw.reactors[0];
+		struct file *file;
+
+		blk_begin_over(specs[i], (uint64_t)FEW * BS);
+		assert_int_equal(reactor->world->file_open(reactor, "/v", (uint64_t)4 * FEW * BS, BS, &file), 0);
+		reactor->world->file_close(file);
+		assert_int_equal(grow(2 * FEW), 0);
+		undo();
+		assert_int_equal(blk->blocks, FEW);
+		assert_int_equal(grow(2 * FEW), 0);
+		assert_int_equal(grow(blk->blocks + 1), 0);
+		undo();
+		assert_int_equal(blk->blocks, i == 0 ? 4 * FEW : 2 * FEW);
+		assert_true(i == 0 || container_of(blk, struct vol, blk)->inner->blocks == 4 * FEW);
+		assert_int_equal(fake_file_find(&fw, "/v")->size, (uint64_t)4 * FEW * BS);
+		blk_end();
+	}
+}
+
+static void
+a_file_that_opening_made_is_gone_and_one_that_was_there_is_as_long_as_before(void **state)
+{
+	blk_begin("fault:flush-error=9@volatile:@file:/v,size=1M");
+	undo();
+	assert_null(fake_file_find(&fw, "/v"));
+	blk_end();
+	blk_begin_over("file:/v,size=2M", (uint64_t)FEW * BS);
+	assert_int_equal(fake_file_find(&fw, "/v")->size, 2 * IO_MAX);
+	undo();
+	assert_int_equal(fake_file_find(&fw, "/v")->size, (uint64_t)FEW * BS);
+	blk_end();
+	blk_begin_over("file:/v", (uint64_t)FEW * BS);
+	undo();
+	assert_int_equal(fake_file_find(&fw, "/v")->size, (uint64_t)FEW * BS);
+	blk_end();
+}
+
 int
 main(void)
 {
@@ -262,6 +349,9 @@ main(void)
 		cmocka_unit_test(a_volume_that_forgets_grows_with_the_one_below),
 		cmocka_unit_test(a_flush_under_way_keeps_new_blocks_waiting),
 		cmocka_unit_test(a_volume_that_forgets_stays_where_the_one_below_cannot_grow),
+		cmocka_unit_test(a_volume_that_grew_in_vain_is_as_it_was_and_can_grow_again),
+		cmocka_unit_test(a_file_that_did_not_have_to_become_longer_does_not_become_shorter),
+		cmocka_unit_test(a_file_that_opening_made_is_gone_and_one_that_was_there_is_as_long_as_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
