@@ -89,6 +89,7 @@ abort_request(struct request *req)
 	case STAGE_DEVICE:
 		return req->chan->blk->ops->cancel(req->chan, &req->io);
 	case STAGE_NEW:
+	case STAGE_ADMIN:
 	case STAGE_PARTNER:
 	case STAGE_FILL:
 	case STAGE_MAIL:

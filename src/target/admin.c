@@ -186,13 +186,21 @@ execute(struct request *req, const void *in, uint32_t in_len)
 	}
 }
 
+/* With memory for its data: the answer's, or that which is asked for. */
 static void
-out_granted(struct bufs_waiter *waiter)
+begin(struct request *req)
 {
-	struct request *req = request_of(waiter);
-
-	if (request_served(req))
+	if (sends_data(req))
 		execute(req, NULL, 0);
+	else
+		request_ask(req, req->bufs.iov, req->bufs.count);
+}
+
+void
+admin_granted(struct request *req)
+{
+	if (request_served(req))
+		begin(req);
 	else
 		request_free(req);
 }
@@ -217,18 +225,19 @@ admin_command(struct request *req, const struct capsule *capsule)
 	} else if (sends_data(req) && len > 0) {
 		if (len > BUFS_TRANSFER_MAX)
 			request_answer(req, nvme_status_of(NVME_SC_INVALID_FIELD, true));
-		else if (request_buffers(req, len, out_granted))
-			execute(req, NULL, 0);
+		else if (admin_bufs_take(req, len))
+			begin(req);
 	} else if (in == 0 || capsule->len >= in) {
 		if (in > 0 && assoc != NULL && ctrl_needs(&assoc->ctrl, &req->sqe) & CTRL_NEEDS_CONTROLLERS)
 			keep(req, capsule);
 		else
 			execute(req, capsule->data, capsule->len);
-	} else if (id != NVME_SGL_TRANSPORT || len < in || len > BUFS_SMALL) {
+	} else if (id != NVME_SGL_TRANSPORT || len < in || len > ADMIN_OWN) {
 		request_answer(req, nvme_status_of(NVME_SC_SGL_LENGTH, true));
 	} else {
 		req->xfer.length = len;
-		request_fetch(req);
+		if (admin_bufs_take(req, len))
+			begin(req);
 	}
 }
 
@@ -236,5 +245,8 @@ admin_command(struct request *req, const struct capsule *capsule)
 void
 admin_data(struct request *req)
 {
-	execute(req, req->bufs.iov[0].iov_base, req->xfer.length);
+	if (req->xfer.data_bad)
+		request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));
+	else
+		execute(req, req->bufs.iov[0].iov_base, req->xfer.length);
 }

@@ -86,6 +86,18 @@ void admin_drop_events(struct assoc *assoc);
 /* What had to be asked for is there: the command runs. */
 void admin_run(struct request *req, const void *in, uint32_t in_len, struct ctrl_given *given);
 
+void admin_granted(struct request *req); /* it waited for memory, and has it */
+
+/* admin_bufs.c: memory for the data of admin commands */
+/* True: req->bufs holds `bytes` bytes, BUFS_TRANSFER_MAX at most; false: admin_granted() will be called. */
+bool admin_bufs_take(struct request *req, uint32_t bytes);
+void admin_bufs_give(struct request *req);
+void admin_bufs_leave(struct request *req);
+void admin_bufs_blocked(struct conn *conn);
+int admin_bufs_conn(struct conn *conn) __attribute__((warn_unused_result)); /* becomes an admin queue */
+int admin_bufs_begin(struct core *core) __attribute__((warn_unused_result));
+void admin_bufs_end(struct core *core);
+
 /* abort.c: Abort */
 void abort_command(struct request *req);
 void abort_ask(struct core *core, const struct target_mail *mail);

@@ -80,6 +80,8 @@ conn_accept(struct core *core, struct stream *stream, uint16_t portal)
 	fifo_init(&conn->free);
 	fifo_init(&conn->turns);
 	fifo_init(&conn->wishes);
+	list_init(&conn->admin_line);
+	list_init(&conn->admin_node);
 	fifo_init(&conn->again);
 	tconn_init(&conn->tc, &limits);
 	tconn_slots(&conn->tc, conn->slots, sizeof(struct request), 1);
@@ -100,6 +102,10 @@ conn_queue(struct conn *conn, bool admin, uint16_t entries, bool sq_flow)
 
 	if (slots == NULL)
 		return -ENOMEM;
+	if (admin && admin_bufs_conn(conn) != 0) {
+		arena_free(conn->core->reactor->arena, slots);
+		return -ENOMEM;
+	}
 	conn->slots = slots;
 	fifo_init(&conn->free);
 	tconn_slots(&conn->tc, slots, sizeof(*slots), entries);
@@ -180,10 +186,12 @@ conn_maybe_free(struct conn *conn)
 		return;
 	timer_clear(&core->reactor->timers, &conn->timer);
 	timer_clear(&core->reactor->timers, &conn->lend_timer);
+	list_remove(&conn->admin_node);
 	list_remove(&conn->node);
 	core->conn_count--;
 	if (conn->slots != &conn->first)
 		arena_free(core->reactor->arena, conn->slots);
+	arena_free(core->reactor->arena, conn->own);
 	arena_free(core->reactor->arena, conn->reserve);
 	arena_free(core->reactor->arena, conn);
 	core_conn_gone(core);

@@ -17,6 +17,7 @@ enum { SLOT_ENDED = UINT16_MAX };
 enum stage {
 	STAGE_NEW,
 	STAGE_BUFS,   /* in line for buffers */
+	STAGE_ADMIN,  /* an admin command in line for memory for its data (admin_bufs.c) */
 	STAGE_SCRATCH, /* in line for a scratch buffer */
 	STAGE_FUSED,  /* half of a fused pair that waits for the other half */
 	STAGE_PARTNER, /* half of a fused pair whose other half is in DEVICE for both */
@@ -92,6 +93,10 @@ struct conn {
 	uint32_t errors_missed;   /* failed commands that its controller was not told of yet */
 	struct assoc *assoc;      /* of an admin queue */
 	struct fifo turns;        /* requests in STAGE_TURN */
+	uint8_t *own;             /* of an admin queue: ADMIN_OWN bytes, for the data of one command at a time */
+	struct request *admin_user; /* the command that has it, or has or waits for some of the core's */
+	struct list admin_line;   /* those after it, by waiter.node */
+	struct list admin_node;   /* its line may go on */
 	struct fifo wishes;       /* of an admin queue, by their node: the keeper has the one before */
 	uint32_t wish_count;      /* with that one */
 	uint32_t asked_bytes;     /* of buffers for data that was asked for and has not come */

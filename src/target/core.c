@@ -339,7 +339,7 @@ target_connection_bytes(void)
 size_t
 target_controller_bytes(void)
 {
-	return sizeof(struct assoc) + shown_bytes() + registry_bytes() + wish_bytes();
+	return sizeof(struct assoc) + ADMIN_OWN + shown_bytes() + registry_bytes() + wish_bytes();
 }
 
 size_t
@@ -358,7 +358,8 @@ size_t
 target_reactor_bytes(void)
 {
 	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX + 2 * CTRL_ID_WORDS * sizeof(uint64_t) +
-	    SCRATCH_PIECES * SCRATCH_BYTES + TARGET_VOLUMES_MAX * (sizeof(struct blk_chan *) + sizeof(struct resv *));
+	    SCRATCH_PIECES * SCRATCH_BYTES + ADMIN_SMALL * BUFS_SMALL + ADMIN_LARGE * BUFS_LARGE +
+	    TARGET_VOLUMES_MAX * (sizeof(struct blk_chan *) + sizeof(struct resv *));
 }
 
 /* ---- start ---- */
@@ -417,7 +418,7 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 	core->gather = arena_alloc(reactor->arena, sizeof(*core->gather));
 	core->page = arena_alloc(reactor->arena, CTRL_PAGE_MAX);
 	if (core->gather != NULL && core->page != NULL && present_begin(core) == 0 && scratch_begin(core) == 0 &&
-	    (reactor->index > 0 || registry_begin(core) == 0))
+	    admin_bufs_begin(core) == 0 && (reactor->index > 0 || registry_begin(core) == 0))
 		rc = apply_begin(core, why);
 	if (rc != 0)
 		target_fini(target, reactor);
@@ -439,6 +440,7 @@ target_fini(struct target *target, struct reactor *reactor)
 	arena_free(reactor->arena, core->page);
 	present_end(core);
 	scratch_end(core);
+	admin_bufs_end(core);
 	events_end(core);
 	registry_end(core);
 	arena_free(reactor->arena, core);

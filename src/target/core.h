@@ -49,6 +49,9 @@ struct scratch {
 	struct list waiting; /* requests, by waiter.node */
 };
 
+/* Memory for the data of admin commands (admin_bufs.c): of each admin connection, and pieces that all share. */
+enum { ADMIN_OWN = BUFS_SMALL, ADMIN_SMALL = BUFS_IOV_MAX, ADMIN_LARGE = 2 * BUFS_IOV_MAX };
+
 struct core {
 	struct target *target;
 	struct reactor *reactor;
@@ -67,6 +70,9 @@ struct core {
 	struct list reading, sending; /* connections that have something to read or to send in this turn */
 	struct task receive, send;
 	struct scratch scratch;
+	struct bufs admin_bufs; /* for admin commands that their connection's own memory is too small for */
+	struct list admin_next; /* admin connections whose line may go on */
+	struct task admin_task;
 	struct present *present; /* which controllers there are, while an answer is made of it */
 	uint8_t *page;          /* CTRL_PAGE_MAX bytes for answers of ctrl/ */
 	struct list conns, assocs;

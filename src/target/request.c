@@ -45,11 +45,27 @@ request_release(struct request *req)
 	req->io.flags = 0;
 }
 
+/* The memory its data lay in, and its connection's reserve: others have them, which may go on in here. */
+static __attribute__((noinline)) void
+give(struct request *req)
+{
+	struct conn *conn = req->conn;
+
+	if (conn->admin_user == req)
+		admin_bufs_give(req);
+	else
+		bufs_give(&conn->core->reactor->bufs, &req->bufs);
+	if (conn->reserve_user != req)
+		return;
+	conn->reserve_user = NULL;
+	if (conn->stalled != NULL)
+		request_unstall(conn->stalled);
+}
+
 void
 request_free(struct request *req)
 {
 	struct conn *conn = req->conn;
-	struct core *core = conn->core;
 
 	if (req->io.flags & BLK_LENT)
 		request_release(req);
@@ -63,7 +79,7 @@ request_free(struct request *req)
 	else if (conn->slots == &conn->first)
 		conn->tc.slots_used = 0;
 	if (req->bufs.bytes > 0)
-		bufs_give(&core->reactor->bufs, &req->bufs);
+		give(req);
 	if (conn->stalled != NULL && conn->reserve_user == NULL)
 		request_unstall(conn->stalled);
 	if (conn->phase >= CONN_TERMINATED)
@@ -104,6 +120,9 @@ request_abandon(struct request *req)
 		return; /* freed with its other half */
 	case STAGE_SCRATCH:
 		scratch_leave(req);
+		break;
+	case STAGE_ADMIN:
+		admin_bufs_leave(req);
 		break;
 	case STAGE_BUFS:
 		bufs_unwait(&req->conn->core->reactor->bufs, &req->waiter);
@@ -194,6 +213,9 @@ request_answer(struct request *req, struct nvme_status status)
 	req->stage = STAGE_ANSWER;
 	tconn_answer(&req->conn->tc, &req->xfer, status, false);
 	conn_send_soon(req->conn);
+	/* What it came with is not needed any more, however long the peer leaves the answer lying. */
+	if (req->bufs.bytes > 0 || req->conn->reserve_user == req)
+		give(req);
 }
 
 /* Success, with data: iov stays valid until the request is freed; xfer.length bytes. */
@@ -435,13 +457,15 @@ request_data(struct request *req)
 			execute(req, &capsule);
 		return;
 	}
+	if (req->conn->qid == 0) {
+		admin_data(req);
+		return;
+	}
 	fetched(req);
 	if (req->partner != NULL)
 		fused_data(req);
 	else if (req->xfer.data_bad)
 		request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));
-	else if (req->conn->qid == 0)
-		admin_data(req);
 	else
 		io_data(req);
 }

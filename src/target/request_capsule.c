@@ -32,6 +32,13 @@ capsule_into(struct request *req, void *buffer)
 	tconn_incapsule(&req->conn->tc, &req->xfer);
 }
 
+static void
+into_reserve(struct request *req)
+{
+	req->conn->reserve_user = req;
+	capsule_into(req, req->conn->reserve);
+}
+
 /* A buffer came free, or the reserve did: the paused connection goes on. */
 void
 request_unstall(struct request *req)
@@ -39,8 +46,7 @@ request_unstall(struct request *req)
 	struct conn *conn = req->conn;
 
 	bufs_unwait(&conn->core->reactor->bufs, &req->waiter);
-	conn->reserve_user = req;
-	capsule_into(req, conn->reserve);
+	into_reserve(req);
 	conn_resume(conn);
 }
 
@@ -61,10 +67,14 @@ void
 request_receive(struct request *req, uint32_t bytes)
 {
 	struct conn *conn = req->conn;
-
 	struct bufs *bufs = &conn->core->reactor->bufs;
 
 	req->xfer.length = bytes;
+	/* A queue that anybody may have, or is none yet, has its reserve first, not what I/O needs. */
+	if (conn->qid == 0 && conn->reserve_user == NULL) {
+		into_reserve(req);
+		return;
+	}
 	/* Where more was received than this piece, a buffer for it was promised. */
 	if (bufs->promised > 0) {
 		bufs_take_promised(bufs, bytes, &req->bufs);
@@ -72,8 +82,7 @@ request_receive(struct request *req, uint32_t bytes)
 	} else if (bufs_take(bufs, bytes, &req->bufs)) {
 		capsule_into(req, req->bufs.iov[0].iov_base);
 	} else if (conn->reserve_user == NULL) {
-		conn->reserve_user = req;
-		capsule_into(req, conn->reserve);
+		into_reserve(req);
 	} else {
 		conn->stalled = req;
 		conn_pause(conn);

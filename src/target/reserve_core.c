@@ -240,6 +240,7 @@ waits(const struct request *req, uint16_t slot)
 	case STAGE_AGAIN:
 		return true;
 	case STAGE_NEW:
+	case STAGE_ADMIN:
 	case STAGE_DEVICE:
 	case STAGE_MAIL:
 	case STAGE_EVENT:

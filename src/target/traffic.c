@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "target/assoc.h"
 #include "target/command.h"
 
 enum {
@@ -268,8 +269,12 @@ lend_expired(struct timer *timer)
 	struct fifo_node *node;
 	struct fifo back;
 
-	if (!conn->blocked || conn->qid == 0)
+	if (!conn->blocked)
 		return;
+	if (conn->qid == 0) {
+		admin_bufs_blocked(conn);
+		return;
+	}
 	fifo_init(&back);
 	tconn_withdraw(&conn->tc, to_take_back, &all, &back);
 	while ((node = fifo_pop(&back)) != NULL)
