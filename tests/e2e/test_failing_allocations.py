@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 import target as targets
-from test_failing_calls import ALL, AT_ONCE, clean_run, conf, end, namespace, start
+from test_failing_calls import ALL, AT_ONCE, FAILED_MAX, clean_run, conf, end, namespace, start
 
 DAILY = 40
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -49,7 +49,7 @@ def serve_once(folder, preload, number):
         daemon = start(folder, "uring", failing(preload, number))
         broken, failed = clean_run(daemon, folder)
         code = end(daemon)
-        if broken > 1 or failed > 4 or code != 0:
+        if broken > 1 or failed > FAILED_MAX or code != 0:
             return "%d hosts lost their connection, %d commands failed, it ended with %d; stderr:\n%s" % (
                 broken, failed, code, daemon.stderr())
     except AssertionError as wrong:

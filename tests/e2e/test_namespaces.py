@@ -215,7 +215,7 @@ def test_groups(live):  # noqa: F811
     (lambda: hosted(namespace(1), namespace(2)), "namespace 2 of " + NQN + " is one that a host has made"),
     (lambda: conf(namespace(1)), "has no place"),
     (lambda: hosted(namespace(1), size="1M"), "more than `host_namespaces` allows"),
-    (lambda: hosted(namespace(1), nqn="nqn.other"), "does not have"),
+    (lambda: hosted(namespace(1), nqn="nqn.2026-11.other"), "does not have"),
     (lambda: hosted(namespace(1), volume="file:/tmp", top="state_dir: %s\n"), "has no place"),
     (lambda: hosted(namespace(1), volume="file:/nowhere/at/all", top="state_dir: %s\n"), ""),
 ])
