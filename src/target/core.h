@@ -47,6 +47,7 @@ struct scratch {
 	void *free[SCRATCH_PIECES];
 	unsigned free_count;
 	struct list waiting; /* requests, by waiter.node */
+	bool granting;       /* those in line are being served: what is given meanwhile is for them too */
 };
 
 /* Memory for the data of admin commands (admin_bufs.c): of each admin connection, and pieces that all share. */

@@ -51,20 +51,32 @@ scratch_leave(struct request *req)
 	list_remove(&req->waiter.node);
 }
 
+/* granted() may give and wait in turn, or find that it needs none any more: the loop here serves those too, or
+ * all who wait could stand on the stack one within the other. */
+static void
+grant(struct scratch *scratch)
+{
+	if (scratch->granting)
+		return;
+	scratch->granting = true;
+	while (!list_empty(&scratch->waiting) && scratch->free_count > 0) {
+		struct request *first = container_of(scratch->waiting.next, struct request, waiter.node);
+
+		list_remove(&first->waiter.node);
+		first->io.old = scratch->free[--scratch->free_count];
+		first->waiter.granted(&first->waiter);
+	}
+	scratch->granting = false;
+}
+
 void
 scratch_give(struct request *req)
 {
 	struct scratch *scratch = &req->conn->core->scratch;
-	struct request *first;
 
 	scratch->free[scratch->free_count++] = req->io.old;
 	req->io.old = NULL;
-	if (list_empty(&scratch->waiting))
-		return;
-	first = container_of(scratch->waiting.next, struct request, waiter.node);
-	list_remove(&first->waiter.node);
-	first->io.old = scratch->free[--scratch->free_count];
-	first->waiter.granted(&first->waiter);
+	grant(scratch);
 }
 
 bool

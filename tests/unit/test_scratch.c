@@ -1,0 +1,158 @@
+/*
+ * target/scratch: the few pieces of a core, and the line of those who wait for one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "target/command.h"
+
+enum { WAITERS = 50000 };
+
+/* A core that has nothing but scratch pieces, a connection, and its requests. */
+struct bench {
+	struct arena arena;
+	struct reactor reactor;
+	struct core core;
+	struct conn conn;
+	struct request *holders, *waiters;
+	unsigned served;
+	unsigned depth, deepest; /* calls of granted() that have not returned */
+	bool gives_up;           /* whoever has his turn finds that he needs nothing any more; */
+	bool wants_more;         /* and the first one that he does, after all */
+};
+
+static unsigned
+index_of(const struct bench *b, const struct request *req)
+{
+	return (unsigned)(req - b->waiters);
+}
+
+static void
+granted(struct bufs_waiter *waiter)
+{
+	struct request *req = request_of(waiter);
+	struct bench *b = container_of(req->conn, struct bench, conn);
+
+	assert_int_equal(index_of(b, req), b->served++ % WAITERS);
+	assert_non_null(req->io.old);
+	if (++b->depth > b->deepest)
+		b->deepest = b->depth;
+	if (b->gives_up)
+		scratch_give(req);
+	if (b->wants_more && b->served == 1)
+		assert_false(scratch_take(req, granted));
+	b->depth--;
+}
+
+/* All pieces are held, and WAITERS stand in line. */
+static int
+begin(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	assert_non_null(b);
+	*state = b;
+	arena_init(&b->arena, 0);
+	b->reactor.arena = &b->arena;
+	b->core.reactor = &b->reactor;
+	b->conn.core = &b->core;
+	b->holders = calloc(SCRATCH_PIECES, sizeof(*b->holders));
+	b->waiters = calloc(WAITERS, sizeof(*b->waiters));
+	assert_true(b->holders != NULL && b->waiters != NULL);
+	assert_int_equal(scratch_begin(&b->core), 0);
+	for (unsigned i = 0; i < SCRATCH_PIECES; i++) {
+		b->holders[i].conn = &b->conn;
+		assert_true(scratch_take(&b->holders[i], granted));
+	}
+	for (unsigned i = 0; i < WAITERS; i++) {
+		b->waiters[i].conn = &b->conn;
+		assert_false(scratch_take(&b->waiters[i], granted));
+	}
+	return 0;
+}
+
+static int
+end(void **state)
+{
+	struct bench *b = *state;
+	size_t left;
+
+	scratch_end(&b->core);
+	left = b->arena.bytes;
+	free(b->holders);
+	free(b->waiters);
+	free(b);
+	return left == 0 ? 0 : -1;
+}
+
+/* A host may have as many in line as its queues are deep, and another one take away what all of them wait for. */
+static void
+those_who_give_up_at_their_turn_do_not_stand_on_each_other(void **state)
+{
+	struct bench *b = *state;
+
+	b->gives_up = true;
+	scratch_give(&b->holders[0]);
+	assert_int_equal(b->served, WAITERS);
+	assert_int_equal(b->deepest, 1);
+	assert_false(scratch_wanted(&b->core));
+	assert_int_equal(b->core.scratch.free_count, 1);
+	assert_true(scratch_take(&b->holders[0], granted));
+}
+
+static void
+each_piece_that_is_given_back_serves_one_in_line(void **state)
+{
+	struct bench *b = *state;
+
+	for (unsigned i = 0; i < SCRATCH_PIECES; i++) {
+		scratch_give(&b->holders[i]);
+		assert_null(b->holders[i].io.old);
+		assert_int_equal(b->served, i + 1);
+	}
+	assert_int_equal(b->core.scratch.free_count, 0);
+	assert_true(scratch_wanted(&b->core));
+}
+
+/* Though there is one free at the moment: the one that he gave. */
+static void
+who_gives_one_and_wants_one_stands_behind_those_in_line(void **state)
+{
+	struct bench *b = *state;
+
+	b->gives_up = b->wants_more = true;
+	scratch_give(&b->holders[0]);
+	assert_int_equal(b->served, WAITERS + 1);
+	assert_int_equal(b->deepest, 1);
+}
+
+static void
+who_leaves_the_line_is_not_served(void **state)
+{
+	struct bench *b = *state;
+
+	scratch_leave(&b->waiters[0]);
+	scratch_leave(&b->waiters[WAITERS - 1]);
+	b->served = 1;
+	b->gives_up = true;
+	scratch_give(&b->holders[0]);
+	assert_int_equal(b->served, WAITERS - 1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(those_who_give_up_at_their_turn_do_not_stand_on_each_other, begin, end),
+		cmocka_unit_test_setup_teardown(each_piece_that_is_given_back_serves_one_in_line, begin, end),
+		cmocka_unit_test_setup_teardown(who_gives_one_and_wants_one_stands_behind_those_in_line, begin, end),
+		cmocka_unit_test_setup_teardown(who_leaves_the_line_is_not_served, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
