@@ -114,7 +114,7 @@ ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, uint32
 		admin_refuse(&cmd, NVME_SC_SEQUENCE);
 	else if (command == NULL)
 		admin_refuse(&cmd, NVME_SC_INVALID_OPCODE);
-	else if ((sqe->flags & (NVME_PSDT_MASK | NVME_FUSE_MASK)) != NVME_PSDT_SGL)
+	else if (sqe->flags != NVME_PSDT_SGL)
 		admin_refuse(&cmd, NVME_SC_INVALID_FIELD);
 	else
 		command->run(&cmd);

@@ -258,8 +258,7 @@ half(struct request *req, const struct capsule *capsule)
 bool
 fused_follows(const struct request *req)
 {
-	return (req->sqe.flags & (NVME_PSDT_MASK | NVME_FUSE_MASK)) == (NVME_PSDT_SGL | NVME_FUSE_SECOND) &&
-	    req->sqe.opcode != NVME_FABRICS;
+	return req->sqe.flags == (NVME_PSDT_SGL | NVME_FUSE_SECOND) && req->sqe.opcode != NVME_FABRICS;
 }
 
 /* A command whose flags are not those of a plain one: half of a pair, or wrong. */
@@ -269,7 +268,7 @@ fused_command(struct request *req, const struct capsule *capsule)
 	unsigned fuse = req->sqe.flags & NVME_FUSE_MASK;
 	uint8_t opcode = req->sqe.opcode;
 
-	if ((req->sqe.flags & NVME_PSDT_MASK) != NVME_PSDT_SGL || req->conn->qid == 0 ||
+	if ((req->sqe.flags & ~NVME_FUSE_MASK) != NVME_PSDT_SGL || req->conn->qid == 0 ||
 	    req->conn->phase != CONN_LIVE || opcode == NVME_FABRICS) {
 		request_answer(req, nvme_status_of(NVME_SC_INVALID_FIELD, true));
 	} else if (fuse == NVME_FUSE_SECOND && req->conn->fused == NULL) {

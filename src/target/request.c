@@ -405,7 +405,7 @@ execute_special(struct request *req, const struct capsule *capsule)
 {
 	if (req->conn->fused != NULL && !fused_follows(req))
 		fused_orphan(req->conn);
-	if ((req->sqe.flags & (NVME_PSDT_MASK | NVME_FUSE_MASK)) != NVME_PSDT_SGL)
+	if (req->sqe.flags != NVME_PSDT_SGL)
 		fused_command(req, capsule);
 	else
 		dispatch(req, capsule);
@@ -414,7 +414,7 @@ execute_special(struct request *req, const struct capsule *capsule)
 static void
 execute(struct request *req, const struct capsule *capsule)
 {
-	if ((req->sqe.flags & (NVME_PSDT_MASK | NVME_FUSE_MASK)) != NVME_PSDT_SGL || req->conn->fused != NULL)
+	if (req->sqe.flags != NVME_PSDT_SGL || req->conn->fused != NULL)
 		execute_special(req, capsule);
 	else
 		dispatch(req, capsule);

@@ -52,7 +52,8 @@ enum nvme_fctype {
 	NVME_DISCONNECT = 0x08,
 };
 
-enum { NVME_PSDT_SGL = 0x40, NVME_PSDT_MASK = 0xc0, NVME_FUSE_MASK = 0x03 };
+/* Of nvme_sqe.flags.  Those of a plain command are NVME_PSDT_SGL and nothing else: bits 5:2 are reserved. */
+enum { NVME_PSDT_SGL = 0x40, NVME_FUSE_MASK = 0x03 };
 enum { NVME_FUSE_FIRST = 1, NVME_FUSE_SECOND = 2 };
 
 /* SGL descriptor type << 4 | subtype (Base 2.0, 4.1.2). */

@@ -215,3 +215,19 @@ def test_ranges_of_no_blocks_deallocate_nothing(queue):
     assert bytes(queue.read(10, 3).got) == data
     assert queue.deallocate([(11, 1), (12, 0)]).ok
     assert bytes(queue.read(10).got) == data[:BLOCK] and bytes(queue.read(12).got) == data[2 * BLOCK:]
+
+
+@pytest.mark.parametrize("bit", [10, 11, 12, 13])
+def test_what_is_reserved_beside_fuse_and_psdt_is_refused(ctrl, queue, bit):
+    """in DW0, where the extension has priorities and ordered writes, once granted; half a pair does not wait for one"""
+    flags = nvme.PSDT_SGL | 1 << bit - 8
+    commands = ((queue, nvme.sqe(0x00, nsid=1, flags=flags)), (queue, nvme.sqe(0x05, nsid=1, flags=flags | 1)),
+                (ctrl.admin, nvme.sqe(0x18, flags=flags)), (ctrl.admin, nvme.sqe(0xD8, flags=flags)),
+                (ctrl.admin, nvme.property_get_sqe(0x1C)[:1] + bytes([flags]) + nvme.property_get_sqe(0x1C)[2:]))
+    for asked, command in commands:
+        answer = asked.call(command)
+        assert answer.status == nvme.INVALID_FIELD and answer.dnr, command[:2]
+    first = queue.submit(nvme.sqe(0x05, nsid=1, flags=nvme.PSDT_SGL | 1), bytes(4096))
+    second = queue.submit(nvme.sqe(0x01, nsid=1, flags=flags | 2), bytes(4096))
+    queue.wait(first, second)
+    assert first.status == 0x00A and second.status == nvme.INVALID_FIELD

@@ -361,6 +361,11 @@ commands_must_use_an_sgl(void **state)
 
 	ctrl_admin(&b->ctrl, &sqe, NULL, 0, b->out, NULL, 0, &b->reply);
 	assert_int_equal(nvme_sc(b->reply.status), NVME_SC_INVALID_FIELD);
+	for (unsigned reserved = 2; reserved <= 5; reserved++) {
+		sqe.flags = (uint8_t)(NVME_PSDT_SGL | 1u << reserved);
+		ctrl_admin(&b->ctrl, &sqe, NULL, 0, b->out, NULL, 0, &b->reply);
+		assert_int_equal(nvme_sc(b->reply.status), NVME_SC_INVALID_FIELD);
+	}
 	sqe.flags = NVME_PSDT_SGL;
 	sqe.sgl1.id = NVME_SGL_OFFSET;
 	ctrl_admin(&b->ctrl, &sqe, NULL, 0, b->out, NULL, 0, &b->reply);
