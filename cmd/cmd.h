@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_LEFT = 3 };
 
 /* What is served, and asked for, where nothing else is said. */
 #define DEFAULT_SUBNQN "nqn.2026-11.local.weir:default"

@@ -16,7 +16,10 @@
 #include "serve.h"
 #include "sys/clock.h"
 
-enum { STOP_NS = 900 * 1000 * 1000 };
+enum {
+	STOP_NS = 900 * 1000 * 1000, /* for volumes to finish what was begun */
+	COUNT_NS = 50 * 1000 * 1000, /* and then for the reactors to say what they did */
+};
 
 struct serve {
 	struct serve_options options;
@@ -28,6 +31,7 @@ struct serve {
 	struct control control;
 	struct timer stop_limit;
 	uint64_t stop_count;
+	bool left;             /* it ends before all that was begun is done */
 };
 
 /* ---- statistics ---- */
@@ -136,20 +140,47 @@ drained(void *owner)
 	rt_stop(((struct serve *)owner)->rt);
 }
 
-/* Everything that was promised to a host is on its way or on the disk: nothing is lost by leaving at once. */
+/* Everything that was promised to a host is on its way or on the disk: that is not lost by leaving at once. */
 static void
 leave_now(void)
 {
 	fflush(stdout);
-	_exit(EXIT_OK);
+	_exit(EXIT_LEFT);
+}
+
+static void
+counted(void *owner, const struct target_stats *sum)
+{
+	print_stats(owner, sum);
+	leave_now();
+}
+
+static void
+count_expired(struct timer *timer)
+{
+	(void)timer;
+	leave_now();
+}
+
+/* Without waiting for more than the counters, which a reactor that stands still does not say. */
+static void
+leave(struct serve *serve, struct reactor *reactor)
+{
+	if (!serve->options.stats || serve->left)
+		leave_now();
+	serve->left = true;
+	serve->stop_limit.fire = count_expired;
+	timer_set(&reactor->timers, &serve->stop_limit, reactor->now_ns + COUNT_NS);
+	target_ask_stats(serve->serving.target, counted, serve);
 }
 
 static void
 stop_expired(struct timer *timer)
 {
-	(void)timer;
+	struct serve *serve = container_of(timer, struct serve, stop_limit);
+
 	fprintf(stderr, "weir: a volume did not finish its I/O in time; leaving it\n");
-	leave_now();
+	leave(serve, rt_reactor(serve->rt, 0));
 }
 
 static void
@@ -175,7 +206,7 @@ on_signal(struct reactor *reactor, int signal)
 		if (serve->stop_count++ == 0)
 			stop_begin(serve, reactor);
 		else
-			leave_now(); /* asked twice */
+			leave(serve, reactor); /* asked twice */
 	}
 }
 
@@ -310,5 +341,7 @@ cmd_serve(int argc, char **argv)
 	raise_files(first->conf);
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails its writes, not us */
 	arena_init(&serve.arena, 0);
-	return run(&serve, first) == 0 ? EXIT_OK : EXIT_FAILED;
+	if (run(&serve, first) != 0)
+		return EXIT_FAILED;
+	return serve.left ? EXIT_LEFT : EXIT_OK;
 }

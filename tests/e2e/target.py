@@ -139,8 +139,8 @@ class Daemon:
 
     # -- its end --
 
-    def stop(self, signum=signal.SIGTERM):
-        """Ends it properly; returns the counters it printed last."""
+    def stop(self, signum=signal.SIGTERM, status=0):
+        """Ends it properly, or as the status says; returns the counters it printed last."""
         require(self.alive(), "the daemon died (%s); stderr:\n%s", self.process.poll(), self.stderr())
         began = time.monotonic()
         self.process.send_signal(signum)
@@ -151,7 +151,7 @@ class Daemon:
             raise AssertionError("%s is ignored; stderr:\n%s" % (signal.Signals(signum).name, self.stderr()))
         took = time.monotonic() - began
         self.stopped = True
-        require(self.process.returncode == 0, "exit code %s; stderr:\n%s", self.process.returncode,
+        require(self.process.returncode == status, "exit code %s; stderr:\n%s", self.process.returncode,
                 self.stderr())
         require(took <= STOP_S, "took %.2f s to end", took)
         lines = (self.buffered + rest).decode().strip().splitlines()

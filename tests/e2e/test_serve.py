@@ -115,6 +115,23 @@ def test_a_signal_while_a_shutdown_is_flushing(serve, tmp_path, going):
 
 
 @pytest.mark.line("L19")
+@pytest.mark.parametrize("signals", [1, 2])
+def test_a_signal_while_a_volume_is_too_slow(serve, signals):
+    """it is left within the second, or at once by a second signal: not as if all were done, and counted all the same"""
+    target = serve(ns=["fault:delay=%d@volatile:seed=1@mem:64M" % (3000 * PATIENCE)])
+    with nvme.Controller(target.address) as ctrl:
+        ctrl.admin.submit(nvme.sqe(0x09, cdw10=6))  # no write cache: the volume is flushed
+        ctrl.get(nvme.CSTS)
+        if signals == 2:
+            target.process.send_signal(signal.SIGTERM)
+            with pytest.raises(ConnectionRefusedError):
+                while True:
+                    Conn(target.address).close()
+        assert target.stop(status=3)["writes"] == 0
+        assert ("did not finish" in target.stderr()) == (signals == 1)
+
+
+@pytest.mark.line("L19")
 def test_nothing_new_is_accepted_while_it_ends(serve):
     target = serve()
     address = target.address
