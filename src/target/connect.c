@@ -16,11 +16,34 @@ connect_sqe(struct request *req)
 	return (void *)&req->sqe;
 }
 
+static bool
+sq_flow(const struct nvme_connect_sqe *sqe)
+{
+	return (sqe->cattr & NVME_CATTR_NO_SQ_FLOW) == 0;
+}
+
+static uint16_t
+entries(const struct nvme_connect_sqe *sqe)
+{
+	return (uint16_t)(le16_get(sqe->sqsize) + 1);
+}
+
+/* The answer has the SQHD that it would have had of the queue, which is the head pointer after this one entry or,
+ * where the host wants no flow control, FFFFh.  There is no queue all the same; the next Connect says anew. */
 static void
 refuse(struct request *req, struct nvme_status status, struct nvme_connect_fault fault)
 {
+	const struct nvme_connect_sqe *sqe = connect_sqe(req);
+
+	tconn_connected(&req->conn->tc, true, entries(sqe), sq_flow(sqe));
 	req->xfer.dw0 = fault.ipo | (uint32_t)fault.in_data << 16;
 	request_answer(req, status);
+}
+
+static void
+refuse_form(struct request *req, enum nvme_sc sc)
+{
+	refuse(req, nvme_status_of(sc, true), (struct nvme_connect_fault){ 0 });
 }
 
 /* What the host asked for, if it is there, here: through this portal.  `subsys` stays NULL for discovery. */
@@ -42,23 +65,11 @@ admission(const struct view_subsys *subsys, const struct nvme_connect_data *data
 	return subsys == NULL || view_allows(subsys, data->hostnqn) ? CTRL_HOST_ADMITTED : CTRL_HOST_UNKNOWN;
 }
 
-static bool
-sq_flow(const struct nvme_connect_sqe *sqe)
-{
-	return (sqe->cattr & NVME_CATTR_NO_SQ_FLOW) == 0;
-}
-
 /* DW0 of a successful Connect (Base 2.0, 6.3). */
 static uint32_t
 connected(const struct conn *conn, uint16_t cntlid)
 {
 	return cntlid | (conn->phase == CONN_AUTH ? NVME_CONNECT_ATR : 0u);
-}
-
-static uint16_t
-entries(const struct nvme_connect_sqe *sqe)
-{
-	return (uint16_t)(le16_get(sqe->sqsize) + 1);
 }
 
 static void
@@ -181,9 +192,9 @@ connect(struct request *req, const struct capsule *capsule)
 	if (req->conn->phase != CONN_NEW || req->conn->connecting)
 		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
 	else if (capsule->len < sizeof(*data))
-		request_answer(req, nvme_status_of(NVME_SC_SGL_LENGTH, true));
+		refuse_form(req, NVME_SC_SGL_LENGTH);
 	else if (le16_get(connect_sqe(req)->recfmt) != 0)
-		request_answer(req, nvme_status_of(NVME_SC_CONNECT_FORMAT, true));
+		refuse_form(req, NVME_SC_CONNECT_FORMAT);
 	else if (le16_get(connect_sqe(req)->qid) == 0)
 		connect_admin(req, data);
 	else

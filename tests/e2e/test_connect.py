@@ -204,6 +204,19 @@ def test_flow_control_off_says_so(target):
         assert conn.expect(CAPSULE_RESP).sqhd == 0xFFFF
 
 
+@pytest.mark.parametrize("how", [dict(cntlid=5), dict(hostid=bytes(16)), dict(recfmt=1), dict(subnqn="nqn.2026-11.x:y")])
+@pytest.mark.line("F08", "X17")
+def test_a_refusal_says_which_flow_control_was_asked_for(target, how):
+    """SQHD is 1 with it and FFFFh without, whatever came before on the connection"""
+    data = nvme.connect_data(**{name: value for name, value in how.items() if name != "recfmt"})
+    with Conn(target.address) as conn:
+        conn.handshake()
+        for cattr, sqhd in ((0, 1), (4, 0xFFFF), (0, 1), (0, 1)):
+            conn.send(capsule(nvme.connect_sqe(cattr=cattr, recfmt=how.get("recfmt", 0)), data))
+            resp = conn.expect(CAPSULE_RESP)
+            assert resp.status != 0 and resp.sqhd == sqhd
+
+
 # ---- I/O queues ----
 
 @pytest.mark.parametrize("how, ipo", [
