@@ -5,6 +5,8 @@
  * takes.  What a Copy then does with its ranges is walk.c's.
  * (NVM Command Set 1.0, 3.2.2, 3.2.3)
  */
+#include <assert.h>
+
 #include "target/command.h"
 
 void *
@@ -12,6 +14,7 @@ ranges_keep(struct request *req, const struct capsule *capsule, size_t len)
 {
 	void *data = req->iov;
 
+	assert(len <= capsule->len);
 	if (!capsule->transient)
 		return (void *)(uintptr_t)capsule->data;
 	/* A few find room in the request; with more the capsule is long enough for a promised buffer. */

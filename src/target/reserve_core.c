@@ -17,19 +17,25 @@ enum { ENDING_NS = 1000 * 1000 };
 
 /* ---- commands ---- */
 
+/* So many bytes of its data are looked at. */
+static uint32_t
+need_of(const struct request *req)
+{
+	static_assert(sizeof(struct nvme_resv_register_data) == sizeof(struct nvme_resv_acquire_data), "one need");
+	return req->sqe.opcode == NVME_RESV_RELEASE ? sizeof(struct nvme_resv_release_data) :
+	    sizeof(struct nvme_resv_register_data);
+}
+
 struct nvme_status
 reserve_check(struct request *req, const struct view_ns *ns)
 {
-	uint32_t length = le32_get(req->sqe.sgl1.length), need = sizeof(struct nvme_resv_register_data);
+	uint32_t length = le32_get(req->sqe.sgl1.length);
 	uint8_t id = req->sqe.sgl1.id;
 
-	static_assert(sizeof(struct nvme_resv_register_data) == sizeof(struct nvme_resv_acquire_data), "one need");
 	(void)ns;
-	if (req->sqe.opcode == NVME_RESV_RELEASE)
-		need = sizeof(struct nvme_resv_release_data);
 	if (id != NVME_SGL_TRANSPORT && id != NVME_SGL_OFFSET)
 		return nvme_status_of(NVME_SC_SGL_TYPE, true);
-	if (length < need || length > 4096)
+	if (length < need_of(req) || length > 4096)
 		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
 	req->xfer.length = length;
 	return NVME_OK;
@@ -82,7 +88,7 @@ reserve_begin(struct request *req, const struct capsule *capsule)
 		request_fetch(req);
 		return;
 	}
-	req->piece.iov_base = ranges_keep(req, capsule, sizeof(struct nvme_resv_register_data));
+	req->piece.iov_base = ranges_keep(req, capsule, need_of(req));
 	lend_again(req);
 }
 
