@@ -60,7 +60,8 @@ told(void *owner, int rc, const char *why)
 	else if (control->changes_bytes == 0)
 		fprintf(stderr, "weir: a configuration is applied that changes nothing\n");
 	else
-		fprintf(stderr, "weir: a new configuration is applied\n%.*s", (int)control->changes_bytes, control->changes);
+		fprintf(stderr, "weir: a new configuration is applied\n%.*s", (int)control->changes_bytes,
+		    control->changes);
 	if (asker == NULL)
 		return;
 	snprintf(text, sizeof(text), "%s\n", rc != 0 ? why : "");

@@ -152,8 +152,8 @@ clean_folder(const struct hosted *hosted, const char *pool)
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
 		if (!is_stray(hosted->state->made, entry->d_name, uuid))
 			continue;
-		fprintf(stderr, "weir: %s/%s is removed: it is of no namespace that hosts have made\n", hosted_folder(pool),
-		    entry->d_name);
+		fprintf(stderr, "weir: %s/%s is removed: it is of no namespace that hosts have made\n",
+		    hosted_folder(pool), entry->d_name);
 		hosted_remove(hosted, pool, uuid);
 	}
 	if (dir != NULL)
@@ -196,7 +196,8 @@ check_one(const struct made *made, const struct made_ns *ns, const struct conf *
 	const struct conf_subsys *had = now != NULL ? hosted_subsys(now, ns->nqn) : NULL;
 
 	if (subsys == NULL)
-		return refuse(why, -EINVAL, "hosts have made namespaces in %.120s, which the configuration does not have", ns->nqn);
+		return refuse(why, -EINVAL,
+		    "hosts have made namespaces in %.120s, which the configuration does not have", ns->nqn);
 	if (subsys->pool == NULL || (now == NULL && hosted_folder(subsys->pool) == NULL) ||
 	    (had != NULL && strcmp(subsys->pool, had->pool) != 0))
 		return refuse(why, -EINVAL,
@@ -208,7 +209,8 @@ check_one(const struct made *made, const struct made_ns *ns, const struct conf *
 		    "hosts have made namespaces of %" PRIu64 " bytes in %.120s, more than `host_namespaces` allows",
 		    made_bytes(made, ns->nqn), ns->nqn);
 	if (made_count(made, ns->nqn) > subsys->pool_count)
-		return refuse(why, -EINVAL, "hosts have made %u namespaces in %.120s, more than the `count` of `host_namespaces`",
+		return refuse(why, -EINVAL,
+		    "hosts have made %u namespaces in %.120s, more than the `count` of `host_namespaces`",
 		    made_count(made, ns->nqn), ns->nqn);
 	return 0;
 }

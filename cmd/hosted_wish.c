@@ -49,7 +49,8 @@ create(struct hosted *hosted, const struct target_wish *wish, const struct conf_
 	const struct ns_info *like = &wish->create;
 	struct made *made = hosted->next->made;
 	struct made_ns ns = {
-		.nqn = subsys->nqn, .nsid = free_nsid(made, subsys), .own = true, .kept = hosted_folder(subsys->pool) != NULL,
+		.nqn = subsys->nqn, .nsid = free_nsid(made, subsys), .own = true,
+		.kept = hosted_folder(subsys->pool) != NULL,
 		.fresh = true, .block_size = like->block_size, .blocks = like->blocks, .shared = like->shared,
 		.ana_group = like->ana_group != 0 ? like->ana_group : subsys->ana[0].id,
 	};
@@ -78,7 +79,8 @@ delete(struct hosted *hosted, const struct target_wish *wish, const struct conf_
 		return NVME_SC_INVALID_NS;
 	for (uint32_t i = made->count; i-- > 0;) {
 		ns = &made->ns[i];
-		if (!ns->own || strcmp(ns->nqn, subsys->nqn) != 0 || (wish->nsid != UINT32_MAX && ns->nsid != wish->nsid))
+		if (!ns->own || strcmp(ns->nqn, subsys->nqn) != 0 ||
+		    (wish->nsid != UINT32_MAX && ns->nsid != wish->nsid))
 			continue;
 		if (!target_may_write(hosted->serving->target, wish, ns->nsid))
 			return NVME_SC_RESV_CONFLICT;
@@ -182,7 +184,8 @@ protect(struct hosted *hosted, const struct target_wish *wish, const struct conf
 	for (uint32_t i = 0; i < hosted->next->made->count && sc == NVME_SC_SUCCESS; i++) {
 		struct made_ns *ns = &hosted->next->made->ns[i];
 
-		if (!ns->own || strcmp(ns->nqn, subsys->nqn) != 0 || (wish->nsid != UINT32_MAX && ns->nsid != wish->nsid) ||
+		if (!ns->own || strcmp(ns->nqn, subsys->nqn) != 0 ||
+		    (wish->nsid != UINT32_MAX && ns->nsid != wish->nsid) ||
 		    !made_active(ns, wish->asker.hostnqn, wish->asker.association))
 			continue;
 		any = true;

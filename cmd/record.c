@@ -65,7 +65,8 @@ record_begin(struct record *record, const char *dir, struct arena *arena, struct
 	if (rc == 0)
 		rc = made_parse(arena, record->text, record->bytes, made);
 	if (rc == -EUCLEAN)
-		snprintf(why, 256, "the namespaces that hosts have made, kept in %.120s, are damaged; without the file there are "
+		snprintf(why, 256,
+		    "the namespaces that hosts have made, kept in %.120s, are damaged; without the file there are "
 		    "none, and the files they lie in stay", path);
 	else if (rc == -EINVAL)
 		snprintf(why, 256, "%.180s is not a record of namespaces, or one of a later version", path);

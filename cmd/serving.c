@@ -89,7 +89,8 @@ make_made_ns(const struct making *m, const struct conf_subsys *subsys, const str
 	*ns = (struct target_ns){
 		.nsid = from->nsid, .volume = volume->blk, .blocks = from->blocks, .ana_group = from->ana_group,
 		.protection = (enum nvme_protection)from->protection, .private = !from->shared, .listed = true,
-		.hosts = from->hosts, .host_count = from->host_count, .others = from->others, .other_count = from->other_count,
+		.hosts = from->hosts, .host_count = from->host_count, .others = from->others,
+		.other_count = from->other_count,
 	};
 	memcpy(ns->id, from->uuid, sizeof(ns->id));
 	if (from->kept)
@@ -116,7 +117,8 @@ make_namespaces(const struct making *m, const struct conf_subsys *from, struct t
 	if (ns == NULL)
 		return refuse(why, -ENOMEM, "out of memory");
 	for (; count < from->ns_count && rc == 0; count++)
-		rc = make_ns(m, from, &from->ns[count], m->from->specs != NULL ? m->from->specs[count] : NULL, &ns[count], why);
+		rc = make_ns(m, from, &from->ns[count], m->from->specs != NULL ? m->from->specs[count] : NULL,
+		    &ns[count], why);
 	for (uint32_t i = 0; i < m->made->count && rc == 0; i++)
 		if (m->made->ns[i].own && strcmp(m->made->ns[i].nqn, from->nqn) == 0)
 			rc = make_made_ns(m, from, &m->made->ns[i], &ns[count++], why);
@@ -165,7 +167,8 @@ static void
 make_listen(const struct serving *serving, const struct conf_listener *from, struct target_listen *listen)
 {
 	static const enum portal_use uses[] = {
-		[CONF_DISCOVERY_YES] = PORTAL_ANY, [CONF_DISCOVERY_NO] = PORTAL_IO, [CONF_DISCOVERY_ONLY] = PORTAL_DISCOVERY,
+		[CONF_DISCOVERY_YES] = PORTAL_ANY, [CONF_DISCOVERY_NO] = PORTAL_IO,
+		[CONF_DISCOVERY_ONLY] = PORTAL_DISCOVERY,
 	};
 	const struct conf *now = serving->now->conf;
 
@@ -202,9 +205,12 @@ make_config(const struct making *m, struct target_config *config, char why[256])
 			return rc;
 	}
 	*config = (struct target_config){
-		.listen = listen, .listen_count = conf->listener_count, .subsys = subsys, .subsys_count = conf->subsys_count,
-		.referrals = referrals, .referral_count = conf->referral_count, .connections_max = conf->connections_max,
-		.state_dir = conf->state_dir, .handshake_timeout_ms = conf->handshake_ms, .stall_timeout_ms = conf->stall_ms,
+		.listen = listen, .listen_count = conf->listener_count, .subsys = subsys,
+		.subsys_count = conf->subsys_count,
+		.referrals = referrals, .referral_count = conf->referral_count,
+		.connections_max = conf->connections_max,
+		.state_dir = conf->state_dir, .handshake_timeout_ms = conf->handshake_ms,
+		.stall_timeout_ms = conf->stall_ms,
 		.keeper = &m->serving->hosted.keeper, .again = m->wish != NULL,
 		.asker = m->wish != NULL ? m->wish->asker.cntlid : 0,
 	};
@@ -229,7 +235,8 @@ serving_make(struct serving *serving, struct reactor *reactor, struct arena *are
 	serving->starting = true;
 	rc = hosted_begin(&serving->hosted, serving, first->conf, why);
 	if (rc == 0)
-		rc = make_config(&(struct making){ serving, &scratch, first, serving->hosted.state->made, NULL }, &config, why);
+		rc = make_config(&(struct making){ serving, &scratch, first, serving->hosted.state->made, NULL },
+		    &config, why);
 	if (rc == 0)
 		rc = target_create(arena, &config, &serving->target, why);
 	arena_drop(&scratch);

@@ -27,7 +27,8 @@ volume_find(const struct serving *serving, const struct conf_subsys *subsys, con
 	struct volume *volume = *table_at(serving, subsys->nqn, ns->nsid);
 
 	for (; volume != NULL; volume = volume->same)
-		if (!volume->retired && !volume->made && volume->nsid == ns->nsid && volume->block_size == ns->block_size &&
+		if (!volume->retired && !volume->made && volume->nsid == ns->nsid &&
+		    volume->block_size == ns->block_size &&
 		    strcmp(volume->nqn, subsys->nqn) == 0 && strcmp(volume->volume, ns->volume) == 0)
 			return volume;
 	return NULL;
@@ -162,7 +163,8 @@ volume_ready(struct serving *serving, const struct conf_subsys *subsys, const st
 		*rc = volume->blk->ops->grow == NULL ? -EOPNOTSUPP :
 		    volume->blk->ops->grow(volume->blk, serving->reactor, blocks);
 		if (*rc != 0)
-			refuse(why, *rc, "namespace %u of %.120s: a volume of this kind cannot grow so far while it is used: %s",
+			refuse(why, *rc,
+			    "namespace %u of %.120s: a volume of this kind cannot grow so far while it is used: %s",
 			    ns->nsid, subsys->nqn, strerrordesc_np(-*rc));
 		else
 			volume->changed = true;
@@ -183,8 +185,8 @@ open_lost(struct serving *serving, const struct made_ns *ns, struct volume **vol
 	snprintf(spec, sizeof(spec), "fault:dead=1@null:%" PRIu64, hosted_volume_bytes(ns));
 	rc = volume_open(serving, ns->nqn, ns->nsid, spec, ns->block_size, volume, why);
 	if (rc == 0)
-		fprintf(stderr, "weir: namespace %u of %s, which a host has made, is lost, and its I/O fails: %s\n", ns->nsid,
-		    ns->nqn, reason);
+		fprintf(stderr, "weir: namespace %u of %s, which a host has made, is lost, and its I/O fails: %s\n",
+		    ns->nsid, ns->nqn, reason);
 	return rc;
 }
 

@@ -98,7 +98,8 @@ number_portals(const struct view *old, const struct target_config *config, struc
 			while (n < TARGET_LISTENERS_MAX && taken >> n & 1)
 				n++;
 			if (n == TARGET_LISTENERS_MAX) {
-				snprintf(why, 256, "more than %d listeners, with those that are being given up", TARGET_LISTENERS_MAX);
+				snprintf(why, 256, "more than %d listeners, with those that are being given up",
+				    TARGET_LISTENERS_MAX);
 				return -EINVAL;
 			}
 			change->portals_new |= UINT32_C(1) << n;

@@ -49,13 +49,15 @@ check_subsys(const struct target_subsys *subsys, char why[256])
 	uint32_t last = 0;
 
 	if (!check_nqn(subsys->nqn) || strcmp(subsys->nqn, NVME_DISCOVERY_NQN) == 0) {
-		snprintf(why, 256, "'%.120s' is not an NQN for a subsystem (nqn.yyyy-mm.reverse.domain:name, of %d bytes "
+		snprintf(why, 256,
+		    "'%.120s' is not an NQN for a subsystem (nqn.yyyy-mm.reverse.domain:name, of %d bytes "
 		    "at most)", subsys->nqn, NVME_NQN_MAX);
 		return -EINVAL;
 	}
 	for (uint32_t i = 0; i < subsys->ana_count; i++) {
 		if (subsys->ana[i].id <= last || subsys->ana[i].id > CTRL_ANA_MAX) {
-			snprintf(why, 256, "%.180s: ANA groups are 1 to %d, ascending, each once", subsys->nqn, CTRL_ANA_MAX);
+			snprintf(why, 256, "%.180s: ANA groups are 1 to %d, ascending, each once", subsys->nqn,
+			    CTRL_ANA_MAX);
 			return -EINVAL;
 		}
 		last = subsys->ana[i].id;

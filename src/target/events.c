@@ -324,7 +324,8 @@ events_switch(struct core *core, const struct view *old, const struct view *view
 
 	if (old == NULL && core->target->state_dir[0] != '\0') {
 		events->minute.fire = minute;
-		timer_set(&core->reactor->timers, &events->minute, core->reactor->now_ns + (uint64_t)MINUTE_MS * NS_PER_MS);
+		timer_set(&core->reactor->timers, &events->minute,
+		    core->reactor->now_ns + (uint64_t)MINUTE_MS * NS_PER_MS);
 	}
 	for (uint32_t i = 0; i < EVENTS_LOGS; i++) {
 		struct events_log *log = events->logs[i];

@@ -111,7 +111,8 @@ decode(struct events_log *log, const uint8_t *slots, const char *path, char why[
 	case EVENTLOG_FOUND:
 		return 0;
 	case EVENTLOG_DAMAGED:
-		core_log(log->core, 0, "the events of %s in %s are damaged: they are lost, and begin anew", log->nqn, path);
+		core_log(log->core, 0, "the events of %s in %s are damaged: they are lost, and begin anew", log->nqn,
+		    path);
 		return 0;
 	case EVENTLOG_FOREIGN:
 		snprintf(why, 256, "%.150s: events of another subsystem, or of a later version", path);

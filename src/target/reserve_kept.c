@@ -91,7 +91,8 @@ decode(struct reserve *reserve, const uint8_t (*slots)[RESV_SLOT_LEN], const cha
 	case RESV_FOUND:
 		return 0;
 	case RESV_DAMAGED:
-		snprintf(why, 256, "the reservations kept in %.150s are damaged; without the file there are none", path);
+		snprintf(why, 256, "the reservations kept in %.150s are damaged; without the file there are none",
+		    path);
 		return -EUCLEAN;
 	case RESV_FOREIGN:
 		snprintf(why, 256, "%.150s: reservations of another namespace, or of a later version", path);

@@ -217,7 +217,8 @@ count_changes(struct view_subsys *subsys, struct ana_group *groups, const struct
 		for (uint32_t nsid = 1; nsid <= CTRL_NS_MAX && same; nsid++) {
 			const struct ns_info *was = subsys_ns(&old->info, nsid), *is = subsys_ns(&subsys->info, nsid);
 
-			same = (was != NULL && was->ana_group == groups[i].id) == (is != NULL && is->ana_group == groups[i].id);
+			same = (was != NULL && was->ana_group == groups[i].id) ==
+			    (is != NULL && is->ana_group == groups[i].id);
 		}
 		groups[i].changes = before == NULL ? 1 : before->changes + !same;
 		changed = changed || !same;
@@ -283,7 +284,8 @@ fill_subsys(const struct target_config *config, const struct target_subsys *told
 	subsys->info.ana_count = ana_count(told);
 	subsys->info.ana_changes = 1;
 	for (uint32_t i = 0; i < subsys->info.ana_count; i++)
-		fill_group(told->ana_count > 0 ? &told->ana[i] : &only_group, numbers, config->listen_count, &parts->ana[i]);
+		fill_group(told->ana_count > 0 ? &told->ana[i] : &only_group, numbers, config->listen_count,
+		    &parts->ana[i]);
 	if (before != NULL && config->again)
 		keep_expired(parts->ana, subsys->info.ana_count, before);
 	subsys->info.ns = parts->info;
@@ -381,7 +383,8 @@ same_log(const struct view *a, const struct view *b)
 
 	for (uint32_t i = 0; i < TARGET_LISTENERS_MAX && same; i++)
 		if (shown >> i & 1)
-			same = strcmp(a->listen[i].host, b->listen[i].host) == 0 && a->listen[i].port == b->listen[i].port;
+			same = strcmp(a->listen[i].host, b->listen[i].host) == 0 &&
+			    a->listen[i].port == b->listen[i].port;
 	for (uint32_t i = 0; i < a->discovery.referral_count && same; i++)
 		same = memcmp(&a->referrals[i], &b->referrals[i], sizeof(a->referrals[i])) == 0;
 	return same;

@@ -17,7 +17,10 @@
 #include "wire/feature.h"
 #include "wire/log.h"
 
-enum { HOGS = 24, BLOCK = 4096, MS = 1000 * 1000, STEP_MS = 10, SIP_MS = 300, SIP = 64 * 1024, COMMANDS = 100, LONG = 1024 * 1024 };
+enum {
+	HOGS = 24, BLOCK = 4096, MS = 1000 * 1000, STEP_MS = 10, SIP_MS = 300, SIP = 64 * 1024, COMMANDS = 100,
+	LONG = 1024 * 1024,
+};
 
 static const uint64_t second = 1000 * MS;
 
@@ -48,7 +51,8 @@ dial(struct hog *hog, struct client *client)
 {
 	struct pdu_ic ic = { .ch = { .type = PDU_ICREQ } };
 
-	assert_int_equal(client->reactor->world->connect(client->reactor, "10.0.0.1", CLUSTER_PORT, &client->stream), 0);
+	assert_int_equal(client->reactor->world->connect(client->reactor, "10.0.0.1", CLUSTER_PORT, &client->stream),
+	    0);
 	client->stream->owner = client;
 	client->stream->ready = client_ready;
 	client->deaf = hog->kind == DEAF || hog->kind == SLOW || client == &hog->io;

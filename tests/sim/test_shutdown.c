@@ -173,7 +173,8 @@ played(uint64_t seed, const enum step *steps)
 	struct sim_options options = sim_options_default();
 	struct sim *sim = sim_create(seed, &options);
 	struct cluster_target target = {
-		.host = "10.0.0.1", .spec = "fault:delay=2000@volatile:seed=1@mem:1M", .reactors = 1 + (unsigned)(seed % 3),
+		.host = "10.0.0.1", .spec = "fault:delay=2000@volatile:seed=1@mem:1M",
+		.reactors = 1 + (unsigned)(seed % 3),
 	};
 	struct host *h = calloc(1, sizeof(*h));
 	struct sim_process_options t = { .reactor = { 256, 32 }, .start = cluster_target_start, .arg = &target };
@@ -195,7 +196,8 @@ static void
 a_shutdown_after_a_reset_is_done_when_a_flush_that_it_began_is(void **state)
 {
 	static const enum step steps[] = {
-		ENABLE, SHUT_DOWN, PAUSE, RESET, ENABLE, SHUT_DOWN, UNTIL_DOWN, PAUSE, RESET, ENABLE, SHUT_DOWN, UNTIL_DOWN, END
+		ENABLE, SHUT_DOWN, PAUSE, RESET, ENABLE, SHUT_DOWN, UNTIL_DOWN, PAUSE, RESET, ENABLE, SHUT_DOWN,
+		UNTIL_DOWN, END
 	};
 
 	(void)state;

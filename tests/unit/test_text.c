@@ -18,13 +18,16 @@ an_nqn_is_nqn_a_date_and_characters_that_can_be_seen(void **state)
 {
 	static const char *const right[] = {
 		"nqn.2014-08.org.nvmexpress.discovery", "nqn.2014-08.org.nvmexpress:uuid:zz", "nqn.2026-11.a",
-		"nqn.2016-06.io.spdk:cnode1", "nqn.1988-11.com.dell:x", "nqn.2026-11.b:\xc3\xa4 \xe2\x82\xac \xf0\x9f\x90\x9f",
+		"nqn.2016-06.io.spdk:cnode1", "nqn.1988-11.com.dell:x",
+		"nqn.2026-11.b:\xc3\xa4 \xe2\x82\xac \xf0\x9f\x90\x9f",
 		"nqn.2026-11.\xc2\xa0", "nqn.0000-00..",
 	};
 	static const char *const wrong[] = {
-		"", "x", "nqn", "nqn.", "nqn.a", "NQN.2026-11.a", "nqn.2026-11", "nqn.2026-11.", "nqn.2026-11:a", "nqn.2026.11.a",
+		"", "x", "nqn", "nqn.", "nqn.a", "NQN.2026-11.a", "nqn.2026-11", "nqn.2026-11.", "nqn.2026-11:a",
+		"nqn.2026.11.a",
 		"nqn.202a-11.a", "nqn.2026-1.a", "nqn.2026-1/.a", "nqn.2026-:1.a", "nqn.2026-111.a", " nqn.2026-11.a",
-		"nqn.2026-11.a\n", "nqn.2026-11.\x1b[31m", "nqn.2026-11.\x7f", "nqn.2026-11.a\xc2\x85", "nqn.2026-11.\xff",
+		"nqn.2026-11.a\n", "nqn.2026-11.\x1b[31m", "nqn.2026-11.\x7f", "nqn.2026-11.a\xc2\x85",
+		"nqn.2026-11.\xff",
 		"nqn.2026-11.\xc3", "nqn.2026-11.\xc3 ", "nqn.2026-11.\xe2\x80\xa8", "nqn.2026-11.\xc0\xaf",
 		"nqn.2026-11.\xed\xa0\x80", "nqn.2026-11.\xf4\x90\x80\x80", "nqn.2026-11.\x80",
 	};
