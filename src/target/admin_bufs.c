@@ -167,7 +167,7 @@ admin_bufs_blocked(struct conn *conn)
 		return;
 	}
 	conn->stream->ops->name(conn->stream, true, peer, sizeof(peer));
-	core_log(core, 1, "%s: closed: it takes too long over an answer, and others wait for the memory", peer);
+	core_log_peer(core, "%s: closed: it takes too long over an answer, and others wait for the memory", peer);
 	conn_kill(conn);
 }
 

@@ -35,7 +35,7 @@ kato_judge(struct assoc *assoc)
 		kato_start(assoc, assoc->alive_ns);
 		return;
 	}
-	core_log(assoc->core, 1, "controller %u of %s: no sign of life within %" PRIu64 " ms; closed",
+	core_log_peer(assoc->core, "controller %u of %s: no sign of life within %" PRIu64 " ms; closed",
 	    assoc->ctrl.cntlid, assoc->ctrl.hostnqn, kato_ns(assoc) / NS_PER_MS);
 	ctrl_fatal(&assoc->ctrl);
 	events_tell(assoc, EVENTS_HOST_LOST, 0);

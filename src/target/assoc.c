@@ -150,7 +150,7 @@ assoc_end(struct core *core, const struct target_mail *mail)
 
 	if (assoc == NULL || assoc->admin == NULL)
 		return;
-	core_log(core, 1, "controller %u of %s: ended, as the host asked on another one", assoc->ctrl.cntlid,
+	core_log_peer(core, "controller %u of %s: ended, as the host asked on another one", assoc->ctrl.cntlid,
 	    assoc->ctrl.hostnqn);
 	conn_kill(assoc->admin);
 }

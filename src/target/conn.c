@@ -62,7 +62,7 @@ conn_accept(struct core *core, struct stream *stream, uint16_t portal)
 	uint8_t *reserve = arena_alloc_aligned(core->reactor->arena, TARGET_INCAPSULE, 4096);
 
 	if (conn == NULL || reserve == NULL) {
-		core_log(core, 1, "a connection was refused: out of memory");
+		core_log_peer(core, "a connection was refused: out of memory");
 		arena_free(core->reactor->arena, conn);
 		arena_free(core->reactor->arena, reserve);
 		stream->ops->close(stream, true);
@@ -247,11 +247,11 @@ conn_terminate(struct conn *conn)
 		return;
 	conn->stream->ops->name(conn->stream, true, peer, sizeof(peer));
 	if (conn->tc.state == TCONN_ENDED) {
-		core_log(conn->core, 1, "%s: the host ended the connection by a TermReq", peer);
+		core_log_peer(conn->core, "%s: the host ended the connection by a TermReq", peer);
 		conn_end(conn, false);
 		return;
 	}
-	core_log(conn->core, 1, "%s: closed: %s (FES %u, FEI %" PRIu32 ")", peer, fault->why,
+	core_log_peer(conn->core, "%s: closed: %s (FES %u, FEI %" PRIu32 ")", peer, fault->why,
 	    fault->fes, fault->fei);
 	conn_enter(conn, CONN_TERMINATED);
 	conn->held++;
@@ -329,12 +329,12 @@ timer_fired(struct timer *timer)
 	}
 	conn->stream->ops->name(conn->stream, true, peer, sizeof(peer));
 	if (conn->phase == CONN_NEW || conn->phase == CONN_AUTH)
-		core_log(conn->core, 1, conn->phase == CONN_NEW ?
+		core_log_peer(conn->core, conn->phase == CONN_NEW ?
 		    "%s: closed: no Connect within %" PRIu32 " ms" :
 		    "%s: closed: not authenticated within %" PRIu32 " ms", peer,
 		    conn->core->view->handshake_timeout_ms);
 	else if (serving)
-		core_log(conn->core, 1, "%s: closed: no progress within %" PRIu32 " ms", peer,
+		core_log_peer(conn->core, "%s: closed: no progress within %" PRIu32 " ms", peer,
 		    conn->core->view->stall_timeout_ms);
 	conn_end(conn, true);
 }

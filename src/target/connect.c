@@ -222,7 +222,7 @@ attached(struct conn *conn, const struct target_mail *mail)
 	} else if (conn->subsys == NULL || !view_admits(conn->subsys, conn->portal, conn->hostnqn)) {
 		conn_kill(conn); /* it has gone meanwhile, or may not be used from there any more */
 	} else if (conn_queue(conn, false, entries(sqe), sq_flow(sqe)) != 0) {
-		core_log(conn->core, 1, "queue %u of controller %u was refused: out of memory", conn->qid, cntlid);
+		core_log_peer(conn->core, "queue %u of controller %u was refused: out of memory", conn->qid, cntlid);
 		conn_kill(conn); /* the controller took it already, and hears that it has gone */
 	} else {
 		present_conn(conn);

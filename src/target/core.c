@@ -2,27 +2,12 @@
  * core.c - one reactor's part of the target: start, accept, mail, drain.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include "base/utf8.h"
 #include "target/assoc.h"
 #include "target/command.h"
 
 enum { DRAIN_NS = 500 * 1000 * 1000 };
-
-void
-core_log(struct core *core, int level, const char *format, ...)
-{
-	char text[512], shown[4 * sizeof(text)];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	utf8_show(text, shown, sizeof(shown)); /* names in it may be a peer's */
-	core->reactor->world->log(core->reactor, level, shown);
-}
 
 /* ---- mail ---- */
 
@@ -217,7 +202,7 @@ accepted(struct listener *listener, struct stream *stream)
 		return;
 	}
 	if (core->accepted >= core->view->connections_max) {
-		core_log(core, 1, "a connection was refused: %u are open, which is the limit",
+		core_log_peer(core, "a connection was refused: %u are open, which is the limit",
 		    core->accepted);
 		stream->ops->close(stream, true);
 		return;
@@ -433,6 +418,7 @@ target_fini(struct target *target, struct reactor *reactor)
 	if (core == NULL)
 		return;
 	turn_end(core);
+	core_log_end(core);
 	apply_end(core);
 	list_for_each(&core->assocs, node)
 		arena_free(reactor->arena, container_of(node, struct assoc, node));

@@ -84,6 +84,8 @@ struct core {
 	uint32_t events_missed;   /* that core 0 was not told of, and nobody yet */
 	struct timer missed_timer; /* when that is said; */
 	uint64_t missed_said_ns;  /* and when it was the last time; 0: never */
+	uint64_t peer_lines;      /* that were to be said of peers, in the minute that began with the first; */
+	struct timer log_timer;   /* when it is over */
 	bool draining;
 	struct timer drain_timer;
 
@@ -105,9 +107,13 @@ struct core {
 void core_post(struct core *core, unsigned to, const struct target_mail *mail);
 void core_conn_gone(struct core *core);
 void core_maybe_drained(struct core *core);
-void core_log(struct core *core, int level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 void core_accepts(struct core *core, struct listener *listener);
+
+/* log.c: what the operator is told */
+void core_log(struct core *core, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* A warning that a peer can cause: not more than some of them a minute, whatever peers do. */
+void core_log_peer(struct core *core, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void core_log_end(struct core *core);
 
 /* stats.c: what was counted */
 void stats_add(struct target_stats *sum, const struct target_stats *one);

@@ -251,7 +251,8 @@ keeps_too_long(struct conn *conn)
 	if (now - conn->lend_since_ns < HALF_SENT_NS)
 		return false;
 	conn->stream->ops->name(conn->stream, true, peer, sizeof(peer));
-	core_log(conn->core, 1, "%s: closed: it takes too long over a read, and no buffer is free to keep it in", peer);
+	core_log_peer(conn->core, "%s: closed: it takes too long over a read, and no buffer is free to keep it in",
+	    peer);
 	conn_kill(conn);
 	return true;
 }

@@ -19,7 +19,7 @@
 
 enum {
 	HOGS = 24, BLOCK = 4096, MS = 1000 * 1000, STEP_MS = 10, SIP_MS = 300, SIP = 64 * 1024, COMMANDS = 100,
-	LONG = 1024 * 1024,
+	RUDE_STEP = 100, LONG = 1024 * 1024,
 };
 
 static const uint64_t second = 1000 * MS;
@@ -30,6 +30,7 @@ enum kind {
 	OWING,   /* says it has data for admin commands, and sends none when asked */
 	HALF,    /* sends half of its Connect */
 	WRITER,  /* has an I/O queue, asks for long reads and takes none, and writes */
+	RUDE,    /* sends what is no PDU, again and again on connections that are new each time */
 	READER,  /* asks for one long answer and takes it */
 };
 
@@ -136,6 +137,18 @@ sip(struct hog *hog)
 		hog->got += (uint64_t)got;
 }
 
+/* The connection, ended or not, is left for a new one, and what is sent there is no PDU. */
+static void
+be_rude(struct hog *hog)
+{
+	static const uint8_t nonsense[8] = { 0xff, 0, 8, 0, 8 };
+
+	client_leave(&hog->client, true);
+	dial(hog, &hog->client);
+	client_put(&hog->client, nonsense, sizeof(nonsense));
+	hog->got++;
+}
+
 /* Of a reader: what comes is counted. */
 static void
 count(struct stream *stream, unsigned events)
@@ -157,7 +170,13 @@ next(struct timer *timer)
 	struct hogs *hogs = hog->client.reactor->owner;
 	uint64_t wait = STEP_MS;
 
-	switch (hog->step++) {
+	switch (hog->kind == RUDE ? RUDE_STEP : hog->step++) {
+	case RUDE_STEP:
+		be_rude(hog);
+		if (hog->got == hogs->asks)
+			return;
+		wait = hog->got == hogs->asks / 2 ? 70 * 1000 : 50;
+		break;
 	case 0:
 		dial(hog, &hog->client);
 		break;
@@ -230,7 +249,22 @@ struct scene {
 	struct cluster_target target;
 	struct hogs *hogs;
 	struct sim *sim;
+	uint64_t said, left_out; /* lines of the target's log, and those that it says there were more */
 };
+
+static void
+count_line(void *arg, const char *process, unsigned reactor, int level, const char *text)
+{
+	struct scene *scene = arg;
+
+	(void)process;
+	(void)reactor;
+	(void)level;
+	if (strstr(text, " more lines about peers were left out") != NULL)
+		scene->left_out += strtoull(text, NULL, 10);
+	else
+		scene->said++;
+}
 
 static void
 begin(struct scene *scene, uint64_t seed, unsigned count, unsigned asks, enum kind kind)
@@ -253,6 +287,8 @@ begin(struct scene *scene, uint64_t seed, unsigned count, unsigned asks, enum ki
 		scene->hogs->hog[i].kind = kind;
 	hogs.arg = scene->hogs;
 	options.reset_ppm = 0;
+	options.log = count_line;
+	options.arg = scene;
 	scene->sim = sim_create(seed, &options);
 	sim_process_create(scene->sim, "target", 1, &served);
 	sim_process_create(scene->sim, "hogs", 1, &hogs);
@@ -363,6 +399,28 @@ who_reads_slowly_is_let_be_where_there_is_memory_for_all(void **state)
 	end(&scene);
 }
 
+/* Of 500 connections in 25 s each has a line, and after more than a minute so have 500 others. */
+static void
+rude_peers_do_not_fill_the_log(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, 1, 1, 1000, RUDE);
+	sim_run_until(scene.sim, 59 * second, NULL, NULL);
+	assert_int_equal(scene.hogs->hog[0].got, 500);
+	assert_int_equal(scene.said, 20);
+	assert_int_equal(scene.left_out, 0);
+	sim_run_until(scene.sim, 90 * second, NULL, NULL);
+	assert_int_equal(scene.said, 20);
+	assert_int_equal(scene.left_out, 480);
+	sim_run_until(scene.sim, 200 * second, NULL, NULL);
+	assert_int_equal(scene.hogs->hog[0].got, 1000);
+	assert_int_equal(scene.said, 40);
+	assert_int_equal(scene.left_out, 960);
+	end(&scene);
+}
+
 int
 main(void)
 {
@@ -374,6 +432,7 @@ main(void)
 		cmocka_unit_test(the_data_of_a_write_is_not_kept_until_its_answer_is_taken),
 		cmocka_unit_test(who_leaves_a_long_answer_lying_stays_until_others_wait_for_the_memory),
 		cmocka_unit_test(who_reads_slowly_is_let_be_where_there_is_memory_for_all),
+		cmocka_unit_test(rude_peers_do_not_fill_the_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
