@@ -205,7 +205,7 @@ next(struct timer *timer)
 			client_push(&hog->io);
 			break;
 		}
-		/* fallthrough */
+		__attribute__((fallthrough));
 	default:
 		if (hog->kind == WRITER && hog->step < 12)
 			read_or_write(hog);
