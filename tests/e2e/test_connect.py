@@ -204,7 +204,8 @@ def test_flow_control_off_says_so(target):
         assert conn.expect(CAPSULE_RESP).sqhd == 0xFFFF
 
 
-@pytest.mark.parametrize("how", [dict(cntlid=5), dict(hostid=bytes(16)), dict(recfmt=1), dict(subnqn="nqn.2026-11.x:y")])
+@pytest.mark.parametrize("how", [
+    dict(cntlid=5), dict(hostid=bytes(16)), dict(recfmt=1), dict(subnqn="nqn.2026-11.x:y")])
 @pytest.mark.line("F08", "X17")
 def test_a_refusal_says_which_flow_control_was_asked_for(target, how):
     """SQHD is 1 with it and FFFFh without, whatever came before on the connection"""
