@@ -212,6 +212,7 @@ struct verdict {
 	bool ok;
 	int volumes[8];       /* it may have gone to */
 	unsigned volume_count;
+	bool closed;          /* or to one that is closed by now, of which nothing is known any more */
 };
 
 struct recon_ask {

@@ -131,7 +131,7 @@ judge(struct recon_work *w, uint32_t nsid, struct verdict *verdict)
 static void
 read_done(struct recon_work *w, const struct verdict *verdict)
 {
-	bool fine = false;
+	bool fine = verdict->closed;
 
 	w->host->r->counts.reads++;
 	for (unsigned i = 0; i < verdict->volume_count; i++)
@@ -196,7 +196,7 @@ answered(struct recon_work *w, struct nvme_status status)
 		read_done(w, &verdict);
 	else if (changes(w))
 		for (unsigned i = 0; i < verdict.volume_count; i++)
-			changed(w, verdict.volumes[i], verdict.volume_count == 1);
+			changed(w, verdict.volumes[i], verdict.volume_count == 1 && !verdict.closed);
 }
 
 /* Nobody knows what became of it. */
@@ -222,7 +222,7 @@ pair_done(struct recon_work *w)
 	w->host->r->counts.pairs += nvme_ok(compare);
 	if (nvme_ok(compare) && nvme_ok(write))
 		answered(w, NVME_OK);
-	else if (c == NVME_SC_COMPARE && x == NVME_SC_FUSED_FAILED && verdict.volume_count > 1)
+	else if (c == NVME_SC_COMPARE && x == NVME_SC_FUSED_FAILED && (verdict.volume_count > 1 || verdict.closed))
 		return; /* it may have been held against another volume */
 	else if (c == NVME_SC_FUSED_FAILED && x != NVME_SC_FUSED_FAILED && x != 0)
 		answered(w, write);
@@ -307,7 +307,7 @@ expect(struct recon_work *w)
 	const struct recon_slot *slot;
 
 	judge(w, w->nsid, &verdict);
-	if (verdict.volume_count != 1)
+	if (verdict.volume_count != 1 || verdict.closed)
 		return false;
 	slot = slot_of(w, verdict.volumes[0], w->slot);
 	if (slot->count != 1 || slot->any)

@@ -381,6 +381,8 @@ judge_by(const struct recon *r, const struct plan *plan, const struct recon_ask 
 	verdict->ok = true;
 	if (r->volumes[ns->volume].life == ns->life)
 		verdict_volume(verdict, ns->volume);
+	else
+		verdict->closed = true;
 }
 
 void
