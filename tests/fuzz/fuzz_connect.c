@@ -55,10 +55,11 @@ is_seen(const uint8_t *at)
 
 	while (*at != 0) {
 		size_t tail = tail_of(*at);
-		uint32_t code = tail == 0 ? *at : *at & (0x3fu >> tail);
+		uint32_t code;
 
 		if (tail == NVME_NQN_FIELD)
 			return false;
+		code = tail == 0 ? *at : *at & (0x3fu >> tail);
 		at++;
 		for (size_t i = 0; i < tail; i++, at++) {
 			if (*at < 0x80 || *at >= 0xc0)
