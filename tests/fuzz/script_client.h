@@ -14,7 +14,7 @@ enum { CLIENT_OUT_BYTES = 128 * 1024, CLIENT_ASKED_MAX = 8 };
 struct client {
 	struct reactor *reactor;
 	struct stream *stream;
-	bool deaf, holding;  /* does not read; sends nothing for now */
+	bool deaf, holding;  /* does not read; sends nothing until told */
 	bool hdgst, ddgst;
 	bool connecting;     /* the answer to its Connect as an admin queue is to come */
 	uint16_t cntlid;     /* what that said */
