@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "serving.h"
 #include "sys/clock.h"
+#include "volumes.h"
 
 /* ---- states ---- */
 
@@ -105,7 +106,7 @@ static void
 forgotten(struct hosted *hosted, int rc)
 {
 	(void)rc;
-	serving_kept(hosted->serving, false);
+	volumes_kept(hosted->serving, false);
 	answer(hosted, hosted->undone);
 }
 
@@ -180,7 +181,7 @@ kept(struct hosted *hosted, int rc)
 	if (rc != 0)
 		fprintf(stderr, "weir: what hosts have made of namespaces is not kept in %s: %s\n", hosted->record.dir,
 		    strerrordesc_np(-rc));
-	serving_kept(hosted->serving, rc == 0);
+	volumes_kept(hosted->serving, rc == 0);
 	answer(hosted, rc == 0 ? NVME_OK : nvme_status_of(NVME_SC_INTERNAL, false));
 }
 

@@ -391,12 +391,6 @@ serving_change(struct serving *serving, const struct made *made, char why[256])
 	return apply(serving, serving->now, made, why);
 }
 
-void
-serving_kept(struct serving *serving, bool kept)
-{
-	volumes_kept(serving, kept);
-}
-
 bool
 serving_identity(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,
     uint8_t id[16], bool *lasts)

@@ -68,10 +68,6 @@ bool serving_busy(const struct serving *serving);
 /* the same configuration, with what hosts shall have made: 0: hosted_applied() is called, later; otherwise why; */
 int serving_change(struct serving *serving, const struct made *made, char why[256]) __attribute__((warn_unused_result));
 
-/* and it is recorded, or could not be: then what is left of namespaces that were deleted lies there until the next
- * start; */
-void serving_kept(struct serving *serving, bool kept);
-
 /* and what a namespace of the configuration is known by, as long as its volume is this one, and whether it
  * still is after a restart; false: it is not served. */
 bool serving_identity(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,

@@ -47,7 +47,8 @@ void volumes_undo(struct serving *serving);
 /* It is done, or was not, and is undone: which are held now, and which will be closed when they are unused. */
 void volumes_settle(struct serving *serving, bool done);
 
-/* What hosts have made is recorded, and then what they deleted goes with all that is its; or it is not. */
+/* What hosts have made is recorded, and then what they deleted goes with all that is its; or it is not, and then that
+ * lies there until the next start. */
 void volumes_kept(struct serving *serving, bool kept);
 
 /* Closes those that were opened after the one that was the last then. */
