@@ -6,14 +6,12 @@ them are tried (`DAILY`), WEIR_FAILING=all tries all.
 """
 import concurrent.futures
 import os
-import re
-import shutil
 import subprocess
 
 import pytest
 
 import target as targets
-from test_failing_calls import ALL, AT_ONCE, FAILED_MAX, clean_run, conf, end, namespace, start
+from test_failing_calls import ALL, AT_ONCE, clean_run, conf, end, namespace, one_run, start
 
 DAILY = 40
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -41,27 +39,9 @@ def chosen(count):
 
 
 def serve_once(folder, preload, number):
-    """What is wrong about a run in which that one fails, or None."""
-    folder = os.path.join(folder, str(number))
-    os.mkdir(folder)
-    daemon = None
-    try:
-        daemon = start(folder, "uring", failing(preload, number))
-        broken, failed = clean_run(daemon, folder)
-        code = end(daemon)
-        if broken > 1 or failed > FAILED_MAX or code != 0:
-            return "%d hosts lost their connection, %d commands failed, it ended with %d; stderr:\n%s" % (
-                broken, failed, code, daemon.stderr())
-    except AssertionError as wrong:
-        said = re.search(r"the daemon ended \((-?\w+)\); stderr:\n(.*)", str(wrong), re.S)
-        refused = re.match("Connect failed: .*1:81", str(wrong)) and daemon is not None and end(daemon) == 0
-        if not refused and not (daemon is None and said and said[1] in "12" and re.match(r"weir: .*\S", said[2])):
-            return str(wrong)
-    finally:
-        if daemon is not None:
-            daemon.kill()
-        shutil.rmtree(folder)
-    return None
+    """That one fails; a host may be told at Connect that the target is busy."""
+    return one_run(os.path.join(folder, str(number)), "uring", failing(preload, number), codes="12",
+                   refused="Connect failed: .*1:81")
 
 
 def all_of(numbers, perform):

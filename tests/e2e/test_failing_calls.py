@@ -267,12 +267,12 @@ def end(daemon):
     return daemon.process.returncode
 
 
-def try_one(folder, engine, call, error, n):
-    """One run in which the n-th call of that name fails; what is wrong about it, or None."""
-    folder = os.path.join(folder, "%s-%s-%s-%d" % (engine, call, error, n))
+def one_run(folder, engine, injection, codes="1", refused=None):
+    """
+    One run in which something fails; what is wrong about it, or None.  It may end with one of `codes` before it
+    serves, and say why; or fail as the pattern `refused` has it.
+    """
     os.mkdir(folder)
-    injection = strace("-o", "/dev/null", "-e", "trace=%s" % call,
-                       "-e", "inject=%s:error=%s:when=%d" % (call, error, n))
     daemon = None
     try:
         daemon = start(folder, engine, injection)
@@ -286,13 +286,21 @@ def try_one(folder, engine, call, error, n):
             return "it ended with %d after it had served; stderr:\n%s" % (code, daemon.stderr())
     except AssertionError as wrong:
         said = re.search(r"the daemon ended \((-?\w+)\); stderr:\n(.*)", str(wrong), re.S)
-        if not (daemon is None and said and said[1] == "1" and re.match(r"weir: .*\S", said[2])):
+        ended = daemon is None and said and said[1] in codes and re.match(r"weir: .*\S", said[2])
+        if not ended and not (daemon and refused and re.match(refused, str(wrong)) and end(daemon) == 0):
             return str(wrong)
     finally:
         if daemon is not None:
             daemon.kill()
         shutil.rmtree(folder)
     return None
+
+
+def try_one(folder, engine, call, error, n):
+    """The n-th call of that name fails."""
+    injection = strace("-o", "/dev/null", "-e", "trace=%s" % call,
+                       "-e", "inject=%s:error=%s:when=%d" % (call, error, n))
+    return one_run(os.path.join(folder, "%s-%s-%s-%d" % (engine, call, error, n)), engine, injection)
 
 
 @pytest.fixture(scope="module")

@@ -219,16 +219,22 @@ a_configuration_that_meets_a_wish_is_applied_after_it_and_before_the_next(void *
 	}
 }
 
+/* A host of a subsystem whose group the operator has put into change. */
+static struct asker *
+begin_in_change(struct bench *b, uint64_t seed, unsigned reactors)
+{
+	bench_begin(b, seed, reactors, in_change, NULL);
+	return bench_host(b, NQN_A, ASKS);
+}
+
 static void
 a_configuration_that_meets_what_the_target_does_itself_is_applied_after_it(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 0; seed < 3; seed++) {
 		struct bench b;
-		struct asker *a;
+		struct asker *a = begin_in_change(&b, seed, 1 + (unsigned)seed);
 
-		bench_begin(&b, seed, 1 + (unsigned)seed, in_change, NULL);
-		a = bench_host(&b, NQN_A, ASKS);
 		bench_run(&b, 9 * second);
 		assert_int_equal(group_state(a), NVME_ANA_CHANGE);
 		bench_meet(&b, target_at_work, apply_two, 2 * second);
@@ -247,10 +253,8 @@ a_wish_that_meets_something_else_at_work_is_done_after_it(void **state)
 	for (uint64_t seed = 0; seed < 6; seed++) {
 		bool by_operator = seed % 2 == 0;
 		struct bench b;
-		struct asker *a;
+		struct asker *a = begin_in_change(&b, seed, 1 + (unsigned)(seed / 2));
 
-		bench_begin(&b, seed, 1 + (unsigned)(seed / 2), in_change, NULL);
-		a = bench_host(&b, NQN_A, ASKS);
 		b.holding = true;
 		bench_run(&b, 9 * second);
 		a->protection = 1;
@@ -276,10 +280,8 @@ a_wish_does_not_put_a_group_into_change_that_was_so_for_too_long(void **state)
 	(void)state;
 	for (uint64_t seed = 0; seed < 3; seed++) {
 		struct bench b;
-		struct asker *a;
+		struct asker *a = begin_in_change(&b, seed, 1 + (unsigned)seed);
 
-		bench_begin(&b, seed, 1 + (unsigned)seed, in_change, NULL);
-		a = bench_host(&b, NQN_A, ASKS);
 		bench_run(&b, 12 * second);
 		assert_int_equal(group_state(a), NVME_ANA_INACCESSIBLE);
 		a->protection = 1;
