@@ -15,6 +15,7 @@
 #include "control.h"
 #include "serve.h"
 #include "sys/clock.h"
+#include "volumes.h"
 
 enum {
 	STOP_NS = 900 * 1000 * 1000, /* for volumes to finish what was begun */
@@ -239,6 +240,7 @@ start(struct serve *serve, struct configured *first)
 		rc = control_begin(&serve->control, &serve->serving, serve->options.config != NULL, why);
 	if (rc != 0) {
 		fprintf(stderr, "weir: %s\n", why);
+		volumes_undo(&serve->serving);
 		return rc;
 	}
 	for (uint32_t i = 0; i < first->conf->listener_count; i++) {

@@ -124,3 +124,17 @@ def test_a_file_that_cannot_be_so_long(folder, tmp_path, serve):
     assert done.returncode == 1 and "File too large" in done.stderr, done
     assert files(folder) == {"v2": 16}
     assert daemon.alive()
+
+
+def test_a_start_that_fails(folder, tmp_path):
+    """leaves a file as long as it was, and none that was not there"""
+    first, second = file(folder, "v1"), file(folder, "v2")
+    with open(os.path.join(folder, "v2"), "wb") as made:
+        made.truncate(16 * MIB)
+    path = tmp_path / "taken.yaml"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        path.write_text(conf(namespace(1, first), namespace(2, second, "32M")).replace(
+            "127.0.0.1:0", "127.0.0.1:%d" % taken.getsockname()[1]))
+        done = targets.run("serve", "--control", str(tmp_path / "control"), "--config", str(path))
+    assert done.returncode == 1 and "cannot listen" in done.stderr, done
+    assert files(folder) == {"v2": 16}
