@@ -69,10 +69,13 @@ errands_open(struct core *core)
 	pthread_mutex_init(&errands->lock, NULL);
 	pthread_cond_init(&errands->work, NULL);
 	rc = -pthread_create(&errands->thread, NULL, errands_main, errands);
-	if (rc == 0)
+	if (rc == 0) {
 		core->errands = errands;
-	else
-		free(errands);
+		return 0;
+	}
+	pthread_cond_destroy(&errands->work);
+	pthread_mutex_destroy(&errands->lock);
+	free(errands);
 	return rc;
 }
 
