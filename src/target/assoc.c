@@ -265,7 +265,7 @@ flushed(struct blk_io *io, struct nvme_status status)
 
 	assoc->flush_chan->busy--;
 	if (!nvme_ok(status)) {
-		core_log(assoc->core, 0, "a volume could not be flushed: %s", nvme_status_text(status, false));
+		core_log_storage(assoc->core, "a volume could not be flushed: %s", nvme_status_text(status, false));
 		assoc->flush_status = status;
 	}
 	flush_step(assoc);

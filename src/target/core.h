@@ -53,6 +53,13 @@ struct scratch {
 /* Memory for the data of admin commands (admin_bufs.c): of each admin connection, and pieces that all share. */
 enum { ADMIN_OWN = BUFS_SMALL, ADMIN_SMALL = BUFS_IOV_MAX, ADMIN_LARGE = 2 * BUFS_IOV_MAX };
 
+/* Lines of one kind, so many a minute at most; log.c. */
+struct log_limit {
+	struct core *core;
+	uint64_t lines;       /* that were to be said, in the minute that began with the first; */
+	struct timer minute;  /* when it is over */
+};
+
 struct core {
 	struct target *target;
 	struct reactor *reactor;
@@ -84,8 +91,7 @@ struct core {
 	uint32_t events_missed;   /* that core 0 was not told of, and nobody yet */
 	struct timer missed_timer; /* when that is said; */
 	uint64_t missed_said_ns;  /* and when it was the last time; 0: never */
-	uint64_t peer_lines;      /* that were to be said of peers, in the minute that began with the first; */
-	struct timer log_timer;   /* when it is over */
+	struct log_limit peer_lines, storage_lines;
 	bool draining;
 	struct timer drain_timer;
 
@@ -113,6 +119,8 @@ void core_accepts(struct core *core, struct listener *listener);
 void core_log(struct core *core, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* A warning that a peer can cause: not more than some of them a minute, whatever peers do. */
 void core_log_peer(struct core *core, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* An error of what lies below, which may come with every command of a peer: the same, counted apart. */
+void core_log_storage(struct core *core, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void core_log_end(struct core *core);
 
 /* stats.c: what was counted */

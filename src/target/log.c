@@ -1,8 +1,9 @@
 /*
  * log.c - what a core says to the operator.
  *
- * Lines that a peer can cause, as often as it likes, are so many a minute at
- * most on each core; of the others it is said how many they were.
+ * Lines that a peer can cause as often as it likes, itself or by using storage
+ * that fails, are so many a minute at most on each core; of the others it is
+ * said how many they were.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 #include "base/utf8.h"
 #include "target/core.h"
 
-enum { PEER_LINES = 20 }; /* in a minute */
+enum { LINES = 20 }; /* of a kind, in a minute */
 
 static const uint64_t minute_ns = UINT64_C(60) * 1000 * 1000 * 1000;
 
@@ -36,19 +37,33 @@ core_log(struct core *core, int level, const char *format, ...)
 }
 
 static void
-say_left_out(struct core *core)
+say_left_out(struct log_limit *limit)
 {
-	if (core->peer_lines > PEER_LINES)
-		core_log(core, 1, "%" PRIu64 " more lines about peers were left out: there are %d a minute at most",
-		    core->peer_lines - PEER_LINES, PEER_LINES);
-	core->peer_lines = 0;
+	const char *about = limit == &limit->core->peer_lines ? "peers" : "storage";
+
+	if (limit->lines > LINES)
+		core_log(limit->core, 1,
+		    "%" PRIu64 " more lines about %s were left out: there are %d a minute at most",
+		    limit->lines - LINES, about, LINES);
+	limit->lines = 0;
 }
 
 /* The minute that began with a line is over. */
 static void
 minute_over(struct timer *timer)
 {
-	say_left_out(container_of(timer, struct core, log_timer));
+	say_left_out(container_of(timer, struct log_limit, minute));
+}
+
+static bool
+may_say(struct core *core, struct log_limit *limit)
+{
+	if (limit->lines++ == 0) {
+		limit->core = core;
+		limit->minute.fire = minute_over;
+		timer_set(&core->reactor->timers, &limit->minute, core->reactor->now_ns + minute_ns);
+	}
+	return limit->lines <= LINES;
 }
 
 void
@@ -56,11 +71,7 @@ core_log_peer(struct core *core, const char *format, ...)
 {
 	va_list args;
 
-	if (core->peer_lines++ == 0) {
-		core->log_timer.fire = minute_over;
-		timer_set(&core->reactor->timers, &core->log_timer, core->reactor->now_ns + minute_ns);
-	}
-	if (core->peer_lines > PEER_LINES)
+	if (!may_say(core, &core->peer_lines))
 		return;
 	va_start(args, format);
 	say(core, 1, format, args);
@@ -68,8 +79,29 @@ core_log_peer(struct core *core, const char *format, ...)
 }
 
 void
+core_log_storage(struct core *core, const char *format, ...)
+{
+	va_list args;
+
+	if (!may_say(core, &core->storage_lines))
+		return;
+	va_start(args, format);
+	say(core, 0, format, args);
+	va_end(args);
+}
+
+static void
+limit_end(struct core *core, struct log_limit *limit)
+{
+	if (limit->lines == 0)
+		return;
+	timer_clear(&core->reactor->timers, &limit->minute);
+	say_left_out(limit);
+}
+
+void
 core_log_end(struct core *core)
 {
-	timer_clear(&core->reactor->timers, &core->log_timer);
-	say_left_out(core);
+	limit_end(core, &core->peer_lines);
+	limit_end(core, &core->storage_lines);
 }

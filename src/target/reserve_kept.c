@@ -165,7 +165,7 @@ complain(const struct reserve *reserve, int error)
 	char path[PATH_LEN];
 
 	path_of(reserve->core->target, reserve->slot, path);
-	core_log(reserve->core, 0, "reservations cannot be kept in %s: %s", path, strerrordesc_np(error));
+	core_log_storage(reserve->core, "reservations cannot be kept in %s: %s", path, strerrordesc_np(error));
 }
 
 static void written(struct file_io *io);

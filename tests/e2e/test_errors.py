@@ -95,3 +95,15 @@ def test_each_failure_counts_once_in_the_smart_log(target):
             ctrl.admin.wait(perform(ctrl.admin))
         assert count(ctrl) == count(other) == before + len(FAIL)
         assert len(list(lines(ctrl))) == len(FAIL) and not list(lines(other))
+
+
+def test_storage_that_fails_does_not_fill_the_log(serve):
+    """each flush fails and is answered so; of the lines about that twenty a minute are there, and how many more"""
+    target = serve(ns=["fault:dead=1@volatile:@mem:1M"])
+    with nvme.Controller(target.address) as ctrl:
+        for _ in range(25):
+            assert not ctrl.set_feature(0x06, 0).ok
+    target.stop()
+    said = target.stderr().splitlines()
+    assert len([line for line in said if "a volume could not be flushed" in line]) == 20
+    assert [line for line in said if "5 more lines about storage were left out" in line]
