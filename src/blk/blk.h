@@ -158,7 +158,7 @@ static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->
  *                                   acknowledged and not done), flush-error=N (the N-th fails),
  *                                   read-error=LBA, write-error=LBA, dead=1 (all fails),
  *                                   hold=LBA (does not end until it is cancelled), delay=MS (begins so much later),
- *                                   delay-write=MS (writes alone); each reactor counts its own
+ *                                   delay-write=MS (what writes alone); each reactor counts its own
  *   volatile:[OPTION,...]@SPEC      SPEC behind a cache that is lost with the process: what is
  *                                   written is kept in memory until a flush; keep=SIZE: so much
  *                                   for each reactor (16M), seed=N: some of it is written early

@@ -123,13 +123,19 @@ begin_late(struct timer *timer)
 	}
 }
 
+static bool
+writes(const struct blk_io *io)
+{
+	return io->op == BLK_WRITE || io->op == BLK_WRITE_ZEROES || io->op == BLK_COMPARE_WRITE;
+}
+
 static void
 fault_submit(struct blk_chan *chan, struct blk_io *io)
 {
 	const struct fault_plan *plan = &container_of(chan->blk, struct fault, blk)->plan;
 	struct fault_chan *fc = fault_chan_of(chan);
 	bool holds = io->op != BLK_TRIM && touches(io, plan->hold_lba);
-	uint64_t delay_ms = io->op == BLK_WRITE && plan->delay_write_ms > 0 ? plan->delay_write_ms : plan->delay_ms;
+	uint64_t delay_ms = writes(io) && plan->delay_write_ms > 0 ? plan->delay_write_ms : plan->delay_ms;
 
 	if (!holds && delay_ms == 0) {
 		begin(fc, io);

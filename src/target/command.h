@@ -22,7 +22,17 @@ struct nvme_status io_check(struct request *req);
 /* The namespace that the command was checked for is still there; else why it ends. */
 struct nvme_status io_ns_again(const struct request *req, const struct view_ns **ns);
 struct nvme_status io_ended(void);
-uint32_t io_fua(const struct request *req);
+static inline void
+io_submit_to(struct request *req, struct blk_chan *chan, void (*done)(struct blk_io *io, struct nvme_status status))
+{
+	req->stage = STAGE_DEVICE;
+	req->chan = chan;
+	req->io.done = done;
+	req->io.owner = req;
+	req->conn->device_count++;
+	chan->busy++;
+	blk_submit(chan, &req->io);
+}
 /* To the device of the command's namespace; anything but NVME_OK: that is not there any more, or not so.
  * done() begins with io_returned(), and if that was true ends with conn_send_soon(): the connection is about
  * to end and looks whether this was the last. */
@@ -44,6 +54,19 @@ io_returned(struct request *req, struct nvme_status status)
 	return conn->phase == CONN_FINISHING; /* a dead one may be gone after the answer */
 }
 
+/* durable.c: what must be durable before it is answered */
+uint32_t durable_fua(const struct request *req);
+/* Of a command that reads: what it reads is made durable before it reads. */
+static inline bool
+durable_asked(const struct request *req)
+{
+	return le32_get(req->sqe.cdw12) & NVME_RW_FUA;
+}
+void durable_first(struct request *req);
+/* A write is done.  true: the host turned its cache off meanwhile, what was written is made durable, and done() is called
+ * once more. */
+bool durable_late(struct request *req, void (*done)(struct blk_io *io, struct nvme_status status));
+
 /* ranges.c: commands whose data is a list of ranges */
 struct nvme_status ranges_check_dsm(struct request *req, const struct view_ns *ns);
 void ranges_begin_dsm(struct request *req, const struct capsule *capsule);
@@ -55,6 +78,7 @@ void ranges_copy_data(struct request *req);
 void *ranges_keep(struct request *req, const struct capsule *capsule, size_t len);
 
 /* walk.c: commands done piece by piece */
+void walk_check(struct request *req);
 void walk_begin(struct request *req);
 void walk_copy(struct request *req, void *data);
 

@@ -66,6 +66,8 @@ done(struct blk_io *io, struct nvme_status status)
 	struct conn *conn = write->conn;
 	bool finishing = io_returned(write, status);
 
+	if (nvme_ok(status) && durable_late(write, done))
+		return;
 	scratch_give(write);
 	compare->stage = STAGE_NEW;
 	if (nvme_ok(status)) {

@@ -51,22 +51,11 @@ done(struct blk_io *io, struct nvme_status status)
 		flush_next(req);
 	} else {
 		count(conn->stats, req);
-		request_answer(req, NVME_OK);
+		if (!durable_late(req, done))
+			request_answer(req, NVME_OK);
 	}
 	if (finishing)
 		conn_send_soon(conn);
-}
-
-static inline void
-submit_to(struct request *req, struct blk_chan *chan, void (*on_done)(struct blk_io *, struct nvme_status))
-{
-	req->stage = STAGE_DEVICE;
-	req->chan = chan;
-	req->io.done = on_done;
-	req->io.owner = req;
-	req->conn->device_count++;
-	chan->busy++;
-	blk_submit(chan, &req->io);
 }
 
 /* The namespace through this portal, or as it is: not when its access, who holds it, or its protection say no. */
@@ -137,7 +126,7 @@ check_again(const struct request *req)
 static inline void
 submit(struct request *req)
 {
-	submit_to(req, req->conn->core->chans[req->slot], done);
+	io_submit_to(req, req->conn->core->chans[req->slot], done);
 }
 
 struct nvme_status
@@ -146,7 +135,7 @@ io_submit(struct request *req, void (*on_done)(struct blk_io *, struct nvme_stat
 	struct nvme_status status = check_again(req);
 
 	if (nvme_ok(status))
-		submit_to(req, req->conn->core->chans[req->slot], on_done);
+		io_submit_to(req, req->conn->core->chans[req->slot], on_done);
 	return status;
 }
 
@@ -198,18 +187,11 @@ check_read(struct request *req, const struct view_ns *ns)
 	return check_transfer(req, ns);
 }
 
-/* FUA, as the host asked for it or because it turned the write cache off. */
-uint32_t
-io_fua(const struct request *req)
-{
-	return le32_get(req->sqe.cdw12) & NVME_RW_FUA || req->conn->durable ? BLK_FUA : 0;
-}
-
 static struct nvme_status
 check_write(struct request *req, const struct view_ns *ns)
 {
 	req->io.op = BLK_WRITE;
-	req->io.flags = io_fua(req);
+	req->io.flags = durable_fua(req);
 	return check_transfer(req, ns);
 }
 
@@ -219,7 +201,7 @@ check_write_zeroes(struct request *req, const struct view_ns *ns)
 	uint32_t cdw12 = le32_get(req->sqe.cdw12);
 
 	req->io.op = BLK_WRITE_ZEROES;
-	req->io.flags = io_fua(req) | (cdw12 & NVME_WZ_DEAC ? BLK_DEALLOCATE : 0u);
+	req->io.flags = durable_fua(req) | (cdw12 & NVME_WZ_DEAC ? BLK_DEALLOCATE : 0u);
 	return check_range(req, ns);
 }
 
@@ -253,20 +235,29 @@ read_granted(struct bufs_waiter *waiter)
 	io_submit_late(req);
 }
 
-static void
-begin_read(struct request *req, const struct capsule *capsule)
+static inline void
+read_blocks(struct request *req)
 {
 	struct blk_chan *chan = req->conn->core->chans[req->slot];
 
-	(void)capsule;
 	if (chan->blk->lends) {
 		req->io.flags = BLK_MAY_LEND;
 		req->io.iov = req->iov;
 		req->io.iov_count = 2;
-		submit_to(req, chan, done);
+		io_submit_to(req, chan, done);
 	} else if (request_buffers(req, req->xfer.length, read_granted)) {
 		read_granted(&req->waiter);
 	}
+}
+
+static void
+begin_read(struct request *req, const struct capsule *capsule)
+{
+	(void)capsule;
+	if (durable_asked(req))
+		durable_first(req);
+	else
+		read_blocks(req);
 }
 
 /* The device needs a capsule's data longer than the receive buffer keeps it. */
@@ -303,7 +294,7 @@ begin_compare(struct request *req, const struct capsule *capsule)
 {
 	if (capsule->len > 0) {
 		request_keep(req, capsule);
-		walk_begin(req);
+		walk_check(req);
 	} else {
 		request_fetch(req);
 	}
@@ -313,7 +304,7 @@ static void
 begin_verify(struct request *req, const struct capsule *capsule)
 {
 	(void)capsule;
-	walk_begin(req);
+	walk_check(req);
 }
 
 static void
@@ -386,7 +377,8 @@ begin_flush(struct request *req, const struct capsule *capsule)
 		submit(req);
 }
 
-/* The peer takes answers again: what was given back in the meantime is read, or reported, anew. */
+/* The peer takes answers again: what was given back in the meantime is read, or reported, anew.  Or what is to be read
+ * is durable now. */
 void
 io_again(struct request *req)
 {
@@ -399,7 +391,7 @@ io_again(struct request *req)
 	req->io.op = BLK_READ;
 	status = check_again(req);
 	if (nvme_ok(status))
-		begin_read(req, NULL);
+		read_blocks(req);
 	else
 		request_answer(req, status);
 }
@@ -411,7 +403,7 @@ static const struct io_rule rules[256] = {
 	[NVME_WRITE] = { check_write, RESV_WRITE, true, begin_write, write_data },
 	[NVME_READ] = { check_read, RESV_READ, false, begin_read, NULL },
 	[NVME_WRITE_UNCORRECTABLE] = { check_write_uncorrectable, RESV_WRITE, true, begin_at_once, NULL },
-	[NVME_COMPARE] = { check_transfer, RESV_READ, false, begin_compare, walk_begin },
+	[NVME_COMPARE] = { check_transfer, RESV_READ, false, begin_compare, walk_check },
 	[NVME_WRITE_ZEROES] = { check_write_zeroes, RESV_WRITE, true, begin_at_once, NULL },
 	[NVME_DATASET_MGMT] = { ranges_check_dsm, RESV_WRITE, true, ranges_begin_dsm, ranges_dsm_data },
 	[NVME_VERIFY] = { check_range, RESV_READ, false, begin_verify, NULL },

@@ -110,7 +110,7 @@ static void
 copy_write(struct request *req)
 {
 	req->io.op = BLK_WRITE;
-	req->io.flags = io_fua(req);
+	req->io.flags = durable_fua(req);
 	req->io.lba = nvme_slba(&req->sqe) + req->walked;
 	submit(req);
 }
@@ -131,7 +131,7 @@ piece_done(struct blk_io *io, struct nvme_status status)
 		walk_end(req, status);
 	} else if (req->sqe.opcode == NVME_COPY && io->op == BLK_READ) {
 		copy_write(req);
-	} else {
+	} else if (!durable_late(req, piece_done)) {
 		count(req);
 		req->walked += io->blocks;
 		walk_next(req);
@@ -190,6 +190,15 @@ walk_begin(struct request *req)
 	req->io.old = NULL;
 	req->block_size = ns->block_size;
 	walk_next(req);
+}
+
+void
+walk_check(struct request *req)
+{
+	if (durable_asked(req))
+		durable_first(req);
+	else
+		walk_begin(req);
 }
 
 static bool
