@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -51,25 +50,6 @@ print_stats(void *owner, const struct target_stats *sum)
 /* ---- volumes ---- */
 
 static int
-make_dir(const char *dir)
-{
-	char path[512];
-
-	if (strlen(dir) >= sizeof(path))
-		return -ENAMETOOLONG;
-	snprintf(path, sizeof(path), "%s", dir);
-	for (char *p = path + 1; *p != '\0'; p++) {
-		if (*p != '/')
-			continue;
-		*p = '\0';
-		if (mkdir(path, 0755) != 0 && errno != EEXIST)
-			return -errno;
-		*p = '/';
-	}
-	return mkdir(path, 0755) == 0 || errno == EEXIST ? 0 : -errno;
-}
-
-static int
 default_volume(struct serve *serve)
 {
 	const char *said = serve->options.data_dir, *base;
@@ -85,7 +65,7 @@ default_volume(struct serve *serve)
 		snprintf(dir, sizeof(dir), "%s/.local/share/weir", base);
 	else
 		snprintf(dir, sizeof(dir), "/var/lib/weir");
-	rc = said != NULL && strlen(said) >= sizeof(dir) ? -ENAMETOOLONG : make_dir(dir);
+	rc = said != NULL && strlen(said) >= sizeof(dir) ? -ENAMETOOLONG : folder_make(dir);
 	if (rc != 0) {
 		fprintf(stderr, "weir: cannot make the data directory %s: %s\n", dir, strerror(-rc));
 		return rc;
@@ -93,23 +73,6 @@ default_volume(struct serve *serve)
 	snprintf(serve->default_spec, sizeof(serve->default_spec), "file:%s/volume.img,size=1G", dir);
 	told->specs[told->spec_count++] = serve->default_spec;
 	return 0;
-}
-
-static int
-make_state_dir(const char *dir)
-{
-	static const char *const folders[] = { "reservations", "events" };
-	char path[512];
-	int rc = 0;
-
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && dir != NULL && rc == 0; i++) {
-		rc = -ENAMETOOLONG;
-		if (snprintf(path, sizeof(path), "%s/%s", dir, folders[i]) < (int)sizeof(path))
-			rc = make_dir(path);
-	}
-	if (rc != 0)
-		fprintf(stderr, "weir: cannot make the state directory %s: %s\n", dir, strerror(-rc));
-	return rc;
 }
 
 /* What is served first: as the file says, or the options. */
@@ -130,7 +93,7 @@ configure(struct serve *serve, struct configured *first)
 	    listen_inherit_conf(first->conf, &serve->options.rt) != 0) {
 		return -EINVAL;
 	}
-	return make_state_dir(first->conf->state_dir);
+	return first->conf->state_dir != NULL ? state_dir_take(first->conf->state_dir) : 0;
 }
 
 /* ---- life ---- */

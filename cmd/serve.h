@@ -25,6 +25,15 @@ int listen_inherit_conf(const struct conf *conf, struct rt_options *options) __a
 /* Where nothing else was said. */
 void listen_by_default(struct target_listen *listen, uint32_t *count);
 
+/* state_dir.c: a folder, and those above it, where they are not there.  0 or negative errno. */
+int folder_make(const char *path) __attribute__((warn_unused_result));
+
+/*
+ * Makes the folder of what must outlive a restart, where it is not there, and keeps every other weir out of it until
+ * the process ends.  0, or a negative errno after having said on stderr what is wrong.
+ */
+int state_dir_take(const char *dir) __attribute__((warn_unused_result));
+
 /* Of each reactor: buffers for data. */
 enum { SERVE_SMALL_BUFS = 2304, SERVE_LARGE_BUFS = 256 };
 

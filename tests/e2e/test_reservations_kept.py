@@ -210,12 +210,21 @@ def test_a_damaged_state_keeps_the_target_from_starting(start, tmp_path):
 
 
 @pytest.mark.line("R15")
-def test_a_state_is_of_one_target_at_a_time(start, serve, tmp_path):
+def test_a_state_is_of_one_target_at_a_time(start, tmp_path):
+    """even where the two have no volume in common, nor a name"""
+    state = tmp_path / "state" / "dir"
+
+    def other():
+        return run("serve", "--listen", "127.0.0.1:0", "--state-dir", state, "--subnqn", "nqn.2026-11.example:other",
+                   "--ns", "file:%s,size=16M" % (tmp_path / "another"))
     target = start()
     assert Host(target.address, 0).register(A, cptpl=SET_PTPL) == OK
-    result = run("serve", "--listen", "127.0.0.1:0", "--state-dir", tmp_path / "state" / "dir",
-                 "--ns", "file:%s" % (tmp_path / "volume"))
-    assert result.returncode == 1
+    before = sorted(state.rglob("*"))
+    result = other()
+    assert result.returncode == 1 and "%s is busy: it belongs to another weir" % state in result.stderr
+    assert not (tmp_path / "another").exists() and sorted(state.rglob("*")) == before
+    target.kill()
+    start_again(start)
 
 
 def test_two_volumes_of_one_name_are_refused(tmp_path):

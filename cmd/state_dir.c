@@ -1,0 +1,79 @@
+/*
+ * state_dir.c - the folder of what must outlive a restart: it is there, and is ours alone.
+ *
+ * What lies in it is not known here.  Some of it is of the whole target (the record of namespaces), some of a
+ * subsystem or a volume: two targets that share none of these would still write over each other's record.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "serve.h"
+#include "sys/disk.h"
+
+enum { PATH_BYTES = 512, LOCK_BLOCK = 512 /* nothing is read or written */ };
+
+int
+folder_make(const char *path)
+{
+	char part[PATH_BYTES];
+
+	if (strlen(path) >= sizeof(part))
+		return -ENAMETOOLONG;
+	snprintf(part, sizeof(part), "%s", path);
+	for (char *p = part + 1; *p != '\0'; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(part, 0755) != 0 && errno != EEXIST)
+			return -errno;
+		*p = '/';
+	}
+	return mkdir(part, 0755) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+static int
+make(const char *dir)
+{
+	static const char *const folders[] = { "reservations", "events" };
+	char path[PATH_BYTES];
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && rc == 0; i++) {
+		rc = -ENAMETOOLONG;
+		if (snprintf(path, sizeof(path), "%s/%s", dir, folders[i]) < (int)sizeof(path))
+			rc = folder_make(path);
+	}
+	if (rc != 0)
+		fprintf(stderr, "weir: cannot make the state directory %s: %s\n", dir, strerror(-rc));
+	return rc;
+}
+
+/* The descriptor stays open, and so the lock is held, until the process ends; who follows it waits for that as for
+ * the files of its volumes. */
+static int
+lock(const char *dir)
+{
+	char path[PATH_BYTES];
+	struct disk disk;
+	int rc = -ENAMETOOLONG;
+
+	if (snprintf(path, sizeof(path), "%s/lock", dir) < (int)sizeof(path))
+		rc = disk_open(path, 1, LOCK_BLOCK, &disk);
+	if (rc == 0)
+		rc = disk_lock(&disk);
+	if (rc == -EBUSY)
+		fprintf(stderr, "weir: the state directory %s is busy: it belongs to another weir that runs\n", dir);
+	else if (rc != 0)
+		fprintf(stderr, "weir: cannot lock the state directory %s: %s\n", dir, strerror(-rc));
+	return rc;
+}
+
+int
+state_dir_take(const char *dir)
+{
+	int rc = make(dir);
+
+	return rc == 0 ? lock(dir) : rc;
+}
