@@ -1,6 +1,7 @@
 /*
  * listen.c - where `weir serve` listens beside what its options name.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include "serve.h"
 #include "sys/inherit.h"
 #include "sys/sock.h"
+
+static_assert((int)INHERIT_MAX <= (int)RT_INHERITED_MAX, "all that we are handed can be kept");
 
 static bool
 listens(const struct target_listen *listen, uint32_t count, const struct target_listen *at)
@@ -42,7 +45,7 @@ listen_inherit(struct target_listen *listen, uint32_t *count, struct rt_options 
 	int handed = inherit_listeners();
 
 	if (handed < 0) {
-		fprintf(stderr, handed == -EINVAL ? "weir: LISTEN_FDS is not a number of descriptors\n" :
+		fprintf(stderr, handed == -EINVAL ? "weir: LISTEN_FDS is no number of descriptors, or too high\n" :
 		    "weir: what LISTEN_FDS hands over are not listening TCP sockets: %s\n", strerror(-handed));
 		return handed;
 	}

@@ -119,20 +119,34 @@ accept_ready(struct core *core)
 	}
 }
 
-/* The socket that we were handed for this address, or -1. */
-static int
-inherited(struct rt *rt, const struct listener *listener)
+static bool
+listens_at(int fd, const struct listener *listener)
 {
-	for (unsigned i = 0; i < rt->options.inherited_count; i++) {
-		int fd = rt->options.inherited_first + (int)i;
-		char host[sizeof(listener->host)];
-		uint16_t port;
+	char host[sizeof(listener->host)];
+	uint16_t port;
 
-		if (sock_address(fd, false, host, sizeof(host), &port) == 0 && port == listener->port &&
-		    strcmp(host, listener->host) == 0)
-			return fd;
+	return sock_address(fd, false, host, sizeof(host), &port) == 0 && port == listener->port &&
+	    strcmp(host, listener->host) == 0;
+}
+
+/*
+ * The socket that we were handed for this address, or -1.  It is the listener's from now on and is looked at no more:
+ * once that is closed, its number is anybody's.
+ */
+static int
+take_inherited(struct rt *rt, const struct listener *listener)
+{
+	int fd = -1;
+
+	pthread_mutex_lock(&rt->lock);
+	for (unsigned i = 0; fd < 0 && i < rt->options.inherited_count; i++) {
+		if (!(rt->inherited >> i & 1) || !listens_at(rt->options.inherited_first + (int)i, listener))
+			continue;
+		fd = rt->options.inherited_first + (int)i;
+		rt->inherited &= ~(UINT64_C(1) << i);
 	}
-	return -1;
+	pthread_mutex_unlock(&rt->lock);
+	return fd;
 }
 
 static int
@@ -142,7 +156,7 @@ listen_at(struct rt *rt, const struct listener *listener)
 
 	if (listener->host[0] == '/')
 		return sock_listen_local(listener->host);
-	fd = inherited(rt, listener);
+	fd = take_inherited(rt, listener);
 	return fd >= 0 ? fd : sock_listen(listener->host, listener->port, &rt->options.sockets);
 }
 

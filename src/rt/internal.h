@@ -73,6 +73,7 @@ struct rt {
 	pthread_mutex_t lock;
 	struct list socks;       /* every stream, wherever it is attached */
 	struct list disks;       /* open files, each opened and locked once */
+	uint64_t inherited;      /* a bit for each socket that we were handed, until a listener takes it */
 	struct pool *pool;       /* the threads of files; NULL until needed */
 	struct stop_word stop;
 	bool running;            /* written while nothing moves */

@@ -238,10 +238,12 @@ rt_create(struct rt **out, const struct rt_options *options)
 	int rc;
 
 	assert(options->reactors >= 1 && options->reactors <= RT_REACTORS_MAX);
+	assert(options->inherited_count <= RT_INHERITED_MAX);
 	if (rt == NULL)
 		return -ENOMEM;
 	memset(rt, 0, sizeof(*rt));
 	rt->options = *options;
+	rt->inherited = options->inherited_count > 0 ? UINT64_MAX >> (RT_INHERITED_MAX - options->inherited_count) : 0;
 	rt->engine = &engine_epoll;
 	rt->spin_ns = spin_ns(options);
 	arena_init(&rt->arena, 0);

@@ -33,7 +33,7 @@ enum rt_moves {
 	RT_MOVES_CALLS, /* by a system call for each */
 };
 
-enum { RT_REACTORS_MAX = 128 };
+enum { RT_REACTORS_MAX = 128, RT_INHERITED_MAX = 64 };
 
 struct rt_options {
 	unsigned reactors;              /* 1 to RT_REACTORS_MAX */
@@ -44,10 +44,10 @@ struct rt_options {
 	enum rt_moves moves;
 	uint32_t spin_us;               /* how long to look for work before sleeping */
 	struct sock_options sockets;
-	/* Listening sockets that we were handed: to listen where one of them does is to take it.  They
+	/* Listening sockets that we were handed: to listen where one of them does is to take it, once.  They
 	 * are the process's from rt_create() on. */
 	int inherited_first;
-	unsigned inherited_count;
+	unsigned inherited_count;       /* RT_INHERITED_MAX at most */
 	/* Called on reactor 0 for SIGTERM, SIGINT, SIGHUP and SIGUSR1; NULL: they do what they
 	 * do by themselves. */
 	void (*on_signal)(struct reactor *reactor, int signal);

@@ -7,8 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { COUNT_MAX = 1024 };
-
 /* A number of the environment; 0: not there, negative: nonsense. */
 static long
 number_of(const char *name)
@@ -54,7 +52,7 @@ inherit_listeners(void)
 	if (number_of("LISTEN_PID") != getpid())
 		return 0;
 	count = number_of("LISTEN_FDS");
-	if (count < 0 || count > COUNT_MAX)
+	if (count < 0 || count > INHERIT_MAX)
 		return -EINVAL;
 	for (int i = 0; i < count; i++) {
 		int rc = take(INHERIT_FIRST + i);

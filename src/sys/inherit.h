@@ -9,7 +9,7 @@
 #ifndef WEIR_SYS_INHERIT_H
 #define WEIR_SYS_INHERIT_H
 
-enum { INHERIT_FIRST = 3 };
+enum { INHERIT_FIRST = 3, INHERIT_MAX = 64 };
 
 /*
  * How many listening sockets are ours from INHERIT_FIRST on, made non-blocking and not passed on

@@ -11,6 +11,7 @@ import nvme
 import target as targets
 from nvme import INVALID_NS, LBA_RANGE
 from nvmetcp import Conn
+from test_serve import handed
 
 NQN = "nqn.2026-11.example:live"
 BLOCK = 4096
@@ -56,12 +57,18 @@ def conf(*namespaces, hosts=None, listeners=("a",), groups="", nqn=NQN, top=""):
 
 @pytest.fixture
 def live(serve, tmp_path):
-    def start(text, *args):
+    def start(text, *args, **how):
         path, control = str(tmp_path / "weir.yaml"), str(tmp_path / "control")
         with open(path, "w") as f:
             f.write(text)
-        return Live(serve("--control", control, *args, config=path), path, control)
+        return Live(serve("--control", control, *args, config=path, **how), path, control)
     return start
+
+
+def listening(*addresses):
+    """a configuration with these listeners, each with its address for a name"""
+    listeners = "".join("  - address: \"%s:%d\"\n" % address for address in addresses)
+    return "listeners:\n%ssubsystems:\n  - nqn: %s\n    namespaces:\n%s" % (listeners, NQN, namespace(1))
 
 
 def connect(live, n=0, **how):
@@ -296,6 +303,25 @@ def test_an_address_in_use_is_refused_and_nothing_changes(live):
         done = target.apply(text)
         assert done.returncode == 1 and "cannot listen on 127.0.0.1" in done.stderr
     with connect(target) as ctrl:
+        assert active(ctrl) == [1]
+
+
+def test_a_socket_that_was_handed_over_is_used_once(live):
+    """its number is a connection's later, which is not taken for the listener: not even at that address"""
+    with socket.create_server(("127.0.0.1", 0)) as sock, socket.create_server(("127.0.0.1", 0)) as free:
+        one, other = sock.getsockname(), free.getsockname()
+        free.close()
+        target = live(listening(one, other), **handed(sock))
+    target.applied(listening(other))
+    target.applied(listening(other, ("0.0.0.0", one[1])))
+    hosts = [nvme.Controller(one, subnqn=NQN) for _ in range(4)]
+    assert os.readlink("/proc/%d/fd/3" % target.daemon.pid).startswith("socket:")
+    done = target.apply(listening(other, one))
+    assert done.returncode == 1 and "in use" in done.stderr, "the address of all is in the way"
+    assert all(host.keep_alive().ok for host in hosts)
+    target.applied(listening(other))
+    target.applied(listening(other, one))
+    with nvme.Controller(one, subnqn=NQN) as ctrl:
         assert active(ctrl) == [1]
 
 

@@ -395,6 +395,7 @@ for n in range(times):
     os.dup2(int(sys.argv[1]), 100 + n)
 for n in range(times):
     os.dup2(100 + n, 3 + n)
+os.closerange(3 + times, 100 + times)
 os.environ.update(LISTEN_FDS=str(times), LISTEN_PID=str(os.getpid()))
 os.execv(sys.argv[3], sys.argv[3:])
 """
