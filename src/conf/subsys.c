@@ -3,6 +3,7 @@
  *
  * The listeners of the file are known by now.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "conf/internal.h"
@@ -155,6 +156,15 @@ ana_read(struct reader *r, const struct node *node, struct conf_subsys *subsys)
 	subsys->ana_count++;
 }
 
+static int
+by_id(const void *a, const void *b)
+{
+	const struct conf_ana *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* In the order of their ids, as targets have them, however they were written. */
 static void
 ana_groups_read(struct reader *r, const struct node *list, struct conf_subsys *subsys)
 {
@@ -173,6 +183,8 @@ ana_groups_read(struct reader *r, const struct node *list, struct conf_subsys *s
 	for (const struct node *node = list != NULL ? list->first : NULL; node != NULL && !reader_done(r);
 	    node = node->next)
 		ana_read(r, node, subsys);
+	if (subsys->ana_count > 0)
+		qsort(subsys->ana, subsys->ana_count, sizeof(subsys->ana[0]), by_id);
 }
 
 /* ---- the subsystem ---- */

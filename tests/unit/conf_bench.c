@@ -108,6 +108,8 @@ ana_random(struct rng *rng, const struct conf *conf, const struct conf_subsys *s
 static void
 subsys_random(struct arena *arena, struct rng *rng, const struct conf *conf, struct conf_subsys *subsys, uint32_t i)
 {
+	uint32_t low;
+
 	subsys->nqn = text_random(arena, rng, "nqn.2026-11.example:", i, false);
 	subsys->serial = maybe(rng) ? text_random(arena, rng, maybe(rng) ? "W" : "", i, true) : NULL;
 	subsys->model = maybe(rng) ? text_random(arena, rng, "Weir ", i, true) : NULL;
@@ -129,8 +131,10 @@ subsys_random(struct arena *arena, struct rng *rng, const struct conf *conf, str
 	subsys->entries_max = maybe(rng) ? 1024 : 2 + below(rng, 1023);
 	subsys->ana_count = 1 + (maybe(rng) ? 0 : below(rng, 5));
 	subsys->ana = need(arena_alloc(arena, subsys->ana_count * sizeof(subsys->ana[0])));
+	low = below(rng, 2 * subsys->ana_count);
 	for (uint32_t a = 0; a < subsys->ana_count; a++)
-		ana_random(rng, conf, subsys, &subsys->ana[a], below(rng, 8) == 0 ? CONF_ANA_MAX - a : 1 + a);
+		ana_random(rng, conf, subsys, &subsys->ana[a],
+		    a < low ? 1 + a : CONF_ANA_MAX + 1 + a - subsys->ana_count);
 	if (subsys->ana_count == 1 && maybe(rng))
 		subsys->ana[0] = (struct conf_ana){ .id = 1, .state = CONF_ANA_OPTIMIZED };
 	if (maybe(rng) && (conf->state_dir != NULL || maybe(rng))) {

@@ -32,10 +32,10 @@ static const char full[] =
     "    controllers: static\n"
     "    limits: { controllers: 10, queues: 4, queue_entries: 64 }\n"
     "    ana_groups:\n"
+    "      - id: 64\n"
     "      - id: 2\n"
     "        state: non-optimized\n"
     "        on: { front: inaccessible }\n"
-    "      - id: 64\n"
     "    namespaces:\n"
     "      - nsid: 7\n"
     "        volume: file:/srv/a b.img\n"
@@ -109,7 +109,7 @@ each_key_says_what_it_should(void **state)
 	assert_true(!s->all_listeners && s->listeners == 1 && !s->any_host && s->host_count == 2);
 	assert_string_equal(s->hosts[1], "nqn.2026-11.h2");
 	assert_true(s->static_controllers && s->controllers_max == 10 && s->queues_max == 4 && s->entries_max == 64);
-	assert_true(s->ana_count == 2 && s->ana[0].id == 2 && s->ana[1].id == 64);
+	assert_true(s->ana_count == 2 && s->ana[0].id == 2 && s->ana[1].id == 64); /* however they were written */
 	assert_int_equal(conf_ana_on(&s->ana[0], 0), CONF_ANA_INACCESSIBLE);
 	assert_int_equal(conf_ana_on(&s->ana[0], 1), CONF_ANA_NON_OPTIMIZED);
 	assert_int_equal(conf_ana_on(&s->ana[1], 0), CONF_ANA_OPTIMIZED);
