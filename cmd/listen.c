@@ -11,6 +11,20 @@
 #include "sys/inherit.h"
 #include "sys/sock.h"
 
+int
+listen_resolve(struct target_listen *listen, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const char *why = sock_numeric(listen[i].host, sizeof(listen[i].host));
+
+		if (why != NULL) {
+			fprintf(stderr, "weir: --listen %s: %s\n", listen[i].host, why);
+			return -EADDRNOTAVAIL;
+		}
+	}
+	return 0;
+}
+
 static_assert((int)INHERIT_MAX <= (int)RT_INHERITED_MAX, "all that we are handed can be kept");
 
 static bool

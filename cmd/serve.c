@@ -82,7 +82,8 @@ configure(struct serve *serve, struct configured *first)
 	struct served *told = &serve->options.told;
 
 	if (serve->options.config == NULL) {
-		if (listen_inherit(told->listen, &told->listen_count, &serve->options.rt) != 0)
+		if (listen_resolve(told->listen, told->listen_count) != 0 ||
+		    listen_inherit(told->listen, &told->listen_count, &serve->options.rt) != 0)
 			return -EINVAL;
 		listen_by_default(told->listen, &told->listen_count);
 		if (told->spec_count == 0 && default_volume(serve) != 0)

@@ -12,6 +12,9 @@ void identify_subsys(const char *nqn, uint8_t id[16]);
 void identify_host(const char *nqn, uint8_t id[16]);
 void identify_volume(const char *nqn, const struct blk *blk, uint8_t id[16]);
 
+/* listen.c: numbers for the names among them.  0, or a negative errno after having said on stderr what is wrong. */
+int listen_resolve(struct target_listen *listen, uint32_t count) __attribute__((warn_unused_result));
+
 /*
  * listen.c: adds the sockets that we were handed to the places to listen, TARGET_LISTENERS_MAX of them
  * at most.  0, or a negative errno after having said on stderr what is wrong.

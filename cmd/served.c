@@ -10,6 +10,15 @@
 #include "base/size.h"
 #include "serve.h"
 
+static bool
+named(const struct conf *conf, uint32_t count, const char *name)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (strcmp(conf->listeners[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static int
 fill_listeners(const struct served *served, struct configured *configured)
 {
@@ -26,6 +35,8 @@ fill_listeners(const struct served *served, struct configured *configured)
 		memcpy(listener->address.host, served->listen[i].host, sizeof(listener->address.host));
 		listener->address.port = served->listen[i].port;
 		conf_address_text(&listener->address, name);
+		if (named(conf, i, name)) /* any free port, again */
+			snprintf(name + strlen(name), sizeof(name) - strlen(name), "-%u", i + 1);
 		listener->name = arena_strdup(&configured->arena, name);
 		if (listener->name == NULL)
 			return -ENOMEM;
@@ -90,18 +101,40 @@ fill_subsys(const struct served *served, struct configured *configured)
 	return 0;
 }
 
+/* As a configuration has it: an absolute path. */
+static int
+fill_state_dir(const struct served *served, struct configured *configured)
+{
+	char text[2 * PATH_MAX], directory[PATH_MAX] = "";
+	const char *dir = served->state_dir;
+
+	if (dir == NULL)
+		return 0;
+	if (dir[0] != '/' && getcwd(directory, sizeof(directory)) == NULL)
+		return -errno;
+	if (dir[0] != '/')
+		snprintf(text, sizeof(text), "%s/%s", directory, dir);
+	configured->conf->state_dir = dir[0] == '/' ? dir : arena_strdup(&configured->arena, text);
+	return configured->conf->state_dir != NULL ? 0 : -ENOMEM;
+}
+
 int
 served_conf(const struct served *served, struct configured *configured)
 {
 	struct conf *conf = configured->conf = arena_alloc(&configured->arena, sizeof(*conf));
 
-	if (conf == NULL || fill_listeners(served, configured) != 0 || fill_subsys(served, configured) != 0) {
-		fprintf(stderr, "weir: out of memory\n");
-		return -ENOMEM;
+	int rc = conf == NULL ? -ENOMEM : fill_listeners(served, configured);
+
+	if (rc == 0)
+		rc = fill_subsys(served, configured);
+	if (rc == 0)
+		rc = fill_state_dir(served, configured);
+	if (rc != 0) {
+		fprintf(stderr, "weir: %s\n", strerror(-rc));
+		return rc;
 	}
 	conf->handshake_ms = served->handshake_ms > 0 ? served->handshake_ms : CONF_DEFAULT_HANDSHAKE_MS;
 	conf->stall_ms = served->stall_ms > 0 ? served->stall_ms : CONF_DEFAULT_STALL_MS;
-	conf->state_dir = served->state_dir;
 	configured->specs = served->specs;
 	conf->connections_max = served->connections_max > 0 ? served->connections_max : CONF_DEFAULT_CONNECTIONS;
 	return 0;

@@ -265,6 +265,29 @@ sock_address(int fd, bool peer, char *host, size_t bytes, uint16_t *port)
 	return 0;
 }
 
+const char *
+sock_numeric(char *host, size_t bytes)
+{
+	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *found, *at;
+	char text[NI_MAXHOST];
+	int rc = getaddrinfo(host, NULL, &hints, &found);
+
+	if (rc != 0)
+		return rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc);
+	for (at = found; at->ai_family != AF_INET && at->ai_next != NULL; at = at->ai_next)
+		;
+	if (at->ai_family != AF_INET)
+		at = found;
+	rc = getnameinfo(at->ai_addr, at->ai_addrlen, text, sizeof(text), NULL, 0, NI_NUMERICHOST);
+	freeaddrinfo(found);
+	if (rc == 0 && strlen(text) >= bytes)
+		rc = EAI_OVERFLOW;
+	if (rc != 0)
+		return gai_strerror(rc);
+	memcpy(host, text, strlen(text) + 1);
+	return NULL;
+}
+
 void
 sock_finish(int fd)
 {

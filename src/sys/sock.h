@@ -42,6 +42,12 @@ ssize_t sock_write(int fd, const struct iovec *iov, int count);
 int sock_address(int fd, bool peer, char *host, size_t bytes, uint16_t *port)
     __attribute__((warn_unused_result));
 
+/*
+ * The address that a name stands for, or an address in any form, as sock_address() says it: of a name with both an
+ * IPv4 one.  May block.  NULL; or what is wrong, and nothing was changed.
+ */
+const char *sock_numeric(char *host, size_t bytes) __attribute__((warn_unused_result));
+
 /* Says that we send no more, once all that was written is sent. */
 void sock_finish(int fd);
 

@@ -87,3 +87,27 @@ def test_what_differs_is_told_and_that_is_exit_code_1(file):
 def test_wrong_command_lines(words):
     done = targets.run(*words)
     assert done.returncode == 2 and done.stdout == "" and "--help" in done.stderr
+
+
+@pytest.mark.parametrize("options, listeners", [
+    ((), ["127.0.0.1:0"]),
+    (("--state-dir", "kept/here"), ["127.0.0.1:0"]),
+    ((), ["localhost:0", "127.1:0", "127.0.0.1:0"]),
+    (("--ns", "fault:dead=1@file:in a folder/b.img,size=1M", "--data-dir", "d"), ["127.0.0.1:0"])])
+def test_a_target_of_options_is_one_that_a_file_could_say(serve, file, tmp_path, options, listeners):
+    """whatever they say in few words: the folder they are meant from, names, any free port"""
+    (tmp_path / "in a folder").mkdir()
+    control = tmp_path / "control"
+    serve("--control", control, *options, listen=listeners, ns=["mem:16M", "file:a.img,size=1M"], cwd=tmp_path)
+    done = targets.run("diff", "--control", control, file("weir.yaml", "listeners: [ { address: 127.0.0.1:1 } ]\n"))
+    assert done.returncode == 1 and done.stderr == "", done
+    said = done.stdout.splitlines()
+    assert [line.split()[-1] for line in said if line.startswith("- listener")] == ["127.0.0.1:0"] * len(listeners)
+    assert ["~ state_dir: %s/kept/here -> the default (needs a restart)" % tmp_path] * ("--state-dir" in options) == [
+        line for line in said if "state_dir" in line]
+
+
+def test_a_name_that_stands_for_no_address_is_said(binary):
+    done = targets.run("serve", "--listen", "nobody.invalid:0", "--ns", "mem:16M")
+    assert done.returncode == 1 and done.stderr.startswith("weir: --listen nobody.invalid: ")
+    assert "requested address" not in done.stderr and len(done.stderr) > len("weir: --listen nobody.invalid: \n")
