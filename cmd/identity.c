@@ -53,11 +53,28 @@ full_name(const char *nqn, char name[512])
 	snprintf(name, 512, "%s/%s", machine, nqn);
 }
 
+/* When a file was made, which writing, growing and renaming leave as it is; empty: its file system does not say. */
+struct birth {
+	char text[64];
+};
+
+static struct birth
+birth_of(const char *path)
+{
+	struct birth birth = { "" };
+	struct statx st;
+
+	if (statx(AT_FDCWD, path, 0, STATX_BTIME, &st) == 0 && (st.stx_mask & STATX_BTIME))
+		snprintf(birth.text, sizeof(birth.text), "/%jd.%u", (intmax_t)st.stx_btime.tv_sec,
+		    (unsigned)st.stx_btime.tv_nsec);
+	return birth;
+}
+
 /*
- * A file is the same volume after a restart, and another file never is; what
- * lies in RAM is a new volume each time, because its content is.  A block device
- * is known by its number: its node in /dev is made anew at each boot, and there
- * may be several of one device.
+ * A file is the same volume after a restart.  Another file is another volume, though it may well have the number
+ * of one that was removed: so the time when it was made is a part of it.  What lies in RAM is a new volume each
+ * time, because its content is.  A block device is known by its number: its node in /dev is made anew at each
+ * boot, and there may be several of one device.
  */
 void
 identify_volume(const char *nqn, const struct blk *blk, uint8_t id[16])
@@ -71,7 +88,8 @@ identify_volume(const char *nqn, const struct blk *blk, uint8_t id[16])
 	else if (S_ISBLK(st.st_mode))
 		snprintf(text, sizeof(text), "%s/block/%ju", whose, (uintmax_t)st.st_rdev);
 	else
-		snprintf(text, sizeof(text), "%s/%ju/%ju", whose, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+		snprintf(text, sizeof(text), "%s/%ju/%ju%s", whose, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino,
+		    birth_of(blk->path).text);
 	digest(text, id);
 }
 
