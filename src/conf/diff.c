@@ -24,7 +24,8 @@ static void __attribute__((format(printf, 3, 4)))
 tell(struct differ *d, struct conf_change change, const char *format, ...)
 {
 	static const char *const remarks[] = {
-		[CONF_LIVE] = "", [CONF_LOSS] = " (loses data)", [CONF_RESTART] = " (needs a restart)",
+		[CONF_LIVE] = "", [CONF_HIDING] = " (hides data)", [CONF_LOSS] = " (loses data)",
+		[CONF_RESTART] = " (needs a restart)",
 	};
 	va_list args;
 	int used;
@@ -394,7 +395,7 @@ ns_altered(struct differ *d, const struct pair *pair, const struct conf_ns *old,
 		size_words(old->size, from);
 		size_words(new->size, to);
 		change.kind = CONF_NS_RESIZED;
-		change.ease = new->size != 0 && new->size < old->size ? CONF_LOSS : CONF_LIVE;
+		change.ease = new->size != 0 && new->size < old->size ? CONF_HIDING : CONF_LIVE;
 		tell(d, change, "~ size of namespace %u of %s: %s -> %s", new->nsid, nqn, from, to);
 		change.ease = CONF_LIVE;
 	}

@@ -133,7 +133,7 @@ def test_namespaces_grow_and_shrink(live, tmp_path, kind):
             assert queue.write(blocks - 1, data).ok and queue.read(blocks - 1).ok
             assert queue.read(blocks).status == LBA_RANGE and queue.write(blocks, data).status == LBA_RANGE
         if kind != "null":
-            assert bytes(queue.read(0).got) == data
+            assert all(bytes(queue.read(n).got) == data for n in (0, 8191)), "nothing was cut, only out of reach"
 
 
 @pytest.mark.line("O19")
