@@ -52,12 +52,12 @@ fill_listeners(const struct served *served, struct configured *configured)
 static int
 fill_volume(const char *spec, struct arena *arena, struct conf_ns *ns)
 {
-	const char *at = strrchr(spec, '@'), *inner = spec;
-	const char *size;
+	const char *inner = spec, *at, *size;
 	char text[CONF_SPEC + PATH_MAX], directory[PATH_MAX] = "";
 	bool file;
 
-	if (at != NULL && (strncmp(spec, "fault:", 6) == 0 || strncmp(spec, "volatile:", 9) == 0))
+	while ((strncmp(inner, "fault:", 6) == 0 || strncmp(inner, "volatile:", 9) == 0) &&
+	    (at = strchr(inner, '@')) != NULL)
 		inner = at + 1;
 	size = strncmp(inner, "file:", 5) == 0 ? strrchr(inner, ',') : strchr(inner, ':');
 	file = strncmp(inner, "file:", 5) == 0;

@@ -3,6 +3,7 @@ import pytest
 
 import target as targets
 
+NQN = "nqn.2026-11.local.weir:default"
 RIGHT = """\
 listeners:
   - address: 127.0.0.1
@@ -93,7 +94,7 @@ def test_wrong_command_lines(words):
     ((), ["127.0.0.1:0"]),
     (("--state-dir", "kept/here"), ["127.0.0.1:0"]),
     ((), ["localhost:0", "127.1:0", "127.0.0.1:0"]),
-    (("--ns", "fault:dead=1@file:in a folder/b.img,size=1M", "--data-dir", "d"), ["127.0.0.1:0"])])
+    (("--ns", "fault:dead=1@volatile:@file:in a folder/b@c.img,size=1M", "--data-dir", "d"), ["127.0.0.1:0"])])
 def test_a_target_of_options_is_one_that_a_file_could_say(serve, file, tmp_path, options, listeners):
     """whatever they say in few words: the folder they are meant from, names, any free port"""
     (tmp_path / "in a folder").mkdir()
@@ -103,6 +104,9 @@ def test_a_target_of_options_is_one_that_a_file_could_say(serve, file, tmp_path,
     assert done.returncode == 1 and done.stderr == "", done
     said = done.stdout.splitlines()
     assert [line.split()[-1] for line in said if line.startswith("- listener")] == ["127.0.0.1:0"] * len(listeners)
+    volumes = [line.split(NQN + ": ")[1] for line in said if line.startswith("- namespace")]
+    assert volumes[1] == "file:%s/a.img" % tmp_path
+    assert volumes[2:] in ([], ["fault:dead=1@volatile:@file:%s/in a folder/b@c.img" % tmp_path])
     assert ["~ state_dir: %s/kept/here -> the default (needs a restart)" % tmp_path] * ("--state-dir" in options) == [
         line for line in said if "state_dir" in line]
 
