@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "serve.h"
 #include "text.h"
 
 enum { PATH_BYTES = 108 };
@@ -62,6 +63,8 @@ told(void *owner, int rc, const char *why)
 	else
 		fprintf(stderr, "weir: a new configuration is applied\n%.*s", (int)control->changes_bytes,
 		    control->changes);
+	if (rc == 0)
+		listen_warn(control->serving->now->conf, control->opened);
 	if (asker == NULL)
 		return;
 	snprintf(text, sizeof(text), "%s\n", rc != 0 ? why : "");
@@ -89,6 +92,7 @@ apply(struct control *control, struct configured *next, struct ctl_question *ask
 	}
 	control->asker = asker;
 	control->changes_bytes = 0;
+	control->opened = listen_opened(control->serving->now->conf, next->conf);
 	conf_diff(control->serving->now->conf, next->conf, change_add, control);
 	rc = serving_apply(control->serving, next, told, control, why);
 	if (rc != 0)

@@ -19,6 +19,7 @@ struct control {
 	struct ctl_question *asker; /* of the apply that is under way; NULL: it was SIGHUP */
 	char *changes;        /* text of what it changes; malloc()ed */
 	size_t changes_bytes, changes_room;
+	uint32_t opened;      /* listeners that it opens to everybody */
 	char default_path[108];
 };
 

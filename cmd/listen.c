@@ -1,5 +1,5 @@
 /*
- * listen.c - where `weir serve` listens beside what its options name.
+ * listen.c - where `weir serve` listens: by which numbers, at which sockets that it was handed, and for whom.
  */
 #include <assert.h>
 #include <errno.h>
@@ -113,4 +113,51 @@ listen_inherit_conf(const struct conf *conf, struct rt_options *options)
 		fprintf(stderr, "weir: warning: LISTEN_FDS hands over %s:%u, where the configuration does not listen\n",
 		    listen[i].host, listen[i].port);
 	return rc;
+}
+
+/* ---- who reaches it ---- */
+
+static bool
+is_open(const struct conf *conf, uint32_t listener)
+{
+	const char *host = conf->listeners[listener].address.host;
+
+	if (strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0)
+		return false;
+	for (uint32_t i = 0; i < conf->subsys_count; i++)
+		if (conf->subsys[i].any_host && conf->subsys[i].listeners & UINT32_C(1) << listener)
+			return true;
+	return false;
+}
+
+static bool
+was_open(const struct conf *conf, const struct conf_address *at)
+{
+	for (uint32_t i = 0; i < conf->listener_count; i++) {
+		const struct conf_address *address = &conf->listeners[i].address;
+
+		if (address->port == at->port && strcmp(address->host, at->host) == 0 && is_open(conf, i))
+			return true;
+	}
+	return false;
+}
+
+uint32_t
+listen_opened(const struct conf *before, const struct conf *conf)
+{
+	uint32_t opened = 0;
+
+	for (uint32_t i = 0; i < conf->listener_count; i++)
+		if (is_open(conf, i) && (before == NULL || !was_open(before, &conf->listeners[i].address)))
+			opened |= UINT32_C(1) << i;
+	return opened;
+}
+
+void
+listen_warn(const struct conf *conf, uint32_t opened)
+{
+	for (uint32_t i = 0; i < conf->listener_count; i++)
+		if (opened >> i & 1)
+			fprintf(stderr, "weir: warning: %s is reachable from the network, and every host is allowed\n",
+			    conf->listeners[i].address.host);
 }

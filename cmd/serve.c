@@ -175,22 +175,6 @@ on_signal(struct reactor *reactor, int signal)
 	}
 }
 
-static void
-warn_open(const struct serve *serve, const struct target_listen *listen)
-{
-	const struct conf *conf = serve->serving.now->conf;
-
-	if (strncmp(listen->host, "127.", 4) == 0 || strcmp(listen->host, "::1") == 0)
-		return;
-	for (uint32_t i = 0; i < conf->subsys_count; i++) {
-		if (conf->subsys[i].any_host) {
-			fprintf(stderr, "weir: warning: %s is reachable from the network, and every host is allowed\n",
-			    listen->host);
-			return;
-		}
-	}
-}
-
 static int
 start(struct serve *serve, struct configured *first)
 {
@@ -207,10 +191,10 @@ start(struct serve *serve, struct configured *first)
 		volumes_undo(&serve->serving);
 		return rc;
 	}
+	listen_warn(first->conf, listen_opened(NULL, first->conf));
 	for (uint32_t i = 0; i < first->conf->listener_count; i++) {
 		const struct target_listen *listen = target_bound(target, i);
 
-		warn_open(serve, listen);
 		printf(strchr(listen->host, ':') != NULL ? "weir: listening on [%s]:%u\n" :
 		    "weir: listening on %s:%u\n", listen->host, listen->port);
 	}

@@ -25,6 +25,13 @@ int listen_inherit(struct target_listen *listen, uint32_t *count, struct rt_opti
 /* The same where a configuration says where to listen: other sockets are not used, and are told of. */
 int listen_inherit_conf(const struct conf *conf, struct rt_options *options) __attribute__((warn_unused_result));
 
+/* At which listeners of a configuration may whoever reaches this machine use something?  A bit for each by index, but
+ * those where it was so with the one before, or NULL. */
+uint32_t listen_opened(const struct conf *before, const struct conf *conf);
+
+/* Says so on stderr. */
+void listen_warn(const struct conf *conf, uint32_t opened);
+
 /* Where nothing else was said. */
 void listen_by_default(struct target_listen *listen, uint32_t *count);
 

@@ -65,10 +65,10 @@ def live(serve, tmp_path):
     return start
 
 
-def listening(*addresses):
+def listening(*addresses, hosts=None):
     """a configuration with these listeners, each with its address for a name"""
-    listeners = "".join("  - address: \"%s:%d\"\n" % address for address in addresses)
-    return "listeners:\n%ssubsystems:\n  - nqn: %s\n    namespaces:\n%s" % (listeners, NQN, namespace(1))
+    text = "listeners:\n" + "".join("  - address: \"%s:%d\"\n" % address for address in addresses)
+    return text + "subsystems:" + conf(namespace(1), hosts=hosts).split("subsystems:")[1]
 
 
 def connect(live, n=0, **how):
@@ -337,6 +337,19 @@ def test_what_cannot_be_is_refused_in_words(live, text, words):
     assert done.returncode == 1 and words in done.stderr and done.stdout == ""
     with connect(target) as ctrl:
         assert active(ctrl) == [3]
+
+
+def test_what_opens_to_every_host_of_the_network_is_warned_of(live):
+    """at the start and later, when it opens and not again"""
+    here, everywhere = ("127.0.0.1", 0), ("0.0.0.0", 0)
+    target = live(listening(here))
+    for text, opens in ((listening(here, everywhere), 1), (listening(everywhere, ("127.0.0.2", 0)), 0),
+                        (listening(everywhere, hosts=[nvme.HOSTNQN]), 0), (listening(everywhere), 1)):
+        before = target.daemon.stderr().count("every host is allowed")
+        target.applied(text)
+        assert target.daemon.stderr().count("0.0.0.0 is reachable") == before + opens, text
+    target.daemon.stop()
+    assert "0.0.0.0 is reachable from the network, and every host is" in live(listening(everywhere)).daemon.stderr()
 
 
 def test_sighup_reads_the_file_again(live):
