@@ -93,8 +93,8 @@ struct ctrl {
 enum ctrl_action {
 	CTRL_NOTHING,
 	CTRL_ENABLED,    /* CC.EN 0 -> 1, and CSTS.RDY is set */
-	CTRL_RESET,      /* CC.EN 1 -> 0: abort everything, drop I/O queues and held AERs;
-			  * then ctrl_reset_done() clears RDY */
+	CTRL_RESET,      /* CC.EN 1 -> 0: abort everything, drop I/O queues and held AERs, which are
+			  * forgotten here; then ctrl_reset_done() clears RDY */
 	CTRL_SHUTDOWN,   /* CC.SHN: finish and flush; then ctrl_shutdown_done() */
 	CTRL_KATO,       /* the keep-alive time changed: start the timer anew */
 	CTRL_WRITE_CACHE, /* feature 06h changed: from the completion on, ctrl_durable_writes() holds */

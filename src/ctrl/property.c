@@ -73,6 +73,7 @@ config_set(struct ctrl *ctrl, uint32_t cc, struct ctrl_reply *reply)
 	} else if (was && !is) {
 		ctrl->cc = cc;
 		ctrl->resetting = true;
+		events_reset(ctrl); /* the target lets go of the held requests now: nothing is told until the end */
 		reply->action = CTRL_RESET;
 	} else {
 		ctrl->cc = cc;

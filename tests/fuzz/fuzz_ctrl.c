@@ -4,7 +4,8 @@
  *
  * The input: a byte that picks the subsystem, then 64 bytes per command; those
  * of opcode 7Fh are Property Get and Set, and what is no command over Fabrics
- * gives the controller its other snapshot, or a notice of a reservation.
+ * gives the controller its other snapshot, or a notice of a reservation.  A reset
+ * is over as many commands after it as the two low bits of its command id say.
  */
 #include "ctrl/ctrl.h"
 
@@ -104,20 +105,46 @@ judge(const struct nvme_sqe *sqe, const uint8_t *out, const uint8_t *guard, cons
 		assert(memcmp(out + reply->data_len, guard, CTRL_PAGE_MAX - reply->data_len) == 0);
 }
 
+/* The commands that the target holds, as the controller told it. */
+struct held {
+	uint16_t cid[CTRL_AER_MAX];
+	uint32_t count;
+};
+
+static bool
+let_go(struct held *held, uint16_t cid)
+{
+	for (uint32_t i = 0; i < held->count; i++) {
+		if (held->cid[i] == cid) {
+			held->cid[i] = held->cid[--held->count];
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What a target does: a reset lets go of what is held at once, and is over when the last queue has gone. */
 static void
-act(struct ctrl *ctrl, const struct ctrl_reply *reply)
+act(struct ctrl *ctrl, const struct nvme_sqe *sqe, const struct ctrl_reply *reply, struct held *held, uint32_t *left)
 {
 	uint32_t dw0;
 	uint16_t cid;
 
-	if (reply->action == CTRL_RESET)
-		ctrl_reset_done(ctrl);
-	else if (reply->action == CTRL_SHUTDOWN)
+	if (reply->held)
+		held->cid[held->count++] = le16_get(sqe->cid);
+	if (reply->action == CTRL_RESET) {
+		held->count = 0;
+		*left = le16_get(sqe->cid) & 3;
+	} else if (reply->action == CTRL_SHUTDOWN) {
 		ctrl_shutdown_done(ctrl);
+	}
 	assert(reply->action != CTRL_EVENTS_TAKEN || ctrl->events == &events);
-	assert(reply->action != CTRL_EVENTS_RELEASED || ctrl->events == NULL);
 	while (ctrl_event(ctrl, &cid, &dw0))
-		assert(dw0 != 0);
+		assert(dw0 != 0 && let_go(held, cid));
+	if (ctrl->resetting && (*left)-- == 0)
+		ctrl_reset_done(ctrl);
+	assert(reply->action != CTRL_EVENTS_RELEASED || ctrl->events == NULL);
+	assert(ctrl->aer_count == held->count);
 }
 
 int
@@ -125,6 +152,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static uint8_t out[CTRL_PAGE_MAX], guard[CTRL_PAGE_MAX];
 	struct nvme_connect_data connect = { .hostid = { 1 } };
+	struct held held = { .count = 0 };
+	uint32_t left = 0;
 	struct ctrl ctrl;
 
 	memset(guard, GUARD, sizeof(guard));
@@ -139,7 +168,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		ask(&ctrl, sqe, out, &reply);
 		judge(sqe, out, guard, &reply);
 		take_rest(&ctrl, sqe, &reply);
-		act(&ctrl, &reply);
+		act(&ctrl, sqe, &reply, &held, &left);
 		assert(ctrl.aer_count <= CTRL_AER_MAX && (ctrl.csts & ~UINT32_C(0x0f)) == 0);
 	}
 	return 0;

@@ -97,6 +97,28 @@ a_reset_forgets_requests_and_events(void **state)
 	test_free(b);
 }
 
+/* I/O queues may leave long after CC.EN: the target has dropped the requests then. */
+static void
+nothing_is_told_while_a_reset_lasts(void **state)
+{
+	const struct nvme_sqe sqe = { .opcode = NVME_READ, .nsid = le32_of(1) };
+	struct bench *b = bench_enabled(&nvm);
+
+	set_feature(b, NVME_FEATURE_EVENTS, NVME_ASYNC_NS);
+	assert_true(hold(b, 1));
+	property_set(b, NVME_CC, NVME_CC_ENTRIES);
+	resize(b, 1);
+	ctrl_log_error(&b->ctrl, 1, &sqe, nvme_status_of(NVME_SC_INTERNAL, false));
+	assert_int_equal(event(b), NO_EVENT);
+	assert_false(ctrl_aer_abort(&b->ctrl, 1));
+	assert_false(hold(b, 2));
+	ctrl_reset_done(&b->ctrl);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN);
+	assert_true(hold(b, 3));
+	assert_int_equal(event(b), NO_EVENT); /* nor afterwards */
+	test_free(b);
+}
+
 static void
 a_threshold_below_the_temperature_warns(void **state)
 {
@@ -304,6 +326,7 @@ main(void)
 		cmocka_unit_test(an_event_waits_for_a_request_and_then_for_the_page),
 		cmocka_unit_test(an_event_that_is_off_is_not_told),
 		cmocka_unit_test(a_reset_forgets_requests_and_events),
+		cmocka_unit_test(nothing_is_told_while_a_reset_lasts),
 		cmocka_unit_test(a_threshold_below_the_temperature_warns),
 		cmocka_unit_test(an_error_of_ours_or_of_the_medium_is_told),
 		cmocka_unit_test(events_of_one_type_and_page_are_silent_together),
