@@ -66,7 +66,7 @@ admin_answer(struct admin *cmd, uint32_t bytes)
 		admin_refuse(cmd, NVME_SC_SGL_TYPE);
 		return NULL;
 	}
-	if (le32_get(sgl->length) < bytes) {
+	if (le32_get(sgl->length) != bytes) {
 		admin_refuse(cmd, NVME_SC_SGL_LENGTH);
 		return NULL;
 	}

@@ -117,8 +117,8 @@ struct ctrl_reply {
 	struct nvme_status status;
 	uint32_t dw0, dw1;
 	bool held;            /* an AER that waits: no completion now */
-	uint32_t data_len;    /* bytes to transfer to the host: `out` holds the first CTRL_PAGE_MAX of
-			       * them; what follows is had by ctrl_answer_more() */
+	uint32_t data_len;    /* bytes to transfer to the host, as many as its SGL says, or 0: `out` holds the
+			       * first CTRL_PAGE_MAX of them; what follows is had by ctrl_answer_more() */
 	enum ctrl_action action;
 	uint32_t nsid, value; /* what it is about */
 	uint64_t previous_ms;
@@ -227,7 +227,7 @@ void ctrl_admin(struct ctrl *ctrl, const struct nvme_sqe *sqe, const void *in, u
  */
 void ctrl_answer_more(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint32_t at, uint8_t *out);
 
-/* The host does not read the events any more, or the answer with which it began to cannot be given. */
+/* The host does not read the events any more. */
 void ctrl_events_drop(struct ctrl *ctrl);
 
 /* Abort of a held AER: true if it was one; it is forgotten and its completion is the caller's. */

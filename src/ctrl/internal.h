@@ -40,7 +40,8 @@ admin_refuse(struct admin *cmd, enum nvme_sc sc)
 	cmd->reply->status = nvme_status_of(sc, true);
 }
 
-/* Zeroed room for an answer of `bytes` bytes, or NULL: the SGL is not for it, and refused. */
+/* Zeroed room for an answer of `bytes` bytes, or NULL: the SGL is not for just as much, and refused.  To be had
+ * before the answer changes anything: what is not answered was not read. */
 void *admin_answer(struct admin *cmd, uint32_t bytes);
 
 /* Copies text to a field of `bytes` bytes, padded with spaces. */

@@ -27,6 +27,7 @@ fill_answer(struct request *req, uint32_t len)
 	uint8_t *page = req->conn->core->page;
 	uint32_t at = 0;
 
+	assert(len == req->bufs.bytes);
 	req->xfer.length = len;
 	for (uint32_t i = 0; i < req->bufs.count; i++) {
 		uint8_t *to = req->bufs.iov[i].iov_base;
@@ -63,8 +64,6 @@ finish(struct request *req, const struct ctrl_reply *reply)
 	req->xfer.dw1 = reply->dw1;
 	if (!nvme_ok(reply->status)) {
 		request_answer(req, reply->status);
-	} else if (reply->data_len > 0 && reply->data_len != req->bufs.bytes) {
-		request_answer(req, nvme_status_of(NVME_SC_SGL_LENGTH, true));
 	} else if (reply->action == CTRL_WRITE_CACHE) {
 		assoc_set_cache(assoc, req);
 		return;
@@ -98,7 +97,7 @@ admin_run(struct request *req, const void *in, uint32_t in_len, struct ctrl_give
 	given->ptpl = reserve_ptpl(conn->core, assoc->subsys, le32_get(req->sqe.nsid));
 	ctrl_admin(&assoc->ctrl, &req->sqe, in, in_len, conn->core->page, given, reactor->now_ns, &reply);
 	/* Before anything else may end the command. */
-	events_heed(assoc, reply.action, reply.data_len == req->bufs.bytes, (struct eventlog *)given->events);
+	events_heed(assoc, reply.action, (struct eventlog *)given->events);
 	events_reads(assoc, &req->sqe);
 	if (reply.held)
 		req->stage = STAGE_EVENT;

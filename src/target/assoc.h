@@ -132,7 +132,7 @@ void events_tell(struct assoc *assoc, enum events_what what, uint32_t nsid);
 void events_tell_set(struct request *req, uint64_t previous_ms);
 void events_tell_error(struct assoc *assoc, uint32_t nsid, struct nvme_status status);
 void events_begin_reading(struct request *req);
-void events_heed(struct assoc *assoc, enum ctrl_action action, bool answerable, struct eventlog *copy);
+void events_heed(struct assoc *assoc, enum ctrl_action action, struct eventlog *copy);
 void events_release(struct assoc *assoc);
 void events_reads(struct assoc *assoc, const struct nvme_sqe *sqe);
 void events_core_end(struct core *core);

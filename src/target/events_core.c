@@ -167,18 +167,13 @@ events_begin_reading(struct request *req)
 	core_post(conn->core, 0, &mail);
 }
 
-/*
- * What ctrl/ did with the copy that it was given, or has: `answerable`: the
- * host gets the answer.  If not, it has not begun to read.
- */
+/* What ctrl/ did with the copy that it was given, or has. */
 void
-events_heed(struct assoc *assoc, enum ctrl_action action, bool answerable, struct eventlog *copy)
+events_heed(struct assoc *assoc, enum ctrl_action action, struct eventlog *copy)
 {
 	if (action == CTRL_EVENTS_TAKEN) {
 		assert(assoc->events == NULL && copy != NULL);
 		assoc->events = copy;
-		if (!answerable)
-			events_release(assoc);
 		return;
 	}
 	if (action == CTRL_EVENTS_RELEASED)

@@ -58,7 +58,9 @@ def test_an_answer_that_does_not_fit_begins_nothing(serve):
             assert ask(ctrl, ESTABLISH, 512, 1 << 20).status == INVALID_FIELD
         assert ask(ctrl, READ).status == SEQUENCE
         assert establish(ctrl).ok
-        assert ask(ctrl, 2, 4, sgl=512).status == SGL_LENGTH, "it is released all the same"
+        assert ask(ctrl, 2, 4, sgl=512).status == SGL_LENGTH
+        assert ask(ctrl, READ).ok, "nor does such a one end it"
+        assert ask(ctrl, 2, 4).ok
         assert ask(ctrl, READ).status == SEQUENCE
 
 

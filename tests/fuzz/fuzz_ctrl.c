@@ -99,7 +99,7 @@ take_rest(struct ctrl *ctrl, const struct nvme_sqe *sqe, const struct ctrl_reply
 static void
 judge(const struct nvme_sqe *sqe, const uint8_t *out, const uint8_t *guard, const struct ctrl_reply *reply)
 {
-	assert(reply->data_len == 0 || reply->data_len <= le32_get(sqe->sgl1.length));
+	assert(reply->data_len == 0 || reply->data_len == le32_get(sqe->sgl1.length));
 	assert(reply->data_len <= 1 << 20 && (reply->data_len == 0 || nvme_ok(reply->status)));
 	if (nvme_ok(reply->status) && reply->data_len < CTRL_PAGE_MAX)
 		assert(memcmp(out + reply->data_len, guard, CTRL_PAGE_MAX - reply->data_len) == 0);

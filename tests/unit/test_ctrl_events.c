@@ -61,6 +61,27 @@ an_event_waits_for_a_request_and_then_for_the_page(void **state)
 	test_free(b);
 }
 
+/* The SGL says more, or less, than is read: the command is refused, and the host may ask again. */
+static void
+a_page_that_is_not_given_was_not_read(void **state)
+{
+	const uint32_t all = NVME_LOG_CHANGED_NS | 1023 << 16;
+	struct bench *b = bench_enabled(&nvm);
+
+	set_feature(b, NVME_FEATURE_EVENTS, NVME_ASYNC_NS);
+	assert_true(hold(b, 1));
+	assert_true(hold(b, 2));
+	resize(b, 3);
+	assert_int_equal(event(b), 0x040002);
+	assert_int_equal(admin(b, NVME_ADMIN_GET_LOG_PAGE, 0, all, 0, 8192), NVME_SC_SGL_LENGTH);
+	assert_int_equal(admin(b, NVME_ADMIN_GET_LOG_PAGE, 0, all, 0, 2048), NVME_SC_SGL_LENGTH);
+	resize(b, 3);
+	assert_int_equal(event(b), NO_EVENT); /* it is silent until the page is read */
+	assert_int_equal(admin(b, NVME_ADMIN_GET_LOG_PAGE, 0, all, 0, 4096), NVME_SC_SUCCESS);
+	assert_int_equal(get_le32(b->out), 3);
+	test_free(b);
+}
+
 static void
 an_event_that_is_off_is_not_told(void **state)
 {
@@ -324,6 +345,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(four_event_requests_are_held),
 		cmocka_unit_test(an_event_waits_for_a_request_and_then_for_the_page),
+		cmocka_unit_test(a_page_that_is_not_given_was_not_read),
 		cmocka_unit_test(an_event_that_is_off_is_not_told),
 		cmocka_unit_test(a_reset_forgets_requests_and_events),
 		cmocka_unit_test(nothing_is_told_while_a_reset_lasts),
