@@ -444,17 +444,39 @@ request_command(struct request *req, const struct tconn_item *item)
 		execute(req, &capsule);
 }
 
+/* Whether the command is one that data comes with: bit 0 of an opcode, of a Fabrics command of its type, says so;
+ * of an admin command it says only that data may come. */
+static bool
+takes_data(const struct request *req)
+{
+	if (req->sqe.opcode == NVME_FABRICS)
+		return req->sqe.fctype & 1;
+	return req->conn->qid == 0 ? ctrl_admin_data_in(&req->sqe) > 0 : req->sqe.opcode & 1;
+}
+
+/* All data of its capsule was received.  Who takes none does not keep the memory it lies in: it may live long. */
+static void
+received(struct request *req)
+{
+	struct capsule capsule = { req->iov[0].iov_base, req->xfer.length, false };
+
+	if (req->xfer.data_bad) {
+		spoiled(req);
+		return;
+	}
+	if (!takes_data(req)) {
+		capsule = (struct capsule){ 0 };
+		give(req);
+	}
+	execute(req, &capsule);
+}
+
 /* All data of the request is there: of its capsule, or what was asked for. */
 void
 request_data(struct request *req)
 {
-	struct capsule capsule = { req->iov[0].iov_base, req->xfer.length, false };
-
 	if (req->xfer.iov == req->iov) {
-		if (req->xfer.data_bad)
-			spoiled(req);
-		else
-			execute(req, &capsule);
+		received(req);
 		return;
 	}
 	if (req->conn->qid == 0) {

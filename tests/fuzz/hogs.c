@@ -1,0 +1,248 @@
+#include "hogs.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "cluster.h"
+#include "wire/fabrics.h"
+#include "wire/feature.h"
+#include "wire/log.h"
+
+enum {
+	BLOCK = 4096, MS = 1000 * 1000, STEP_MS = 10, SIP_MS = 300, SIP = 64 * 1024, RUDE_STEP = 100,
+	LONG = 1024 * 1024, VERIFIED = 16 * 1024,
+};
+
+static bool
+has_io(const struct hog *hog)
+{
+	return hog->kind == WRITER || hog->kind == LEAVER || hog->kind == VERIFIER;
+}
+
+static void
+dial(struct hog *hog, struct client *client)
+{
+	struct pdu_ic ic = { .ch = { .type = PDU_ICREQ } };
+
+	int rc = client->reactor->world->connect(client->reactor, "10.0.0.1", CLUSTER_PORT, &client->stream);
+
+	assert(rc == 0);
+	client->stream->owner = client;
+	client->stream->ready = client_ready;
+	client->deaf = hog->kind == DEAF || hog->kind == SLOW || client == &hog->io;
+	client_listen(client);
+	client_put_pdu(client, &ic, sizeof(ic), NULL, 0);
+}
+
+static void
+connect_queue(struct hog *hog, struct client *client)
+{
+	bool io = client == &hog->io;
+	struct nvme_connect_sqe sqe = {
+		.opcode = NVME_FABRICS, .fctype = NVME_CONNECT, .sqsize = le16_of(127), .cattr = NVME_CATTR_NO_SQ_FLOW,
+		.qid = le16_of(io),
+	};
+	struct nvme_connect_data data = {
+		.hostid = { 9 }, .cntlid = le16_of(io ? hog->client.cntlid : NVME_CNTLID_DYNAMIC),
+		.hostnqn = "nqn.2026-11.local.weir:hog",
+	};
+	struct nvme_sqe plain;
+
+	snprintf(data.subnqn, sizeof(data.subnqn), "%s", has_io(hog) ? CLUSTER_NQN : NVME_DISCOVERY_NQN);
+	memcpy(&plain, &sqe, sizeof(plain));
+	client->connecting = !io;
+	client_put_command(client, &plain, &data, sizeof(data));
+	if (hog->kind == HALF)
+		hog->client.out_to -= sizeof(data) / 2;
+}
+
+static void
+enable(struct hog *hog)
+{
+	struct nvme_sqe sqe = nvme_property_command(NVME_PROPERTY_SET, NVME_CC, NVME_CC_EN | NVME_CC_ENTRIES);
+
+	client_put_command(&hog->client, &sqe, NULL, 0);
+}
+
+/* Where buffers are so few a capsule never comes whole, and what is in it needs one. */
+static const uint8_t capsule_data[TARGET_INCAPSULE];
+
+static void
+ask(struct hog *hog)
+{
+	uint32_t dwords = LONG / 4 - 1;
+	struct nvme_sqe sqe = {
+		.opcode = NVME_ADMIN_GET_LOG_PAGE,
+		.cdw10 = le32_of(NVME_LOG_DISCOVERY | (dwords & 0xffff) << 16), .cdw11 = le32_of(dwords >> 16),
+		.sgl1 = { .length = le32_of(LONG), .id = NVME_SGL_TRANSPORT },
+	};
+
+	if (hog->kind == EVENTS) {
+		sqe = (struct nvme_sqe){ .opcode = NVME_ADMIN_ASYNC_EVENT };
+		client_put_command(&hog->client, &sqe, capsule_data, sizeof(capsule_data));
+		return;
+	}
+	if (hog->kind == OWING)
+		sqe = (struct nvme_sqe){
+			.opcode = NVME_ADMIN_SET_FEATURES, .cdw10 = le32_of(NVME_FEATURE_TIMESTAMP),
+			.sgl1 = { .length = le32_of(8192), .id = NVME_SGL_TRANSPORT },
+		};
+	client_put_command(&hog->client, &sqe, NULL, 0);
+}
+
+/* First reads, until nothing more fits into the socket, then writes, whose answers do not. */
+static void
+read_or_write(struct hog *hog)
+{
+	static const uint8_t data[2 * BLOCK];
+	bool write = hog->step > 6;
+	struct nvme_sqe sqe = {
+		.opcode = write ? NVME_WRITE : NVME_READ, .nsid = le32_of(1), .cdw10 = le32_of(3000),
+		.cdw12 = le32_of(write ? 1 : 15), .sgl1 = { .length = le32_of(16 * BLOCK), .id = NVME_SGL_TRANSPORT },
+	};
+
+	for (unsigned i = 0; i < (write ? 10 : 40); i++)
+		client_put_command(&hog->io, &sqe, data, write ? sizeof(data) : 0);
+	client_push(&hog->io);
+}
+
+/* Commands that come with data and take none.  The write, whose data is asked for and does not come, is one that a
+ * Disconnect has to wait for. */
+static void
+bring_data(struct hog *hog)
+{
+	struct nvme_sqe leave = { .opcode = NVME_FABRICS, .fctype = NVME_DISCONNECT };
+	struct nvme_sqe verify = { .opcode = NVME_VERIFY, .nsid = le32_of(1), .cdw12 = le32_of(VERIFIED - 1) };
+	struct nvme_sqe write = {
+		.opcode = NVME_WRITE, .nsid = le32_of(1), .cdw10 = le32_of(3000),
+		.sgl1 = { .length = le32_of(BLOCK), .id = NVME_SGL_TRANSPORT },
+	};
+	struct nvme_sqe *sqe = hog->kind == LEAVER ? &leave : &verify;
+
+	if (hog->kind == LEAVER)
+		client_put_command(&hog->io, &write, NULL, 0);
+	for (unsigned i = 0; i < 15; i++)
+		client_put_command(&hog->io, sqe, capsule_data, sizeof(capsule_data));
+	client_push(&hog->io);
+}
+
+static void
+sip(struct hog *hog)
+{
+	struct iovec iov = { hog->client.reactor->scratch, SIP };
+	ssize_t got = hog->client.stream != NULL ? hog->client.stream->ops->readv(hog->client.stream, &iov, 1) : 0;
+
+	if (got == 0)
+		client_leave(&hog->client, true);
+	else if (got > 0)
+		hog->got += (uint64_t)got;
+}
+
+/* The connection, ended or not, is left for a new one, and what is sent there is no PDU. */
+static void
+be_rude(struct hog *hog)
+{
+	static const uint8_t nonsense[8] = { 0xff, 0, 8, 0, 8 };
+
+	client_leave(&hog->client, true);
+	dial(hog, &hog->client);
+	client_put(&hog->client, nonsense, sizeof(nonsense));
+	hog->got++;
+}
+
+/* Of a reader: what comes is counted. */
+static void
+count(struct stream *stream, unsigned events)
+{
+	struct client *client = stream->owner;
+	struct hog *hog = container_of(client, struct hog, client);
+	struct iovec iov = { client->reactor->scratch, REACTOR_SCRATCH };
+	ssize_t got;
+
+	(void)events;
+	while ((got = stream->ops->readv(stream, &iov, 1)) > 0)
+		hog->got += (uint64_t)got;
+}
+
+static void
+next(struct timer *timer)
+{
+	struct hog *hog = container_of(timer, struct hog, timer);
+	struct hogs *hogs = hog->client.reactor->owner;
+	uint64_t wait = STEP_MS;
+
+	switch (hog->kind == RUDE ? RUDE_STEP : hog->step++) {
+	case RUDE_STEP:
+		be_rude(hog);
+		if (hog->got == hogs->asks)
+			return;
+		wait = hog->got == hogs->asks / 2 ? 70 * 1000 : 50;
+		break;
+	case 0:
+		dial(hog, &hog->client);
+		break;
+	case 1:
+		connect_queue(hog, &hog->client);
+		break;
+	case 2:
+		if (hog->kind == HALF)
+			return;
+		enable(hog);
+		break;
+	case 3:
+		if (has_io(hog)) {
+			dial(hog, &hog->io);
+			client_push(&hog->io);
+			break;
+		}
+		if (hog->kind == READER)
+			hog->client.stream->ready = count;
+		for (unsigned i = 0; i < (hog->kind == READER ? 1 : hogs->asks); i++)
+			ask(hog);
+		break;
+	case 4:
+		if (has_io(hog)) {
+			connect_queue(hog, &hog->io);
+			client_push(&hog->io);
+			break;
+		}
+		__attribute__((fallthrough));
+	default:
+		if (hog->kind == WRITER && hog->step < 12)
+			read_or_write(hog);
+		else if (has_io(hog) && hog->step < 12)
+			bring_data(hog);
+		else if (hog->kind == SLOW)
+			sip(hog);
+		else
+			return;
+		wait = SIP_MS;
+	}
+	client_push(&hog->client);
+	timer_set(&hog->client.reactor->timers, timer, hog->client.reactor->now_ns + wait * MS);
+}
+
+int
+hogs_start(struct reactor *reactor, void *arg)
+{
+	struct hogs *hogs = arg;
+
+	reactor->owner = hogs;
+	for (unsigned i = 0; i < hogs->count; i++) {
+		hogs->hog[i].client.reactor = hogs->hog[i].io.reactor = reactor;
+		hogs->hog[i].timer.fire = next;
+		next(&hogs->hog[i].timer);
+	}
+	return 0;
+}
+
+unsigned
+hogs_connected(const struct hogs *hogs)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < hogs->count; i++)
+		count += hogs->hog[i].client.stream != NULL &&
+		    (hogs->hog[i].kind != WRITER || hogs->hog[i].io.stream != NULL);
+	return count;
+}

@@ -1,0 +1,46 @@
+/*
+ * hogs.h - hosts that want all the memory there is, as a process of the simulation.
+ *
+ * Each does one thing, again and again; what they are told is of no interest but
+ * for how much it is.
+ */
+#ifndef TESTS_HOGS_H
+#define TESTS_HOGS_H
+
+#include "script_client.h"
+
+enum { HOGS = 24 };
+
+enum hog_kind {
+	DEAF,    /* asks for long answers and takes none */
+	SLOW,    /* and takes some of it, now and then */
+	OWING,   /* says it has data for admin commands, and sends none when asked */
+	HALF,    /* sends half of its Connect */
+	EVENTS,  /* asks for events, and has data in the capsules */
+	WRITER,  /* has an I/O queue, asks for long reads and takes none, and writes */
+	LEAVER,  /* has one, and disconnects it again and again, with data in the capsules */
+	VERIFIER, /* has one, and has all blocks verified again and again, with data in the capsules */
+	RUDE,    /* sends what is no PDU, again and again on connections that are new each time */
+	READER,  /* asks for one long answer and takes it */
+};
+
+struct hog {
+	enum hog_kind kind;
+	struct client client, io; /* io: that of the I/O queue */
+	struct timer timer;
+	unsigned step;
+	uint64_t got; /* bytes */
+};
+
+struct hogs {
+	unsigned count, asks; /* how many, and of how many commands each */
+	struct hog hog[HOGS];
+};
+
+/* As sim_process_options.start; `arg` is a struct hogs, in which count, asks and kinds are set. */
+int hogs_start(struct reactor *reactor, void *arg);
+
+/* How many of them still have all their connections. */
+unsigned hogs_connected(const struct hogs *hogs);
+
+#endif
