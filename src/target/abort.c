@@ -107,7 +107,7 @@ abort_ask(struct core *core, const struct target_mail *mail)
 	struct target_mail back = *mail;
 	struct request *req = NULL;
 
-	if (conn->phase == CONN_LIVE)
+	if (conn->phase == CONN_LIVE || conn->phase == CONN_LEAVING)
 		req = find(conn, mail->abort.cid);
 	/* Halves of a pair end together or not at all. */
 	back.kind = MAIL_ABORTED;

@@ -20,15 +20,16 @@ void
 conn_enter(struct conn *conn, enum conn_phase phase)
 {
 	enum {
-		AUTH = 1 << CONN_AUTH, LIVE = 1 << CONN_LIVE, FINISHING = 1 << CONN_FINISHING,
-		TERMINATED = 1 << CONN_TERMINATED, DEAD = 1 << CONN_DEAD,
+		AUTH = 1 << CONN_AUTH, LIVE = 1 << CONN_LIVE, LEAVING = 1 << CONN_LEAVING,
+		FINISHING = 1 << CONN_FINISHING, TERMINATED = 1 << CONN_TERMINATED, DEAD = 1 << CONN_DEAD,
 	};
 	static const uint8_t may_follow[] = {
-		[CONN_NEW] =        AUTH | LIVE |             TERMINATED | DEAD,
-		[CONN_AUTH] =              LIVE |             TERMINATED | DEAD,
-		[CONN_LIVE] =                     FINISHING | TERMINATED | DEAD,
-		[CONN_FINISHING] =                            TERMINATED | DEAD,
-		[CONN_TERMINATED] =                                        DEAD,
+		[CONN_NEW] =        AUTH | LIVE |                       TERMINATED | DEAD,
+		[CONN_AUTH] =              LIVE |                       TERMINATED | DEAD,
+		[CONN_LIVE] =                     LEAVING | FINISHING | TERMINATED | DEAD,
+		[CONN_LEAVING] =                            FINISHING | TERMINATED | DEAD,
+		[CONN_FINISHING] =                                      TERMINATED | DEAD,
+		[CONN_TERMINATED] =                                                  DEAD,
 		[CONN_DEAD] = 0,
 	};
 
@@ -36,10 +37,18 @@ conn_enter(struct conn *conn, enum conn_phase phase)
 	conn->phase = phase;
 }
 
+/* What its peer says is listened to. */
 bool
-conn_takes_commands(const struct conn *conn)
+conn_hears(const struct conn *conn)
 {
-	return conn->phase == CONN_NEW || conn->phase == CONN_AUTH || conn->phase == CONN_LIVE;
+	return conn->phase < CONN_FINISHING;
+}
+
+/* A queue, whose peer may owe us something. */
+static bool
+is_queue(const struct conn *conn)
+{
+	return conn->phase >= CONN_LIVE && conn->phase <= CONN_FINISHING;
 }
 
 /* ---- beginning ---- */
@@ -227,7 +236,7 @@ conn_kill(struct conn *conn)
 void
 conn_finish(struct conn *conn)
 {
-	if (conn->phase != CONN_LIVE)
+	if (conn->phase != CONN_LIVE && conn->phase != CONN_LEAVING)
 		return;
 	conn_enter(conn, CONN_FINISHING);
 	if (conn->fused != NULL)
@@ -308,7 +317,7 @@ peer_stalls(const struct conn *conn)
 void
 conn_watch(struct conn *conn)
 {
-	if (conn->timer.armed || (conn->phase != CONN_LIVE && conn->phase != CONN_FINISHING))
+	if (conn->timer.armed || !is_queue(conn))
 		return;
 	conn->rx_pdus_then = conn->rx_pdus;
 	conn->tx_bytes_then = conn->tx_bytes;
@@ -319,7 +328,7 @@ static void
 timer_fired(struct timer *timer)
 {
 	struct conn *conn = container_of(timer, struct conn, timer);
-	bool serving = conn->phase == CONN_LIVE || conn->phase == CONN_FINISHING;
+	bool serving = is_queue(conn);
 	char peer[80];
 
 	if (serving && !peer_stalls(conn)) {

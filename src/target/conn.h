@@ -53,7 +53,8 @@ enum conn_phase {
 	CONN_NEW,        /* no Connect yet */
 	CONN_AUTH,       /* a queue whose host has yet to show who it is: it may do nothing else */
 	CONN_LIVE,       /* a queue */
-	CONN_FINISHING,  /* takes no more commands; closes when all is answered */
+	CONN_LEAVING,    /* a Disconnect came: answered when all before it is; no more commands are done */
+	CONN_FINISHING,  /* hears no more commands; closes when all is answered */
 	/* From here on nothing is done for the peer: the order counts. */
 	CONN_TERMINATED, /* a TermReq is under way or out; waits for the peer to close */
 	CONN_DEAD,       /* the stream is closed; lives until nobody refers to it */
@@ -102,7 +103,7 @@ struct conn {
 	uint32_t asked_bytes;     /* of buffers for data that was asked for and has not come */
 	struct fifo again;        /* requests in STAGE_AGAIN */
 	struct request *fused;    /* the first half of a fused pair whose second half must come next */
-	struct request *leaving;  /* a Disconnect, answered when it is alone */
+	struct request *leaving;  /* from LEAVING on: the Disconnect */
 	struct request *slots;    /* the queue's; before Connect, &first */
 	struct fifo free;
 	uint8_t *reserve;         /* TARGET_INCAPSULE bytes, for one capsule when buffers are short */
@@ -132,7 +133,7 @@ void conn_resume(struct conn *conn);
 /* conn.c: a connection's life */
 void conn_accept(struct core *core, struct stream *stream, uint16_t portal);
 void conn_enter(struct conn *conn, enum conn_phase phase);
-bool conn_takes_commands(const struct conn *conn);
+bool conn_hears(const struct conn *conn);
 void conn_watch(struct conn *conn);
 void conn_finish(struct conn *conn);
 void conn_terminate(struct conn *conn);
@@ -154,6 +155,7 @@ void request_command(struct request *req, const struct tconn_item *item);
 void request_data(struct request *req);
 void request_answer(struct request *req, struct nvme_status status);
 void request_answer_data(struct request *req, struct iovec *iov, uint32_t count);
+void request_untimely(struct request *req); /* its connection is no queue yet, or no more */
 bool request_served(const struct request *req);
 void request_error_heard(struct conn *conn);
 void request_tell_missed(struct conn *conn);

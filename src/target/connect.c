@@ -262,7 +262,8 @@ property(struct request *req)
 	assoc_act(assoc, reply.action);
 }
 
-/* Answered when everything before it was: see all_sent() in traffic.c. */
+/* Answered when everything before it was: see all_sent() in traffic.c.  What comes after it is refused, another
+ * Disconnect too. */
 static void
 disconnect(struct request *req)
 {
@@ -274,6 +275,7 @@ disconnect(struct request *req)
 		request_answer(req, nvme_status_of(NVME_SC_CONNECT_FORMAT, true));
 	} else {
 		conn->leaving = req;
+		conn_enter(conn, CONN_LEAVING);
 		conn_send_soon(conn);
 	}
 }
@@ -286,10 +288,8 @@ fabrics_command(struct request *req, const struct capsule *capsule)
 
 	if (fctype == NVME_CONNECT) {
 		connect(req, capsule);
-	} else if (conn->phase == CONN_NEW) {
-		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
-	} else if (conn->phase == CONN_AUTH) {
-		request_answer(req, nvme_status_of(NVME_SC_AUTH_REQUIRED, true));
+	} else if (conn->phase != CONN_LIVE) {
+		request_untimely(req);
 	} else if (fctype == NVME_DISCONNECT) {
 		disconnect(req);
 	} else if (fctype == NVME_PROPERTY_GET || fctype == NVME_PROPERTY_SET) {

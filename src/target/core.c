@@ -274,7 +274,7 @@ drain(struct core *core)
 	list_for_each(&core->conns, node) {
 		struct conn *conn = container_of(node, struct conn, node);
 
-		if (conn->phase == CONN_LIVE)
+		if (conn->phase == CONN_LIVE || conn->phase == CONN_LEAVING)
 			conn_finish(conn);
 		else if (conn->phase != CONN_FINISHING)
 			conn_kill(conn);

@@ -382,6 +382,14 @@ fetched(struct request *req)
 	request_next_turns(req->conn);
 }
 
+/* Not before Connect and, where the host has to, its showing who it is; nor behind a Disconnect (Base 2.0, 6.4). */
+void
+request_untimely(struct request *req)
+{
+	request_answer(req, nvme_status_of(req->conn->phase == CONN_AUTH ? NVME_SC_AUTH_REQUIRED : NVME_SC_SEQUENCE,
+	    true));
+}
+
 static void
 dispatch(struct request *req, const struct capsule *capsule)
 {
@@ -389,10 +397,8 @@ dispatch(struct request *req, const struct capsule *capsule)
 
 	if (req->sqe.opcode == NVME_FABRICS)
 		fabrics_command(req, capsule);
-	else if (conn->phase == CONN_NEW)
-		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
-	else if (conn->phase == CONN_AUTH)
-		request_answer(req, nvme_status_of(NVME_SC_AUTH_REQUIRED, true));
+	else if (conn->phase != CONN_LIVE)
+		request_untimely(req);
 	else if (conn->qid == 0)
 		admin_command(req, capsule);
 	else

@@ -75,7 +75,7 @@ parse(struct conn *conn, const uint8_t *at, size_t left)
 			conn_terminate(conn);
 			return;
 		}
-		if (!conn_takes_commands(conn))
+		if (!conn_hears(conn))
 			return;
 		if (conn->paused) {
 			assert(left == 0);
@@ -104,7 +104,7 @@ traffic_take(struct conn *conn, ssize_t bytes, size_t direct, const uint8_t *at)
 	parse(conn, at, (size_t)bytes - landed);
 	if (conn->phase == CONN_DEAD)
 		return;
-	if (conn->phase == CONN_LIVE && framer_midway(&conn->tc.framer))
+	if (framer_midway(&conn->tc.framer) && conn_hears(conn))
 		conn_watch(conn);
 	if (tconn_pending(&conn->tc))
 		conn_send_soon(conn);
@@ -147,7 +147,7 @@ void
 conn_resume(struct conn *conn)
 {
 	conn->stalled = NULL;
-	if (conn->paused && conn_takes_commands(conn)) {
+	if (conn->paused && conn_hears(conn)) {
 		conn->paused = false;
 		traffic_wants(conn);
 		conn_watch(conn);
@@ -179,15 +179,13 @@ blocked(struct conn *conn)
 static void
 all_sent(struct conn *conn)
 {
-	struct request *leaving = conn->leaving;
 	struct fifo_node *node;
 
 	for (int i = 0; i < AGAIN_BATCH && (node = fifo_pop(&conn->again)) != NULL; i++)
 		io_again(container_of(node, struct request, xfer.tx_node));
 	/* A Disconnect is answered when it is alone; then nothing is heard any more (Base 2.0, 6.4). */
-	if (conn->phase == CONN_LIVE && leaving != NULL && conn->request_count == 1) {
-		conn->leaving = NULL;
-		request_answer(leaving, NVME_OK);
+	if (conn->phase == CONN_LEAVING && conn->request_count == 1) {
+		request_answer(conn->leaving, NVME_OK);
 		conn_finish(conn);
 	} else if (conn->phase == CONN_FINISHING && conn->device_count == 0) {
 		conn_end(conn, false);

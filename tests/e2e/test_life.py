@@ -369,6 +369,24 @@ def test_disconnect_of_an_io_queue(target, ctrl):
     assert again.read(0).ok
 
 
+def test_nothing_is_done_behind_a_disconnect(ctrl):
+    """not another one, nor a write; and what came before it still gets its data"""
+    queue = ctrl.io_queue(1)
+    queue.serve_r2ts = False
+    first = queue.submit_write(0, bytes(BLOCK), incapsule=False)
+    while not first.r2ts:
+        queue.step()
+    commands = nvme.disconnect_sqe(), nvme.disconnect_sqe(), nvme.sqe(0x01, nsid=1, cdw10=8)
+    sent = [queue.submit(command, data, send=False) for command, data in zip(commands, (b"", b"", bytes(BLOCK)))]
+    queue.conn.send(b"".join(request.capsule for request in sent))
+    queue.wait(*sent[1:])
+    assert [request.status for request in sent[1:]] == [SEQUENCE, SEQUENCE]
+    queue.send_data(first)
+    queue.wait(sent[0])
+    assert first.ok and sent[0].ok
+    queue.conn.expect_close()
+
+
 @pytest.mark.line("L18")
 def test_disconnect_of_the_admin_queue_is_refused(ctrl):
     """1:85, or 0:01 with OFCS 0"""
