@@ -245,6 +245,25 @@ conn_finish(struct conn *conn)
 	conn_send_soon(conn);
 }
 
+/* Only its Disconnect is left of a queue.  It is answered when the controller has forgotten the queue: who reads the
+ * answer may connect the same id at once. */
+void
+conn_leave(struct conn *conn)
+{
+	conn_finish(conn);
+	detach(conn);
+}
+
+/* The controller has forgotten the queue. */
+void
+conn_detached(struct conn *conn)
+{
+	conn->attached = conn->detaching = false;
+	if (conn->phase == CONN_FINISHING)
+		request_answer(conn->leaving, NVME_OK);
+	conn_maybe_free(conn);
+}
+
 /* The peer broke a rule: a TermReq goes out and nothing else is done for it. */
 void
 conn_terminate(struct conn *conn)

@@ -53,7 +53,7 @@ enum conn_phase {
 	CONN_NEW,        /* no Connect yet */
 	CONN_AUTH,       /* a queue whose host has yet to show who it is: it may do nothing else */
 	CONN_LIVE,       /* a queue */
-	CONN_LEAVING,    /* a Disconnect came: answered when all before it is; no more commands are done */
+	CONN_LEAVING,    /* a Disconnect came: no more commands are done, and when the others are it leaves */
 	CONN_FINISHING,  /* hears no more commands; closes when all is answered */
 	/* From here on nothing is done for the peer: the order counts. */
 	CONN_TERMINATED, /* a TermReq is under way or out; waits for the peer to close */
@@ -136,6 +136,8 @@ void conn_enter(struct conn *conn, enum conn_phase phase);
 bool conn_hears(const struct conn *conn);
 void conn_watch(struct conn *conn);
 void conn_finish(struct conn *conn);
+void conn_leave(struct conn *conn);
+void conn_detached(struct conn *conn);
 void conn_terminate(struct conn *conn);
 void conn_end(struct conn *conn, bool abort);
 void conn_kill(struct conn *conn);

@@ -262,7 +262,7 @@ property(struct request *req)
 	assoc_act(assoc, reply.action);
 }
 
-/* Answered when everything before it was: see all_sent() in traffic.c.  What comes after it is refused, another
+/* Answered when everything before it was: see conn_leave().  What comes after it is refused, another
  * Disconnect too. */
 static void
 disconnect(struct request *req)

@@ -71,8 +71,7 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 		assoc_detached(core, &mail);
 		return;
 	case MAIL_DETACHED:
-		mail.conn->attached = false;
-		conn_maybe_free(mail.conn);
+		conn_detached(mail.conn);
 		return;
 	case MAIL_CLOSE:
 		conn_kill(mail.conn);

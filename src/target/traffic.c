@@ -183,13 +183,10 @@ all_sent(struct conn *conn)
 
 	for (int i = 0; i < AGAIN_BATCH && (node = fifo_pop(&conn->again)) != NULL; i++)
 		io_again(container_of(node, struct request, xfer.tx_node));
-	/* A Disconnect is answered when it is alone; then nothing is heard any more (Base 2.0, 6.4). */
-	if (conn->phase == CONN_LEAVING && conn->request_count == 1) {
-		request_answer(conn->leaving, NVME_OK);
-		conn_finish(conn);
-	} else if (conn->phase == CONN_FINISHING && conn->device_count == 0) {
+	if (conn->phase == CONN_LEAVING && conn->request_count == 1)
+		conn_leave(conn); /* a Disconnect is done when it is alone (Base 2.0, 6.4) */
+	else if (conn->phase == CONN_FINISHING && conn->device_count == 0 && !conn->detaching)
 		conn_end(conn, false);
-	}
 }
 
 /* `bytes` went out, as writev() says it; what is wholly sent moves to `finished`. */

@@ -36,6 +36,23 @@ def test_the_queues_really_are_on_several_threads(target, ctrl):
     assert len(busy) >= 2
 
 
+def test_the_id_of_a_queue_is_free_when_its_disconnect_is_answered(target, ctrl):
+    """a Connect of the same id is sent the moment that the answer has come, on a connection that is there already"""
+    queue = ctrl.io_queue(1)
+    for _ in range(500):
+        conn = nvme.Conn(target.address)
+        conn.handshake()
+        again = nvme.Queue(conn, 32, True)
+        connect = again.submit_raw(nvme.connect_sqe(qid=1), nvme.connect_data(
+            ctrl.cntlid, hostnqn=nvme.HOSTNQN), incapsule=True, send=False)
+        assert queue.call(nvme.disconnect_sqe()).ok
+        conn.send(connect.capsule)
+        assert again.wait(connect).status == 0
+        queue.close()
+        queue = again
+    queue.close()
+
+
 @pytest.mark.line("F06", "O01", "W23")
 def test_every_queue_sees_what_any_wrote(queues):
     for n in range(64):
