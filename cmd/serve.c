@@ -14,7 +14,6 @@
 #include "control.h"
 #include "serve.h"
 #include "sys/clock.h"
-#include "volumes.h"
 
 enum {
 	STOP_NS = 900 * 1000 * 1000, /* for volumes to finish what was begun */
@@ -186,9 +185,9 @@ start(struct serve *serve, struct configured *first)
 		rc = target_start(target, rt_reactor(serve->rt, i), why);
 	if (rc == 0)
 		rc = control_begin(&serve->control, &serve->serving, serve->options.config != NULL, why);
+	serving_started(&serve->serving, rc == 0);
 	if (rc != 0) {
 		fprintf(stderr, "weir: %s\n", why);
-		volumes_undo(&serve->serving);
 		return rc;
 	}
 	listen_warn(first->conf, listen_opened(NULL, first->conf));

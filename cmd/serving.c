@@ -193,7 +193,6 @@ make_config(const struct making *m, struct target_config *config, char why[256])
 
 	if (listen == NULL || referrals == NULL || subsys == NULL)
 		return refuse(why, -ENOMEM, "out of memory");
-	volumes_unwanted(m->serving);
 	for (uint32_t i = 0; i < conf->listener_count; i++)
 		make_listen(m->serving, &conf->listeners[i], &listen[i]);
 	for (uint32_t i = 0; i < conf->referral_count; i++)
@@ -241,10 +240,15 @@ serving_make(struct serving *serving, struct reactor *reactor, struct arena *are
 		rc = target_create(arena, &config, &serving->target, why);
 	arena_drop(&scratch);
 	serving->starting = false;
-	volumes_settle(serving, true);
-	if (rc == 0)
-		hosted_clean(&serving->hosted, first->conf);
 	return rc;
+}
+
+void
+serving_started(struct serving *serving, bool done)
+{
+	volumes_settle(serving, done);
+	if (done)
+		hosted_clean(&serving->hosted, serving->now->conf);
 }
 
 static void
@@ -320,6 +324,7 @@ apply(struct serving *serving, const struct configured *from, const struct made 
 	int rc;
 
 	serving->applied = (struct target_applied){ applied, volumes_unused };
+	volumes_unwanted(serving);
 	arena_init(&scratch, 0);
 	rc = make_config(&(struct making){ serving, &scratch, from, made, wish }, &config, why);
 	if (rc == 0)

@@ -40,9 +40,12 @@ struct serving {
 };
 
 /* Opens the volumes of a configuration, which becomes the serving's, and makes a target of it, which is to
- * be started.  0, or a negative errno and why. */
+ * be started.  0, or a negative errno and why; serving_started() follows either way. */
 int serving_make(struct serving *serving, struct reactor *reactor, struct arena *arena, struct configured *first,
     char why[256]) __attribute__((warn_unused_result));
+
+/* The target is started; or it cannot be, and then files are as they were before. */
+void serving_started(struct serving *serving, bool done);
 
 /*
  * The same while it runs, on the first reactor: from one configuration to the next, whole or not at all; one

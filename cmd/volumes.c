@@ -1,5 +1,6 @@
 #include "volumes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -267,7 +268,8 @@ volumes_unwanted(struct serving *serving)
 	list_for_each(&serving->volumes, node) {
 		struct volume *volume = container_of(node, struct volume, node);
 
-		volume->wanted = volume->changed = false;
+		assert(!volume->changed);
+		volume->wanted = false;
 	}
 }
 
@@ -294,6 +296,7 @@ volumes_settle(struct serving *serving, bool done)
 	list_for_each(&serving->volumes, node) {
 		struct volume *volume = container_of(node, struct volume, node);
 
+		volume->changed = false;
 		volume->held = done ? volume->wanted : volume->held;
 		volume->retired = volume->retired || !volume->held;
 	}

@@ -38,13 +38,13 @@ struct volume *volume_ready(struct serving *serving, const struct conf_subsys *s
 struct volume *volume_ready_made(struct serving *serving, const struct conf_subsys *subsys, const struct made *made,
     const struct made_ns *ns, int *rc, char why[256]);
 
-/* A change begins: none is wanted yet, and none has changed. */
+/* A change begins, and nothing of it has failed yet: none is wanted.  The one before was settled or undone. */
 void volumes_unwanted(struct serving *serving);
 
 /* It cannot be: files that it made are removed, and volumes that it made larger are as they were. */
 void volumes_undo(struct serving *serving);
 
-/* It is done, or was not, and is undone: which are held now, and which will be closed when they are unused. */
+/* It is done, and what it made stays whatever comes; or was not, and is undone: which are held now, and which will be closed when they are unused. */
 void volumes_settle(struct serving *serving, bool done);
 
 /* What hosts have made is recorded, and then what they deleted goes with all that is its; or it is not, and then that

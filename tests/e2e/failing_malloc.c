@@ -1,9 +1,11 @@
 /*
  * failing_malloc.c - preloaded into `weir`: the allocation of which WEIR_FAIL_ALLOCATION tells the number fails.
  *
+ * After the N-th SIGUSR2 they are counted anew, and the N-th one fails.
  * At its end the program's number of allocations is written to the file WEIR_ALLOCATIONS, if that is given.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,15 +17,24 @@ void *__libc_realloc(void *old, size_t bytes);
 void *__libc_memalign(size_t align, size_t bytes);
 
 static atomic_ulong made;
-static unsigned long fails; /* set before main() */
+static atomic_ulong fails, asked;
+
+static void
+count_anew(int number)
+{
+	(void)number;
+	atomic_store(&made, 0);
+	atomic_store(&fails, atomic_fetch_add(&asked, 1) + 1);
+}
 
 static __attribute__((constructor)) void
 begin(void)
 {
 	const char *number = getenv("WEIR_FAIL_ALLOCATION");
 
-	fails = number != NULL ? strtoul(number, NULL, 10) : 0;
+	atomic_store(&fails, number != NULL ? strtoul(number, NULL, 10) : 0);
 	atomic_store(&made, 0);
+	sigaction(SIGUSR2, &(struct sigaction){ .sa_handler = count_anew, .sa_flags = SA_RESTART }, NULL);
 }
 
 static __attribute__((destructor)) void
@@ -42,7 +53,7 @@ end(void)
 static bool
 due(void)
 {
-	if (atomic_fetch_add(&made, 1) + 1 != fails)
+	if (atomic_fetch_add(&made, 1) + 1 != atomic_load(&fails))
 		return false;
 	errno = ENOMEM;
 	return true;

@@ -6,6 +6,7 @@ them are tried (`DAILY`), WEIR_FAILING=all tries all.
 """
 import concurrent.futures
 import os
+import signal
 import subprocess
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import target as targets
 from test_failing_calls import ALL, AT_ONCE, clean_run, conf, end, namespace, one_run, start
 
+MIB = 1 << 20
 DAILY = 40
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -61,6 +63,44 @@ def test_serve(preload, binary, tmp_path):
     count = int((tmp_path / "count").read_text())
     assert count > 100
     all_of(chosen(count), lambda n: serve_once(str(tmp_path), preload, n))
+
+
+def test_apply_leaves_files_as_they_were(preload, serve, tmp_path):
+    """whichever allocation of it fails: what the change before made, or made larger, stays; what it made itself goes"""
+    folder, path, control = tmp_path / "volumes", tmp_path / "weir.yaml", str(tmp_path / "control")
+    folder.mkdir()
+
+    def text(step, *more):
+        return conf(namespace(1, "file:%s/v" % folder, "%dM" % (16 + step)),
+                    namespace(2, "file:%s/u%d" % (folder, step)), *more)
+
+    def apply(text):
+        path.write_text(text)
+        return targets.run("apply", "--control", control, str(path))
+
+    def sizes():
+        return {name: os.path.getsize(folder / name) // MIB for name in os.listdir(folder)}
+
+    path.write_text(text(0))
+    daemon = serve("--control", control, config=str(path), prefix=failing(preload))
+    step = refused = spared = 0
+    while spared < 3:  # it has no more allocations
+        step += 1
+        while apply(text(step)).returncode != 0:  # the one that was to fail before may be of this
+            pass
+        before = sizes()
+        assert before["v"] == 16 + step and before["u%d" % step] == 16
+        daemon.process.send_signal(signal.SIGUSR2)
+        done = apply(text(step, namespace(3, "file:%s/w" % folder)))
+        assert daemon.alive(), daemon.stderr()
+        spared = spared + 1 if done.returncode == 0 else 0
+        if "nothing has changed" in done.stderr:
+            refused += 1
+            assert sizes() == before, done.stderr
+        elif done.returncode == 0 or sizes() != before:  # or it is done, and the answer is what could not be made
+            assert sizes() == {**before, "w": 16}, done.stderr
+            os.unlink(folder / "w")
+    assert refused > 20
 
 
 @pytest.mark.parametrize("words", [

@@ -198,13 +198,22 @@ def write(path, text):
         f.write(text)
 
 
+def files(folder):
+    """Of the operator's namespaces, with their sizes."""
+    return {name: os.path.getsize(os.path.join(folder, name)) // MIB for name in ("v.img", "w.img")
+            if os.path.exists(os.path.join(folder, name))}
+
+
 def operate(daemon, folder):
     """One more namespace, and back; what fails is said.  How much failed."""
     path = os.path.join(folder, "weir.yaml")
     more = [namespace(5, "file:%s/w.img" % folder)]
     write(path + ".more", configuration(folder, *more))
+    before = files(folder)
     done = targets.run("apply", "--control", os.path.join(folder, "control"), path + ".more")
     assert done.returncode == 0 or done.stderr.strip(), "it fails and does not say why"
+    made = files(folder)
+    assert made == before or made == {**before, "w.img": 16}, "files %s became %s" % (before, made)
     said = len(daemon.stderr())
     daemon.process.send_signal(signal.SIGHUP)
     until = time.monotonic() + 2 * PATIENCE
@@ -219,6 +228,7 @@ def operate(daemon, folder):
         if time.monotonic() >= until:
             left = targets.run("diff", "--control", os.path.join(folder, "control"), path)
             assert left.returncode == 0, "SIGHUP is not heeded; stderr:\n%s" % daemon.stderr()
+    assert files(folder) == made, "files %s became %s" % (made, files(folder))
     return int(done.returncode != 0) + ("not applied" in daemon.stderr()[said:])
 
 

@@ -99,6 +99,7 @@ target_begin(struct reactor *reactor, void *arg)
 		b->serving.hosted.keeper.wish = wished;
 	}
 	if (reactor == b->reactor) {
+		serving_started(&b->serving, true);
 		b->tick.fire = look;
 		timer_set(&reactor->timers, &b->tick, reactor->now_ns + ms);
 	}
