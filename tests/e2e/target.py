@@ -34,6 +34,14 @@ def sanitized():
     return b"__asan_" in code or b"__tsan_" in code
 
 
+def until(what, condition, meanwhile=lambda: None, seconds=START_S):
+    """Waits for a condition, and does something each time that it does not hold yet; never without end."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        require(time.monotonic() < deadline, "%s: not in %g s", what, seconds)
+        meanwhile()
+
+
 class Daemon:
     """`weir serve` with the arguments given; ready, with a port, when made."""
 

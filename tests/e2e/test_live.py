@@ -75,6 +75,10 @@ def connect(live, n=0, **how):
     return nvme.Controller(live.address(n), subnqn=NQN, **how)
 
 
+def alive(ctrl):
+    assert ctrl.keep_alive().ok
+
+
 def active(ctrl):
     listed = ctrl.identified(2)
     return [v for v in struct.unpack("<1024I", listed) if v]
@@ -361,8 +365,7 @@ def test_sighup_reads_the_file_again(live):
         target.daemon.process.send_signal(signal.SIGHUP)
         with open(target.path + "2", "w") as f:
             f.write(conf(namespace(1), namespace(2)))
-        while "nothing has changed" not in target.daemon.stderr():
-            assert ctrl.keep_alive().ok
+        targets.until("the refusal", lambda: "nothing has changed" in target.daemon.stderr(), lambda: alive(ctrl))
         os.rename(target.path + "2", target.path)
         target.daemon.process.send_signal(signal.SIGHUP)
         assert event(ctrl, held) == NS_NOTICE and active(ctrl) == [1, 2]
@@ -377,8 +380,7 @@ def test_a_file_is_not_read_again_while_the_target_stops(live):
     with connect(target) as ctrl:
         ctrl.io_queue().submit_read(0, 1)
         ctrl.io_queue(qid=2).submit_read(0, 1)
-        while target.daemon.stats()["connections"] < 3:
-            pass
+        target.daemon.until("all connected", lambda stats: stats["connections"] >= 3)
         with open(target.path, "w") as f:
             f.write(conf(slow, namespace(3)))
         target.daemon.process.send_signal(signal.SIGTERM)

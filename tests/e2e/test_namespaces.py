@@ -110,8 +110,7 @@ def test_a_private_namespace_is_of_one_controller(live):  # noqa: F811
         with connect(target) as later:
             assert nsids(later) == [1]
         b.close()
-        while controllers(a, nsid):
-            pass
+        targets.until("the controller is gone", lambda: not controllers(a, nsid))
         with connect(target) as again:
             assert nsids(again) == [1], "it went with its controller"
             assert attach(c, nsid, again).ok and nsids(again) == [1, 2]
@@ -392,11 +391,10 @@ def test_who_asks_may_go(live, tmp_path, end):  # noqa: F811
             for ctrl in ctrls:
                 ctrl.close()
         if end == "socket":
-            while controllers(watcher) != [watcher.cntlid]:
-                pass
+            targets.until("the others are gone", lambda: controllers(watcher) == [watcher.cntlid])
             assert delete(watcher, created(watcher)).ok, "what waited before is done"
-            while len(files(tmp_path)) != len(nsids(watcher, 0x10)) - 1:
-                assert watcher.keep_alive().ok  # the file of a namespace goes when nothing uses it any more
+            targets.until("the file of a namespace goes when nothing uses it any more",
+                          lambda: len(files(tmp_path)) == len(nsids(watcher, 0x10)) - 1)
     if end == "sigterm":
         target.daemon.stop()
         before = files(tmp_path)

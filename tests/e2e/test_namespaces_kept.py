@@ -1,4 +1,5 @@
 """Namespaces of hosts over a restart, a crash, and what a disk may do."""
+import itertools
 import os
 import random
 import re
@@ -13,7 +14,7 @@ from namespaces import (
 from nvme import INTERNAL, sqe
 from nvmetcp import Violation
 from reservations import EA, PERSIST, Host
-from test_live import Live, conf, namespace
+from test_live import Live, alive, conf, namespace
 
 FIRST = "file:%s/first.img"
 
@@ -56,8 +57,7 @@ def test_over_a_restart(start, tmp_path, hard):
         assert before == ([a.identified(0x11, n) for n in (1, 3, 4)], bytes(a.identify(3, 1).got), capacity(a))
         assert bytes(a.io_queue().read(7, nsid=1).got) == data
         assert delete(c, 1).ok and created(d) == 1
-        while len(files(tmp_path / "pool")) != 3:
-            assert a.keep_alive().ok
+        targets.until("the file goes too", lambda: len(files(tmp_path / "pool")) == 3, lambda: alive(a))
 
 
 def test_a_folder_may_be_moved(start, tmp_path):
@@ -85,12 +85,13 @@ def test_a_slow_disk_does_not_hold_up_the_reactor(start, tmp_path, call):
         queue = a.io_queue()
 
         def reads_until(ended):
-            count = 0
-            while not ended():
+            count = itertools.count()
+
+            def read():
                 assert queue.read(0, nsid=2).ok
-                count += 1
-                assert count % 10 or a.keep_alive().ok
-            return count
+                assert next(count) % 10 or a.keep_alive().ok
+            targets.until("it is done", ended, read)
+            return next(count)
 
         create = submit_create(a, 256)
         reads = [reads_until(lambda: create.done)]
@@ -151,8 +152,7 @@ def serves_without(start, tmp_path, words):
         assert queue.read(0, nsid=1).status == 0x281 and queue.write(0, bytes(BLOCK), nsid=1).status == 0x280
         assert queue.flush(1).status == 0x280 and queue.write(0, bytes(BLOCK), nsid=2).ok
         assert created(a) == 3 and delete(a, 3).ok and detach(a, 1).ok
-        while files(tmp_path / "pool") != had:
-            assert a.keep_alive().ok
+        targets.until("the file goes too", lambda: files(tmp_path / "pool") == had, lambda: alive(a))
     target.daemon.stop()
     assert record(tmp_path).read_bytes() == before
 
@@ -301,8 +301,7 @@ def test_reservations_go_with_their_namespace(start, tmp_path):
     assert a.queue.call(sqe(0x04, nsid=nsid, cdw10=3, cdw12=0)).ok, "a bad block, of which there is a file, too"
     assert any(name.endswith(".bad") for name in os.listdir(tmp_path / "pool"))
     assert delete(a.ctrl, nsid).ok
-    while os.listdir(folder) or os.listdir(tmp_path / "pool"):
-        assert a.ctrl.keep_alive().ok
+    targets.until("all is gone", lambda: not os.listdir(folder) + os.listdir(tmp_path / "pool"), lambda: alive(a.ctrl))
     assert created(a.ctrl) == nsid and attach(a.ctrl, nsid).ok and a.io("write") == 0
 
 
