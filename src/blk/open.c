@@ -117,6 +117,8 @@ open_file(const struct opening *o, const char *rest, struct blk **blk)
 		return refuse(o, error, "no such file; add ,size=1G to create it");
 	if (error == -EBUSY)
 		return refuse(o, error, "the file is in use already");
+	if (error == -ENOTBLK)
+		return refuse(o, error, "neither a file nor a block device");
 	if (error != 0 && reason[0] == '\0')
 		snprintf(reason, sizeof(reason), "%s", strerrordesc_np(-error));
 	if (error != 0)

@@ -183,6 +183,9 @@ a_file_is_made_extended_and_refused_as_it_must_be(void **state)
 	fw.fail_open = -EACCES;
 	assert_int_equal(blk_open(&fw.reactors[0], "file:/a,b", BS, &blk, why), -EACCES);
 	assert_string_equal(why, "file:/a,b: Permission denied");
+	fw.fail_open = -ENOTBLK;
+	assert_int_equal(blk_open(&fw.reactors[0], "file:/a,b", BS, &blk, why), -ENOTBLK);
+	assert_string_equal(why, "file:/a,b: neither a file nor a block device");
 	fakeworld_fini(&fw);
 }
 
