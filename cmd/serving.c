@@ -10,6 +10,8 @@
 #include "volumes.h"
 #include "world/reactor.h"
 
+static const uint64_t await_ns = 5000000000, look_ns = 10000000; /* for I/O of a namespace that was taken away */
+
 struct configured *
 configured_make(void)
 {
@@ -344,11 +346,38 @@ serving_fits(const struct serving *serving, const struct conf *next, char why[25
 	return hosted_check(&serving->hosted, serving->now->conf, next, why);
 }
 
+static void
+look_again(struct timer *timer)
+{
+	go_on(container_of(timer, struct serving, look));
+}
+
+/* What was taken away a moment ago and is wanted again may have I/O to end yet. */
+static bool
+is_early(struct serving *serving, const struct conf *next)
+{
+	uint64_t now_ns = serving->reactor->now_ns;
+
+	if (serving->until_ns == 0)
+		serving->until_ns = now_ns + await_ns;
+	if (now_ns < serving->until_ns && volumes_await(serving, next)) {
+		serving->look.fire = look_again;
+		timer_set(&serving->reactor->timers, &serving->look, now_ns + look_ns);
+		return true;
+	}
+	serving->until_ns = 0;
+	return false;
+}
+
 static int
 begin(struct serving *serving, struct configured *next, char why[256])
 {
 	int rc;
 
+	if (is_early(serving, next->conf)) {
+		serving->parked = next;
+		return 0;
+	}
 	why[0] = '\0';
 	conf_diff(serving->now->conf, next->conf, look_for_restart, why);
 	rc = why[0] != '\0' ? -EINVAL : serving_fits(serving, next->conf, why);
@@ -410,6 +439,7 @@ serving_identity(const struct serving *serving, const struct conf_subsys *subsys
 void
 serving_end(struct serving *serving)
 {
+	timer_clear(&serving->reactor->timers, &serving->look);
 	volumes_close_strays(serving, &serving->volumes);
 	hosted_end(&serving->hosted);
 	configured_drop(serving->now);

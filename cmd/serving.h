@@ -33,7 +33,9 @@ struct serving {
 	bool starting;           /* a file that is lost costs its namespace, not the target */
 	bool busy;               /* something is being applied: */
 	struct configured *now, *next; /* next: a configuration, or NULL: a wish */
-	struct configured *parked;     /* one that waits until a wish is done */
+	struct configured *parked;     /* one that waits until a wish is done, or a file given up */
+	struct timer look;             /* whether that is so */
+	uint64_t until_ns;             /* and so long at most; 0: nothing is waited for */
 	/* What became of serving_apply(): rc 0, or a negative errno and why. */
 	void (*told)(void *owner, int rc, const char *why);
 	void *owner;

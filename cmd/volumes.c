@@ -105,6 +105,27 @@ volume_close(struct serving *serving, struct volume *volume)
 		serving->reactor->world->errand(serving->reactor, &leavings->errand);
 }
 
+/* Asked twice: before anything is done to the file, and of a name that a file has only now. */
+static int
+open_alone(struct serving *serving, const char *spec, uint32_t block_size, struct volume *volume, char why[256])
+{
+	struct reactor *reactor = serving->reactor;
+	char path[BLK_SPEC];
+	bool in_file = blk_spec_path(spec, path);
+	int rc = in_file ? volume_alone(serving, path, why) : 0;
+
+	if (rc == 0)
+		rc = blk_open(reactor, spec, block_size, &volume->blk, why);
+	if (rc != 0 || !in_file)
+		return rc;
+	rc = volume_alone(serving, path, why);
+	if (rc != 0)
+		blk_discard(volume->blk, reactor);
+	else
+		volume_note_file(serving, volume);
+	return rc;
+}
+
 static int
 volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char *spec, uint32_t block_size,
     struct volume **out, char why[256])
@@ -114,7 +135,7 @@ volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char 
 
 	if (volume == NULL)
 		return refuse(why, -ENOMEM, "out of memory");
-	rc = blk_open(serving->reactor, spec, block_size, &volume->blk, why);
+	rc = open_alone(serving, spec, block_size, volume, why);
 	if (rc != 0) {
 		arena_free(serving->arena, volume);
 		return rc;

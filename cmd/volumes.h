@@ -17,6 +17,7 @@ struct volume {
 	char nqn[CONF_NQN_MAX + 1], volume[CONF_VOLUME_MAX + 32]; /* as configured: of which namespace */
 	uint32_t nsid, block_size;
 	uint8_t id[16];
+	uint64_t file[2], bad[2]; /* which files it has, as the world knows them; zeros: none, or not yet */
 	bool made;    /* by a host: `id` is its UUID */
 	bool doomed;  /* and by a host deleted: its file goes with it */
 	bool held;    /* by the configuration that holds */
@@ -53,6 +54,19 @@ void volumes_kept(struct serving *serving, bool kept);
 
 /* Closes those that were opened after the one that was the last then. */
 void volumes_close_strays(struct serving *serving, const struct list *since);
+
+/* ---- shared_files.c ---- */
+
+/* That no other volume has the file at this path.  0, or -EBUSY and why. */
+int volume_alone(const struct serving *serving, const char *path, char why[256]) __attribute__((warn_unused_result));
+
+/* Which file it is that a volume has opened. */
+void volume_note_file(const struct serving *serving, struct volume *volume);
+
+/* Whether a configuration needs a file of a volume that is being given up. */
+bool volumes_await(const struct serving *serving, const struct conf *next);
+
+/* ---- */
 
 /* Of struct target_applied. */
 void volumes_unused(struct target_applied *applied, struct blk *blk);

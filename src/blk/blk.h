@@ -33,7 +33,10 @@ enum blk_op {
 	BLK_MARK_BAD,
 };
 
-enum { BLK_MARK_MAX = 65536 };
+enum {
+	BLK_MARK_MAX = 65536,
+	BLK_SPEC = 256, /* bytes of what an operator may write */
+};
 
 
 enum blk_flags {
@@ -125,7 +128,7 @@ struct blk {
 	bool lends;
 	bool volatile_cache;  /* a completed write may be lost unless FUA or a flush follows */
 	bool trim_zeroes;     /* trimmed blocks read as zeros */
-	char spec[256];       /* as the operator wrote it */
+	char spec[BLK_SPEC];  /* as the operator wrote it */
 	char *path;           /* of the file of the world that holds its blocks; NULL: none does */
 	const struct bad *bad; /* which blocks are marked (bad.h); NULL: it takes no BLK_MARK_BAD */
 	uint32_t number;       /* whoever serves it finds it by */
@@ -167,6 +170,12 @@ static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->
  */
 int blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, struct blk **blk,
     char why[256]) __attribute__((warn_unused_result));
+
+/* The path in what the operator wrote, behind all filters; false: it is of no file. */
+bool blk_spec_path(const char *spec, char path[BLK_SPEC]);
+
+/* Of a device of which nobody will know: takes back what opening did, and destroys it. */
+void blk_discard(struct blk *blk, struct reactor *reactor);
 
 /* For sums: the most bytes that a volume takes beside its blocks, in a process of so many reactors. */
 size_t blk_bytes(unsigned reactors);

@@ -38,9 +38,6 @@ int null_open(struct reactor *reactor, uint64_t bytes, uint32_t block_size, stru
 int file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size,
     struct blk **blk, char why[BLK_WHY]) __attribute__((warn_unused_result));
 
-/* Of a device of which nobody will know: takes back what opening did, and destroys it. */
-void blk_discard(struct blk *blk, struct reactor *reactor);
-
 /* The undo() of those for whom the number of blocks is all. */
 int blk_undo_blocks(struct blk *blk, struct reactor *reactor) __attribute__((warn_unused_result));
 

@@ -14,7 +14,7 @@
 #include "world/reactor.h"
 
 enum {
-	SPEC_MAX = 256,
+	SPEC_MAX = BLK_SPEC,
 	BYTES_MIN = 1024 * 1024,
 	KEEP_MIN = 64 * 1024,
 	KEEP_USUAL = 16 * 1024 * 1024,
@@ -92,25 +92,29 @@ check_file(const struct opening *o, const struct blk *blk)
 	return 0;
 }
 
+/* Of a `file:`; what its `size=` says, or NULL. */
+static const char *
+take_path(const char *rest, char path[SPEC_MAX])
+{
+	const char *option = strrchr(rest, ',');
+	bool sized = option != NULL && strncmp(option, ",size=", 6) == 0;
+
+	snprintf(path, SPEC_MAX, "%.*s", (int)(sized ? (size_t)(option - rest) : strlen(rest)), rest);
+	return sized ? option + 6 : NULL;
+}
+
 static int
 open_file(const struct opening *o, const char *rest, struct blk **blk)
 {
 	char path[SPEC_MAX], reason[BLK_WHY];
-	const char *option = strrchr(rest, ',');
+	const char *size = take_path(rest, path);
 	uint64_t bytes = 0;
-	size_t length = strlen(rest);
-	int error;
+	int error = size != NULL ? check_size(o, size, &bytes) : 0;
 
-	if (option != NULL && strncmp(option, ",size=", 6) == 0) {
-		error = check_size(o, option + 6, &bytes);
-		if (error != 0)
-			return error;
-		length = (size_t)(option - rest);
-	}
-	if (length == 0)
+	if (error != 0)
+		return error;
+	if (path[0] == '\0')
 		return refuse(o, -EINVAL, "no path");
-	memcpy(path, rest, length);
-	path[length] = '\0';
 	reason[0] = '\0';
 	error = file_blk_open(o->reactor, path, bytes, o->block_size, blk, reason);
 	if (error == -ENOENT && bytes == 0)
@@ -243,6 +247,20 @@ open_volatile(const struct opening *o, const char *rest, struct blk **blk)
 	}
 	error = volatile_open(o->reactor, &plan, inner, blk);
 	return error == 0 ? 0 : refuse(o, error, "not enough memory");
+}
+
+bool
+blk_spec_path(const char *spec, char path[BLK_SPEC])
+{
+	const char *at;
+
+	while ((strncmp(spec, "fault:", 6) == 0 || strncmp(spec, "volatile:", 9) == 0) &&
+	    (at = strchr(spec, '@')) != NULL)
+		spec = at + 1;
+	if (strncmp(spec, "file:", 5) != 0)
+		return false;
+	(void)take_path(spec + 5, path);
+	return true;
 }
 
 void

@@ -5,6 +5,7 @@
  * that keeps other processes out until the last of them has closed it.
  */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "rt/files.h"
@@ -17,7 +18,7 @@ find(struct rt *rt, const struct disk *disk)
 	list_for_each(&rt->disks, node) {
 		struct kdisk *kdisk = container_of(node, struct kdisk, node);
 
-		if (kdisk->disk.dev == disk->dev && kdisk->disk.ino == disk->ino)
+		if (memcmp(kdisk->disk.id, disk->id, sizeof(disk->id)) == 0)
 			return kdisk;
 	}
 	return NULL;

@@ -300,6 +300,13 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 }
 
 int
+world_file_id(struct reactor *reactor, const char *path, uint64_t id[2])
+{
+	(void)reactor;
+	return disk_id(path, id);
+}
+
+int
 world_file_undo(struct reactor *reactor, const char *path, int64_t was)
 {
 	return kdisk_undo(core_of(reactor)->rt, path, was);

@@ -109,6 +109,16 @@ sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t bl
 	return 0;
 }
 
+int
+sim_file_id(struct reactor *base, const char *path, uint64_t id[2])
+{
+	const struct sim_file *file = sim_file_find(sim_reactor_of(base)->process->sim, path);
+
+	id[0] = 0;
+	id[1] = (uintptr_t)file;
+	return file != NULL ? 0 : -ENOENT;
+}
+
 /* Nothing was written where it was not there before. */
 int
 sim_file_undo(struct reactor *base, const char *path, int64_t was)

@@ -107,6 +107,27 @@ open_any(const char *path, int flags, bool *direct)
 	return fd >= 0 ? fd : -errno;
 }
 
+/* A device may have several nodes. */
+static void
+identify(const struct stat *st, uint64_t id[2])
+{
+	bool device = S_ISBLK(st->st_mode);
+
+	id[0] = device ? st->st_rdev : st->st_dev;
+	id[1] = device ? UINT64_MAX : st->st_ino;
+}
+
+int
+disk_id(const char *path, uint64_t id[2])
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return -errno;
+	identify(&st, id);
+	return 0;
+}
+
 static int
 measure(struct disk *disk)
 {
@@ -114,8 +135,7 @@ measure(struct disk *disk)
 
 	if (fstat(disk->fd, &st) != 0)
 		return -errno;
-	disk->dev = st.st_dev;
-	disk->ino = st.st_ino;
+	identify(&st, disk->id);
 	disk->size = (uint64_t)st.st_size;
 	if (S_ISREG(st.st_mode))
 		return 0;

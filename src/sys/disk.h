@@ -14,14 +14,16 @@
 
 struct disk {
 	int fd;
-	dev_t dev; /* dev and ino say whether two are the same */
-	ino_t ino;
+	uint64_t id[2]; /* see disk_id() */
 	uint64_t size;
 	int64_t was;    /* its size when it was opened; -1: it was not there, and was made */
 	uint32_t align; /* of offsets, lengths and addresses; 1: any */
 	bool direct;
 	bool device;    /* a block device */
 };
+
+/* Which one a path leads to: two are the same where both numbers are, whatever their names.  0 or negative errno. */
+int disk_id(const char *path, uint64_t id[2]) __attribute__((warn_unused_result));
 
 /*
  * Opens a regular file or a block device, without a lock; direct where that works in

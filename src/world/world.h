@@ -157,6 +157,8 @@ struct world_ops {
 	 * it is smaller. */
 	int (*file_open)(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
 	    struct file **file) __attribute__((warn_unused_result));
+	/* Which file a path leads to: two are the same where both numbers are.  -ENOENT: none. */
+	int (*file_id)(struct reactor *reactor, const char *path, uint64_t id[2]) __attribute__((warn_unused_result));
 	/* Takes back what file_open() did to a file where nothing was written since: makes it as short as it was, or
 	 * removes it, as `was` says. */
 	int (*file_undo)(struct reactor *reactor, const char *path, int64_t was) __attribute__((warn_unused_result));

@@ -227,8 +227,8 @@ def test_a_state_is_of_one_target_at_a_time(start, tmp_path):
     start_again(start)
 
 
-def test_two_volumes_of_one_name_are_refused(tmp_path):
+def test_two_volumes_of_one_file_are_refused(tmp_path):
     """the same file twice would have one state"""
     volume = "file:%s,size=16M" % (tmp_path / "volume")
     result = run("serve", "--listen", "127.0.0.1:0", "--state-dir", tmp_path / "s", "--ns", volume, "--ns", volume)
-    assert result.returncode == 1 and "UUID of another" in result.stderr
+    assert result.returncode == 1 and "already served as namespace 1 of" in result.stderr

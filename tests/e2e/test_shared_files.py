@@ -1,0 +1,110 @@
+"""One file is one volume: not two, by whatever names, and not the list of bad blocks of another."""
+import os
+
+import pytest
+
+import nvme
+import target as targets
+from test_live import NQN, active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
+
+BLOCK = 4096
+MIB = 1 << 20
+OTHER = "nqn.2026-11.example:other"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A file with more names than one."""
+    folder = tmp_path / "volumes"
+    folder.mkdir()
+    with open(folder / "v", "wb") as made:
+        made.truncate(16 * MIB)
+    os.link(folder / "v", folder / "hard")
+    os.symlink("v", folder / "soft")
+    os.symlink(str(folder), tmp_path / "way")
+    return str(folder)
+
+
+def sizes(folder):
+    return {name: os.path.getsize(os.path.join(folder, name)) // MIB for name in os.listdir(folder)}
+
+
+def file(folder, name, size="16M", nsid=2, kind="%s"):
+    return namespace(nsid, kind % ("file:%s/%s" % (folder, name)), size)
+
+
+NAMES = ["./v", "/v", "../way/v", "soft", "hard"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["%s", "volatile:@%s"])
+def test_a_file_of_two_names_is_not_applied(live, folder, name, kind):
+    """and not made larger on the way"""
+    target = live(conf(file(folder, "v", nsid=1)))
+    before = sizes(folder)
+    with connect(target) as ctrl:
+        done = target.apply(conf(file(folder, "v", nsid=1), file(folder, name, "32M", kind=kind)))
+        assert done.returncode == 1 and "is already served as namespace 1 of %s" % NQN in done.stderr, done
+        assert active(ctrl) == [1] and sizes(folder) == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_of_two_names_is_not_served(folder, tmp_path, name):
+    """nor by two subsystems, nor as options say"""
+    first = file(folder, "v", nsid=1)
+    path = tmp_path / "twice.yaml"
+    other = conf(file(folder, name, nsid=1), nqn=OTHER).partition("subsystems:\n")[2]
+    for text in conf(first, file(folder, name)), conf(first) + other:
+        path.write_text(text)
+        done = targets.run("serve", "--control", "none", "--config", str(path), timeout=targets.START_S)
+        assert done.returncode == 1 and "is already served as namespace 1 of %s" % NQN in done.stderr, done
+    twice = [word for one in ("v", name) for word in ("--ns", "file:%s/%s" % (folder, one))]
+    done = targets.run("serve", "--listen", "127.0.0.1:0", *twice, timeout=targets.START_S)
+    assert done.returncode == 1 and "is already served as namespace 1 of" in done.stderr, done
+
+
+@pytest.mark.parametrize("first, second", [("v", "v.bad"), ("v.bad", "v")])
+@pytest.mark.parametrize("marked", [False, True])
+def test_a_list_of_bad_blocks_is_no_volume(live, folder, first, second, marked):
+    """whichever comes first, and whether there is a list yet"""
+    target = live(conf(file(folder, first, nsid=1)))
+    with connect(target) as ctrl:
+        if marked:
+            assert ctrl.io_queue().call(nvme.sqe(0x04, nsid=1, cdw10=600)).ok
+        before = sizes(folder)
+        done = target.apply(conf(file(folder, first, nsid=1), file(folder, second)))
+        assert done.returncode == 1 and "is already served as namespace 1 of" in done.stderr, done
+        assert active(ctrl) == [1] and sizes(folder) == before
+        if marked:
+            assert not ctrl.io_queue(2).read(600).ok
+
+
+def test_a_namespace_that_comes_back_waits_for_what_is_in_flight(live, folder):
+    """what was written before it went is there, or never will be"""
+    target = live(conf(file(folder, "v", nsid=1, kind="fault:delay-write=500@%s")))
+    old, new = b"\x11" * BLOCK, b"\x22" * BLOCK
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue()
+        queue.submit_write(0, old)
+        ctrl.keep_alive()  # it has arrived
+        target.applied(conf())
+        target.applied(conf(file(folder, "hard", nsid=1)))
+        assert bytes(queue.read(0).got) == old
+        assert queue.write(0, new, fua=True).ok and bytes(queue.read(0).got) == new
+    target.daemon.stop()
+    with open(os.path.join(folder, "v"), "rb") as kept:
+        assert kept.read(BLOCK) == new
+
+
+def test_a_namespace_that_comes_back_does_not_wait_for_ever(live, folder):
+    text = conf(file(folder, "v", nsid=1, kind="fault:delay-write=8000@%s"))
+    target = live(text)
+    with connect(target) as ctrl:
+        ctrl.io_queue().submit_write(0, bytes(BLOCK))
+        ctrl.keep_alive()
+        target.applied(conf())
+        done = target.apply(text)
+        assert done.returncode == 1 and "which is being given up, still uses it: try again" in done.stderr, done
+        target.applied(conf(namespace(2)))  # and another change goes on
+        assert active(ctrl) == [2]
+    target.daemon.kill()
