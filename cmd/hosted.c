@@ -175,6 +175,15 @@ keep(struct hosted *hosted)
 	return record_commit(&hosted->record);
 }
 
+/* It is so already; but what says so may be what could not be kept. */
+static int
+keep_same(struct hosted *hosted)
+{
+	int rc = record_prepare(&hosted->record, hosted->state->made, false);
+
+	return rc == 0 ? record_commit(&hosted->record) : rc;
+}
+
 static void
 kept(struct hosted *hosted, int rc)
 {
@@ -199,7 +208,7 @@ start(struct hosted *hosted, struct target_wish *wish)
 	else if (!made_same(hosted->next->made, hosted->state->made))
 		beside(hosted, note, noted);
 	else
-		beside(hosted, keep, kept);
+		beside(hosted, keep_same, kept);
 }
 
 /* Round robin by subsystem: in each, a controller has one here at most.  NULL: none waits. */

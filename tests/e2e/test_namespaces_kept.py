@@ -73,6 +73,21 @@ def test_a_folder_may_be_moved(start, tmp_path):
         assert bytes(a.io_queue().read(3, nsid=1).got) == data
 
 
+def test_a_record_that_cannot_take_the_others_place(start, tmp_path):
+    """what the target serves, but does not keep, is refused until it is kept, also to who wishes the same"""
+    target = start()
+    record(tmp_path).mkdir()
+    with connect(target) as a:
+        for _ in range(3):
+            assert protect(a, 2, PROTECT).status == INTERNAL and protection(a, 2) == PROTECT
+        record(tmp_path).rmdir()
+        assert protect(a, 2, PROTECT).ok and record(tmp_path).is_file()
+    target.daemon.kill()
+    target = start_again(start)
+    with connect(target) as a:
+        assert protection(a, 2) == PROTECT
+
+
 @pytest.mark.parametrize("call", ["fsync", "unlink,unlinkat"])
 def test_a_slow_disk_does_not_hold_up_the_reactor(start, tmp_path, call):
     """each call takes 200 ms: reads are answered meanwhile, in great number"""
