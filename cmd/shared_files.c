@@ -37,24 +37,35 @@ look(struct reactor *reactor, const char *path, const char *behind, uint64_t id[
 		memset(id, 0, sizeof(uint64_t[2]));
 }
 
+/* Whose list of bad blocks a file would be, by its name: it may be made later. */
+static void
+look_before(struct reactor *reactor, const char *path, uint64_t id[2])
+{
+	size_t length = strlen(path), behind = strlen(BAD);
+	char stem[CONF_SPEC + sizeof(BAD)];
+
+	memset(id, 0, sizeof(uint64_t[2]));
+	if (length <= behind || strcmp(path + length - behind, BAD) != 0)
+		return;
+	snprintf(stem, sizeof(stem), "%.*s", (int)(length - behind), path);
+	look(reactor, stem, "", id);
+}
+
 /* Who has the file at `path`, or what would be its list of bad blocks; NULL: nobody. */
 static struct volume *
 holder(const struct serving *serving, const char *path)
 {
 	struct reactor *reactor = serving->reactor;
-	uint64_t file[2], bad[2];
+	uint64_t file[2], bad[2], of[2];
 
 	look(reactor, path, "", file);
 	look(reactor, path, BAD, bad);
+	look_before(reactor, path, of);
 	list_for_each(&serving->volumes, node) {
 		struct volume *volume = container_of(node, struct volume, node);
 
-		if (volume->blk->path == NULL)
-			continue;
-		if (!is_there(volume->bad)) /* it is made when the first block is bad */
-			look(reactor, volume->blk->path, BAD, volume->bad);
 		if (is_same(file, volume->file) || is_same(file, volume->bad) || is_same(bad, volume->file) ||
-		    is_same(bad, volume->bad))
+		    is_same(bad, volume->bad) || is_same(of, volume->file))
 			return volume;
 	}
 	return NULL;
@@ -76,6 +87,7 @@ void
 volume_note_file(const struct serving *serving, struct volume *volume)
 {
 	look(serving->reactor, volume->blk->path, "", volume->file);
+	look(serving->reactor, volume->blk->path, BAD, volume->bad);
 }
 
 static bool
