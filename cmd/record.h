@@ -20,7 +20,8 @@ struct record {
 int record_begin(struct record *record, const char *dir, struct arena *arena, struct made **made, char why[256])
     __attribute__((warn_unused_result));
 
-/* Writes the next one beside it, durably, if what lies there says anything else; or `always`.  0 or a negative errno. */
+/* Writes the next one beside it, durably, if what lies there says anything else; or `always`.  0 or a negative
+ * errno. */
 int record_prepare(struct record *record, const struct made *made, bool always) __attribute__((warn_unused_result));
 
 /* It takes the place of the old one, durably; also where what was to be so once could not be. */

@@ -45,7 +45,8 @@ void volumes_unwanted(struct serving *serving);
 /* It cannot be: files that it made are removed, and volumes that it made larger are as they were. */
 void volumes_undo(struct serving *serving);
 
-/* It is done, and what it made stays whatever comes; or was not, and is undone: which are held now, and which will be closed when they are unused. */
+/* It is done, and what it made stays whatever comes; or was not, and is undone: which are held now, and which will be
+ * closed when they are unused. */
 void volumes_settle(struct serving *serving, bool done);
 
 /* What hosts have made is recorded, and then what they deleted goes with all that is its; or it is not, and then that

@@ -63,8 +63,8 @@ durable_asked(const struct request *req)
 	return le32_get(req->sqe.cdw12) & NVME_RW_FUA;
 }
 void durable_first(struct request *req);
-/* A write is done.  true: the host turned its cache off meanwhile, what was written is made durable, and done() is called
- * once more. */
+/* A write is done.  true: the host turned its cache off meanwhile, what was written is made durable, and done() is
+ * called once more. */
 bool durable_late(struct request *req, void (*done)(struct blk_io *io, struct nvme_status status));
 
 /* ranges.c: commands whose data is a list of ranges */

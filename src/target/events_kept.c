@@ -36,7 +36,8 @@ complain(const struct events_log *log, int error)
 	char path[PATH_LEN];
 
 	path_of(log, path);
-	core_log_storage(log->core, "the events of %s cannot be kept in %s: %s", log->nqn, path, strerrordesc_np(error));
+	core_log_storage(log->core, "the events of %s cannot be kept in %s: %s", log->nqn, path,
+	    strerrordesc_np(error));
 }
 
 static void
