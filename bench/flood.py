@@ -14,6 +14,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -112,8 +113,24 @@ def resets(daemon, state):
     ctrl.enable()
 
 
+def data_that_never_comes(daemon, state):
+    """20 queues that are asked for 1 MiB each; the volume is one whose reads need buffers too"""
+    if len(state["kept"]) == 20:
+        state["stop"].wait(0.1)
+        return
+    state["kept"].append(nvme.Controller(daemon.address, hostid=OTHER))
+    queue = state["kept"][-1].io_queue(entries=128)
+    queue.serve_r2ts = False
+    for _ in range(32):
+        queue.submit_write(0, bytes(32768), incapsule=False)
+
+
 FLOODS = (nothing, hosts_that_come_and_go, refused_connects, half_open, a_thousand_controllers, admin_commands,
-          logs_of_all_reactors, aborts, resets)
+          logs_of_all_reactors, aborts, resets, data_that_never_comes)
+
+
+def volumes(function, folder):
+    return ["file:%s/volume.img,size=64M" % folder if function is data_that_never_comes else "mem:64M"]
 
 
 def flood(function, daemon, state):
@@ -128,7 +145,8 @@ def main():
     print("%-26s %9s %9s %9s %9s" % ("flood", "times", "p50 us", "p99 us", "max us"))
     for function in FLOODS:
         state = {"stop": threading.Event(), "kept": [], "next": 0, "count": 0}
-        with targets.Daemon("--reactors", str(OPTIONS.reactors)) as daemon:
+        with tempfile.TemporaryDirectory() as folder, targets.Daemon(
+                "--reactors", str(OPTIONS.reactors), ns=volumes(function, folder)) as daemon:
             thread = threading.Thread(target=flood, args=(function, daemon, state))
             thread.start()
             try:

@@ -44,7 +44,7 @@ leave_line(struct fifo *line, const struct request *req)
 	fifo_splice(line, &rest);
 }
 
-/* A write whose turn had come, and that waits for buffers for its data. */
+/* A write whose turn had come, and that waits for its share of buffers, or for them. */
 static bool
 was_counted(const struct request *req)
 {
@@ -63,10 +63,11 @@ abort_request(struct request *req)
 		request_answer(req, aborted_status());
 		request_next_turns(conn);
 		return true;
+	case STAGE_SHARE:
 	case STAGE_BUFS:
 		if (conn->stalled == req)
 			return false; /* its capsule is half received */
-		bufs_unwait(&conn->core->reactor->bufs, &req->waiter);
+		request_unwait(req);
 		request_answer(req, aborted_status());
 		if (was_counted(req)) {
 			conn->asked_bytes -= req->xfer.length;

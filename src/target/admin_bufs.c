@@ -16,8 +16,6 @@
 
 static const uint64_t second_ns = 1000 * 1000 * 1000;
 
-enum { TAKE_S = 5 }; /* for the longest answer of all, 1 MiB, a line of 2 Mbit/s is enough */
-
 /* The next command of its line may have its turn: not from inside of what the last one is doing. */
 static void
 go_on(struct conn *conn)
@@ -162,7 +160,7 @@ admin_bufs_blocked(struct conn *conn)
 
 	if (req == NULL || req->waiter.bytes <= ADMIN_OWN)
 		return;
-	if (req->bufs.bytes == 0 || now - req->since_ns < TAKE_S * second_ns || !others_wait(core, req)) {
+	if (req->bufs.bytes == 0 || now - req->since_ns < CONN_WAITED_FOR_S * second_ns || !others_wait(core, req)) {
 		timer_set(&core->reactor->timers, &conn->lend_timer, now + second_ns);
 		return;
 	}

@@ -293,13 +293,6 @@ conn_terminate(struct conn *conn)
 
 /* ---- timers ---- */
 
-/* Also while a further R2T is in line: others may be outstanding. */
-static bool
-owes_data(const struct request *req)
-{
-	return req->xfer.state == XFER_RECEIVING || req->xfer.state == XFER_ASKING;
-}
-
 /* Is there anything whose progress the peer owes us? */
 static bool
 peer_owes(const struct conn *conn)
@@ -307,7 +300,7 @@ peer_owes(const struct conn *conn)
 	if (conn->blocked || conn->fused != NULL || (!conn->paused && framer_midway(&conn->tc.framer)))
 		return true;
 	for (uint32_t i = 0; i < conn->tc.slots_used; i++)
-		if (owes_data(&conn->slots[i]))
+		if (request_owed(&conn->slots[i]))
 			return true;
 	return false;
 }
@@ -326,7 +319,7 @@ peer_stalls(const struct conn *conn)
 	for (uint32_t i = 0; i < conn->tc.slots_used; i++) {
 		const struct request *req = &conn->slots[i];
 
-		if (owes_data(req) && now - req->since_ns >= stall_ns(conn))
+		if (request_owed(req) && now - req->since_ns >= stall_ns(conn))
 			return true;
 	}
 	return false;

@@ -16,6 +16,7 @@ enum { SLOT_ENDED = UINT16_MAX };
 /* Where a request is while its xfer is HELD. */
 enum stage {
 	STAGE_NEW,
+	STAGE_SHARE,  /* may not take buffers for data that it asks for, so much being asked for (asked.c) */
 	STAGE_BUFS,   /* in line for buffers */
 	STAGE_ADMIN,  /* an admin command in line for memory for its data (admin_bufs.c) */
 	STAGE_SCRATCH, /* in line for a scratch buffer */
@@ -35,6 +36,7 @@ struct request {
 	enum stage stage;
 	uint16_t slot;            /* of the volume that it was checked for */
 	uint32_t block_size;      /* of a command done piece by piece (walk.c) */
+	uint32_t asks;            /* bytes of its share: of buffers for data that is asked for (asked.c) */
 	struct conn *conn;
 	struct blk_chan *chan;    /* the device's, while and after it is there */
 	struct blk_io io;
@@ -100,6 +102,7 @@ struct conn {
 	struct list admin_node;   /* its line may go on */
 	struct fifo wishes;       /* of an admin queue, by their node: the keeper has the one before */
 	uint32_t wish_count;      /* with that one */
+	uint64_t resumed_ns;      /* when it was not paused any more */
 	uint32_t asked_bytes;     /* of buffers for data that was asked for and has not come */
 	struct fifo again;        /* requests in STAGE_AGAIN */
 	struct request *fused;    /* the first half of a fused pair whose second half must come next */
@@ -112,6 +115,10 @@ struct conn {
 	struct request first;     /* Connect's slot */
 	char hostnqn[NVME_NQN_FIELD]; /* of an I/O queue */
 };
+
+/* Who keeps memory that others wait for loses its connection after so long: for 1 MiB, the most that a command and
+ * what a connection is asked for may be, a line of 2 Mbit/s is enough. */
+enum { CONN_WAITED_FOR_S = 5 };
 
 /* turn.c: what a core's connections receive and send in one turn */
 void turn_begin(struct core *core);
@@ -167,9 +174,6 @@ void request_abandon(struct request *req);
 void request_unlend(struct request *req);
 void request_release(struct request *req);
 void request_unread(struct request *req);
-void request_fetch(struct request *req);
-void request_next_turns(struct conn *conn);
-void request_ask(struct request *req, struct iovec *iov, uint32_t count);
 /* true: req->bufs holds `bytes` bytes; false: `granted` will be called. */
 bool request_buffers(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *));
 static inline struct request *
@@ -177,6 +181,28 @@ request_of(struct bufs_waiter *waiter)
 {
 	return container_of(waiter, struct request, waiter);
 }
+
+/* request_fetch.c: data that is asked for by R2T */
+void request_fetch(struct request *req);
+void request_fetched(struct request *req);
+void request_unwait(struct request *req); /* in STAGE_SHARE or STAGE_BUFS, it ends */
+void request_next_turns(struct conn *conn);
+void request_ask(struct request *req, struct iovec *iov, uint32_t count);
+/* Its data is on its way; also while a further R2T is in line: others may be outstanding. */
+static inline bool
+request_owed(const struct request *req)
+{
+	return req->xfer.state == XFER_RECEIVING || req->xfer.state == XFER_ASKING;
+}
+
+/* asked.c: how much may be asked for at a time of all connections of a core, and how long who waits has to */
+/* True: buffers for `bytes` bytes may be taken; false: `granted` will be called. */
+bool asked_take(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *));
+void asked_give(struct request *req); /* its data is there, or will not come */
+void asked_leave(struct request *req); /* in STAGE_SHARE, it ends */
+void asked_watch(struct core *core); /* somebody waits for memory */
+void asked_begin(struct core *core);
+void asked_end(struct core *core);
 
 /* request_capsule.c: data of a capsule that is received into a buffer, or is kept in one */
 void request_receive(struct request *req, uint32_t bytes);

@@ -396,6 +396,7 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 	list_init(&core->conns);
 	list_init(&core->assocs);
 	turn_begin(core);
+	asked_begin(core);
 	target->cores[reactor->index] = core;
 	reactor->owner = core;
 	reactor->on_mail = on_mail;
@@ -417,6 +418,7 @@ target_fini(struct target *target, struct reactor *reactor)
 	if (core == NULL)
 		return;
 	turn_end(core);
+	asked_end(core);
 	core_log_end(core);
 	apply_end(core);
 	list_for_each(&core->assocs, node)

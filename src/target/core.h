@@ -60,6 +60,14 @@ struct log_limit {
 	struct timer minute;  /* when it is over */
 };
 
+/* Buffers for data that peers are asked for (asked.c); of small pieces and, [true], of large ones. */
+struct asked {
+	uint32_t pieces[2];      /* so many are taken for it, or about to be */
+	struct list waiting[2];  /* requests, by waiter.node */
+	bool granting[2];
+	struct timer timer;      /* runs while somebody waits for memory */
+};
+
 struct core {
 	struct target *target;
 	struct reactor *reactor;
@@ -78,6 +86,7 @@ struct core {
 	struct list reading, sending; /* connections that have something to read or to send in this turn */
 	struct task receive, send;
 	struct scratch scratch;
+	struct asked asked;
 	struct bufs admin_bufs; /* for admin commands that their connection's own memory is too small for */
 	struct list admin_next; /* admin connections whose line may go on */
 	struct task admin_task;

@@ -1,11 +1,11 @@
 /*
  * request.c - a command between its capsule and its answer.
  *
- * Gathers the command's data (in the capsule, or asked for by R2T), hands the
- * whole to fabrics, admin or I/O code, and takes their answer.  Every request
- * is answered once, or dropped with its connection; either way its buffers,
- * lent memory and slot are given back in request_free().  A capsule whose data
- * did not come in one piece is request_capsule.c's.
+ * Hands the whole to fabrics, admin or I/O code, and takes their answer.  Every
+ * request is answered once, or dropped with its connection; either way its
+ * buffers, lent memory and slot are given back in request_free().  How data comes
+ * that did not lie in one piece in the capsule is request_capsule.c's, and how it
+ * is asked for by R2T request_fetch.c's.
  */
 #include <assert.h>
 
@@ -55,6 +55,7 @@ give(struct request *req)
 		admin_bufs_give(req);
 	else
 		bufs_give(&conn->core->reactor->bufs, &req->bufs);
+	asked_give(req);
 	if (conn->reserve_user != req)
 		return;
 	conn->reserve_user = NULL;
@@ -124,8 +125,9 @@ request_abandon(struct request *req)
 	case STAGE_ADMIN:
 		admin_bufs_leave(req);
 		break;
+	case STAGE_SHARE:
 	case STAGE_BUFS:
-		bufs_unwait(&req->conn->core->reactor->bufs, &req->waiter);
+		request_unwait(req);
 		break;
 	case STAGE_NEW:
 	case STAGE_TURN:
@@ -293,93 +295,8 @@ request_buffers(struct request *req, uint32_t bytes, void (*granted)(struct bufs
 	req->waiter.list = &req->bufs;
 	req->waiter.granted = granted;
 	bufs_wait(bufs, &req->waiter);
+	asked_watch(req->conn->core);
 	return false;
-}
-
-/* Asks the host for xfer.length bytes into `iov`, which is not req->iov: there data of capsules lies. */
-void
-request_ask(struct request *req, struct iovec *iov, uint32_t count)
-{
-	req->stage = STAGE_FILL;
-	req->since_ns = req->conn->core->reactor->now_ns;
-	req->xfer.iov = iov;
-	req->xfer.iov_count = (uint8_t)count;
-	tconn_ask(&req->conn->tc, &req->xfer);
-	conn_send_soon(req->conn);
-	conn_watch(req->conn);
-}
-
-static void
-ask(struct request *req)
-{
-	if (!request_served(req))
-		request_free(req);
-	else if (req->partner != NULL)
-		fused_ask(req);
-	else
-		request_ask(req, req->bufs.iov, req->bufs.count);
-}
-
-static void
-fetch_granted(struct bufs_waiter *waiter)
-{
-	ask(request_of(waiter));
-}
-
-static bool
-may_ask(const struct request *req)
-{
-	const struct conn *conn = req->conn;
-
-	return conn->asked_bytes == 0 || conn->asked_bytes + fused_asks(req) <= TARGET_ASKED_MAX;
-}
-
-static void
-fetch_now(struct request *req)
-{
-	req->conn->asked_bytes += fused_asks(req);
-	if (request_buffers(req, req->partner != NULL ? BUFS_LARGE : req->xfer.length, fetch_granted))
-		ask(req);
-}
-
-/*
- * Gets xfer.length bytes of data from the host; request_data() follows.  One
- * connection may have so much asked for at a time that it cannot take all
- * buffers for data that it never sends.
- */
-void
-request_fetch(struct request *req)
-{
-	struct conn *conn = req->conn;
-
-	if (!fifo_empty(&conn->turns) || !may_ask(req)) {
-		req->stage = STAGE_TURN;
-		fifo_push(&conn->turns, &req->xfer.tx_node);
-	} else {
-		fetch_now(req);
-	}
-}
-
-/* Those whose turn it is ask for their data, in order. */
-void
-request_next_turns(struct conn *conn)
-{
-	while (!fifo_empty(&conn->turns)) {
-		struct request *first = container_of(conn->turns.head, struct request, xfer.tx_node);
-
-		if (!may_ask(first))
-			return;
-		fifo_pop(&conn->turns);
-		fetch_now(first);
-	}
-}
-
-/* What was asked for is there. */
-static void
-fetched(struct request *req)
-{
-	req->conn->asked_bytes -= req->xfer.length;
-	request_next_turns(req->conn);
 }
 
 /* Not before Connect and, where the host has to, its showing who it is; nor behind a Disconnect (Base 2.0, 6.4). */
@@ -489,7 +406,7 @@ request_data(struct request *req)
 		admin_data(req);
 		return;
 	}
-	fetched(req);
+	request_fetched(req);
 	if (req->partner != NULL)
 		fused_data(req);
 	else if (req->xfer.data_bad)

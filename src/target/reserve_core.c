@@ -237,6 +237,7 @@ waits(const struct request *req, uint16_t slot)
 	if (req->xfer.state == XFER_FREE || req->xfer.state == XFER_ANSWERING || ns == NULL || ns->slot != slot)
 		return false;
 	switch (req->stage) {
+	case STAGE_SHARE:
 	case STAGE_BUFS:
 	case STAGE_SCRATCH:
 	case STAGE_FUSED:

@@ -149,6 +149,7 @@ conn_resume(struct conn *conn)
 	conn->stalled = NULL;
 	if (conn->paused && conn_hears(conn)) {
 		conn->paused = false;
+		conn->resumed_ns = conn->core->reactor->now_ns;
 		traffic_wants(conn);
 		conn_watch(conn);
 	}

@@ -44,26 +44,19 @@ bufs_fini(struct bufs *bufs)
 	bufs->small.free = bufs->large.free = NULL;
 }
 
-/* Small pieces up to half a large one: beyond that the waste is smaller the other way. */
-static bool
-wants_large(uint32_t bytes)
-{
-	return bytes > BUFS_LARGE / 2;
-}
-
 static struct bufs_pool *
 pool_for(struct bufs *bufs, uint32_t bytes)
 {
-	return wants_large(bytes) ? &bufs->large : &bufs->small;
+	return bufs_are_large(bytes) ? &bufs->large : &bufs->small;
 }
 
 static bool
 fill(struct bufs *bufs, uint32_t bytes, uint32_t leave, struct bufs_list *list)
 {
-	bool large = wants_large(bytes);
+	bool large = bufs_are_large(bytes);
 	struct bufs_pool *pool = pool_for(bufs, bytes);
 	uint32_t piece = large ? BUFS_LARGE : BUFS_SMALL;
-	uint32_t count = (bytes + piece - 1) / piece;
+	uint32_t count = bufs_pieces(bytes);
 
 	assert(bytes > 0 && bytes <= BUFS_TRANSFER_MAX);
 	if (pool->free_count < count + (large ? 0 : leave))
@@ -99,7 +92,6 @@ bufs_wait(struct bufs *bufs, struct bufs_waiter *waiter)
 {
 	list_push(&pool_for(bufs, waiter->bytes)->waiting, &waiter->node);
 }
-
 
 /* granted() may give and wait in turn: the loop here serves those too. */
 static void

@@ -59,6 +59,22 @@ int bufs_init(struct bufs *bufs, struct arena *arena, uint32_t small_count, uint
     __attribute__((warn_unused_result));
 void bufs_fini(struct bufs *bufs);
 
+/* Which pool transfers of so many bytes are from, and how many pieces they take. */
+static inline bool
+bufs_are_large(uint32_t bytes)
+{
+	/* Small pieces up to half a large one: beyond that the waste is smaller the other way. */
+	return bytes > BUFS_LARGE / 2;
+}
+
+static inline uint32_t
+bufs_pieces(uint32_t bytes)
+{
+	uint32_t piece = bufs_are_large(bytes) ? BUFS_LARGE : BUFS_SMALL;
+
+	return (bytes + piece - 1) / piece;
+}
+
 /* Fills `list` with buffers for 1 to BUFS_TRANSFER_MAX bytes; false: too few are free, or others wait. */
 bool bufs_take(struct bufs *bufs, uint32_t bytes, struct bufs_list *list);
 

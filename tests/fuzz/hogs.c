@@ -9,14 +9,15 @@
 #include "wire/log.h"
 
 enum {
-	BLOCK = 4096, MS = 1000 * 1000, STEP_MS = 10, SIP_MS = 300, SIP = 64 * 1024, RUDE_STEP = 100,
+	BLOCK = 4096, MS = 1000 * 1000, STEP_MS = 10, IO_STEP_MS = 100, SIP_MS = 300, SIP = 64 * 1024, RUDE_STEP = 100,
 	LONG = 1024 * 1024, VERIFIED = 16 * 1024,
 };
 
 static bool
 has_io(const struct hog *hog)
 {
-	return hog->kind == WRITER || hog->kind == LEAVER || hog->kind == VERIFIER;
+	return hog->kind == WRITER || hog->kind == LEAVER || hog->kind == VERIFIER ||
+	    hog->kind == DEBTOR;
 }
 
 static void
@@ -127,6 +128,20 @@ bring_data(struct hog *hog)
 }
 
 static void
+owe(struct hog *hog, unsigned commands)
+{
+	struct nvme_sqe sqe = {
+		.opcode = NVME_WRITE, .nsid = le32_of(1), .cdw10 = le32_of(3000),
+		.cdw12 = le32_of(LONG / BLOCK / commands - 1),
+		.sgl1 = { .length = le32_of(LONG / commands), .id = NVME_SGL_TRANSPORT },
+	};
+
+	for (unsigned i = 0; i < commands; i++)
+		client_put_command(&hog->io, &sqe, NULL, 0);
+	client_push(&hog->io);
+}
+
+static void
 sip(struct hog *hog)
 {
 	struct iovec iov = { hog->client.reactor->scratch, SIP };
@@ -169,7 +184,7 @@ next(struct timer *timer)
 {
 	struct hog *hog = container_of(timer, struct hog, timer);
 	struct hogs *hogs = hog->client.reactor->owner;
-	uint64_t wait = STEP_MS;
+	uint64_t wait = has_io(hog) ? IO_STEP_MS : STEP_MS;
 
 	switch (hog->kind == RUDE ? RUDE_STEP : hog->step++) {
 	case RUDE_STEP:
@@ -210,7 +225,9 @@ next(struct timer *timer)
 	default:
 		if (hog->kind == WRITER && hog->step < 12)
 			read_or_write(hog);
-		else if (has_io(hog) && hog->step < 12)
+		else if (hog->kind == DEBTOR && hog->step == 6)
+			owe(hog, hogs->asks);
+		else if (has_io(hog) && hog->kind != DEBTOR && hog->step < 12)
 			bring_data(hog);
 		else if (hog->kind == SLOW)
 			sip(hog);

@@ -20,6 +20,7 @@ enum hog_kind {
 	WRITER,  /* has an I/O queue, asks for long reads and takes none, and writes */
 	LEAVER,  /* has one, and disconnects it again and again, with data in the capsules */
 	VERIFIER, /* has one, and has all blocks verified again and again, with data in the capsules */
+	DEBTOR,  /* has one, writes 1 MiB by so many commands, and sends nothing when asked */
 	RUDE,    /* sends what is no PDU, again and again on connections that are new each time */
 	READER,  /* asks for one long answer and takes it */
 };

@@ -17,7 +17,7 @@ enum { COMMANDS = 100, LONG = 1024 * 1024 };
 
 static const uint64_t second = 1000 * 1000 * 1000;
 
-/* A target of one reactor, with the fewest buffers there may be, and hogs that have been at it for a while. */
+/* A target of one reactor, mostly with the fewest buffers there may be, and hogs that have been at it for a while. */
 struct scene {
 	struct cluster_target target;
 	struct hogs *hogs;
@@ -40,17 +40,18 @@ count_line(void *arg, const char *process, unsigned reactor, int level, const ch
 }
 
 static void
-begin(struct scene *scene, uint64_t seed, unsigned count, unsigned asks, enum hog_kind kind)
+begin_with(struct scene *scene, uint64_t seed, unsigned count, unsigned asks, enum hog_kind kind,
+    struct reactor_options bufs, uint32_t stall_ms)
 {
 	struct sim_options options = sim_options_default();
 	struct sim_process_options served = {
-		.reactor = { 16, 16 }, .start = cluster_target_start, .arg = &scene->target, .address = "10.0.0.1",
+		.reactor = bufs, .start = cluster_target_start, .arg = &scene->target, .address = "10.0.0.1",
 	};
 	struct sim_process_options hogs = { .start = hogs_start };
 
 	*scene = (struct scene){
 		.target = { .host = "10.0.0.1", .spec = "file:volume.img,size=64M", .reactors = 1,
-			.stall_timeout_ms = 1000 * 1000 },
+			.stall_timeout_ms = stall_ms },
 		.hogs = calloc(1, sizeof(*scene->hogs)),
 	};
 	assert_non_null(scene->hogs);
@@ -65,6 +66,12 @@ begin(struct scene *scene, uint64_t seed, unsigned count, unsigned asks, enum ho
 	scene->sim = sim_create(seed, &options);
 	sim_process_create(scene->sim, "target", 1, &served);
 	sim_process_create(scene->sim, "hogs", 1, &hogs);
+}
+
+static void
+begin(struct scene *scene, uint64_t seed, unsigned count, unsigned asks, enum hog_kind kind)
+{
+	begin_with(scene, seed, count, asks, kind, (struct reactor_options){ 16, 16 }, 1000 * 1000);
 }
 
 static void
@@ -158,6 +165,56 @@ long_commands_that_bring_data_keep_nothing_from_io(void **state)
 	work_beside(VERIFIER, HOGS);
 }
 
+/* With the buffers and the time that a target has in earnest; how many of the hogs are ended meanwhile. */
+static uint64_t
+work_beside_debtors(unsigned asks, uint32_t slot_bytes, uint64_t until_s)
+{
+	struct cluster_host host = { .addr = "10.0.0.1", .queues = 2, .slot_bytes = slot_bytes, .ios = 200 };
+	struct sim_process_options options = { .start = cluster_host_start, .arg = &host };
+	struct scene scene;
+	uint64_t said;
+
+	begin_with(&scene, 1, HOGS, asks, DEBTOR, (struct reactor_options){ 2304, 256 }, 30 * 1000);
+	sim_run_until(scene.sim, 2 * second, NULL, NULL);
+	sim_process_create(scene.sim, "host", 1, &options);
+	sim_run_until(scene.sim, until_s * second, finished, &host);
+	assert_true(host.finished && host.done_ios >= 200);
+	assert_int_equal(host.failures + host.losses + host.wrong, 0);
+	said = scene.said;
+	end(&scene);
+	return said;
+}
+
+static void
+data_that_is_owed_keeps_nothing_from_who_brings_it_along(void **state)
+{
+	(void)state;
+	assert_int_equal(work_beside_debtors(32, 8 * 1024, 4), 0);
+}
+
+static void
+who_owes_data_while_others_wait_to_be_asked_is_ended_after_5_s(void **state)
+{
+	(void)state;
+	assert_in_range(work_beside_debtors(32, 32 * 1024, 10), 1, HOGS);
+	assert_in_range(work_beside_debtors(16, 64 * 1024, 10), 1, HOGS);
+}
+
+/* They may take all the time there is. */
+static void
+who_owes_data_and_keeps_nobody_waiting_is_let_be(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin_with(&scene, 2, 4, 32, DEBTOR, (struct reactor_options){ 2304, 256 }, 30 * 1000);
+	sim_run_until(scene.sim, 25 * second, NULL, NULL);
+	assert_int_equal(scene.said, 0);
+	sim_run_until(scene.sim, 70 * second, NULL, NULL);
+	assert_int_equal(scene.said, 4);
+	end(&scene);
+}
+
 static void
 who_leaves_a_long_answer_lying_stays_until_others_wait_for_the_memory(void **state)
 {
@@ -227,6 +284,9 @@ main(void)
 		cmocka_unit_test(event_requests_that_bring_data_keep_nothing_from_io),
 		cmocka_unit_test(disconnects_that_bring_data_keep_nothing_from_io),
 		cmocka_unit_test(long_commands_that_bring_data_keep_nothing_from_io),
+		cmocka_unit_test(data_that_is_owed_keeps_nothing_from_who_brings_it_along),
+		cmocka_unit_test(who_owes_data_while_others_wait_to_be_asked_is_ended_after_5_s),
+		cmocka_unit_test(who_owes_data_and_keeps_nobody_waiting_is_let_be),
 		cmocka_unit_test(who_leaves_a_long_answer_lying_stays_until_others_wait_for_the_memory),
 		cmocka_unit_test(who_reads_slowly_is_let_be_where_there_is_memory_for_all),
 		cmocka_unit_test(rude_peers_do_not_fill_the_log),
