@@ -27,7 +27,8 @@ find(struct rt *rt, const struct disk *disk)
 static int
 add(struct rt *rt, const struct disk *disk, struct kdisk **out)
 {
-	int rc = disk_lock(disk);
+	/* A predecessor that is just ending is waited for before anything is served: then nobody waits for us. */
+	int rc = disk_lock(disk, !rt->running);
 
 	if (rc != 0)
 		return rc;
@@ -103,7 +104,7 @@ kdisk_undo(struct rt *rt, const char *path, int64_t was)
 	if (rc == 0) {
 		struct kdisk *kdisk = find(rt, &disk);
 
-		rc = kdisk == NULL ? disk_lock(&disk) : 0;
+		rc = kdisk == NULL ? disk_lock(&disk, false) : 0;
 		if (rc == 0)
 			rc = disk_undo(kdisk != NULL ? &kdisk->disk : &disk, path, was);
 		disk_close(&disk);

@@ -174,16 +174,18 @@ disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
 }
 
 int
-disk_lock(const struct disk *disk)
+disk_lock(const struct disk *disk, bool patient)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_LOOK_NS };
 
 	/* Of a process that was killed with requests in an io_uring the kernel keeps the files open
 	 * until they have ended: some milliseconds, in which they may still write. */
 	for (int looks = 0; flock(disk->fd, LOCK_EX | LOCK_NB) != 0; looks++) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
+		if (errno == EINTR)
+			continue;
+		if (errno != EWOULDBLOCK)
 			return -errno;
-		if (looks == LOCK_LOOKS)
+		if (!patient || looks == LOCK_LOOKS)
 			return -EBUSY;
 		(void)nanosleep(&pause, NULL);
 	}

@@ -33,8 +33,9 @@ int disk_id(const char *path, uint64_t id[2]) __attribute__((warn_unused_result)
 int disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
     __attribute__((warn_unused_result));
 
-/* Keeps other processes out while the descriptor is open; -EBUSY: another one does, and did for a second. */
-int disk_lock(const struct disk *disk) __attribute__((warn_unused_result));
+/* Keeps other processes out while the descriptor is open; -EBUSY: another one does, and did for a second where it was
+ * to be `patient`: the caller stands still as long. */
+int disk_lock(const struct disk *disk, bool patient) __attribute__((warn_unused_result));
 
 /* Makes a file larger, sparse; a device that is smaller is -ENOSPC. */
 int disk_extend(struct disk *disk, uint64_t size) __attribute__((warn_unused_result));

@@ -1,8 +1,10 @@
 """A configuration that is refused leaves nothing behind: no file that was not there, none that is longer."""
+import fcntl
 import os
 import resource
 import socket
 import struct
+import time
 
 import pytest
 
@@ -83,6 +85,20 @@ def test_an_address_that_another_one_has(live, folder):
         refused(target, text, "cannot listen")
         nothing_has_changed(target, ctrl, folder, second)
         then_it_grows(target, ctrl, folder, second)
+
+
+def test_a_file_that_another_process_has(live, folder):
+    """at once: nobody's I/O waits whether it is given up"""
+    second = file(folder, "v2")
+    target = live(conf(namespace(1), namespace(2, second)))
+    with connect(target) as ctrl, open(os.path.join(folder, "v4"), "wb") as taken:
+        taken.truncate(16 * MIB)
+        fcntl.flock(taken, fcntl.LOCK_EX)
+        began = time.monotonic()
+        refused(target, grows(folder, second, namespace(4, file(folder, "v4"))), "in use")
+        assert time.monotonic() - began < 0.9  # a start looks for a second
+        os.unlink(taken.name)
+        nothing_has_changed(target, ctrl, folder, second)
 
 
 def room_for(pid, more):
