@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "rt/files.h"
 
@@ -83,7 +82,7 @@ kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struc
 	if (rc == 0) {
 		rc = open_locked(rt, &disk, size, block, out);
 		if (rc != 0 && rc != -EBUSY && disk.was < 0)
-			(void)unlink(path);
+			(void)!disk_remove(path);
 	}
 	if (rc != 0 && *out != NULL)
 		leave(rt, *out);

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <linux/stat.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -77,23 +77,35 @@ settle_direct(struct disk *disk, uint32_t block)
 	return fcntl(disk->fd, F_SETFL, flags & ~O_DIRECT) == 0 ? 0 : -errno;
 }
 
-/* The name of a new file is on the medium only once its folder is. */
+/* The name of a new file is on the medium only once its folder is.  Cuts the path. */
 static int
-sync_folder(const char *path)
+sync_folder(char *real)
 {
-	char *copy = strdup(path);
-	int rc = 0, fd;
+	int rc = 0, fd = open(dirname(real), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (copy == NULL)
-		return -ENOMEM;
-	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* Some file systems cannot sync a folder, and say EINVAL. */
 	if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
 		rc = -errno;
 	if (fd >= 0)
 		close(fd);
-	free(copy);
 	return rc;
+}
+
+/* What was made may lie elsewhere: the path is perhaps a link. */
+static int
+sync_name(const char *path)
+{
+	char real[PATH_MAX];
+
+	return realpath(path, real) != NULL ? sync_folder(real) : -errno;
+}
+
+int
+disk_remove(const char *path)
+{
+	char real[PATH_MAX];
+
+	return realpath(path, real) != NULL && unlink(real) == 0 ? sync_folder(real) : -errno;
 }
 
 static int
@@ -163,9 +175,9 @@ disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
 	if (rc == 0 && direct)
 		rc = settle_direct(disk, block);
 	if (rc == 0 && disk->was < 0)
-		rc = sync_folder(path);
+		rc = sync_name(path);
 	if (rc != 0 && disk->was < 0)
-		(void)unlink(path);
+		(void)!disk_remove(path);
 	if (rc != 0)
 		disk_close(disk);
 	else if (disk->was == 0)
@@ -215,7 +227,7 @@ disk_undo(struct disk *disk, const char *path, int64_t was)
 	if (disk->device)
 		return 0;
 	if (was < 0)
-		return unlink(path) == 0 ? sync_folder(path) : -errno;
+		return disk_remove(path);
 	if ((uint64_t)was >= disk->size)
 		return 0;
 	if (ftruncate(disk->fd, (off_t)was) != 0 || fsync(disk->fd) != 0)

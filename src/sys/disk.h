@@ -44,6 +44,9 @@ int disk_extend(struct disk *disk, uint64_t size) __attribute__((warn_unused_res
  * durably; or gone, where `was` is -1. */
 int disk_undo(struct disk *disk, const char *path, int64_t was) __attribute__((warn_unused_result));
 
+/* Removes a file, durably; a link that leads to it stays. */
+int disk_remove(const char *path) __attribute__((warn_unused_result));
+
 void disk_close(struct disk *disk);
 
 enum disk_kind {

@@ -71,6 +71,7 @@ ERRORS = {
     "preadv": ("EIO", "EINTR", "EAGAIN"),
     "pwritev2": ("EIO", "ENOSPC", "EINTR"),
     "read": ("EINTR", "EIO"),
+    "readlink": ("EIO", "EACCES"),
     "recvfrom": ("ECONNRESET", "ETIMEDOUT", "EINTR"),
     "recvmsg": ("ECONNRESET", "EINTR"),
     "rename": ("EIO", "ENOSPC"),

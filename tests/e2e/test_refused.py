@@ -142,6 +142,21 @@ def test_a_file_that_cannot_be_so_long(folder, tmp_path, serve):
     assert daemon.alive()
 
 
+def test_a_file_behind_a_link(folder, tmp_path, serve):
+    """what was made goes, wherever it lies, and the link that led there stays"""
+    elsewhere, path, control = tmp_path / "elsewhere", tmp_path / "weir.yaml", str(tmp_path / "control")
+    elsewhere.mkdir()
+    os.symlink("../elsewhere/v3", os.path.join(folder, "v3"))
+    path.write_text(conf(namespace(1)))
+    daemon = serve("--control", control, config=str(path), preexec=targets.small_files(40 * MIB))
+    for size in "64M", "16M":  # what cannot be made so long, and what another one is in the way of
+        path.write_text(conf(namespace(1), namespace(2, file(folder, "v3"), size), namespace(3, "file:/nonexistent/v")))
+        done = targets.run("apply", "--control", control, str(path))
+        assert done.returncode == 1 and ("File too large" if size == "64M" else "/nonexistent/v") in done.stderr, done
+        assert os.path.islink(os.path.join(folder, "v3")) and os.listdir(elsewhere) == []
+    assert daemon.alive()
+
+
 def test_a_start_that_fails(folder, tmp_path):
     """leaves a file as long as it was, and none that was not there"""
     first, second = file(folder, "v1"), file(folder, "v2")
