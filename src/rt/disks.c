@@ -24,7 +24,7 @@ find(struct rt *rt, const struct disk *disk)
 }
 
 static int
-add(struct rt *rt, const struct disk *disk, struct kdisk **out)
+add(struct rt *rt, struct disk *disk, struct kdisk **out)
 {
 	/* A predecessor that is just ending is waited for before anything is served: then nobody waits for us. */
 	int rc = disk_lock(disk, !rt->running);

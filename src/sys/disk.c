@@ -8,6 +8,7 @@
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <linux/stat.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -163,7 +164,7 @@ disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
 	bool direct;
 	int rc;
 
-	*disk = (struct disk){ .align = 1 };
+	*disk = (struct disk){ .align = 1, .claim = -1 };
 	disk->fd = open_any(path, 0, &direct);
 	if (disk->fd == -ENOENT && size > 0) {
 		disk->fd = open_any(path, O_CREAT, &direct);
@@ -185,8 +186,22 @@ disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
 	return rc;
 }
 
+/*
+ * A device is claimed as file systems claim theirs, which do not ask for locks.  By a descriptor of its own, since of
+ * one that is opened for each of our reactors only the first can be had so.
+ */
+static int
+claim(struct disk *disk)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", disk->fd);
+	disk->claim = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
+	return disk->claim >= 0 || errno == ENOENT ? 0 : -errno; /* there may be no /proc */
+}
+
 int
-disk_lock(const struct disk *disk, bool patient)
+disk_lock(struct disk *disk, bool patient)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_LOOK_NS };
 
@@ -201,7 +216,7 @@ disk_lock(const struct disk *disk, bool patient)
 			return -EBUSY;
 		(void)nanosleep(&pause, NULL);
 	}
-	return 0;
+	return disk->device ? claim(disk) : 0;
 }
 
 int
@@ -239,8 +254,10 @@ disk_undo(struct disk *disk, const char *path, int64_t was)
 void
 disk_close(struct disk *disk)
 {
+	if (disk->claim >= 0)
+		close(disk->claim);
 	close(disk->fd);
-	disk->fd = -1;
+	disk->fd = disk->claim = -1;
 }
 
 int

@@ -20,6 +20,7 @@ struct disk {
 	uint32_t align; /* of offsets, lengths and addresses; 1: any */
 	bool direct;
 	bool device;    /* a block device */
+	int claim;      /* another descriptor of a device that is locked, which keeps file systems off it; or -1 */
 };
 
 /* Which one a path leads to: two are the same where both numbers are, whatever their names.  0 or negative errno. */
@@ -33,9 +34,9 @@ int disk_id(const char *path, uint64_t id[2]) __attribute__((warn_unused_result)
 int disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
     __attribute__((warn_unused_result));
 
-/* Keeps other processes out while the descriptor is open; -EBUSY: another one does, and did for a second where it was
- * to be `patient`: the caller stands still as long. */
-int disk_lock(const struct disk *disk, bool patient) __attribute__((warn_unused_result));
+/* Keeps other processes out until it is closed; -EBUSY: another one does, and did for a second where it was to be
+ * `patient`: the caller stands still as long; or it is a device that is mounted or a part of another one. */
+int disk_lock(struct disk *disk, bool patient) __attribute__((warn_unused_result));
 
 /* Makes a file larger, sparse; a device that is smaller is -ENOSPC. */
 int disk_extend(struct disk *disk, uint64_t size) __attribute__((warn_unused_result));

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 import nvme
+import target as targets
 
 MIB = 1 << 20
 
@@ -98,3 +99,21 @@ def test_a_block_device_is_the_same_by_any_node(serve, loop_device):
     ids = ids_after_start(serve, "file:" + device)
     assert ids_after_start(serve, "file:" + device) == ids
     assert ids_after_start(serve, "file:" + node) == ids
+
+
+def test_a_block_device_that_somebody_else_uses_is_refused(serve, loop_device):
+    """as a file system does that is mounted, and nobody else may use one of ours"""
+    device, node = loop_device
+    holder = os.open(device, os.O_RDWR | os.O_EXCL)
+    done = targets.run("serve", "--listen", "127.0.0.1:0", "--ns", "file:" + device)
+    os.close(holder)
+    assert done.returncode == 1 and "in use" in done.stderr
+    serve("--reactors", "2", ns=["file:" + device])
+    with pytest.raises(OSError, match="busy"):
+        os.open(node, os.O_RDWR | os.O_EXCL)
+
+
+def test_a_block_device_is_one_volume_by_whatever_nodes(loop_device):
+    specs = ["--ns=file:" + path for path in loop_device]
+    done = targets.run("serve", "--listen", "127.0.0.1:0", *specs)
+    assert done.returncode == 1 and "busy" in done.stderr
