@@ -62,7 +62,7 @@ lock(const char *dir)
 	if (snprintf(path, sizeof(path), "%s/lock", dir) < (int)sizeof(path))
 		rc = disk_open(path, 1, LOCK_BLOCK, &disk);
 	if (rc == 0)
-		rc = disk_lock(&disk);
+		rc = disk_lock(&disk, true);
 	if (rc == -EBUSY)
 		fprintf(stderr, "weir: the state directory %s is busy: it belongs to another weir that runs\n", dir);
 	else if (rc != 0)
