@@ -124,6 +124,8 @@ conn_queue(struct conn *conn, bool admin, uint16_t entries, bool sq_flow)
 	} else {
 		conn_enter(conn, CONN_LIVE);
 		timer_clear(&conn->core->reactor->timers, &conn->timer);
+		if (framer_midway(&conn->tc.framer))
+			conn_watch(conn); /* what came along with the Connect ends in the middle of something */
 	}
 	return 0;
 }
