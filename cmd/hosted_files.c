@@ -142,19 +142,60 @@ is_stray(const struct made *made, const char *entry, uint8_t uuid[16])
 	    (entry[strlen(name)] == '\0' || strcmp(entry + strlen(name), BAD) == 0);
 }
 
+/* With what holds it for us, which is to be closed; or it is not there: then fd is -1. */
+static int
+hold(const char *path, struct disk *disk)
+{
+	int rc = disk_open(path, 0, SMALLEST, disk);
+
+	if (rc == 0 && (rc = disk_lock(disk, false)) != 0)
+		disk_close(disk);
+	if (rc != 0)
+		disk->fd = -1;
+	return rc != -ENOENT ? rc : 0;
+}
+
+/* Not where another target serves it: it may have this one's number, of a copy of its record. */
+static int
+remove_stray(const struct hosted *hosted, const char *pool, const uint8_t uuid[16])
+{
+	char path[CONF_SPEC], bad[CONF_SPEC + sizeof(BAD)];
+	struct disk volume, list = { .fd = -1 };
+	int rc;
+
+	file_path(hosted->state->made, uuid, pool, path);
+	snprintf(bad, sizeof(bad), "%s" BAD, path);
+	rc = hold(path, &volume);
+	if (rc == 0)
+		rc = hold(bad, &list);
+	if (rc == 0)
+		hosted_remove(hosted, pool, uuid);
+	if (list.fd >= 0)
+		disk_close(&list);
+	if (volume.fd >= 0)
+		disk_close(&volume);
+	return rc;
+}
+
 static void
 clean_folder(const struct hosted *hosted, const char *pool)
 {
 	DIR *dir = opendir(hosted_folder(pool));
 	struct dirent *entry;
 	uint8_t uuid[16];
+	int rc;
 
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
 		if (!is_stray(hosted->state->made, entry->d_name, uuid))
 			continue;
-		fprintf(stderr, "weir: %s/%s is removed: it is of no namespace that hosts have made\n",
-		    hosted_folder(pool), entry->d_name);
-		hosted_remove(hosted, pool, uuid);
+		rc = remove_stray(hosted, pool, uuid);
+		if (rc == 0)
+			fprintf(stderr, "weir: %s/%s is removed: it is of no namespace that hosts have made\n",
+			    hosted_folder(pool), entry->d_name);
+		else
+			fprintf(stderr, "weir: %s/%s is of no namespace that hosts have made, and left alone: %s\n",
+			    hosted_folder(pool), entry->d_name,
+			    rc == -EBUSY ? "somebody else uses it" : strerrordesc_np(-rc));
 	}
 	if (dir != NULL)
 		closedir(dir);

@@ -115,6 +115,30 @@ def test_a_slow_disk_does_not_hold_up_the_reactor(start, tmp_path, call):
     assert create.ok and delete.ok and max(reads) >= 100, reads
 
 
+def test_files_that_another_target_serves_stay(start, serve, tmp_path):
+    """it has a copy of the record, from before they were made"""
+    target = start()
+    with connect(target) as a:
+        assert delete(a, created(a)).ok
+        shutil.copytree(tmp_path / "state", tmp_path / "copy")
+        nsid = created(a)
+        assert attach(a, nsid).ok
+        queue, data = a.io_queue(), os.urandom(BLOCK)
+        assert queue.call(sqe(0x04, nsid=nsid, cdw10=9)).ok and queue.write(3, data, nsid=nsid).ok  # one is bad
+        path = tmp_path / "copy.yaml"
+        path.write_text(hosted(namespace(2), volume="file:%s/pool" % tmp_path, size="1G",
+                               top="state_dir: %s/copy\n" % tmp_path))
+        second = serve("--control", str(tmp_path / "second"), config=str(path))
+        assert second.stderr().count("left alone: somebody else uses it") == 2 and len(files(tmp_path / "pool")) == 1
+        second.stop()
+        assert bytes(queue.read(3, nsid=nsid).got) == data
+    target.daemon.kill()
+    target = start_again(start)
+    with connect(target) as a:
+        queue = a.io_queue()
+        assert bytes(queue.read(3, nsid=nsid).got) == data and queue.read(9, nsid=nsid).status == 0x281
+
+
 @pytest.mark.line("W82")
 def test_files_that_nobody_names_go_and_others_stay(start, tmp_path):
     target = start()
