@@ -116,4 +116,4 @@ def test_a_block_device_that_somebody_else_uses_is_refused(serve, loop_device):
 def test_a_block_device_is_one_volume_by_whatever_nodes(loop_device):
     specs = ["--ns=file:" + path for path in loop_device]
     done = targets.run("serve", "--listen", "127.0.0.1:0", *specs)
-    assert done.returncode == 1 and "busy" in done.stderr
+    assert done.returncode == 1 and "already served as namespace 1" in done.stderr
