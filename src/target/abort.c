@@ -161,7 +161,7 @@ abort_answer(struct core *core, const struct target_mail *mail)
 		return; /* its admin connection is gone */
 	assoc->aborts[mail->abort.place] = NULL;
 	req->xfer.dw0 = !mail->abort.done;
-	request_answer(req, NVME_OK);
+	request_answer_late(req, NVME_OK);
 }
 
 /* The admin connection goes: nobody waits any more. */

@@ -136,20 +136,6 @@ admin_events(struct assoc *assoc)
 	}
 }
 
-/* A reset forgets held events without a completion (Base 2.0, 5.2). */
-void
-admin_drop_events(struct assoc *assoc)
-{
-	struct conn *conn = assoc->admin;
-
-	for (uint32_t i = 0; i < conn->tc.slots_used; i++) {
-		struct request *req = &conn->slots[i];
-
-		if (req->xfer.state == XFER_HELD && req->stage == STAGE_EVENT)
-			request_free(req);
-	}
-}
-
 /* True: the event request was held, and ends. */
 bool
 admin_abort_event(struct assoc *assoc, uint16_t cid)
@@ -159,6 +145,51 @@ admin_abort_event(struct assoc *assoc, uint16_t cid)
 	if (event != NULL)
 		request_answer(event, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
 	return event != NULL;
+}
+
+/* ---- a reset ---- */
+
+static void
+drop(struct request *req)
+{
+	if (req->stage == STAGE_EVENT || req->stage == STAGE_ADMIN)
+		request_abandon(req);
+	else if (req->stage == STAGE_MAIL || req->stage == STAGE_FILL)
+		req->dropped = true;
+}
+
+/*
+ * Nothing of before a reset is completed after it (Base 2.0, 3.7.2).  What only waits, held events among it, ends at
+ * once; what others have when it comes back, and the reset lasts until then; for what the host owes data to it
+ * does not wait.
+ */
+void
+admin_drop(struct assoc *assoc)
+{
+	struct conn *conn = assoc->admin;
+	struct fifo_node *asked;
+
+	for (uint32_t i = 0; i < conn->tc.slots_used; i++)
+		if (conn->slots[i].xfer.state != XFER_FREE)
+			drop(&conn->slots[i]);
+	fence_drop(assoc);
+	wish_drop(conn);
+	asked = fifo_pop(&assoc->askers); /* the first one's statistics are under way */
+	request_free_all(&assoc->askers);
+	if (asked != NULL)
+		fifo_push(&assoc->askers, asked);
+}
+
+/* Others still have commands of before a reset. */
+bool
+admin_dropping(const struct assoc *assoc)
+{
+	const struct conn *conn = assoc->admin;
+
+	for (uint32_t i = 0; conn != NULL && i < conn->tc.slots_used; i++)
+		if (conn->slots[i].xfer.state == XFER_HELD && conn->slots[i].dropped)
+			return true;
+	return false;
 }
 
 /* ---- data ---- */
@@ -219,6 +250,7 @@ admin_command(struct request *req, const struct capsule *capsule)
 	uint32_t in = ctrl_admin_data_in(&req->sqe), len = sgl_length(req);
 	uint8_t id = req->sqe.sgl1.id;
 
+	req->dropped = false;
 	if (sends_data(req) && len > 0 && id != NVME_SGL_TRANSPORT) {
 		request_answer(req, nvme_status_of(NVME_SC_SGL_TYPE, true));
 	} else if (sends_data(req) && len > 0) {
@@ -244,7 +276,9 @@ admin_command(struct request *req, const struct capsule *capsule)
 void
 admin_data(struct request *req)
 {
-	if (req->xfer.data_bad)
+	if (req->dropped)
+		request_free(req);
+	else if (req->xfer.data_bad)
 		request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));
 	else
 		execute(req, req->bufs.iov[0].iov_base, req->xfer.length);

@@ -11,6 +11,7 @@
 #include "target/assoc.h"
 
 static void flush_step(struct assoc *assoc);
+static void cache_drop(struct assoc *assoc);
 
 struct assoc *
 assoc_find(struct core *core, uint16_t key)
@@ -218,17 +219,14 @@ close_queues(struct assoc *assoc)
 void
 assoc_admin_gone(struct assoc *assoc)
 {
-	struct fifo_node *node;
-
 	assoc->admin = NULL;
 	alive_start(assoc);
 	tell(assoc, MAIL_DYING);
-	smart_drop(assoc);
 	events_release(assoc);
 	abort_drop(assoc);
 	fence_drop(assoc);
-	while ((node = fifo_pop(&assoc->cache_setters)) != NULL)
-		request_free(container_of(node, struct request, xfer.tx_node));
+	request_free_all(&assoc->askers);
+	cache_drop(assoc);
 	close_queues(assoc);
 	maybe_free(assoc);
 }
@@ -314,12 +312,14 @@ flush_all(struct assoc *assoc, uint8_t whose)
 	flush_begin(assoc);
 }
 
-/* The last I/O queue is gone: what waited for that is done. */
-static void
-queues_gone(struct assoc *assoc)
+/* If the last I/O queue is gone, and with a reset what it dropped: what waited for that is done. */
+void
+assoc_settle(struct assoc *assoc)
 {
 	enum ctrl_action after = assoc->after;
 
+	if (assoc->queue_count > 0 || (after == CTRL_RESET && admin_dropping(assoc)))
+		return;
 	assoc->after = CTRL_NOTHING;
 	if (after == CTRL_RESET) {
 		/* A shutdown that it overtook is never done; the next one flushes anew. */
@@ -360,12 +360,13 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 	case CTRL_SHUTDOWN:
 		break;
 	}
-	if (action == CTRL_RESET && assoc->admin != NULL)
-		admin_drop_events(assoc);
+	if (action == CTRL_RESET) {
+		cache_drop(assoc);
+		admin_drop(assoc);
+	}
 	assoc->after = action;
 	close_queues(assoc);
-	if (assoc->queue_count == 0)
-		queues_gone(assoc);
+	assoc_settle(assoc);
 }
 
 /* ---- the volatile write cache, turned off or on (feature 06h) ---- */
@@ -375,15 +376,25 @@ static void cache_round(struct assoc *assoc);
 static void
 cache_done(struct assoc *assoc, struct nvme_status status)
 {
-	struct fifo_node *node = fifo_pop(&assoc->cache_setters);
+	struct fifo_node *node = assoc->cache_dropped ? NULL : fifo_pop(&assoc->cache_setters);
 
-	if (node == NULL)
-		return; /* the admin connection went meanwhile */
-	if (nvme_ok(status))
+	assoc->cache_dropped = false;
+	if (node != NULL && nvme_ok(status))
 		events_tell_set(container_of(node, struct request, xfer.tx_node), 0);
-	request_answer(container_of(node, struct request, xfer.tx_node), status);
+	if (node != NULL)
+		request_answer(container_of(node, struct request, xfer.tx_node), status);
 	if (!fifo_empty(&assoc->cache_setters))
 		cache_round(assoc);
+}
+
+/* The admin connection goes, or the controller is reset: the flush that is under way is for nobody. */
+static void
+cache_drop(struct assoc *assoc)
+{
+	if (fifo_empty(&assoc->cache_setters))
+		return;
+	assoc->cache_dropped = true;
+	request_free_all(&assoc->cache_setters);
 }
 
 /* Tells every queue what holds now; the first setter is answered when all have heard it. */
@@ -409,7 +420,7 @@ cache_round(struct assoc *assoc)
 void
 assoc_set_cache(struct assoc *assoc, struct request *req)
 {
-	bool first = fifo_empty(&assoc->cache_setters);
+	bool first = fifo_empty(&assoc->cache_setters) && !assoc->cache_dropped;
 
 	req->stage = STAGE_MAIL;
 	fifo_push(&assoc->cache_setters, &req->xfer.tx_node);
@@ -472,8 +483,6 @@ assoc_detached(struct core *core, const struct target_mail *mail)
 	core_post(core, mail->from, &answer);
 	assoc->queues[mail->qid] = (struct assoc_queue){ 0 };
 	assoc->ctrl.io_queues_live = --assoc->queue_count;
-	if (assoc->queue_count > 0)
-		return;
-	queues_gone(assoc);
+	assoc_settle(assoc);
 	maybe_free(assoc);
 }

@@ -36,12 +36,14 @@ struct assoc {
 	struct nvme_status flush_status;
 	struct fifo cache_setters;  /* Set Features 06h that wait for all queues, one after the other */
 	uint32_t cache_left;
+	bool cache_dropped;         /* what they wait for first is another flush, for one that a reset dropped */
 	struct blk_io flush_io;
 	struct blk_chan *flush_chan;
 	uint32_t flush_nsid;        /* the next one is behind it */
 	bool flushing;
 	struct request *aborts[CTRL_ABORTS_MAX]; /* Aborts that wait for a queue's answer */
 	struct fifo fencers;        /* requests that fence, one after the other */
+	uint32_t fences_dropped;    /* asked of core 0, which has yet to answer: before what fencers are answered */
 	struct fifo askers;         /* requests that wait for statistics, one after the other */
 	uint32_t stats_left;        /* answers outstanding */
 	struct ctrl_stats stats;    /* what was said so far */
@@ -67,6 +69,7 @@ void assoc_error(struct core *core, const struct target_mail *mail);
 void assoc_failed(struct assoc *assoc, uint16_t qid, const struct nvme_sqe *sqe, struct nvme_status status, bool bad);
 void assoc_errors_missed(struct core *core, const struct target_mail *mail);
 void assoc_act(struct assoc *assoc, enum ctrl_action action);
+void assoc_settle(struct assoc *assoc);
 void assoc_cache_set(struct core *core, const struct target_mail *mail);
 void assoc_set_cache(struct assoc *assoc, struct request *req);
 void assoc_admin_gone(struct assoc *assoc);
@@ -82,7 +85,8 @@ void admin_command(struct request *req, const struct capsule *capsule);
 void admin_data(struct request *req);
 void admin_events(struct assoc *assoc);
 bool admin_abort_event(struct assoc *assoc, uint16_t cid);
-void admin_drop_events(struct assoc *assoc);
+void admin_drop(struct assoc *assoc);
+bool admin_dropping(const struct assoc *assoc);
 /* What had to be asked for is there: the command runs. */
 void admin_run(struct request *req, const void *in, uint32_t in_len, struct ctrl_given *given);
 
@@ -119,12 +123,12 @@ bool present_has(const struct assoc *assoc, const struct view_ns *ns);
 
 /* wish.c: what a host wishes, on its way to the keeper and back */
 void wish_begin(struct request *req, const struct ctrl_reply *reply);
+void wish_drop(struct conn *conn);
 void wish_mail(struct core *core, const struct target_mail *mail);
 size_t wish_bytes(void); /* at most, of a controller */
 
 /* smart.c: what the SMART log is made of */
 void smart_ask(struct request *req);
-void smart_drop(struct assoc *assoc);
 void smart_mail(struct core *core, const struct target_mail *mail);
 
 /* events_core.c: what a core tells core 0 of, and the copies that its controllers have */

@@ -35,6 +35,7 @@ struct request {
 	struct xfer xfer;         /* first: tconn finds it by its slot */
 	enum stage stage;
 	uint16_t slot;            /* of the volume that it was checked for */
+	bool dropped;             /* an admin command whose controller was reset meanwhile: it has no answer */
 	uint32_t block_size;      /* of a command done piece by piece (walk.c) */
 	uint32_t asks;            /* bytes of its share: of buffers for data that is asked for (asked.c) */
 	struct conn *conn;
@@ -166,6 +167,10 @@ void request_answer(struct request *req, struct nvme_status status);
 void request_answer_data(struct request *req, struct iovec *iov, uint32_t count);
 void request_untimely(struct request *req); /* its connection is no queue yet, or no more */
 bool request_served(const struct request *req);
+/* Of a command that waited for another core: it was not dropped either; its answer, if it was not; its end. */
+bool request_wanted(const struct request *req);
+void request_let_go(struct request *req);
+void request_answer_late(struct request *req, struct nvme_status status);
 void request_error_heard(struct conn *conn);
 void request_tell_missed(struct conn *conn);
 void request_free(struct request *req);

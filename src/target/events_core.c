@@ -182,7 +182,7 @@ events_heed(struct assoc *assoc, enum ctrl_action action, struct eventlog *copy)
 		give(assoc->core, copy);
 }
 
-/* Its connection may have ended meanwhile; or there is no copy. */
+/* Its connection may have ended or its controller been reset meanwhile; or there is no copy. */
 static void
 copied(struct core *core, struct request *req, struct eventlog *copy)
 {
@@ -191,12 +191,12 @@ copied(struct core *core, struct request *req, struct eventlog *copy)
 
 	conn->held++;
 	req->stage = STAGE_NEW;
-	if (copy != NULL && request_served(req)) {
+	if (copy != NULL && request_wanted(req)) {
 		admin_run(req, NULL, 0, &given);
 	} else {
 		if (copy != NULL)
 			give(core, copy);
-		request_answer(req, nvme_status_of(NVME_SC_INTERNAL, false));
+		request_answer_late(req, nvme_status_of(NVME_SC_INTERNAL, false));
 	}
 	conn->held--;
 	conn_maybe_free(conn);

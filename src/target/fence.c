@@ -43,8 +43,13 @@ fence_done(struct core *core, const struct target_mail *mail)
 	struct assoc *assoc = assoc_find(core, mail->key);
 	struct request *req;
 
-	if (assoc == NULL || fifo_empty(&assoc->fencers))
-		return; /* its admin connection is gone */
+	if (assoc == NULL)
+		return;
+	if (assoc->fences_dropped > 0) {
+		assoc->fences_dropped--;
+		return;
+	}
+	assert(!fifo_empty(&assoc->fencers));
 	req = first(assoc);
 	fifo_pop(&assoc->fencers);
 	req->xfer.dw0 = mail->ended;
@@ -53,12 +58,12 @@ fence_done(struct core *core, const struct target_mail *mail)
 		ask(assoc);
 }
 
-/* The admin connection goes: nobody waits any more. */
+/* The admin connection goes, or the controller is reset: nobody waits any more. */
 void
 fence_drop(struct assoc *assoc)
 {
-	struct fifo_node *node;
-
-	while ((node = fifo_pop(&assoc->fencers)) != NULL)
-		request_free(container_of(node, struct request, xfer.tx_node));
+	if (fifo_empty(&assoc->fencers))
+		return;
+	assoc->fences_dropped++; /* the first one was asked for; the next one ends its waiting */
+	request_free_all(&assoc->fencers);
 }

@@ -59,10 +59,10 @@ told(struct core *core)
 	conn->held++;
 	conn->device_count--;
 	req->stage = STAGE_NEW;
-	if (conn->assoc != NULL && request_served(req))
+	if (conn->assoc != NULL && request_wanted(req))
 		admin_run(req, req->piece.iov_base, (uint32_t)req->piece.iov_len, &given);
 	else
-		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
+		request_answer_late(req, nvme_status_of(NVME_SC_SEQUENCE, true));
 	if (conn->phase == CONN_FINISHING)
 		conn_send_soon(conn);
 	conn->held--;

@@ -45,7 +45,9 @@ registry_fence(struct core *core, const struct target_mail *mail)
 
 	if (entry == NULL || entry->state == ENTRY_WAITING)
 		return; /* it has gone meanwhile, and nobody waits for the answer */
-	assert(entry->fence.left == 0);
+	if (entry->fence.left > 0)
+		fenced(core, entry->key, 0); /* the controller was reset: nobody waits for that one any more */
+	entry->fence.left = 0;
 	entry->fence.named = mail->fence;
 	entry->fence.below = mail->fence == WEIR_FENCE_OLDER ? entry->number : core->registry->number + 1;
 	list_for_each(&entry->roll->members, node) {

@@ -220,6 +220,32 @@ request_answer(struct request *req, struct nvme_status status)
 		give(req);
 }
 
+bool
+request_wanted(const struct request *req)
+{
+	return request_served(req) && !req->dropped;
+}
+
+/* A reset may have waited for it. */
+void
+request_let_go(struct request *req)
+{
+	struct assoc *assoc = req->conn->assoc;
+
+	request_free(req);
+	if (assoc != NULL)
+		assoc_settle(assoc);
+}
+
+void
+request_answer_late(struct request *req, struct nvme_status status)
+{
+	if (request_wanted(req))
+		request_answer(req, status);
+	else
+		request_let_go(req);
+}
+
 /* Success, with data: iov stays valid until the request is freed; xfer.length bytes. */
 void
 request_answer_data(struct request *req, struct iovec *iov, uint32_t count)

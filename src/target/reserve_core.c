@@ -165,7 +165,7 @@ static void
 answered(struct request *req, struct nvme_status status)
 {
 	struct conn *conn = req->conn;
-	bool admin = conn->qid == 0 && conn->assoc != NULL;
+	bool admin = conn->qid == 0 && conn->assoc != NULL && !req->dropped;
 	bool all = admin && le32_get(req->sqe.nsid) == UINT32_MAX;
 
 	conn->device_count--;
@@ -179,7 +179,7 @@ answered(struct request *req, struct nvme_status status)
 	if (conn->qid != 0 && req->sqe.opcode == NVME_RESV_REPORT && nvme_ok(status))
 		request_answer_data(req, req->bufs.iov, req->bufs.count);
 	else
-		request_answer(req, status);
+		request_answer_late(req, status);
 }
 
 /* ---- who holds a namespace ---- */

@@ -34,16 +34,6 @@ smart_ask(struct request *req)
 		start(assoc);
 }
 
-/* The admin connection goes: nobody waits any more. */
-void
-smart_drop(struct assoc *assoc)
-{
-	struct fifo_node *node;
-
-	while ((node = fifo_pop(&assoc->askers)) != NULL)
-		request_free(container_of(node, struct request, xfer.tx_node));
-}
-
 /* ---- on every core ---- */
 
 static void
@@ -94,7 +84,10 @@ answer(struct assoc *assoc)
 	stats.counts.busy_s += assoc->stats_busy_s;
 	if (!fifo_empty(&assoc->askers))
 		start(assoc);
-	admin_run(req, NULL, 0, &given);
+	if (req->dropped)
+		request_let_go(req);
+	else
+		admin_run(req, NULL, 0, &given);
 }
 
 static void

@@ -54,7 +54,7 @@ answer(struct request *req, struct nvme_status status)
 
 	if (nvme_ok(status) && assoc != NULL && req->sqe.opcode == NVME_ADMIN_SET_FEATURES)
 		events_tell_set(req, 0);
-	request_answer(req, status);
+	request_answer_late(req, status);
 }
 
 static void
@@ -131,6 +131,17 @@ done(struct core *core, const struct target_mail *mail)
 		conn_send_soon(conn);
 	conn->held--;
 	conn_maybe_free(conn);
+}
+
+/* The controller is reset, and the requests are dropped: what the keeper has not yet is not to be any more. */
+void
+wish_drop(struct conn *conn)
+{
+	struct fifo_node *node;
+
+	while ((node = fifo_pop(&conn->wishes)) != NULL)
+		leave(conn->core, container_of(node, struct target_wish, node),
+		    nvme_status_of(NVME_SC_INTERRUPTED, false)); /* which nobody hears */
 }
 
 size_t

@@ -1,8 +1,14 @@
 """Resets that last, because I/O is at a slow device: what was asked before them is not answered after them."""
+import struct
+import time
+
 import pytest
 
 import nvme
+from namespaces import ALL, connect, hosted
 from reservations import CLEAR, Host
+from test_assoc import ALL_OLDER, FENCE, fence, grant
+from test_live import live, namespace  # noqa: F401: `live` is a fixture
 
 OK = nvme.OK
 BLOCK = 4096
@@ -31,3 +37,88 @@ def test_an_event_while_a_reset_lasts(serve, reactors):
     assert one.ctrl.keep_alive().ok and not event.done
     one.close(), other.close()
     target.no_connections()
+
+
+# ---- what waits ----
+
+@pytest.mark.parametrize("reactors", [1, 3])
+def test_a_fence_ends_unanswered(serve, reactors):
+    """and the next one neither waits for it nor takes its answer"""
+    target = serve("--reactors", str(reactors), ns=["fault:delay-write=1500@mem:16M"])
+    dead, ctrl = nvme.Controller(target.address), nvme.Controller(target.address)
+    writer = dead.io_queue()
+    began, write = time.monotonic(), writer.submit_write(0, b"o" * BLOCK)
+    assert writer.read(8).ok and not write.done
+    late = []
+    for _ in range(2):
+        assert grant(ctrl)
+        late += [ctrl.admin.submit(nvme.sqe(FENCE, cdw10=ALL_OLDER)) for _ in range(2)]
+        assert ctrl.keep_alive().ok
+        ctrl.disable()
+        ctrl.enable()
+    assert grant(ctrl)
+    assert fence(ctrl, 0xFFEF).dw0 == 0, "of nobody"
+    assert time.monotonic() - began < 1.4 and not any(request.done for request in late)
+    assert fence(ctrl).dw0 == 1 and time.monotonic() - began > 1.4
+    assert ctrl.keep_alive().ok and not any(request.done for request in late)
+    ctrl.close()
+    target.no_connections()
+
+
+def of_each_kind(ctrl, queue):
+    """Commands that wait for another core, for a flush, for memory, for data, or for an event."""
+    def ask(command, data=b"", want=0, incapsule=None):
+        return ctrl.admin.submit(command, data, want, incapsule, send=False)
+
+    read = queue.submit_read(0, 1)
+    own = struct.pack("<HH", 1, ctrl.cntlid).ljust(4096, b"\0")
+    return [
+        ask(nvme.sqe(0x02, nsid=ALL, cdw10=0x02 | 127 << 16), want=512),
+        ask(nvme.sqe(0x02, nsid=ALL, cdw10=0x0D | 1 << 8 | 127 << 16), want=512),
+        ask(nvme.sqe(0x06, cdw10=0x13), want=4096),
+        ask(nvme.sqe(0x15, nsid=1, cdw10=0), own, incapsule=True),
+        ask(nvme.sqe(0x15, nsid=1, cdw10=0), own, incapsule=False),
+        ask(nvme.sqe(0x08, cdw10=read.cid << 16 | 1)),
+        *[ask(nvme.sqe(0x09, nsid=ALL, cdw10=0x83, cdw11=n)) for n in range(2)],
+        *[ask(nvme.sqe(0x09, nsid=1, cdw10=0x84, cdw11=n)) for n in (1, 0, 1, 0)],
+        *[ask(nvme.sqe(0x09, cdw10=0x06, cdw11=n)) for n in (0, 1, 0)],
+        ask(nvme.sqe(0x02, nsid=ALL, cdw10=0x02 | 127 << 16), want=512),
+    ]
+
+
+@pytest.mark.parametrize("reactors", [1, 3])
+def test_what_waits_ends_unanswered(live, tmp_path, reactors):  # noqa: F811
+    """each kind of command comes with the reset in one piece; asked again, it is answered, and only then"""
+    volumes = [namespace(nsid, "file:%s/%d" % (tmp_path, nsid)) for nsid in (1, 2)]
+    target = live(hosted(*volumes, top="state_dir: %s/state\n" % tmp_path), "--reactors", str(reactors))
+    late = []
+    with connect(target) as ctrl:
+        for first in range(16):
+            ctrl.grant()
+            asked = of_each_kind(ctrl, ctrl.io_queue())
+            asked = asked[first:] + asked[:first]
+            reset = ctrl.admin.submit_raw(nvme.property_set_sqe(nvme.CC, nvme.CC_READY), send=False)
+            ctrl.admin.conn.send(b"".join(request.capsule for request in asked + [reset]))
+            ctrl.admin.wait(reset)
+            late += [request for request in asked if not request.done]
+            ctrl.until(nvme.RDY, 0)
+            ctrl.enable()
+            assert ctrl.keep_alive().ok and not any(request.done for request in late)
+        assert len(late) > 16
+        ctrl.grant()
+        asked = of_each_kind(ctrl, ctrl.io_queue())
+        ctrl.admin.conn.send(b"".join(request.capsule for request in asked))
+        ctrl.admin.wait(*asked)
+        assert ctrl.keep_alive().ok and not any(request.done for request in late)
+
+
+def test_wishes_that_the_keeper_has_not_begun_are_not_done(live, tmp_path):  # noqa: F811
+    target = live(hosted(namespace(1), top="state_dir: %s/state\n" % tmp_path))
+    with connect(target) as ctrl:
+        asked = [ctrl.admin.submit(nvme.sqe(0x09, nsid=1, cdw10=0x84, cdw11=n), send=False) for n in (1, 0, 0)]
+        reset = ctrl.admin.submit_raw(nvme.property_set_sqe(nvme.CC, nvme.CC_READY), send=False)
+        ctrl.admin.conn.send(b"".join(request.capsule for request in asked + [reset]))
+        ctrl.admin.wait(reset)
+        ctrl.until(nvme.RDY, 0)
+        ctrl.enable()
+        assert ctrl.identified(0, 1)[99] == 1 and not any(request.done for request in asked)
