@@ -71,12 +71,19 @@ holder(const struct serving *serving, const char *path)
 	return NULL;
 }
 
+/* That may be said in other words: with other filters, or another size of blocks. */
+static bool
+is_its_own(const struct volume *other, const char *nqn, uint32_t nsid)
+{
+	return !other->retired && other->nsid == nsid && strcmp(other->nqn, nqn) == 0;
+}
+
 int
-volume_alone(const struct serving *serving, const char *path, char why[256])
+volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, const char *path, char why[256])
 {
 	const struct volume *other = holder(serving, path);
 
-	if (other == NULL)
+	if (other == NULL || is_its_own(other, nqn, nsid))
 		return 0;
 	return refuse(why, -EBUSY, other->retired ?
 	    "%.80s: namespace %u of %.100s, which is being given up, still uses it: try again" :

@@ -107,18 +107,19 @@ volume_close(struct serving *serving, struct volume *volume)
 
 /* Asked twice: before anything is done to the file, and of a name that a file has only now. */
 static int
-open_alone(struct serving *serving, const char *spec, uint32_t block_size, struct volume *volume, char why[256])
+open_alone(struct serving *serving, const char *nqn, uint32_t nsid, const char *spec, uint32_t block_size,
+    struct volume *volume, char why[256])
 {
 	struct reactor *reactor = serving->reactor;
 	char path[BLK_SPEC];
 	bool in_file = blk_spec_path(spec, path);
-	int rc = in_file ? volume_alone(serving, path, why) : 0;
+	int rc = in_file ? volume_alone(serving, nqn, nsid, path, why) : 0;
 
 	if (rc == 0)
 		rc = blk_open(reactor, spec, block_size, &volume->blk, why);
 	if (rc != 0 || !in_file)
 		return rc;
-	rc = volume_alone(serving, path, why);
+	rc = volume_alone(serving, nqn, nsid, path, why);
 	if (rc != 0)
 		blk_discard(volume->blk, reactor);
 	else
@@ -135,7 +136,7 @@ volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char 
 
 	if (volume == NULL)
 		return refuse(why, -ENOMEM, "out of memory");
-	rc = open_alone(serving, spec, block_size, volume, why);
+	rc = open_alone(serving, nqn, nsid, spec, block_size, volume, why);
 	if (rc != 0) {
 		arena_free(serving->arena, volume);
 		return rc;

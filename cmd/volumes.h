@@ -58,8 +58,9 @@ void volumes_close_strays(struct serving *serving, const struct list *since);
 
 /* ---- shared_files.c ---- */
 
-/* That no other volume has the file at this path.  0, or -EBUSY and why. */
-int volume_alone(const struct serving *serving, const char *path, char why[256]) __attribute__((warn_unused_result));
+/* That no other namespace's volume has the file at this path.  0, or -EBUSY and why. */
+int volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, const char *path, char why[256])
+    __attribute__((warn_unused_result));
 
 /* Which file it is that a volume has opened. */
 void volume_note_file(const struct serving *serving, struct volume *volume);

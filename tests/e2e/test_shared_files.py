@@ -79,6 +79,18 @@ def test_a_list_of_bad_blocks_is_no_volume(live, folder, first, second, marked):
             assert not ctrl.io_queue(2).read(600).ok
 
 
+def test_a_namespace_may_be_said_in_other_words(live, folder):
+    """with a filter or by another name of its file, in one change: its hosts keep it"""
+    target = live(conf(file(folder, "v", nsid=1)))
+    data = os.urandom(BLOCK)
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue()
+        assert queue.write(0, data, fua=True).ok
+        for name, kind in ("v", "fault:delay=1@%s"), ("hard", "volatile:@%s"), ("soft", "%s"), ("v", "%s"):
+            target.applied(conf(file(folder, name, nsid=1, kind=kind)))
+            assert active(ctrl) == [1] and bytes(queue.read(0).got) == data
+
+
 def test_a_namespace_that_comes_back_waits_for_what_is_in_flight(live, folder):
     """what was written before it went is there, or never will be"""
     target = live(conf(file(folder, "v", nsid=1, kind="fault:delay-write=500@%s")))
