@@ -13,8 +13,6 @@
 #include "refuse.h"
 #include "sys/disk.h"
 
-#define BAD ".bad" /* behind a volume's name: its list of bad blocks */
-
 enum { SMALLEST = 1024 * 1024, NAME_BYTES = 64 };
 
 /* ---- files ---- */
@@ -99,10 +97,10 @@ remove_reservations(const char *state_dir, const uint8_t uuid[16])
 void
 hosted_remove_file(const char *state_dir, const char *path, const uint8_t uuid[16])
 {
-	char bad[CONF_SPEC + sizeof(BAD)];
+	char bad[CONF_SPEC + sizeof(BLK_BAD_SUFFIX)];
 
 	remove_reservations(state_dir, uuid);
-	snprintf(bad, sizeof(bad), "%.*s" BAD, CONF_SPEC, path);
+	snprintf(bad, sizeof(bad), "%.*s" BLK_BAD_SUFFIX, CONF_SPEC, path);
 	unlink(bad);
 	unlink(path);
 }
@@ -139,7 +137,7 @@ is_stray(const struct made *made, const char *entry, uint8_t uuid[16])
 		return false;
 	file_name(made->id, uuid, name);
 	return strncmp(entry, name, strlen(name)) == 0 &&
-	    (entry[strlen(name)] == '\0' || strcmp(entry + strlen(name), BAD) == 0);
+	    (entry[strlen(name)] == '\0' || strcmp(entry + strlen(name), BLK_BAD_SUFFIX) == 0);
 }
 
 /* With what holds it for us, which is to be closed; or it is not there: then fd is -1. */
@@ -159,12 +157,12 @@ hold(const char *path, struct disk *disk)
 static int
 remove_stray(const struct hosted *hosted, const char *pool, const uint8_t uuid[16])
 {
-	char path[CONF_SPEC], bad[CONF_SPEC + sizeof(BAD)];
+	char path[CONF_SPEC], bad[CONF_SPEC + sizeof(BLK_BAD_SUFFIX)];
 	struct disk volume, list = { .fd = -1 };
 	int rc;
 
 	file_path(hosted->state->made, uuid, pool, path);
-	snprintf(bad, sizeof(bad), "%s" BAD, path);
+	snprintf(bad, sizeof(bad), "%s" BLK_BAD_SUFFIX, path);
 	rc = hold(path, &volume);
 	if (rc == 0)
 		rc = hold(bad, &list);

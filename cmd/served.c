@@ -52,13 +52,10 @@ fill_listeners(const struct served *served, struct configured *configured)
 static int
 fill_volume(const char *spec, struct arena *arena, struct conf_ns *ns)
 {
-	const char *inner = spec, *at, *size;
+	const char *inner = blk_spec_inner(spec), *size;
 	char text[CONF_SPEC + PATH_MAX], directory[PATH_MAX] = "";
 	bool file;
 
-	while ((strncmp(inner, "fault:", 6) == 0 || strncmp(inner, "volatile:", 9) == 0) &&
-	    (at = strchr(inner, '@')) != NULL)
-		inner = at + 1;
 	size = strncmp(inner, "file:", 5) == 0 ? strrchr(inner, ',') : strchr(inner, ':');
 	file = strncmp(inner, "file:", 5) == 0;
 	if (!file && (size == NULL || !size_parse(size + 1, &ns->size)))

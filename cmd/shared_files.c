@@ -12,8 +12,6 @@
 #include "volumes.h"
 #include "world/reactor.h"
 
-#define BAD ".bad" /* behind a volume's name: its list of bad blocks (blk/marks.h) */
-
 static bool
 is_there(const uint64_t id[2])
 {
@@ -30,7 +28,7 @@ is_same(const uint64_t a[2], const uint64_t b[2])
 static void
 look(struct reactor *reactor, const char *path, const char *behind, uint64_t id[2])
 {
-	char name[CONF_SPEC + sizeof(BAD)];
+	char name[CONF_SPEC + sizeof(BLK_BAD_SUFFIX)];
 
 	snprintf(name, sizeof(name), "%.*s%s", CONF_SPEC, path, behind);
 	if (reactor->world->file_id(reactor, name, id) != 0)
@@ -41,11 +39,11 @@ look(struct reactor *reactor, const char *path, const char *behind, uint64_t id[
 static void
 look_before(struct reactor *reactor, const char *path, uint64_t id[2])
 {
-	size_t length = strlen(path), behind = strlen(BAD);
-	char stem[CONF_SPEC + sizeof(BAD)];
+	size_t length = strlen(path), behind = strlen(BLK_BAD_SUFFIX);
+	char stem[CONF_SPEC + sizeof(BLK_BAD_SUFFIX)];
 
 	memset(id, 0, sizeof(uint64_t[2]));
-	if (length <= behind || strcmp(path + length - behind, BAD) != 0)
+	if (length <= behind || strcmp(path + length - behind, BLK_BAD_SUFFIX) != 0)
 		return;
 	snprintf(stem, sizeof(stem), "%.*s", (int)(length - behind), path);
 	look(reactor, stem, "", id);
@@ -59,7 +57,7 @@ holder(const struct serving *serving, const char *path)
 	uint64_t file[2], bad[2], of[2];
 
 	look(reactor, path, "", file);
-	look(reactor, path, BAD, bad);
+	look(reactor, path, BLK_BAD_SUFFIX, bad);
 	look_before(reactor, path, of);
 	list_for_each(&serving->volumes, node) {
 		struct volume *volume = container_of(node, struct volume, node);
@@ -94,7 +92,7 @@ void
 volume_note_file(const struct serving *serving, struct volume *volume)
 {
 	look(serving->reactor, volume->blk->path, "", volume->file);
-	look(serving->reactor, volume->blk->path, BAD, volume->bad);
+	look(serving->reactor, volume->blk->path, BLK_BAD_SUFFIX, volume->bad);
 }
 
 static bool

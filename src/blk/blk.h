@@ -33,6 +33,9 @@ enum blk_op {
 	BLK_MARK_BAD,
 };
 
+/* Behind the name of a volume's file: the list of its bad blocks (marks.h). */
+#define BLK_BAD_SUFFIX ".bad"
+
 enum {
 	BLK_MARK_MAX = 65536,
 	BLK_SPEC = 256, /* bytes of what an operator may write */
@@ -170,6 +173,9 @@ static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->
  */
 int blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, struct blk **blk,
     char why[256]) __attribute__((warn_unused_result));
+
+/* What the operator wrote, behind all filters. */
+const char *blk_spec_inner(const char *spec);
 
 /* The path in what the operator wrote, behind all filters; false: it is of no file. */
 bool blk_spec_path(const char *spec, char path[BLK_SPEC]);

@@ -121,11 +121,11 @@ marks_open(struct marks *marks, struct reactor *reactor, struct range *range, co
 		error = range_init(&marks->lock, reactor->arena, 1, block_size, reactor->count);
 	if (error != 0)
 		return error;
-	marks->path = arena_alloc(reactor->arena, length + sizeof(".bad"));
+	marks->path = arena_alloc(reactor->arena, length + sizeof(BLK_BAD_SUFFIX));
 	if (marks->path == NULL)
 		return -ENOMEM;
 	memcpy(marks->path, path, length);
-	memcpy(marks->path + length, ".bad", sizeof(".bad"));
+	memcpy(marks->path + length, BLK_BAD_SUFFIX, sizeof(BLK_BAD_SUFFIX));
 	return load(marks, &marks->begun, why);
 }
 

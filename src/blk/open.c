@@ -249,17 +249,25 @@ open_volatile(const struct opening *o, const char *rest, struct blk **blk)
 	return error == 0 ? 0 : refuse(o, error, "not enough memory");
 }
 
-bool
-blk_spec_path(const char *spec, char path[BLK_SPEC])
+const char *
+blk_spec_inner(const char *spec)
 {
 	const char *at;
 
 	while ((strncmp(spec, "fault:", 6) == 0 || strncmp(spec, "volatile:", 9) == 0) &&
 	    (at = strchr(spec, '@')) != NULL)
 		spec = at + 1;
-	if (strncmp(spec, "file:", 5) != 0)
+	return spec;
+}
+
+bool
+blk_spec_path(const char *spec, char path[BLK_SPEC])
+{
+	const char *inner = blk_spec_inner(spec);
+
+	if (strncmp(inner, "file:", 5) != 0)
 		return false;
-	(void)take_path(spec + 5, path);
+	(void)take_path(inner + 5, path);
 	return true;
 }
 
