@@ -83,9 +83,7 @@ def trace(tmp_path):
 @pytest.mark.line("O05", "W48")
 def test_the_calls_say_what_must_be_durable(serve, trace):
     """RWF_DSYNC for FUA and for nothing else, a sync for Flush and for nothing else, before the answer"""
-    options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # which cannot be had while traced
-    target = serve("--files", "threads", ns=["file:%s,size=16M" % trace.file], prefix=trace.prefix,
-                   env={"ASAN_OPTIONS": options})
+    target = serve("--files", "threads", ns=["file:%s,size=16M" % trace.file], prefix=trace.prefix)
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
         trace.seen()

@@ -259,11 +259,10 @@ def strace(*options):
 
 
 def start(folder, engine, prefix):
-    environment = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
     folder = str(folder)
     write(os.path.join(folder, "weir.yaml"), configuration(folder))
     return targets.Daemon(*ENGINES[engine], "--control", os.path.join(folder, "control"), prefix=prefix,
-                          env=environment, config=os.path.join(folder, "weir.yaml"))
+                          config=os.path.join(folder, "weir.yaml"))
 
 
 def end(daemon):
