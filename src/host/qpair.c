@@ -200,7 +200,7 @@ receive(struct qpair *qp)
 
 	for (int i = 0; i < count; i++)
 		direct += iov[i].iov_len;
-	iov[count++] = (struct iovec){ qp->reactor->scratch, REACTOR_SCRATCH };
+	iov[count++] = reactor_scratch(qp->reactor, 0, REACTOR_SCRATCH);
 	bytes = qp->stream->ops->readv(qp->stream, iov, count);
 	if (bytes == -EAGAIN)
 		return;

@@ -151,6 +151,20 @@ trace_read(struct sim_stream *stream, const struct iovec *iov, uint64_t bytes)
 	sim_trace(stream->link->sim, SIM_READ, stream->link->id, bytes, hash);
 }
 
+/* What is asked for may be more than what has come: only here is a place that is too small for it seen each time. */
+static void
+check_place(const struct reactor *reactor, const struct iovec *iov, int count)
+{
+	uintptr_t scratch = (uintptr_t)reactor->scratch;
+
+	for (int i = 0; i < count; i++) {
+		uintptr_t at = (uintptr_t)iov[i].iov_base;
+
+		assert(at < scratch || at > scratch + REACTOR_SCRATCH ||
+		    iov[i].iov_len <= scratch + REACTOR_SCRATCH - at);
+	}
+}
+
 static ssize_t
 stream_readv(struct stream *base, const struct iovec *iov, int count)
 {
@@ -162,6 +176,7 @@ stream_readv(struct stream *base, const struct iovec *iov, int count)
 	bool rest;
 
 	assert(asked > 0);
+	check_place(base->reactor, iov, count);
 	if (n > asked)
 		n = asked;
 	if (n == 0) {

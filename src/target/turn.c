@@ -38,20 +38,18 @@ capsules_in(size_t bytes)
 /*
  * How much may be received at once beside what goes straight to its place: so
  * much that every capsule in it finds its buffer; where buffers are short, no
- * more than the piece of a PDU at hand.
+ * more than the piece of a PDU at hand, which may be all of its data.
  */
 static size_t
 receive_limit(const struct conn *conn, size_t direct)
 {
 	const struct bufs *bufs = &conn->core->reactor->bufs;
-	size_t limit;
 
 	if (conn->phase == CONN_TERMINATED)
 		return REACTOR_SCRATCH;
 	if (buffers_short(bufs))
 		return framer_need(&conn->tc.framer) - direct;
-	limit = (size_t)(bufs->small.free_count - 1) * CAPSULE_MIN;
-	return limit < REACTOR_SCRATCH ? limit : REACTOR_SCRATCH;
+	return (size_t)(bufs->small.free_count - 1) * CAPSULE_MIN;
 }
 
 /* One read and what came with it; the bytes, or 0 when nothing more is to be read now. */
@@ -59,7 +57,6 @@ static size_t
 receive(struct conn *conn)
 {
 	struct iovec iov[BUFS_IOV_MAX + 1];
-	uint8_t *scratch = conn->core->reactor->scratch;
 	struct bufs *bufs = &conn->core->reactor->bufs;
 	int count = conn->phase == CONN_TERMINATED ? 0 : framer_direct(&conn->tc.framer, iov, BUFS_IOV_MAX);
 	size_t direct = 0;
@@ -67,12 +64,12 @@ receive(struct conn *conn)
 
 	for (int i = 0; i < count; i++)
 		direct += iov[i].iov_len;
-	iov[count] = (struct iovec){ scratch, receive_limit(conn, direct) };
+	iov[count] = reactor_scratch(conn->core->reactor, 0, receive_limit(conn, direct));
 	count += iov[count].iov_len > 0;
 	bytes = conn->stream->ops->readv(conn->stream, iov, count);
 	if (conn->phase != CONN_TERMINATED && bytes > (ssize_t)direct && !buffers_short(bufs))
 		bufs_promise(bufs, capsules_in((size_t)bytes - direct));
-	traffic_take(conn, bytes, direct, scratch);
+	traffic_take(conn, bytes, direct, conn->core->reactor->scratch);
 	bufs_promise(bufs, 0);
 	return bytes > 0 && conn->phase != CONN_TERMINATED && traffic_wants_to_read(conn) ? (size_t)bytes : 0;
 }
@@ -130,7 +127,7 @@ join(struct reading *reading, struct conn *conn)
 	    reading->capsules + capsules_in(room) > reactor->bufs.small.free_count))
 		return false;
 	reading->conns[i] = conn;
-	reading->iov[i] = (struct iovec){ reactor->scratch + reading->used, room };
+	reading->iov[i] = reactor_scratch(reactor, reading->used, room);
 	reading->moves[i] = (struct stream_move){ conn->stream, &reading->iov[i], 1, 0 };
 	reading->count++;
 	reading->used += room;

@@ -10,6 +10,8 @@
 #ifndef WEIR_WORLD_REACTOR_H
 #define WEIR_WORLD_REACTOR_H
 
+#include <assert.h>
+
 #include "base/arena.h"
 #include "world/bufs.h"
 #include "world/timer.h"
@@ -39,7 +41,8 @@ struct reactor {
 	struct bufs bufs;
 	struct list ready;     /* streams with events to deliver */
 	struct list tasks[PHASE_COUNT];
-	uint8_t *scratch;      /* REACTOR_SCRATCH bytes to receive into; nobody's outside PHASE_RECEIVE */
+	uint8_t *scratch;      /* REACTOR_SCRATCH bytes to receive into, by reactor_scratch(); nobody's outside
+	                        * PHASE_RECEIVE */
 	void (*on_mail)(struct reactor *reactor, const struct mail *mail);
 	void *owner;           /* the target's or the host's part of this reactor */
 
@@ -47,6 +50,17 @@ struct reactor {
 };
 
 enum { REACTOR_SCRATCH = 256 * 1024 };
+
+/* The scratch from its byte `at` on, to receive into: `bytes` of it, or as many as there are.  Engines make that place
+ * in no other way, since how much they want may be what a peer said. */
+static inline struct iovec
+reactor_scratch(const struct reactor *reactor, size_t at, size_t bytes)
+{
+	assert(at <= REACTOR_SCRATCH);
+	return (struct iovec){
+		reactor->scratch + at, bytes < REACTOR_SCRATCH - at ? bytes : REACTOR_SCRATCH - at,
+	};
+}
 
 struct reactor_options {
 	uint32_t small_bufs, large_bufs; /* pieces in each pool */

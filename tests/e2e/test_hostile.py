@@ -3,6 +3,8 @@ import contextlib
 import os
 import random
 import select
+import signal
+import threading
 import time
 
 import pytest
@@ -224,6 +226,33 @@ def test_peers_that_never_read_their_answers(serve, tmp_path, ns):
         assert max(most, target.rss_kib()) - before < 96 * 1024
         assert others.slowest < 1.2 * PATIENCE, "the others waited %.2f s" % others.slowest
         assert all(ctrl.keep_alive().ok for ctrl in controllers)
+
+
+@pytest.mark.parametrize("pad", [4, 228])
+def test_data_behind_padding_where_buffers_are_short(serve, tmp_path, pad):
+    """Of a peer that does not read: then PDUs are received piece by piece, and the piece at hand may be 1 MiB"""
+    target = serve("--stall-timeout", "30000", ns=["file:%s/v.img,size=64M" % tmp_path])
+    with nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        for _ in range(40):  # the kernel's receive buffer grows with what comes
+            assert queue.write(0, os.urandom(MIB)).ok
+        deaf, _ = ctrl.try_io_queue(2, 1024, rcvbuf=4096, sq_flow=False)
+        deaf.conn.sock.sendall(b"".join(capsule(nvme.sqe(
+            2, cid=cid, nsid=1, sgl1=nvme.sgl(0x5A, blocks * BLOCK), cdw12=blocks - 1))
+            for cid, blocks in enumerate([32] * 60 + [8] * 568)))  # the latter: of 2304 small pieces all but 32
+        assert queue.read(0).ok
+        queue.serve_r2ts = False
+        request = queue.submit_write(0, os.urandom(MIB))
+        while not request.r2ts:
+            queue.step()
+        ttag, at, length = request.r2ts.pop()
+        assert (at, length) == (0, MIB)
+        os.kill(target.pid, signal.SIGSTOP)  # so that much of it is there at once
+        threading.Timer(0.3, os.kill, (target.pid, signal.SIGCONT)).start()
+        queue.conn.send(h2cdata(request.cid, ttag, 0, request.data, pad=bytes(pad)))
+        assert queue.wait(request).ok
+        assert bytes(queue.read(0, 256).got) == request.data
+        deaf.close()
 
 
 @pytest.mark.line("W28")

@@ -14,6 +14,7 @@ enum {
 	CLIENTS = 6, STEPS_MAX = 600, BURST_MAX = 64,
 	STEP_NS = 2000, WAIT_SHIFT_MAX = 29, /* half a second: as long as a stall may last */
 	BLOCK = 4096, DATA_MAX = 16 * BLOCK, HONEST_IOS = 20,
+	PAD_STEP = 24, /* seven times this is the most that has room in front of a capsule's data */
 };
 
 struct script {
@@ -43,6 +44,7 @@ step_open(struct script *script, struct client *client)
 	client_leave(client, true);
 	client->deaf = client->holding = client->hdgst = client->ddgst = false;
 	client->cid = 0;
+	client->pad = 0;
 	if (script->reactor->world->connect(script->reactor, "10.0.0.1", CLUSTER_PORT, &client->stream) != 0) {
 		client->stream = NULL;
 		return;
@@ -55,6 +57,7 @@ step_open(struct script *script, struct client *client)
 	client_put_pdu(client, &ic, sizeof(ic), NULL, 0);
 	client->hdgst = how & 1;
 	client->ddgst = how & 2;
+	client->pad = (uint8_t)((how >> 5) * PAD_STEP);
 }
 
 static void
@@ -174,13 +177,13 @@ step_write(struct script *script, struct client *client)
 	client_put_command(client, &sqe, data, trim ? (where + 1u) * 16 : two ? 2 * BLOCK : BLOCK);
 }
 
-/* What was asked for, as much as fits; or something else. */
+/* What was asked for, as much as fits, or the first bytes of a PDU that is all of it; or something else. */
 static void
 step_data(struct script *script, struct client *client)
 {
 	static const uint8_t data[DATA_MAX];
 	uint8_t what = take(script), from = take(script);
-	uint32_t len = ((what >> 4) + 1u) * BLOCK;
+	uint32_t len = ((what >> 4) + 1u) * BLOCK, there = len;
 	struct pdu_data pdu = {
 		.ch = { .type = PDU_H2C_DATA, .flags = what & 8 ? PDU_LAST : 0 },
 		.cccid = le16_of(from & 15), .ttag = le16_of(what & 7),
@@ -189,14 +192,15 @@ step_data(struct script *script, struct client *client)
 
 	if (what & 4 && client->asked_count > 0) {
 		pdu = client->asked[from % CLIENT_ASKED_MAX];
-		len = le32_get(pdu.length) < DATA_MAX ? le32_get(pdu.length) : DATA_MAX;
+		there = le32_get(pdu.length) < DATA_MAX ? le32_get(pdu.length) : DATA_MAX;
+		len = what & 2 ? le32_get(pdu.length) : there;
 		pdu.ch = (struct pdu_ch){ .type = PDU_H2C_DATA };
 		pdu.ch.flags = len == le32_get(pdu.length) ? PDU_LAST : 0;
 		pdu.length = le32_of(len);
 		if (len == 0)
 			return;
 	}
-	client_put_pdu(client, &pdu, sizeof(pdu), data, len);
+	client_put_part(client, &pdu, sizeof(pdu), data, len, there);
 }
 
 /* The ids of some of the controllers, ascending, each once. */

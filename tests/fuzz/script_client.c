@@ -76,33 +76,43 @@ client_ready(struct stream *stream, unsigned events)
 void
 client_put(struct client *client, const void *bytes, size_t count)
 {
-	if (client->stream == NULL || CLIENT_OUT_BYTES - client->out_to < count)
+	/* Of no data there may be no address either. */
+	if (client->stream == NULL || count == 0 || CLIENT_OUT_BYTES - client->out_to < count)
 		return;
 	memcpy(client->out + client->out_to, bytes, count);
 	client->out_to += count;
 }
 
 void
-client_put_pdu(struct client *client, void *header, uint8_t hlen, const void *data, uint32_t len)
+client_put_part(struct client *client, void *header, uint8_t hlen, const void *data, uint32_t len, uint32_t there)
 {
+	static const uint8_t padding[UINT8_MAX];
 	struct pdu_ch *ch = header;
 	uint8_t digest[PDU_DIGEST_LEN];
 	uint32_t hdgst = client->hdgst ? PDU_DIGEST_LEN : 0, ddgst = client->ddgst && len > 0 ? PDU_DIGEST_LEN : 0;
+	uint32_t pad = len > 0 ? client->pad : 0, head = hlen + hdgst + pad;
 
 	ch->flags |= (uint8_t)((hdgst ? PDU_HDGST : 0) | (ddgst ? PDU_DDGST : 0));
 	ch->hlen = hlen;
-	ch->pdo = (uint8_t)(len > 0 ? hlen + hdgst : 0);
-	ch->plen = le32_of(hlen + hdgst + len + ddgst);
-	if (client->stream == NULL || CLIENT_OUT_BYTES - client->out_to < le32_get(ch->plen))
+	ch->pdo = (uint8_t)(len > 0 ? head : 0);
+	ch->plen = le32_of(head + len + ddgst);
+	if (client->stream == NULL || CLIENT_OUT_BYTES - client->out_to < head + there + ddgst)
 		return;
 	client_put(client, header, hlen);
 	put_le32(digest, crc32c(0, header, hlen));
 	client_put(client, digest, hdgst);
-	if (len == 0)
+	client_put(client, padding, pad);
+	client_put(client, data, there);
+	if (there < len)
 		return;
-	client_put(client, data, len);
 	put_le32(digest, crc32c(0, data, len));
 	client_put(client, digest, ddgst);
+}
+
+void
+client_put_pdu(struct client *client, void *header, uint8_t hlen, const void *data, uint32_t len)
+{
+	client_put_part(client, header, hlen, data, len, len);
 }
 
 void

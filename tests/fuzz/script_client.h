@@ -16,6 +16,7 @@ struct client {
 	struct stream *stream;
 	bool deaf, holding;  /* does not read; sends nothing until told */
 	bool hdgst, ddgst;
+	uint8_t pad;         /* bytes between header and data of what it sends, a multiple of 4 */
 	bool connecting;     /* the answer to its Connect as an admin queue is to come */
 	uint16_t cntlid;     /* what that said */
 	struct pdu_data asked[CLIENT_ASKED_MAX]; /* the latest R2Ts */
@@ -33,8 +34,10 @@ void client_push(struct client *client);
 void client_listen(struct client *client);
 void client_ready(struct stream *stream, unsigned events);
 
-/* What is to be sent: bytes; a PDU with its digests, `header` being without them; a command. */
+/* What is to be sent: bytes; a PDU with its padding and digests, `header` being without them, of whose data only the
+ * first bytes are `there`, or all; a command. */
 void client_put(struct client *client, const void *bytes, size_t count);
+void client_put_part(struct client *client, void *header, uint8_t hlen, const void *data, uint32_t len, uint32_t there);
 void client_put_pdu(struct client *client, void *header, uint8_t hlen, const void *data, uint32_t len);
 void client_put_command(struct client *client, struct nvme_sqe *sqe, const void *data, uint32_t len);
 
