@@ -160,8 +160,8 @@ drop(struct request *req)
 
 /*
  * Nothing of before a reset is completed after it (Base 2.0, 3.7.2).  What only waits, held events among it, ends at
- * once; what others have when it comes back, and the reset lasts until then; for what the host owes data to it
- * does not wait.
+ * once; what others have when it comes back, and what is being sent in pieces when it is out, and the reset lasts
+ * until then; for what the host owes data to it does not wait.
  */
 void
 admin_drop(struct assoc *assoc)
@@ -180,15 +180,19 @@ admin_drop(struct assoc *assoc)
 		fifo_push(&assoc->askers, asked);
 }
 
-/* Others still have commands of before a reset. */
+/* Others still have commands of before a reset; or answers to such go out in pieces, which let pass what comes after
+ * them. */
 bool
 admin_dropping(const struct assoc *assoc)
 {
 	const struct conn *conn = assoc->admin;
 
-	for (uint32_t i = 0; conn != NULL && i < conn->tc.slots_used; i++)
-		if (conn->slots[i].xfer.state == XFER_HELD && conn->slots[i].dropped)
+	for (uint32_t i = 0; conn != NULL && i < conn->tc.slots_used; i++) {
+		const struct request *req = &conn->slots[i];
+
+		if (req->xfer.state == XFER_PIECES || (req->xfer.state == XFER_HELD && req->dropped))
 			return true;
+	}
 	return false;
 }
 

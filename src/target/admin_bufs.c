@@ -123,8 +123,12 @@ admin_bufs_give(struct request *req)
 		req->bufs.bytes = req->bufs.count = 0;
 	else
 		bufs_give(&conn->core->admin_bufs, &req->bufs);
-	if (request_served(req) && !list_empty(&conn->admin_line))
+	if (!request_served(req))
+		return;
+	if (!list_empty(&conn->admin_line))
 		go_on(conn);
+	if (conn->assoc != NULL)
+		assoc_settle(conn->assoc); /* a reset may have waited for a long answer to be out */
 }
 
 /* In STAGE_ADMIN, it ends: what it may have is given back with it. */

@@ -122,3 +122,25 @@ def test_wishes_that_the_keeper_has_not_begun_are_not_done(live, tmp_path):  # n
         ctrl.until(nvme.RDY, 0)
         ctrl.enable()
         assert ctrl.identified(0, 1)[99] == 1 and not any(request.done for request in asked)
+
+
+@pytest.mark.parametrize("dgst", [0, 3])
+def test_what_goes_out_in_pieces_is_out_before_the_reset_is_over(serve, dgst):
+    """or a host that uses a command's id again takes the old answer for the new one"""
+    target = serve()
+    with nvme.Controller(target.address, dgst=dgst) as ctrl:
+        admin, dwords = ctrl.admin, (1 << 20) // 4 - 1
+        log = nvme.sqe(0x02, nsid=ALL, cdw10=1 | 1 << 15 | (dwords & 0xFFFF) << 16, cdw11=dwords >> 16)
+        first, second = [admin.submit(log, want=1 << 20, send=False) for _ in range(2)]
+        reset = admin.submit_raw(nvme.property_set_sqe(nvme.CC, nvme.CC_READY), send=False)
+        looks = [admin.submit_raw(nvme.property_get_sqe(nvme.CSTS), send=False) for _ in range(8)]
+        admin.conn.send(b"".join(request.capsule for request in [first, second, reset] + looks))
+        assert admin.wait(reset).ok and not first.done
+        for look in looks:
+            assert admin.wait(look).dw0 & nvme.RDY or first.done
+        ctrl.until(nvme.RDY, 0)
+        assert first.ok and not second.done and not second.got
+        del admin.requests[second.cid]
+        ctrl.enable()
+        again = admin.submit(nvme.sqe(0x06, cdw10=1), want=4096, cid=second.cid)
+        assert admin.wait(again).ok and ctrl.keep_alive().ok
