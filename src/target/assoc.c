@@ -13,11 +13,18 @@
 static void flush_step(struct assoc *assoc);
 static void cache_drop(struct assoc *assoc);
 
+/* Where it is, if it is: with at most 64 others, as many as keys of one core come out alike. */
+static struct list *
+with_keys_like(struct core *core, uint16_t key)
+{
+	return &core->assocs_by_key[key / core->reactor->count % ASSOC_LISTS];
+}
+
 struct assoc *
 assoc_find(struct core *core, uint16_t key)
 {
-	list_for_each(&core->assocs, node) {
-		struct assoc *assoc = container_of(node, struct assoc, node);
+	list_for_each(with_keys_like(core, key), node) {
+		struct assoc *assoc = container_of(node, struct assoc, key_node);
 
 		if (assoc->key == key)
 			return assoc;
@@ -120,6 +127,7 @@ assoc_create(struct core *core, struct conn *admin, const struct view_subsys *su
 	if (subsys == NULL)
 		ctrl_update(&assoc->ctrl, shown_fill(assoc, core->view)); /* which depends on the host */
 	list_push(&core->assocs, &assoc->node);
+	list_push(with_keys_like(core, key), &assoc->key_node);
 	return assoc;
 }
 
@@ -194,6 +202,7 @@ maybe_free(struct assoc *assoc)
 		return;
 	tell(assoc, MAIL_LEFT);
 	list_remove(&assoc->node);
+	list_remove(&assoc->key_node);
 	arena_free(core->reactor->arena, assoc->shown);
 	arena_free(core->reactor->arena, assoc);
 	core_maybe_drained(core);

@@ -17,7 +17,7 @@ struct assoc_queue {
 
 /* A controller with its queues. */
 struct assoc {
-	struct list node;
+	struct list node, key_node;
 	struct core *core;
 	uint16_t key;               /* cores know it by; its core is key % reactors */
 	struct ctrl ctrl;           /* hosts know it by ctrl.cntlid: the same, unless it is static; known

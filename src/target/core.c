@@ -395,6 +395,8 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 	core->key_next = reactor->index > 0 ? reactor->index : reactor->count;
 	list_init(&core->conns);
 	list_init(&core->assocs);
+	for (unsigned i = 0; i < ASSOC_LISTS; i++)
+		list_init(&core->assocs_by_key[i]);
 	turn_begin(core);
 	asked_begin(core);
 	target->cores[reactor->index] = core;

@@ -53,6 +53,9 @@ struct scratch {
 /* Memory for the data of admin commands (admin_bufs.c): of each admin connection, and pieces that all share. */
 enum { ADMIN_OWN = BUFS_SMALL, ADMIN_SMALL = BUFS_IOV_MAX, ADMIN_LARGE = 2 * BUFS_IOV_MAX };
 
+/* Mail finds its association by a key, however many there are: each I/O command that fails is mailed. */
+enum { ASSOC_LISTS = 1024 };
+
 /* Lines of one kind, so many a minute at most; log.c. */
 struct log_limit {
 	struct core *core;
@@ -93,6 +96,7 @@ struct core {
 	struct present *present; /* which controllers there are, while an answer is made of it */
 	uint8_t *page;          /* CTRL_PAGE_MAX bytes for answers of ctrl/ */
 	struct list conns, assocs;
+	struct list assocs_by_key[ASSOC_LISTS]; /* the same associations, for assoc_find() */
 	uint32_t conn_count;
 	uint32_t key_next;
 	struct target_stats stats; /* of what is of no subsystem, or of one that is gone */
