@@ -80,19 +80,26 @@ alive_ask(struct core *core, const struct target_mail *mail)
 	core_post(core, mail->from, &answer);
 }
 
+/* The queue's turn may have begun later than ours, on another core: nothing we know of is later than now. */
+void
+alive_heard(struct assoc *assoc, uint64_t command_ns)
+{
+	uint64_t now_ns = assoc->core->reactor->now_ns;
+
+	if (command_ns > now_ns)
+		command_ns = now_ns;
+	if (command_ns > assoc->alive_ns)
+		assoc->alive_ns = command_ns;
+}
+
 void
 alive_answer(struct core *core, const struct target_mail *mail)
 {
 	struct assoc *assoc = assoc_find(core, mail->key);
-	uint64_t command_ns = mail->alive.command_ns;
 
 	if (assoc == NULL)
 		return;
-	/* The other core's turn may have begun later than ours: nothing we know of is later than now. */
-	if (command_ns > core->reactor->now_ns)
-		command_ns = core->reactor->now_ns;
-	if (command_ns > assoc->alive_ns)
-		assoc->alive_ns = command_ns;
+	alive_heard(assoc, mail->alive.command_ns);
 	if (mail->alive.round != assoc->alive_round || assoc->alive_asked == 0)
 		return;
 	if (--assoc->alive_asked == 0)

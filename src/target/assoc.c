@@ -485,11 +485,12 @@ assoc_detached(struct core *core, const struct target_mail *mail)
 {
 	struct assoc *assoc = assoc_find(core, mail->key);
 	struct target_mail answer = {
-		.kind = MAIL_DETACHED, .key = mail->key, .qid = mail->qid, .conn = mail->conn,
+		.kind = MAIL_DETACHED, .key = mail->key, .qid = mail->qid, .conn = mail->detach.conn,
 	};
 
-	assert(assoc != NULL && assoc->queues[mail->qid].conn == mail->conn);
+	assert(assoc != NULL && assoc->queues[mail->qid].conn == mail->detach.conn);
 	core_post(core, mail->from, &answer);
+	alive_heard(assoc, mail->detach.command_ns);
 	assoc->queues[mail->qid] = (struct assoc_queue){ 0 };
 	assoc->ctrl.io_queues_live = --assoc->queue_count;
 	assoc_settle(assoc);

@@ -167,7 +167,7 @@ static void
 detach(struct conn *conn)
 {
 	struct target_mail mail = {
-		.kind = MAIL_DETACH, .key = conn->key, .qid = conn->qid, .conn = conn,
+		.kind = MAIL_DETACH, .key = conn->key, .qid = conn->qid, .detach = { conn, conn->command_ns },
 	};
 
 	if (conn->detaching)

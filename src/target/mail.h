@@ -39,7 +39,7 @@ enum target_mail_kind {
 	MAIL_SEEK,        /* queue's core -> 0: the same as ATTACH, to a static controller: 0 knows which core's */
 	MAIL_ATTACH,      /* queue's core, or 0 -> controller's: may this I/O queue connect? */
 	MAIL_ATTACHED,    /* and back: yes or no */
-	MAIL_DETACH,      /* queue's core -> controller's: the queue is gone */
+	MAIL_DETACH,      /* queue's core -> controller's: the queue is gone, and when it last heard of its host */
 	MAIL_DETACHED,    /* and back: nothing more will come to it from here */
 	MAIL_CLOSE,       /* controller's core -> queue's: close */
 	MAIL_CACHE,       /* controller's core -> queue's: from now on each write is durable, or not */
@@ -154,12 +154,16 @@ struct target_mail {
 			bool durable;
 		} cache;
 		uint32_t errors_missed;
-		struct conn *conn;     /* DETACH, DETACHED, CLOSE */
+		struct conn *conn;     /* DETACHED, CLOSE */
 		struct {
 			struct conn *conn;     /* of the ASK; a token */
-			uint64_t command_ns;   /* of the answer */
+			uint64_t command_ns;   /* of the answer: when the last command came */
 			uint32_t round;        /* the same in both */
 		} alive;
+		struct {
+			struct conn *conn;
+			uint64_t command_ns;   /* when the last command came: nobody can ask any more */
+		} detach;
 		struct {
 			struct conn *conn;
 			uint64_t lba;

@@ -272,6 +272,23 @@ def test_traffic_keeps_alive_if_ctratt_says_so(serve, where):
             assert (queue.read(0) if where == "io" else ctrl.get_feature(7)).ok
 
 
+@pytest.mark.parametrize("reactors", [1, 3])
+def test_what_a_queue_heard_counts_when_it_has_left(serve, reactors):
+    """the whole time runs from its last command, though nobody can ask it any more"""
+    target = serve("--reactors", str(reactors))
+    with nvme.Controller(target.address, kato=600) as ctrl:
+        queue = ctrl.io_queue()
+        end = time.monotonic() + 1.0
+        while time.monotonic() < end:
+            assert queue.read(0).ok
+        last = time.monotonic()
+        assert queue.call(nvme.disconnect_sqe()).ok
+        queue.close()
+        ctrl.admin.conn.expect_close(within=5 * PATIENCE)
+        took = time.monotonic() - last
+        assert took >= 0.59, "too early: %.3f s" % took
+
+
 @pytest.mark.line("L13", "W37")
 def test_the_end_of_one_host_is_not_the_end_of_another(serve):
     target = serve()
