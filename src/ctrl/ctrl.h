@@ -142,7 +142,7 @@ void ctrl_update(struct ctrl *ctrl, const struct subsys_info *subsys);
 enum ctrl_admission {
 	CTRL_HOST_ADMITTED,
 	CTRL_HOST_UNKNOWN,  /* it is not among those that may connect: 1:84 */
-	CTRL_HOST_OTHER_ID, /* its NQN is connected with another host identifier: 1:82 */
+	CTRL_HOST_OTHER_ID, /* its NQN is connected with another host identifier, or that with another NQN: 1:82 */
 	CTRL_HOST_NO_ROOM,  /* there are as many controllers as there may be: 1:81, to be tried again */
 };
 

@@ -84,17 +84,13 @@ host_is_dying(const struct entry *entry)
 	return false;
 }
 
-/* A host has one identifier; one that is dying says nothing of who it is now. */
+/* One that is dying says nothing of who a host is now. */
 static bool
 other_id(const struct entry *entry)
 {
-	list_for_each(&entry->roll->members, node) {
-		const struct entry *member = entry_of(node);
-
-		if (member->state == ENTRY_ALIVE && !entry_same_host(member, entry) &&
-		    strncmp(member->hostnqn, entry->hostnqn, sizeof(member->hostnqn)) == 0)
+	list_for_each(&entry->roll->members, node)
+		if (entry_of(node)->state == ENTRY_ALIVE && entry_disagrees(entry_of(node), entry))
 			return true;
-	}
 	return false;
 }
 

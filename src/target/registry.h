@@ -57,9 +57,29 @@ entry_of(struct list *node)
 }
 
 static inline bool
-entry_same_host(const struct entry *a, const struct entry *b)
+entry_same_id(const struct entry *a, const struct entry *b)
 {
 	return memcmp(a->hostid, b->hostid, sizeof(a->hostid)) == 0;
+}
+
+static inline bool
+entry_same_nqn(const struct entry *a, const struct entry *b)
+{
+	return strncmp(a->hostnqn, b->hostnqn, sizeof(a->hostnqn)) == 0;
+}
+
+/* Both say so: who has the one alone is somebody else, or took what is another's. */
+static inline bool
+entry_same_host(const struct entry *a, const struct entry *b)
+{
+	return entry_same_id(a, b) && entry_same_nqn(a, b);
+}
+
+/* A host has one identifier, and an identifier is one host's: two like these cannot both be who they say. */
+static inline bool
+entry_disagrees(const struct entry *a, const struct entry *b)
+{
+	return entry_same_id(a, b) != entry_same_nqn(a, b);
 }
 
 /* registry_fence.c: ends others of a host; and one of those that a fence waits for may be gone */

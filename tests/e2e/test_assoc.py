@@ -8,6 +8,7 @@ import pytest
 import nvme
 from nvme import CC, CC_READY, CONNECT_BUSY, CONNECT_PARAMS, INVALID_FIELD, INVALID_OPCODE
 from nvmetcp import PATIENCE, Closed, Conn
+from reservations import EA, Host
 
 BLOCK = 4096
 OTHER = b"\2" * 16
@@ -169,6 +170,38 @@ def test_a_host_has_one_identifier(serve):
     target.no_connections()
     with nvme.Controller(target.address, hostnqn=name, hostid=b"\3" * 16):
         pass
+
+
+def test_an_identifier_is_one_hosts(serve):
+    """1:82, 0/1, for another NQN while its host is connected; what that holds, and its association, are its own"""
+    target = serve()
+    stranger = nvme.name_of(b"\3" * 16)
+    holder = Host(target.address, 1)
+    assert holder.register(0xA) == 0 and holder.acquire(0xA, EA) == 0
+    connect = connect_fails(target.address, hostnqn=stranger, hostid=holder.id)
+    assert connect.status == CONNECT_PARAMS and connect.dnr and connect.dw0 == 1 << 16
+    with nvme.Controller(target.address, hostnqn=stranger, hostid=holder.id, subnqn=nvme.DISCOVERY):
+        pass
+    assert holder.queues[0].write(0, NEW).ok
+    holder.ctrl.close()
+    target.no_connections()
+    with nvme.Controller(target.address, hostnqn=stranger, hostid=holder.id):
+        pass
+
+
+def test_neither_a_wait_nor_a_fence_is_for_who_has_the_identifier_alone(serve):
+    """while the last one that had it is dying: its I/O is not his"""
+    target = slow(serve, 2000)
+    ctrl, queue = connected(target.address)
+    begin_write(queue)
+    ctrl.close()
+    noticed(target, 1)
+    began = time.monotonic()
+    with nvme.Controller(target.address, hostnqn=nvme.name_of(OTHER), hostid=nvme.HOSTID) as again:
+        assert grant(again) == FENCE_BIT
+        assert fence(again).dw0 == 0
+        assert time.monotonic() - began < 1.5
+    target.no_connections()
 
 
 @pytest.mark.line("F05")
