@@ -98,7 +98,7 @@ bool scratch_wanted(const struct core *core);
 int scratch_begin(struct core *core) __attribute__((warn_unused_result));
 void scratch_end(struct core *core);
 
-/* reserve_core.c: reservations, as each core has them */
+/* reserve_lend.c, reserve_core.c: reservations, as each core has them */
 struct nvme_status reserve_check(struct request *req, const struct view_ns *ns);
 struct nvme_status reserve_check_report(struct request *req, const struct view_ns *ns);
 void reserve_begin(struct request *req, const struct capsule *capsule);

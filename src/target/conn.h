@@ -50,6 +50,7 @@ struct request {
 	uint64_t since_ns;        /* when its data was asked for */
 	struct bufs_waiter waiter;
 	struct bufs_list bufs;
+	struct fifo behind;       /* of reservations: its host's that stand behind it (hostline.c) */
 };
 
 enum conn_phase {
@@ -91,7 +92,7 @@ struct conn {
 	uint64_t association;     /* its number; of an I/O queue */
 	uint32_t active[CTRL_NS_MAX / 32]; /* the same: namespaces with GATE_LISTED that it has; bit n is NSID n + 1 */
 	uint16_t portal;          /* it came through */
-	uint8_t hostid[16];       /* of an I/O queue */
+	uint8_t hostid[16];       /* of a queue */
 	const struct view_subsys *subsys; /* of an I/O queue; NULL: the subsystem is gone, and the connection going */
 	uint32_t errors_unheard;  /* MAIL_ERRORs under way */
 	uint32_t errors_missed;   /* failed commands that its controller was not told of yet */

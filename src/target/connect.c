@@ -153,6 +153,7 @@ connect_joined(struct core *core, const struct target_mail *mail)
 		busy(req);
 	} else {
 		assoc_joined(conn->assoc, mail->joined.cntlid, mail->joined.association);
+		memcpy(conn->hostid, conn->assoc->ctrl.hostid, sizeof(conn->hostid));
 		req->xfer.dw0 = connected(conn, conn->assoc->ctrl.cntlid);
 		request_answer(req, NVME_OK);
 	}

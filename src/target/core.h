@@ -82,6 +82,8 @@ struct core {
 	struct target_applied anatt_applied;
 	const struct resv **resv; /* by the same number: who holds it; NULL: nobody, so nobody is held back */
 	uint32_t resv_count;    /* how many are not NULL */
+	struct list *lines;     /* by the same number: commands of reservations that wait for their turn, hostline.h */
+	uint64_t lent[TARGET_VOLUMES_MAX / 64]; /* core 0 has one of them, see reserve_lend.c */
 	uint64_t ptpl[TARGET_VOLUMES_MAX / 64]; /* reservations that survive a loss of power */
 	uint64_t ending[TARGET_VOLUMES_MAX / 64]; /* volumes whose commands are to end, see reserve_core.c */
 	struct timer ending_timer;

@@ -63,8 +63,9 @@ enum target_mail_kind {
 	MAIL_SWITCH,      /* 0 -> all: this is served now */
 	MAIL_SWITCHED,    /* and back: nothing refers to the old view any more */
 	MAIL_RETIRED,     /* any -> 0: the channel to a volume that was given up is closed */
-	MAIL_RESERVE,     /* queue's core -> 0: a command of reservations; it stands still until RESERVED */
-	MAIL_RESERVED,    /* and back: it is done */
+	MAIL_RESERVE,     /* queue's core -> 0: a command of reservations; it stands still until RESERVED, and so
+			   * do others of its namespace and core */
+	MAIL_RESERVED,    /* and back: it is done; to itself, without a command: the line goes on */
 	MAIL_RESV_TAKE,   /* 0 -> all: who holds a namespace now */
 	MAIL_RESV_TAKEN,  /* and back: so it is, and the commands that were to end have */
 	MAIL_RESV_TELL,   /* 0 -> all: your controllers' hosts shall hear of it */
@@ -97,7 +98,7 @@ struct target_mail {
 		uint16_t slot;            /* RETIRED: the volume */
 		struct {
 			struct request *req; /* lent to core 0, with all that it refers to */
-			uint16_t slot;       /* RESERVE: the namespace */
+			uint16_t slot;       /* the namespace */
 			struct nvme_status status; /* RESERVED */
 		} reserve;
 		struct { /* core 0's: it stands until all have answered */

@@ -2,14 +2,16 @@
  * reserve.c - reservations: core 0 keeps their state and decides.
  *
  * Commands come by mail from the cores where their connections live, and stand
- * still there until the answer; of one namespace one is done at a time.  What
- * it changed is made durable, then taken by every core, which ends commands
- * that are to end; then hosts are told, and the command is answered.  Does not
- * know what a command means (resv/) nor how the state lies on the medium
- * (reserve_kept.c).  The cores' part is in reserve_core.c.
+ * still there until the answer; of one namespace one comes of a core at a time,
+ * and one is done at a time, host by host.  What it changed is made durable,
+ * then taken by every core, which ends commands that are to end; then hosts are
+ * told, and the command is answered.  Does not know what a command means (resv/)
+ * nor how the state lies on the medium (reserve_kept.c).  The cores' part is in
+ * reserve_lend.c and reserve_core.c.
  */
 #include <assert.h>
 
+#include "target/hostline.h"
 #include "target/reserve.h"
 
 static void next(struct reserve *reserve);
@@ -33,9 +35,11 @@ to_all(struct reserve *reserve, enum target_mail_kind kind)
 
 /* The command goes back to the core it came from. */
 static void
-answer(struct core *core, struct request *req, struct nvme_status status)
+answer(struct core *core, struct request *req, uint16_t slot, struct nvme_status status)
 {
-	struct target_mail mail = { .kind = MAIL_RESERVED, .reserve = { .req = req, .status = status } };
+	struct target_mail mail = {
+		.kind = MAIL_RESERVED, .reserve = { .req = req, .slot = slot, .status = status },
+	};
 
 	core_post(core, req->conn->core->reactor->index, &mail);
 }
@@ -46,7 +50,7 @@ finish(struct reserve *reserve, struct nvme_status status)
 	struct request *req = reserve->now;
 
 	reserve->now = NULL;
-	answer(reserve->core, req, status);
+	answer(reserve->core, req, reserve->slot, status);
 }
 
 /* ---- what a command does ---- */
@@ -134,8 +138,8 @@ report(struct reserve *reserve)
 static void
 next(struct reserve *reserve)
 {
-	while (reserve->now == NULL && !fifo_empty(&reserve->waiting)) {
-		reserve->now = container_of(fifo_pop(&reserve->waiting), struct request, xfer.tx_node);
+	while (reserve->now == NULL && !list_empty(&reserve->waiting)) {
+		reserve->now = hostline_pop(&reserve->waiting);
 		if (is_report(reserve->now))
 			ask_for_controllers(reserve);
 		else
@@ -175,16 +179,16 @@ arrived(struct core *core, struct request *req, uint16_t slot)
 
 	/* It was given up while the command was on its way: what is begun now may last longer than it is there. */
 	if (volume->blk == NULL || volume->left > 0) {
-		answer(core, req, nvme_status_of(NVME_SC_INVALID_NS, true));
+		answer(core, req, slot, nvme_status_of(NVME_SC_INVALID_NS, true));
 		return;
 	}
 	if (volume->reserve == NULL)
 		volume->reserve = reserve_make(core, slot);
 	if (volume->reserve == NULL) {
-		answer(core, req, nvme_status_of(NVME_SC_INTERNAL, false));
+		answer(core, req, slot, nvme_status_of(NVME_SC_INTERNAL, false));
 		return;
 	}
-	fifo_push(&volume->reserve->waiting, &req->xfer.tx_node);
+	hostline_push(&volume->reserve->waiting, req);
 	next(volume->reserve);
 }
 
@@ -228,7 +232,7 @@ reserve_make(struct core *core, uint16_t slot)
 	}
 	reserve->core = core;
 	reserve->slot = slot;
-	fifo_init(&reserve->waiting);
+	list_init(&reserve->waiting);
 	resv_init(&reserve->copies[0], core->target->volumes[slot].keeps);
 	return reserve;
 }

@@ -20,7 +20,7 @@ struct reserve_found {
 struct reserve {
 	struct core *core;    /* 0 */
 	uint16_t slot;
-	struct fifo waiting;  /* commands, by xfer.tx_node: they are lent to us until they are answered */
+	struct list waiting;  /* commands, one of a core at most: they are lent to us until they are answered */
 	struct request *now;  /* the one at work, or NULL */
 	unsigned current;
 	struct resv copies[2]; /* [current] is what every core has; nobody refers to the other */
@@ -42,6 +42,10 @@ reserve_nsid(const struct request *req)
 {
 	return (uint32_t)req->walked;
 }
+
+/* reserve_lend.c */
+void reserve_returned(struct core *core, const struct target_mail *mail);
+int reserve_lend_begin(struct core *core) __attribute__((warn_unused_result));
 
 /* reserve.c */
 struct reserve *reserve_make(struct core *core, uint16_t slot);

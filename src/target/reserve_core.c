@@ -1,10 +1,10 @@
 /*
  * reserve_core.c - reservations: what each core does.
  *
- * Lends commands to core 0 and answers them; takes what core 0 says who holds a
- * namespace, ends commands of hosts that were put out, tells controllers, and
- * names them for reports.  Does not know what a command means (resv/), nor in
- * which order things are done (reserve.c).
+ * Takes what core 0 says who holds a namespace, ends commands of hosts that were
+ * put out, tells controllers, and names them for reports.  Does not know what a
+ * command means (resv/), nor in which order things are done (reserve.c); what
+ * the commands of reservations do here is in reserve_lend.c.
  */
 #include <assert.h>
 #include <errno.h>
@@ -15,138 +15,7 @@
 
 enum { ENDING_NS = 1000 * 1000 };
 
-/* ---- commands ---- */
-
-/* So many bytes of its data are looked at. */
-static uint32_t
-need_of(const struct request *req)
-{
-	static_assert(sizeof(struct nvme_resv_register_data) == sizeof(struct nvme_resv_acquire_data), "one need");
-	return req->sqe.opcode == NVME_RESV_RELEASE ? sizeof(struct nvme_resv_release_data) :
-	    sizeof(struct nvme_resv_register_data);
-}
-
-struct nvme_status
-reserve_check(struct request *req, const struct view_ns *ns)
-{
-	uint32_t length = le32_get(req->sqe.sgl1.length);
-	uint8_t id = req->sqe.sgl1.id;
-
-	(void)ns;
-	if (id != NVME_SGL_TRANSPORT && id != NVME_SGL_OFFSET)
-		return nvme_status_of(NVME_SC_SGL_TYPE, true);
-	if (length < need_of(req) || length > 4096)
-		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
-	req->xfer.length = length;
-	return NVME_OK;
-}
-
-struct nvme_status
-reserve_check_report(struct request *req, const struct view_ns *ns)
-{
-	uint64_t bytes = nvme_resv_report_bytes(&req->sqe);
-
-	(void)ns;
-	if (req->sqe.sgl1.id != NVME_SGL_TRANSPORT)
-		return nvme_status_of(NVME_SC_SGL_TYPE, true);
-	if (bytes > (uint64_t)4096 << TARGET_MDTS_SHIFT)
-		return nvme_status_of(NVME_SC_INVALID_FIELD, true);
-	if (le32_get(req->sqe.sgl1.length) != bytes)
-		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
-	req->xfer.length = (uint32_t)bytes;
-	return NVME_OK;
-}
-
-/* To core 0; it stands still from now on until reserve_answered(). */
-static void
-lend(struct request *req, uint16_t slot, uint32_t nsid)
-{
-	struct target_mail mail = { .kind = MAIL_RESERVE, .reserve = { .req = req, .slot = slot } };
-
-	req->stage = STAGE_MAIL;
-	req->walked = nsid;
-	req->conn->device_count++; /* a connection that finishes waits for it */
-	core_post(req->conn->core, 0, &mail);
-}
-
-static void
-lend_again(struct request *req)
-{
-	const struct view_ns *ns;
-	struct nvme_status status = io_ns_again(req, &ns);
-
-	if (nvme_ok(status))
-		lend(req, req->slot, le32_get(req->sqe.nsid));
-	else
-		request_answer(req, status);
-}
-
-void
-reserve_begin(struct request *req, const struct capsule *capsule)
-{
-	if (capsule->len == 0) {
-		request_fetch(req);
-		return;
-	}
-	req->piece.iov_base = ranges_keep(req, capsule, need_of(req));
-	lend_again(req);
-}
-
-void
-reserve_data(struct request *req)
-{
-	req->piece.iov_base = req->bufs.iov[0].iov_base;
-	lend_again(req);
-}
-
-static void
-report_granted(struct bufs_waiter *waiter)
-{
-	struct request *req = request_of(waiter);
-
-	if (request_served(req))
-		lend_again(req);
-	else
-		request_free(req);
-}
-
-void
-reserve_begin_report(struct request *req, const struct capsule *capsule)
-{
-	(void)capsule;
-	if (request_buffers(req, req->xfer.length, report_granted))
-		lend_again(req);
-}
-
-/* ---- feature 83h: of one namespace or, one after the other, of all that can ---- */
-
-static bool
-lend_next(struct request *req)
-{
-	const struct view_subsys *subsys = req->conn->assoc->subsys;
-
-	for (uint32_t nsid = reserve_nsid(req) + 1; subsys != NULL && nsid <= subsys->ns_limit; nsid++) {
-		const struct view_ns *ns = &subsys->ns[nsid - 1];
-
-		if (!present_has(req->conn->assoc, ns) || !(ns->info->rescap & NVME_RESCAP_PTPL))
-			continue;
-		lend(req, ns->slot, nsid);
-		return true;
-	}
-	return false;
-}
-
-void
-reserve_set_ptpl(struct request *req, uint32_t nsid)
-{
-	const struct view_subsys *subsys = req->conn->assoc->subsys;
-
-	req->walked = 0;
-	if (nsid != UINT32_MAX)
-		lend(req, subsys->ns[nsid - 1].slot, nsid);
-	else if (!lend_next(req))
-		request_answer(req, NVME_OK);
-}
+/* ---- who holds a namespace ---- */
 
 bool
 reserve_ptpl(const struct core *core, const struct view_subsys *subsys, uint32_t nsid)
@@ -158,31 +27,6 @@ reserve_ptpl(const struct core *core, const struct view_subsys *subsys, uint32_t
 	ns = &subsys->ns[nsid - 1];
 	return ns->info != NULL && core->ptpl[ns->slot / 64] >> ns->slot % 64 & 1;
 }
-
-/* ---- answers ---- */
-
-static void
-answered(struct request *req, struct nvme_status status)
-{
-	struct conn *conn = req->conn;
-	bool admin = conn->qid == 0 && conn->assoc != NULL && !req->dropped;
-	bool all = admin && le32_get(req->sqe.nsid) == UINT32_MAX;
-
-	conn->device_count--;
-	req->stage = STAGE_NEW;
-	if (all && nvme_sc(status) == NVME_SC_INVALID_NS)
-		status = NVME_OK; /* one that went meanwhile is none of them */
-	if (all && nvme_ok(status) && lend_next(req))
-		return;
-	if (admin && nvme_ok(status))
-		events_tell_set(req, 0);
-	if (conn->qid != 0 && req->sqe.opcode == NVME_RESV_REPORT && nvme_ok(status))
-		request_answer_data(req, req->bufs.iov, req->bufs.count);
-	else
-		request_answer_late(req, status);
-}
-
-/* ---- who holds a namespace ---- */
 
 /* Commands look at their connection, which they have at hand. */
 static void
@@ -433,17 +277,9 @@ find_controllers(struct core *core, const struct target_mail *mail)
 void
 reserve_core_mail(struct core *core, const struct target_mail *mail)
 {
-	struct conn *conn;
-
 	switch ((enum target_mail_kind)mail->kind) {
 	case MAIL_RESERVED:
-		conn = mail->reserve.req->conn;
-		conn->held++;
-		answered(mail->reserve.req, mail->reserve.status);
-		if (conn->phase == CONN_FINISHING)
-			conn_send_soon(conn);
-		conn->held--;
-		conn_maybe_free(conn);
+		reserve_returned(core, mail);
 		return;
 	case MAIL_RESV_TAKE:
 		take(core, mail);
@@ -464,7 +300,7 @@ reserve_core_begin(struct core *core)
 {
 	core->ending_timer.fire = ending;
 	core->resv = arena_alloc(core->reactor->arena, TARGET_VOLUMES_MAX * sizeof(*core->resv));
-	return core->resv != NULL ? 0 : -ENOMEM;
+	return core->resv != NULL ? reserve_lend_begin(core) : -ENOMEM;
 }
 
 void
@@ -472,4 +308,5 @@ reserve_core_end(struct core *core)
 {
 	timer_clear(&core->reactor->timers, &core->ending_timer);
 	arena_free(core->reactor->arena, core->resv);
+	arena_free(core->reactor->arena, core->lines);
 }

@@ -1,6 +1,7 @@
 """Reservations that survive a loss of power: --state-dir."""
 import os
 import random
+import struct
 
 import pytest
 
@@ -8,7 +9,7 @@ import nvme
 from nvme import INVALID_FIELD, OK
 from nvmetcp import Violation
 from reservations import (
-    CONFLICT, EA, PERSIST, WE, Host, Model, hostid)
+    CONFLICT, EA, PERSIST, REPLACE, WE, Host, Model, hostid)
 from target import run, small_files
 from test_reservations import check_model, random_step
 
@@ -112,6 +113,29 @@ def test_feature_83h(start):
     target = start()
     b = Host(target.address, 1)
     assert b.io("write") == CONFLICT and b.report().ptpl
+
+
+@pytest.mark.parametrize("reactors", [1, 3])
+def test_a_host_does_not_wait_behind_all_that_another_one_wants(start, reactors):
+    """hosts take turns, however many queues they have: each command of one meets a few of the other"""
+    target = start(reactors=reactors)
+    victim, host = Host(target.address, 1), Host(target.address, 2)
+    assert victim.register(B, cptpl=SET_PTPL) == OK and host.register(A) == OK
+    queues = [host.ctrl.io_queue(3 + n, entries=1024) for n in range(6)]
+    before, wanted = victim.report().generation, 1000 * len(queues)
+    flood = [b"".join(queue.submit(nvme.sqe(0x0D, nsid=1, cdw10=REPLACE | 1 << 3), struct.pack("<QQ", 0, 1 + n),
+                                   incapsule=True, send=False).capsule for n in range(1000)) for queue in queues]
+    for queue, capsules in zip(queues, flood):
+        queue.conn.send(capsules)
+    first = victim.report().generation - before
+    assert first < wanted / 2, "%d commands of the other host came before the victim's first" % first
+    mine = [victim.submit(0x0D, REPLACE | 1 << 3, struct.pack("<QQ", 0, B + n)) for n in range(20)]
+    for queue, request in mine:
+        assert queue.wait(request).ok
+    between = victim.report().generation - before - first - len(mine)
+    assert between < wanted / 4, "%d commands of the other host came between" % between
+    host.close(), [queue.close() for queue in queues]
+    assert victim.register(A, action=REPLACE, iekey=True) == OK
 
 
 @pytest.mark.line("R15")
