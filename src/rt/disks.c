@@ -3,6 +3,9 @@
  *
  * Reactors that open the same file share one descriptor, which holds the lock
  * that keeps other processes out until the last of them has closed it.
+ *
+ * Whatever may take as long as a disk likes is done under no lock, or under that
+ * of its own file: who opens or closes another one does not wait for it.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,6 +14,7 @@
 
 enum { UNDO_BLOCK = 4096 }; /* nothing is read or written */
 
+/* Under the lock of rt, as are `users` and rt->disks. */
 static struct kdisk *
 find(struct rt *rt, const struct disk *disk)
 {
@@ -23,71 +27,104 @@ find(struct rt *rt, const struct disk *disk)
 	return NULL;
 }
 
-static int
-add(struct rt *rt, struct disk *disk, struct kdisk **out)
+static struct kdisk *
+add(struct rt *rt, const struct disk *disk)
 {
-	/* A predecessor that is just ending is waited for before anything is served: then nobody waits for us. */
-	int rc = disk_lock(disk, !rt->running);
+	struct kdisk *kdisk = arena_alloc(&rt->arena, sizeof(*kdisk));
 
-	if (rc != 0)
-		return rc;
-	*out = arena_alloc(&rt->arena, sizeof(**out));
-	if (*out == NULL)
-		return -ENOMEM;
-	(*out)->disk = *disk;
-	list_push(&rt->disks, &(*out)->node);
-	return 0;
+	if (kdisk == NULL)
+		return NULL;
+	kdisk->disk = *disk;
+	pthread_mutex_init(&kdisk->lock, NULL);
+	list_push(&rt->disks, &kdisk->node);
+	return kdisk;
 }
 
-/* Closes the descriptor in `disk` where it is not kept. */
-static int
-open_locked(struct rt *rt, struct disk *disk, uint64_t size, uint32_t block, struct kdisk **out)
+/* One descriptor serves all who have it open: the one of `disk`, or one that is there already; then this is closed. */
+static struct kdisk *
+join(struct rt *rt, struct disk *disk)
 {
-	struct kdisk *kdisk = find(rt, disk);
-	int rc = 0;
+	struct kdisk *kdisk;
+	bool there;
 
-	/* One descriptor serves all who have it open, in the way of the first. */
-	if (kdisk != NULL && kdisk->disk.align > block)
-		rc = -EBUSY;
+	pthread_mutex_lock(&rt->lock);
+	kdisk = find(rt, disk);
+	there = kdisk != NULL;
+	if (!there)
+		kdisk = add(rt, disk);
 	if (kdisk != NULL)
+		kdisk->users++;
+	pthread_mutex_unlock(&rt->lock);
+	if (there || kdisk == NULL)
 		disk_close(disk);
-	else if ((rc = add(rt, disk, &kdisk)) != 0)
-		disk_close(disk);
-	if (rc != 0)
-		return rc;
-	kdisk->users++;
-	*out = kdisk;
-	return disk_extend(&kdisk->disk, size);
+	return kdisk;
 }
 
 static void
-leave(struct rt *rt, struct kdisk *kdisk)
+kdisk_free(struct rt *rt, struct kdisk *kdisk)
 {
-	if (--kdisk->users > 0)
-		return;
-	list_remove(&kdisk->node);
 	disk_close(&kdisk->disk);
+	pthread_mutex_destroy(&kdisk->lock);
+	pthread_mutex_lock(&rt->lock);
 	arena_free(&rt->arena, kdisk);
+	pthread_mutex_unlock(&rt->lock);
+}
+
+void
+kdisk_close(struct rt *rt, struct kdisk *kdisk)
+{
+	bool last;
+
+	pthread_mutex_lock(&rt->lock);
+	last = --kdisk->users == 0;
+	if (last)
+		list_remove(&kdisk->node);
+	pthread_mutex_unlock(&rt->lock);
+	if (last)
+		kdisk_free(rt, kdisk);
+}
+
+/* Other processes are kept out, and it is as long as it must be.  All use it in the way of the first. */
+static int
+settle(struct rt *rt, struct kdisk *kdisk, uint64_t size, uint32_t block)
+{
+	int rc = 0;
+
+	if (kdisk->disk.align > block)
+		return -EBUSY;
+	/* A predecessor that is just ending is waited for before anything is served: then nobody waits for us. */
+	if (!kdisk->ours)
+		rc = disk_lock(&kdisk->disk, !rt->running);
+	kdisk->ours |= rc == 0;
+	return rc == 0 ? disk_extend(&kdisk->disk, size) : rc;
 }
 
 int
-kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struct kdisk **out, int64_t *was)
+kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struct kdisk **out, struct disk *now)
 {
+	struct kdisk *kdisk;
 	struct disk disk;
-	int rc;
+	int64_t was;
+	int rc = disk_open(path, size, block, &disk);
 
-	*out = NULL;
-	pthread_mutex_lock(&rt->lock);
-	rc = disk_open(path, size, block, &disk);
-	if (rc == 0) {
-		rc = open_locked(rt, &disk, size, block, out);
-		if (rc != 0 && rc != -EBUSY && disk.was < 0)
-			(void)!disk_remove(path);
+	if (rc != 0)
+		return rc;
+	was = disk.was;
+	kdisk = join(rt, &disk);
+	if (kdisk != NULL) {
+		pthread_mutex_lock(&kdisk->lock);
+		rc = settle(rt, kdisk, size, block);
+		*now = kdisk->disk;
+		pthread_mutex_unlock(&kdisk->lock);
+	} else {
+		rc = -ENOMEM;
 	}
-	if (rc != 0 && *out != NULL)
-		leave(rt, *out);
-	*was = rc == 0 ? disk.was : 0;
-	pthread_mutex_unlock(&rt->lock);
+	now->was = was;
+	if (rc != 0 && rc != -EBUSY && was < 0)
+		(void)!disk_remove(path);
+	if (rc != 0 && kdisk != NULL)
+		kdisk_close(rt, kdisk);
+	*out = rc == 0 ? kdisk : NULL;
 	return rc;
 }
 
@@ -95,29 +132,17 @@ kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struc
 int
 kdisk_undo(struct rt *rt, const char *path, int64_t was)
 {
-	struct disk disk;
-	int rc;
+	struct kdisk *kdisk;
+	struct disk now;
+	int rc = kdisk_open(rt, path, 0, UNDO_BLOCK, &kdisk, &now);
 
-	pthread_mutex_lock(&rt->lock);
-	rc = disk_open(path, 0, UNDO_BLOCK, &disk);
-	if (rc == 0) {
-		struct kdisk *kdisk = find(rt, &disk);
-
-		rc = kdisk == NULL ? disk_lock(&disk, false) : 0;
-		if (rc == 0)
-			rc = disk_undo(kdisk != NULL ? &kdisk->disk : &disk, path, was);
-		disk_close(&disk);
-	}
-	pthread_mutex_unlock(&rt->lock);
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&kdisk->lock);
+	rc = disk_undo(&kdisk->disk, path, was);
+	pthread_mutex_unlock(&kdisk->lock);
+	kdisk_close(rt, kdisk);
 	return rc;
-}
-
-void
-kdisk_close(struct rt *rt, struct kdisk *kdisk)
-{
-	pthread_mutex_lock(&rt->lock);
-	leave(rt, kdisk);
-	pthread_mutex_unlock(&rt->lock);
 }
 
 void
@@ -127,6 +152,6 @@ disks_close(struct rt *rt)
 		struct kdisk *kdisk = container_of(rt->disks.next, struct kdisk, node);
 
 		kdisk->users = 1;
-		leave(rt, kdisk);
+		kdisk_close(rt, kdisk);
 	}
 }

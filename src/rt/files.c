@@ -270,7 +270,7 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 {
 	struct core *core = core_of(reactor);
 	struct kfile *file;
-	int64_t was;
+	struct disk now;
 	int rc = 0;
 
 	if (core->files == NULL)
@@ -280,7 +280,7 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 	file = arena_alloc(&core->arena, sizeof(*file));
 	if (file == NULL)
 		return -ENOMEM;
-	rc = kdisk_open(core->rt, path, size, block, &file->disk, &was);
+	rc = kdisk_open(core->rt, path, size, block, &file->disk, &now);
 	if (rc != 0) {
 		arena_free(&core->arena, file);
 		return rc;
@@ -291,9 +291,8 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 	list_init(&file->node);
 	fifo_init(&file->waiting);
 	file->file = (struct file){
-		.reactor = reactor, .size = file->disk->disk.size, .was = was,
-		.align = file->disk->disk.align, .direct = file->disk->disk.direct,
-		.device = file->disk->disk.device,
+		.reactor = reactor, .size = now.size, .was = now.was,
+		.align = now.align, .direct = now.direct, .device = now.device,
 	};
 	*out = &file->file;
 	return 0;

@@ -70,12 +70,14 @@ struct kfiles {
 /* disks.c: a file of the process, opened and locked once, used by its reactors together. */
 struct kdisk {
 	struct list node;        /* in rt->disks */
-	struct disk disk;
 	unsigned users;
+	pthread_mutex_t lock;    /* held while it is locked, extended or shortened: as long as the disk takes */
+	struct disk disk;        /* what does not change is anybody's, the rest under the lock */
+	bool ours;               /* other processes are kept out */
 };
 
-int kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block,
-    struct kdisk **kdisk, int64_t *was)
+/* `now`: as it is then, and what this call found in `was`. */
+int kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struct kdisk **kdisk, struct disk *now)
     __attribute__((warn_unused_result));
 int kdisk_undo(struct rt *rt, const char *path, int64_t was) __attribute__((warn_unused_result));
 void kdisk_close(struct rt *rt, struct kdisk *kdisk);

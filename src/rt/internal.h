@@ -4,7 +4,8 @@
  * A core is one reactor with what the kernel gave it.  Everything in it is its
  * own thread's, but `waker` and the rings between cores; what the process
  * shares (streams, open disks) lies in the arena of `struct rt` under its lock
- * and is touched only when something is opened or closed.
+ * and is touched only when something is opened or closed.  Nothing is done under
+ * that lock that takes as long as a disk likes.
  */
 #ifndef WEIR_RT_INTERNAL_H
 #define WEIR_RT_INTERNAL_H
