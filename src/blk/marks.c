@@ -232,26 +232,66 @@ write_header(struct marks_chan *mc)
 	write_image(mc, 0, BAD_PAGE, header_written);
 }
 
-/* Has what a change needs: memory, and the file as long as it must be. */
-static int
-prepare(struct marks_chan *mc)
+static void
+begin(struct marks_chan *mc, int error)
 {
-	struct reactor *reactor = mc->reactor;
-	uint64_t bytes = BAD_PAGE + bad_room(&mc->marks->bad, mc->now->lba + mc->now->blocks - 1) / 8;
+	if (error != 0)
+		end(mc, error);
+	else if (mc->marks->begun)
+		write_pages(mc);
+	else
+		write_header(mc);
+}
+
+/* Of the file as it was made; before it was perhaps shorter. */
+static int
+open_again(struct marks_chan *mc)
+{
+	const struct world_ops *world = mc->reactor->world;
 	int error;
 
-	if (mc->image == NULL)
-		mc->image = arena_alloc_aligned(reactor->arena, IMAGE_PAGES * BAD_PAGE, BAD_PAGE);
-	if (mc->image == NULL)
-		return -ENOMEM;
-	if (mc->file != NULL && mc->file->size >= bytes)
-		return 0;
 	if (mc->file != NULL)
-		reactor->world->file_close(mc->file);
-	error = reactor->world->file_open(reactor, mc->marks->path, bytes, BAD_PAGE, &mc->file);
+		world->file_close(mc->file);
+	error = world->file_open(mc->reactor, mc->marks->path, 0, BAD_PAGE, &mc->file);
 	if (error != 0)
 		mc->file = NULL;
 	return error;
+}
+
+/* Beside the reactor: it may take as long as the disk likes. */
+static void
+make_file(struct errand *errand)
+{
+	struct marks_chan *mc = errand->owner;
+
+	mc->made = mc->reactor->world->file_make(mc->reactor, mc->marks->path, mc->bytes);
+}
+
+static void
+file_made(struct errand *errand)
+{
+	struct marks_chan *mc = errand->owner;
+
+	begin(mc, mc->made == 0 ? open_again(mc) : mc->made);
+}
+
+/* Has what a change needs, memory, and the file as long as it must be, and begins it. */
+static void
+prepare(struct marks_chan *mc)
+{
+	struct reactor *reactor = mc->reactor;
+
+	if (mc->image == NULL)
+		mc->image = arena_alloc_aligned(reactor->arena, IMAGE_PAGES * BAD_PAGE, BAD_PAGE);
+	mc->bytes = BAD_PAGE + bad_room(&mc->marks->bad, mc->now->lba + mc->now->blocks - 1) / 8;
+	if (mc->image == NULL) {
+		begin(mc, -ENOMEM);
+	} else if (mc->file != NULL && mc->file->size >= mc->bytes) {
+		begin(mc, 0);
+	} else {
+		mc->errand = (struct errand){ .run = make_file, .done = file_made, .owner = mc };
+		reactor->world->errand(reactor, &mc->errand);
+	}
 }
 
 static bool
@@ -273,8 +313,6 @@ lock(struct marks_chan *mc)
 static void
 work(struct marks_chan *mc)
 {
-	int error;
-
 	if (mc->now != NULL || fifo_empty(&mc->waiting))
 		return;
 	if (!lock(mc)) {
@@ -282,13 +320,7 @@ work(struct marks_chan *mc)
 		return;
 	}
 	mc->now = container_of(fifo_pop(&mc->waiting), struct marks_change, node);
-	error = prepare(mc);
-	if (error != 0)
-		end(mc, error);
-	else if (mc->marks->begun)
-		write_pages(mc);
-	else
-		write_header(mc);
+	prepare(mc);
 }
 
 static void

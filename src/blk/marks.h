@@ -42,6 +42,9 @@ struct marks_chan {
 	uint8_t *image;       /* what is written; NULL: not needed yet */
 	struct file_io io;
 	struct iovec iov;
+	struct errand errand; /* which makes the file, */
+	uint64_t bytes;       /* and extends it to so many; */
+	int made;             /* what became of that */
 	struct fifo waiting;
 	struct marks_change *now;
 	bool waits;           /* for the lock, and the lock knows */

@@ -298,6 +298,19 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 	return 0;
 }
 
+/* In any block: nothing is read or written. */
+int
+world_file_make(struct reactor *reactor, const char *path, uint64_t size)
+{
+	struct kdisk *kdisk;
+	struct disk now;
+	int rc = kdisk_open(core_of(reactor)->rt, path, size, UINT32_MAX, &kdisk, &now);
+
+	if (rc == 0)
+		kdisk_close(core_of(reactor)->rt, kdisk);
+	return rc;
+}
+
 int
 world_file_id(struct reactor *reactor, const char *path, uint64_t id[2])
 {

@@ -68,16 +68,12 @@ refusal(struct sim *sim, const char *path)
 	return sim->options.file_refusal != NULL ? sim->options.file_refusal(sim->options.arg, path) : 0;
 }
 
-int
-sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t block, struct file **out)
+/* Found, or made, and as long as it must be. */
+static int
+have_file(struct sim_process *process, const char *path, uint64_t size, struct sim_file **out)
 {
-	struct sim_reactor *reactor = sim_reactor_of(base);
-	struct sim_process *process = reactor->process;
 	struct sim *sim = process->sim;
 	struct sim_file *file = sim_file_find(sim, path);
-	struct sim_handle *handle;
-	bool direct = sim->options.file_direct && sim->options.file_align <= block;
-	int64_t was = file != NULL ? (int64_t)file->size : -1;
 	int rc = refusal(sim, path);
 
 	if (rc != 0)
@@ -96,6 +92,30 @@ sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t bl
 	if (file->size < size)
 		file->size = size;
 	file->process = process;
+	*out = file;
+	return 0;
+}
+
+int
+sim_file_make(struct reactor *base, const char *path, uint64_t size)
+{
+	return have_file(sim_reactor_of(base)->process, path, size, &(struct sim_file *){ NULL });
+}
+
+int
+sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t block, struct file **out)
+{
+	struct sim_reactor *reactor = sim_reactor_of(base);
+	struct sim_process *process = reactor->process;
+	struct sim *sim = process->sim;
+	struct sim_file *file = sim_file_find(sim, path);
+	struct sim_handle *handle;
+	bool direct = sim->options.file_direct && sim->options.file_align <= block;
+	int64_t was = file != NULL ? (int64_t)file->size : -1;
+	int rc = have_file(process, path, size, &file);
+
+	if (rc != 0)
+		return rc;
 	handle = sim_alloc(sim, sizeof(*handle));
 	handle->base = (struct file){
 		.reactor = base, .size = file->size, .was = was,

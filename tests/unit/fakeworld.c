@@ -63,13 +63,12 @@ fake_file_make(struct fakeworld *fw, const char *path, uint64_t size)
 	return NULL;
 }
 
+/* Found, or made, and as long as it must be. */
 static int
-fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_t block, struct file **file)
+have_file(struct reactor *reactor, const char *path, uint64_t size)
 {
 	struct fakeworld *fw = world_of(reactor);
 	struct fake_file *of = fake_file_find(fw, path);
-	struct fake_handle *handle;
-	int64_t was = of != NULL ? (int64_t)of->size : -1;
 
 	if (fw->fail_open != 0)
 		return fw->fail_open;
@@ -77,8 +76,21 @@ fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_
 		return -ENOENT;
 	if (of == NULL)
 		of = fake_file_make(fw, path, 0);
-	if (of->size < size && file_grow(fw, of, size) != 0)
-		return -ENOMEM;
+	return of->size < size ? file_grow(fw, of, size) : 0;
+}
+
+static int
+fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_t block, struct file **file)
+{
+	struct fakeworld *fw = world_of(reactor);
+	struct fake_file *of = fake_file_find(fw, path);
+	struct fake_handle *handle;
+	int64_t was = of != NULL ? (int64_t)of->size : -1;
+	int error = have_file(reactor, path, size);
+
+	if (error != 0)
+		return error;
+	of = fake_file_find(fw, path);
 	handle = arena_alloc(&fw->arena, sizeof(*handle));
 	if (handle == NULL)
 		return -ENOMEM;
@@ -291,6 +303,12 @@ fake_post(struct reactor *reactor, unsigned to, const struct mail *mail)
 	fw->mail[to][fw->mail_count[to]++].from = (uint16_t)reactor->index;
 }
 
+static void
+fake_errand(struct reactor *reactor, struct errand *errand)
+{
+	fifo_push(&world_of(reactor)->errands, &errand->node);
+}
+
 static uint64_t
 fake_random(struct reactor *reactor)
 {
@@ -312,6 +330,7 @@ fake_log(struct reactor *reactor, int level, const char *text)
 
 static const struct world_ops fake_ops = {
 	.file_open = fake_file_open,
+	.file_make = have_file,
 	.file_undo = fake_file_undo,
 	.file_fetch = fake_file_fetch,
 	.file_submit = fake_file_submit,
@@ -322,6 +341,7 @@ static const struct world_ops fake_ops = {
 	.pages_unmap = fake_pages_unmap,
 	.pages_discard = fake_pages_discard,
 	.post = fake_post,
+	.errand = fake_errand,
 	.random = fake_random,
 	.wall_ms = fake_wall_ms,
 	.log = fake_log,
@@ -336,6 +356,7 @@ fakeworld_init(struct fakeworld *fw, unsigned reactors)
 	memset(fw, 0, sizeof(*fw));
 	arena_init(&fw->arena, 0);
 	fifo_init(&fw->requests);
+	fifo_init(&fw->errands);
 	rng_seed(&fw->rng, 1);
 	fw->count = reactors;
 	for (unsigned i = 0; i < reactors; i++) {
@@ -349,6 +370,7 @@ void
 fakeworld_fini(struct fakeworld *fw)
 {
 	assert_int_equal(fw->in_flight, 0);
+	assert_true(fifo_empty(&fw->errands));
 	assert_int_equal(fw->pages_mapped, 0);
 	for (int i = 0; i < FAKE_FILES; i++) {
 		assert_int_equal(fw->files[i].handles, 0);
@@ -363,6 +385,14 @@ fakeworld_fini(struct fakeworld *fw)
 void
 fake_turn(struct fakeworld *fw)
 {
+	struct fifo_node *node;
+
+	while (!fw->hold_errands && (node = fifo_pop(&fw->errands)) != NULL) {
+		struct errand *errand = container_of(node, struct errand, node);
+
+		errand->run(errand);
+		errand->done(errand);
+	}
 	fw->now_ns += FAKE_TURN_NS;
 	for (unsigned i = 0; i < fw->count; i++) {
 		struct reactor *reactor = &fw->reactors[i];

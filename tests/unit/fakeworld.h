@@ -45,9 +45,11 @@ struct fakeworld {
 	struct fifo requests;     /* submitted, not yet done */
 	unsigned in_flight;
 	bool hold_files;          /* requests wait for fake_files_finish(); else they finish in the next turn */
+	struct fifo errands;      /* given, not yet run: that is done before the next turn, */
+	bool hold_errands;        /* but while this is so */
 	struct fake_finish finish[FAKE_REACTORS];
 	uint32_t align;           /* of every file; 0 is 1 */
-	int fail_open;            /* negative errno of every open */
+	int fail_open;            /* negative errno of every open, and of what makes a file */
 	int fail_fetch;           /* and of every fetch */
 	int fail[FILE_ZERO + 1];  /* by file_op: negative errno of every such request */
 	uint64_t short_by;        /* the next read or write moves so much less */

@@ -229,6 +229,28 @@ what_is_written_over_a_mark_is_durable_before_the_mark_goes(void **state)
 }
 
 static void
+while_the_list_is_made_only_those_that_need_it_wait(void **state)
+{
+	struct test_io *a, *b;
+
+	blk_begin_file("file:/v");
+	fw.hold_errands = true;
+	a = io_start(0, BLK_MARK_BAD, 0, FIRST, 1);
+	b = io_start(1, BLK_MARK_BAD, 0, FIRST + 1, 1);
+	turns(200);
+	assert_null(fake_file_find(&fw, "/v.bad"));
+	assert_int_equal(a->done + b->done, 0);
+	write_now(0, 1, 'a');
+	assert_block(0, 'a');
+	fw.hold_errands = false;
+	io_ended(a, NVME_SC_SUCCESS);
+	io_ended(b, NVME_SC_SUCCESS);
+	assert_bad(0, 0, 256, FIRST);
+	assert_bad(1, FIRST + 1, 1, FIRST + 1);
+	blk_end();
+}
+
+static void
 a_mark_that_cannot_be_kept_is_not_made(void **state)
 {
 	blk_begin_file("file:/v");
@@ -435,6 +457,7 @@ main(void)
 		cmocka_unit_test(marks_are_there_when_the_volume_is_opened_again),
 		cmocka_unit_test(a_mark_is_durable_before_it_is_answered),
 		cmocka_unit_test(what_is_written_over_a_mark_is_durable_before_the_mark_goes),
+		cmocka_unit_test(while_the_list_is_made_only_those_that_need_it_wait),
 		cmocka_unit_test(a_mark_that_cannot_be_kept_is_not_made),
 		cmocka_unit_test(a_write_whose_mark_cannot_be_taken_away_fails),
 		cmocka_unit_test(marks_of_two_reactors_in_one_page_are_both_kept),

@@ -33,12 +33,14 @@ fsync(int fd)
 }
 
 static void *
-open_and_close(void *reactor_of_its_own)
+make_and_open(void *reactor_of_its_own)
 {
 	struct reactor *reactor = reactor_of_its_own;
 	struct file *file;
 
-	MUST(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &file) == 0);
+	MUST(reactor->world->file_make(reactor, files_path, FILE_BYTES) == 0);
+	MUST(reactor->world->file_open(reactor, files_path, 0, 4096, &file) == 0);
+	MUST(file->size == FILE_BYTES && file->was == FILE_BYTES);
 	reactor->world->file_close(file);
 	return NULL;
 }
@@ -60,7 +62,7 @@ a_slow_disk_keeps_no_other_file_and_no_stream_from_being_opened_and_closed(void 
 	sem_init(&disk.let_go, 0, 0);
 	assert_int_equal(reactor->world->listen(reactor, &listener), 0);
 	disk.slow = true;
-	assert_int_equal(pthread_create(&thread, NULL, open_and_close, rt_reactor(rt, 1)), 0);
+	assert_int_equal(pthread_create(&thread, NULL, make_and_open, rt_reactor(rt, 1)), 0);
 	assert_int_equal(sem_wait(&disk.entered), 0);
 	assert_int_equal(reactor->world->file_open(reactor, other, FILE_BYTES, 4096, &file), 0);
 	reactor->world->file_close(file);
