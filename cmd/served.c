@@ -44,6 +44,17 @@ fill_listeners(const struct served *served, struct configured *configured)
 	return 0;
 }
 
+/* What is longer no configuration can say, and nobody who reads one has room for it. */
+static int
+check_length(const char *option, const char *said, const char *whole, size_t most)
+{
+	if (strlen(whole) <= most)
+		return 0;
+	fprintf(stderr, "weir: %s %.80s%s: with its path in full it has %zu bytes, and %zu at most are allowed\n", option,
+	    said, strlen(said) > 80 ? "..." : "", strlen(whole), most);
+	return -EINVAL;
+}
+
 /*
  * A specification as a configuration has it: the size of memory stands beside it, a
  * file has none here, because --ns makes it at least so large and serves all of
@@ -69,7 +80,7 @@ fill_volume(const char *spec, struct arena *arena, struct conf_ns *ns)
 	snprintf(text, sizeof(text), "%.*s%s%s%.*s", (int)(inner - spec), spec, file ? "file:" : "", directory,
 	    (int)(size - inner) - (file ? 5 : 0), inner + (file ? 5 : 0));
 	ns->volume = arena_strdup(arena, text);
-	return ns->volume != NULL ? 0 : -ENOMEM;
+	return ns->volume != NULL ? check_length("--ns", spec, text, CONF_VOLUME_MAX) : -ENOMEM;
 }
 
 static int
@@ -78,13 +89,15 @@ fill_subsys(const struct served *served, struct configured *configured)
 	struct conf_subsys *subsys = arena_alloc(&configured->arena, sizeof(*subsys));
 	struct conf_ns *ns = arena_alloc(&configured->arena, served->spec_count * sizeof(*ns));
 	struct conf_ana *ana = arena_alloc(&configured->arena, sizeof(*ana));
+	int rc;
 
 	if (subsys == NULL || ns == NULL || ana == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < served->spec_count; i++) {
 		ns[i] = (struct conf_ns){ .nsid = i + 1, .block_size = served->block_size, .ana_group = 1 };
-		if (fill_volume(served->specs[i], &configured->arena, &ns[i]) != 0)
-			return -ENOMEM;
+		rc = fill_volume(served->specs[i], &configured->arena, &ns[i]);
+		if (rc != 0)
+			return rc;
 	}
 	*ana = (struct conf_ana){ .id = 1, .state = CONF_ANA_OPTIMIZED };
 	*subsys = (struct conf_subsys){
@@ -112,7 +125,9 @@ fill_state_dir(const struct served *served, struct configured *configured)
 	if (dir[0] != '/')
 		snprintf(text, sizeof(text), "%s/%s", directory, dir);
 	configured->conf->state_dir = dir[0] == '/' ? dir : arena_strdup(&configured->arena, text);
-	return configured->conf->state_dir != NULL ? 0 : -ENOMEM;
+	if (configured->conf->state_dir == NULL)
+		return -ENOMEM;
+	return check_length("--state-dir", dir, configured->conf->state_dir, CONF_STATE_DIR_MAX);
 }
 
 int
@@ -127,7 +142,8 @@ served_conf(const struct served *served, struct configured *configured)
 	if (rc == 0)
 		rc = fill_state_dir(served, configured);
 	if (rc != 0) {
-		fprintf(stderr, "weir: %s\n", strerror(-rc));
+		if (rc != -EINVAL) /* of which all was said */
+			fprintf(stderr, "weir: %s\n", strerror(-rc));
 		return rc;
 	}
 	conf->handshake_ms = served->handshake_ms > 0 ? served->handshake_ms : CONF_DEFAULT_HANDSHAKE_MS;

@@ -14,7 +14,7 @@ struct volume {
 	struct list node;
 	struct volume *same;  /* the next one with this hash */
 	struct blk *blk;
-	char nqn[CONF_NQN_MAX + 1], volume[CONF_VOLUME_MAX + 32]; /* as configured: of which namespace */
+	char nqn[CONF_NQN_MAX + 1], volume[CONF_VOLUME_MAX + 1]; /* as configured: of which namespace */
 	uint32_t nsid, block_size;
 	uint8_t id[16];
 	uint64_t file[2], bad[2]; /* which files it has, as the world knows them; zeros: none, or not yet */
