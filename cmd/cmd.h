@@ -34,6 +34,9 @@ struct conf;
  */
 int config_read(struct arena *arena, const char *path, struct conf **conf) __attribute__((warn_unused_result));
 
+/* Whether it can be read once more, at once: it is a regular file; or is not there, which reading says. */
+bool config_stays(const char *path);
+
 /* Its two halves: the text, which is malloc()ed; and what it says.  `path` is for what is wrong. */
 int config_text(const char *path, char **text, size_t *bytes) __attribute__((warn_unused_result));
 int config_parse(struct arena *arena, const char *path, const char *text, size_t bytes, struct conf **conf)

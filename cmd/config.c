@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd.h"
 #include "conf/conf.h"
@@ -65,6 +66,15 @@ config_parse(struct arena *arena, const char *path, const char *text, size_t byt
 	if (error == -ENOMEM)
 		fprintf(stderr, "weir: %s: %s\n", shown(path), strerror(-error));
 	return error;
+}
+
+/* Whoever reads a pipe waits for its writer. */
+bool
+config_stays(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") != 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 
 int

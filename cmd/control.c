@@ -112,6 +112,10 @@ control_reload(struct control *control, const char *path)
 		fprintf(stderr, "weir: SIGHUP: there is no --config to be read again\n");
 		return;
 	}
+	if (!config_stays(path)) {
+		fprintf(stderr, "weir: SIGHUP: %s is no regular file, and not read again\n", path);
+		return;
+	}
 	next = configured_make();
 	if (next == NULL || config_read(&next->arena, path, &next->conf) != 0) {
 		fprintf(stderr, "weir: the configuration is not applied, and nothing has changed\n");
