@@ -49,13 +49,27 @@ change_add(void *arg, const struct conf_change *change)
 }
 
 static void
+answer(struct ctl_question *asker, const struct control *control, int rc, const char *why)
+{
+	char text[300];
+
+	if (rc == 0) {
+		ctl_answer(asker, true, control->changes != NULL ? control->changes : "", control->changes_bytes);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s\n", why);
+	ctl_answer(asker, false, text, strlen(text));
+}
+
+static void
 told(void *owner, int rc, const char *why)
 {
 	struct control *control = owner;
 	struct ctl_question *asker = control->asker;
-	char text[300];
+	const char *again = control->again;
 
 	control->asker = NULL;
+	control->again = NULL;
 	if (rc != 0)
 		fprintf(stderr, "weir: the configuration is not applied, and nothing has changed: %s\n", why);
 	else if (control->changes_bytes == 0)
@@ -65,16 +79,13 @@ told(void *owner, int rc, const char *why)
 		    control->changes);
 	if (rc == 0)
 		listen_warn(control->serving->now->conf, control->opened);
-	if (asker == NULL)
-		return;
-	snprintf(text, sizeof(text), "%s\n", rc != 0 ? why : "");
-	if (rc != 0)
-		ctl_answer(asker, false, text, strlen(text));
-	else
-		ctl_answer(asker, true, control->changes != NULL ? control->changes : "", control->changes_bytes);
+	if (asker != NULL)
+		answer(asker, control, rc, why);
+	if (again != NULL)
+		control_reload(control, again);
 }
 
-/* Takes the configuration. */
+/* Takes the configuration.  Without an asker none is being applied. */
 static void
 apply(struct control *control, struct configured *next, struct ctl_question *asker)
 {
@@ -83,10 +94,7 @@ apply(struct control *control, struct configured *next, struct ctl_question *ask
 
 	if (serving_applies(control->serving)) {
 		snprintf(why, sizeof(why), "another configuration is being applied\n");
-		if (asker != NULL)
-			ctl_answer(asker, false, why, strlen(why));
-		else
-			fprintf(stderr, "weir: %s", why);
+		ctl_answer(asker, false, why, strlen(why));
 		configured_drop(next);
 		return;
 	}
@@ -114,6 +122,11 @@ control_reload(struct control *control, const char *path)
 	}
 	if (!config_stays(path)) {
 		fprintf(stderr, "weir: SIGHUP: %s is no regular file, and not read again\n", path);
+		return;
+	}
+	if (serving_applies(control->serving)) {
+		fprintf(stderr, "weir: SIGHUP: the configuration is read again when what is being applied is done\n");
+		control->again = path;
 		return;
 	}
 	next = configured_make();

@@ -17,6 +17,7 @@ struct control {
 	struct ctl ctl;
 	bool listening, stopping;
 	struct ctl_question *asker; /* of the apply that is under way; NULL: it was SIGHUP */
+	const char *again;    /* the file is to be read again when that is done; NULL: it is not */
 	char *changes;        /* text of what it changes; malloc()ed */
 	size_t changes_bytes, changes_room;
 	uint32_t opened;      /* listeners that it opens to everybody */
@@ -31,7 +32,8 @@ void control_default_path(char path[108]);
 int control_begin(struct control *control, struct serving *serving, bool always, char why[256])
     __attribute__((warn_unused_result));
 
-/* Reads the file again and applies it; what comes of it is said on stderr.  NULL: there is none. */
+/* Reads the file again and applies it, now or after what is being applied; what comes of it is said on stderr.  NULL:
+ * there is none. */
 void control_reload(struct control *control, const char *path);
 
 /* The target is being drained: from now on nothing is applied, and nobody answered.  What is being applied ends, and

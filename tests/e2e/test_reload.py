@@ -3,6 +3,8 @@ import os
 import signal
 import threading
 
+import pytest
+
 import nvme
 import target as targets
 from test_live import NQN, active, alive, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
@@ -25,3 +27,41 @@ def test_a_pipe_is_read_at_the_start_and_not_again(serve, tmp_path):
         daemon.process.send_signal(signal.SIGHUP)
         targets.until("the word", lambda: "is no regular file" in daemon.stderr(), lambda: alive(ctrl))
         assert active(ctrl) == [1]
+
+
+@pytest.mark.parametrize("first", ["signal", "apply"])
+def test_a_signal_while_something_is_being_applied_is_not_lost(live, tmp_path, first):
+    """the change waits for I/O of what was taken away; the file is read when it is done"""
+    with open(tmp_path / "v", "wb") as f:
+        f.truncate(16 << 20)
+    slow = conf(namespace(1, "fault:delay-write=2000@file:%s/v" % tmp_path))
+    target = live(slow)
+    said = target.daemon.stderr
+
+    def write(text):
+        with open(target.path, "w") as f:
+            f.write(text)
+
+    def nothing():
+        (tmp_path / "same").write_text(conf(namespace(5)))
+        return targets.run("apply", "--control", target.control, tmp_path / "same")
+
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue()
+        queue.submit_write(0, bytes(4096))
+        alive(ctrl)
+        target.applied(conf(namespace(5)))
+        write(slow)
+        if first == "signal":
+            target.daemon.process.send_signal(signal.SIGHUP)
+            target.daemon.stats()  # by a signal too: the first was taken when this is answered
+        else:
+            threading.Thread(target=lambda: target.apply(slow), daemon=True).start()
+            targets.until("the change", lambda: "being applied" in nothing().stderr)
+        for nsid in (6, 7):
+            write(conf(namespace(5), namespace(nsid)))
+            target.daemon.process.send_signal(signal.SIGHUP)
+            targets.until("word of it", lambda: said().count("is read again when") >= nsid - 5, lambda: alive(ctrl))
+        targets.until("the last one", lambda: active(ctrl) == [5, 7], lambda: alive(ctrl))
+        targets.until("word of that", lambda: said().count("a new configuration is applied") == 3)
+        assert "nothing has changed" not in said()
