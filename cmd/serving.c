@@ -5,31 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apply_files.h"
 #include "refuse.h"
 #include "serve.h"
 #include "volumes.h"
 #include "world/reactor.h"
 
 static const uint64_t await_ns = 5000000000, look_ns = 10000000; /* for I/O of a namespace that was taken away */
-
-struct configured *
-configured_make(void)
-{
-	struct configured *configured = calloc(1, sizeof(*configured));
-
-	if (configured != NULL)
-		arena_init(&configured->arena, 0);
-	return configured;
-}
-
-void
-configured_drop(struct configured *configured)
-{
-	if (configured == NULL)
-		return;
-	arena_drop(&configured->arena);
-	free(configured);
-}
 
 /* ---- from a conf to a target_config; all of it lies in an arena that goes once the target has read it ---- */
 
@@ -263,10 +245,42 @@ applied_configuration(struct serving *serving, int rc, const char *why)
 		configured_drop(serving->next);
 	}
 	serving->next = NULL;
+	apply_files_end(&serving->files);
 	serving->told(serving->owner, rc, why);
 }
 
 static int begin(struct serving *serving, struct configured *next, char why[256]);
+static int apply(struct serving *serving, const struct configured *from, const struct made *made, char why[256]);
+static void go_on(struct serving *serving);
+
+static void
+files_undone(struct apply_files *files)
+{
+	struct serving *serving = container_of(files, struct serving, files);
+
+	serving->busy = serving->making = false;
+	applied_configuration(serving, files->rc, files->why);
+	go_on(serving);
+}
+
+/* What was made for it goes before anybody is told. */
+static void
+refused_configuration(struct serving *serving, int rc, const char *why)
+{
+	serving->busy = serving->making = true;
+	serving->files.rc = rc;
+	snprintf(serving->files.why, sizeof(serving->files.why), "%s", why);
+	apply_files_undo(&serving->files, serving->reactor, files_undone);
+}
+
+static void
+files_made(struct apply_files *files)
+{
+	struct serving *serving = container_of(files, struct serving, files);
+
+	serving->busy = false;
+	go_on(serving);
+}
 
 /* The wish at work, and then what waits: first the operator, then hosts. */
 static void
@@ -278,6 +292,13 @@ go_on(struct serving *serving)
 
 	if (serving_busy(serving))
 		return;
+	if (serving->making) {
+		serving->making = false;
+		rc = apply(serving, serving->next, serving->hosted.state->made, why);
+		if (rc != 0)
+			refused_configuration(serving, rc, why);
+		return;
+	}
 	if (parked != NULL)
 		serving->parked = NULL;
 	rc = parked != NULL ? begin(serving, parked, why) : 0;
@@ -299,7 +320,9 @@ applied(struct target_applied *applied, int rc, const char *why)
 
 	volumes_settle(serving, rc == 0);
 	serving->busy = false;
-	if (serving->next != NULL)
+	if (serving->next != NULL && rc != 0)
+		refused_configuration(serving, rc, why);
+	else if (serving->next != NULL)
 		applied_configuration(serving, rc, why);
 	else
 		hosted_applied(&serving->hosted, rc);
@@ -381,14 +404,16 @@ begin(struct serving *serving, struct configured *next, char why[256])
 	why[0] = '\0';
 	conf_diff(serving->now->conf, next->conf, look_for_restart, why);
 	rc = why[0] != '\0' ? -EINVAL : serving_fits(serving, next->conf, why);
-	serving->next = next;
-	if (rc == 0)
-		rc = apply(serving, next, serving->hosted.state->made, why);
+	if (rc == 0 && apply_files_plan(&serving->files, serving, next->conf) != 0)
+		rc = refuse(why, -ENOMEM, "out of memory");
 	if (rc != 0) {
 		configured_drop(next);
-		serving->next = NULL;
+		return rc;
 	}
-	return rc;
+	serving->next = next;
+	serving->busy = serving->making = true;
+	apply_files_make(&serving->files, serving->reactor, files_made);
+	return 0;
 }
 
 int
@@ -441,6 +466,10 @@ serving_end(struct serving *serving)
 {
 	timer_clear(&serving->reactor->timers, &serving->look);
 	volumes_close_strays(serving, &serving->volumes);
+	if (serving->making)
+		apply_files_undo_now(&serving->files, serving->reactor);
+	if (serving->next != NULL)
+		apply_files_end(&serving->files);
 	hosted_end(&serving->hosted);
 	configured_drop(serving->now);
 	configured_drop(serving->next);

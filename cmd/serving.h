@@ -22,6 +22,18 @@ enum { SERVING_VOLUMES = 1024 }; /* places of a table; there may be more */
 
 struct volume;
 
+/* Files of a change. (apply_files.h) */
+struct apply_files {
+	struct arena arena;
+	struct apply_file *list;
+	uint32_t count;
+	struct reactor *reactor;
+	struct errand errand;
+	void (*then)(struct apply_files *files);
+	int rc;          /* why they are taken back, */
+	char why[256];   /* in words */
+};
+
 struct serving {
 	struct reactor *reactor; /* the first one */
 	struct arena *arena;     /* the target's */
@@ -33,6 +45,8 @@ struct serving {
 	bool starting;           /* a file that is lost costs its namespace, not the target */
 	bool busy;               /* something is being applied: */
 	struct configured *now, *next; /* next: a configuration, or NULL: a wish */
+	struct apply_files files;      /* of next; */
+	bool making;                   /* they are being made, or taken back, or it has not begun since */
 	struct configured *parked;     /* one that waits until a wish is done, or a file given up */
 	struct timer look;             /* whether that is so */
 	uint64_t until_ns;             /* and so long at most; 0: nothing is waited for */

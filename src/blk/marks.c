@@ -263,8 +263,9 @@ static void
 make_file(struct errand *errand)
 {
 	struct marks_chan *mc = errand->owner;
+	int64_t was;
 
-	mc->made = mc->reactor->world->file_make(mc->reactor, mc->marks->path, mc->bytes);
+	mc->made = mc->reactor->world->file_make(mc->reactor, mc->marks->path, mc->bytes, &was);
 }
 
 static void

@@ -300,15 +300,17 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 
 /* In any block: nothing is read or written. */
 int
-world_file_make(struct reactor *reactor, const char *path, uint64_t size)
+world_file_make(struct reactor *reactor, const char *path, uint64_t size, int64_t *was)
 {
 	struct kdisk *kdisk;
 	struct disk now;
 	int rc = kdisk_open(core_of(reactor)->rt, path, size, UINT32_MAX, &kdisk, &now);
 
-	if (rc == 0)
-		kdisk_close(core_of(reactor)->rt, kdisk);
-	return rc;
+	if (rc != 0)
+		return rc;
+	*was = now.was;
+	kdisk_close(core_of(reactor)->rt, kdisk);
+	return 0;
 }
 
 int

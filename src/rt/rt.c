@@ -372,9 +372,9 @@ rt_run(struct rt *rt)
 	rt_stop(rt);
 	for (unsigned i = 1; i < started; i++)
 		pthread_join(rt->cores[i]->thread, NULL);
-	rt->running = false;
 	for (unsigned i = 0; i < rt->count; i++)
 		errands_end(rt->cores[i]);
+	rt->running = false; /* which errands ask, too */
 	stop_word_set(&rt->stop, false);
 	if (rt->options.cpu_count > 0)
 		(void)sched_setaffinity(0, sizeof(before), &before);

@@ -97,9 +97,12 @@ have_file(struct sim_process *process, const char *path, uint64_t size, struct s
 }
 
 int
-sim_file_make(struct reactor *base, const char *path, uint64_t size)
+sim_file_make(struct reactor *base, const char *path, uint64_t size, int64_t *was)
 {
-	return have_file(sim_reactor_of(base)->process, path, size, &(struct sim_file *){ NULL });
+	struct sim_file *file = sim_file_find(sim_reactor_of(base)->process->sim, path);
+
+	*was = file != NULL ? (int64_t)file->size : -1;
+	return have_file(sim_reactor_of(base)->process, path, size, &file);
 }
 
 int

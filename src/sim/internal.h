@@ -146,7 +146,8 @@ void sim_net_handle(struct sim *sim, struct sim_event *event);
 int sim_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
     struct file **file)
     __attribute__((warn_unused_result));
-int sim_file_make(struct reactor *reactor, const char *path, uint64_t size) __attribute__((warn_unused_result));
+int sim_file_make(struct reactor *reactor, const char *path, uint64_t size, int64_t *was)
+    __attribute__((warn_unused_result));
 int sim_file_id(struct reactor *reactor, const char *path, uint64_t id[2]) __attribute__((warn_unused_result));
 int sim_file_undo(struct reactor *reactor, const char *path, int64_t was) __attribute__((warn_unused_result));
 void sim_file_submit(struct file *file, struct file_io *io);

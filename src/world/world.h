@@ -157,9 +157,10 @@ struct world_ops {
 	 * it is smaller. */
 	int (*file_open)(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
 	    struct file **file) __attribute__((warn_unused_result));
-	/* Makes a file and extends it as file_open() does, size > 0, and leaves it closed: an errand may call it.
-	 * Whoever opens the file then does not wait for the disk. */
-	int (*file_make)(struct reactor *reactor, const char *path, uint64_t size) __attribute__((warn_unused_result));
+	/* Makes a file and extends it as file_open() does, size > 0, and leaves it closed; `was` as in struct file.  This and
+	 * file_undo() may be called by an errand: whoever opens the file then does not wait for the disk. */
+	int (*file_make)(struct reactor *reactor, const char *path, uint64_t size, int64_t *was)
+	    __attribute__((warn_unused_result));
 	/* Which file a path leads to: two are the same where both numbers are.  -ENOENT: none. */
 	int (*file_id)(struct reactor *reactor, const char *path, uint64_t id[2]) __attribute__((warn_unused_result));
 	/* Takes back what file_open() did to a file where nothing was written since: makes it as short as it was, or

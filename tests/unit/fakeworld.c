@@ -80,6 +80,15 @@ have_file(struct reactor *reactor, const char *path, uint64_t size)
 }
 
 static int
+make_file(struct reactor *reactor, const char *path, uint64_t size, int64_t *was)
+{
+	const struct fake_file *of = fake_file_find(world_of(reactor), path);
+
+	*was = of != NULL ? (int64_t)of->size : -1;
+	return have_file(reactor, path, size);
+}
+
+static int
 fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_t block, struct file **file)
 {
 	struct fakeworld *fw = world_of(reactor);
@@ -330,7 +339,7 @@ fake_log(struct reactor *reactor, int level, const char *text)
 
 static const struct world_ops fake_ops = {
 	.file_open = fake_file_open,
-	.file_make = have_file,
+	.file_make = make_file,
 	.file_undo = fake_file_undo,
 	.file_fetch = fake_file_fetch,
 	.file_submit = fake_file_submit,

@@ -37,8 +37,9 @@ make_and_open(void *reactor_of_its_own)
 {
 	struct reactor *reactor = reactor_of_its_own;
 	struct file *file;
+	int64_t was;
 
-	MUST(reactor->world->file_make(reactor, files_path, FILE_BYTES) == 0);
+	MUST(reactor->world->file_make(reactor, files_path, FILE_BYTES, &was) == 0);
 	MUST(reactor->world->file_open(reactor, files_path, 0, 4096, &file) == 0);
 	MUST(file->size == FILE_BYTES && file->was == FILE_BYTES);
 	reactor->world->file_close(file);

@@ -1,0 +1,27 @@
+/*
+ * apply_files.h - the files that a change makes and extends: beside the reactor, before the rest of it is done.
+ *
+ * That takes a disk's time for each of them, and may be in vain: then it is taken back, there too.  What cannot be
+ * made is left for whoever opens the volume, who says why.
+ */
+#ifndef WEIR_CMD_APPLY_FILES_H
+#define WEIR_CMD_APPLY_FILES_H
+
+#include "serving.h"
+
+/* Those that a configuration needs and that are not there, or not so long, as far as the target knows; with memory of
+ * their own.  0, or -ENOMEM. */
+int apply_files_plan(struct apply_files *files, const struct serving *serving, const struct conf *next)
+    __attribute__((warn_unused_result));
+
+/* Makes them, or takes back what that did; `then` is called on the reactor, maybe from inside. */
+void apply_files_make(struct apply_files *files, struct reactor *reactor, void (*then)(struct apply_files *files));
+void apply_files_undo(struct apply_files *files, struct reactor *reactor, void (*then)(struct apply_files *files));
+
+/* Takes back at once: no errand runs any more. */
+void apply_files_undo_now(struct apply_files *files, struct reactor *reactor);
+
+/* What was made stays, or there is nothing left of it. */
+void apply_files_end(struct apply_files *files);
+
+#endif

@@ -1,0 +1,87 @@
+"""What an apply takes a disk's time for is done beside the hosts' I/O, and taken back there."""
+import os
+import shutil
+import subprocess
+import threading
+import time
+
+import pytest
+
+import target as targets
+from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
+
+FILES = 4
+SLOW_S = 0.4  # each fsync()
+
+
+@pytest.fixture
+def slow(live, tmp_path):
+    if not shutil.which("strace"):
+        pytest.skip("needs strace")
+    if subprocess.run(["strace", "-f", "-o", tmp_path / "tried", "true"], stderr=subprocess.PIPE).returncode != 0:
+        pytest.skip("strace may not trace here")
+    prefix = ["strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", "signal=none", "-e", "trace=fsync", "-e",
+              "inject=fsync:delay_enter=%d" % (SLOW_S * 1e6)]
+    return lambda text: live(text, prefix=prefix)
+
+
+def longest_read_during(queue, act):
+    """While another thread does something."""
+    longest = 0
+    actor = threading.Thread(target=act, daemon=True)
+    actor.start()
+    while actor.is_alive():
+        began = time.monotonic()
+        assert queue.read(0).ok
+        longest = max(longest, time.monotonic() - began)
+    actor.join()
+    return longest
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_hosts_are_served_while_files_are_made_and_made_longer(slow, tmp_path, refused):
+    """and removed, and made as short as they were, where the rest is refused"""
+    folder = tmp_path / "v"
+    folder.mkdir()
+
+    def text(size, *more):
+        files = [namespace(n, "file:%s/%d" % (folder, n), size) for n in range(2, FILES + 2)]
+        return conf(namespace(1), *files, *more)
+
+    target, done = slow(conf(namespace(1))), []
+    bad = [namespace(100, "file:%s/none/v" % folder)] if refused else []
+    with connect(target) as ctrl:
+        queue, began = ctrl.io_queue(), time.monotonic()
+        for size in ("16M", "32M"):
+            assert longest_read_during(queue, lambda: done.append(target.apply(text(size, *bad)))) < SLOW_S
+            assert (done[-1].returncode != 0) == refused and ("none/v" in done[-1].stderr) == refused, done[-1]
+            assert sorted(os.listdir(folder)) == ([] if refused else [str(n) for n in range(2, FILES + 2)])
+            assert all(os.path.getsize(folder / name) >> 20 == int(size[:-1]) for name in os.listdir(folder))
+            assert active(ctrl) == [1] + ([] if refused else list(range(2, FILES + 2)))
+        assert time.monotonic() - began > 2 * FILES * SLOW_S, "nothing was synced"
+
+
+def test_files_of_an_apply_that_is_refused_are_as_short_as_they_were(slow, tmp_path):
+    with open(tmp_path / "v", "wb") as f:
+        f.truncate(16 << 20)
+    target, done = slow(conf(namespace(1), namespace(2, "file:%s/v" % tmp_path))), []
+    longer = conf(namespace(1), namespace(2, "file:%s/v" % tmp_path, "32M"), namespace(3, "file:/nowhere/at/all"))
+    with connect(target) as ctrl:
+        assert longest_read_during(ctrl.io_queue(), lambda: done.append(target.apply(longer))) < SLOW_S
+        assert done[0].returncode == 1 and os.path.getsize(tmp_path / "v") == 16 << 20
+        target.applied(conf(namespace(1), namespace(2, "file:%s/v" % tmp_path, "32M")))
+        assert os.path.getsize(tmp_path / "v") == 32 << 20
+
+
+def test_a_target_that_ends_while_files_are_made_leaves_none(slow, tmp_path):
+    """the apply is not answered; what was made of it goes"""
+    folder = tmp_path / "v"
+    folder.mkdir()
+    target = slow(conf(namespace(1)))
+    text = conf(namespace(1), *[namespace(n, "file:%s/%d" % (folder, n)) for n in range(2, FILES + 2)])
+    threading.Thread(target=lambda: target.apply(text), daemon=True).start()
+    targets.until("the second file", lambda: len(os.listdir(folder)) >= 2)
+    target.daemon.process.terminate()
+    target.daemon.process.wait(60)
+    target.daemon.stopped = True
+    assert os.listdir(folder) == []
