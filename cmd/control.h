@@ -2,8 +2,8 @@
  * control.h - changing a target while it runs: the control socket of `weir serve`, and who asks there.
  *
  * Words: `apply` with a configuration, answered with what has changed; `fits`
- * with one, answered with what of the hosts' is in its way; `config`, answered
- * with the configuration that holds.
+ * with one, answered with what is in its way of that which is served, or which
+ * hosts have made; `config`, answered with the configuration that holds.
  */
 #ifndef WEIR_CMD_CONTROL_H
 #define WEIR_CMD_CONTROL_H

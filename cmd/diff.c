@@ -80,9 +80,9 @@ read_running(struct arena *arena, const char *control, struct conf **conf)
 	return rc;
 }
 
-/* What its hosts have made may be in the way.  0: it is not, or that is said; or a negative errno. */
+/* What it serves, or its hosts have made, may be in the way.  0: it is not, or that is said; or a negative errno. */
 static int
-tell_hosts(const char *control, const struct conf *conf)
+tell_obstacle(const char *control, const struct conf *conf)
 {
 	char *text = NULL, *why = NULL;
 	size_t bytes = 0, why_bytes = 0;
@@ -111,7 +111,7 @@ compare(const struct diff *diff, const struct conf *old, const struct conf *new)
 {
 	int status = conf_diff(old, new, tell, NULL) > 0 ? EXIT_DIFFERS : EXIT_SAME;
 
-	if (diff->count == 1 && status == EXIT_DIFFERS && tell_hosts(diff->control, new) != 0)
+	if (diff->count == 1 && status == EXIT_DIFFERS && tell_obstacle(diff->control, new) != 0)
 		return EXIT_TROUBLE;
 	return status;
 }

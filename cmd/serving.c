@@ -366,7 +366,9 @@ apply(struct serving *serving, const struct configured *from, const struct made 
 int
 serving_fits(const struct serving *serving, const struct conf *next, char why[256])
 {
-	return hosted_check(&serving->hosted, serving->now->conf, next, why);
+	int rc = hosted_check(&serving->hosted, serving->now->conf, next, why);
+
+	return rc == 0 ? volumes_fit(serving, next, why) : rc;
 }
 
 static void

@@ -71,7 +71,8 @@ void serving_started(struct serving *serving, bool done);
 int serving_apply(struct serving *serving, struct configured *next, void (*told)(void *owner, int rc, const char *why),
     void *owner, char why[256]) __attribute__((warn_unused_result));
 
-/* Whether a configuration has a place for all that hosts have made.  0, or a negative errno and why. */
+/* Whether a configuration has a place for all that hosts have made, and needs nothing that must be given up first.
+ * 0, or a negative errno and why. */
 int serving_fits(const struct serving *serving, const struct conf *next, char why[256])
     __attribute__((warn_unused_result));
 

@@ -2,7 +2,8 @@
  * shared_files.c - that no file is two volumes, nor a volume and the bad blocks of another.
  *
  * What guards blocks, and says who may write them, is of a volume: of two over the same file neither would know of the
- * other.  Which file it is says the world: it may have several names.
+ * other.  That is so too of the two that a namespace would have while it changes from one to the other.  Which file it
+ * is says the world: it may have several names.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -69,11 +70,19 @@ holder(const struct serving *serving, const char *path)
 	return NULL;
 }
 
-/* That may be said in other words: with other filters, or another size of blocks. */
-static bool
-is_its_own(const struct volume *other, const char *nqn, uint32_t nsid)
+/* What that volume has, and a namespace is to have; `what`: which that is. */
+static int
+clash(const struct volume *other, const char *nqn, uint32_t nsid, const char *what, char why[256])
 {
-	return !other->retired && other->nsid == nsid && strcmp(other->nqn, nqn) == 0;
+	if (other->retired)
+		return refuse(why, -EBUSY,
+		    "%.80s: namespace %u of %.100s, which is being given up, still uses it: try again", what, other->nsid,
+		    other->nqn);
+	if (other->nsid != nsid || strcmp(other->nqn, nqn) != 0)
+		return refuse(why, -EBUSY, "%.80s: is already served as namespace %u of %.100s", what, other->nsid,
+		    other->nqn);
+	return refuse(why, -EBUSY, "%.80s: the namespace is served from it in another way: "
+	    "take the namespace away in one change, and bring it back in the next", what);
 }
 
 int
@@ -81,11 +90,7 @@ volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, cons
 {
 	const struct volume *other = holder(serving, path);
 
-	if (other == NULL || is_its_own(other, nqn, nsid))
-		return 0;
-	return refuse(why, -EBUSY, other->retired ?
-	    "%.80s: namespace %u of %.100s, which is being given up, still uses it: try again" :
-	    "%.80s: is already served as namespace %u of %.100s", path, other->nsid, other->nqn);
+	return other != NULL ? clash(other, nqn, nsid, path, why) : 0;
 }
 
 void
@@ -104,26 +109,54 @@ any_retired(const struct serving *serving)
 	return false;
 }
 
-static bool
-awaits(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns)
+/* Who has what a namespace of a configuration needs, and which that is; NULL: nobody, or it has its volume. */
+static const struct volume *
+in_the_way(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,
+    char what[BLK_SPEC])
 {
-	char spec[CONF_SPEC], path[BLK_SPEC];
-	const struct volume *other = NULL;
+	char spec[CONF_SPEC];
 
 	conf_volume_spec(ns, spec);
-	if (volume_find(serving, subsys, ns) == NULL && blk_spec_path(spec, path))
-		other = holder(serving, path);
-	return other != NULL && other->retired;
+	return volume_find(serving, subsys, ns) == NULL && blk_spec_path(spec, what) ? holder(serving, what) : NULL;
 }
 
 bool
 volumes_await(const struct serving *serving, const struct conf *next)
 {
+	char what[BLK_SPEC];
+
 	if (!any_retired(serving))
 		return false;
-	for (uint32_t i = 0; i < next->subsys_count; i++)
-		for (uint32_t k = 0; k < next->subsys[i].ns_count; k++)
-			if (awaits(serving, &next->subsys[i], &next->subsys[i].ns[k]))
+	for (uint32_t i = 0; i < next->subsys_count; i++) {
+		for (uint32_t k = 0; k < next->subsys[i].ns_count; k++) {
+			const struct volume *other = in_the_way(serving, &next->subsys[i], &next->subsys[i].ns[k], what);
+
+			if (other != NULL && other->retired)
 				return true;
+		}
+	}
 	return false;
+}
+
+static int
+fits(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns, char why[256])
+{
+	char what[BLK_SPEC], reason[256];
+	const struct volume *other = in_the_way(serving, subsys, ns, what);
+
+	if (other == NULL || other->retired)
+		return 0;
+	(void)clash(other, subsys->nqn, ns->nsid, what, reason);
+	return refuse(why, -EBUSY, "namespace %u: %.230s", ns->nsid, reason);
+}
+
+int
+volumes_fit(const struct serving *serving, const struct conf *next, char why[256])
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < next->subsys_count && rc == 0; i++)
+		for (uint32_t k = 0; k < next->subsys[i].ns_count && rc == 0; k++)
+			rc = fits(serving, &next->subsys[i], &next->subsys[i].ns[k], why);
+	return rc;
 }

@@ -58,7 +58,7 @@ void volumes_close_strays(struct serving *serving, const struct list *since);
 
 /* ---- shared_files.c ---- */
 
-/* That no other namespace's volume has the file at this path.  0, or -EBUSY and why. */
+/* That no volume has the file at this path, which a namespace is to have: not even its own.  0, or -EBUSY and why. */
 int volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, const char *path, char why[256])
     __attribute__((warn_unused_result));
 
@@ -67,6 +67,10 @@ void volume_note_file(const struct serving *serving, struct volume *volume);
 
 /* Whether a configuration needs a file of a volume that is being given up. */
 bool volumes_await(const struct serving *serving, const struct conf *next);
+
+/* Whether none needs that of a volume that is served, and would have to be given up first.  0, or -EBUSY and why. */
+int volumes_fit(const struct serving *serving, const struct conf *next, char why[256])
+    __attribute__((warn_unused_result));
 
 /* ---- */
 

@@ -79,16 +79,47 @@ def test_a_list_of_bad_blocks_is_no_volume(live, folder, first, second, marked):
             assert not ctrl.io_queue(2).read(600).ok
 
 
-def test_a_namespace_may_be_said_in_other_words(live, folder):
-    """with a filter or by another name of its file, in one change: its hosts keep it"""
-    target = live(conf(file(folder, "v", nsid=1)))
+WORDS = [("v", "fault:delay=1@%s", {}), ("v", "volatile:@%s", {}), ("v", "%s", {"block_size": 512}),
+         ("hard", "%s", {}), ("soft", "%s", {})]
+
+
+@pytest.mark.parametrize("name, kind, more", WORDS)
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_namespace_said_in_other_words_is_taken_away_first(live, folder, tmp_path, name, kind, more, keeps):
+    """`weir diff` says so, nothing changes, and in two changes it is done; where reservations are kept, too"""
+    top = "state_dir: %s/state\n" % tmp_path if keeps else ""
+    target = live(conf(file(folder, "v", nsid=1), top=top))
+    other = conf(namespace(1, kind % ("file:%s/%s" % (folder, name)), "32M", **more), namespace(2), top=top)
+    size = more.get("block_size", BLOCK)
     data = os.urandom(BLOCK)
+    before = sizes(folder)
     with connect(target) as ctrl:
         queue = ctrl.io_queue()
         assert queue.write(0, data, fua=True).ok
-        for name, kind in ("v", "fault:delay=1@%s"), ("hard", "volatile:@%s"), ("soft", "%s"), ("v", "%s"):
-            target.applied(conf(file(folder, name, nsid=1, kind=kind)))
-            assert active(ctrl) == [1] and bytes(queue.read(0).got) == data
+        done = target.apply(other)
+        assert done.returncode == 1 and "take the namespace away in one change, and bring it back" in done.stderr, done
+        assert active(ctrl) == [1] and bytes(queue.read(0).got) == data and sizes(folder) == before
+        said = targets.run("diff", "--control", target.control, target.path)
+        assert said.returncode == 1, said
+        assert said.stdout.splitlines()[-1].startswith("! this cannot be applied: namespace 1: "), said
+        target.applied(conf(namespace(2), top=top))
+        target.applied(other)
+        assert active(ctrl) == [1, 2]
+        assert bytes(queue.read(0, BLOCK // size, block_size=size).got) == data
+
+
+@pytest.mark.parametrize("name", ["v", "soft"])
+def test_a_file_goes_from_one_namespace_to_another_in_two_changes(live, folder, name):
+    target = live(conf(file(folder, "v", nsid=1)))
+    other = conf(file(folder, name, nsid=2))
+    with connect(target) as ctrl:
+        done = target.apply(other)
+        assert done.returncode == 1 and "is already served as namespace 1 of %s" % NQN in done.stderr, done
+        said = targets.run("diff", "--control", target.control, target.path)
+        assert "! this cannot be applied: namespace 2: " in said.stdout and active(ctrl) == [1]
+        target.applied(conf())
+        target.applied(other)
+        assert active(ctrl) == [2]
 
 
 def test_a_namespace_that_comes_back_waits_for_what_is_in_flight(live, folder):
