@@ -150,11 +150,14 @@ protect_operators(struct hosted *hosted, const struct conf_subsys *subsys, const
 {
 	struct made_ns like = { .nqn = subsys->nqn, .nsid = conf_ns->nsid }, *ns;
 	struct made *made = hosted->next->made;
+	struct identity identity;
 	enum nvme_sc sc;
 
-	if (!serving_identity(hosted->serving, subsys, conf_ns, like.uuid, &like.kept))
+	if (!serving_identity(hosted->serving, subsys, conf_ns, &identity))
 		return NVME_SC_INVALID_NS;
-	ns = made_of_operator(made, like.nqn, like.nsid, like.uuid);
+	memcpy(like.uuid, identity.uuid, sizeof(like.uuid));
+	like.kept = identity.lasts;
+	ns = identity_made(made, like.nqn, like.nsid, &identity);
 	if (ns == NULL && protection == NVME_PROTECT_NONE) /* for which no other one is forgotten */
 		return conf_ns->write_protected ? NVME_SC_NOT_CHANGEABLE : NVME_SC_SUCCESS;
 	if (ns == NULL) {
@@ -163,6 +166,7 @@ protect_operators(struct hosted *hosted, const struct conf_subsys *subsys, const
 	}
 	if (ns == NULL)
 		return NVME_SC_INTERNAL;
+	memcpy(ns->uuid, like.uuid, sizeof(ns->uuid));
 	sc = protect_one(ns, conf_ns->write_protected, protection);
 	if (ns->protection == NVME_PROTECT_NONE)
 		made_remove(made, ns);

@@ -24,14 +24,25 @@ struct making {
 	const struct target_wish *wish; /* for which it is made, of the configuration that holds; NULL: for none */
 };
 
-static void
-identity_of(const struct conf_ns *ns, const struct volume *volume, uint8_t id[16], bool *lasts)
+static struct identity
+identity_of(const struct conf_ns *ns, const struct volume *volume)
 {
 	static const uint8_t none[16];
-	bool given = memcmp(ns->uuid, none, sizeof(none)) != 0;
+	struct identity identity = { .lasts = volume->blk->path != NULL || memcmp(ns->uuid, none, sizeof(none)) != 0 };
+	uint8_t derived[16];
 
-	memcpy(id, given ? ns->uuid : volume->id, 16);
-	*lasts = given || volume->blk->path != NULL;
+	target_uuid(ns->uuid, volume->id, identity.uuid);
+	target_uuid(none, volume->id, derived);
+	memcpy(identity.before, memcmp(derived, identity.uuid, 16) == 0 ? volume->id : identity.uuid, 16);
+	return identity;
+}
+
+struct made_ns *
+identity_made(const struct made *made, const char *nqn, uint32_t nsid, const struct identity *identity)
+{
+	struct made_ns *ns = made_of_operator(made, nqn, nsid, identity->uuid);
+
+	return ns != NULL ? ns : made_of_operator(made, nqn, nsid, identity->before);
 }
 
 static int
@@ -39,8 +50,7 @@ make_ns(const struct making *m, const struct conf_subsys *subsys, const struct c
     struct target_ns *ns, char why[256])
 {
 	const struct made_ns *asked;
-	uint8_t id[16];
-	bool lasts;
+	struct identity identity;
 	int rc;
 	struct volume *volume = volume_ready(m->serving, subsys, from, given, &rc, why);
 
@@ -54,8 +64,8 @@ make_ns(const struct making *m, const struct conf_subsys *subsys, const struct c
 	memcpy(ns->id, volume->id, sizeof(ns->id));
 	ns->ana_group = from->ana_group;
 	ns->protection = from->write_protected ? NVME_PROTECT_WRITES : NVME_PROTECT_NONE;
-	identity_of(from, volume, id, &lasts);
-	asked = made_of_operator(m->made, subsys->nqn, from->nsid, id);
+	identity = identity_of(from, volume);
+	asked = identity_made(m->made, subsys->nqn, from->nsid, &identity);
 	if (asked != NULL && asked->protection > ns->protection)
 		ns->protection = (enum nvme_protection)asked->protection;
 	return 0;
@@ -454,12 +464,12 @@ serving_change(struct serving *serving, const struct made *made, char why[256])
 
 bool
 serving_identity(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,
-    uint8_t id[16], bool *lasts)
+    struct identity *identity)
 {
 	const struct volume *volume = volume_find(serving, subsys, ns);
 
 	if (volume != NULL)
-		identity_of(ns, volume, id, lasts);
+		*identity = identity_of(ns, volume);
 	return volume != NULL;
 }
 

@@ -34,6 +34,13 @@ struct apply_files {
 	char why[256];   /* in words */
 };
 
+/* What a namespace of the operator's is known by, as long as its volume is this one. */
+struct identity {
+	uint8_t uuid[16];   /* as hosts are told */
+	uint8_t before[16]; /* in a record of an earlier version, which may be there still; or `uuid` */
+	bool lasts;         /* it is so too after a restart */
+};
+
 struct serving {
 	struct reactor *reactor; /* the first one */
 	struct arena *arena;     /* the target's */
@@ -88,10 +95,12 @@ bool serving_busy(const struct serving *serving);
 /* the same configuration, with what hosts shall have made: 0: hosted_applied() is called, later; otherwise why; */
 int serving_change(struct serving *serving, const struct made *made, char why[256]) __attribute__((warn_unused_result));
 
-/* and what a namespace of the configuration is known by, as long as its volume is this one, and whether it
- * still is after a restart; false: it is not served. */
+/* and what a namespace of the configuration is known by; false: it is not served. */
 bool serving_identity(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,
-    uint8_t id[16], bool *lasts);
+    struct identity *identity);
+
+/* What a host has made of the operator's namespace, or NULL: nothing is known of it. */
+struct made_ns *identity_made(const struct made *made, const char *nqn, uint32_t nsid, const struct identity *identity);
 
 /* The target is gone: gives back volumes and memory. */
 void serving_end(struct serving *serving);

@@ -39,7 +39,7 @@ struct made_ns {
 	bool own;              /* a host's; else the operator's, of which only `protection` is here */
 	bool kept;             /* it, or its volume, outlives the process, so it is in the record */
 	bool fresh;            /* it was created by the change that made this state */
-	uint8_t uuid[16];      /* of the operator's: whatever its volume is known by */
+	uint8_t uuid[16];      /* as hosts are told */
 	uint32_t block_size;   /* from here on of own ones */
 	uint64_t blocks;
 	uint32_t ana_group;
@@ -65,7 +65,7 @@ bool made_same(const struct made *a, const struct made *b);
 /* A host's namespace, or NULL. */
 struct made_ns *made_own(const struct made *made, const char *nqn, uint32_t nsid);
 
-/* The operator's namespace on the volume of that identity, or NULL: nothing is known of it. */
+/* The operator's namespace of that UUID, or NULL: nothing is known of it. */
 struct made_ns *made_of_operator(const struct made *made, const char *nqn, uint32_t nsid, const uint8_t uuid[16]);
 
 /* What a subsystem's hosts have taken. */

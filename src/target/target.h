@@ -163,6 +163,9 @@ int target_apply(struct target *target, const struct target_config *config, stru
  */
 void target_drain(struct target *target, void (*drained)(void *owner), void *owner);
 
+/* The UUID that hosts are told of a namespace whose target_ns says these. */
+void target_uuid(const uint8_t given[16], const uint8_t id[16], uint8_t uuid[16]);
+
 /* The sum of what all reactors counted; only when none runs. */
 void target_stats(const struct target *target, struct target_stats *sum);
 

@@ -42,6 +42,12 @@ given_or_derived(const uint8_t given[16], const uint8_t identity[16], uint64_t n
 		derive(identity, number, out);
 }
 
+void
+target_uuid(const uint8_t given[16], const uint8_t id[16], uint8_t uuid[16])
+{
+	given_or_derived(given, id, 1, uuid);
+}
+
 /* ---- one block of memory for all of a view ---- */
 
 /* With `at` NULL it only adds up. */
@@ -176,7 +182,7 @@ fill_ns(const struct target_subsys *told, const struct target_ns *ns, const stru
 		.ana_group = group_id(told, ns),
 	};
 	fill_list(ns, parts, info);
-	given_or_derived(ns->uuid, ns->id, 1, info->uuid);
+	target_uuid(ns->uuid, ns->id, info->uuid);
 	given_or_derived(ns->nguid, ns->id, 2, info->nguid);
 	while (subsys->info.ana[ana].id != info->ana_group)
 		ana++;

@@ -1,5 +1,8 @@
 """Feature 84h: hosts that protect namespaces against writes."""
 import os
+import struct
+import subprocess
+import uuid
 
 import pytest
 
@@ -8,7 +11,8 @@ from namespaces import (
     ALL, BLOCK, NONE, PERMANENT, PROTECT, UNTIL_POWER_CYCLE, WRITE_PROTECTED, attach, connect, created, delete, detach,
     hosted, nsids, protect, protection, start_again)
 from nvme import INVALID_FIELD, INVALID_NS, NOT_CHANGEABLE, NOT_SAVEABLE, OK
-from test_live import NS_NOTICE, changed, conf, event, live, namespace, watch  # noqa: F401 - live is a fixture
+from nvmetcp import crc32c
+from test_live import NQN, NS_NOTICE, changed, conf, event, live, namespace, watch  # noqa: F401 - live is a fixture
 
 
 def kept(tmp_path):
@@ -179,3 +183,87 @@ def test_to_end_a_protection_that_is_not_there_forgets_no_other(live, tmp_path):
         for name in "abcd":
             target.applied(text(name))
             assert protection(a, 1) == PROTECT
+
+
+def told(ctrl, nsid=1):
+    """the UUID of a namespace, as the configuration takes it"""
+    page, at = ctrl.identified(3, nsid), 0
+    while page[at] != 3:
+        at += 4 + page[at + 1]
+    return str(uuid.UUID(bytes=bytes(page[at + 4:at + 20])))
+
+
+def test_a_uuid_that_is_written_down_as_it_is_lifts_no_protection(live, tmp_path):  # noqa: F811
+    """while it is served, after a restart, and when it is not written there any more; another one is another volume"""
+    def text(**more):
+        return conf(namespace(1, "file:%s/1.img" % tmp_path, **more), top=kept(tmp_path))
+    target = live(text())
+    with connect(target) as a:
+        given = {"uuid": told(a)}
+        assert protect(a, 1, PROTECT).ok
+        target.applied(text(**given))
+        assert told(a) == given["uuid"] and protection(a, 1) == PROTECT
+        assert_protected(a.io_queue(), 1, True)
+    target.daemon.stop()
+    for more in given, {}:
+        target = live(text(**more))
+        with connect(target) as a:
+            assert protection(a, 1) == PROTECT
+            assert_protected(a.io_queue(), 1, True)
+        target.daemon.stop()
+    target = live(text(uuid=str(uuid.uuid4())))
+    with connect(target) as a:
+        assert protection(a, 1) == NONE
+    target.daemon.stop()
+    target = live(text(**given))
+    with connect(target) as a:
+        assert protect(a, 1, NONE).ok and protection(a, 1) == NONE
+        target.applied(text())
+        assert protection(a, 1) == NONE
+
+
+def derived_from(path):
+    """what the UUID of a file's namespace is derived from, which earlier versions recorded"""
+    try:
+        with open("/etc/machine-id", "rb") as f:
+            whose = f.read(63)
+    except OSError:
+        whose = b""
+    born = subprocess.run(["stat", "--format=%.9W", path], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    seconds, _, ns = born.partition(".")
+    birth = "/%d.%d" % (int(seconds), int(ns)) if seconds.isdigit() and int(seconds) else ""
+    file = os.stat(path)
+    text = whose + ("/%s/%d/%d%s" % (NQN, file.st_dev, file.st_ino, birth)).encode()
+    halves = []
+    for start, way in (0xcbf29ce484222325, text), (0x84222325cbf29ce4, text[::-1]):
+        for byte in way:
+            start = (start ^ byte) * 0x100000001b3 % (1 << 64)
+        halves.append(start)
+    return uuid.UUID(bytes=struct.pack("<QQ", *halves))
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_protection_that_an_earlier_version_recorded_holds(live, tmp_path, given):  # noqa: F811
+    """also once the UUID is written down; it can be lifted"""
+    record = tmp_path / "state" / "namespaces"
+
+    def text(**more):
+        return conf(namespace(1, "file:%s/1.img" % tmp_path, **more), top=kept(tmp_path))
+    target = live(text())
+    with connect(target) as a:
+        more = {"uuid": told(a)} if given else {}
+    target.daemon.stop()
+    lines = "weir-namespaces 1\ntarget 0123456789abcdef\n"
+    lines += "protected 1 1 %s %s\n" % (derived_from(str(tmp_path / "1.img")), NQN)
+    record.write_text(lines + "end %08x\n" % crc32c(lines.encode()))
+    target = live(text(**more))
+    with connect(target) as a:
+        assert protection(a, 1) == PROTECT
+        assert_protected(a.io_queue(), 1, True)
+        assert protect(a, 1, PROTECT).ok and told(a) in record.read_text()
+        assert protect(a, 1, UNTIL_POWER_CYCLE).ok and protect(a, 1, NONE).status == NOT_CHANGEABLE
+    target.daemon.stop()
+    target = live(text(**more))
+    with connect(target) as a:
+        assert protection(a, 1) == NONE
+        assert_protected(a.io_queue(), 1, False)
