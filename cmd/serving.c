@@ -24,7 +24,7 @@ struct making {
 	const struct target_wish *wish; /* for which it is made, of the configuration that holds; NULL: for none */
 };
 
-static struct identity
+struct identity
 identity_of(const struct conf_ns *ns, const struct volume *volume)
 {
 	static const uint8_t none[16];

@@ -1,9 +1,9 @@
 /*
- * shared_files.c - that no file is two volumes, nor a volume and the bad blocks of another.
+ * shared_files.c - that no file is two volumes, nor a volume and the bad blocks of another, nor a UUID that of two.
  *
  * What guards blocks, and says who may write them, is of a volume: of two over the same file neither would know of the
  * other.  That is so too of the two that a namespace would have while it changes from one to the other.  Which file it
- * is says the world: it may have several names.
+ * is says the world: it may have several names.  What is kept by a UUID is of one volume in the same way.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -76,12 +76,12 @@ clash(const struct volume *other, const char *nqn, uint32_t nsid, const char *wh
 {
 	if (other->retired)
 		return refuse(why, -EBUSY,
-		    "%.80s: namespace %u of %.100s, which is being given up, still uses it: try again", what, other->nsid,
-		    other->nqn);
+		    "%.80s: namespace %u of %.100s, which is being given up, still uses it: try again", what,
+		    other->nsid, other->nqn);
 	if (other->nsid != nsid || strcmp(other->nqn, nqn) != 0)
 		return refuse(why, -EBUSY, "%.80s: is already served as namespace %u of %.100s", what, other->nsid,
 		    other->nqn);
-	return refuse(why, -EBUSY, "%.80s: the namespace is served from it in another way: "
+	return refuse(why, -EBUSY, "%.80s: the namespace is served with it in another way: "
 	    "take the namespace away in one change, and bring it back in the next", what);
 }
 
@@ -109,15 +109,41 @@ any_retired(const struct serving *serving)
 	return false;
 }
 
-/* Who has what a namespace of a configuration needs, and which that is; NULL: nobody, or it has its volume. */
+/* Whose reservations are kept under this UUID; NULL: nobody's. */
+static const struct volume *
+keeper(const struct serving *serving, const uint8_t uuid[16])
+{
+	uint8_t kept[16];
+
+	list_for_each(&serving->volumes, node) {
+		const struct volume *volume = container_of(node, struct volume, node);
+
+		if (target_keeps(serving->target, volume->blk, kept) && memcmp(kept, uuid, sizeof(kept)) == 0)
+			return volume;
+	}
+	return NULL;
+}
+
+/* Who has what a namespace of a configuration needs, its file or its UUID, and which that is; NULL: nobody, or it has
+ * its volume. */
 static const struct volume *
 in_the_way(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,
     char what[BLK_SPEC])
 {
+	static const uint8_t none[16];
+	const struct volume *other = NULL;
 	char spec[CONF_SPEC];
 
+	if (volume_find(serving, subsys, ns) != NULL)
+		return NULL;
 	conf_volume_spec(ns, spec);
-	return volume_find(serving, subsys, ns) == NULL && blk_spec_path(spec, what) ? holder(serving, what) : NULL;
+	if (blk_spec_path(spec, what))
+		other = holder(serving, what);
+	if (other != NULL || memcmp(ns->uuid, none, sizeof(none)) == 0)
+		return other;
+	strcpy(what, "UUID ");
+	made_uuid_text(ns->uuid, what + strlen(what));
+	return keeper(serving, ns->uuid);
 }
 
 bool
@@ -128,8 +154,10 @@ volumes_await(const struct serving *serving, const struct conf *next)
 	if (!any_retired(serving))
 		return false;
 	for (uint32_t i = 0; i < next->subsys_count; i++) {
-		for (uint32_t k = 0; k < next->subsys[i].ns_count; k++) {
-			const struct volume *other = in_the_way(serving, &next->subsys[i], &next->subsys[i].ns[k], what);
+		const struct conf_subsys *subsys = &next->subsys[i];
+
+		for (uint32_t k = 0; k < subsys->ns_count; k++) {
+			const struct volume *other = in_the_way(serving, subsys, &subsys->ns[k], what);
 
 			if (other != NULL && other->retired)
 				return true;
@@ -138,12 +166,32 @@ volumes_await(const struct serving *serving, const struct conf *next)
 	return false;
 }
 
+/* What is kept of a volume that stays is kept by its UUID. */
+static int
+same_uuid(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,
+    const struct volume *volume, char why[256])
+{
+	struct identity next = identity_of(ns, volume);
+	bool keeps = serving->now->conf->state_dir != NULL && next.lasts;
+	uint8_t kept[16];
+
+	if (target_keeps(serving->target, volume->blk, kept) == keeps &&
+	    (!keeps || memcmp(kept, next.uuid, sizeof(kept)) == 0))
+		return 0;
+	return refuse(why, -EBUSY, "namespace %u of %.80s: its UUID cannot change while it is served, for reservations "
+	    "are kept by it: take the namespace away in one change, and bring it back in the next", ns->nsid,
+	    subsys->nqn);
+}
+
 static int
 fits(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns, char why[256])
 {
 	char what[BLK_SPEC], reason[256];
-	const struct volume *other = in_the_way(serving, subsys, ns, what);
+	const struct volume *volume = volume_find(serving, subsys, ns), *other;
 
+	if (volume != NULL)
+		return same_uuid(serving, subsys, ns, volume, why);
+	other = in_the_way(serving, subsys, ns, what);
 	if (other == NULL || other->retired)
 		return 0;
 	(void)clash(other, subsys->nqn, ns->nsid, what, reason);

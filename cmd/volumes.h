@@ -56,6 +56,11 @@ void volumes_kept(struct serving *serving, bool kept);
 /* Closes those that were opened after the one that was the last then. */
 void volumes_close_strays(struct serving *serving, const struct list *since);
 
+/* ---- serving.c ---- */
+
+/* What a namespace of the configuration is known by on this volume. */
+struct identity identity_of(const struct conf_ns *ns, const struct volume *volume);
+
 /* ---- shared_files.c ---- */
 
 /* That no volume has the file at this path, which a namespace is to have: not even its own.  0, or -EBUSY and why. */
@@ -65,7 +70,7 @@ int volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, 
 /* Which file it is that a volume has opened. */
 void volume_note_file(const struct serving *serving, struct volume *volume);
 
-/* Whether a configuration needs a file of a volume that is being given up. */
+/* Whether a configuration needs the file, or the UUID, of a volume that is being given up. */
 bool volumes_await(const struct serving *serving, const struct conf *next);
 
 /* Whether none needs that of a volume that is served, and would have to be given up first.  0, or -EBUSY and why. */

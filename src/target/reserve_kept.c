@@ -41,13 +41,36 @@ same_file(const struct target *target, uint32_t slot)
 	return TARGET_VOLUMES_MAX;
 }
 
+bool
+target_keeps(const struct target *target, const struct blk *blk, uint8_t uuid[16])
+{
+	const struct target_volume *volume = &target->volumes[blk->number];
+	bool keeps = volume->blk == blk && volume->keeps;
+
+	if (keeps)
+		memcpy(uuid, volume->uuid, sizeof(volume->uuid));
+	return keeps;
+}
+
+/* Whoever has the file, and has not closed it. */
+static int
+refuse_file(const struct target *target, uint32_t slot, uint32_t other, char why[256])
+{
+	bool leaving = target->volumes[other].left > 0;
+
+	snprintf(why, 256, "%.120s has the UUID of another namespace%s", target->volumes[slot].blk->spec,
+	    leaving ? ", which is being given up: try again" : "");
+	return leaving ? -EBUSY : -EINVAL;
+}
+
 static int
 name_volume(struct target *target, const struct view_ns *ns, char why[256])
 {
 	struct target_volume *volume = &target->volumes[ns->slot];
 	bool keeps = ns->info->rescap & NVME_RESCAP_PTPL;
+	uint32_t other;
 
-	if (volume->named && (keeps || volume->keeps) && memcmp(volume->uuid, ns->info->uuid, 16) != 0) {
+	if (volume->named && (keeps != volume->keeps || (keeps && memcmp(volume->uuid, ns->info->uuid, 16) != 0))) {
 		snprintf(why, 256, "%.160s: its UUID cannot change while it is served: reservations are kept by it",
 		    volume->blk->spec);
 		return -EINVAL;
@@ -57,11 +80,8 @@ name_volume(struct target *target, const struct view_ns *ns, char why[256])
 	volume->named = true;
 	volume->keeps = keeps;
 	memcpy(volume->uuid, ns->info->uuid, sizeof(volume->uuid));
-	if (keeps && same_file(target, ns->slot) != TARGET_VOLUMES_MAX) {
-		snprintf(why, 256, "%.120s has the UUID of another namespace", volume->blk->spec);
-		return -EINVAL;
-	}
-	return 0;
+	other = keeps ? same_file(target, ns->slot) : TARGET_VOLUMES_MAX;
+	return other != TARGET_VOLUMES_MAX ? refuse_file(target, ns->slot, other, why) : 0;
 }
 
 int

@@ -166,6 +166,10 @@ void target_drain(struct target *target, void (*drained)(void *owner), void *own
 /* The UUID that hosts are told of a namespace whose target_ns says these. */
 void target_uuid(const uint8_t given[16], const uint8_t id[16], uint8_t uuid[16]);
 
+/* Whether reservations of a volume are kept, and then under which UUID: as long as anything of it is in flight, and no
+ * other's can be kept under that.  On reactor 0. */
+bool target_keeps(const struct target *target, const struct blk *volume, uint8_t uuid[16]);
+
 /* The sum of what all reactors counted; only when none runs. */
 void target_stats(const struct target *target, struct target_stats *sum);
 

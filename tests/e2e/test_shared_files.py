@@ -151,3 +151,69 @@ def test_a_namespace_that_comes_back_does_not_wait_for_ever(live, folder):
         target.applied(conf(namespace(2)))  # and another change goes on
         assert active(ctrl) == [2]
     target.daemon.kill()
+
+
+UUID = "11111111-2222-4333-8444-555555555555"
+
+
+@pytest.mark.parametrize("nsid", [1, 3])
+def test_a_uuid_that_things_are_kept_by_goes_to_another_file_in_two_changes(live, folder, tmp_path, nsid):
+    """to the same namespace or another; it waits for what is in flight"""
+    def text(nsid, name, kind="%s"):
+        return conf(namespace(2), namespace(nsid, kind % ("file:%s/%s" % (folder, name)), uuid=UUID),
+                    top="state_dir: %s/state\n" % tmp_path)
+    target = live(text(1, "a", "fault:delay-write=500@%s"))
+    words = "in another way: take the namespace away" if nsid == 1 else "is already served as namespace 1 of"
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue()
+        done = target.apply(text(nsid, "b"))
+        assert done.returncode == 1 and "UUID %s: " % UUID in done.stderr and words in done.stderr, done
+        said = targets.run("diff", "--control", target.control, target.path)
+        assert "! this cannot be applied: namespace %d: UUID %s" % (nsid, UUID) in said.stdout, said
+        assert active(ctrl) == [1, 2] and not os.path.exists(folder + "/b")
+        write = queue.submit_write(0, os.urandom(BLOCK))
+        ctrl.keep_alive()  # it has arrived
+        target.applied(conf(namespace(2), top="state_dir: %s/state\n" % tmp_path))
+        target.applied(text(nsid, "b"))
+        assert queue.wait(write).ok and active(ctrl) == sorted([2, nsid])
+        assert bytes(queue.read(0, nsid=nsid).got) == bytes(BLOCK)
+
+
+def test_a_uuid_that_nothing_is_kept_by_goes_to_another_file_at_once(live, folder):
+    target = live(conf(namespace(1, "file:%s/a" % folder, uuid=UUID)))
+    with connect(target) as ctrl:
+        target.applied(conf(namespace(1, "file:%s/b" % folder, uuid=UUID)))
+        assert active(ctrl) == [1]
+
+
+@pytest.mark.parametrize("volume", ["file:%s/v", "mem"])
+@pytest.mark.parametrize("before", [{}, {"uuid": "11111111-2222-4333-8444-666666666666"}])
+def test_the_uuid_that_things_are_kept_by_changes_in_two_changes(live, folder, tmp_path, volume, before):
+    """`weir diff` says so"""
+    def text(more):
+        return conf(namespace(1, volume.replace("%s", folder), **more), top="state_dir: %s/state\n" % tmp_path)
+    target = live(text(before))
+    with connect(target) as ctrl:
+        known = ctrl.identified(3, 1)
+        done = target.apply(text({"uuid": UUID}))
+        assert done.returncode == 1 and "its UUID cannot change while it is served" in done.stderr, done
+        assert "take the namespace away in one change, and bring it back in the next" in done.stderr
+        said = targets.run("diff", "--control", target.control, target.path)
+        assert said.stdout.splitlines()[-1].startswith("! this cannot be applied: namespace 1 of "), said
+        assert ctrl.identified(3, 1) == known
+        target.applied(conf(top="state_dir: %s/state\n" % tmp_path))
+        target.applied(text({"uuid": UUID}))
+        assert ctrl.identified(3, 1) != known
+
+
+def test_a_uuid_that_comes_back_does_not_wait_for_ever(live, folder, tmp_path):
+    top = "state_dir: %s/state\n" % tmp_path
+    target = live(conf(namespace(1, "fault:delay-write=8000@file:%s/a" % folder, uuid=UUID), top=top))
+    with connect(target) as ctrl:
+        ctrl.io_queue().submit_write(0, bytes(BLOCK))
+        ctrl.keep_alive()
+        target.applied(conf(top=top))
+        done = target.apply(conf(namespace(1, "file:%s/b" % folder, uuid=UUID), top=top))
+        assert done.returncode == 1 and "which is being given up: try again" in done.stderr, done
+        assert not os.path.exists(folder + "/b")
+    target.daemon.kill()
