@@ -11,7 +11,7 @@
 #include "volumes.h"
 #include "world/reactor.h"
 
-static const uint64_t await_ns = 5000000000, look_ns = 10000000; /* for I/O of a namespace that was taken away */
+static const uint64_t await_ns = 5000000000, look_ns = 10000000; /* for what was taken away */
 
 /* ---- from a conf to a target_config; all of it lies in an arena that goes once the target has read it ---- */
 
@@ -387,7 +387,17 @@ look_again(struct timer *timer)
 	go_on(container_of(timer, struct serving, look));
 }
 
-/* What was taken away a moment ago and is wanted again may have I/O to end yet. */
+/* A subsystem that was taken away a moment ago may have events to keep yet. */
+static bool
+subsystems_await(const struct serving *serving, const struct conf *next)
+{
+	for (uint32_t i = 0; i < next->subsys_count; i++)
+		if (target_writes_events(serving->target, next->subsys[i].nqn))
+			return true;
+	return false;
+}
+
+/* And what else was taken away and is wanted again, I/O to end. */
 static bool
 is_early(struct serving *serving, const struct conf *next)
 {
@@ -395,7 +405,7 @@ is_early(struct serving *serving, const struct conf *next)
 
 	if (serving->until_ns == 0)
 		serving->until_ns = now_ns + await_ns;
-	if (now_ns < serving->until_ns && volumes_await(serving, next)) {
+	if (now_ns < serving->until_ns && (subsystems_await(serving, next) || volumes_await(serving, next))) {
 		serving->look.fire = look_again;
 		timer_set(&serving->reactor->timers, &serving->look, now_ns + look_ns);
 		return true;

@@ -54,7 +54,7 @@ struct serving {
 	struct configured *now, *next; /* next: a configuration, or NULL: a wish */
 	struct apply_files files;      /* of next; */
 	bool making;                   /* they are being made, or taken back, or it has not begun since */
-	struct configured *parked;     /* one that waits until a wish is done, or a file given up */
+	struct configured *parked;     /* one that waits until a wish is done, or what was taken away given up */
 	struct timer look;             /* whether that is so */
 	uint64_t until_ns;             /* and so long at most; 0: nothing is waited for */
 	/* What became of serving_apply(): rc 0, or a negative errno and why. */

@@ -41,6 +41,14 @@ find(const struct target *target, const char *nqn)
 	return NULL;
 }
 
+bool
+target_writes_events(const struct target *target, const char *nqn)
+{
+	const struct events_log *log = find(target, nqn);
+
+	return log != NULL && log->ending;
+}
+
 /* The log of a controller's subsystem, if it is served. */
 struct events_log *
 events_log_of(const struct core *core, uint16_t key, const char **hostnqn, uint16_t *cntlid)

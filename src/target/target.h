@@ -170,6 +170,10 @@ void target_uuid(const uint8_t given[16], const uint8_t id[16], uint8_t uuid[16]
  * other's can be kept under that.  On reactor 0. */
 bool target_keeps(const struct target *target, const struct blk *volume, uint8_t uuid[16]);
 
+/* Whether events of a subsystem that is not served any more are still being written, and it cannot come back yet.  On
+ * reactor 0. */
+bool target_writes_events(const struct target *target, const char *nqn);
+
 /* The sum of what all reactors counted; only when none runs. */
 void target_stats(const struct target *target, struct target_stats *sum);
 

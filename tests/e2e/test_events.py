@@ -440,3 +440,15 @@ def test_hosts_on_all_reactors(start):
         mine = [event for event in of(page, TIMESTAMP) if event.cntlid == host.cntlid]
         assert [event.u(0, 8) >> 20 for event in mine[1:]] == list(range(39))
         host.close()
+
+
+def test_a_subsystem_that_comes_back_at_once_waits_for_what_is_kept_of_it(live, tmp_path):  # noqa: F811
+    """and has all its events again"""
+    text = conf(namespace(1), top="state_dir: %s/state\n" % tmp_path)
+    target = live(text)
+    for _ in range(20):
+        target.applied(text.partition("subsystems:")[0])
+        target.applied(text)
+    with connect(target) as ctrl:
+        page = read(ctrl)
+        assert page.cycles == 21 and len([event for event in of(page, RESET) if event.cntlid == 0]) == 21
