@@ -185,7 +185,10 @@ volume_ready(struct serving *serving, const struct conf_subsys *subsys, const st
 	else if (volume->blk->blocks < blocks) {
 		*rc = volume->blk->ops->grow == NULL ? -EOPNOTSUPP :
 		    volume->blk->ops->grow(volume->blk, serving->reactor, blocks);
-		if (*rc != 0)
+		if (*rc == -ESTALE)
+			refuse(why, *rc, "namespace %u: %.200s is no longer the file that is served", ns->nsid,
+			    volume->blk->path);
+		else if (*rc != 0)
 			refuse(why, *rc,
 			    "namespace %u of %.120s: a volume of this kind cannot grow so far while it is used: %s",
 			    ns->nsid, subsys->nqn, strerrordesc_np(-*rc));

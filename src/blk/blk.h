@@ -113,7 +113,8 @@ struct blk_ops {
 	/* Nothing is in flight or lent; not from inside done(). */
 	void (*close_chan)(struct blk_chan *chan);
 	/* Makes it larger, to so many blocks, while it is used; on the reactor that opened it.  NULL: it
-	 * stays as it is.  0, or a negative errno, and nothing has changed. */
+	 * stays as it is.  0, or a negative errno, and nothing has changed; -ESTALE: its path leads to another file
+	 * by now. */
 	int (*grow)(struct blk *blk, struct reactor *reactor, uint64_t blocks) __attribute__((warn_unused_result));
 	/* Takes back what the last grow() did, or where there was none what opening did, before anybody touched what
 	 * came of it: a file is as short as it was, or gone if it was made.  On the reactor that opened it.  NULL:

@@ -402,7 +402,7 @@ file_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 
 	if (fc == NULL)
 		return -ENOMEM;
-	error = reactor->world->file_open(reactor, blk->path, 0, blk->block_size, &fc->file);
+	error = file_open_own(fb, reactor, &fc->file);
 	if (error != 0) {
 		arena_free(reactor->arena, fc);
 		return error;

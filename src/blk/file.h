@@ -16,6 +16,7 @@ struct file_blk {
 	struct range range;
 	struct marks marks;  /* of a regular file: blk.bad points into it */
 	int64_t was;         /* bytes of the file before it was opened, or grew; -1: it was not there */
+	uint64_t id[2];      /* which file that is, whatever its path leads to later */
 };
 
 struct file_req {
@@ -46,8 +47,11 @@ struct file_chan {
 	struct file_req reqs[FILE_REQUESTS];
 };
 
-/* file.c, but for the three, which are of file_open.c */
+/* file.c, but for what is of file_open.c: */
 extern const struct blk_ops file_ops;
+/* Opens the volume's file once more.  -ESTALE: its path leads elsewhere by now. */
+int file_open_own(const struct file_blk *fb, struct reactor *reactor, struct file **file)
+    __attribute__((warn_unused_result));
 int file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks) __attribute__((warn_unused_result));
 int file_undo(struct blk *blk, struct reactor *reactor) __attribute__((warn_unused_result));
 void file_destroy(struct blk *blk);

@@ -6,13 +6,15 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/arena.h"
 
 /* What was found. */
 struct look {
 	uint64_t size;
-	int64_t was; /* see struct file */
+	int64_t was; /* see struct file; */
+	uint64_t id[2];
 	bool device;
 };
 
@@ -36,7 +38,7 @@ file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t bl
 	if (error != 0)
 		return error;
 	assert(file->align <= block_size);
-	*look = (struct look){ file->size, file->was, file->device };
+	*look = (struct look){ file->size, file->was, { file->id[0], file->id[1] }, file->device };
 	reactor->world->file_close(file);
 	if (look->size % block_size != 0) {
 		snprintf(why, BLK_WHY, "its size, %llu bytes, is not a multiple of the block size, %u",
@@ -48,12 +50,39 @@ file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t bl
 }
 
 int
+file_open_own(const struct file_blk *fb, struct reactor *reactor, struct file **file)
+{
+	int error = reactor->world->file_open(reactor, fb->blk.path, 0, fb->blk.block_size, file);
+
+	if (error == 0 && memcmp((*file)->id, fb->id, sizeof(fb->id)) == 0)
+		return 0;
+	if (error == 0)
+		reactor->world->file_close(*file);
+	return error == 0 || error == -ENOENT ? -ESTALE : error;
+}
+
+/* The file that is served, and no other: a new one at its path would be made, or another one made larger. */
+static int
+file_extend(const struct file_blk *fb, struct reactor *reactor, uint64_t bytes, struct look *look)
+{
+	struct file *file;
+	int error = file_open_own(fb, reactor, &file);
+
+	if (error != 0)
+		return error;
+	error = reactor->world->file_extend(file, bytes);
+	*look = (struct look){ .size = file->size, .was = file->was };
+	reactor->world->file_close(file);
+	return error;
+}
+
+int
 file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
 {
 	struct file_blk *fb = container_of(blk, struct file_blk, blk);
 	char why[BLK_WHY];
 	struct look look;
-	int error = file_look(reactor, blk->path, blocks * blk->block_size, blk->block_size, &look, why);
+	int error = file_extend(fb, reactor, blocks * blk->block_size, &look);
 
 	if (error != 0)
 		return error;
@@ -111,6 +140,7 @@ file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_
 		.block_size = block_size, .volatile_cache = true, .trim_zeroes = true,
 	};
 	fb->was = look.was;
+	memcpy(fb->id, look.id, sizeof(fb->id));
 	error = range_init(&fb->range, reactor->arena, fb->blk.blocks, block_size, reactor->count);
 	if (error != 0)
 		goto fail;

@@ -128,6 +128,18 @@ kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struc
 	return rc;
 }
 
+int
+kdisk_extend(struct kdisk *kdisk, uint64_t size, uint64_t *now)
+{
+	int rc;
+
+	pthread_mutex_lock(&kdisk->lock);
+	rc = disk_extend(&kdisk->disk, size);
+	*now = kdisk->disk.size;
+	pthread_mutex_unlock(&kdisk->lock);
+	return rc;
+}
+
 /* Of a file that another process has meanwhile, nothing is taken back. */
 int
 kdisk_undo(struct rt *rt, const char *path, int64_t was)

@@ -9,6 +9,7 @@
 #include "rt/files.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct kfile {
 	struct file file;      /* first: a file is its kfile */
@@ -294,6 +295,7 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 		.reactor = reactor, .size = now.size, .was = now.was,
 		.align = now.align, .direct = now.direct, .device = now.device,
 	};
+	memcpy(file->file.id, file->disk->disk.id, sizeof(file->file.id));
 	*out = &file->file;
 	return 0;
 }
@@ -311,6 +313,12 @@ world_file_make(struct reactor *reactor, const char *path, uint64_t size, int64_
 	*was = now.was;
 	kdisk_close(core_of(reactor)->rt, kdisk);
 	return 0;
+}
+
+int
+world_file_extend(struct file *file, uint64_t size)
+{
+	return kdisk_extend(((struct kfile *)file)->disk, size, &file->size);
 }
 
 int

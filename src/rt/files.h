@@ -79,6 +79,7 @@ struct kdisk {
 /* `now`: as it is then, and what this call found in `was`. */
 int kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struct kdisk **kdisk, struct disk *now)
     __attribute__((warn_unused_result));
+int kdisk_extend(struct kdisk *kdisk, uint64_t size, uint64_t *now) __attribute__((warn_unused_result));
 int kdisk_undo(struct rt *rt, const char *path, int64_t was) __attribute__((warn_unused_result));
 void kdisk_close(struct rt *rt, struct kdisk *kdisk);
 

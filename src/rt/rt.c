@@ -92,6 +92,7 @@ const struct world_ops rt_world = {
 	.move = world_move,
 	.file_open = world_file_open,
 	.file_make = world_file_make,
+	.file_extend = world_file_extend,
 	.file_id = world_file_id,
 	.file_undo = world_file_undo,
 	.file_fetch = world_file_fetch,

@@ -122,13 +122,26 @@ sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t bl
 	handle = sim_alloc(sim, sizeof(*handle));
 	handle->base = (struct file){
 		.reactor = base, .size = file->size, .was = was,
-		.align = direct ? sim->options.file_align : 1, .direct = direct,
+		.align = direct ? sim->options.file_align : 1, .direct = direct, .id = { 0, (uintptr_t)file },
 	};
 	handle->reactor = reactor;
 	handle->file = file;
 	list_init(&handle->ios);
 	list_push(&process->handles, &handle->node);
 	*out = &handle->base;
+	return 0;
+}
+
+int
+sim_file_extend(struct file *base, uint64_t size)
+{
+	struct sim_file *file = container_of(base, struct sim_handle, base)->file;
+
+	if (size > (uint64_t)1 << FILE_BYTES_MAX_SHIFT)
+		return -EFBIG;
+	if (file->size < size)
+		file->size = size;
+	base->size = file->size;
 	return 0;
 }
 

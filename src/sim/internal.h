@@ -148,6 +148,7 @@ int sim_file_open(struct reactor *reactor, const char *path, uint64_t size, uint
     __attribute__((warn_unused_result));
 int sim_file_make(struct reactor *reactor, const char *path, uint64_t size, int64_t *was)
     __attribute__((warn_unused_result));
+int sim_file_extend(struct file *file, uint64_t size) __attribute__((warn_unused_result));
 int sim_file_id(struct reactor *reactor, const char *path, uint64_t id[2]) __attribute__((warn_unused_result));
 int sim_file_undo(struct reactor *reactor, const char *path, int64_t was) __attribute__((warn_unused_result));
 void sim_file_submit(struct file *file, struct file_io *io);

@@ -422,6 +422,7 @@ const struct world_ops sim_world_ops = {
 	.move = reactor_move_each,
 	.file_open = sim_file_open,
 	.file_make = sim_file_make,
+	.file_extend = sim_file_extend,
 	.file_id = sim_file_id,
 	.file_undo = sim_file_undo,
 	.file_fetch = sim_file_fetch,

@@ -110,6 +110,7 @@ struct file {
 	struct reactor *reactor;
 	uint64_t size;      /* bytes */
 	int64_t was;        /* the size that file_open() found; -1: it made the file */
+	uint64_t id[2];     /* which one it is, see file_id() */
 	uint32_t align;     /* offsets, lengths and addresses must be multiples of it; 1: any */
 	bool direct;        /* writes bypass the page cache */
 	bool device;        /* a block device */
@@ -161,6 +162,8 @@ struct world_ops {
 	 * file_undo() may be called by an errand: whoever opens the file then does not wait for the disk. */
 	int (*file_make)(struct reactor *reactor, const char *path, uint64_t size, int64_t *was)
 	    __attribute__((warn_unused_result));
+	/* Makes it so large, where it is smaller: whatever its path leads to by now. */
+	int (*file_extend)(struct file *file, uint64_t size) __attribute__((warn_unused_result));
 	/* Which file a path leads to: two are the same where both numbers are.  -ENOENT: none. */
 	int (*file_id)(struct reactor *reactor, const char *path, uint64_t id[2]) __attribute__((warn_unused_result));
 	/* Takes back what file_open() did to a file where nothing was written since: makes it as short as it was, or

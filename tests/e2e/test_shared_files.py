@@ -217,3 +217,33 @@ def test_a_uuid_that_comes_back_does_not_wait_for_ever(live, folder, tmp_path):
         assert done.returncode == 1 and "which is being given up: try again" in done.stderr, done
         assert not os.path.exists(folder + "/b")
     target.daemon.kill()
+
+
+@pytest.mark.parametrize("there", ["nothing", "a file", "the file of another"])
+def test_a_file_that_is_not_at_its_path_any_more_is_not_made_larger(live, folder, there):
+    """nor is whatever is there; where it is back, it is"""
+    path = folder + "/v"
+
+    def text(size):
+        return conf(file(folder, "v", size, nsid=1), file(folder, "w"))
+    target = live(text("16M"))
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue()
+        data = os.urandom(BLOCK)
+        assert queue.write(0, data).ok
+        os.rename(path, path + ".old")
+        if there == "a file":
+            open(path, "w").close()
+        elif there != "nothing":
+            os.symlink("w", path)
+        before = sizes(folder) if there != "nothing" else None  # names lead nowhere
+        done = target.apply(text("32M"))
+        assert done.returncode == 1 and "%s is no longer the file that is served" % path in done.stderr, done
+        assert os.path.lexists(path) == (there != "nothing")
+        assert before is None or sizes(folder) == before
+        if there != "nothing":
+            os.unlink(path)
+        os.rename(path + ".old", path)
+        target.applied(text("32M"))
+        assert queue.write(8191, data).ok and bytes(queue.read(0).got) == data
+    assert sizes(folder)["v"] == 32 and sizes(folder)["w"] == 16

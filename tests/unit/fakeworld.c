@@ -105,6 +105,7 @@ fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_
 		return -ENOMEM;
 	handle->file = (struct file){
 		.reactor = reactor, .size = of->size, .was = was, .align = 1, .device = of->device,
+		.id = { 0, (uintptr_t)of },
 	};
 	handle->file.direct = fw->align > 0 && fw->align <= block;
 	if (handle->file.direct)
@@ -112,6 +113,17 @@ fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_
 	handle->of = of;
 	of->handles++;
 	*file = &handle->file;
+	return 0;
+}
+
+static int
+fake_file_extend(struct file *file, uint64_t size)
+{
+	struct fake_file *of = container_of(file, struct fake_handle, file)->of;
+
+	if (of->size < size && file_grow(world_of(file->reactor), of, size) != 0)
+		return -ENOMEM;
+	file->size = of->size;
 	return 0;
 }
 
@@ -340,6 +352,7 @@ fake_log(struct reactor *reactor, int level, const char *text)
 static const struct world_ops fake_ops = {
 	.file_open = fake_file_open,
 	.file_make = make_file,
+	.file_extend = fake_file_extend,
 	.file_undo = fake_file_undo,
 	.file_fetch = fake_file_fetch,
 	.file_submit = fake_file_submit,

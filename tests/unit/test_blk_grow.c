@@ -336,6 +336,32 @@ a_file_that_opening_made_is_gone_and_one_that_was_there_is_as_long_as_before(voi
 	blk_end();
 }
 
+/* Another file may be there by then, or none. */
+static void
+a_file_grows_only_if_it_is_the_one_that_was_opened(void **state)
+{
+	struct fake_file *file, *other;
+	struct blk_chan *chan;
+
+	blk_begin_over("file:/v", IO_MAX);
+	write_now(3, 1, 'a');
+	file = fake_file_find(&fw, "/v");
+	strcpy(file->path, "/w");
+	assert_int_equal(grow(2 * IO_MAX / BS), -ESTALE);
+	assert_null(fake_file_find(&fw, "/v"));
+	other = fake_file_make(&fw, "/v", IO_MAX);
+	assert_int_equal(grow(2 * IO_MAX / BS), -ESTALE);
+	assert_int_equal(blk->ops->open_chan(blk, &fw.reactors[0], &chan), -ESTALE);
+	assert_true(other->size == IO_MAX && other->handles == 0 && file->size == IO_MAX);
+	assert_int_equal(blk->blocks, IO_MAX / BS);
+	strcpy(other->path, "/x");
+	strcpy(file->path, "/v");
+	assert_int_equal(grow(2 * IO_MAX / BS), 0);
+	assert_true(other->size == IO_MAX && file->size == 2 * IO_MAX);
+	assert_block(3, 'a');
+	blk_end();
+}
+
 int
 main(void)
 {
@@ -350,6 +376,7 @@ main(void)
 		cmocka_unit_test(a_flush_under_way_keeps_new_blocks_waiting),
 		cmocka_unit_test(a_volume_that_forgets_stays_where_the_one_below_cannot_grow),
 		cmocka_unit_test(a_volume_that_grew_in_vain_is_as_it_was_and_can_grow_again),
+		cmocka_unit_test(a_file_grows_only_if_it_is_the_one_that_was_opened),
 		cmocka_unit_test(a_file_that_did_not_have_to_become_longer_does_not_become_shorter),
 		cmocka_unit_test(a_file_that_opening_made_is_gone_and_one_that_was_there_is_as_long_as_before),
 	};

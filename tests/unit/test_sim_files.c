@@ -247,6 +247,42 @@ a_punched_range_reads_as_zeros(void **state)
 	sim_destroy(sim);
 }
 
+static int
+extender_start(struct reactor *reactor, void *arg)
+{
+	const struct world_ops *world = reactor->world;
+	struct file *files[2];
+	uint64_t id[2];
+
+	*(bool *)arg = true;
+	assert_int_equal(world->file_open(reactor, "e", 65536, 4096, &files[0]), 0);
+	assert_int_equal(world->file_open(reactor, "other", 65536, 4096, &files[1]), 0);
+	assert_int_equal(world->file_extend(files[0], 4096), 0);
+	assert_int_equal(files[0]->size, 65536);
+	assert_int_equal(world->file_extend(files[0], 2 * 65536), 0);
+	assert_int_equal(files[0]->size, 2 * 65536);
+	assert_int_equal(world->file_id(reactor, "e", id), 0);
+	assert_true(memcmp(id, files[0]->id, sizeof(id)) == 0 && memcmp(id, files[1]->id, sizeof(id)) != 0);
+	world->file_close(files[0]);
+	world->file_close(files[1]);
+	return 0;
+}
+
+static void
+a_file_is_extended_and_known_by_the_same_numbers(void **state)
+{
+	struct sim_options options = sim_options_default();
+	struct sim *sim = sim_create(8, &options);
+	bool done = false;
+
+	toy_process(sim, "extender", 1, extender_start, &done);
+	assert_int_equal(sim_run_until(sim, TOY_FOREVER, NULL, NULL), SIM_END_IDLE);
+	assert_true(done);
+	assert_int_equal(sim_file_size(sim_file_find(sim, "e")), 2 * 65536);
+	assert_int_equal(sim_file_size(sim_file_find(sim, "other")), 65536);
+	sim_destroy(sim);
+}
+
 int
 main(void)
 {
@@ -256,6 +292,7 @@ main(void)
 		cmocka_unit_test(a_crash_tears_the_write_it_finds_where_sectors_end),
 		cmocka_unit_test(file_operations_fail_as_the_hook_says),
 		cmocka_unit_test(a_punched_range_reads_as_zeros),
+		cmocka_unit_test(a_file_is_extended_and_known_by_the_same_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
