@@ -69,6 +69,8 @@ enum nvme_sc hosted_change(struct hosted *hosted, const struct target_wish *wish
 const struct conf_subsys *hosted_subsys(const struct conf *conf, const char *nqn);
 const struct conf_ns *hosted_conf_ns(const struct conf_subsys *subsys, uint32_t nsid);
 
+bool hosted_group_there(const struct conf_subsys *subsys, uint32_t id);
+
 /* The folder of a pool, or NULL: it is in memory. */
 const char *hosted_folder(const char *pool);
 

@@ -227,6 +227,15 @@ hosted_conf_ns(const struct conf_subsys *subsys, uint32_t nsid)
 	return NULL;
 }
 
+bool
+hosted_group_there(const struct conf_subsys *subsys, uint32_t id)
+{
+	for (uint32_t i = 0; i < subsys->ana_count; i++)
+		if (subsys->ana[i].id == id)
+			return true;
+	return false;
+}
+
 static int
 check_one(const struct made *made, const struct made_ns *ns, const struct conf *now, const struct conf *next,
     char why[256])
@@ -243,6 +252,9 @@ check_one(const struct made *made, const struct made_ns *ns, const struct conf *
 		    "hosts have made namespaces in %.120s, for which `host_namespaces` has no place", ns->nqn);
 	if (hosted_conf_ns(subsys, ns->nsid) != NULL)
 		return refuse(why, -EINVAL, "namespace %u of %.120s is one that a host has made", ns->nsid, ns->nqn);
+	if (!hosted_group_there(subsys, ns->ana_group))
+		return refuse(why, -EINVAL, "namespace %u of %.120s, which a host has made, is in ANA group %u",
+		    ns->nsid, ns->nqn, ns->ana_group);
 	if (made_bytes(made, ns->nqn) > subsys->pool_size)
 		return refuse(why, -EINVAL,
 		    "hosts have made namespaces of %" PRIu64 " bytes in %.120s, more than `host_namespaces` allows",

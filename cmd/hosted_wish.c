@@ -24,15 +24,6 @@ pool_full(const struct made *made, const struct conf_subsys *subsys)
 	return made_count(made, subsys->nqn) >= subsys->pool_count;
 }
 
-static bool
-group_there(const struct conf_subsys *subsys, uint32_t id)
-{
-	for (uint32_t i = 0; i < subsys->ana_count; i++)
-		if (subsys->ana[i].id == id)
-			return true;
-	return false;
-}
-
 /* Random; version 4 (RFC 9562). */
 static void
 new_uuid(uint8_t uuid[16])
@@ -56,7 +47,7 @@ create(struct hosted *hosted, const struct target_wish *wish, const struct conf_
 	};
 	uint64_t used = made_bytes(made, subsys->nqn);
 
-	if (!group_there(subsys, ns.ana_group))
+	if (!hosted_group_there(subsys, ns.ana_group))
 		return NVME_SC_ANA_GROUP;
 	if (ns.nsid == 0 || pool_full(made, subsys) || made->count == MADE_NS_MAX)
 		return NVME_SC_NSID_UNAVAILABLE;

@@ -93,18 +93,27 @@ ana_in(const struct conf_subsys *subsys, uint32_t id)
 	return NULL;
 }
 
+/* The one that has its volume. */
 static const struct conf_ns *
-ns_in(const struct conf_subsys *subsys, const struct conf_ns *ns)
+volume_in(const struct conf_subsys *subsys, const struct conf_ns *ns)
 {
 	for (uint32_t i = 0; i < subsys->ns_count; i++) {
 		const struct conf_ns *other = &subsys->ns[i];
 
-		if (other->nsid == ns->nsid && strcmp(other->volume, ns->volume) == 0 &&
-		    other->block_size == ns->block_size && memcmp(other->nguid, ns->nguid, 16) == 0 &&
-		    memcmp(other->uuid, ns->uuid, 16) == 0)
+		if (other->nsid == ns->nsid && other->block_size == ns->block_size &&
+		    strcmp(other->volume, ns->volume) == 0)
 			return other;
 	}
 	return NULL;
+}
+
+static const struct conf_ns *
+ns_in(const struct conf_subsys *subsys, const struct conf_ns *ns)
+{
+	const struct conf_ns *other = volume_in(subsys, ns);
+
+	return other != NULL && memcmp(other->nguid, ns->nguid, 16) == 0 && memcmp(other->uuid, ns->uuid, 16) == 0 ?
+	    other : NULL;
 }
 
 /* ---- words ---- */
@@ -179,8 +188,9 @@ ns_removed(struct differ *d, const struct pair *pair)
 {
 	for (uint32_t i = 0; i < pair->old->ns_count; i++) {
 		const struct conf_ns *ns = &pair->old->ns[i];
+		bool stays = pair->new != NULL && volume_in(pair->new, ns) != NULL;
 		const struct conf_change change = { .kind = CONF_NS_REMOVED,
-			.ease = volume_forgets(ns->volume) ? CONF_LOSS : CONF_LIVE, .subsys_old = pair->old,
+			.ease = volume_forgets(ns->volume) && !stays ? CONF_LOSS : CONF_LIVE, .subsys_old = pair->old,
 			.subsys = pair->new, .ns_old = ns };
 
 		if (pair->new == NULL || ns_in(pair->new, ns) == NULL)
@@ -349,8 +359,7 @@ ana_altered(struct differ *d, const struct pair *pair, const struct conf_ana *ol
 		from = conf_ana_on(old, (uint32_t)before);
 		if (from != to)
 			tell(d, change, "~ ANA group %u of %s on listener %s: %s -> %s", new->id, pair->new->nqn,
-			    l->name,
-			    conf_ana_text(from), conf_ana_text(to));
+			    l->name, conf_ana_text(from), conf_ana_text(to));
 	}
 }
 
@@ -376,8 +385,7 @@ ana_groups_removed(struct differ *d, const struct pair *pair)
 	for (uint32_t i = 0; i < pair->old->ana_count; i++) {
 		const struct conf_ana *old = &pair->old->ana[i];
 		const struct conf_change change = { .kind = CONF_ANA_REMOVED, .subsys_old = pair->old,
-		    .subsys = pair->new,
-			.ana_old = old };
+			.subsys = pair->new, .ana_old = old };
 
 		if (ana_in(pair->new, old->id) == NULL)
 			tell(d, change, "- ANA group %u of %s", old->id, pair->new->nqn);

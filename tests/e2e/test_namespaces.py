@@ -217,6 +217,7 @@ def test_groups(live):  # noqa: F811
     (lambda: hosted(namespace(1), nqn="nqn.2026-11.other"), "does not have"),
     (lambda: hosted(namespace(1), volume="file:/tmp", top="state_dir: %s\n"), "has no place"),
     (lambda: hosted(namespace(1), volume="file:/nowhere/at/all", top="state_dir: %s\n"), ""),
+    (lambda: hosted(namespace(1, ana_group=4), groups="    ana_groups: [{id: 4}]\n"), "is in ANA group 1"),
 ])
 def test_a_file_that_leaves_no_place_is_refused(live, tmp_path, change, words):  # noqa: F811
     top = "state_dir: %s/state\n" % tmp_path

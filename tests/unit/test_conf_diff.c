@@ -212,6 +212,22 @@ what_a_namespace_is_cannot_be_altered_only_replaced(void **state)
 	expect_two(S F " }", S F ", uuid: 01234567-89ab-cdef-0123-456789abcdef }", gone, come);
 }
 
+/* It is known by another name from then on. */
+static void
+memory_that_stays_is_not_lost(void **state)
+{
+	static const char gone[] = "- namespace 1 of nqn.2026-11.a: mem";
+	static const char lost[] = "- namespace 1 of nqn.2026-11.a: mem (loses data)";
+	static const char come[] = "+ namespace 1 of nqn.2026-11.a: mem, 8M";
+
+	(void)state;
+	expect_two(S N ", nguid: 0123456789abcdef0123456789abcdef }", S N " }", gone, come);
+	expect_two(S N " }", S N ", uuid: 01234567-89ab-cdef-0123-456789abcdef }", gone, come);
+	expect_two(S N ", block_size: 512 }", S N " }", lost, come);
+	expect_two(S N " }", S "  namespaces: [ { nsid: 1, volume: 'volatile:@mem', size: 8M } ]", lost,
+	    "+ namespace 1 of nqn.2026-11.a: volatile:@mem, 8M");
+}
+
 static void
 what_is_taken_away_comes_first(void **state)
 {
@@ -301,6 +317,7 @@ main(void)
 		cmocka_unit_test(each_change_is_told_alone),
 		cmocka_unit_test(every_kind_of_change_is_in_the_table),
 		cmocka_unit_test(what_a_namespace_is_cannot_be_altered_only_replaced),
+		cmocka_unit_test(memory_that_stays_is_not_lost),
 		cmocka_unit_test(what_is_taken_away_comes_first),
 		cmocka_unit_test(the_same_said_otherwise_is_no_change),
 		cmocka_unit_test(there_and_back_are_as_many_changes),
