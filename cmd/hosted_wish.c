@@ -34,6 +34,19 @@ new_uuid(uint8_t uuid[16])
 	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
 }
 
+/* Whether a protection is that of a namespace that is served: else it is known in case its volume is again. */
+static bool
+is_served(void *arg, const struct made_ns *ns)
+{
+	const struct hosted *hosted = arg;
+	const struct conf_subsys *subsys = hosted_subsys(hosted->serving->now->conf, ns->nqn);
+	const struct conf_ns *conf_ns = subsys != NULL ? hosted_conf_ns(subsys, ns->nsid) : NULL;
+	struct identity identity;
+
+	return conf_ns != NULL && serving_identity(hosted->serving, subsys, conf_ns, &identity) &&
+	    (memcmp(ns->uuid, identity.uuid, 16) == 0 || memcmp(ns->uuid, identity.before, 16) == 0);
+}
+
 static enum nvme_sc
 create(struct hosted *hosted, const struct target_wish *wish, const struct conf_subsys *subsys)
 {
@@ -49,10 +62,13 @@ create(struct hosted *hosted, const struct target_wish *wish, const struct conf_
 
 	if (!hosted_group_there(subsys, ns.ana_group))
 		return NVME_SC_ANA_GROUP;
-	if (ns.nsid == 0 || pool_full(made, subsys) || made->count == MADE_NS_MAX)
+	if (ns.nsid == 0 || pool_full(made, subsys))
 		return NVME_SC_NSID_UNAVAILABLE;
 	if (used > subsys->pool_size || like->blocks > (subsys->pool_size - used) / like->block_size)
 		return NVME_SC_NS_CAPACITY;
+	made_make_room(made, 1, is_served, hosted);
+	if (made->count == MADE_NS_MAX)
+		return NVME_SC_NSID_UNAVAILABLE;
 	new_uuid(ns.uuid);
 	hosted->created = ns.nsid;
 	return made_add(&hosted->next->arena, made, &ns) != NULL ? NVME_SC_SUCCESS : NVME_SC_INTERNAL;
@@ -164,12 +180,28 @@ protect_operators(struct hosted *hosted, const struct conf_subsys *subsys, const
 	return sc;
 }
 
+/* Of how many of the operator's namespaces a protection will be known that is not yet. */
+static uint32_t
+unknown(const struct hosted *hosted, const struct target_wish *wish, const struct conf_subsys *subsys)
+{
+	struct identity identity;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < subsys->ns_count && wish->protection != NVME_PROTECT_NONE; i++)
+		if ((wish->nsid == UINT32_MAX || wish->nsid == subsys->ns[i].nsid) &&
+		    serving_identity(hosted->serving, subsys, &subsys->ns[i], &identity) &&
+		    identity_made(hosted->next->made, subsys->nqn, subsys->ns[i].nsid, &identity) == NULL)
+			count++;
+	return count;
+}
+
 static enum nvme_sc
 protect(struct hosted *hosted, const struct target_wish *wish, const struct conf_subsys *subsys)
 {
 	enum nvme_sc sc = NVME_SC_SUCCESS;
 	bool any = wish->nsid == UINT32_MAX;
 
+	made_make_room(hosted->next->made, unknown(hosted, wish, subsys), is_served, hosted);
 	for (uint32_t i = 0; i < subsys->ns_count && sc == NVME_SC_SUCCESS; i++) {
 		if (wish->nsid != UINT32_MAX && wish->nsid != subsys->ns[i].nsid)
 			continue;

@@ -149,6 +149,22 @@ made_forget(struct made *made, const char *nqn, uint32_t nsid)
 		made_remove(made, oldest);
 }
 
+void
+made_make_room(struct made *made, uint32_t more, bool (*used)(void *arg, const struct made_ns *ns), void *arg)
+{
+	uint32_t over = made->count + more > MADE_NS_MAX ? made->count + more - MADE_NS_MAX : 0, stay = 0;
+
+	for (uint32_t i = 0; i < made->count; i++) {
+		const struct made_ns *ns = &made->ns[i];
+
+		if (over > 0 && !ns->own && !used(arg, ns))
+			over--;
+		else
+			made->ns[stay++] = *ns;
+	}
+	made->count = stay;
+}
+
 /* ---- where it is active ---- */
 
 /* Its place among the hosts, or where it would be. */

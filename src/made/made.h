@@ -80,6 +80,10 @@ void made_remove(struct made *made, struct made_ns *ns);
 /* One more of the operator's is to be known under the NSID: forgets the oldest, where there are too many. */
 void made_forget(struct made *made, const char *nqn, uint32_t nsid);
 
+/* So many more are to come: forgets the oldest of the operator's that are not in use, where there would be more than
+ * MADE_NS_MAX. */
+void made_make_room(struct made *made, uint32_t more, bool (*used)(void *arg, const struct made_ns *ns), void *arg);
+
 /* Whether it is active at a controller of the host, of that association. */
 bool made_active(const struct made_ns *ns, const char *hostnqn, uint64_t association);
 

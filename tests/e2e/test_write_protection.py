@@ -267,3 +267,32 @@ def test_a_protection_that_an_earlier_version_recorded_holds(live, tmp_path, giv
     with connect(target) as a:
         assert protection(a, 1) == NONE
         assert_protected(a.io_queue(), 1, False)
+
+
+def test_protections_of_what_is_gone_make_room_for_others(live, tmp_path):  # noqa: F811
+    """the oldest first; not those of what is configured"""
+    record = tmp_path / "state" / "namespaces"
+    (tmp_path / "pool").mkdir()
+    record.parent.mkdir()
+    served = uuid.UUID(int=1 << 100)
+
+    def line(n):
+        return "protected 1 1 %s nqn.2026-11.example:gone%d\n" % (uuid.UUID(int=n + 1), n)
+    lines = "weir-namespaces 1\ntarget 0123456789abcdef\nprotected 1 1 %s %s\n" % (served, NQN)
+    lines += "".join(line(n) for n in range(4095))
+    record.write_text(lines + "end %08x\n" % crc32c(lines.encode()))
+    target = live(hosted(*[namespace(n, "file:%s/%d.img" % (tmp_path, n), **({"uuid": str(served)} if n == 1 else {}))
+                           for n in range(1, 9)], volume="file:%s/pool" % tmp_path, top=kept(tmp_path)))
+    with connect(target) as a:
+        assert protection(a, 1) == PROTECT and protect(a, 2, NONE).ok and line(0) in record.read_text()
+        assert protect(a, 2, PROTECT).ok and protection(a, 2) == PROTECT
+        created(a)
+        text = record.read_text()
+        assert line(0) not in text and line(1) not in text and line(2) in text and line(4094) in text
+        assert protect(a, ALL, PROTECT).ok
+        text = record.read_text()
+        assert line(7) not in text and line(8) in text, "six more"
+        assert [protection(a, n) for n in range(1, 9)] == 8 * [PROTECT]
+        assert protect(a, ALL, PROTECT).ok and record.read_text() == text
+    target.daemon.stop()
+    assert len(text.splitlines()) == 4096 + 3

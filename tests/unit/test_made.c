@@ -252,6 +252,47 @@ of_volumes_that_were_replaced_a_few_are_known(void **state)
 	assert_int_equal(s->made->count, 1 + 2 * MADE_VOLUMES_MAX);
 }
 
+static bool
+is_tenth(void *arg, const struct made_ns *ns)
+{
+	(*(unsigned *)arg)++;
+	return ns->uuid[2] % 10 == 0;
+}
+
+/* Hosts' namespaces, and what is in use. */
+static void
+room_is_made_by_the_oldest_that_nobody_uses(void **state)
+{
+	struct made_sample *s = *state;
+	const uint8_t first[16] = { 0, 0, 1 }, second[16] = { 1, 0, 2 };
+	unsigned asked = 0;
+
+	s->made = made_copy(&s->arena, s->made, MADE_NS_MAX);
+	for (unsigned i = 0; i < MADE_NS_MAX; i++) {
+		struct made_ns like = { .nqn = NQN "s", .nsid = 1 + i % 8, .own = i % 8 == 7, .block_size = 512,
+			.uuid = { (uint8_t)i, (uint8_t)(i >> 8), (uint8_t)(i + 1) }, .protection = 1 };
+
+		assert_non_null(made_add(&s->arena, s->made, &like));
+	}
+	made_make_room(s->made, 0, is_tenth, &asked);
+	assert_true(s->made->count == MADE_NS_MAX && asked == 0);
+	made_make_room(s->made, 1, is_tenth, &asked);
+	assert_true(s->made->count == MADE_NS_MAX - 1 && asked == 1);
+	assert_null(made_of_operator(s->made, NQN "s", 1, first));
+	assert_non_null(made_of_operator(s->made, NQN "s", 2, second));
+	made_make_room(s->made, 1, is_tenth, &asked);
+	assert_true(s->made->count == MADE_NS_MAX - 1 && asked == 1);
+	made_make_room(s->made, 21, is_tenth, &asked); /* of 25 two are in use, and three are hosts' */
+	assert_true(s->made->count == MADE_NS_MAX - 21 && asked == 1 + 22);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_true(s->made->ns[i].own || s->made->ns[i].uuid[2] % 10 == 0);
+	assert_int_equal(s->made->ns[5].uuid[0], 26);
+	made_make_room(s->made, MADE_NS_MAX, is_tenth, &asked);
+	for (uint32_t i = 0; i < s->made->count; i++)
+		assert_true(s->made->ns[i].own || s->made->ns[i].uuid[2] % 10 == 0);
+	assert_in_range(s->made->count, MADE_NS_MAX / 8, MADE_NS_MAX / 4);
+}
+
 static void
 a_copy_is_changed_alone(void **state)
 {
@@ -287,6 +328,7 @@ main(void)
 		TEST(what_is_found_is_what_was_added),
 		TEST(who_leaves_cannot_be_named_but_changes_sides),
 		TEST(of_volumes_that_were_replaced_a_few_are_known),
+		TEST(room_is_made_by_the_oldest_that_nobody_uses),
 		TEST(a_copy_is_changed_alone),
 	};
 
