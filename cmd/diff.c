@@ -80,6 +80,12 @@ read_running(struct arena *arena, const char *control, struct conf **conf)
 	return rc;
 }
 
+static void
+print_obstacle(const char *why, int length)
+{
+	printf("! this cannot be applied: %.*s\n", length, why);
+}
+
 /* What it serves, or its hosts have made, may be in the way.  0: it is not, or that is said; or a negative errno. */
 static int
 tell_obstacle(const char *control, const struct conf *conf)
@@ -97,7 +103,7 @@ tell_obstacle(const char *control, const struct conf *conf)
 	else
 		fprintf(stderr, "weir: out of memory\n");
 	if (rc == 1) {
-		printf("! this cannot be applied: %.*s\n", (int)why_bytes, why);
+		print_obstacle(why, (int)why_bytes);
 		rc = 0;
 	}
 	free(why);
@@ -110,7 +116,10 @@ static int
 compare(const struct diff *diff, const struct conf *old, const struct conf *new)
 {
 	int status = conf_diff(old, new, tell, NULL) > 0 ? EXIT_DIFFERS : EXIT_SAME;
+	char why[256];
 
+	if (diff->count == 2 && !conf_fits(old, new, why))
+		print_obstacle(why, (int)strlen(why));
 	if (diff->count == 1 && status == EXIT_DIFFERS && tell_obstacle(diff->control, new) != 0)
 		return EXIT_TROUBLE;
 	return status;

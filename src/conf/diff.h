@@ -75,4 +75,10 @@ struct conf_change {
 uint32_t conf_diff(const struct conf *old, const struct conf *new,
     void (*tell)(void *arg, const struct conf_change *change), void *arg);
 
+/*
+ * Whether a running target of the one can become the other in one change, as far as the texts say; else `why`: it
+ * would have to have a file while another volume has it that is to go.
+ */
+bool conf_fits(const struct conf *old, const struct conf *new, char why[256]);
+
 #endif

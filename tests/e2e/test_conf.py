@@ -77,6 +77,9 @@ def test_what_differs_is_told_and_that_is_exit_code_1(file):
         1, "~ size of namespace 1 of nqn.2026-11.example:store: 16M -> 32M\n", "")
     done = targets.run("diff", old, old)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    text = RIGHT.replace("volume: mem", "volume: \"%sfile:/a\"")
+    done = targets.run("diff", file("old", text % ""), file("new", text % "volatile:@"))
+    assert done.returncode == 1 and "\n! this cannot be applied: namespace 1: /a: " in done.stdout, done
     done = targets.run("diff", old, file("wrong", "x"))
     assert (done.returncode, done.stdout) == (2, "") and "wrong:1: " in done.stderr
 

@@ -310,6 +310,49 @@ there_and_back_are_as_many_changes(void **state)
 	}
 }
 
+static void
+expect_fit(const char *old, const char *new, const char *words)
+{
+	struct arena arenas[2];
+	struct conf *confs[2];
+	char why[256] = "";
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct conf_errors errors = { .count = 0 };
+		const char *text = i == 0 ? old : new;
+
+		arena_init(&arenas[i], 0);
+		assert_int_equal(conf_parse(&arenas[i], text, strlen(text), &confs[i], &errors), 0);
+	}
+	assert_int_equal(conf_fits(confs[0], confs[1], why), words == NULL);
+	if (words != NULL && strstr(why, words) == NULL)
+		fail_msg("%s: it says nothing of %s", why, words);
+	arena_drop(&arenas[0]);
+	arena_drop(&arenas[1]);
+}
+
+static void
+a_file_that_another_volume_has_is_not_had_in_the_same_change(void **state)
+{
+#define A S "  namespaces:\n  - { nsid: 1, volume: 'file:/a' }\n  - { nsid: 2, volume: 'volatile:@file:/b' }\n"
+	static const char otherwise[] = "namespace 1: /a: the namespace is served with it in another way: take";
+
+	(void)state;
+	expect_fit(A, A, NULL);
+	expect_fit(A, S F ", size: 8M, write_protected: yes, nguid: 0123456789abcdef0123456789abcdef }", NULL);
+	expect_fit(A, S "  namespaces: [ { nsid: 1, volume: 'file:/c' }, { nsid: 2, volume: mem, size: 8M } ]", NULL);
+	expect_fit(S N " }", S F " }", NULL);
+	expect_fit(S N " }", S "  namespaces: [ { nsid: 1, volume: 'volatile:@mem', size: 8M } ]", NULL);
+	expect_fit(A, S F ", block_size: 512 }", otherwise);
+	expect_fit(A, S "  namespaces: [ { nsid: 1, volume: 'fault:delay=1@volatile:@file:/a' } ]", otherwise);
+	expect_fit(A, S "  namespaces: [ { nsid: 3, volume: mem, size: 8M }, { nsid: 2, volume: 'file:/b' } ]",
+	    "namespace 2: /b: the namespace is served with it in another way");
+	expect_fit(A, S "  namespaces: [ { nsid: 1, volume: 'file:/b' } ]",
+	    "namespace 1: /b: is already served as namespace 2 of nqn.2026-11.a");
+	expect_fit(A, S "- nqn: nqn.2026-11.b\n  namespaces: [ { nsid: 1, volume: 'file:/a' } ]",
+	    "namespace 1: /a: is already served as namespace 1 of nqn.2026-11.a");
+}
+
 int
 main(void)
 {
@@ -321,6 +364,7 @@ main(void)
 		cmocka_unit_test(what_is_taken_away_comes_first),
 		cmocka_unit_test(the_same_said_otherwise_is_no_change),
 		cmocka_unit_test(there_and_back_are_as_many_changes),
+		cmocka_unit_test(a_file_that_another_volume_has_is_not_had_in_the_same_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
