@@ -27,12 +27,23 @@ go_on(struct conn *conn)
 	reactor_run_in(core->reactor, PHASE_COLLECT, &core->admin_task);
 }
 
+/* It has some of the core's memory; where its connection's socket is full already, nothing else tells of that. */
+static void
+has(struct request *req)
+{
+	struct conn *conn = req->conn;
+
+	req->since_ns = conn->core->reactor->now_ns;
+	if (conn->blocked && !conn->lend_timer.armed)
+		timer_set(&conn->core->reactor->timers, &conn->lend_timer, req->since_ns + second_ns);
+}
+
 static void
 granted(struct bufs_waiter *waiter)
 {
 	struct request *req = request_of(waiter);
 
-	req->since_ns = req->conn->core->reactor->now_ns;
+	has(req);
 	go_on(req->conn);
 }
 
@@ -44,15 +55,16 @@ take(struct request *req)
 	uint32_t bytes = req->waiter.bytes;
 
 	conn->admin_user = req;
-	req->since_ns = conn->core->reactor->now_ns;
 	if (bytes <= ADMIN_OWN) {
 		req->bufs.iov[0] = (struct iovec){ conn->own, bytes };
 		req->bufs.bytes = bytes;
 		req->bufs.count = 1;
 		return true;
 	}
-	if (bufs_take(&conn->core->admin_bufs, bytes, &req->bufs))
+	if (bufs_take(&conn->core->admin_bufs, bytes, &req->bufs)) {
+		has(req);
 		return true;
+	}
 	req->waiter.list = &req->bufs;
 	req->waiter.granted = granted;
 	bufs_wait(&conn->core->admin_bufs, &req->waiter);
@@ -153,7 +165,7 @@ others_wait(const struct core *core, const struct request *req)
 	return !list_empty(req->bufs.large ? &core->admin_bufs.large.waiting : &core->admin_bufs.small.waiting);
 }
 
-/* The connection's socket is full. */
+/* The connection's socket is full.  Who has none of the core's memory is looked at again when it gets some. */
 void
 admin_bufs_blocked(struct conn *conn)
 {
@@ -162,9 +174,9 @@ admin_bufs_blocked(struct conn *conn)
 	uint64_t now = core->reactor->now_ns;
 	char peer[80];
 
-	if (req == NULL || req->waiter.bytes <= ADMIN_OWN)
+	if (req == NULL || req->bufs.bytes <= ADMIN_OWN)
 		return;
-	if (req->bufs.bytes == 0 || now - req->since_ns < CONN_WAITED_FOR_S * second_ns || !others_wait(core, req)) {
+	if (now - req->since_ns < CONN_WAITED_FOR_S * second_ns || !others_wait(core, req)) {
 		timer_set(&core->reactor->timers, &conn->lend_timer, now + second_ns);
 		return;
 	}

@@ -30,7 +30,7 @@ dial(struct hog *hog, struct client *client)
 	assert(rc == 0);
 	client->stream->owner = client;
 	client->stream->ready = client_ready;
-	client->deaf = hog->kind == DEAF || hog->kind == SLOW || client == &hog->io;
+	client->deaf = hog->kind == DEAF || hog->kind == FULL || hog->kind == SLOW || client == &hog->io;
 	client_listen(client);
 	client_put_pdu(client, &ic, sizeof(ic), NULL, 0);
 }
@@ -89,6 +89,15 @@ ask(struct hog *hog)
 			.sgl1 = { .length = le32_of(8192), .id = NVME_SGL_TRANSPORT },
 		};
 	client_put_command(&hog->client, &sqe, NULL, 0);
+}
+
+static void
+fill_socket(struct hog *hog)
+{
+	struct nvme_sqe sqe = nvme_property_command(NVME_PROPERTY_GET, NVME_CC, 0);
+
+	for (unsigned i = 0; i < 100; i++)
+		client_put_command(&hog->client, &sqe, NULL, 0);
 }
 
 /* First reads, until nothing more fits into the socket, then writes, whose answers do not. */
@@ -212,6 +221,10 @@ next(struct timer *timer)
 		}
 		if (hog->kind == READER)
 			hog->client.stream->ready = count;
+		if (hog->kind == FULL) {
+			fill_socket(hog);
+			break;
+		}
 		for (unsigned i = 0; i < (hog->kind == READER ? 1 : hogs->asks); i++)
 			ask(hog);
 		break;
@@ -229,6 +242,8 @@ next(struct timer *timer)
 			owe(hog, hogs->asks);
 		else if (has_io(hog) && hog->kind != DEBTOR && hog->step < 12)
 			bring_data(hog);
+		else if (hog->kind == FULL && hog->step == 5)
+			ask(hog);
 		else if (hog->kind == SLOW)
 			sip(hog);
 		else

@@ -12,8 +12,9 @@
 enum { HOGS = 24 };
 
 enum hog_kind {
-	DEAF,    /* asks for long answers and takes none */
-	SLOW,    /* and takes some of it, now and then */
+	DEAF,    /* asks for long answers and takes none; */
+	FULL,    /* fills its socket with short ones first; */
+	SLOW,    /* takes some of it, now and then */
 	OWING,   /* says it has data for admin commands, and sends none when asked */
 	HALF,    /* sends half of its Connect */
 	EVENTS,  /* asks for events, and has data in the capsules */

@@ -61,6 +61,8 @@ begin_with(struct scene *scene, uint64_t seed, unsigned count, unsigned asks, en
 		scene->hogs->hog[i].kind = kind;
 	hogs.arg = scene->hogs;
 	options.reset_ppm = 0;
+	if (kind == FULL)
+		options.socket_bytes_max = options.socket_bytes_min;
 	options.log = count_line;
 	options.arg = scene;
 	scene->sim = sim_create(seed, &options);
@@ -236,6 +238,24 @@ who_leaves_a_long_answer_lying_stays_until_others_wait_for_the_memory(void **sta
 	end(&scene);
 }
 
+/* As soon as another one asks. */
+static void
+whose_socket_was_full_before_it_asked_is_no_exception(void **state)
+{
+	struct hogs late = { .count = 1, .asks = 1, .hog = { { .kind = READER } } };
+	struct sim_process_options options = { .start = hogs_start, .arg = &late };
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, 1, 2, 1, FULL);
+	sim_run_until(scene.sim, 20 * second, NULL, NULL);
+	assert_int_equal(hogs_connected(scene.hogs), 2);
+	sim_process_create(scene.sim, "late", 1, &options);
+	sim_run_until(scene.sim, 22 * second, NULL, NULL);
+	assert_true(late.hog[0].got >= LONG);
+	end(&scene);
+}
+
 /* Each gets all that it asked for, one long answer after the other. */
 static void
 who_reads_slowly_is_let_be_where_there_is_memory_for_all(void **state)
@@ -288,6 +308,7 @@ main(void)
 		cmocka_unit_test(who_owes_data_while_others_wait_to_be_asked_is_ended_after_5_s),
 		cmocka_unit_test(who_owes_data_and_keeps_nobody_waiting_is_let_be),
 		cmocka_unit_test(who_leaves_a_long_answer_lying_stays_until_others_wait_for_the_memory),
+		cmocka_unit_test(whose_socket_was_full_before_it_asked_is_no_exception),
 		cmocka_unit_test(who_reads_slowly_is_let_be_where_there_is_memory_for_all),
 		cmocka_unit_test(rude_peers_do_not_fill_the_log),
 	};
