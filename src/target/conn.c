@@ -221,6 +221,7 @@ conn_end(struct conn *conn, bool abort)
 	timer_clear(&conn->core->reactor->timers, &conn->lend_timer);
 	list_remove(&conn->read_node);
 	list_remove(&conn->send_node);
+	list_remove(&conn->keep_node);
 	conn->held++; /* while its requests are let go */
 	abandon_requests(conn);
 	leave(conn);

@@ -73,9 +73,11 @@ struct conn {
 	struct list read_node, send_node;
 	uint32_t expected;        /* bytes: as much came the last time */
 	struct timer timer;       /* handshake and stalls */
-	struct timer lend_timer;  /* when lent memory that was not sent is given back */
+	struct timer lend_timer;  /* when memory of answers that were not sent is taken back */
+	struct list keep_node;    /* blocked, and some of them have buffers */
 	uint64_t lend_since_ns;   /* no buffer for what is half sent since then; 0: not so */
 	bool blocked;             /* the socket takes nothing now */
+	bool to_look;             /* and there may be memory to be taken back */
 	bool paused;              /* not reading: a capsule waits for a buffer */
 	bool connecting;          /* a Connect is being decided */
 	uint8_t gate;             /* GATE_RESV where anything of the core is held: see core->resv */
@@ -135,7 +137,9 @@ bool traffic_wants_to_read(const struct conn *conn);
 void traffic_take(struct conn *conn, ssize_t bytes, size_t direct, const uint8_t *at);
 void traffic_sent(struct conn *conn, ssize_t bytes, struct fifo *finished);
 void traffic_after_send(struct conn *conn, ssize_t bytes, size_t asked);
+void traffic_buffers_short(struct core *core);
 void conn_send_soon(struct conn *conn);
+void conn_send_data_soon(struct conn *conn);
 void conn_pause(struct conn *conn);
 void conn_resume(struct conn *conn);
 

@@ -89,6 +89,7 @@ struct core {
 	struct timer ending_timer;
 	struct gather *gather;
 	struct list reading, sending; /* connections that have something to read or to send in this turn */
+	struct list keeping;    /* those that cannot send now, and have buffers for it */
 	struct task receive, send;
 	struct scratch scratch;
 	struct asked asked;

@@ -258,7 +258,7 @@ request_answer_data(struct request *req, struct iovec *iov, uint32_t count)
 	req->xfer.iov = iov;
 	req->xfer.iov_count = (uint8_t)count;
 	tconn_answer(&req->conn->tc, &req->xfer, NVME_OK, true);
-	conn_send_soon(req->conn);
+	conn_send_data_soon(req->conn);
 }
 
 /* Moves lent data that is still to be sent into buffers of our own, if there are any. */
@@ -321,6 +321,7 @@ request_buffers(struct request *req, uint32_t bytes, void (*granted)(struct bufs
 	req->waiter.list = &req->bufs;
 	req->waiter.granted = granted;
 	bufs_wait(bufs, &req->waiter);
+	traffic_buffers_short(req->conn->core);
 	asked_watch(req->conn->core);
 	return false;
 }

@@ -164,6 +164,36 @@ conn_send_soon(struct conn *conn)
 		turn_send(conn);
 }
 
+/* Its line is to be looked through for memory to take back: it cannot be sent now, and something is new about it. */
+static void
+look_soon(struct conn *conn)
+{
+	conn->to_look = true;
+	if (!conn->lend_timer.armed)
+		timer_set(&conn->core->reactor->timers, &conn->lend_timer,
+		    conn->core->reactor->now_ns + LEND_NS);
+}
+
+/* The same for an answer that has data. */
+void
+conn_send_data_soon(struct conn *conn)
+{
+	if (conn->blocked)
+		look_soon(conn);
+	else if (conn->phase != CONN_DEAD)
+		turn_send(conn);
+}
+
+/* Buffers are short from now on: who has some in a line that cannot be sent gives them back. */
+void
+traffic_buffers_short(struct core *core)
+{
+	struct list *node;
+
+	while ((node = list_pop(&core->keeping)) != NULL)
+		look_soon(container_of(node, struct conn, keep_node));
+}
+
 static void
 blocked(struct conn *conn)
 {
@@ -171,9 +201,7 @@ blocked(struct conn *conn)
 	list_remove(&conn->send_node);
 	traffic_wants(conn);
 	conn_watch(conn);
-	if (!conn->lend_timer.armed)
-		timer_set(&conn->core->reactor->timers, &conn->lend_timer,
-		    conn->core->reactor->now_ns + LEND_NS);
+	look_soon(conn);
 }
 
 /* Nothing is left to be sent. */
@@ -222,13 +250,38 @@ traffic_after_send(struct conn *conn, ssize_t bytes, size_t asked)
 		all_sent(conn);
 }
 
+/* What is taken back of a line: what is lent, or all. */
+struct taking {
+	bool all;
+	bool left; /* something with data was not */
+};
+
 static bool
 to_take_back(const struct xfer *xfer, void *arg)
 {
 	const struct request *req = container_of(xfer, const struct request, xfer);
-	const bool *all = arg;
+	struct taking *taking = arg;
+	bool take = taking->all || req->io.flags & BLK_LENT;
 
-	return *all || req->io.flags & BLK_LENT;
+	taking->left |= !take;
+	return take;
+}
+
+/* Reads of which nothing was sent, to be done again when the peer takes them. */
+static void
+take_back(struct conn *conn)
+{
+	struct taking taking = { .all = bufs_short(&conn->core->reactor->bufs) };
+	struct fifo_node *node;
+	struct fifo back;
+
+	conn->to_look = false;
+	fifo_init(&back);
+	tconn_withdraw(&conn->tc, to_take_back, &taking, &back);
+	while ((node = fifo_pop(&back)) != NULL)
+		request_unread(container_of(node, struct request, xfer.tx_node));
+	if (taking.left && list_empty(&conn->keep_node))
+		list_push(&conn->core->keeping, &conn->keep_node);
 }
 
 /*
@@ -255,16 +308,15 @@ keeps_too_long(struct conn *conn)
 
 /*
  * A peer that does not read must not hold the volume's memory, nor, where they
- * are short, buffers.  Reads of which nothing was sent are given back, to be
- * done again when the peer takes them; the one that is half sent is copied.
+ * are short, buffers.  Reads of which nothing was sent are given back; the one
+ * that is half sent is copied.  A line that was looked through is not again,
+ * long as it may be, before more data comes into it or buffers get short.
  */
 static void
 lend_expired(struct timer *timer)
 {
 	struct conn *conn = container_of(timer, struct conn, lend_timer);
-	bool all = bufs_short(&conn->core->reactor->bufs);
-	struct fifo_node *node;
-	struct fifo back;
+	struct request *head;
 
 	if (!conn->blocked)
 		return;
@@ -272,22 +324,18 @@ lend_expired(struct timer *timer)
 		admin_bufs_blocked(conn);
 		return;
 	}
-	fifo_init(&back);
-	tconn_withdraw(&conn->tc, to_take_back, &all, &back);
-	while ((node = fifo_pop(&back)) != NULL)
-		request_unread(container_of(node, struct request, xfer.tx_node));
-	if (!fifo_empty(&conn->tc.out)) {
-		struct request *head = container_of(conn->tc.out.head, struct request, xfer.tx_node);
-
-		if (head->xfer.state != XFER_ASKING && head->io.flags & BLK_LENT) {
-			request_unlend(head);
-			if ((head->io.flags & BLK_LENT) == 0)
-				conn->lend_since_ns = 0;
-			else if (keeps_too_long(conn))
-				return;
-		}
-	}
-	timer_set(&conn->core->reactor->timers, timer, conn->core->reactor->now_ns + LEND_NS);
+	if (conn->to_look)
+		take_back(conn);
+	if (fifo_empty(&conn->tc.out))
+		return;
+	head = container_of(conn->tc.out.head, struct request, xfer.tx_node);
+	if (head->xfer.state == XFER_ASKING || !(head->io.flags & BLK_LENT))
+		return;
+	request_unlend(head);
+	if ((head->io.flags & BLK_LENT) == 0)
+		conn->lend_since_ns = 0;
+	else if (!keeps_too_long(conn))
+		timer_set(&conn->core->reactor->timers, timer, conn->core->reactor->now_ns + LEND_NS);
 }
 
 /* ---- beginning ---- */
@@ -297,6 +345,7 @@ traffic_begin(struct conn *conn)
 {
 	list_init(&conn->read_node);
 	list_init(&conn->send_node);
+	list_init(&conn->keep_node);
 	conn->lend_timer.fire = lend_expired;
 	conn->stream->owner = conn;
 	conn->stream->ready = ready;

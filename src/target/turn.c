@@ -313,6 +313,7 @@ turn_begin(struct core *core)
 {
 	list_init(&core->reading);
 	list_init(&core->sending);
+	list_init(&core->keeping);
 	task_init(&core->receive, receive_all);
 	task_init(&core->send, send_all);
 }

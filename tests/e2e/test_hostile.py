@@ -228,6 +228,32 @@ def test_peers_that_never_read_their_answers(serve, tmp_path, ns):
         assert all(ctrl.keep_alive().ok for ctrl in controllers)
 
 
+def deaf_reader(ctrl, reads):
+    """A queue that fills its socket with reads of 128 KiB, and then has four of 2304 small pieces for each of `reads`."""
+    deaf, _ = ctrl.try_io_queue(2, 1024, rcvbuf=4096, sq_flow=False)
+    deaf.conn.sock.sendall(b"".join(capsule(nvme.sqe(
+        2, cid=cid, nsid=1, sgl1=nvme.sgl(0x5A, blocks * BLOCK), cdw12=blocks - 1))
+        for cid, blocks in enumerate([32] * 60 + [8] * reads)))
+    return deaf
+
+
+def test_memory_of_answers_that_are_not_taken_is_there_when_others_need_it(serve, tmp_path):
+    """though nothing had happened for a while when they asked for it"""
+    target = serve("--stall-timeout", "30000", ns=["file:%s/v.img,size=64M" % tmp_path])
+    with Others(target) as others, nvme.Controller(target.address) as ctrl:
+        for _ in range(20):
+            others.step()
+        deaf = deaf_reader(ctrl, 576)
+        target.until("all is read", lambda s: s["reads"] == 656)
+        for _ in range(100):
+            assert ctrl.keep_alive().ok
+        began = time.monotonic()
+        assert others.queue.read(0, 8).ok
+        others.step()
+        assert time.monotonic() - began < 1 * PATIENCE
+        deaf.close()
+
+
 @pytest.mark.parametrize("pad", [4, 228])
 def test_data_behind_padding_where_buffers_are_short(serve, tmp_path, pad):
     """Of a peer that does not read: then PDUs are received piece by piece, and the piece at hand may be 1 MiB"""
@@ -236,10 +262,7 @@ def test_data_behind_padding_where_buffers_are_short(serve, tmp_path, pad):
         queue = ctrl.io_queue()
         for _ in range(40):  # the kernel's receive buffer grows with what comes
             assert queue.write(0, os.urandom(MIB)).ok
-        deaf, _ = ctrl.try_io_queue(2, 1024, rcvbuf=4096, sq_flow=False)
-        deaf.conn.sock.sendall(b"".join(capsule(nvme.sqe(
-            2, cid=cid, nsid=1, sgl1=nvme.sgl(0x5A, blocks * BLOCK), cdw12=blocks - 1))
-            for cid, blocks in enumerate([32] * 60 + [8] * 568)))  # the latter: of 2304 small pieces all but 32
+        deaf = deaf_reader(ctrl, 568)
         assert queue.read(0).ok
         queue.serve_r2ts = False
         request = queue.submit_write(0, os.urandom(MIB))

@@ -22,6 +22,7 @@ struct scene {
 	struct cluster_target target;
 	struct hogs *hogs;
 	struct sim *sim;
+	struct sim_process *served;
 	uint64_t said, left_out; /* lines of the target's log, and those that it says there were more */
 };
 
@@ -66,7 +67,7 @@ begin_with(struct scene *scene, uint64_t seed, unsigned count, unsigned asks, en
 	options.log = count_line;
 	options.arg = scene;
 	scene->sim = sim_create(seed, &options);
-	sim_process_create(scene->sim, "target", 1, &served);
+	scene->served = sim_process_create(scene->sim, "target", 1, &served);
 	sim_process_create(scene->sim, "hogs", 1, &hogs);
 }
 
@@ -165,6 +166,25 @@ long_commands_that_bring_data_keep_nothing_from_io(void **state)
 {
 	(void)state;
 	work_beside(VERIFIER, HOGS);
+}
+
+/* What they have was taken back as far as it can be, and is not looked for every millisecond. */
+static void
+who_takes_no_answers_to_reads_makes_no_work_as_long_as_nothing_happens(void **state)
+{
+	const struct reactor *reactor;
+	struct scene scene;
+	uint64_t turns;
+
+	(void)state;
+	begin(&scene, 1, 4, COMMANDS, WRITER);
+	sim_run_until(scene.sim, 5 * second, NULL, NULL);
+	assert_int_equal(hogs_connected(scene.hogs), 4);
+	reactor = sim_process_reactor(scene.served, 0);
+	turns = reactor->turns;
+	sim_run_until(scene.sim, 15 * second, NULL, NULL);
+	assert_in_range(reactor->turns - turns, 0, 100);
+	end(&scene);
 }
 
 /* With the buffers and the time that a target has in earnest; how many of the hogs are ended meanwhile. */
@@ -301,6 +321,7 @@ main(void)
 		cmocka_unit_test(data_that_admin_commands_lack_keeps_nothing_from_io),
 		cmocka_unit_test(connects_that_do_not_end_keep_nothing_from_io),
 		cmocka_unit_test(the_data_of_a_write_is_not_kept_until_its_answer_is_taken),
+		cmocka_unit_test(who_takes_no_answers_to_reads_makes_no_work_as_long_as_nothing_happens),
 		cmocka_unit_test(event_requests_that_bring_data_keep_nothing_from_io),
 		cmocka_unit_test(disconnects_that_bring_data_keep_nothing_from_io),
 		cmocka_unit_test(long_commands_that_bring_data_keep_nothing_from_io),
