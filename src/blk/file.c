@@ -6,6 +6,9 @@
  * is taken from a fixed number per channel; I/Os that find none wait in line.
  * It does not know how the world does files, nor how one is found (file_open.c).
  *
+ * A long range of zeros is made in pieces, so that it can be ended, and others come
+ * in between: large ones, as long as the world does each at a stroke, else small ones.
+ *
  * A write is durable after a flush, or at once with FUA.  Buffers and offsets
  * are multiples of the block size: a file whose direct I/O wants larger ones is
  * read and written through the page cache.  Which blocks are bad stands in a
@@ -22,6 +25,7 @@
 #include "blk/finish.h"
 
 enum {
+	STROKE_MAX = 1024 * 1024 * 1024,
 	RETRY_NS = 50 * 1000,     /* how often to look whether another reactor's hold has ended */
 	STUCK_MAX = 3,            /* so often a transfer may move less than a block */
 };
@@ -202,6 +206,12 @@ file_end(struct file_chan *fc, struct blk_io *io, struct nvme_status status)
 }
 
 static struct nvme_status
+stopped(void)
+{
+	return nvme_status_of(NVME_SC_ABORT_REQUESTED, false);
+}
+
+static struct nvme_status
 file_status(const struct file_io *file_io, int64_t error)
 {
 	return error == 0 ? NVME_OK : nvme_status_of_errno((int)error, file_io->op != FILE_READ);
@@ -277,6 +287,23 @@ req_compared(struct file_req *req)
 	return true;
 }
 
+/* Zeros would have to be written: the piece is too large for that. */
+static void
+req_again_small(struct file_req *req)
+{
+	struct file_chan *fc = req->chan;
+	struct blk_io *io = req->blk_io;
+
+	fc->pieces = LINE_SMALL;
+	line_drop(&fc->line, io);
+	req_give(req);
+	io->flags |= LINE_SMALL;
+	if (io->flags & LINE_STOPPED)
+		file_end(fc, io, stopped());
+	else
+		file_go(fc, io);
+}
+
 /* The piece is done, or cannot be. */
 static void
 req_end(struct file_req *req, int64_t error, struct nvme_status status)
@@ -290,10 +317,12 @@ req_end(struct file_req *req, int64_t error, struct nvme_status status)
 		return;
 	}
 	req_give(req);
-	if (error == 0 && more)
-		file_go(fc, io);
-	else
+	if (error != 0 || !more)
 		file_end(fc, io, status);
+	else if (io->flags & LINE_STOPPED)
+		file_end(fc, io, stopped());
+	else
+		file_go(fc, io);
 }
 
 /*
@@ -332,6 +361,10 @@ req_done(struct file_io *file_io)
 
 	if (req_goes_on(req, &error))
 		return;
+	if (error == -E2BIG && !(io->flags & LINE_SMALL)) {
+		req_again_small(req);
+		return;
+	}
 	status = file_status(file_io, error);
 	if (req->mends && error == 0) {
 		req_mend(req, file_io->op);
@@ -360,6 +393,7 @@ file_blk_submit(struct blk_chan *chan, struct blk_io *io)
 		reactor_run_in(chan->reactor, PHASE_COLLECT, &fc->collect);
 		return;
 	}
+	io->flags |= fc->pieces;
 	assert(io->op != BLK_COMPARE_WRITE || (io->flags & BLK_TRANSIENT) == 0);
 	if (io->op == BLK_WRITE && (io->flags & BLK_TRANSIENT) != 0)
 		io->keep(io);
@@ -378,8 +412,8 @@ file_cancel(struct blk_chan *chan, struct blk_io *io)
 	struct file_chan *fc = file_chan_of(chan);
 
 	if (!line_leave(&fc->line, io))
-		return false;
-	finish_push(&fc->finished, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
+		return line_stop(&fc->line, io);
+	finish_push(&fc->finished, io, stopped());
 	reactor_run_in(chan->reactor, PHASE_COLLECT, &fc->collect);
 	return true;
 }
@@ -408,7 +442,7 @@ file_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 		return error;
 	}
 	fc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
-	line_init(&fc->line, &fb->range, UINT32_MAX);
+	line_init(&fc->line, &fb->range, STROKE_MAX / blk->block_size, FILE_ZEROS_MAX / blk->block_size);
 	marks_chan_init(&fc->marks, &fb->marks, reactor);
 	fifo_init(&fc->finished);
 	task_init(&fc->collect, file_collect);

@@ -38,6 +38,7 @@ struct file_chan {
 	struct blk_chan chan;
 	struct file *file;
 	struct line line;
+	uint32_t pieces; /* LINE_SMALL where zeros must be written, as is known once that was said */
 	struct marks_chan marks;
 	struct file_req *free;
 	uint32_t free_count;

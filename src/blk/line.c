@@ -7,9 +7,9 @@ io_of(struct fifo_node *node)
 }
 
 void
-line_init(struct line *line, struct range *range, uint32_t piece_max)
+line_init(struct line *line, struct range *range, uint32_t piece_max, uint32_t small_max)
 {
-	*line = (struct line){ .range = range, .piece_max = piece_max };
+	*line = (struct line){ .range = range, .piece_max = piece_max, .small_max = small_max };
 	fifo_init(&line->waiting);
 }
 
@@ -43,14 +43,15 @@ piece_of(uint64_t lba, uint32_t blocks, uint32_t done, uint32_t max)
 struct blk_range
 line_piece(const struct line *line, const struct blk_io *io)
 {
+	uint32_t max = io->flags & LINE_SMALL ? line->small_max : line->piece_max;
 	const struct blk_range *range;
 
 	switch (io->op) {
 	case BLK_TRIM:
 		range = &io->ranges[io->at >> 32];
-		return piece_of(range->lba, range->blocks, (uint32_t)io->at, line->piece_max);
+		return piece_of(range->lba, range->blocks, (uint32_t)io->at, max);
 	case BLK_WRITE_ZEROES:
-		return piece_of(io->lba, io->blocks, (uint32_t)io->at, line->piece_max);
+		return piece_of(io->lba, io->blocks, (uint32_t)io->at, max);
 	case BLK_READ:
 	case BLK_WRITE:
 	case BLK_COMPARE_WRITE:
@@ -73,13 +74,10 @@ line_drop(struct line *line, struct blk_io *io)
 		range_disown(line->range, piece.lba, piece.blocks);
 }
 
-bool
-line_next(struct line *line, struct blk_io *io)
+/* Whether io->at stands before a piece, of what is done in pieces. */
+static bool
+has_piece(struct blk_io *io)
 {
-	uint32_t done = line_piece(line, io).blocks;
-
-	line_drop(line, io);
-	io->at += done;
 	switch (io->op) {
 	case BLK_TRIM:
 		return trim_skip_empty(io);
@@ -93,6 +91,28 @@ line_next(struct line *line, struct blk_io *io)
 		break;
 	}
 	return false;
+}
+
+bool
+line_next(struct line *line, struct blk_io *io)
+{
+	uint32_t done = line_piece(line, io).blocks;
+
+	line_drop(line, io);
+	io->at += done;
+	return has_piece(io);
+}
+
+bool
+line_stop(struct line *line, struct blk_io *io)
+{
+	struct blk_io next = *io;
+
+	if (!has_piece(&next))
+		return false;
+	io->flags |= LINE_STOPPED;
+	next.at += line_piece(line, io).blocks;
+	return has_piece(&next);
 }
 
 /* Whether the later of the two may not overtake; a TRIM, with its many ranges, nobody overtakes. */
@@ -205,7 +225,7 @@ line_leave(struct line *line, struct blk_io *io)
 {
 	struct fifo_node **link = &line->waiting.head;
 
-	if ((io->flags & LINE_WAITING) == 0 || io->at != 0)
+	if ((io->flags & LINE_WAITING) == 0)
 		return false;
 	while (*link != &io->node)
 		link = &(*link)->next;

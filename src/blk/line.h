@@ -21,6 +21,8 @@ enum {
 	/* In blk_io.flags: */
 	LINE_WAITING = 0x0100, /* stands in line */
 	LINE_MARKED = 0x0200,  /* range_wait() was called for its current piece */
+	LINE_SMALL = 0x0400,   /* its pieces are small ones; changed while it holds and waits for none */
+	LINE_STOPPED = 0x0800, /* its next piece is not begun */
 };
 
 struct line {
@@ -28,9 +30,10 @@ struct line {
 	struct fifo waiting;
 	uint32_t count;
 	uint32_t piece_max; /* blocks of one piece of a TRIM or WRITE_ZEROES */
+	uint32_t small_max; /* and of a small one */
 };
 
-void line_init(struct line *line, struct range *range, uint32_t piece_max);
+void line_init(struct line *line, struct range *range, uint32_t piece_max, uint32_t small_max);
 
 /* Sets io->at to the first piece; false: the I/O touches no block at all (FLUSH does not either). */
 bool line_begin(struct blk_io *io);
@@ -57,7 +60,11 @@ void line_join(struct line *line, struct blk_io *io);
  */
 void line_retry(struct line *line, unsigned starts, bool (*start)(void *owner, struct blk_io *io), void *owner);
 
-/* Takes an I/O of which nothing is done yet out of the line; false: it is not there, or begun. */
+/* Takes an I/O out of the line; false: it is not there. */
 bool line_leave(struct line *line, struct blk_io *io);
+
+/* Of an I/O that is not in line: marks a TRIM or WRITE_ZEROES as stopped.  True: it has a next piece, which its device
+ * will find not to be begun. */
+bool line_stop(struct line *line, struct blk_io *io);
 
 #endif

@@ -274,7 +274,8 @@ mem_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 		return -ENOMEM;
 	mc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
 	mc->mem = container_of(blk, struct mem, blk);
-	line_init(&mc->line, &mc->mem->range, PIECE_MAX >> mc->mem->block_shift);
+	line_init(&mc->line, &mc->mem->range, PIECE_MAX >> mc->mem->block_shift,
+	    PIECE_MAX >> mc->mem->block_shift);
 	fifo_init(&mc->finished);
 	task_init(&mc->collect, mem_collect);
 	*chan = &mc->chan;

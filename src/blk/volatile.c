@@ -331,7 +331,7 @@ vol_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 	}
 	vc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
 	vc->vol = vol;
-	line_init(&vc->line, &vol->range, UINT32_MAX);
+	line_init(&vc->line, &vol->range, UINT32_MAX, UINT32_MAX);
 	fifo_init(&vc->finished);
 	fifo_init(&vc->riders);
 	fifo_init(&vc->sweep.riders);

@@ -22,12 +22,18 @@ struct kfile {
 	unsigned cannot;       /* bits of enum disk_kind that this file has refused */
 };
 
-/* The ways to make a range read as zeros; the last one always works. */
+/* The ways to make a range read as zeros; the last one always works, and takes its time. */
 static const enum disk_kind punch_ways[] = { DISK_PUNCH, DISK_ZERO, DISK_WRITE };
 static const enum disk_kind zero_ways[] = { DISK_ZERO, DISK_PUNCH, DISK_WRITE };
 
 enum { ZEROS_BYTES = 64 * 1024 };
 static const _Alignas(4096) uint8_t zeros[ZEROS_BYTES];
+
+static const enum disk_kind *
+ways_of(const struct file_io *io)
+{
+	return io->op == FILE_PUNCH ? punch_ways : zero_ways;
+}
 
 static uint64_t
 bytes_of(const struct file_io *io)
@@ -56,9 +62,10 @@ point_at_zeros(struct file_job *job)
 static void
 choose_way(struct file_job *job)
 {
-	const enum disk_kind *ways = job->io->op == FILE_PUNCH ? punch_ways : zero_ways;
+	const enum disk_kind *ways = ways_of(job->io);
 
-	while (job->file->cannot & 1u << ways[job->attempt])
+	/* What is too long to be written asks each time: that it cannot be had is said when it is done. */
+	while (job->io->bytes <= FILE_ZEROS_MAX && job->file->cannot & 1u << ways[job->attempt])
 		job->attempt++;
 	job->req.kind = ways[job->attempt];
 	job->req.bytes = job->io->bytes;
@@ -114,7 +121,9 @@ is_done(struct file_job *job)
 		return false;
 	if ((kind == DISK_PUNCH || kind == DISK_ZERO) && is_refusal(result)) {
 		job->file->cannot |= 1u << kind;
-		return false;
+		job->attempt++;
+		io->result = -E2BIG;
+		return io->bytes > FILE_ZEROS_MAX && ways_of(io)[job->attempt] == DISK_WRITE;
 	}
 	io->result = result;
 	if (result < 0 || (io->op != FILE_PUNCH && io->op != FILE_ZERO))

@@ -90,6 +90,9 @@ enum file_op {
 	FILE_ZERO,  /* the range reads as zeros */
 };
 
+/* Of a PUNCH or ZERO: where zeros must be written so much is done at a time, and more than that ends with -E2BIG. */
+enum { FILE_ZEROS_MAX = 2 * 1024 * 1024 };
+
 struct file;
 
 struct file_io {

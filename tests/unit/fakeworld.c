@@ -203,6 +203,8 @@ file_do(struct fakeworld *fw, struct fake_file *file, struct file_io *io)
 {
 	if (fw->fail[io->op] != 0)
 		return fw->fail[io->op];
+	if (fw->writes_zeros && (io->op == FILE_PUNCH || io->op == FILE_ZERO) && io->bytes > FILE_ZEROS_MAX)
+		return -E2BIG;
 	fw->done[io->op]++;
 	switch (io->op) {
 	case FILE_READ:

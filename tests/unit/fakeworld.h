@@ -53,6 +53,7 @@ struct fakeworld {
 	int fail_fetch;           /* and of every fetch */
 	int fail[FILE_ZERO + 1];  /* by file_op: negative errno of every such request */
 	uint64_t short_by;        /* the next read or write moves so much less */
+	bool writes_zeros;        /* no more than FILE_ZEROS_MAX at a time */
 	uint64_t disk_bytes;      /* a write past this offset fails with -ENOSPC; 0: no limit */
 	unsigned done[FILE_ZERO + 1], durable; /* counted */
 	uint64_t pages_mapped, pages_discarded; /* bytes */

@@ -108,6 +108,98 @@ a_trim_punches_each_range_and_zeroes_are_synced_for_fua(void **state)
 	blk_end();
 }
 
+enum { LONG = 16 * IO_MAX / BS, PIECE = FILE_ZEROS_MAX / BS };
+static const struct blk_range whole = { 0, LONG };
+
+static void
+begin_long(void)
+{
+	blk_begin_over("file:/v", (uint64_t)LONG * BS);
+	write_now(LONG - 1, 1, 'a');
+}
+
+static struct test_io *
+trim_whole(void)
+{
+	struct test_io *t = io_make(0, BLK_TRIM, 0, 0, 0);
+
+	t->io.ranges = &whole;
+	t->io.range_count = 1;
+	io_submit(t);
+	return t;
+}
+
+static void
+let_files_go(void)
+{
+	fw.hold_files = false;
+	fake_files_finish(&fw);
+}
+
+static void
+a_long_range_is_punched_at_a_stroke_and_in_pieces_where_zeros_are_written(void **state)
+{
+	begin_long();
+	io_ended(trim_whole(), NVME_SC_SUCCESS);
+	assert_int_equal(fw.done[FILE_PUNCH], 1);
+	assert_block(LONG - 1, 0);
+	write_now(LONG - 1, 1, 'b');
+	fw.writes_zeros = true;
+	io_ended(io_start(0, BLK_WRITE_ZEROES, BLK_FUA, 0, LONG), NVME_SC_SUCCESS);
+	assert_int_equal(fw.done[FILE_ZERO], LONG / PIECE);
+	assert_int_equal(fw.done[FILE_SYNC], 1);
+	assert_block(LONG - 1, 0);
+	blk_end();
+}
+
+static void
+between_two_pieces_of_zeros_others_come_and_it_is_ended(void **state)
+{
+	struct test_io *t, *w;
+
+	begin_long();
+	fw.writes_zeros = fw.hold_files = true;
+	t = trim_whole();
+	fake_files_finish(&fw); /* it was too long, and the first small piece is under way */
+	w = write_start(1, 0, 1, 1, 'w');
+	for (unsigned i = 0; w->done == 0 && i < LONG / PIECE; i++) {
+		turns(60);
+		fake_files_finish(&fw);
+	}
+	io_end(w);
+	assert_int_equal(t->done, 0);
+	turns(60);
+	assert_true(blk->ops->cancel(chans[0], &t->io));
+	assert_int_equal(t->done, 0);
+	let_files_go();
+	io_ended(t, NVME_SC_ABORT_REQUESTED);
+	assert_block(LONG - 1, 'a');
+	assert_block(1, 'w');
+	blk_end();
+}
+
+static void
+what_is_ended_before_it_is_found_to_be_too_long_is_not_begun_again(void **state)
+{
+	struct test_io *t;
+
+	begin_long();
+	fw.writes_zeros = fw.hold_files = true;
+	t = trim_whole();
+	blk->ops->cancel(chans[0], &t->io);
+	let_files_go();
+	io_ended(t, NVME_SC_ABORT_REQUESTED);
+	assert_int_equal(fw.done[FILE_PUNCH], 0);
+	/* The last piece is not ended: there is no other one. */
+	fw.hold_files = true;
+	t = io_start(0, BLK_WRITE_ZEROES, 0, 0, PIECE);
+	assert_false(blk->ops->cancel(chans[0], &t->io));
+	let_files_go();
+	io_ended(t, NVME_SC_SUCCESS);
+	assert_block(LONG - 1, 'a');
+	blk_end();
+}
+
 static void
 a_short_write_goes_on_where_it_stopped(void **state)
 {
@@ -176,6 +268,9 @@ main(void)
 		cmocka_unit_test(a_read_in_flight_keeps_a_write_of_another_reactor_waiting),
 		cmocka_unit_test(no_more_than_256_requests_of_a_channel_are_in_flight),
 		cmocka_unit_test(a_trim_punches_each_range_and_zeroes_are_synced_for_fua),
+		cmocka_unit_test(a_long_range_is_punched_at_a_stroke_and_in_pieces_where_zeros_are_written),
+		cmocka_unit_test(between_two_pieces_of_zeros_others_come_and_it_is_ended),
+		cmocka_unit_test(what_is_ended_before_it_is_found_to_be_too_long_is_not_begun_again),
 		cmocka_unit_test(a_short_write_goes_on_where_it_stopped),
 		cmocka_unit_test(a_full_disk_is_capacity_exceeded),
 		cmocka_unit_test(a_file_that_became_shorter_is_a_read_error),

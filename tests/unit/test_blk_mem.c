@@ -238,7 +238,6 @@ a_trim_of_many_ranges_waits_where_it_must(void **state)
 	turns(5);
 	assert_int_equal(t->done, 0);
 	assert_bytes(r->iov[0].iov_base, BS, 'b');
-	chans[0]->blk->ops->cancel(chans[0], &t->io); /* it has begun */
 	io_release(r);
 	io_ended(r, NVME_SC_SUCCESS);
 	io_ended(t, NVME_SC_SUCCESS);
@@ -251,6 +250,31 @@ a_trim_of_many_ranges_waits_where_it_must(void **state)
 	io_submit(t);
 	io_ended(t, NVME_SC_SUCCESS);
 	io_ended(io_start(0, BLK_FLUSH, 0, 0, 0), NVME_SC_SUCCESS);
+	blk_end();
+}
+
+static void
+a_trim_of_which_a_part_is_done_can_be_ended(void **state)
+{
+	const struct blk_range ranges[] = { { 1, 1 }, { 500, 2 }, { 3, 1 } };
+	struct test_io *r, *t;
+
+	blk_begin("mem:16M");
+	write_now(0, 5, 'a');
+	r = io_start(1, BLK_READ, BLK_MAY_LEND, 501, 1);
+	t = io_make(0, BLK_TRIM, 0, 0, 0);
+	t->io.ranges = ranges;
+	t->io.range_count = 3;
+	io_submit(t);
+	turns(5);
+	assert_true(blk->ops->cancel(chans[0], &t->io));
+	io_ended(t, NVME_SC_ABORT_REQUESTED);
+	io_release(r);
+	io_ended(r, NVME_SC_SUCCESS);
+	assert_block(1, 0);
+	assert_block(3, 'a');
+	write_now(501, 1, 'b'); /* nobody waits there any more */
+	assert_block(501, 'b');
 	blk_end();
 }
 
@@ -305,6 +329,7 @@ main(void)
 		cmocka_unit_test(a_waiting_io_can_be_cancelled_and_readers_go_on),
 		cmocka_unit_test(zeroes_are_written_in_pieces_and_large_ones_give_memory_back),
 		cmocka_unit_test(a_trim_of_many_ranges_waits_where_it_must),
+		cmocka_unit_test(a_trim_of_which_a_part_is_done_can_be_ended),
 		cmocka_unit_test(blocks_of_512_bytes_are_zeroed_to_the_byte),
 		cmocka_unit_test(null_lends_zeros_and_forgets_writes),
 	};

@@ -403,11 +403,31 @@ a_closed_file_is_free_for_others(void **state)
 	rt_destroy(other);
 }
 
+/* As often as it is asked, before and after others were written. */
+static void
+ask_for_too_many_zeros(void)
+{
+	struct rt *rt = files_open_rt(1, RT_FILES_THREADS);
+	struct file *file;
+
+	MUST(rt_reactor(rt, 0)->world->file_open(rt_reactor(rt, 0), files_path, FILE_BYTES, 4096, &file) == 0);
+	for (int i = 0; i < 4; i++) {
+		struct file_io io = { .op = i % 2 ? FILE_ZERO : FILE_PUNCH, .bytes = FILE_ZEROS_MAX + 4096 };
+
+		MUST(files_perform(file, io) == -E2BIG);
+		io.bytes -= 4096;
+		MUST(files_perform(file, io) == FILE_ZEROS_MAX);
+	}
+	rt_reactor(rt, 0)->world->file_close(file);
+	rt_destroy(rt);
+}
+
 static void
 serve_without_fallocate(void)
 {
 	sandbox_forbid(SYS_fallocate, EOPNOTSUPP);
 	write_punch_zero_and_read(RT_FILES_THREADS, "threads");
+	ask_for_too_many_zeros();
 }
 
 static void
