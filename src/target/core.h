@@ -40,12 +40,11 @@ struct target {
 };
 
 /* Memory for commands that look at blocks without sending them (scratch.c). */
-enum { SCRATCH_PIECES = 4, SCRATCH_BYTES = 64 * 1024 };
+enum { SCRATCH_PIECES = 8, SCRATCH_BYTES = 64 * 1024, SCRATCH_FREE = -1 };
 
 struct scratch {
 	uint8_t *memory;
-	void *free[SCRATCH_PIECES];
-	unsigned free_count;
+	int held_by[SCRATCH_PIECES]; /* the volume of the command that has it, or SCRATCH_FREE */
 	struct list waiting; /* requests, by waiter.node */
 	bool granting;       /* those in line are being served: what is given meanwhile is for them too */
 };

@@ -11,7 +11,7 @@
 
 #include "target/command.h"
 
-enum { WAITERS = 50000 };
+enum { WAITERS = 50000, VOLUME = 7, SHARE = SCRATCH_PIECES / 2 };
 
 /* A core that has nothing but scratch pieces, a connection, and its requests. */
 struct bench {
@@ -49,9 +49,23 @@ granted(struct bufs_waiter *waiter)
 	b->depth--;
 }
 
-/* All pieces are held, and WAITERS stand in line. */
+static struct request *
+request_new(struct bench *b, struct request *req, uint16_t volume)
+{
+	req->conn = &b->conn;
+	req->slot = volume;
+	return req;
+}
+
+/* Whether one of those in line who hold nothing has its turn. */
+static bool
+is_served(const struct request *req)
+{
+	return req->io.old != NULL;
+}
+
 static int
-begin(void **state)
+begin_free(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 
@@ -65,14 +79,21 @@ begin(void **state)
 	b->waiters = calloc(WAITERS, sizeof(*b->waiters));
 	assert_true(b->holders != NULL && b->waiters != NULL);
 	assert_int_equal(scratch_begin(&b->core), 0);
-	for (unsigned i = 0; i < SCRATCH_PIECES; i++) {
-		b->holders[i].conn = &b->conn;
-		assert_true(scratch_take(&b->holders[i], granted));
-	}
-	for (unsigned i = 0; i < WAITERS; i++) {
-		b->waiters[i].conn = &b->conn;
-		assert_false(scratch_take(&b->waiters[i], granted));
-	}
+	return 0;
+}
+
+/* Commands of one volume hold what it may have, and WAITERS of it stand in line. */
+static int
+begin(void **state)
+{
+	struct bench *b;
+
+	begin_free(state);
+	b = *state;
+	for (unsigned i = 0; i < SHARE; i++)
+		assert_true(scratch_take(request_new(b, &b->holders[i], VOLUME), granted));
+	for (unsigned i = 0; i < WAITERS; i++)
+		assert_false(scratch_take(request_new(b, &b->waiters[i], VOLUME), granted));
 	return 0;
 }
 
@@ -101,7 +122,6 @@ those_who_give_up_at_their_turn_do_not_stand_on_each_other(void **state)
 	assert_int_equal(b->served, WAITERS);
 	assert_int_equal(b->deepest, 1);
 	assert_false(scratch_wanted(&b->core));
-	assert_int_equal(b->core.scratch.free_count, 1);
 	assert_true(scratch_take(&b->holders[0], granted));
 }
 
@@ -110,13 +130,57 @@ each_piece_that_is_given_back_serves_one_in_line(void **state)
 {
 	struct bench *b = *state;
 
-	for (unsigned i = 0; i < SCRATCH_PIECES; i++) {
+	for (unsigned i = 0; i < SHARE; i++) {
 		scratch_give(&b->holders[i]);
 		assert_null(b->holders[i].io.old);
 		assert_int_equal(b->served, i + 1);
 	}
-	assert_int_equal(b->core.scratch.free_count, 0);
 	assert_true(scratch_wanted(&b->core));
+}
+
+static void
+note(struct bufs_waiter *waiter)
+{
+	assert_true(is_served(request_of(waiter)));
+}
+
+/* Volumes whose devices do not answer have all that they can have, one after the other. */
+static void
+what_is_not_answered_takes_half_of_what_is_left_and_others_have_the_rest(void **state)
+{
+	static const unsigned shares[] = { SCRATCH_PIECES / 2, SCRATCH_PIECES / 4, SCRATCH_PIECES / 8 };
+	struct bench *b = *state;
+	struct request *next = b->waiters, *good;
+
+	for (uint16_t volume = 0; volume < 3; volume++) {
+		for (unsigned i = 0; i < shares[volume]; i++)
+			assert_true(scratch_take(request_new(b, next++, volume), note));
+		assert_false(scratch_take(request_new(b, next++, volume), note));
+	}
+	for (int i = 0; i < 100; i++) {
+		good = request_new(b, next, 3);
+		assert_true(scratch_take(good, note));
+		assert_false(scratch_take(request_new(b, next + 1, 3), note));
+		scratch_give(good);
+		assert_true(is_served(next + 1));
+		scratch_give(next + 1);
+	}
+}
+
+static void
+who_stands_in_line_is_served_when_another_volume_gives(void **state)
+{
+	struct bench *b = *state;
+	struct request *others = b->holders, *next = b->waiters;
+
+	for (unsigned i = 0; i < SCRATCH_PIECES / 4; i++)
+		assert_true(scratch_take(request_new(b, &others[i], 1), note));
+	while (scratch_take(request_new(b, next, VOLUME), note))
+		next++;
+	assert_int_equal(next - b->waiters, SHARE - 1);
+	scratch_give(&others[0]);
+	assert_true(is_served(next));
+	assert_false(scratch_wanted(&b->core));
 }
 
 /* Though there is one free at the moment: the one that he gave. */
@@ -150,6 +214,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(those_who_give_up_at_their_turn_do_not_stand_on_each_other, begin, end),
 		cmocka_unit_test_setup_teardown(each_piece_that_is_given_back_serves_one_in_line, begin, end),
+		cmocka_unit_test_setup_teardown(
+		    what_is_not_answered_takes_half_of_what_is_left_and_others_have_the_rest, begin_free, end),
+		cmocka_unit_test_setup_teardown(who_stands_in_line_is_served_when_another_volume_gives, begin_free, end),
 		cmocka_unit_test_setup_teardown(who_gives_one_and_wants_one_stands_behind_those_in_line, begin, end),
 		cmocka_unit_test_setup_teardown(who_leaves_the_line_is_not_served, begin, end),
 	};
