@@ -222,6 +222,12 @@ disk_lock(struct disk *disk, bool patient)
 int
 disk_extend(struct disk *disk, uint64_t size)
 {
+	struct stat st;
+
+	if (fstat(disk->fd, &st) != 0)
+		return -errno;
+	if (S_ISREG(st.st_mode)) /* it may have been made longer since, by somebody else */
+		disk->size = (uint64_t)st.st_size;
 	if (size <= disk->size)
 		return 0;
 	if (ftruncate(disk->fd, (off_t)size) != 0)
