@@ -63,9 +63,19 @@ struct log_limit {
 };
 
 /* Buffers for data that peers are asked for (asked.c); of small pieces and, [true], of large ones. */
-struct asked {
-	uint32_t pieces[2];      /* so many are taken for it, or about to be */
+struct asked_host {
+	uint32_t pieces[2];      /* so many are taken for what this host is asked for, or about to be */
 	struct list waiting[2];  /* requests, by waiter.node */
+	struct list node[2];     /* there are such */
+};
+
+enum { ASKED_HOSTS = 256 };
+
+struct asked {
+	struct asked_host hosts[ASKED_HOSTS]; /* by a hash of the host's id */
+	uint32_t pieces[2];      /* of all of them */
+	struct list waiting[2];  /* hosts that wait, in turn */
+	bool stuck[2];           /* the first that may have some waits until there are so many */
 	bool granting[2];
 	struct timer timer;      /* runs while somebody waits for memory */
 };

@@ -229,7 +229,7 @@ def test_peers_that_never_read_their_answers(serve, tmp_path, ns):
 
 
 def deaf_reader(ctrl, reads):
-    """A queue that fills its socket with reads of 128 KiB, and then has four of 2304 small pieces for each of `reads`."""
+    """A queue that fills its socket with reads of 128 KiB, and then has 4 of 2304 small pieces for each of `reads`."""
     deaf, _ = ctrl.try_io_queue(2, 1024, rcvbuf=4096, sq_flow=False)
     deaf.conn.sock.sendall(b"".join(capsule(nvme.sqe(
         2, cid=cid, nsid=1, sgl1=nvme.sgl(0x5A, blocks * BLOCK), cdw12=blocks - 1))
@@ -315,8 +315,8 @@ def test_a_write_over_a_lent_range_waits_a_bounded_time(serve):
 @pytest.mark.line("W29")
 def test_a_write_over_what_is_half_sent_waits_a_bounded_time_without_a_free_buffer(serve):
     """
-    Of 256 large buffers 192 are kept for data that was asked for, and four deaf peers have the rest, 16 each: what the
-    others took half of cannot be kept for them, and they are closed after a second.
+    Of 256 large buffers 96 are kept for data that a host was asked for, and ten deaf peers have the rest, 16 each: what
+    the others took half of cannot be kept for them, and they are closed after a second.
     """
     target = serve("--stall-timeout", "60000")
     with contextlib.ExitStack() as stack:
@@ -325,11 +325,11 @@ def test_a_write_over_what_is_half_sent_waits_a_bounded_time_without_a_free_buff
 
         writer = queue()
         assert writer.write(0, bytes(MIB)).ok
-        for _ in range(12):
+        for _ in range(6):
             hog = queue()
             hog.serve_r2ts = False
             hog.submit_write(1024, bytes(MIB))
-        for _ in range(6):
+        for _ in range(12):
             deaf = queue(rcvbuf=4096)
             for _ in range(4):
                 deaf.submit_read(0, 256)

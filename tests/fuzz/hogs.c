@@ -38,17 +38,19 @@ dial(struct hog *hog, struct client *client)
 static void
 connect_queue(struct hog *hog, struct client *client)
 {
+	const struct hogs *hogs = client->reactor->owner;
+	unsigned whose = hogs->strangers ? (unsigned)(hog - hogs->hog) : 0;
 	bool io = client == &hog->io;
 	struct nvme_connect_sqe sqe = {
 		.opcode = NVME_FABRICS, .fctype = NVME_CONNECT, .sqsize = le16_of(127), .cattr = NVME_CATTR_NO_SQ_FLOW,
 		.qid = le16_of(io),
 	};
 	struct nvme_connect_data data = {
-		.hostid = { 9 }, .cntlid = le16_of(io ? hog->client.cntlid : NVME_CNTLID_DYNAMIC),
-		.hostnqn = "nqn.2026-11.local.weir:hog",
+		.hostid = { 9, (uint8_t)whose }, .cntlid = le16_of(io ? hog->client.cntlid : NVME_CNTLID_DYNAMIC),
 	};
 	struct nvme_sqe plain;
 
+	snprintf(data.hostnqn, sizeof(data.hostnqn), "nqn.2026-11.local.weir:hog%u", whose);
 	snprintf(data.subnqn, sizeof(data.subnqn), "%s", has_io(hog) ? CLUSTER_NQN : NVME_DISCOVERY_NQN);
 	memcpy(&plain, &sqe, sizeof(plain));
 	client->connecting = !io;

@@ -36,6 +36,7 @@ struct hog {
 
 struct hogs {
 	unsigned count, asks; /* how many, and of how many commands each */
+	bool strangers;       /* each is a host of its own */
 	struct hog hog[HOGS];
 };
 

@@ -189,7 +189,7 @@ who_takes_no_answers_to_reads_makes_no_work_as_long_as_nothing_happens(void **st
 
 /* With the buffers and the time that a target has in earnest; how many of the hogs are ended meanwhile. */
 static uint64_t
-work_beside_debtors(unsigned asks, uint32_t slot_bytes, uint64_t until_s)
+work_beside_debtors(bool strangers, unsigned asks, uint32_t slot_bytes, uint64_t until_s)
 {
 	struct cluster_host host = { .addr = "10.0.0.1", .queues = 2, .slot_bytes = slot_bytes, .ios = 200 };
 	struct sim_process_options options = { .start = cluster_host_start, .arg = &host };
@@ -197,6 +197,7 @@ work_beside_debtors(unsigned asks, uint32_t slot_bytes, uint64_t until_s)
 	uint64_t said;
 
 	begin_with(&scene, 1, HOGS, asks, DEBTOR, (struct reactor_options){ 2304, 256 }, 30 * 1000);
+	scene.hogs->strangers = strangers;
 	sim_run_until(scene.sim, 2 * second, NULL, NULL);
 	sim_process_create(scene.sim, "host", 1, &options);
 	sim_run_until(scene.sim, until_s * second, finished, &host);
@@ -211,15 +212,24 @@ static void
 data_that_is_owed_keeps_nothing_from_who_brings_it_along(void **state)
 {
 	(void)state;
-	assert_int_equal(work_beside_debtors(32, 8 * 1024, 4), 0);
+	assert_int_equal(work_beside_debtors(true, 32, 8 * 1024, 4), 0);
+}
+
+static void
+data_that_one_host_owes_keeps_nothing_from_another(void **state)
+{
+	(void)state;
+	assert_int_equal(work_beside_debtors(false, 32, 32 * 1024, 4), 0);
+	assert_int_equal(work_beside_debtors(false, 16, 64 * 1024, 4), 0);
+	assert_int_equal(work_beside_debtors(false, 1, 256 * 1024, 4), 0);
 }
 
 static void
 who_owes_data_while_others_wait_to_be_asked_is_ended_after_5_s(void **state)
 {
 	(void)state;
-	assert_in_range(work_beside_debtors(32, 32 * 1024, 10), 1, HOGS);
-	assert_in_range(work_beside_debtors(16, 64 * 1024, 10), 1, HOGS);
+	assert_in_range(work_beside_debtors(true, 32, 32 * 1024, 10), 1, HOGS);
+	assert_in_range(work_beside_debtors(true, 16, 64 * 1024, 10), 1, HOGS);
 }
 
 /* They may take all the time there is. */
@@ -326,6 +336,7 @@ main(void)
 		cmocka_unit_test(disconnects_that_bring_data_keep_nothing_from_io),
 		cmocka_unit_test(long_commands_that_bring_data_keep_nothing_from_io),
 		cmocka_unit_test(data_that_is_owed_keeps_nothing_from_who_brings_it_along),
+		cmocka_unit_test(data_that_one_host_owes_keeps_nothing_from_another),
 		cmocka_unit_test(who_owes_data_while_others_wait_to_be_asked_is_ended_after_5_s),
 		cmocka_unit_test(who_owes_data_and_keeps_nobody_waiting_is_let_be),
 		cmocka_unit_test(who_leaves_a_long_answer_lying_stays_until_others_wait_for_the_memory),
