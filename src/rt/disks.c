@@ -36,6 +36,8 @@ add(struct rt *rt, const struct disk *disk)
 		return NULL;
 	kdisk->disk = *disk;
 	pthread_mutex_init(&kdisk->lock, NULL);
+	fifo_init(&kdisk->jobs);
+	list_init(&kdisk->ready);
 	list_push(&rt->disks, &kdisk->node);
 	return kdisk;
 }

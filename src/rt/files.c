@@ -5,6 +5,10 @@
  * in turn, the next way where a file system or device does not know the first.
  * What a short read or write has left is its owner's affair.  It does not know
  * how a request is performed.
+ *
+ * A disk may not answer at all: of one file no more is under way than is free, so
+ * there is some for others.  (Choudhury and Hahne, Dynamic Queue Length
+ * Thresholds, 1998)
  */
 #include "rt/files.h"
 
@@ -15,7 +19,7 @@ struct kfile {
 	struct file file;      /* first: a file is its kfile */
 	struct kfiles *files;
 	struct kdisk *disk;
-	struct fifo waiting;   /* file_ios that found no file_job free */
+	struct fifo waiting;   /* file_ios that found no file_job free for this file */
 	struct list node;      /* in files->waiting */
 	unsigned in_flight;
 	int kept;              /* what the engine calls it; 0: by its descriptor */
@@ -143,39 +147,56 @@ start(struct kfile *file, struct file_io *io)
 	files->in_flight++;
 	file->in_flight++;
 	job->file = file;
+	job->disk = file->disk;
 	job->io = io;
 	job->moved = 0;
 	job->attempt = 0;
 	push(job);
 }
 
-/* One of each file in turn, so that none starves another. */
+static bool
+may_start(const struct kfile *file)
+{
+	return file->in_flight < FILES_IN_FLIGHT - file->files->in_flight;
+}
+
+/* One of each file in turn, so that none starves another; and not of those that have their share. */
 static void
 start_waiting(struct kfiles *files)
 {
-	while (!fifo_empty(&files->free) && !list_empty(&files->waiting)) {
-		struct kfile *file = container_of(list_pop(&files->waiting), struct kfile, node);
-		struct fifo_node *first = fifo_pop(&file->waiting);
+	struct list full, *node;
 
+	list_init(&full);
+	while ((node = list_pop(&files->waiting)) != NULL) {
+		struct kfile *file = container_of(node, struct kfile, node);
+		struct fifo_node *first;
+
+		if (!may_start(file)) {
+			list_push(&full, node);
+			continue;
+		}
+		first = fifo_pop(&file->waiting);
 		if (!fifo_empty(&file->waiting))
-			list_push(&files->waiting, &file->node);
+			list_push(&files->waiting, node);
 		start(file, container_of(first, struct file_io, node));
 	}
+	while ((node = list_pop(&full)) != NULL)
+		list_push(&files->waiting, node);
 }
 
 void
 world_file_submit(struct file *file, struct file_io *io)
 {
 	struct kfile *kfile = (struct kfile *)file;
-	struct kfiles *files = kfile->files;
 
 	assert(io->op == FILE_SYNC || bytes_of(io) > 0);
-	if (!fifo_empty(&files->free) && list_empty(&files->waiting)) {
+	/* Other files that wait have their share. */
+	if (fifo_empty(&kfile->waiting) && may_start(kfile)) {
 		start(kfile, io);
 		return;
 	}
 	if (fifo_empty(&kfile->waiting))
-		list_push(&files->waiting, &kfile->node);
+		list_push(&kfile->files->waiting, &kfile->node);
 	fifo_push(&kfile->waiting, &io->node);
 }
 

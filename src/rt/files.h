@@ -12,8 +12,9 @@
 #include "rt/internal.h"
 #include "sys/disk.h"
 
-enum { FILES_IN_FLIGHT = 256 }; /* per reactor; more wait in order */
+enum { FILES_IN_FLIGHT = 512 }; /* per reactor, and of one file as many as are free; more wait in order */
 
+struct kdisk;
 struct kfile;
 struct kfiles;
 struct uring;
@@ -23,6 +24,7 @@ struct file_job {
 	struct fifo_node node;   /* the engine's, or in kfiles->free */
 	struct core *core;       /* whose it is, for other threads */
 	struct kfile *file;
+	struct kdisk *disk;      /* of that file */
 	struct file_io *io;
 	uint64_t moved;          /* of PUNCH and ZERO: zeros that were written */
 	unsigned attempt;        /* of PUNCH and ZERO: which way is tried */
@@ -59,7 +61,7 @@ struct kfiles {
 	struct file_job *all;     /* FILES_IN_FLIGHT of them */
 	struct fifo free;
 	unsigned in_flight;
-	struct list waiting;     /* files with requests that found none free */
+	struct list waiting;     /* files with requests that found none free, or too few */
 
 	struct uring *uring;
 	struct source uring_source;
@@ -74,6 +76,9 @@ struct kdisk {
 	pthread_mutex_t lock;    /* held while it is locked, extended or shortened: as long as the disk takes */
 	struct disk disk;        /* what does not change is anybody's, the rest under the lock */
 	bool ours;               /* other processes are kept out */
+	struct fifo jobs;        /* of file_jobs that wait for a thread; this and the rest is the pool's */
+	struct list ready;       /* in pool->ready, while there are any */
+	unsigned running;        /* threads that do one */
 };
 
 /* `now`: as it is then, and what this call found in `was`. */

@@ -1,7 +1,8 @@
 /*
- * files_threads.c - files through a few threads, where io_uring is forbidden.
+ * files_threads.c - files through some threads, where io_uring is forbidden.
  *
- * One pool for the process.  Requests go to it under a lock, once per turn; a
+ * One pool for the process.  A disk may not answer at all: no more threads are at
+ * one file than are idle, so there are some for others.  Requests go to it under a lock, once per turn; a
  * request that is done comes back through a ring from its thread to its
  * reactor, which is woken as by mail.
  */
@@ -10,7 +11,7 @@
 
 #include "rt/files.h"
 
-enum { THREADS = 4 };
+enum { THREADS = 16 };
 
 struct worker {
 	struct pool *pool;
@@ -22,23 +23,71 @@ struct pool {
 	struct rt *rt;
 	pthread_mutex_t lock;
 	pthread_cond_t work;
-	struct fifo queue;  /* of file_jobs */
+	struct list ready;  /* files that have jobs, by kdisk.ready; each has its turn */
+	unsigned idle;
 	bool stopping;
 	unsigned started;
 	struct worker workers[THREADS];
 };
 
+/* A file that has a job, and has not its share of threads. */
+static struct kdisk *
+next_disk(struct pool *pool)
+{
+	list_for_each(&pool->ready, node) {
+		struct kdisk *disk = container_of(node, struct kdisk, ready);
+
+		if (disk->running < pool->idle)
+			return disk;
+	}
+	return NULL;
+}
+
+/* Where more can be done one is woken, who wakes the next. */
+static void
+wake_one(struct pool *pool)
+{
+	if (next_disk(pool) != NULL)
+		pthread_cond_signal(&pool->work);
+}
+
+static struct file_job *
+take_job(struct pool *pool, struct kdisk *disk)
+{
+	struct fifo_node *node = fifo_pop(&disk->jobs);
+
+	list_remove(&disk->ready);
+	if (!fifo_empty(&disk->jobs))
+		list_push(&pool->ready, &disk->ready);
+	disk->running++;
+	pool->idle--;
+	wake_one(pool);
+	return container_of(node, struct file_job, node);
+}
+
 static struct file_job *
 next_job(struct pool *pool)
 {
-	struct fifo_node *node;
+	struct file_job *job = NULL;
+	struct kdisk *disk;
 
 	pthread_mutex_lock(&pool->lock);
-	while (fifo_empty(&pool->queue) && !pool->stopping)
+	while ((disk = next_disk(pool)) == NULL && !pool->stopping)
 		pthread_cond_wait(&pool->work, &pool->lock);
-	node = fifo_pop(&pool->queue);
+	if (disk != NULL)
+		job = take_job(pool, disk);
 	pthread_mutex_unlock(&pool->lock);
-	return node != NULL ? container_of(node, struct file_job, node) : NULL;
+	return job;
+}
+
+static void
+perform(struct pool *pool, struct file_job *job)
+{
+	job->result = disk_perform(&job->req);
+	pthread_mutex_lock(&pool->lock);
+	job->disk->running--;
+	pool->idle++;
+	pthread_mutex_unlock(&pool->lock);
 }
 
 static void *
@@ -51,7 +100,8 @@ worker_main(void *arg)
 		struct core *core = job->core;
 		bool fits;
 
-		job->result = disk_perform(&job->req);
+		perform(worker->pool, job);
+		/* From now on it is its reactor's, which may close the file. */
 		fits = ring_put(&worker->done[core->reactor.index], &job);
 		assert(fits);
 		(void)waker_call(&core->waker);
@@ -101,7 +151,8 @@ pool_start(struct rt *rt)
 	if (pool == NULL)
 		return -ENOMEM;
 	pool->rt = rt;
-	fifo_init(&pool->queue);
+	list_init(&pool->ready);
+	pool->idle = THREADS;
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->work, NULL);
 	while (rc == 0 && pool->started < THREADS) {
@@ -146,12 +197,19 @@ static bool
 pool_submit(struct kfiles *files)
 {
 	struct pool *pool = files->pool;
+	struct fifo_node *node;
 
 	if (fifo_empty(&files->gathered))
 		return false;
 	pthread_mutex_lock(&pool->lock);
-	fifo_splice(&pool->queue, &files->gathered);
-	pthread_cond_broadcast(&pool->work);
+	while ((node = fifo_pop(&files->gathered)) != NULL) {
+		struct kdisk *disk = container_of(node, struct file_job, node)->disk;
+
+		if (fifo_empty(&disk->jobs))
+			list_push(&pool->ready, &disk->ready);
+		fifo_push(&disk->jobs, node);
+	}
+	wake_one(pool);
 	pthread_mutex_unlock(&pool->lock);
 	return false;
 }

@@ -1,4 +1,4 @@
-/* rt: a disk that takes its time to make a file holds up nobody who has to do with others. */
+/* rt: a disk that takes its time, or does not answer at all, holds up nobody who has to do with others. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,7 +14,7 @@
 
 #include "rt_files_bench.h"
 
-enum { FILE_BYTES = 1 << 20 };
+enum { FILE_BYTES = 1 << 20, HUNG_BYTES = 2 << 20, HUNG = 3, ASKED = 600 };
 
 /* In place of the C library's: while `slow`, one is under way until it is let go. */
 static struct {
@@ -30,6 +31,20 @@ fsync(int fd)
 		MUST(sem_wait(&disk.let_go) == 0);
 	}
 	return (int)syscall(SYS_fsync, fd);
+}
+
+/* The same: of a file of HUNG_BYTES it does not return before it is let go. */
+int
+fdatasync(int fd)
+{
+	struct stat st;
+
+	MUST(fstat(fd, &st) == 0);
+	if (st.st_size == HUNG_BYTES) {
+		MUST(sem_wait(&disk.let_go) == 0);
+		sem_post(&disk.let_go);
+	}
+	return 0;
 }
 
 static void *
@@ -78,12 +93,64 @@ a_slow_disk_keeps_no_other_file_and_no_stream_from_being_opened_and_closed(void 
 	sem_destroy(&disk.let_go);
 }
 
+static void
+count_down(struct file_io *io)
+{
+	unsigned *left = io->owner;
+
+	--*left;
+}
+
+/* One after the other, so that each hangs with all that it can have. */
+static void
+others_are_served_while_three_disks_do_not_answer(void **state)
+{
+	struct rt *rt = files_open_rt(1, RT_FILES_THREADS);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	struct file_io *asked = calloc((size_t)HUNG * ASKED, sizeof(*asked));
+	struct file *hung[HUNG], *good;
+	unsigned left = HUNG * ASKED;
+	char path[64];
+
+	alarm(20);
+	assert_non_null(asked);
+	sem_init(&disk.let_go, 0, 0);
+	assert_int_equal(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &good), 0);
+	for (unsigned i = 0; i < HUNG; i++) {
+		snprintf(path, sizeof(path), "%s.%u", files_path, i);
+		assert_int_equal(reactor->world->file_open(reactor, path, HUNG_BYTES, 4096, &hung[i]), 0);
+		for (unsigned k = 0; k < ASKED; k++) {
+			struct file_io *io = &asked[i * ASKED + k];
+
+			*io = (struct file_io){ .op = FILE_SYNC, .done = count_down, .owner = &left };
+			reactor->world->file_submit(hung[i], io);
+		}
+		for (unsigned k = 0; k < 10; k++)
+			assert_int_equal(files_perform(good, (struct file_io){ .op = FILE_SYNC }), 0);
+	}
+	assert_int_equal(left, HUNG * ASKED);
+	sem_post(&disk.let_go);
+	while (left > 0)
+		assert_int_equal(files_perform(good, (struct file_io){ .op = FILE_SYNC }), 0);
+	for (unsigned i = 0; i < HUNG; i++) {
+		reactor->world->file_close(hung[i]);
+		snprintf(path, sizeof(path), "%s.%u", files_path, i);
+		assert_int_equal(unlink(path), 0);
+	}
+	reactor->world->file_close(good);
+	rt_destroy(rt);
+	free(asked);
+	sem_destroy(&disk.let_go);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 		    a_slow_disk_keeps_no_other_file_and_no_stream_from_being_opened_and_closed, files_make_path,
+		    files_remove_path),
+		cmocka_unit_test_setup_teardown(others_are_served_while_three_disks_do_not_answer, files_make_path,
 		    files_remove_path),
 	};
 
