@@ -94,8 +94,8 @@ assoc_errors_missed(struct core *core, const struct target_mail *mail)
 
 	if (assoc == NULL)
 		return;
-	ctrl_errors_missed(&assoc->ctrl, mail->errors_missed);
-	count_errors(assoc, mail->errors_missed);
+	ctrl_errors_missed(&assoc->ctrl, mail->error.missed);
+	count_errors(assoc, mail->error.missed);
 }
 
 /* ---- life ---- */

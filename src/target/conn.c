@@ -173,7 +173,7 @@ detach(struct conn *conn)
 	if (conn->detaching)
 		return;
 	conn->detaching = true;
-	request_tell_missed(conn);
+	errors_tell_missed(conn);
 	core_post(conn->core, conn->key % conn->core->reactor->count, &mail);
 }
 

@@ -96,7 +96,7 @@ struct conn {
 	uint16_t portal;          /* it came through */
 	uint8_t hostid[16];       /* of a queue */
 	const struct view_subsys *subsys; /* of an I/O queue; NULL: the subsystem is gone, and the connection going */
-	uint32_t errors_unheard;  /* MAIL_ERRORs under way */
+	uint32_t errors_unheard;  /* MAIL_ERRORs, and one of those missed, that are under way */
 	uint32_t errors_missed;   /* failed commands that its controller was not told of yet */
 	struct assoc *assoc;      /* of an admin queue */
 	struct fifo turns;        /* requests in STAGE_TURN */
@@ -176,8 +176,6 @@ bool request_served(const struct request *req);
 bool request_wanted(const struct request *req);
 void request_let_go(struct request *req);
 void request_answer_late(struct request *req, struct nvme_status status);
-void request_error_heard(struct conn *conn);
-void request_tell_missed(struct conn *conn);
 void request_free(struct request *req);
 void request_free_all(struct fifo *finished);
 void request_abandon(struct request *req);

@@ -85,15 +85,16 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 		assoc_cache_set(core, &mail);
 		return;
 	case MAIL_ERROR:
-		assoc_error(core, &mail);
+	case MAIL_ERRORS_MISSED:
+		if (mail.kind == MAIL_ERROR)
+			assoc_error(core, &mail);
+		else
+			assoc_errors_missed(core, &mail);
 		mail.kind = MAIL_ERROR_HEARD;
 		core_post(core, mail.from, &mail);
 		return;
 	case MAIL_ERROR_HEARD:
-		request_error_heard(mail.error.conn);
-		return;
-	case MAIL_ERRORS_MISSED:
-		assoc_errors_missed(core, &mail);
+		errors_heard(mail.error.conn);
 		return;
 	case MAIL_ALIVE_ASK:
 		alive_ask(core, &mail);

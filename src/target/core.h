@@ -110,6 +110,7 @@ struct core {
 	struct list conns, assocs;
 	struct list assocs_by_key[ASSOC_LISTS]; /* the same associations, for assoc_find() */
 	uint32_t conn_count;
+	uint32_t errors_unheard; /* the sum of those of its connections (errors.c) */
 	uint32_t key_next;
 	struct target_stats stats; /* of what is of no subsystem, or of one that is gone */
 	struct events_served served[EVENTS_LOGS]; /* of each subsystem, by the number of its log */

@@ -45,7 +45,7 @@ enum target_mail_kind {
 	MAIL_CACHE,       /* controller's core -> queue's: from now on each write is durable, or not */
 	MAIL_CACHE_SET,   /* and back: so it is */
 	MAIL_ERROR,       /* queue's core -> controller's: a command failed */
-	MAIL_ERROR_HEARD, /* and back */
+	MAIL_ERROR_HEARD, /* and back, for either */
 	MAIL_ERRORS_MISSED, /* queue's core -> controller's: so many failed of which nothing else is said */
 	MAIL_ALIVE_ASK,   /* controller's core -> queue's: when was your last command? */
 	MAIL_ALIVE,       /* and back */
@@ -154,7 +154,6 @@ struct target_mail {
 			struct conn *conn;
 			bool durable;
 		} cache;
-		uint32_t errors_missed;
 		struct conn *conn;     /* DETACHED, CLOSE */
 		struct {
 			struct conn *conn;     /* of the ASK; a token */
@@ -172,6 +171,7 @@ struct target_mail {
 			le16 cid, status;
 			uint8_t opcode;
 			bool bad;              /* a block that was made unreadable on purpose */
+			uint32_t missed;       /* of ERRORS_MISSED: how many */
 		} error;
 		uint16_t events;       /* STATS_ASK: number of the subsystem's log */
 		struct {

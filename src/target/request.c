@@ -12,8 +12,6 @@
 #include "target/assoc.h"
 #include "target/command.h"
 
-enum { ERRORS_UNHEARD_MAX = CTRL_ERROR_LOG }; /* more would only push each other out of the log */
-
 struct request *
 request_take(struct conn *conn)
 {
@@ -143,57 +141,14 @@ request_abandon(struct request *req)
 
 /* ---- answers ---- */
 
-/*
- * A command failed: its controller keeps the Error Information log, and hears of
- * an I/O queue's by mail.  What is of no controller, a Connect, nobody keeps.  A
- * host that does nothing but fail is told of as fast as it is heard; what comes
- * in between is only counted.
- */
+/* A command failed.  What is of no controller, a Connect, nobody keeps. */
 static void
 report(const struct request *req, struct nvme_status status)
 {
-	struct conn *conn = req->conn;
-	bool bad = req->io.flags & BLK_BAD;
-	struct target_mail mail = {
-		.kind = MAIL_ERROR, .key = conn->key, .qid = conn->qid,
-		.error = {
-			.conn = conn,
-			.lba = bad ? req->io.at : nvme_slba(&req->sqe), .nsid = req->sqe.nsid, .cid = req->sqe.cid,
-			.status = nvme_status_put(status), .opcode = req->sqe.opcode, .bad = bad,
-		},
-	};
-
-	if (conn->assoc != NULL)
-		assoc_failed(conn->assoc, 0, &req->sqe, status, false);
-	if (!conn->attached)
-		return;
-	if (conn->errors_unheard == ERRORS_UNHEARD_MAX) {
-		conn->errors_missed++;
-		return;
-	}
-	conn->errors_unheard++;
-	core_post(conn->core, conn->key % conn->core->reactor->count, &mail);
-}
-
-/* Of what failed meanwhile the controller hears the number: now, and before the queue leaves it. */
-void
-request_tell_missed(struct conn *conn)
-{
-	struct target_mail mail = {
-		.kind = MAIL_ERRORS_MISSED, .key = conn->key, .errors_missed = conn->errors_missed,
-	};
-
-	if (conn->errors_missed == 0)
-		return;
-	conn->errors_missed = 0;
-	core_post(conn->core, conn->key % conn->core->reactor->count, &mail);
-}
-
-void
-request_error_heard(struct conn *conn)
-{
-	if (--conn->errors_unheard == 0 && !conn->detaching)
-		request_tell_missed(conn);
+	if (req->conn->assoc != NULL)
+		assoc_failed(req->conn->assoc, 0, &req->sqe, status, false);
+	if (req->conn->attached)
+		errors_tell(req, status);
 }
 
 /* Its connection still wants an answer. */

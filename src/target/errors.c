@@ -1,0 +1,71 @@
+/*
+ * errors.c - what a queue tells its controller of commands that failed.
+ *
+ * The controller keeps the Error Information log, and hears of an I/O queue's by
+ * mail.  A host that does nothing but fail is told of as fast as it is heard; what
+ * comes in between is only counted, and the count is told when all that was told
+ * before is heard.  So much mail is under way at most: of a connection what its
+ * log has room for, and of all of a core ERRORS_MAX, but one of each at any time.
+ */
+#include "target/command.h"
+
+enum {
+	ERRORS_OF_CONN = CTRL_ERROR_LOG, /* more would only push each other out of the log */
+	ERRORS_MAX = 4096,
+};
+
+static void
+post(struct conn *conn, const struct target_mail *mail)
+{
+	conn->errors_unheard++;
+	conn->core->errors_unheard++;
+	core_post(conn->core, conn->key % conn->core->reactor->count, mail);
+}
+
+static bool
+may_tell(const struct conn *conn)
+{
+	return conn->errors_unheard == 0 ||
+	    (conn->errors_unheard < ERRORS_OF_CONN && conn->core->errors_unheard < ERRORS_MAX);
+}
+
+void
+errors_tell(const struct request *req, struct nvme_status status)
+{
+	struct conn *conn = req->conn;
+	bool bad = req->io.flags & BLK_BAD;
+	struct target_mail mail = {
+		.kind = MAIL_ERROR, .key = conn->key, .qid = conn->qid,
+		.error = {
+			.conn = conn,
+			.lba = bad ? req->io.at : nvme_slba(&req->sqe), .nsid = req->sqe.nsid, .cid = req->sqe.cid,
+			.status = nvme_status_put(status), .opcode = req->sqe.opcode, .bad = bad,
+		},
+	};
+
+	if (may_tell(conn))
+		post(conn, &mail);
+	else
+		conn->errors_missed++;
+}
+
+void
+errors_tell_missed(struct conn *conn)
+{
+	struct target_mail mail = {
+		.kind = MAIL_ERRORS_MISSED, .key = conn->key, .error = { .conn = conn, .missed = conn->errors_missed },
+	};
+
+	if (conn->errors_missed == 0)
+		return;
+	conn->errors_missed = 0;
+	post(conn, &mail);
+}
+
+void
+errors_heard(struct conn *conn)
+{
+	conn->core->errors_unheard--;
+	if (--conn->errors_unheard == 0 && !conn->detaching)
+		errors_tell_missed(conn);
+}
