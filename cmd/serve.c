@@ -247,9 +247,9 @@ run(struct serve *serve, struct configured *first)
 
 /* Connections and files that may be open at once: as many as the system lets us, and a word where that is too few. */
 static void
-raise_files(const struct conf *conf)
+raise_files(const struct conf *conf, unsigned reactors)
 {
-	uint64_t need = 64 + conf->connections_max;
+	uint64_t need = 64 + conf->connections_max + (uint64_t)reactors * RT_LINGER_MAX;
 	struct rlimit limit;
 
 	for (uint32_t i = 0; i < conf->subsys_count; i++)
@@ -287,7 +287,7 @@ cmd_serve(int argc, char **argv)
 		configured_drop(first);
 		return EXIT_FAILED;
 	}
-	raise_files(first->conf);
+	raise_files(first->conf, options->rt.reactors);
 	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails its writes, not us */
 	arena_init(&serve.arena, 0);
 	if (run(&serve, first) != 0)

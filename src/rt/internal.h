@@ -42,6 +42,8 @@ struct core {
 
 	struct list hot;         /* streams that moved bytes lately, the latest at the end */
 	unsigned hot_count;
+	struct list lingering;   /* streams that were closed, the first at the front, by hot_node */
+	unsigned linger_count;
 	struct list accepting;   /* listeners that may have connections */
 	struct kaccept *accept_now; /* the one whose accepted() runs; NULL once it is gone */
 	struct source signals;

@@ -150,6 +150,7 @@ core_open(struct core *core, struct rt *rt, unsigned index)
 	core->rt = rt;
 	core->signal_fd = core->waker.fd = -1;
 	list_init(&core->hot);
+	list_init(&core->lingering);
 	list_init(&core->accepting);
 	arena_init(&core->arena, 0);
 	rc = reactor_init(&core->reactor, &rt_world, &core->arena, index, rt->count, &rt->options.reactor);

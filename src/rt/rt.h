@@ -33,7 +33,11 @@ enum rt_moves {
 	RT_MOVES_CALLS, /* by a system call for each */
 };
 
-enum { RT_REACTORS_MAX = 128, RT_INHERITED_MAX = 64 };
+enum {
+	RT_REACTORS_MAX = 128,
+	RT_INHERITED_MAX = 64,
+	RT_LINGER_MAX = 128, /* sockets of each reactor that were closed and wait for their peer to close too */
+};
 
 struct rt_options {
 	unsigned reactors;              /* 1 to RT_REACTORS_MAX */

@@ -30,7 +30,7 @@ struct ksock {
 	uint8_t holds;
 	bool hot;
 	bool hup;              /* the end has come: a short read is not the last one */
-	bool lingering;        /* closed by its owner; waits for the peer to close too */
+	bool lingering;        /* closed by its owner; waits for the peer to close too, in core->lingering */
 };
 
 static const struct stream_ops sock_ops;
@@ -132,21 +132,43 @@ sock_free(struct ksock *sock)
 	pthread_mutex_unlock(&rt->lock);
 }
 
+static void
+linger_end(struct core *core, struct ksock *sock)
+{
+	timer_clear(&core->reactor.timers, &sock->linger);
+	list_remove(&sock->hot_node);
+	core->linger_count--;
+	sock_free(sock);
+}
+
+static void
+linger_fire(struct timer *timer)
+{
+	struct ksock *sock = container_of(timer, struct ksock, linger);
+
+	linger_end(core_of(sock->stream.reactor), sock);
+}
+
 /* Closing a socket with unread bytes would reset the connection, and with it what we wrote last. */
 static void
 linger(struct core *core, struct ksock *sock)
 {
 	core->reactor.syscalls++;
-	if (!sock_discard(sock->fd)) {
-		timer_clear(&core->reactor.timers, &sock->linger);
-		sock_free(sock);
-	}
+	if (!sock_discard(sock->fd))
+		linger_end(core, sock);
 }
 
+/* Nobody counts these: where there are too many the one that has had most time has no more. */
 static void
-linger_end(struct timer *timer)
+linger_begin(struct core *core, struct ksock *sock)
 {
-	sock_free(container_of(timer, struct ksock, linger));
+	sock->lingering = true;
+	sock->linger.fire = linger_fire;
+	timer_set(&core->reactor.timers, &sock->linger, core->reactor.now_ns + LINGER_NS);
+	list_push(&core->lingering, &sock->hot_node);
+	if (++core->linger_count > RT_LINGER_MAX)
+		linger_end(core, container_of(core->lingering.next, struct ksock, hot_node));
+	linger(core, sock);
 }
 
 static void
@@ -284,10 +306,7 @@ sock_close(struct stream *stream, bool abort)
 	}
 	sock_finish(sock->fd);
 	core->reactor.syscalls += 2;
-	sock->lingering = true;
-	sock->linger.fire = linger_end;
-	timer_set(&core->reactor.timers, &sock->linger, core->reactor.now_ns + LINGER_NS);
-	linger(core, sock);
+	linger_begin(core, sock);
 }
 
 static void
