@@ -12,7 +12,7 @@
 
 #include "rt/files.h"
 
-enum { UNDO_BLOCK = 4096 }; /* nothing is read or written */
+enum { ANY_BLOCK = 4096 }; /* nothing is read or written */
 
 /* Under the lock of rt, as are `users` and rt->disks. */
 static struct kdisk *
@@ -148,7 +148,7 @@ kdisk_undo(struct rt *rt, const char *path, int64_t was)
 {
 	struct kdisk *kdisk;
 	struct disk now;
-	int rc = kdisk_open(rt, path, 0, UNDO_BLOCK, &kdisk, &now);
+	int rc = kdisk_open(rt, path, 0, ANY_BLOCK, &kdisk, &now);
 
 	if (rc != 0)
 		return rc;

@@ -97,8 +97,8 @@ change(struct reserve *reserve)
 		finish(reserve, status);
 	else if (!reserve->effect.persist)
 		publish(reserve);
-	else if (!reserve_keep(reserve))
-		finish(reserve, nvme_status_of(NVME_SC_INTERNAL, false));
+	else
+		reserve_keep(reserve);
 }
 
 /* Core after core says which controllers it has of the registrants. */

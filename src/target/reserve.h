@@ -17,6 +17,8 @@ struct reserve_found {
 	uint32_t count;
 };
 
+enum { RESERVE_PATH = sizeof(((struct target *)NULL)->state_dir) + 64 };
+
 struct reserve {
 	struct core *core;    /* 0 */
 	uint16_t slot;
@@ -29,6 +31,9 @@ struct reserve {
 	struct reserve_found found;
 
 	/* reserve_kept.c: */
+	struct errand errand; /* makes the file */
+	char path[RESERVE_PATH]; /* of it; the errand's too */
+	int error;            /* what came of that */
 	struct file *file;    /* NULL: not needed yet */
 	uint8_t *image;       /* a slot of it, aligned */
 	uint64_t sequence;    /* that is durable; 0: none */
@@ -52,8 +57,8 @@ struct reserve *reserve_make(struct core *core, uint16_t slot);
 /* What was to be kept is durable, or cannot be. */
 void reserve_kept(struct reserve *reserve, bool durable);
 
-/* reserve_kept.c: makes the state durable; reserve_kept() follows, never from inside. false: it will not. */
-bool reserve_keep(struct reserve *reserve);
+/* reserve_kept.c: makes the state durable; reserve_kept() follows, perhaps from inside. */
+void reserve_keep(struct reserve *reserve);
 void reserve_close(struct reserve *reserve);
 
 #endif

@@ -12,14 +12,14 @@
 
 #include "target/reserve.h"
 
-enum { FILE_LEN = RESV_SLOTS * RESV_SLOT_LEN, PATH_LEN = sizeof(((struct target *)NULL)->state_dir) + 64 };
+enum { FILE_LEN = RESV_SLOTS * RESV_SLOT_LEN };
 
 static void
-path_of(const struct target *target, uint32_t slot, char path[PATH_LEN])
+path_of(const struct target *target, uint32_t slot, char path[RESERVE_PATH])
 {
 	const uint8_t *u = target->volumes[slot].uuid;
 
-	snprintf(path, PATH_LEN, "%s/reservations/%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+	snprintf(path, RESERVE_PATH, "%s/reservations/%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
 	    target->state_dir, u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
 	    u[14], u[15]);
 }
@@ -150,7 +150,7 @@ int
 reserve_load(struct core *core, uint16_t slot, char why[256])
 {
 	struct target_volume *volume = &core->target->volumes[slot];
-	char path[PATH_LEN];
+	char path[RESERVE_PATH];
 	struct file *file;
 	int rc;
 
@@ -182,7 +182,7 @@ reserve_load(struct core *core, uint16_t slot, char why[256])
 static void
 complain(const struct reserve *reserve, int error)
 {
-	char path[PATH_LEN];
+	char path[RESERVE_PATH];
 
 	path_of(reserve->core->target, reserve->slot, path);
 	core_log_storage(reserve->core, "reservations cannot be kept in %s: %s", path, strerrordesc_np(error));
@@ -225,25 +225,47 @@ written(struct file_io *io)
 		reserve_kept(reserve, true);
 }
 
-bool
+/* Its name and its length have to be durable before anything is written, and a reactor does not stand still for that. */
+static void
+make(struct errand *errand)
+{
+	struct reserve *reserve = errand->owner;
+	struct reactor *reactor = reserve->core->reactor;
+	int64_t was;
+
+	reserve->error = reactor->world->file_make(reactor, reserve->path, FILE_LEN, &was);
+}
+
+static void
+made(struct errand *errand)
+{
+	struct reserve *reserve = errand->owner;
+	struct reactor *reactor = reserve->core->reactor;
+
+	if (reserve->error == 0)
+		reserve->error = reactor->world->file_open(reactor, reserve->path, 0, RESV_SLOT_LEN, &reserve->file);
+	if (reserve->error == 0) {
+		write_next(reserve);
+		return;
+	}
+	reserve->file = NULL;
+	complain(reserve, -reserve->error);
+	reserve_kept(reserve, false);
+}
+
+void
 reserve_keep(struct reserve *reserve)
 {
 	struct core *core = reserve->core;
-	char path[PATH_LEN];
-	int rc = 0;
 
-	path_of(core->target, reserve->slot, path);
-	if (reserve->file == NULL || reserve->file->size < FILE_LEN) {
-		reserve_close(reserve);
-		rc = core->reactor->world->file_open(core->reactor, path, FILE_LEN, RESV_SLOT_LEN, &reserve->file);
+	if (reserve->file != NULL && reserve->file->size >= FILE_LEN) {
+		write_next(reserve);
+		return;
 	}
-	if (rc != 0) {
-		reserve->file = NULL;
-		complain(reserve, -rc);
-		return false;
-	}
-	write_next(reserve);
-	return true;
+	reserve_close(reserve);
+	path_of(core->target, reserve->slot, reserve->path);
+	reserve->errand = (struct errand){ .run = make, .done = made, .owner = reserve };
+	core->reactor->world->errand(core->reactor, &reserve->errand);
 }
 
 void

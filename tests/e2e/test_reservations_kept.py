@@ -1,7 +1,9 @@
 """Reservations that survive a loss of power: --state-dir."""
 import os
 import random
+import shutil
 import struct
+import time
 
 import pytest
 
@@ -113,6 +115,23 @@ def test_feature_83h(start):
     target = start()
     b = Host(target.address, 1)
     assert b.io("write") == CONFLICT and b.report().ptpl
+
+
+def test_a_slow_disk_does_not_hold_up_the_reactor(start, tmp_path):
+    """what the state is kept in is made beside it, in two syncs: reads, and reservations of others, go on meanwhile"""
+    if not shutil.which("strace"):
+        pytest.skip("needs strace")
+    target = start(reactors=1, prefix=["strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", "signal=none",
+                   "-e", "trace=fsync", "-e", "inject=fsync:delay_enter=1000000"])
+    a, b = Host(target.address, 0), Host(target.address, 1, nsid=2)
+    queue, slow = a.submit(0x0D, SET_PTPL << 30, struct.pack("<QQ", 0, A))
+    worst = 0
+    while not slow.done:
+        began = time.monotonic()
+        assert queue.read(0, nsid=2).ok and b.register(B, action=REPLACE, iekey=True) == OK
+        worst = max(worst, time.monotonic() - began)
+    assert slow.ok and worst < 1.5, worst
+    assert a.report().ptpl and state_file(tmp_path).stat().st_size > 0
 
 
 @pytest.mark.parametrize("reactors", [1, 3])
