@@ -20,6 +20,8 @@ enum {
 	COUNT_NS = 50 * 1000 * 1000, /* and then for the reactors to say what they did */
 };
 
+static_assert(TARGET_MAIL_MAX(CONF_CONNECTIONS_MAX) <= RT_MAIL_MAX, "reactors can keep what they may have to say");
+
 struct serve {
 	struct serve_options options;
 	char default_spec[512];

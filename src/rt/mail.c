@@ -10,8 +10,6 @@
 
 #include "rt/internal.h"
 
-enum { OUTBOX_MAX = 1 << 20 }; /* far above what the requests in flight can ask for */
-
 struct letter {
 	struct fifo_node node;
 	struct mail mail;
@@ -60,7 +58,7 @@ keep(struct core *core, struct outbox *box, const struct mail *mail)
 {
 	struct letter *letter = NULL;
 
-	if (box->count < OUTBOX_MAX)
+	if (box->count < RT_MAIL_MAX)
 		letter = arena_alloc(&core->arena, sizeof(*letter));
 	if (letter == NULL) {
 		core->reactor.world->log(&core->reactor, 0, "mail between reactors cannot be kept");

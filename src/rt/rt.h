@@ -39,6 +39,10 @@ enum {
 	RT_LINGER_MAX = 128, /* sockets of each reactor that were closed and wait for their peer to close too */
 };
 
+/* Mail from one reactor to another that has yet to be taken.  What runs on reactors has a bound for what it posts,
+ * below this: mail cannot be lost, and there is no going on where it cannot be kept. */
+enum { RT_MAIL_MAX = 1 << 30 };
+
 struct rt_options {
 	unsigned reactors;              /* 1 to RT_REACTORS_MAX */
 	const int *cpus;                /* reactor i is pinned to cpus[i % cpu_count] */

@@ -8,6 +8,8 @@
 
 #include "target/assoc.h"
 
+enum { UNANSWERED_MAX = 8 }; /* of before resets: what a controller has under way to core 0 is bounded */
+
 static struct request *
 first(const struct assoc *assoc)
 {
@@ -30,6 +32,10 @@ fence_begin(struct assoc *assoc, struct request *req, uint16_t which)
 {
 	bool alone = fifo_empty(&assoc->fencers);
 
+	if (assoc->fences_dropped >= UNANSWERED_MAX) {
+		request_answer(req, nvme_status_of(NVME_SC_INTERRUPTED, false));
+		return;
+	}
 	req->stage = STAGE_MAIL;
 	req->xfer.dw0 = which;
 	fifo_push(&assoc->fencers, &req->xfer.tx_node);
