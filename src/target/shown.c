@@ -30,28 +30,55 @@ shown_bytes(void)
 	return sizeof(struct shown);
 }
 
-/* The portals, each in its place; where there is none, nothing is to be shown. */
-static void
+struct near {
+	char text[64]; /* numeric, without brackets and zone */
+	bool ipv6;
+};
+
+/* The address that the host came to.  A socket for both families says of IPv4 that it is IPv6, ::ffff:192.0.2.1. */
+static struct near
+near_of(const struct assoc *assoc)
+{
+	static const char mapped[] = "::ffff:";
+	const char *from;
+	struct near near;
+	char name[80];
+
+	assoc->admin->stream->ops->name(assoc->admin->stream, false, name, sizeof(name));
+	near.ipv6 = name[0] == '[';
+	from = name + near.ipv6;
+	if (near.ipv6 && strncmp(from, mapped, strlen(mapped)) == 0 && strchr(from, '.') != NULL) {
+		from += strlen(mapped);
+		near.ipv6 = false;
+	}
+	snprintf(near.text, sizeof(near.text), "%.*s", (int)strcspn(from, near.ipv6 ? "]%" : ":]"), from);
+	return near;
+}
+
+/* The portals, each in its place, and a bit for each that can be shown: 0.0.0.0 is nowhere for who came by IPv6. */
+static uint32_t
 resolve_portals(const struct assoc *assoc, const struct view *view, struct portal_info *portals)
 {
-	char near[80], *colon;
+	const struct near near = near_of(assoc);
+	uint32_t known = view->portals_used;
 
-	assoc->admin->stream->ops->name(assoc->admin->stream, false, near, sizeof(near));
-	colon = strrchr(near, ':');
-	if (colon != NULL)
-		*colon = '\0';
 	for (uint32_t i = 0; i < TARGET_LISTENERS_MAX; i++) {
 		struct portal_info *portal = &portals[i];
+		bool any_ipv4, any;
 
 		*portal = view->portals[i];
-		if (!(view->portals_used >> i & 1))
-			portal->use = PORTAL_IO;
-		if (strcmp(portal->traddr, "0.0.0.0") != 0 && strcmp(portal->traddr, "::") != 0)
+		any_ipv4 = strcmp(portal->traddr, "0.0.0.0") == 0;
+		any = any_ipv4 || strcmp(portal->traddr, "::") == 0;
+		if (any_ipv4 && near.ipv6)
+			known &= ~(UINT32_C(1) << i);
+		if (!(known >> i & 1))
+			portal->use = PORTAL_IO; /* for which itself there is no entry */
+		if (!any)
 			continue;
-		portal->ipv6 = near[0] == '[';
-		snprintf(portal->traddr, sizeof(portal->traddr), "%.*s",
-		    (int)strcspn(near + (near[0] == '['), "]%"), near + (near[0] == '['));
+		portal->ipv6 = near.ipv6;
+		snprintf(portal->traddr, sizeof(portal->traddr), "%s", near.text);
 	}
+	return known;
 }
 
 const struct subsys_info *
@@ -59,17 +86,18 @@ shown_fill(struct assoc *assoc, const struct view *view)
 {
 	struct shown *shown = assoc->shown;
 	struct shown_view *next = &shown->views[shown->now ^= 1];
+	uint32_t known;
 
 	next->info = view->discovery;
 	next->info.portals = next->portals;
 	next->info.shown = next->shown;
-	resolve_portals(assoc, view, next->portals);
+	known = resolve_portals(assoc, view, next->portals);
 	for (uint32_t i = 0; i < TARGET_LISTENERS_MAX; i++)
 		if (view->portals_used >> i & 1)
 			next->info.portal_count = i + 1;
 	for (uint32_t i = 0; i < view->subsys_count; i++)
 		if (view_allows(&view->subsys[i], assoc->ctrl.hostnqn))
 			next->shown[next->info.shown_count++] =
-			    (struct subsys_shown){ &view->subsys[i].info, view->subsys[i].portals };
+			    (struct subsys_shown){ &view->subsys[i].info, view->subsys[i].portals & known };
 	return &next->info;
 }

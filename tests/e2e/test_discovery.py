@@ -161,3 +161,24 @@ def test_discovery_with_digests(target, dgst):
 def test_shutdown_of_a_discovery_controller(disco):
     disco.set(nvme.CC, nvme.CC_READY | 1 | 1 << 14)
     disco.until(0x0C, nvme.SHST_DONE)
+
+
+@pytest.mark.parametrize("host, family", [("127.0.0.1", 1), ("::1", 2)])
+def test_a_listener_on_every_address_of_both_families_is_listed_by_that_of_the_host(serve, host, family):
+    """::ffff:127.0.0.1 is an address of IPv4"""
+    target = serve(listen=("[::]:0",))
+    with nvme.Controller((host, target.port), subnqn=nvme.DISCOVERY, kato=0) as ctrl:
+        _, found = entries(ctrl)
+        assert len(found) == 2 and all((e["traddr"], e["adrfam"]) == (host, family) for e in found), found
+
+
+@pytest.mark.parametrize("near, listed", [("[::1]:0", 1), ("127.0.0.2:0", 2)])
+def test_where_nobody_listens_is_not_listed(serve, near, listed):
+    """who came by IPv6 does not reach 0.0.0.0 by the address it came to"""
+    target = serve(listen=(near, "0.0.0.0:0"))
+    with nvme.Controller(target.address, subnqn=nvme.DISCOVERY, kato=0) as ctrl:
+        _, found = entries(ctrl)
+        assert len(found) == 2 * listed and {e["traddr"] for e in found} == {target.address[0]}, found
+        for e in found:
+            with nvme.Controller((e["traddr"], int(e["trsvcid"])), subnqn=e["subnqn"]):
+                pass
