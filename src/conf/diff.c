@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "conf/internal.h"
+#include "conf/same.h"
 
 struct differ {
 	const struct conf *old, *new;
@@ -37,83 +37,6 @@ tell(struct differ *d, struct conf_change change, const char *format, ...)
 	snprintf(change.text + used, sizeof(change.text) - (size_t)used, "%s", remarks[change.ease]);
 	d->tell(d->arg, &change);
 	d->count++;
-}
-
-/* ---- the same things in the other configuration ---- */
-
-static bool
-same_address(const struct conf_address *a, const struct conf_address *b)
-{
-	return a->port == b->port && strcmp(a->host, b->host) == 0;
-}
-
-static int
-listener_in(const struct conf *conf, const struct conf_listener *l)
-{
-	for (uint32_t i = 0; i < conf->listener_count; i++)
-		if (same_address(&conf->listeners[i].address, &l->address) &&
-		    (l->address.port != 0 || strcmp(conf->listeners[i].name, l->name) == 0))
-			return (int)i;
-	return -1;
-}
-
-static const struct conf_subsys *
-subsys_in(const struct conf *conf, const char *nqn)
-{
-	for (uint32_t i = 0; i < conf->subsys_count; i++)
-		if (strcmp(conf->subsys[i].nqn, nqn) == 0)
-			return &conf->subsys[i];
-	return NULL;
-}
-
-static bool
-referral_in(const struct conf *conf, const struct conf_address *address)
-{
-	for (uint32_t i = 0; i < conf->referral_count; i++)
-		if (same_address(&conf->referrals[i], address))
-			return true;
-	return false;
-}
-
-static bool
-host_in(const struct conf_subsys *subsys, const char *host)
-{
-	for (uint32_t i = 0; i < subsys->host_count; i++)
-		if (strcmp(subsys->hosts[i], host) == 0)
-			return true;
-	return false;
-}
-
-static const struct conf_ana *
-ana_in(const struct conf_subsys *subsys, uint32_t id)
-{
-	for (uint32_t i = 0; i < subsys->ana_count; i++)
-		if (subsys->ana[i].id == id)
-			return &subsys->ana[i];
-	return NULL;
-}
-
-/* The one that has its volume. */
-static const struct conf_ns *
-volume_in(const struct conf_subsys *subsys, const struct conf_ns *ns)
-{
-	for (uint32_t i = 0; i < subsys->ns_count; i++) {
-		const struct conf_ns *other = &subsys->ns[i];
-
-		if (other->nsid == ns->nsid && other->block_size == ns->block_size &&
-		    strcmp(other->volume, ns->volume) == 0)
-			return other;
-	}
-	return NULL;
-}
-
-static const struct conf_ns *
-ns_in(const struct conf_subsys *subsys, const struct conf_ns *ns)
-{
-	const struct conf_ns *other = volume_in(subsys, ns);
-
-	return other != NULL && memcmp(other->nguid, ns->nguid, 16) == 0 && memcmp(other->uuid, ns->uuid, 16) == 0 ?
-	    other : NULL;
 }
 
 /* ---- words ---- */
@@ -169,14 +92,16 @@ hosts_told(struct differ *d, const struct pair *pair, enum conf_change_kind kind
 	bool more = kind == CONF_HOST_ALLOWED;
 	const struct conf_subsys *has = more ? pair->new : pair->old, *not = more ? pair->old : pair->new;
 	struct conf_change change = { .kind = kind, .subsys_old = pair->old, .subsys = pair->new };
+	struct hosts others;
 
 	if (not->any_host)
 		return;
+	hosts_sort(not, &others);
 	if (has->any_host)
 		tell(d, change, "%c any host of %s", more ? '+' : '-', has->nqn);
 	for (uint32_t i = 0; i < has->host_count; i++) {
 		change.host = has->hosts[i];
-		if (!host_in(not, change.host))
+		if (!host_in(&others, change.host))
 			tell(d, change, "%c host %s of %s", more ? '+' : '-', change.host, has->nqn);
 	}
 }
@@ -186,14 +111,17 @@ hosts_told(struct differ *d, const struct pair *pair, enum conf_change_kind kind
 static void
 ns_removed(struct differ *d, const struct pair *pair)
 {
+	struct namespaces others;
+
+	namespaces_sort(pair->new, &others);
 	for (uint32_t i = 0; i < pair->old->ns_count; i++) {
 		const struct conf_ns *ns = &pair->old->ns[i];
-		bool stays = pair->new != NULL && volume_in(pair->new, ns) != NULL;
+		bool stays = volume_in(&others, ns) != NULL;
 		const struct conf_change change = { .kind = CONF_NS_REMOVED,
 			.ease = volume_forgets(ns->volume) && !stays ? CONF_LOSS : CONF_LIVE, .subsys_old = pair->old,
 			.subsys = pair->new, .ns_old = ns };
 
-		if (pair->new == NULL || ns_in(pair->new, ns) == NULL)
+		if (ns_in(&others, ns) == NULL)
 			tell(d, change, "- namespace %u of %s: %s", ns->nsid, pair->old->nqn, ns->volume);
 	}
 }
@@ -418,6 +346,20 @@ ns_altered(struct differ *d, const struct pair *pair, const struct conf_ns *old,
 }
 
 static void
+namespaces_altered(struct differ *d, const struct pair *pair)
+{
+	struct namespaces others;
+
+	namespaces_sort(pair->old, &others);
+	for (uint32_t i = 0; i < pair->new->ns_count; i++) {
+		const struct conf_ns *old = ns_in(&others, &pair->new->ns[i]);
+
+		if (old != NULL)
+			ns_altered(d, pair, old, &pair->new->ns[i]);
+	}
+}
+
+static void
 alterations(struct differ *d)
 {
 	target_altered(d);
@@ -428,12 +370,7 @@ alterations(struct differ *d)
 			continue;
 		subsys_altered(d, &pair);
 		ana_groups_altered(d, &pair);
-		for (uint32_t n = 0; n < pair.new->ns_count; n++) {
-			const struct conf_ns *old = ns_in(pair.old, &pair.new->ns[n]);
-
-			if (old != NULL)
-				ns_altered(d, &pair, old, &pair.new->ns[n]);
-		}
+		namespaces_altered(d, &pair);
 		ana_groups_removed(d, &pair);
 	}
 }
@@ -443,6 +380,9 @@ alterations(struct differ *d)
 static void
 ns_added(struct differ *d, const struct pair *pair)
 {
+	struct namespaces others;
+
+	namespaces_sort(pair->old, &others);
 	for (uint32_t i = 0; i < pair->new->ns_count; i++) {
 		const struct conf_ns *ns = &pair->new->ns[i];
 		const struct conf_change change = { .kind = CONF_NS_ADDED, .subsys_old = pair->old, .subsys = pair->new,
@@ -450,7 +390,7 @@ ns_added(struct differ *d, const struct pair *pair)
 		char size[SIZE_TEXT];
 
 		size_words(ns->size, size);
-		if (pair->old == NULL || ns_in(pair->old, ns) == NULL)
+		if (ns_in(&others, ns) == NULL)
 			tell(d, change, "+ namespace %u of %s: %s, %s", ns->nsid, pair->new->nqn, ns->volume, size);
 	}
 }

@@ -52,9 +52,10 @@ int tree_read(struct arena *arena, const char *text, size_t bytes, struct conf_e
 /* ---- value.c: what a node says ---- */
 
 struct reader {
-	struct arena *arena;
+	struct arena *arena, *scratch; /* for what stays, and for what only reading needs */
 	struct conf *conf;
 	struct conf_errors *errors;
+	struct seen *files, *nguids, *uuids; /* of all namespaces */
 	uint32_t ns_all, hosts_all;
 	bool no_memory; /* nothing is read any more */
 };
@@ -94,6 +95,14 @@ void nqn_read(struct reader *r, const struct node *node, const char *key, const 
 /* Sixteen bytes that are not all zero: as a UUID is written, or with dashes between any bytes. */
 void id_read(struct reader *r, const struct node *node, const char *key, bool uuid, uint8_t value[16]);
 void address_read(struct reader *r, const struct node *node, uint16_t port, struct conf_address *value);
+
+/* ---- seen.c ---- */
+
+/* Empty.  NULL: `no_memory` is set. */
+struct seen *seen_make(struct reader *r) __attribute__((warn_unused_result));
+
+/* Whether the bytes, which stand while the file is read, have been asked about before. */
+bool seen_before(struct reader *r, struct seen *seen, const void *bytes, size_t length);
 
 /* ---- volume.c ---- */
 

@@ -6,40 +6,25 @@
 #include "conf/internal.h"
 
 static bool
-same_id(const uint8_t a[16], const uint8_t b[16])
+id_seen(struct reader *r, struct seen *seen, const uint8_t id[16])
 {
 	static const uint8_t none[16];
 
-	return memcmp(a, b, 16) == 0 && memcmp(a, none, 16) != 0;
+	return memcmp(id, none, 16) != 0 && seen_before(r, seen, id, 16);
 }
 
-/* With one other, of the same subsystem or another. */
+/* With all that were read before it, of the same subsystem or another. */
 static void
-ns_compare(struct reader *r, uint32_t line, const struct conf_ns *ns, const struct conf_ns *other)
+ns_compare(struct reader *r, uint32_t line, const struct conf_ns *ns)
 {
 	const char *path = ns->volume != NULL ? volume_path(ns->volume) : NULL;
-	const char *path_other = other->volume != NULL ? volume_path(other->volume) : NULL;
 
-	if (path != NULL && path_other != NULL && strcmp(path, path_other) == 0)
+	if (path != NULL && seen_before(r, r->files, path, strlen(path)))
 		complain(r->errors, line, "two namespaces have the file %s", quote(path).text);
-	if (same_id(ns->nguid, other->nguid))
+	if (id_seen(r, r->nguids, ns->nguid))
 		complain(r->errors, line, "two namespaces have this NGUID");
-	if (same_id(ns->uuid, other->uuid))
+	if (id_seen(r, r->uuids, ns->uuid))
 		complain(r->errors, line, "two namespaces have this UUID");
-}
-
-static void
-ns_compare_all(struct reader *r, uint32_t line, const struct conf_subsys *own, const struct conf_ns *ns)
-{
-	for (uint32_t s = 0; s < r->conf->subsys_count; s++) {
-		const struct conf_subsys *subsys = &r->conf->subsys[s];
-
-		for (uint32_t i = 0; i < subsys->ns_count && !reader_done(r); i++) {
-			if (subsys == own && ns->nsid != 0 && subsys->ns[i].nsid == ns->nsid)
-				complain(r->errors, line, "two namespaces of the subsystem have the nsid %u", ns->nsid);
-			ns_compare(r, line, ns, &subsys->ns[i]);
-		}
-	}
 }
 
 static void
@@ -64,7 +49,7 @@ ana_group_check(struct reader *r, uint32_t line, const struct conf_subsys *subsy
 }
 
 static void
-ns_read(struct reader *r, const struct node *node, struct conf_subsys *subsys)
+ns_read(struct reader *r, const struct node *node, struct conf_subsys *subsys, bool taken[CONF_NS_MAX + 1])
 {
 	static const char *const keys[] = {
 		"nsid", "volume", "size", "block_size", "nguid", "uuid", "ana_group", "write_protected",
@@ -84,13 +69,18 @@ ns_read(struct reader *r, const struct node *node, struct conf_subsys *subsys)
 	number_read(r, values[ANA_GROUP], "ana_group", 1, CONF_ANA_MAX, &ns->ana_group);
 	ana_group_check(r, values[ANA_GROUP] != NULL ? values[ANA_GROUP]->line : node->line, subsys, ns);
 	bool_read(r, values[WRITE_PROTECTED], "write_protected", &ns->write_protected);
-	ns_compare_all(r, node->line, subsys, ns);
+	if (ns->nsid != 0 && taken[ns->nsid])
+		complain(r->errors, node->line, "two namespaces of the subsystem have the nsid %u", ns->nsid);
+	taken[ns->nsid] = true;
+	ns_compare(r, node->line, ns);
 	subsys->ns_count++;
 }
 
 void
 namespaces_read(struct reader *r, const struct node *list, struct conf_subsys *subsys)
 {
+	bool taken[CONF_NS_MAX + 1] = { false }; /* by nsid */
+
 	if (!list_check(r, list, "namespaces", 0, CONF_NS_MAX))
 		return;
 	r->ns_all += list->count;
@@ -102,5 +92,5 @@ namespaces_read(struct reader *r, const struct node *list, struct conf_subsys *s
 	}
 	subsys->ns = reader_alloc(r, list->count, sizeof(subsys->ns[0]));
 	for (const struct node *node = list->first; node != NULL && !reader_done(r); node = node->next)
-		ns_read(r, node, subsys);
+		ns_read(r, node, subsys, taken);
 }

@@ -10,7 +10,7 @@ const char *const conf_discovery_words[5] = {
 	[CONF_DISCOVERY_YES] = "yes", [CONF_DISCOVERY_NO] = "no", [CONF_DISCOVERY_ONLY] = "only", "true", "false",
 };
 
-/* The arena of the tree while a file is read: nodes, and twice the text. */
+/* The arena of the tree while a file is read: nodes, twice the text, and what was seen. */
 enum { TREE_BYTES_MAX = 256 * 1024 * 1024 };
 
 int
@@ -190,8 +190,12 @@ read_into(struct reader *r, struct arena *scratch, const char *text, size_t byte
 
 	if (error != 0)
 		return error;
+	r->scratch = scratch;
+	r->files = seen_make(r);
+	r->nguids = seen_make(r);
+	r->uuids = seen_make(r);
 	r->conf = reader_alloc(r, 1, sizeof(*r->conf));
-	if (r->conf == NULL)
+	if (r->no_memory)
 		return -ENOMEM;
 	*r->conf = (struct conf){
 		.connections_max = CONF_DEFAULT_CONNECTIONS,

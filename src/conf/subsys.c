@@ -79,6 +79,8 @@ listeners_all(struct reader *r, const struct node *map, struct conf_subsys *subs
 static void
 hosts_read(struct reader *r, const struct node *list, struct conf_subsys *subsys)
 {
+	struct seen *seen;
+
 	subsys->any_host = list == NULL;
 	if (list == NULL || !list_check(r, list, "hosts", 0, CONF_HOSTS_MAX))
 		return;
@@ -87,6 +89,7 @@ hosts_read(struct reader *r, const struct node *list, struct conf_subsys *subsys
 		complain(r->errors, list->line, "more than %d hosts in the file", CONF_HOSTS_ALL_MAX);
 		return;
 	}
+	seen = seen_make(r);
 	subsys->hosts = reader_alloc(r, list->count, sizeof(subsys->hosts[0]));
 	for (const struct node *node = list->first; node != NULL && !reader_done(r); node = node->next) {
 		const char *host = NULL;
@@ -94,9 +97,8 @@ hosts_read(struct reader *r, const struct node *list, struct conf_subsys *subsys
 		nqn_read(r, node, "hosts", &host);
 		if (host == NULL)
 			continue;
-		for (uint32_t i = 0; i < subsys->host_count; i++)
-			if (strcmp(subsys->hosts[i], host) == 0)
-				complain(r->errors, node->line, "the host %s is there twice", quote(host).text);
+		if (seen_before(r, seen, host, strlen(host)))
+			complain(r->errors, node->line, "the host %s is there twice", quote(host).text);
 		subsys->hosts[subsys->host_count++] = host;
 	}
 }

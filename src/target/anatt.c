@@ -22,10 +22,8 @@ groups_of(const struct view_subsys *subsys)
 }
 
 static const struct ana_group *
-group_before(const struct view *old, const struct view_subsys *subsys, uint32_t id)
+group_before(const struct view_subsys *before, uint32_t id)
 {
-	const struct view_subsys *before = old != NULL ? view_subsys(old, subsys->info.nqn) : NULL;
-
 	for (uint32_t i = 0; before != NULL && i < before->info.ana_count; i++)
 		if (before->info.ana[i].id == id)
 			return &before->info.ana[i];
@@ -36,10 +34,12 @@ void
 anatt_note(struct core *core, const struct view *view, const struct view *old)
 {
 	for (uint32_t i = 0; i < view->subsys_count; i++) {
-		struct ana_group *groups = groups_of(&view->subsys[i]);
+		const struct view_subsys *subsys = &view->subsys[i];
+		const struct view_subsys *was = old != NULL ? view_subsys(old, subsys->info.nqn) : NULL;
+		struct ana_group *groups = groups_of(subsys);
 
-		for (uint32_t g = 0; g < view->subsys[i].info.ana_count; g++) {
-			const struct ana_group *before = group_before(old, &view->subsys[i], groups[g].id);
+		for (uint32_t g = 0; g < subsys->info.ana_count; g++) {
+			const struct ana_group *before = group_before(was, groups[g].id);
 
 			for (uint32_t n = 0; n < TARGET_LISTENERS_MAX; n++) {
 				if (groups[g].state[n] != NVME_ANA_CHANGE)

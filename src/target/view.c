@@ -206,10 +206,44 @@ keep_expired(struct ana_group *groups, uint32_t count, const struct view_subsys 
 	}
 }
 
+static_assert(CTRL_ANA_MAX <= 64, "a bit for each group");
+
+static uint64_t
+group_bit(const struct ns_info *ns)
+{
+	return UINT64_C(1) << (ns->ana_group - 1);
+}
+
+/* The groups that a namespace has entered or left, a bit for each by its id.  Both lists are in the order of NSIDs. */
+static uint64_t
+changed_members(const struct subsys_info *old, const struct subsys_info *new)
+{
+	uint64_t changed = 0;
+	uint32_t i = 0, k = 0;
+
+	while (i < old->ns_count || k < new->ns_count) {
+		const struct ns_info *was = i < old->ns_count ? &old->ns[i] : NULL;
+		const struct ns_info *is = k < new->ns_count ? &new->ns[k] : NULL;
+		bool gone = is == NULL || (was != NULL && was->nsid < is->nsid);
+		bool added = was == NULL || (is != NULL && is->nsid < was->nsid);
+
+		if (gone)
+			changed |= group_bit(was);
+		else if (added)
+			changed |= group_bit(is);
+		else if (was->ana_group != is->ana_group)
+			changed |= group_bit(was) | group_bit(is);
+		i += !added;
+		k += !gone;
+	}
+	return changed;
+}
+
 /* Counts what changed against the view before: a group by its states and members, and the whole by its groups. */
 static void
 count_changes(struct view_subsys *subsys, struct ana_group *groups, const struct view_subsys *old)
 {
+	uint64_t members = changed_members(&old->info, &subsys->info);
 	bool changed = old->info.ana_count != subsys->info.ana_count;
 
 	for (uint32_t i = 0; i < subsys->info.ana_count; i++) {
@@ -219,13 +253,8 @@ count_changes(struct view_subsys *subsys, struct ana_group *groups, const struct
 		for (uint32_t k = 0; k < old->info.ana_count; k++)
 			if (old->info.ana[k].id == groups[i].id)
 				before = &old->info.ana[k];
-		same = before != NULL && memcmp(before->state, groups[i].state, sizeof(groups[i].state)) == 0;
-		for (uint32_t nsid = 1; nsid <= CTRL_NS_MAX && same; nsid++) {
-			const struct ns_info *was = subsys_ns(&old->info, nsid), *is = subsys_ns(&subsys->info, nsid);
-
-			same = (was != NULL && was->ana_group == groups[i].id) ==
-			    (is != NULL && is->ana_group == groups[i].id);
-		}
+		same = before != NULL && memcmp(before->state, groups[i].state, sizeof(groups[i].state)) == 0 &&
+		    !(members >> (groups[i].id - 1) & 1);
 		groups[i].changes = before == NULL ? 1 : before->changes + !same;
 		changed = changed || !same;
 	}
@@ -318,84 +347,6 @@ view_portal(const struct target_listen *listen)
 	return portal;
 }
 
-/* Whether the same hosts may use both. */
-static bool
-same_hosts(const struct view_subsys *a, const struct view_subsys *b)
-{
-	bool same = true;
-
-	if (!a->hosts_listed || !b->hosts_listed)
-		return a->hosts_listed == b->hosts_listed;
-	if (a->host_count == b->host_count && memcmp(a->hosts, b->hosts, a->host_count * sizeof(*a->hosts)) == 0)
-		return true;
-	for (uint32_t i = 0; i < a->host_count && same; i++)
-		same = view_allows(b, a->hosts[i]);
-	for (uint32_t i = 0; i < b->host_count && same; i++)
-		same = view_allows(a, b->hosts[i]);
-	return same;
-}
-
-/* The next subsystem from *at on that a discovery log shows to somebody, or NULL. */
-static const struct view_subsys *
-next_shown(const struct view *view, uint32_t *at)
-{
-	while (*at < view->subsys_count) {
-		const struct view_subsys *subsys = &view->subsys[(*at)++];
-
-		if (subsys->portals != 0 && (!subsys->hosts_listed || subsys->host_count > 0))
-			return subsys;
-	}
-	return NULL;
-}
-
-static bool
-same_subsystems(const struct view *a, const struct view *b)
-{
-	uint32_t i = 0, k = 0;
-
-	for (;;) {
-		const struct view_subsys *x = next_shown(a, &i), *y = next_shown(b, &k);
-
-		if (x == NULL || y == NULL)
-			return x == y;
-		if (strcmp(x->info.nqn, y->info.nqn) != 0 || x->portals != y->portals || !same_hosts(x, y) ||
-		    (x->info.static_ids > 0) != (y->info.static_ids > 0))
-			return false;
-	}
-}
-
-/* The portals that lead to discovery, or to a subsystem that is shown. */
-static uint32_t
-shown_portals(const struct view *view, bool discovery)
-{
-	const struct view_subsys *subsys;
-	uint32_t portals = 0, at = 0;
-
-	while (!discovery && (subsys = next_shown(view, &at)) != NULL)
-		portals |= subsys->portals;
-	for (uint32_t i = 0; i < TARGET_LISTENERS_MAX && discovery; i++)
-		if (view->portals_used >> i & 1 && view->listen[i].use != PORTAL_IO)
-			portals |= UINT32_C(1) << i;
-	return portals;
-}
-
-/* Whether every host is told the same by both. */
-static bool
-same_log(const struct view *a, const struct view *b)
-{
-	uint32_t discovery = shown_portals(a, true), shown = discovery | shown_portals(a, false);
-	bool same = discovery == shown_portals(b, true) && same_subsystems(a, b) &&
-	    a->discovery.referral_count == b->discovery.referral_count;
-
-	for (uint32_t i = 0; i < TARGET_LISTENERS_MAX && same; i++)
-		if (shown >> i & 1)
-			same = strcmp(a->listen[i].host, b->listen[i].host) == 0 &&
-			    a->listen[i].port == b->listen[i].port;
-	for (uint32_t i = 0; i < a->discovery.referral_count && same; i++)
-		same = memcmp(&a->referrals[i], &b->referrals[i], sizeof(a->referrals[i])) == 0;
-	return same;
-}
-
 static void
 fill_discovery(const struct target_config *config, const struct view_numbers *numbers, const struct view *old,
     struct view *view)
@@ -414,7 +365,7 @@ fill_discovery(const struct target_config *config, const struct view_numbers *nu
 		view->referrals[i] = view_portal(&config->referrals[i]);
 	view->discovery.referrals = view->referrals;
 	view->discovery.referral_count = config->referral_count;
-	view->discovery.genctr = old != NULL ? old->discovery.genctr + !same_log(old, view) : 1;
+	view->discovery.genctr = old != NULL ? old->discovery.genctr + !view_same_log(old, view) : 1;
 }
 
 struct view *

@@ -69,6 +69,9 @@ int view_check(const struct target_config *config, char why[256]) __attribute__(
 struct view *view_make(struct arena *arena, const struct target_config *config,
     const struct view_numbers *numbers, const struct view *old) __attribute__((warn_unused_result));
 
+/* Whether every host is told the same by both in the discovery log; a list of hosts in another order is the same. */
+bool view_same_log(const struct view *a, const struct view *b);
+
 /* Another one that is the same; NULL: no memory. */
 struct view *view_copy(struct arena *arena, const struct view *view) __attribute__((warn_unused_result));
 

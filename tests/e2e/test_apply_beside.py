@@ -4,10 +4,12 @@ import shutil
 import subprocess
 import threading
 import time
+import uuid
 
 import pytest
 
 import target as targets
+from nvmetcp import PATIENCE
 from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 
 FILES = 4
@@ -85,3 +87,36 @@ def test_a_target_that_ends_while_files_are_made_leaves_none(slow, tmp_path):
     target.daemon.process.wait(60)
     target.daemon.stopped = True
     assert os.listdir(folder) == []
+
+
+def large(subsystems, **lists):
+    """As long as a configuration can be: lists of what each of the other subsystems has."""
+    text = conf(namespace(1))
+    for n in range(subsystems):
+        text += "  - nqn: nqn.2026-11.example:s%d\n" % n
+        for key, lines in lists.items():
+            text += "    %s:\n%s" % (key, "".join("      - %s\n" % line for line in lines))
+    return text
+
+
+def many_namespaces(first):
+    return large(4, namespaces=["{nsid: %d, volume: null, size: 16M}" % n for n in range(first, 1021)])
+
+
+def many_hosts(first):
+    names = ["nqn.2014-08.org.nvmexpress:uuid:%s" % uuid.UUID(int=n) for n in range(first, 1025)]
+    return large(16, hosts=names if first == 1 else names[::-1])
+
+
+@pytest.mark.parametrize("text", [many_namespaces, many_hosts])
+def test_hosts_are_served_while_a_large_configuration_is_compared_and_applied(live, text):
+    target, done = live(text(1)), []
+    other = target.path + ".other"
+    with open(other, "w") as f:
+        f.write(text(2))
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue()
+        for act in (lambda: targets.run("diff", "--control", target.control, other), lambda: target.apply(text(2))):
+            assert longest_read_during(queue, lambda: done.append(act())) < 0.5 * PATIENCE
+    assert [one.returncode for one in done] == [1, 0], done
+    assert done[0].stdout == done[1].stdout and len(done[0].stdout.splitlines()) == (16 if text == many_hosts else 4)

@@ -89,6 +89,14 @@ a_group_counts_its_states_and_members(void **state)
 	s->subsys[1].ana_count = 2; /* it is another one now */
 	groups = view_next(s)->subsys[1].info.ana;
 	assert_true(groups[0].changes == 4 && groups[1].changes == 1 && s->view->subsys[1].info.ana_changes == 6);
+	s->subsys[1].ns_count = 2; /* the member comes back */
+	groups = view_next(s)->subsys[1].info.ana;
+	assert_true(groups[0].changes == 5 && groups[1].changes == 1 && s->view->subsys[1].info.ana_changes == 7);
+	s->ns[1][0].nsid = 2; /* one goes and one comes before the other, which stays */
+	groups = view_next(s)->subsys[1].info.ana;
+	assert_true(groups[0].changes == 6 && groups[1].changes == 1 && s->view->subsys[1].info.ana_changes == 8);
+	groups = view_next(s)->subsys[1].info.ana;
+	assert_true(groups[0].changes == 6 && s->view->subsys[1].info.ana_changes == 8);
 	assert_int_equal(s->view->subsys[0].info.ana_changes, 1);
 }
 
