@@ -376,8 +376,10 @@ apply(struct serving *serving, const struct configured *from, const struct made 
 int
 serving_fits(const struct serving *serving, const struct conf *next, char why[256])
 {
-	int rc = hosted_check(&serving->hosted, serving->now->conf, next, why);
+	int rc = configured_listens(serving->now->conf, next, why);
 
+	if (rc == 0)
+		rc = hosted_check(&serving->hosted, serving->now->conf, next, why);
 	return rc == 0 ? volumes_fit(serving, next, why) : rc;
 }
 

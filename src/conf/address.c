@@ -89,3 +89,17 @@ conf_address_text(const struct conf_address *address, char text[CONF_ADDRESS_TEX
 
 	snprintf(text, CONF_ADDRESS_TEXT, v6 ? "[%s]:%u" : "%s:%u", address->host, address->port);
 }
+
+/* Whether a socket of one takes the other's address too. */
+static bool
+covers(const struct conf_address *one, const struct conf_address *other)
+{
+	return strcmp(one->host, other->host) == 0 || strcmp(one->host, "::") == 0 ||
+	    (strcmp(one->host, "0.0.0.0") == 0 && strchr(other->host, ':') == NULL);
+}
+
+bool
+conf_addresses_meet(const struct conf_address *a, const struct conf_address *b)
+{
+	return a->port == b->port && a->port != 0 && (covers(a, b) || covers(b, a));
+}

@@ -158,6 +158,9 @@ const char *conf_ana_text(enum conf_ana_state state);
 enum { CONF_ADDRESS_TEXT = 80 };
 void conf_address_text(const struct conf_address *address, char text[CONF_ADDRESS_TEXT]);
 
+/* Whether nobody can listen at both: they are the same, or one of them is every address of the port. */
+bool conf_addresses_meet(const struct conf_address *a, const struct conf_address *b);
+
 /*
  * Reads one.  Without a port it is `port`.  False: not one, and nothing was changed.
  */

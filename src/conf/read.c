@@ -40,16 +40,6 @@ name_read(struct reader *r, const struct node *node, const char **value)
 		*value = reader_strdup(r, text);
 }
 
-/* Whether a socket of one takes the other's address too. */
-static bool
-covers(const struct conf_address *one, const struct conf_address *other)
-{
-	if (one->port != other->port || one->port == 0)
-		return false;
-	return strcmp(one->host, other->host) == 0 || strcmp(one->host, "::") == 0 ||
-	    (strcmp(one->host, "0.0.0.0") == 0 && strchr(other->host, ':') == NULL);
-}
-
 static void
 listener_compare(struct reader *r, const struct node *node, const struct conf_listener *l)
 {
@@ -61,7 +51,7 @@ listener_compare(struct reader *r, const struct node *node, const struct conf_li
 		const struct conf_listener *other = &r->conf->listeners[i];
 		char a[CONF_ADDRESS_TEXT], b[CONF_ADDRESS_TEXT];
 
-		if (!covers(&l->address, &other->address) && !covers(&other->address, &l->address))
+		if (!conf_addresses_meet(&l->address, &other->address))
 			continue;
 		conf_address_text(&l->address, a);
 		conf_address_text(&other->address, b);

@@ -342,7 +342,8 @@ view_portal(const struct target_listen *listen)
 {
 	struct portal_info portal = { .ipv6 = strchr(listen->host, ':') != NULL, .use = listen->use };
 
-	snprintf(portal.traddr, sizeof(portal.traddr), "%s", listen->host);
+	/* A zone is a number or a name on this machine, and nothing to others. */
+	snprintf(portal.traddr, sizeof(portal.traddr), "%.*s", (int)strcspn(listen->host, "%"), listen->host);
 	snprintf(portal.trsvcid, sizeof(portal.trsvcid), "%u", listen->port);
 	return portal;
 }
