@@ -31,6 +31,8 @@ struct serve {
 	struct serving serving;
 	struct control control;
 	struct timer stop_limit;
+	struct errand last;    /* when it is done, all that were given before it are */
+	bool drained;
 	uint64_t stop_count;
 	bool left;             /* it ends before all that was begun is done */
 };
@@ -101,9 +103,27 @@ configure(struct serve *serve, struct configured *first)
 /* ---- life ---- */
 
 static void
+no_errand(struct errand *errand)
+{
+	(void)errand;
+}
+
+static void
+errands_done(struct errand *errand)
+{
+	rt_stop(container_of(errand, struct serve, last)->rt);
+}
+
+/* Errands may take as long as a disk does, and are waited for while signals and the time are still looked at. */
+static void
 drained(void *owner)
 {
-	rt_stop(((struct serve *)owner)->rt);
+	struct serve *serve = owner;
+	struct reactor *reactor = rt_reactor(serve->rt, 0);
+
+	serve->drained = true;
+	serve->last = (struct errand){ .run = no_errand, .done = errands_done };
+	reactor->world->errand(reactor, &serve->last);
 }
 
 /* Everything that was promised to a host is on its way or on the disk: that is not lost by leaving at once. */
@@ -145,7 +165,8 @@ stop_expired(struct timer *timer)
 {
 	struct serve *serve = container_of(timer, struct serve, stop_limit);
 
-	fprintf(stderr, "weir: a volume did not finish its I/O in time; leaving it\n");
+	fprintf(stderr, serve->drained ? "weir: files were not made or removed in time; leaving them\n" :
+	    "weir: a volume did not finish its I/O in time; leaving it\n");
 	leave(serve, rt_reactor(serve->rt, 0));
 }
 

@@ -1,6 +1,7 @@
 """What an apply takes a disk's time for is done beside the hosts' I/O, and taken back there."""
 import os
 import shutil
+import socket
 import subprocess
 import threading
 import time
@@ -9,6 +10,7 @@ import uuid
 import pytest
 
 import target as targets
+from namespaces import created, delete, hosted
 from nvmetcp import PATIENCE
 from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 
@@ -22,9 +24,28 @@ def slow(live, tmp_path):
         pytest.skip("needs strace")
     if subprocess.run(["strace", "-f", "-o", tmp_path / "tried", "true"], stderr=subprocess.PIPE).returncode != 0:
         pytest.skip("strace may not trace here")
-    prefix = ["strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", "signal=none", "-e", "trace=fsync", "-e",
-              "inject=fsync:delay_enter=%d" % (SLOW_S * 1e6)]
-    return lambda text: live(text, prefix=prefix)
+    return lambda text, seconds=SLOW_S: live(text, prefix=[
+        "strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", "signal=none", "-e", "trace=fsync", "-e",
+        "inject=fsync:delay_enter=%d" % (seconds * 1e6)])
+
+
+@pytest.fixture(scope="module")
+def slow_unlink(tmp_path_factory):
+    """strace would keep the process until its delay is over"""
+    if targets.sanitized():
+        pytest.skip("a sanitizer is preloaded itself")
+    path = str(tmp_path_factory.mktemp("preload") / "slow_unlink.so")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow_unlink.c")
+    subprocess.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", path, source], check=True)
+    return {"LD_PRELOAD": path, "WEIR_UNLINK_MS": str(20000 * PATIENCE)}
+
+
+def listens(target):
+    try:
+        socket.create_connection(target.address()).close()
+    except OSError:
+        return False
+    return True
 
 
 def longest_read_during(queue, act):
@@ -79,14 +100,34 @@ def test_a_target_that_ends_while_files_are_made_leaves_none(slow, tmp_path):
     """the apply is not answered; what was made of it goes"""
     folder = tmp_path / "v"
     folder.mkdir()
-    target = slow(conf(namespace(1)))
+    target = slow(conf(namespace(1)), seconds=0.02)
     text = conf(namespace(1), *[namespace(n, "file:%s/%d" % (folder, n)) for n in range(2, FILES + 2)])
     threading.Thread(target=lambda: target.apply(text), daemon=True).start()
     targets.until("the second file", lambda: len(os.listdir(folder)) >= 2)
-    target.daemon.process.terminate()
-    target.daemon.process.wait(60)
-    target.daemon.stopped = True
+    target.daemon.stop()
     assert os.listdir(folder) == []
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_a_target_ends_in_time_while_a_file_is_removed(live, tmp_path, slow_unlink, signals):
+    """within a second, and at once where it is asked twice; the file goes with the next start"""
+    (tmp_path / "pool").mkdir()
+    text = hosted(volume="file:%s/pool" % tmp_path, top="state_dir: %s/state\n" % tmp_path)
+    target = live(text, env=slow_unlink)
+    with connect(target) as ctrl:
+        assert delete(ctrl, created(ctrl)).ok
+    target.daemon.no_connections()
+    began = time.monotonic()
+    target.daemon.process.terminate()
+    if signals == 2:
+        targets.until("the end of listening", lambda: not listens(target))
+        target.daemon.process.terminate()
+    assert target.daemon.process.wait(10 * PATIENCE) == 3
+    took = time.monotonic() - began
+    target.daemon.stopped = True
+    assert took < (2 if signals == 1 else 0.8) * targets.STOP_S, took
+    assert len(os.listdir(tmp_path / "pool")) == 1
+    assert live(text).daemon.alive() and os.listdir(tmp_path / "pool") == []
 
 
 def large(subsystems, **lists):
