@@ -114,7 +114,7 @@ forgotten(struct hosted *hosted, int rc)
 static void
 undo(struct hosted *hosted, int rc)
 {
-	bool full = rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG;
+	bool full = hosted->now->kind == WISH_CREATE && (rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG);
 
 	hosted->undone = full ? nvme_status_of(NVME_SC_NS_CAPACITY, true) : nvme_status_of(NVME_SC_INTERNAL, false);
 	beside(hosted, forget, forgotten);

@@ -9,12 +9,34 @@
 
 #include "text.h"
 
-enum { PATH_BYTES = sizeof(((struct record *)NULL)->dir) + 24 };
+enum {
+	PATH_BYTES = sizeof(((struct record *)NULL)->dir) + 24,
+	MORE_BYTES = 4096, /* that the next one may have more than this one */
+};
 
 static void
 path_of(const struct record *record, bool beside, char path[PATH_BYTES])
 {
 	snprintf(path, PATH_BYTES, "%s/namespaces%s", record->dir, beside ? ".new" : "");
+}
+
+/*
+ * Room for the next one, in the file that it will be: on a disk that is full a host could not delete what fills it
+ * otherwise.  As much as there is.
+ */
+static void
+reserve(const struct record *record)
+{
+	char path[PATH_BYTES];
+	int fd;
+
+	path_of(record, true, path);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	if (posix_fallocate(fd, 0, (off_t)record->bytes + MORE_BYTES) != 0)
+		(void)posix_fallocate(fd, 0, (off_t)record->bytes + 1);
+	close(fd);
 }
 
 /* ---- reading ---- */
@@ -72,6 +94,8 @@ record_begin(struct record *record, const char *dir, struct arena *arena, struct
 		snprintf(why, 256, "%.180s is not a record of namespaces, or one of a later version", path);
 	else if (rc != 0)
 		snprintf(why, 256, "%.180s cannot be read: %s", path, strerrordesc_np(-rc));
+	if (rc == 0)
+		reserve(record);
 	return rc;
 }
 
@@ -87,9 +111,12 @@ print(const struct made *made, char **text, size_t *bytes)
 	return text_end(memory, text);
 }
 
+/* Over what was there, which gives its room. */
 static int
 write_all(int fd, const char *text, size_t bytes)
 {
+	const off_t length = (off_t)bytes;
+
 	while (bytes > 0) {
 		ssize_t put_now = write(fd, text, bytes);
 
@@ -100,7 +127,7 @@ write_all(int fd, const char *text, size_t bytes)
 			bytes -= (size_t)put_now;
 		}
 	}
-	return fsync(fd) == 0 ? 0 : -errno;
+	return ftruncate(fd, length) == 0 && fsync(fd) == 0 ? 0 : -errno;
 }
 
 static bool
@@ -115,14 +142,11 @@ anything_kept(const struct made *made)
 void
 record_discard(struct record *record)
 {
-	char path[PATH_BYTES];
-
 	if (record->next == NULL)
 		return;
-	path_of(record, true, path);
-	unlink(path);
 	free(record->next);
 	record->next = NULL;
+	reserve(record);
 }
 
 int
@@ -141,7 +165,7 @@ record_prepare(struct record *record, const struct made *made, bool always)
 		return rc;
 	}
 	path_of(record, true, path);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	rc = fd < 0 ? -errno : write_all(fd, record->next, record->next_bytes);
 	if (fd >= 0 && close(fd) != 0 && rc == 0)
 		rc = -errno;
@@ -184,6 +208,7 @@ record_commit(struct record *record)
 	record->bytes = record->next_bytes;
 	record->next = NULL;
 	record->there = true;
+	reserve(record);
 	return sync_folder(record);
 }
 

@@ -27,7 +27,7 @@ int record_prepare(struct record *record, const struct made *made, bool always) 
 /* It takes the place of the old one, durably; also where what was to be so once could not be. */
 int record_commit(struct record *record) __attribute__((warn_unused_result));
 
-/* Or it is not to be. */
+/* Or it is not to be; what was written is room for the next. */
 void record_discard(struct record *record);
 
 void record_end(struct record *record);

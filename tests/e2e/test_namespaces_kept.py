@@ -4,6 +4,7 @@ import os
 import random
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -308,6 +309,7 @@ def test_a_record_that_cannot_be_written(start, tmp_path):
     target = start()
     with connect(target) as a:
         assert created(a) == 1 and attach(a, 1).ok
+        os.remove(tmp_path / "state" / "namespaces.new")  # the room that is kept for it
         os.mkdir(tmp_path / "state" / "namespaces.new")
         for request in (create(a), delete(a, 1), detach(a, 1), protect(a, 1, PROTECT)):
             assert request.status == INTERNAL and not request.dnr
@@ -361,3 +363,53 @@ def test_a_file_without_a_state_dir_is_an_error(tmp_path):
     path.write_text(conf(namespace(1), groups="    host_namespaces: { volume: file:/srv, size: 1G }\n"))
     done = targets.run("check", path)
     assert done.returncode == 1 and "weir.yaml:5: namespaces in files need a `state_dir`" in done.stderr
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 4 MiB."""
+    where = tmp_path / "small"
+    where.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4M", "tmpfs", where], stderr=subprocess.PIPE)
+    if mounted.returncode != 0:
+        pytest.skip("cannot mount a tmpfs: %s" % mounted.stderr.decode().strip())
+    yield where
+    subprocess.run(["umount", where], check=True)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["running", "started again"])
+def test_on_a_full_disk_hosts_can_delete_what_fills_it(small_disk, serve, again):
+    """and detach, and protect and not protect any more"""
+    (small_disk / "pool").mkdir()
+    path, control = str(small_disk / "weir.yaml"), str(small_disk / "control")
+    with open(path, "w") as f:
+        f.write(hosted(volume="file:%s/pool" % small_disk, top="state_dir: %s/state\n" % small_disk, size="1G"))
+
+    def start():
+        return Live(serve("--control", control, config=path), path, control)
+
+    def fill():
+        with pytest.raises(OSError), open(small_disk / "filler", "wb", buffering=0) as f:
+            while True:
+                f.write(bytes(BLOCK))
+
+    target = start()
+    with connect(target) as a:
+        for nsid in (1, 2, 3):
+            assert created(a, 4096) == nsid and attach(a, nsid).ok
+    fill()
+    if again:
+        target.daemon.stop()
+        target = start()
+    with connect(target) as a:
+        assert detach(a, 3).ok and protect(a, 2, PROTECT).ok
+        fill()
+        assert protect(a, 2, 0).ok and delete(a, 2).ok
+        fill()
+        assert delete(a, 3).ok and nsids(a, 0x10) == [1]
+        targets.until("the files go", lambda: len(files(small_disk / "pool")) == 1, lambda: alive(a))
+    target.daemon.stop()
+    target = start()
+    with connect(target) as a:
+        assert nsids(a, 0x10) == [1]
+    target.daemon.stop()

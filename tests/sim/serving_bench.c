@@ -383,7 +383,7 @@ bench_run(struct bench *b, uint64_t for_ns)
 void
 bench_end(struct bench *b)
 {
-	char path[sizeof(b->folder) + 16];
+	char path[sizeof(b->folder) + 20];
 
 	hosted_end(&b->serving.hosted);
 	configured_drop(b->serving.now);
@@ -392,6 +392,8 @@ bench_end(struct bench *b)
 	sim_destroy(b->sim);
 	free(b->askers);
 	snprintf(path, sizeof(path), "%s/namespaces", b->folder);
+	unlink(path);
+	strcat(path, ".new");
 	unlink(path);
 	rmdir(b->folder);
 }
