@@ -35,7 +35,7 @@ void listen_warn(const struct conf *conf, uint32_t opened);
 /* Where nothing else was said. */
 void listen_by_default(struct target_listen *listen, uint32_t *count);
 
-/* state_dir.c: a folder, and those above it, where they are not there.  0 or negative errno. */
+/* state_dir.c: a folder, and those above it, where they are not there, durably.  0 or negative errno. */
 int folder_make(const char *path) __attribute__((warn_unused_result));
 
 /*

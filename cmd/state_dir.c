@@ -5,19 +5,43 @@
  * subsystem or a volume: two targets that share none of these would still write over each other's record.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "serve.h"
 #include "sys/disk.h"
 
 enum { PATH_BYTES = 512, LOCK_BLOCK = 512 /* nothing is read or written */ };
 
+/* Made durably, if it is not there: its name lies in the folder above it. */
+static int
+make_one(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	char above[PATH_BYTES] = ".";
+	int fd, rc = 0;
+
+	if (mkdir(path, 0755) != 0)
+		return errno == EEXIST ? 0 : -errno;
+	if (name != NULL)
+		snprintf(above, sizeof(above), "%.*s", name > path ? (int)(name - path) : 1, path);
+	fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* It may be one that nobody may list; and some file systems cannot sync a folder, and say EINVAL. */
+	if (fd < 0 ? errno != EACCES : fsync(fd) != 0 && errno != EINVAL)
+		rc = -errno;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 int
 folder_make(const char *path)
 {
 	char part[PATH_BYTES];
+	int rc;
 
 	if (strlen(path) >= sizeof(part))
 		return -ENAMETOOLONG;
@@ -26,11 +50,12 @@ folder_make(const char *path)
 		if (*p != '/')
 			continue;
 		*p = '\0';
-		if (mkdir(part, 0755) != 0 && errno != EEXIST)
-			return -errno;
+		rc = make_one(part);
+		if (rc != 0)
+			return rc;
 		*p = '/';
 	}
-	return mkdir(part, 0755) == 0 || errno == EEXIST ? 0 : -errno;
+	return make_one(part);
 }
 
 static int

@@ -93,6 +93,22 @@ def test_the_calls_say_what_must_be_durable(serve, trace):
             assert wanted is None or seen == [wanted], what
 
 
+def test_new_folders_of_the_state_are_durable_where_they_are_named(serve, trace, tmp_path):
+    """each in the one above it; those that are there are left alone"""
+    prefix = [word.replace("trace=", "trace=mkdir,") for word in trace.prefix]
+    serve("--state-dir", str(tmp_path / "a" / "b"), prefix=prefix)
+    lines, made, synced = trace.output.read().splitlines(), set(), set()
+    for line in lines:
+        call = re.match(r'\d+ +(mkdir\("([^"]*)"|fsync\(\d+<([^>]*)>)', line)
+        if call and call[2] and line.endswith("= 0"):
+            made.add(call[2])
+        elif call and call[3]:
+            synced.add(call[3])
+    folders = {str(tmp_path / "a" / name).rstrip("/") for name in ("", "b", "b/reservations", "b/events")}
+    assert made == folders, lines
+    assert {os.path.dirname(folder) for folder in folders} <= synced, lines
+
+
 # ---- at a disk ----
 
 class Disk:
