@@ -286,6 +286,27 @@ raise_files(const struct conf *conf, unsigned reactors)
 		    " are allowed (ulimit -n)\n", need, (uint64_t)limit.rlim_cur);
 }
 
+/* As many as the configuration may come to have without being changed. */
+static int
+explain(const struct serve_options *options)
+{
+	uint32_t volumes = options->told.spec_count > 0 ? options->told.spec_count : 1;
+	struct arena arena;
+	struct conf *conf;
+	int rc = 0;
+
+	arena_init(&arena, 0);
+	if (options->config != NULL && (rc = config_read(&arena, options->config, &conf)) == 0) {
+		volumes = 0;
+		for (uint32_t i = 0; i < conf->subsys_count; i++)
+			volumes += conf->subsys[i].ns_count + conf->subsys[i].pool_count;
+	}
+	arena_drop(&arena);
+	if (rc == 0)
+		explain_memory(options->rt.reactors, volumes);
+	return rc == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
 int
 cmd_serve(int argc, char **argv)
 {
@@ -295,10 +316,8 @@ cmd_serve(int argc, char **argv)
 
 	if (serve_options_parse(argc, argv, options) != 0)
 		return EXIT_USAGE;
-	if (options->explain) {
-		explain_memory(options->rt.reactors, options->told.spec_count > 0 ? options->told.spec_count : 1);
-		return EXIT_OK;
-	}
+	if (options->explain)
+		return explain(options);
 	options->rt.reactor = (struct reactor_options){ SERVE_SMALL_BUFS, SERVE_LARGE_BUFS };
 	options->rt.on_signal = on_signal;
 	options->rt.owner = &serve;

@@ -119,3 +119,12 @@ def test_a_name_that_stands_for_no_address_is_said(binary):
     done = targets.run("serve", "--listen", "no..body:0", "--ns", "mem:16M")
     assert done.returncode == 1 and done.stderr.startswith("weir: --listen no..body: ")
     assert "requested address" not in done.stderr and len(done.stderr) > len("weir: --listen no..body: \n")
+
+
+def test_memory_is_explained_for_what_the_file_says(file):
+    """volumes of the operator and those that hosts may make; a wrong file is told"""
+    path = file("weir.yaml", RIGHT + "      - { nsid: 2, volume: null, size: 16M }\n"
+                "    host_namespaces: { volume: mem, size: 1G, count: 7 }\n")
+    done = targets.run("serve", "--config", path, "--explain-memory")
+    assert done.returncode == 0 and " + 9 volumes x " in done.stdout, done
+    assert targets.run("serve", "--config", file("wrong.yaml", "x: 1\n"), "--explain-memory").returncode == 1
