@@ -19,9 +19,9 @@ path_of(const struct target *target, uint32_t slot, char path[RESERVE_PATH])
 {
 	const uint8_t *u = target->volumes[slot].uuid;
 
-	snprintf(path, RESERVE_PATH, "%s/reservations/%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-	    target->state_dir, u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
-	    u[14], u[15]);
+	snprintf(path, RESERVE_PATH,
+	    "%s/reservations/%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", target->state_dir,
+	    u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 }
 
 /* ---- whose state is whose ---- */
@@ -225,7 +225,7 @@ written(struct file_io *io)
 		reserve_kept(reserve, true);
 }
 
-/* Its name and its length have to be durable before anything is written, and a reactor does not stand still for that. */
+/* Its name and its length have to be durable before anything is written: no reactor stands still for that. */
 static void
 make(struct errand *errand)
 {

@@ -182,16 +182,16 @@ void target_stats(const struct target *target, struct target_stats *sum);
 void target_ask_stats(struct target *target, void (*told)(void *owner, const struct target_stats *sum),
     void *owner);
 
-/* Bytes of memory that a queue of `entries` entries takes at most, and a connection without it. */
 /*
  * How much mail from one core to another may be under way, whatever hosts send.  Everything that is posted is either
  * answered, and asked for one at a time or a stated number, or said once.
  *
- * Of an I/O queue: 64 failed commands of which its controller did not hear yet, or the answers to them (request.c), 2
- * that tell how many more; 1 each of Connect, CACHE, CLOSE, DETACH and CONN_GONE, and of their answers, and of ALIVE, which
- * is asked again where a core did not answer for a whole keep-alive time after a reset.  Of an admin queue: 1 of each of its 128 commands, be it ABORT, FENCE, PRESENT_ASK, WISH or EVENTS_COPY, and of each the copy
- * that is given back; 8 events, 8 FENCEs of before resets; 4 that make statistics up; JOIN, DYING, LEFT, END and
- * CONN_GONE.  Of a volume: 1 command of reservations, 1 of TAKE, TELL and WHO, RETIRED.  Of a core: what is asked of all
+ * Of an I/O queue: 64 failed commands of which its controller did not hear yet, or the answers to them (request.c),
+ * 2 that tell how many more; 1 each of Connect, CACHE, CLOSE, DETACH and CONN_GONE, and of their answers, and of ALIVE,
+ * which is asked again where a core did not answer for a whole keep-alive time after a reset.  Of an admin queue: 1 of
+ * each of its 128 commands, be it ABORT, FENCE, PRESENT_ASK, WISH or EVENTS_COPY, and of each the copy that is given
+ * back; 8 events, 8 FENCEs of before resets; 4 that make statistics up; JOIN, DYING, LEFT, END and CONN_GONE.  Of a
+ * volume: 1 command of reservations, 1 of TAKE, TELL and WHO, RETIRED.  Of a core: what is asked of all
  * for a new view, the end, and what is counted and kept of each subsystem.
  */
 enum {
@@ -204,6 +204,7 @@ enum {
 	TARGET_VOLUMES_MAX * TARGET_MAIL_VOLUME + TARGET_MAIL_CORE)
 static_assert(TARGET_MAIL_QUEUE <= TARGET_MAIL_ADMIN, "an admin queue may have more");
 
+/* Bytes of memory that a queue of `entries` entries takes at most, and a connection without it. */
 size_t target_queue_bytes(uint32_t entries);
 size_t target_connection_bytes(void);
 size_t target_controller_bytes(void);

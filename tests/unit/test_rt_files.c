@@ -441,7 +441,7 @@ where_holes_cannot_be_made_zeros_are_written(void **state)
 static void
 a_file_is_made_or_made_larger_and_never_smaller(void **state)
 {
-	static const uint64_t sizes[][2] = { { 8192, 8192 }, { 4096, 8192 }, { 12288, 12288 } }; /* asked for, and then */
+	static const uint64_t sizes[][2] = { { 8192, 8192 }, { 4096, 8192 }, { 12288, 12288 } };
 	struct rt *rt = files_open_rt(1, RT_FILES_THREADS);
 	struct reactor *reactor = rt_reactor(rt, 0);
 	struct file *file;
