@@ -386,7 +386,7 @@ open_queue(struct player *p, struct qpair *qp, uint16_t qid, void (*up)(struct q
 		.host = "10.0.0.1", .port = CLUSTER_PORT, .qid = qid, .entries = ENTRIES,
 		.cntlid = qid == 0 ? NVME_CNTLID_DYNAMIC : p->admin.cntlid, .incapsule_max = 8192,
 		.hdgst = p->scene & SCENE_DIGESTS, .ddgst = p->scene & SCENE_DIGESTS,
-		.sq_flow = p->scene & SCENE_SQ_FLOW, .hostid = { 1 },
+		.sq_flow = p->scene & SCENE_SQ_FLOW, .hostid = { 0xfe },
 		.subnqn = CLUSTER_NQN, .hostnqn = "nqn.2026-11.local.weir:player",
 	};
 	int rc;

@@ -74,7 +74,7 @@ step_connect(struct script *script, struct client *client)
 	uint16_t cntlid = (how & 3) != 0 ? script->clients[whose].cntlid : script->statics && whose > 0 ?
 	    (uint16_t)(whose + 1) : any;
 	struct nvme_connect_data data = {
-		.hostid = { 1 }, .cntlid = le16_of(cntlid), .hostnqn = "nqn.2026-11.local.weir:rude",
+		.hostid = { 0xfe }, .cntlid = le16_of(cntlid), .hostnqn = "nqn.2026-11.local.weir:rude",
 	};
 	struct nvme_sqe plain;
 
