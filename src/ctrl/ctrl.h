@@ -134,9 +134,10 @@ void ctrl_init(struct ctrl *ctrl, const struct subsys_info *subsys, uint16_t cnt
  * From now on the subsystem is another, of the same name.  Raises what follows: a namespace that
  * came, went or is not the same is in page 04h and told of; so is an ANA state that is another at this
  * portal, with page 0Ch, and a discovery log of another genctr.
- * The old snapshot is not looked at any more when it returns.
+ * The old snapshot is not looked at any more when it returns.  `diff` keeps what was found out for the next
+ * controller with the same two; one whose `old` is NULL is of none.
  */
-void ctrl_update(struct ctrl *ctrl, const struct subsys_info *subsys);
+void ctrl_update(struct ctrl *ctrl, const struct subsys_info *subsys, struct subsys_diff *diff);
 
 /* What the target knows of a host that wants a controller of the subsystem it names. */
 enum ctrl_admission {

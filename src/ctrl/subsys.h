@@ -98,6 +98,19 @@ struct subsys_info {
 	uint64_t genctr;          /* another one with every change of the log */
 };
 
+/* What is not the same in two snapshots of a subsystem: the same for all its controllers, so it is found out once. */
+struct subsys_diff {
+	const struct subsys_info *old, *new; /* `old` NULL: none were compared yet */
+	uint32_t count;
+	struct subsys_ns_diff {
+		uint32_t nsid;
+		const struct ns_info *was, *is; /* NULL: there is none */
+	} ns[CTRL_NS_MAX]; /* ascending nsid */
+};
+
+/* Compares the two, unless they are what `diff` is of already. */
+void subsys_compare(const struct subsys_info *old, const struct subsys_info *new, struct subsys_diff *diff);
+
 /* The namespace, or NULL. */
 const struct ns_info *subsys_ns(const struct subsys_info *subsys, uint32_t nsid);
 

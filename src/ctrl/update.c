@@ -16,25 +16,28 @@ ns_same(const struct ns_info *a, const struct ns_info *b)
 	    a->rescap == b->rescap && subsys_same_ns(a, b);
 }
 
-static void
-ns_compare(struct ctrl *ctrl, const struct ns_info *was, const struct ns_info *is, uint32_t nsid)
+/* Nor is there a controller for which anything of it is not the same. */
+static bool
+ns_same_to_all(const struct ns_info *a, const struct ns_info *b)
 {
-	if (was == NULL || is == NULL || !subsys_same_ns(was, is))
-		resv_mask_forget(ctrl, nsid);
-	if (was != NULL && !ctrl_attached(ctrl, was))
-		was = NULL;
-	if (is != NULL && !ctrl_attached(ctrl, is))
-		is = NULL;
-	if (was != NULL && is != NULL ? !ns_same(was, is) : was != is)
-		events_ns_changed(ctrl, nsid);
+	return ns_same(a, b) && a->listed == b->listed && a->host_count == b->host_count &&
+	    a->other_count == b->other_count &&
+	    (a->host_count == 0 || memcmp(a->hosts, b->hosts, a->host_count * sizeof(*a->hosts)) == 0) &&
+	    (a->other_count == 0 || memcmp(a->others, b->others, a->other_count * sizeof(*a->others)) == 0);
 }
 
 /* Both lists ascend, so one walk over both finds what is in one alone. */
-static void
-namespaces_compare(struct ctrl *ctrl, const struct subsys_info *old, const struct subsys_info *new)
+void
+subsys_compare(const struct subsys_info *old, const struct subsys_info *new, struct subsys_diff *diff)
 {
 	uint32_t i = 0, j = 0;
 
+	if (diff->old == old && diff->new == new)
+		return;
+	subsys_assert(new);
+	diff->old = old;
+	diff->new = new;
+	diff->count = 0;
 	while (i < old->ns_count || j < new->ns_count) {
 		const struct ns_info *was = i < old->ns_count ? &old->ns[i] : NULL;
 		const struct ns_info *is = j < new->ns_count ? &new->ns[j] : NULL;
@@ -43,22 +46,41 @@ namespaces_compare(struct ctrl *ctrl, const struct subsys_info *old, const struc
 			was = NULL;
 		else if (is != NULL && was->nsid < is->nsid)
 			is = NULL;
-		ns_compare(ctrl, was, is, was != NULL ? was->nsid : is->nsid);
+		if (was == NULL || is == NULL || !ns_same_to_all(was, is))
+			diff->ns[diff->count++] = (struct subsys_ns_diff){
+				was != NULL ? was->nsid : is->nsid, was, is,
+			};
 		i += was != NULL;
 		j += is != NULL;
 	}
 }
 
+static void
+ns_compare(struct ctrl *ctrl, const struct subsys_ns_diff *diff)
+{
+	const struct ns_info *was = diff->was, *is = diff->is;
+
+	if (was == NULL || is == NULL || !subsys_same_ns(was, is))
+		resv_mask_forget(ctrl, diff->nsid);
+	if (was != NULL && !ctrl_attached(ctrl, was))
+		was = NULL;
+	if (is != NULL && !ctrl_attached(ctrl, is))
+		is = NULL;
+	if (was != NULL && is != NULL ? !ns_same(was, is) : was != is)
+		events_ns_changed(ctrl, diff->nsid);
+}
+
 void
-ctrl_update(struct ctrl *ctrl, const struct subsys_info *subsys)
+ctrl_update(struct ctrl *ctrl, const struct subsys_info *subsys, struct subsys_diff *diff)
 {
 	const struct subsys_info *old = ctrl->subsys;
 
 	assert(strncmp(old->nqn, subsys->nqn, NVME_NQN_FIELD) == 0 && old->discovery == subsys->discovery);
 	assert((old->ana_count > 0) == (subsys->ana_count > 0));
-	subsys_assert(subsys);
+	subsys_compare(old, subsys, diff);
 	ctrl->subsys = subsys;
-	namespaces_compare(ctrl, old, subsys);
+	for (uint32_t i = 0; i < diff->count; i++)
+		ns_compare(ctrl, &diff->ns[i]);
 	ana_compare(ctrl, old, subsys);
 	if (old->genctr != subsys->genctr)
 		events_notify(ctrl, CTRL_DISCOVERY_CHANGED);

@@ -67,12 +67,19 @@ may_stay(const struct view *view, const struct conn *conn)
 static void
 conns_take(struct core *core, const struct view *view)
 {
+	struct subsys_diff diff = { .old = NULL };
+
 	list_for_each(&core->conns, node) {
 		struct conn *conn = container_of(node, struct conn, node);
+		const struct view_subsys *old = conn->subsys;
 
-		if (conn->subsys != NULL)
-			conn->subsys = view_subsys(view, conn->subsys->info.nqn);
-		present_conn(conn);
+		if (old == NULL)
+			continue;
+		conn->subsys = view_subsys(view, old->info.nqn);
+		if (conn->subsys == NULL)
+			continue; /* it goes, and looks at its namespaces no more */
+		subsys_compare(&old->info, &conn->subsys->info, &diff);
+		present_update(conn, &diff);
 	}
 	list_for_each(&core->conns, node) {
 		struct conn *conn = container_of(node, struct conn, node);

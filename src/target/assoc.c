@@ -13,17 +13,10 @@
 static void flush_step(struct assoc *assoc);
 static void cache_drop(struct assoc *assoc);
 
-/* Where it is, if it is: with at most 64 others, as many as keys of one core come out alike. */
-static struct list *
-with_keys_like(struct core *core, uint16_t key)
-{
-	return &core->assocs_by_key[key / core->reactor->count % ASSOC_LISTS];
-}
-
 struct assoc *
 assoc_find(struct core *core, uint16_t key)
 {
-	list_for_each(with_keys_like(core, key), node) {
+	list_for_each(assoc_keys(core, key), node) {
 		struct assoc *assoc = container_of(node, struct assoc, key_node);
 
 		if (assoc->key == key)
@@ -125,9 +118,9 @@ assoc_create(struct core *core, struct conn *admin, const struct view_subsys *su
 	ctrl_init(&assoc->ctrl, subsys == NULL ? &core->view->discovery : &subsys->info, key, admin->portal, data,
 	    kato_ms, core->reactor->now_ns);
 	if (subsys == NULL)
-		ctrl_update(&assoc->ctrl, shown_fill(assoc, core->view)); /* which depends on the host */
+		shown_update(assoc, core->view);
 	list_push(&core->assocs, &assoc->node);
-	list_push(with_keys_like(core, key), &assoc->key_node);
+	list_push(assoc_keys(core, key), &assoc->key_node);
 	return assoc;
 }
 
@@ -175,6 +168,8 @@ other_model(const struct assoc *assoc)
 void
 assoc_view(struct core *core, const struct view *view)
 {
+	struct subsys_diff diff = { .old = NULL };
+
 	list_for_each(&core->assocs, node) {
 		struct assoc *assoc = container_of(node, struct assoc, node);
 		bool discovery = assoc->shown != NULL;
@@ -188,7 +183,10 @@ assoc_view(struct core *core, const struct view *view)
 			conn_kill(assoc->admin);
 			continue;
 		}
-		ctrl_update(&assoc->ctrl, discovery ? shown_fill(assoc, view) : &assoc->subsys->info);
+		if (discovery)
+			shown_update(assoc, view);
+		else
+			ctrl_update(&assoc->ctrl, &assoc->subsys->info, &diff);
 		admin_events(assoc);
 	}
 }

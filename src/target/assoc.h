@@ -56,6 +56,12 @@ struct assoc {
 };
 
 /* assoc.c: controllers */
+/* The list that it is in, by key_node: with at most 64 others, as many as keys of one core come out alike. */
+static inline struct list *
+assoc_keys(struct core *core, uint16_t key)
+{
+	return &core->assocs_by_key[key / core->reactor->count % ASSOC_LISTS];
+}
 struct assoc *assoc_find(struct core *core, uint16_t key);
 /* `subsys` NULL: a discovery controller. */
 struct assoc *assoc_create(struct core *core, struct conn *admin, const struct view_subsys *subsys,
@@ -120,6 +126,7 @@ void present_mail(struct core *core, const struct target_mail *mail);
 int present_begin(struct core *core) __attribute__((warn_unused_result));
 void present_end(struct core *core);
 void present_conn(struct conn *conn); /* of an I/O queue: which namespaces it has, of those that are listed */
+void present_update(struct conn *conn, const struct subsys_diff *diff); /* the same, after another view */
 bool present_has(const struct assoc *assoc, const struct view_ns *ns);
 
 /* wish.c: what a host wishes, on its way to the keeper and back */
@@ -153,6 +160,6 @@ events_stats(struct core *core, const struct view_subsys *subsys)
 /* shown.c: what a discovery controller tells its host */
 struct shown *shown_make(struct core *core);
 size_t shown_bytes(void);
-const struct subsys_info *shown_fill(struct assoc *assoc, const struct view *view);
+void shown_update(struct assoc *assoc, const struct view *view);
 
 #endif

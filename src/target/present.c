@@ -106,6 +106,20 @@ present_conn(struct conn *conn)
 			conn->active[i / 32] |= UINT32_C(1) << i % 32;
 }
 
+/* The same where only what is in `diff` is another. */
+void
+present_update(struct conn *conn, const struct subsys_diff *diff)
+{
+	for (uint32_t i = 0; i < diff->count; i++) {
+		const struct ns_info *ns = diff->ns[i].is;
+		uint32_t at = diff->ns[i].nsid - 1, bit = UINT32_C(1) << at % 32;
+
+		conn->active[at / 32] &= ~bit;
+		if (ns != NULL && ns->listed && subsys_attached(ns, conn->hostnqn, conn->association))
+			conn->active[at / 32] |= bit;
+	}
+}
+
 /* ---- beginning and end ---- */
 
 int

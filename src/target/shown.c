@@ -81,7 +81,7 @@ resolve_portals(const struct assoc *assoc, const struct view *view, struct porta
 	return known;
 }
 
-const struct subsys_info *
+static const struct subsys_info *
 shown_fill(struct assoc *assoc, const struct view *view)
 {
 	struct shown *shown = assoc->shown;
@@ -100,4 +100,13 @@ shown_fill(struct assoc *assoc, const struct view *view)
 			next->shown[next->info.shown_count++] =
 			    (struct subsys_shown){ &view->subsys[i].info, view->subsys[i].portals & known };
 	return &next->info;
+}
+
+/* A new view, or the first: its controller has it from now on. */
+void
+shown_update(struct assoc *assoc, const struct view *view)
+{
+	struct subsys_diff diff = { .old = NULL };
+
+	ctrl_update(&assoc->ctrl, shown_fill(assoc, view), &diff);
 }

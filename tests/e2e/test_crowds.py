@@ -2,7 +2,9 @@
 import contextlib
 
 import nvme
+from namespaces import attach, connect, created, detach, hosted
 from nvmetcp import capsule
+from test_live import live, namespace  # noqa: F401: `live` is a fixture
 
 
 
@@ -34,3 +36,23 @@ def test_commands_that_fail_cost_the_same_beside_many_controllers(serve):
         last = stack.enter_context(nvme.Controller(target.address, kato=0))
         many = min(cost_of_failures(target, last) for _ in range(12))
         assert many < 2 * few, "%.0f ns beside few, %.0f ns beside many" % (few, many)
+
+
+def test_a_wish_is_not_paid_for_by_each_connection_with_each_namespace(live):  # noqa: F811
+    """what another view changes is found out once, and each controller and queue looks at that alone"""
+    target = live(hosted(namespace(1), volume="mem", size="2G"), "--reactors", "1")
+    with contextlib.ExitStack() as stack:
+        ctrl = stack.enter_context(connect(target))
+        made = [created(ctrl) for _ in range(400)]
+        assert all(attach(ctrl, nsid).ok for nsid in made)
+
+        def cost():
+            began = busy_ns(target.daemon)
+            assert detach(ctrl, made[0]).ok and attach(ctrl, made[0]).ok
+            return busy_ns(target.daemon) - began
+
+        few = min(cost() for _ in range(12))
+        for number in range(150):
+            stack.enter_context(connect(target, number + 2)).io_queue(1, 2)
+        many = min(cost() for _ in range(12))
+        assert many < 2 * few, "%d ns beside few, %d ns beside many" % (few, many)

@@ -68,6 +68,7 @@ ask(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint8_t *out, struct ctrl_rep
 		needs & CTRL_NEEDS_CONTROLLERS ? cntlids : NULL, needs & CTRL_NEEDS_CONTROLLERS ? cntlids : NULL,
 		needs & CTRL_NEEDS_PTPL && le32_get(sqe->nsid) % 2 != 0,
 	};
+	struct subsys_diff diff = { .old = NULL };
 	uint8_t in[IN_MAX];
 
 	assert(bytes <= IN_MAX);
@@ -78,7 +79,7 @@ ask(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint8_t *out, struct ctrl_rep
 	else if (sqe->fctype == NVME_PROPERTY_SET || sqe->fctype == NVME_PROPERTY_GET)
 		ctrl_property(ctrl, (const void *)sqe, reply);
 	else if (sqe->fctype & 1)
-		ctrl_update(ctrl, other(ctrl->subsys));
+		ctrl_update(ctrl, other(ctrl->subsys), &diff);
 	else
 		ctrl_reservation_notice(ctrl, le32_get(sqe->cdw10), sqe->flags % 3 + 1);
 }

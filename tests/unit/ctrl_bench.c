@@ -148,7 +148,9 @@ bench_copy(struct bench *b)
 void
 bench_update(struct bench *b, const struct snapshot *next)
 {
-	ctrl_update(&b->ctrl, &next->subsys);
+	struct subsys_diff diff = { .old = NULL };
+
+	ctrl_update(&b->ctrl, &next->subsys, &diff);
 	memset(&b->snapshots[next == &b->snapshots[0]], 0xdd, sizeof(*next));
 }
 
