@@ -50,8 +50,8 @@ check_length(const char *option, const char *said, const char *whole, size_t mos
 {
 	if (strlen(whole) <= most)
 		return 0;
-	fprintf(stderr, "weir: %s %.80s%s: with its path in full it has %zu bytes, and %zu at most are allowed\n", option,
-	    said, strlen(said) > 80 ? "..." : "", strlen(whole), most);
+	fprintf(stderr, "weir: %s %.80s%s: with its path in full it has %zu bytes, and %zu at most are allowed\n",
+	    option, said, strlen(said) > 80 ? "..." : "", strlen(whole), most);
 	return -EINVAL;
 }
 

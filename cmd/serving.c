@@ -311,8 +311,7 @@ go_on(struct serving *serving)
 	}
 	if (parked != NULL)
 		serving->parked = NULL;
-	rc = parked != NULL ? begin(serving, parked, why) : 0;
-	if (rc != 0)
+	if (parked != NULL && (rc = begin(serving, parked, why)) != 0)
 		serving->told(serving->owner, rc, why);
 	hosted_next(&serving->hosted);
 }

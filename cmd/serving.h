@@ -18,7 +18,7 @@ struct configured {
 struct configured *configured_make(void);
 void configured_drop(struct configured *configured);
 
-/* Whether one target can go from the addresses of one to those of the other in one change.  0, or -EADDRINUSE and why. */
+/* Whether one target can go from the addresses of one to those of the other in one change: 0, or -EADDRINUSE. */
 int configured_listens(const struct conf *now, const struct conf *next, char why[256])
     __attribute__((warn_unused_result));
 

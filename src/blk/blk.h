@@ -106,8 +106,8 @@ struct blk_ops {
 	    __attribute__((warn_unused_result));
 	/* Cannot fail and cannot block. */
 	void (*submit)(struct blk_chan *chan, struct blk_io *io);
-	/* Best effort; done() still comes, once.  True: with 0:07, and nothing of it was done; of a TRIM or WRITE_ZEROES,
-	 * which may be long, perhaps a part. */
+	/* Best effort; done() still comes, once.  True: with 0:07, and nothing of it was done; of a TRIM or
+	 * WRITE_ZEROES, which may be long, perhaps a part. */
 	bool (*cancel)(struct blk_chan *chan, struct blk_io *io);
 	/* Ends the lending of a read whose done() came with BLK_LENT set. */
 	void (*release)(struct blk_chan *chan, struct blk_io *io);

@@ -61,7 +61,7 @@ listen_new(struct core *core, struct change *change, char why[256])
 			unlisten(core, change->portals_new & ((UINT32_C(1) << n) - 1));
 			return rc;
 		}
-		/* The host stays as it was said, which the next config is compared with: of a zone there are two forms. */
+		/* The host stays as it was said, as the next config will say it: of a zone there are two forms. */
 		at->port = listener->port;
 		change->view->portals[n] = view_portal(at);
 	}

@@ -161,8 +161,8 @@ struct world_ops {
 	 * it is smaller. */
 	int (*file_open)(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
 	    struct file **file) __attribute__((warn_unused_result));
-	/* Makes a file and extends it as file_open() does, size > 0, and leaves it closed; `was` as in struct file.  This and
-	 * file_undo() may be called by an errand: whoever opens the file then does not wait for the disk. */
+	/* Makes a file and extends it as file_open() does, size > 0, and leaves it closed; `was` as in struct file.
+	 * This and file_undo() may be called by an errand: who opens the file then does not wait for the disk. */
 	int (*file_make)(struct reactor *reactor, const char *path, uint64_t size, int64_t *was)
 	    __attribute__((warn_unused_result));
 	/* Makes it so large, where it is smaller: whatever its path leads to by now. */

@@ -1,5 +1,6 @@
 /*
- * slow_unlink.c - preloaded into `weir`: to remove the file of a volume, *.img, takes as many milliseconds as WEIR_UNLINK_MS says.
+ * slow_unlink.c - preloaded into `weir`: to remove the file of a volume, *.img, takes as many milliseconds as
+ * WEIR_UNLINK_MS says.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -141,7 +141,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(of_one_connection_so_many_are_under_way_as_its_log_has_lines, begin, end),
+		cmocka_unit_test_setup_teardown(
+		    of_one_connection_so_many_are_under_way_as_its_log_has_lines, begin, end),
 		cmocka_unit_test_setup_teardown(of_all_connections_there_is_a_limit_and_each_has_one, begin, end),
 		cmocka_unit_test_setup_teardown(what_was_missed_is_itself_under_way_until_it_is_heard, begin, end),
 	};

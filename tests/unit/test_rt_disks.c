@@ -1,4 +1,5 @@
 /* rt: a disk that takes its time, or does not answer at all, holds up nobody who has to do with others. */
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -143,10 +144,33 @@ others_are_served_while_three_disks_do_not_answer(void **state)
 	sem_destroy(&disk.let_go);
 }
 
+static void
+a_file_is_made_or_made_larger_and_never_smaller(void **state)
+{
+	static const uint64_t sizes[][2] = { { 8192, 8192 }, { 4096, 8192 }, { 12288, 12288 } };
+	struct rt *rt = files_open_rt(1, RT_FILES_THREADS);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	struct file *file;
+	int64_t was;
+
+	assert_int_equal(unlink(files_path), 0);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		assert_int_equal(reactor->world->file_make(reactor, files_path, sizes[i][0], &was), 0);
+		assert_int_equal(was, i == 0 ? -1 : 8192);
+		assert_int_equal(reactor->world->file_open(reactor, files_path, 0, 4096, &file), 0);
+		assert_int_equal(file->size, sizes[i][1]);
+		reactor->world->file_close(file);
+	}
+	assert_int_equal(reactor->world->file_make(reactor, "/nowhere/at/all", 8192, &was), -ENOENT);
+	rt_destroy(rt);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_file_is_made_or_made_larger_and_never_smaller, files_make_path,
+		    files_remove_path),
 		cmocka_unit_test_setup_teardown(
 		    a_slow_disk_keeps_no_other_file_and_no_stream_from_being_opened_and_closed, files_make_path,
 		    files_remove_path),

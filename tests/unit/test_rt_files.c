@@ -436,29 +436,6 @@ where_holes_cannot_be_made_zeros_are_written(void **state)
 	sandbox_run(serve_without_fallocate);
 }
 
-/* ---- made beside the reactor ---- */
-
-static void
-a_file_is_made_or_made_larger_and_never_smaller(void **state)
-{
-	static const uint64_t sizes[][2] = { { 8192, 8192 }, { 4096, 8192 }, { 12288, 12288 } };
-	struct rt *rt = files_open_rt(1, RT_FILES_THREADS);
-	struct reactor *reactor = rt_reactor(rt, 0);
-	struct file *file;
-	int64_t was;
-
-	assert_int_equal(unlink(files_path), 0);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		assert_int_equal(reactor->world->file_make(reactor, files_path, sizes[i][0], &was), 0);
-		assert_int_equal(was, i == 0 ? -1 : 8192);
-		assert_int_equal(reactor->world->file_open(reactor, files_path, 0, 4096, &file), 0);
-		assert_int_equal(file->size, sizes[i][1]);
-		reactor->world->file_close(file);
-	}
-	assert_int_equal(reactor->world->file_make(reactor, "/nowhere/at/all", 8192, &was), -ENOENT);
-	rt_destroy(rt);
-}
-
 /* ---- the end ---- */
 
 static void
@@ -514,7 +491,6 @@ main(void)
 		with_file(any_number_of_handles_is_served_by_a_ring),
 		with_file(where_files_cannot_be_registered_a_ring_serves_them_all_the_same),
 		with_file(a_closed_file_is_free_for_others),
-		with_file(a_file_is_made_or_made_larger_and_never_smaller),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

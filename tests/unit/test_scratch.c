@@ -216,7 +216,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(each_piece_that_is_given_back_serves_one_in_line, begin, end),
 		cmocka_unit_test_setup_teardown(
 		    what_is_not_answered_takes_half_of_what_is_left_and_others_have_the_rest, begin_free, end),
-		cmocka_unit_test_setup_teardown(who_stands_in_line_is_served_when_another_volume_gives, begin_free, end),
+		cmocka_unit_test_setup_teardown(
+		    who_stands_in_line_is_served_when_another_volume_gives, begin_free, end),
 		cmocka_unit_test_setup_teardown(who_gives_one_and_wants_one_stands_behind_those_in_line, begin, end),
 		cmocka_unit_test_setup_teardown(who_leaves_the_line_is_not_served, begin, end),
 	};
