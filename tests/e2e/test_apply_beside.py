@@ -30,14 +30,16 @@ def slow(live, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def slow_unlink(tmp_path_factory):
-    """strace would keep the process until its delay is over"""
+def hung_unlink(tmp_path_factory):
+    """strace would keep the process until a delay is over"""
     if targets.sanitized():
         pytest.skip("a sanitizer is preloaded itself")
-    path = str(tmp_path_factory.mktemp("preload") / "slow_unlink.so")
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow_unlink.c")
+    folder = tmp_path_factory.mktemp("preload")
+    path, fifo = str(folder / "hung_unlink.so"), str(folder / "fifo")
+    os.mkfifo(fifo)
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hung_unlink.c")
     subprocess.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", path, source], check=True)
-    return {"LD_PRELOAD": path, "WEIR_UNLINK_MS": str(20000 * PATIENCE)}
+    return {"LD_PRELOAD": path, "WEIR_UNLINK_FIFO": fifo}
 
 
 def listens(target):
@@ -109,11 +111,11 @@ def test_a_target_that_ends_while_files_are_made_leaves_none(slow, tmp_path):
 
 
 @pytest.mark.parametrize("signals", [1, 2])
-def test_a_target_ends_in_time_while_a_file_is_removed(live, tmp_path, slow_unlink, signals):
+def test_a_target_ends_in_time_while_a_file_is_removed(live, tmp_path, hung_unlink, signals):
     """within a second, and at once where it is asked twice; the file goes with the next start"""
     (tmp_path / "pool").mkdir()
     text = hosted(volume="file:%s/pool" % tmp_path, top="state_dir: %s/state\n" % tmp_path)
-    target = live(text, env=slow_unlink)
+    target = live(text, env=hung_unlink)
     with connect(target) as ctrl:
         assert delete(ctrl, created(ctrl)).ok
     target.daemon.no_connections()
