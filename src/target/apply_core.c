@@ -16,6 +16,7 @@ apply_open_chan(struct core *core, uint16_t slot)
 {
 	struct blk *blk = core->target->volumes[slot].blk;
 
+	share_ready(core, slot);
 	reserve_take(core, slot, reserve_state(core->target, slot));
 	return blk->ops->open_chan(blk, core->reactor, &core->chans[slot]);
 }

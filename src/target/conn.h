@@ -31,6 +31,14 @@ enum stage {
 	STAGE_AGAIN,  /* read, but not taken by the peer in time: to be read again */
 };
 
+/* Of a request in a line in which each has his turn (share.c). */
+struct turn {
+	struct list *line;
+	const void *whose;
+	struct list node;   /* the first of those: in core->firsts */
+	struct list behind; /* and the others, by waiter.node */
+};
+
 struct request {
 	struct xfer xfer;         /* first: tconn finds it by its slot */
 	enum stage stage;
@@ -50,6 +58,7 @@ struct request {
 	uint64_t since_ns;        /* when its data was asked for */
 	struct bufs_waiter waiter;
 	struct bufs_list bufs;
+	struct turn turn;
 	struct fifo behind;       /* of reservations: its host's that stand behind it (hostline.c) */
 };
 
@@ -211,6 +220,21 @@ void asked_leave(struct request *req); /* in STAGE_SHARE, it ends */
 void asked_watch(struct core *core); /* somebody waits for memory */
 void asked_begin(struct core *core);
 void asked_end(struct core *core);
+
+/* share.c: what volumes have of the memory that all share; turns */
+int share_begin(struct core *core) __attribute__((warn_unused_result));
+void share_end(struct core *core);
+void share_ready(struct core *core, uint32_t slot); /* before the first command of a volume of that number */
+/* That of the volume that the request was checked for. */
+static inline struct share *
+share_of(const struct request *req)
+{
+	return &req->conn->core->shares[req->slot < TARGET_VOLUMES_MAX ? req->slot : TARGET_VOLUMES_MAX];
+}
+/* It stands in the line: a list of requests by waiter.node, of which each is the first one of those who are `whose`. */
+void turn_join(struct list *line, const void *whose, struct request *req);
+void turn_leave(struct request *req); /* wherever it stands there; the next of the same has its place */
+void turn_take(struct request *first); /* it has its turn; the others of the same stand behind all that are there */
 
 /* request_capsule.c: data of a capsule that is received into a buffer, or is kept in one */
 void request_receive(struct request *req, uint32_t bytes);

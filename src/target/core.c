@@ -344,7 +344,8 @@ target_reactor_bytes(void)
 {
 	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX + 2 * CTRL_ID_WORDS * sizeof(uint64_t) +
 	    SCRATCH_PIECES * SCRATCH_BYTES + ADMIN_SMALL * BUFS_SMALL + ADMIN_LARGE * BUFS_LARGE +
-	    TARGET_VOLUMES_MAX * (sizeof(struct blk_chan *) + sizeof(struct resv *) + sizeof(struct list));
+	    TARGET_VOLUMES_MAX * (sizeof(struct blk_chan *) + sizeof(struct resv *) + sizeof(struct list)) +
+	    (TARGET_VOLUMES_MAX + 1) * sizeof(struct share);
 }
 
 /* ---- start ---- */
@@ -405,8 +406,8 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 	reactor->on_mail = on_mail;
 	core->gather = arena_alloc(reactor->arena, sizeof(*core->gather));
 	core->page = arena_alloc(reactor->arena, CTRL_PAGE_MAX);
-	if (core->gather != NULL && core->page != NULL && present_begin(core) == 0 && scratch_begin(core) == 0 &&
-	    admin_bufs_begin(core) == 0 && (reactor->index > 0 || registry_begin(core) == 0))
+	if (core->gather != NULL && core->page != NULL && present_begin(core) == 0 && share_begin(core) == 0 &&
+	    scratch_begin(core) == 0 && admin_bufs_begin(core) == 0 && (reactor->index > 0 || registry_begin(core) == 0))
 		rc = apply_begin(core, why);
 	if (rc != 0)
 		target_fini(target, reactor);
@@ -430,6 +431,7 @@ target_fini(struct target *target, struct reactor *reactor)
 	arena_free(reactor->arena, core->page);
 	present_end(core);
 	scratch_end(core);
+	share_end(core);
 	admin_bufs_end(core);
 	events_end(core);
 	registry_end(core);

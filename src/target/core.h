@@ -39,13 +39,23 @@ struct target {
 	struct events events; /* core 0's */
 };
 
+/* What a volume has of the memory that all of a core share, and who waits for more (share.c). */
+struct share {
+	uint32_t scratch;    /* pieces */
+	struct list looking; /* requests that wait for such, by connection, see turn_join() */
+	struct list node;    /* in scratch.waiting: there are such */
+};
+
+enum { SHARE_LISTS = 256 };
+
 /* Memory for commands that look at blocks without sending them (scratch.c). */
-enum { SCRATCH_PIECES = 8, SCRATCH_BYTES = 64 * 1024, SCRATCH_FREE = -1 };
+enum { SCRATCH_PIECES = 8, SCRATCH_BYTES = 64 * 1024 };
 
 struct scratch {
 	uint8_t *memory;
-	int held_by[SCRATCH_PIECES]; /* the volume of the command that has it, or SCRATCH_FREE */
-	struct list waiting; /* requests, by waiter.node */
+	struct share *held_by[SCRATCH_PIECES]; /* NULL: it is free */
+	uint32_t free;
+	struct list waiting; /* shares for which somebody waits, in turn */
 	bool granting;       /* those in line are being served: what is given meanwhile is for them too */
 };
 
@@ -100,6 +110,8 @@ struct core {
 	struct list reading, sending; /* connections that have something to read or to send in this turn */
 	struct list keeping;    /* those that cannot send now, and have buffers for it */
 	struct task receive, send;
+	struct share *shares;   /* by the number of the volume; the last one is of what is of none */
+	struct list firsts[SHARE_LISTS]; /* those who stand in some line before others, see turn_join() */
 	struct scratch scratch;
 	struct asked asked;
 	struct bufs admin_bufs; /* for admin commands that their connection's own memory is too small for */

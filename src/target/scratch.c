@@ -7,7 +7,7 @@
  *
  * A device may not answer at all: the commands of one volume have no more pieces
  * than are free, so there are some for others.  (Choudhury and Hahne, Dynamic
- * Queue Length Thresholds, 1998)
+ * Queue Length Thresholds, 1998.)  Volumes take turns, and of one volume connections.
  */
 #include <errno.h>
 
@@ -22,8 +22,7 @@ scratch_begin(struct core *core)
 	scratch->memory = arena_alloc_aligned(core->reactor->arena, (size_t)SCRATCH_PIECES * SCRATCH_BYTES, 4096);
 	if (scratch->memory == NULL)
 		return -ENOMEM;
-	for (unsigned i = 0; i < SCRATCH_PIECES; i++)
-		scratch->held_by[i] = SCRATCH_FREE;
+	scratch->free = SCRATCH_PIECES;
 	return 0;
 }
 
@@ -33,69 +32,65 @@ scratch_end(struct core *core)
 	arena_free(core->reactor->arena, core->scratch.memory);
 }
 
-static unsigned
-count(const struct scratch *scratch, int volume)
-{
-	unsigned pieces = 0;
-
-	for (unsigned i = 0; i < SCRATCH_PIECES; i++)
-		pieces += scratch->held_by[i] == volume;
-	return pieces;
-}
-
 /* True: it has a piece.  False: its volume has its share. */
 static bool
-take(struct scratch *scratch, struct request *req)
+take(struct scratch *scratch, struct share *share, struct request *req)
 {
 	unsigned i = 0;
 
-	if (count(scratch, req->slot) >= count(scratch, SCRATCH_FREE))
+	if (share->scratch >= scratch->free)
 		return false;
-	while (scratch->held_by[i] != SCRATCH_FREE)
+	while (scratch->held_by[i] != NULL)
 		i++;
-	scratch->held_by[i] = req->slot;
+	scratch->held_by[i] = share;
+	scratch->free--;
+	share->scratch++;
 	req->io.old = scratch->memory + (size_t)i * SCRATCH_BYTES;
 	return true;
 }
 
-/* Those in line have their share, or were served before this. */
+/* Those in line whose volume has not its share were served before this. */
 bool
 scratch_take(struct request *req, void (*granted)(struct bufs_waiter *))
 {
 	struct scratch *scratch = &req->conn->core->scratch;
+	struct share *share = share_of(req);
 
-	if (!scratch->granting && take(scratch, req))
+	if (!scratch->granting && take(scratch, share, req))
 		return true;
 	req->stage = STAGE_SCRATCH;
 	req->waiter.granted = granted;
-	list_push(&scratch->waiting, &req->waiter.node);
+	turn_join(&share->looking, req->conn, req);
+	if (list_empty(&share->node))
+		list_push(&scratch->waiting, &share->node);
 	return false;
 }
 
 void
 scratch_leave(struct request *req)
 {
-	list_remove(&req->waiter.node);
+	struct share *share = container_of(req->turn.line, struct share, looking);
+
+	turn_leave(req);
+	if (list_empty(&share->looking))
+		list_remove(&share->node);
 }
 
-/* The first in line whose volume has not its share.  Many of one volume may stand behind each other. */
+/* The first in line of the first volume that has not its share. */
 static struct request *
 serve_one(struct scratch *scratch)
 {
-	int full = SCRATCH_FREE;
-
-	if (count(scratch, SCRATCH_FREE) == 0)
-		return NULL;
 	list_for_each(&scratch->waiting, node) {
-		struct request *req = container_of(node, struct request, waiter.node);
+		struct share *share = container_of(node, struct share, node);
+		struct request *req = container_of(share->looking.next, struct request, waiter.node);
 
-		if (req->slot == full)
+		if (!take(scratch, share, req))
 			continue;
-		if (take(scratch, req)) {
-			list_remove(node);
-			return req;
-		}
-		full = req->slot;
+		turn_take(req);
+		list_remove(node);
+		if (!list_empty(&share->looking))
+			list_push(&scratch->waiting, node);
+		return req;
 	}
 	return NULL;
 }
@@ -121,7 +116,9 @@ scratch_give(struct request *req)
 	struct scratch *scratch = &req->conn->core->scratch;
 	size_t piece = (size_t)((uint8_t *)req->io.old - scratch->memory) / SCRATCH_BYTES;
 
-	scratch->held_by[piece] = SCRATCH_FREE;
+	scratch->held_by[piece]->scratch--;
+	scratch->held_by[piece] = NULL;
+	scratch->free++;
 	req->io.old = NULL;
 	grant(scratch);
 }

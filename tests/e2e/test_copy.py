@@ -106,3 +106,18 @@ def test_copy_that_cannot_be(volume):
     assert copy(queue, [(0, 1)], 100, format=1).status == INVALID_FIELD
     assert copy(queue, [(0, 1)], 100, count=2).status == nvme.SGL_LENGTH
     assert bytes(queue.read(0, 16, block_size=size).got) == b"a" * 16 * size
+
+
+def test_connections_of_a_volume_take_turns(serve, tmp_path):
+    """who has very much to be looked at waits behind his own"""
+    target = serve(ns=["fault:delay=5@file:%s/v.img,size=64M" % tmp_path])
+    with nvme.Controller(target.address) as ctrl, nvme.Controller(target.address) as other:
+        much, little = ctrl.try_io_queue(1, 512)[0], other.io_queue()
+        command = nvme.sqe(0x0C, nsid=1, cdw12=15)
+        requests = [much.submit(command) for _ in range(500)]
+        much.wait(requests[0])
+        began = sum(request.done for request in requests)
+        assert verify(little, 0, 16).ok
+        much.wait(much.submit(nvme.sqe(0x00, nsid=1)))  # a Flush: what was done before it was answered before
+        assert sum(request.done for request in requests) - began < 100
+        much.drain()

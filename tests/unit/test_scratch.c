@@ -78,6 +78,9 @@ begin_free(void **state)
 	b->holders = calloc(SCRATCH_PIECES, sizeof(*b->holders));
 	b->waiters = calloc(WAITERS, sizeof(*b->waiters));
 	assert_true(b->holders != NULL && b->waiters != NULL);
+	assert_int_equal(share_begin(&b->core), 0);
+	for (uint32_t slot = 0; slot <= VOLUME; slot++)
+		share_ready(&b->core, slot);
 	assert_int_equal(scratch_begin(&b->core), 0);
 	return 0;
 }
@@ -104,6 +107,7 @@ end(void **state)
 	size_t left;
 
 	scratch_end(&b->core);
+	share_end(&b->core);
 	left = b->arena.bytes;
 	free(b->holders);
 	free(b->waiters);
@@ -195,6 +199,30 @@ who_gives_one_and_wants_one_stands_behind_those_in_line(void **state)
 	assert_int_equal(b->deepest, 1);
 }
 
+/* Of one volume; and who has many waits behind his own. */
+static void
+connections_take_turns(void **state)
+{
+	struct bench *b = *state;
+	struct conn other = { .core = &b->core };
+	struct request more[3] = { 0 };
+
+	for (unsigned i = 0; i < 3; i++) {
+		request_new(b, &more[i], VOLUME)->conn = &other;
+		assert_false(scratch_take(&more[i], note));
+	}
+	scratch_give(&b->holders[0]);
+	assert_true(is_served(&b->waiters[0]) && !is_served(&more[0]));
+	scratch_give(&b->holders[1]);
+	assert_true(is_served(&more[0]) && !is_served(&b->waiters[1]));
+	scratch_leave(&more[1]);
+	scratch_give(&b->waiters[0]);
+	scratch_give(&more[0]);
+	assert_true(is_served(&b->waiters[1]) && is_served(&more[2]) && !is_served(&more[1]));
+	scratch_give(&more[2]);
+	assert_true(is_served(&b->waiters[2]));
+}
+
 static void
 who_leaves_the_line_is_not_served(void **state)
 {
@@ -219,6 +247,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 		    who_stands_in_line_is_served_when_another_volume_gives, begin_free, end),
 		cmocka_unit_test_setup_teardown(who_gives_one_and_wants_one_stands_behind_those_in_line, begin, end),
+		cmocka_unit_test_setup_teardown(connections_take_turns, begin, end),
 		cmocka_unit_test_setup_teardown(who_leaves_the_line_is_not_served, begin, end),
 	};
 
