@@ -44,13 +44,6 @@ leave_line(struct fifo *line, const struct request *req)
 	fifo_splice(line, &rest);
 }
 
-/* A write whose turn had come, and that waits for its share of buffers, or for them. */
-static bool
-was_counted(const struct request *req)
-{
-	return (req->sqe.opcode & 3) == 1; /* the direction: from the host */
-}
-
 /* True: it was ended, or is about to end with 0:07. */
 static bool
 abort_request(struct request *req)
@@ -64,15 +57,16 @@ abort_request(struct request *req)
 		request_next_turns(conn);
 		return true;
 	case STAGE_SHARE:
+		request_unwait(req);
+		request_answer(req, aborted_status());
+		conn->asked_bytes -= req->xfer.length;
+		request_next_turns(conn);
+		return true;
 	case STAGE_BUFS:
 		if (conn->stalled == req)
 			return false; /* its capsule is half received */
 		request_unwait(req);
 		request_answer(req, aborted_status());
-		if (was_counted(req)) {
-			conn->asked_bytes -= req->xfer.length;
-			request_next_turns(conn);
-		}
 		return true;
 	case STAGE_SCRATCH:
 		scratch_leave(req);

@@ -61,10 +61,11 @@ take(struct request *req)
 		req->bufs.count = 1;
 		return true;
 	}
-	if (bufs_take(&conn->core->admin_bufs, bytes, &req->bufs)) {
+	if (bufs_take(&conn->core->admin_bufs, NULL, bytes, &req->bufs)) {
 		has(req);
 		return true;
 	}
+	req->waiter.share = NULL;
 	req->waiter.list = &req->bufs;
 	req->waiter.granted = granted;
 	bufs_wait(&conn->core->admin_bufs, &req->waiter);
@@ -162,7 +163,7 @@ admin_bufs_leave(struct request *req)
 static bool
 others_wait(const struct core *core, const struct request *req)
 {
-	return !list_empty(req->bufs.large ? &core->admin_bufs.large.waiting : &core->admin_bufs.small.waiting);
+	return bufs_waited(&core->admin_bufs, req->bufs.large);
 }
 
 /* The connection's socket is full.  Who has none of the core's memory is looked at again when it gets some. */

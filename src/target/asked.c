@@ -2,24 +2,20 @@
  * asked.c - buffers that wait for data of peers.
  *
  * Who was asked for data may never send it.  So what is asked for takes a share
- * of each pool at most, and what comes without being asked for, in capsules, and
- * what is read always finds buffers that come free by themselves.  Of that share
- * a host has as much as it leaves free, however many connections it has, so that
- * another one that asks little finds something at once.  Beyond it who asks
- * waits, and hosts take turns; and where anybody waits, for the share or for
- * buffers, who owes data for too long loses its connection.
+ * of each pool at most, and of what a volume may have of it, and what comes without
+ * being asked for, in capsules, and what is read always finds buffers that come free
+ * by themselves.  Of that share a host has as much as it leaves free, however many
+ * connections it has, so that another one that asks little finds something at once.
+ * Beyond it who asks waits, and hosts take turns; and where anybody waits, for the
+ * share or for buffers, who owes data for too long loses its connection.
+ *
+ * The buffers are of the volume's share (world/bufs.h).  All is looked at together:
+ * who lacks any of it holds nothing of the rest, and of one host those for a volume
+ * that has its share let pass those for one that has not.
  */
 #include "target/conn.h"
 
 static const uint64_t second_ns = 1000 * 1000 * 1000;
-
-static struct bufs_pool *
-pool_of(struct core *core, bool large)
-{
-	struct bufs *bufs = &core->reactor->bufs;
-
-	return large ? &bufs->large : &bufs->small;
-}
 
 /* ---- the share ---- */
 
@@ -28,149 +24,218 @@ static struct asked_host *
 host_of(const struct request *req)
 {
 	const uint8_t *id = req->conn->hostid;
-	uint64_t mixed = (get_le64(id) ^ get_le64(id + 8)) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t mixed = get_le64(id) * UINT64_C(0xff51afd7ed558ccd) ^ get_le64(id + 8); /* its halves may be alike */
 
-	return &req->conn->core->asked.hosts[mixed >> 56 & (ASKED_HOSTS - 1)];
+	return &req->conn->core->asked.hosts[mixed * UINT64_C(0x9e3779b97f4a7c15) >> 56 & (ASKED_HOSTS - 1)];
 }
 
-/* Three quarters. */
+/* Where nothing is taken, there are as many as one transfer needs in any pool. */
 static uint32_t
-share(struct core *core, bool large)
+left(uint32_t most, uint32_t taken, uint32_t pieces)
 {
-	return pool_of(core, large)->count / 4 * 3;
+	if (taken == 0 && most < pieces)
+		return pieces;
+	return most > taken ? most - taken : 0;
 }
 
-/* One transfer finds room in any pool. */
-static bool
-fits(struct core *core, uint32_t bytes)
+/* Of three quarters of the pool. */
+static uint32_t
+left_of_all(struct core *core, bool large, uint32_t pieces)
 {
-	bool large = bufs_are_large(bytes);
-	uint32_t taken = core->asked.pieces[large];
-
-	return taken == 0 || taken + bufs_pieces(bytes) <= share(core, large);
+	return left(bufs_pool(&core->reactor->bufs, large)->count / 4 * 3, core->asked.pieces[large], pieces);
 }
 
-/* The host would have more than were left for all others.  Who has nothing may have what there is. */
-static bool
-too_much(struct core *core, const struct asked_host *host, uint32_t bytes)
+/* Of what the volume may have, half of what there is for it, all but an eighth: with the buffers that a target has, one
+ * read of the largest size. */
+static uint32_t
+left_of_volume(struct core *core, const struct share *volume, bool large, uint32_t pieces)
 {
-	bool large = bufs_are_large(bytes);
+	uint32_t half = bufs_room(&core->reactor->bufs, &volume->bufs, large) / 2;
+
+	return left(half * 7 / 8, volume->asked[large], pieces);
+}
+
+/* The host would have more than were left for others.  Who has nothing may have what there is. */
+static bool
+too_much(const struct asked_host *host, bool large, uint32_t pieces, uint32_t most)
+{
 	uint32_t has = host->pieces[large];
 
-	return has > 0 && has + core->asked.pieces[large] + 2 * bufs_pieces(bytes) > share(core, large);
+	return has > 0 && has + 2 * pieces > most;
 }
 
-static void
-count(struct request *req, struct asked_host *host)
+static struct share *
+volume_of(const struct request *req)
 {
-	bool large = bufs_are_large(req->waiter.bytes);
+	return container_of(req->waiter.share, struct share, bufs);
+}
 
-	req->asks = req->waiter.bytes;
-	req->conn->core->asked.pieces[large] += bufs_pieces(req->asks);
-	host->pieces[large] += bufs_pieces(req->asks);
+/* It was taken for it, or is given back. */
+static void
+count(struct request *req, int sign)
+{
+	struct core *core = req->conn->core;
+	bool large = bufs_are_large(req->waiter.bytes);
+	uint32_t pieces = (uint32_t)sign * bufs_pieces(req->waiter.bytes);
+
+	core->asked.pieces[large] += pieces;
+	host_of(req)->pieces[large] += pieces;
+	volume_of(req)->asked[large] += pieces;
+	req->asks = sign > 0;
+}
+
+/* Nobody waits who could have asked before it. */
+static bool
+take_now(struct request *req)
+{
+	struct core *core = req->conn->core;
+	uint32_t bytes = req->waiter.bytes, pieces = bufs_pieces(bytes);
+	bool large = bufs_are_large(bytes);
+	uint32_t of_all = left_of_all(core, large, pieces);
+	uint32_t of_volume = left_of_volume(core, volume_of(req), large, pieces);
+	uint32_t most = of_all < of_volume ? of_all : of_volume;
+
+	return list_empty(&core->asked.orders[large].order.line.waiting) && pieces <= most &&
+	    !too_much(host_of(req), large, pieces, most) &&
+	    bufs_take(&core->reactor->bufs, req->waiter.share, bytes, &req->bufs);
 }
 
 bool
 asked_take(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *))
 {
 	struct core *core = req->conn->core;
+	struct bufs *bufs = &core->reactor->bufs;
 	struct asked_host *host = host_of(req);
-	bool large = bufs_are_large(bytes), much = too_much(core, host, bytes);
+	bool large = bufs_are_large(bytes);
 
-	req->waiter.bytes = bytes;
-	if (list_empty(&host->waiting[large]) && !much && !core->asked.stuck[large] && fits(core, bytes)) {
-		count(req, host);
+	req->waiter = (struct bufs_waiter){
+		.bytes = bytes, .share = &share_of(req)->bufs, .list = &req->bufs, .granted = granted,
+	};
+	if (take_now(req)) {
+		count(req, 1);
 		return true;
 	}
-	if (list_empty(&host->waiting[large])) {
-		list_push(&core->asked.waiting[large], &host->node[large]);
-		core->asked.stuck[large] |= !much;
-	}
 	req->stage = STAGE_SHARE;
-	req->waiter.granted = granted;
-	list_push(&host->waiting[large], &req->waiter.node);
-	asked_watch(core);
+	req->waiter.share->part[large].asks++;
+	turn_join(&host->waiting[large], req->waiter.share, req);
+	if (list_empty(&host->node[large]))
+		list_push(&core->asked.orders[large].order.line.waiting, &host->node[large]);
+	bufs_ordered(bufs, large); /* from here on it may be gone */
+	if (bufs_waited(bufs, large)) {
+		traffic_buffers_short(core);
+		asked_watch(core);
+	}
 	return false;
 }
 
-static void
-leave(struct request *req, struct asked_host *host)
+/* What it waits for is not there: of the same volume, others wait behind it. */
+static bool
+is_behind(struct asked_order *order, struct request *req, uint32_t pieces, uint32_t most)
 {
-	bool large = bufs_are_large(req->waiter.bytes);
+	struct share *volume = volume_of(req);
 
-	list_remove(&req->waiter.node);
-	if (list_empty(&host->waiting[large]))
-		list_remove(&host->node[large]);
+	if (volume->passed[order->large] != order->turn && pieces > most)
+		volume->passed[order->large] = order->turn;
+	return volume->passed[order->large] == order->turn;
 }
 
-/* The first request of the host whose turn it is, those that have too much left aside, if there is room for it. */
+/* Of one host, the first for a volume that has not its share. */
 static struct request *
-next(struct core *core, bool large)
+next_of(struct asked_order *order, struct asked_host *host)
 {
-	core->asked.stuck[large] = false;
-	list_for_each(&core->asked.waiting[large], node) {
-		struct asked_host *host = container_of(node, struct asked_host, node[large]);
-		struct request *first = container_of(host->waiting[large].next, struct request, waiter.node);
+	struct core *core = order->core;
+	bool large = order->large;
 
-		if (too_much(core, host, first->waiter.bytes))
-			continue;
-		/* Nobody takes what it waits for. */
-		core->asked.stuck[large] = !fits(core, first->waiter.bytes);
-		return core->asked.stuck[large] ? NULL : first;
+	list_for_each(&host->waiting[large], node) {
+		struct request *first = container_of(node, struct request, waiter.node);
+		uint32_t pieces = bufs_pieces(first->waiter.bytes);
+		uint32_t most = left_of_volume(core, volume_of(first), large, pieces);
+
+		if (too_much(host, large, pieces, left_of_all(core, large, pieces)))
+			order->short_of_share = true;
+		else if (!too_much(host, large, pieces, most) && !is_behind(order, first, pieces, most) &&
+		    bufs_may_have(&core->reactor->bufs, first->waiter.share, first->waiter.bytes))
+			return first;
 	}
 	return NULL;
 }
 
-/* granted() may give in turn: the loop here serves those too. */
-static void
-grant(struct core *core, bool large)
+static struct bufs_waiter *
+next(struct bufs_order *base)
 {
-	struct request *req;
+	struct asked_order *order = container_of(base, struct asked_order, order);
+	uint32_t most = left_of_all(order->core, order->large, 1);
 
-	if (core->asked.granting[large])
-		return;
-	core->asked.granting[large] = true;
-	while ((req = next(core, large)) != NULL) {
-		struct asked_host *host = host_of(req);
+	order->short_of_share = false;
+	order->turn++;
+	list_for_each(&base->line.waiting, node) {
+		struct asked_host *host = container_of(node, struct asked_host, node[order->large]);
+		struct request *first = NULL;
+		uint32_t pieces;
 
-		leave(req, host);
-		count(req, host);
-		if (!list_empty(&host->waiting[large])) {
-			list_remove(&host->node[large]);
-			list_push(&core->asked.waiting[large], &host->node[large]);
-		}
-		req->waiter.granted(&req->waiter);
+		if (too_much(host, order->large, 1, most))
+			order->short_of_share = true;
+		else
+			first = next_of(order, host);
+		if (first == NULL)
+			continue;
+		pieces = bufs_pieces(first->waiter.bytes);
+		if (pieces <= left_of_all(order->core, order->large, pieces))
+			return &first->waiter;
+		order->short_of_share = true;
+		return NULL; /* nobody takes what it waits for */
 	}
-	core->asked.granting[large] = false;
+	return NULL;
+}
+
+/* Those that remain of the host have their next turn after all others. */
+static void
+leave(struct bufs_order *base, struct bufs_waiter *waiter)
+{
+	struct asked_order *order = container_of(base, struct asked_order, order);
+	struct request *req = request_of(waiter);
+	struct asked_host *host = host_of(req);
+
+	turn_take(req);
+	waiter->share->part[order->large].asks--;
+	list_remove(&host->node[order->large]);
+	if (!list_empty(&host->waiting[order->large]))
+		list_push(&base->line.waiting, &host->node[order->large]);
+	count(req, 1);
 }
 
 void
 asked_give(struct request *req)
 {
-	struct core *core = req->conn->core;
-	bool large = bufs_are_large(req->asks);
-
-	if (req->asks == 0)
+	if (!req->asks)
 		return;
-	core->asked.pieces[large] -= bufs_pieces(req->asks);
-	host_of(req)->pieces[large] -= bufs_pieces(req->asks);
-	req->asks = 0;
-	grant(core, large);
+	count(req, -1);
+	bufs_ordered(&req->conn->core->reactor->bufs, bufs_are_large(req->waiter.bytes));
 }
 
 void
 asked_leave(struct request *req)
 {
-	leave(req, host_of(req));
-	grant(req->conn->core, bufs_are_large(req->waiter.bytes));
+	struct asked_host *host = host_of(req);
+	bool large = bufs_are_large(req->waiter.bytes);
+
+	turn_leave(req);
+	req->waiter.share->part[large].asks--;
+	if (list_empty(&host->waiting[large]))
+		list_remove(&host->node[large]);
+	bufs_ordered(&req->conn->core->reactor->bufs, large);
 }
 
 /* ---- who keeps others waiting ---- */
 
+/* Somebody waits for what it holds: not who waits for the share of a volume that it has nothing of. */
 static bool
-somebody_waits(struct core *core, bool large)
+is_waited_for(struct core *core, const struct bufs_list *list)
 {
-	return !list_empty(&pool_of(core, large)->waiting) || !list_empty(&core->asked.waiting[large]);
+	const struct asked_order *order = &core->asked.orders[list->large];
+
+	return bufs_wanted(&core->reactor->bufs, list) ||
+	    (!list_empty(&order->order.line.waiting) && order->short_of_share);
 }
 
 /* Since when the peer owes it.  While a connection is paused nothing is read of it, and then it is not the peer that
@@ -194,7 +259,7 @@ keeps(const struct request *req)
 
 	return (request_owed(req) || req == conn->fused) && place->bufs.bytes > 0 && req != conn->admin_user &&
 	    conn->core->reactor->now_ns - owed_since(req) >= CONN_WAITED_FOR_S * second_ns &&
-	    somebody_waits(conn->core, place->bufs.large);
+	    is_waited_for(conn->core, &place->bufs);
 }
 
 static bool
@@ -215,19 +280,21 @@ static void
 look(struct timer *timer)
 {
 	struct core *core = container_of(timer, struct core, asked.timer);
+	const struct bufs *bufs = &core->reactor->bufs;
 	char peer[80];
 
+	if (!bufs_waited(bufs, false) && !bufs_waited(bufs, true))
+		return;
 	list_for_each(&core->conns, node) {
 		struct conn *conn = container_of(node, struct conn, node);
 
-		if (!somebody_waits(core, false) && !somebody_waits(core, true))
-			return;
 		if (!keeps_any(conn))
 			continue;
 		conn->stream->ops->name(conn->stream, true, peer, sizeof(peer));
 		core_log_peer(core, "%s: closed: it owes data, and others wait for the memory", peer);
 		conn_kill(conn);
 	}
+	traffic_buffers_short(core); /* what is waited for may be another by now */
 	asked_watch(core);
 }
 
@@ -240,21 +307,35 @@ asked_watch(struct core *core)
 
 /* ---- beginning and end ---- */
 
+static void
+order_begin(struct core *core, bool large)
+{
+	struct asked_order *order = &core->asked.orders[large];
+
+	order->core = core;
+	order->large = large;
+	order->order.next = next;
+	order->order.leave = leave;
+	list_init(&order->order.line.node);
+	list_init(&order->order.line.waiting);
+	bufs_pool(&core->reactor->bufs, large)->order = &order->order;
+	for (unsigned i = 0; i < ASKED_HOSTS; i++) {
+		list_init(&core->asked.hosts[i].waiting[large]);
+		list_init(&core->asked.hosts[i].node[large]);
+	}
+}
+
 void
 asked_begin(struct core *core)
 {
 	core->asked.timer.fire = look;
-	for (unsigned large = 0; large < 2; large++) {
-		list_init(&core->asked.waiting[large]);
-		for (unsigned i = 0; i < ASKED_HOSTS; i++) {
-			list_init(&core->asked.hosts[i].waiting[large]);
-			list_init(&core->asked.hosts[i].node[large]);
-		}
-	}
+	order_begin(core, false);
+	order_begin(core, true);
 }
 
 void
 asked_end(struct core *core)
 {
 	timer_clear(&core->reactor->timers, &core->asked.timer);
+	core->reactor->bufs.small.order = core->reactor->bufs.large.order = NULL;
 }

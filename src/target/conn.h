@@ -16,8 +16,8 @@ enum { SLOT_ENDED = UINT16_MAX };
 /* Where a request is while its xfer is HELD. */
 enum stage {
 	STAGE_NEW,
-	STAGE_SHARE,  /* may not take buffers for data that it asks for, so much being asked for (asked.c) */
-	STAGE_BUFS,   /* in line for buffers */
+	STAGE_SHARE,  /* in line for buffers for data that it asks for, and its host's share of these (asked.c) */
+	STAGE_BUFS,   /* in line for other buffers */
 	STAGE_ADMIN,  /* an admin command in line for memory for its data (admin_bufs.c) */
 	STAGE_SCRATCH, /* in line for a scratch buffer */
 	STAGE_FUSED,  /* half of a fused pair that waits for the other half */
@@ -45,7 +45,7 @@ struct request {
 	uint16_t slot;            /* of the volume that it was checked for */
 	bool dropped;             /* an admin command whose controller was reset meanwhile: it has no answer */
 	uint32_t block_size;      /* of a command done piece by piece (walk.c) */
-	uint32_t asks;            /* bytes of its share: of buffers for data that is asked for (asked.c) */
+	bool asks;                /* its buffers are for data that was asked for and has not come (asked.c) */
 	struct conn *conn;
 	struct blk_chan *chan;    /* the device's, while and after it is there */
 	struct blk_io io;
@@ -87,6 +87,7 @@ struct conn {
 	uint64_t lend_since_ns;   /* no buffer for what is half sent since then; 0: not so */
 	bool blocked;             /* the socket takes nothing now */
 	bool to_look;             /* and there may be memory to be taken back */
+	struct share *beyond;     /* of this one it has, or had, more in capsules than there should be; or NULL */
 	bool paused;              /* not reading: a capsule waits for a buffer */
 	bool connecting;          /* a Connect is being decided */
 	uint8_t gate;             /* GATE_RESV where anything of the core is held: see core->resv */
@@ -191,8 +192,9 @@ void request_abandon(struct request *req);
 void request_unlend(struct request *req);
 void request_release(struct request *req);
 void request_unread(struct request *req);
-/* true: req->bufs holds `bytes` bytes; false: `granted` will be called. */
-bool request_buffers(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *));
+/* true: req->bufs holds `bytes` bytes of the share; false: `granted` will be called. */
+bool request_buffers(struct request *req, struct share *share, uint32_t bytes,
+    void (*granted)(struct bufs_waiter *));
 static inline struct request *
 request_of(struct bufs_waiter *waiter)
 {
@@ -213,7 +215,7 @@ request_owed(const struct request *req)
 }
 
 /* asked.c: how much may be asked for at a time of all connections of a core, and how long who waits has to */
-/* True: buffers for `bytes` bytes may be taken; false: `granted` will be called. */
+/* True: req->bufs holds `bytes` bytes, to be asked for; false: `granted` is called, now or later. */
 bool asked_take(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *));
 void asked_give(struct request *req); /* its data is there, or will not come */
 void asked_leave(struct request *req); /* in STAGE_SHARE, it ends */
@@ -240,6 +242,8 @@ void turn_take(struct request *first); /* it has its turn; the others of the sam
 void request_receive(struct request *req, uint32_t bytes);
 void request_unstall(struct request *req);
 void request_keep(struct request *req, const struct capsule *capsule);
+/* req->bufs holds `bytes` bytes, which were promised. */
+void request_take_promised(struct request *req, struct share *share, uint32_t bytes);
 
 /* Of an I/O queue: whether the namespace is active for it. */
 static inline bool

@@ -407,7 +407,8 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 	core->gather = arena_alloc(reactor->arena, sizeof(*core->gather));
 	core->page = arena_alloc(reactor->arena, CTRL_PAGE_MAX);
 	if (core->gather != NULL && core->page != NULL && present_begin(core) == 0 && share_begin(core) == 0 &&
-	    scratch_begin(core) == 0 && admin_bufs_begin(core) == 0 && (reactor->index > 0 || registry_begin(core) == 0))
+	    scratch_begin(core) == 0 && admin_bufs_begin(core) == 0 &&
+	    (reactor->index > 0 || registry_begin(core) == 0))
 		rc = apply_begin(core, why);
 	if (rc != 0)
 		target_fini(target, reactor);

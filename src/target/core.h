@@ -41,6 +41,9 @@ struct target {
 
 /* What a volume has of the memory that all of a core share, and who waits for more (share.c). */
 struct share {
+	struct bufs_share bufs;
+	uint32_t asked[2];   /* of these, small pieces and large ones for data that was asked for and has not come; */
+	uint64_t passed[2];  /* and the last turn in which one that would be asked was passed over because of them */
 	uint32_t scratch;    /* pieces */
 	struct list looking; /* requests that wait for such, by connection, see turn_join() */
 	struct list node;    /* in scratch.waiting: there are such */
@@ -74,19 +77,25 @@ struct log_limit {
 
 /* Buffers for data that peers are asked for (asked.c); of small pieces and, [true], of large ones. */
 struct asked_host {
-	uint32_t pieces[2];      /* so many are taken for what this host is asked for, or about to be */
-	struct list waiting[2];  /* requests, by waiter.node */
-	struct list node[2];     /* there are such */
+	uint32_t pieces[2];      /* so many are taken for what this host is asked for */
+	struct list waiting[2];  /* requests, by volume, see turn_join() */
+	struct list node[2];     /* in the order's line: there are such */
 };
 
 enum { ASKED_HOSTS = 256 };
 
+struct asked_order {
+	struct bufs_order order; /* in its line, hosts that wait, in turn */
+	struct core *core;
+	bool large;
+	bool short_of_share;     /* some wait for it, not for their volume's */
+	uint64_t turn;           /* so often was looked whose it is */
+};
+
 struct asked {
 	struct asked_host hosts[ASKED_HOSTS]; /* by a hash of the host's id */
 	uint32_t pieces[2];      /* of all of them */
-	struct list waiting[2];  /* hosts that wait, in turn */
-	bool stuck[2];           /* the first that may have some waits until there are so many */
-	bool granting[2];
+	struct asked_order orders[2];
 	struct timer timer;      /* runs while somebody waits for memory */
 };
 

@@ -245,7 +245,7 @@ read_blocks(struct request *req)
 		req->io.iov = req->iov;
 		req->io.iov_count = 2;
 		io_submit_to(req, chan, done);
-	} else if (request_buffers(req, req->xfer.length, read_granted)) {
+	} else if (request_buffers(req, share_of(req), req->xfer.length, read_granted)) {
 		read_granted(&req->waiter);
 	}
 }
@@ -267,7 +267,7 @@ keep(struct blk_io *io)
 	struct request *req = io->owner;
 
 	assert(io->flags & BLK_TRANSIENT && io->iov_count == 1);
-	bufs_take_promised(&req->conn->core->reactor->bufs, (uint32_t)io->iov[0].iov_len, &req->bufs);
+	request_take_promised(req, share_of(req), (uint32_t)io->iov[0].iov_len);
 	memcpy(req->bufs.iov[0].iov_base, io->iov[0].iov_base, io->iov[0].iov_len);
 	use_bufs(req);
 	io->flags &= ~(uint32_t)BLK_TRANSIENT;

@@ -19,7 +19,7 @@ ranges_keep(struct request *req, const struct capsule *capsule, size_t len)
 		return (void *)(uintptr_t)capsule->data;
 	/* A few find room in the request; with more the capsule is long enough for a promised buffer. */
 	if (len > sizeof(req->iov)) {
-		bufs_take_promised(&req->conn->core->reactor->bufs, (uint32_t)len, &req->bufs);
+		request_take_promised(req, share_of(req), (uint32_t)len);
 		data = req->bufs.iov[0].iov_base;
 	}
 	return memcpy(data, capsule->data, len);

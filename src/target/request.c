@@ -224,7 +224,8 @@ request_unlend(struct request *req)
 	const uint8_t *from;
 	uint32_t i = 0;
 
-	if (!bufs_take(&core->reactor->bufs, req->xfer.length, &req->bufs))
+	/* A peer's that does not read, not a volume's that does not answer. */
+	if (!bufs_take(&core->reactor->bufs, NULL, req->xfer.length, &req->bufs))
 		return;
 	for (uint32_t k = 0; k < req->xfer.iov_count; k++) {
 		size_t left = req->xfer.iov[k].iov_len;
@@ -265,16 +266,16 @@ request_unread(struct request *req)
 /* ---- data ---- */
 
 bool
-request_buffers(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *))
+request_buffers(struct request *req, struct share *share, uint32_t bytes, void (*granted)(struct bufs_waiter *))
 {
 	struct bufs *bufs = &req->conn->core->reactor->bufs;
 
-	if (bufs_take(bufs, bytes, &req->bufs))
+	if (bufs_take(bufs, &share->bufs, bytes, &req->bufs))
 		return true;
 	req->stage = STAGE_BUFS;
-	req->waiter.bytes = bytes;
-	req->waiter.list = &req->bufs;
-	req->waiter.granted = granted;
+	req->waiter = (struct bufs_waiter){
+		.bytes = bytes, .share = &share->bufs, .list = &req->bufs, .granted = granted,
+	};
 	bufs_wait(bufs, &req->waiter);
 	traffic_buffers_short(req->conn->core);
 	asked_watch(req->conn->core);

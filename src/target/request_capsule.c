@@ -6,6 +6,27 @@
  */
 #include "target/conn.h"
 
+/* The share of the volume that the command names, which may not be checked yet; of none: what is of no volume. */
+static struct share *
+share_said(const struct request *req)
+{
+	const struct conn *conn = req->conn;
+	const struct view_ns *ns = conn->qid != 0 ? conn_ns(conn, le32_get(req->sqe.nsid)) : NULL;
+
+	return &conn->core->shares[ns != NULL ? ns->slot : TARGET_VOLUMES_MAX];
+}
+
+/* Where the volume has more than it should have by that, its connection goes on with care (turn.c). */
+void
+request_take_promised(struct request *req, struct share *share, uint32_t bytes)
+{
+	struct bufs *bufs = &req->conn->core->reactor->bufs;
+
+	bufs_take_promised(bufs, &share->bufs, bytes, &req->bufs);
+	if (bufs_beyond(bufs, &share->bufs))
+		req->conn->beyond = share;
+}
+
 /* The data of a capsule, at least a block of it, is needed for longer than the receive buffer keeps it. */
 void
 request_keep(struct request *req, const struct capsule *capsule)
@@ -14,7 +35,7 @@ request_keep(struct request *req, const struct capsule *capsule)
 	req->xfer.iov_count = 1;
 	if (!capsule->transient)
 		return; /* it lies where req->iov[0] says */
-	bufs_take_promised(&req->conn->core->reactor->bufs, capsule->len, &req->bufs);
+	request_take_promised(req, share_said(req), capsule->len);
 	memcpy(req->bufs.iov[0].iov_base, capsule->data, capsule->len);
 	req->iov[0] = req->bufs.iov[0];
 }
@@ -68,6 +89,7 @@ request_receive(struct request *req, uint32_t bytes)
 {
 	struct conn *conn = req->conn;
 	struct bufs *bufs = &conn->core->reactor->bufs;
+	struct share *share = share_said(req);
 
 	req->xfer.length = bytes;
 	/* A queue that anybody may have, or is none yet, has its reserve first, not what I/O needs. */
@@ -76,16 +98,16 @@ request_receive(struct request *req, uint32_t bytes)
 		return;
 	}
 	/* Where more was received than this piece, a buffer for it was promised. */
-	if (bufs->promised > 0) {
-		bufs_take_promised(bufs, bytes, &req->bufs);
+	if (bufs->small.promised > 0) {
+		request_take_promised(req, share, bytes);
 		capsule_into(req, req->bufs.iov[0].iov_base);
-	} else if (bufs_take(bufs, bytes, &req->bufs)) {
+	} else if (bufs_take(bufs, &share->bufs, bytes, &req->bufs)) {
 		capsule_into(req, req->bufs.iov[0].iov_base);
 	} else if (conn->reserve_user == NULL) {
 		into_reserve(req);
 	} else {
 		conn->stalled = req;
 		conn_pause(conn);
-		request_buffers(req, bytes, capsule_granted);
+		request_buffers(req, share, bytes, capsule_granted);
 	}
 }

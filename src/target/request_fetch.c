@@ -1,8 +1,8 @@
 /*
  * request_fetch.c - the data of a command that is asked for by R2T.
  *
- * When: what a connection is asked for at a time has a limit, what all are has
- * one (asked.c), and then there must be buffers.  What a command does with its
+ * When: what a connection is asked for at a time has a limit, and then there must
+ * be buffers that it may have (asked.c).  What a command does with its
  * data is not known here.
  */
 #include "target/command.h"
@@ -44,16 +44,6 @@ bytes_of(const struct request *req)
 	return req->partner != NULL ? BUFS_LARGE : req->xfer.length;
 }
 
-/* Buffers may be taken for it. */
-static void
-shared(struct bufs_waiter *waiter)
-{
-	struct request *req = request_of(waiter);
-
-	if (request_buffers(req, bytes_of(req), granted))
-		ask(req);
-}
-
 static bool
 may_ask(const struct request *req)
 {
@@ -66,8 +56,8 @@ static void
 fetch_now(struct request *req)
 {
 	req->conn->asked_bytes += fused_asks(req);
-	if (asked_take(req, bytes_of(req), shared))
-		shared(&req->waiter);
+	if (asked_take(req, bytes_of(req), granted))
+		ask(req);
 }
 
 /*
@@ -112,7 +102,7 @@ request_fetched(struct request *req)
 	request_next_turns(req->conn);
 }
 
-/* It ends in line for its share, or for buffers. */
+/* It ends in line for buffers. */
 void
 request_unwait(struct request *req)
 {
@@ -120,5 +110,4 @@ request_unwait(struct request *req)
 		asked_leave(req);
 	else
 		bufs_unwait(&req->conn->core->reactor->bufs, &req->waiter);
-	asked_give(req);
 }

@@ -180,7 +180,7 @@ void
 reserve_begin_report(struct request *req, const struct capsule *capsule)
 {
 	(void)capsule;
-	if (request_buffers(req, req->xfer.length, report_granted))
+	if (request_buffers(req, share_of(req), req->xfer.length, report_granted))
 		lend_again(req);
 }
 

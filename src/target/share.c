@@ -1,7 +1,8 @@
 /*
  * share.c - what volumes have of the memory that all share, and how those in line take turns.
  *
- * A volume has as much as it leaves free (scratch.c), for its device may not answer.  What is held, and who waits, is noted here volume by volume, and
+ * A volume has as much as it leaves free (world/bufs.h, scratch.c), for its device
+ * may not answer.  What is held, and who waits, is noted here volume by volume, and
  * outlives the volume: its number may be another's before the last of it is given back.
  *
  * Those in a line stand there by whose they are: the first of each, the others behind
@@ -36,6 +37,7 @@ share_ready(struct core *core, uint32_t slot)
 
 	if (share->node.next != NULL)
 		return; /* it was another volume's, of which there may be something yet */
+	bufs_share_init(&share->bufs);
 	list_init(&share->node);
 	list_init(&share->looking);
 }

@@ -250,9 +250,9 @@ traffic_after_send(struct conn *conn, ssize_t bytes, size_t asked)
 		all_sent(conn);
 }
 
-/* What is taken back of a line: what is lent, or all. */
+/* What is taken back of a line: what is lent, and what others wait for. */
 struct taking {
-	bool all;
+	const struct bufs *bufs;
 	bool left; /* something with data was not */
 };
 
@@ -261,7 +261,7 @@ to_take_back(const struct xfer *xfer, void *arg)
 {
 	const struct request *req = container_of(xfer, const struct request, xfer);
 	struct taking *taking = arg;
-	bool take = taking->all || req->io.flags & BLK_LENT;
+	bool take = req->io.flags & BLK_LENT || bufs_wanted(taking->bufs, &req->bufs);
 
 	taking->left |= !take;
 	return take;
@@ -271,7 +271,7 @@ to_take_back(const struct xfer *xfer, void *arg)
 static void
 take_back(struct conn *conn)
 {
-	struct taking taking = { .all = bufs_short(&conn->core->reactor->bufs) };
+	struct taking taking = { .bufs = &conn->core->reactor->bufs };
 	struct fifo_node *node;
 	struct fifo back;
 

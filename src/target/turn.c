@@ -21,11 +21,21 @@ enum {
 
 /* ---- receiving ---- */
 
-/* So few buffers are free that PDUs are received one piece at a time: no capsule comes whole then. */
+/* So few buffers may be promised that PDUs are received one piece at a time: no capsule comes whole then. */
 static bool
 buffers_short(const struct bufs *bufs)
 {
-	return bufs->small.free_count < RECEIVE_MIN / CAPSULE_MIN || !list_empty(&bufs->small.waiting);
+	return bufs->small.stuck || bufs_promisable(bufs) < RECEIVE_MIN / CAPSULE_MIN;
+}
+
+/* The same for one connection, because there may be more capsules in what it sends for a volume that has its share:
+ * received so, they have to ask. */
+static bool
+is_careful(const struct conn *conn)
+{
+	const struct bufs *bufs = &conn->core->reactor->bufs;
+
+	return buffers_short(bufs) || (conn->beyond != NULL && bufs_beyond(bufs, &conn->beyond->bufs));
 }
 
 /* How many buffers the capsules in so many bytes may want, the last one being cut off. */
@@ -47,9 +57,9 @@ receive_limit(const struct conn *conn, size_t direct)
 
 	if (conn->phase == CONN_TERMINATED)
 		return REACTOR_SCRATCH;
-	if (buffers_short(bufs))
+	if (is_careful(conn))
 		return framer_need(&conn->tc.framer) - direct;
-	return (size_t)(bufs->small.free_count - 1) * CAPSULE_MIN;
+	return (size_t)(bufs_promisable(bufs) - 1) * CAPSULE_MIN;
 }
 
 /* One read and what came with it; the bytes, or 0 when nothing more is to be read now. */
@@ -67,7 +77,7 @@ receive(struct conn *conn)
 	iov[count] = reactor_scratch(conn->core->reactor, 0, receive_limit(conn, direct));
 	count += iov[count].iov_len > 0;
 	bytes = conn->stream->ops->readv(conn->stream, iov, count);
-	if (conn->phase != CONN_TERMINATED && bytes > (ssize_t)direct && !buffers_short(bufs))
+	if (conn->phase != CONN_TERMINATED && bytes > (ssize_t)direct && !is_careful(conn))
 		bufs_promise(bufs, capsules_in((size_t)bytes - direct));
 	traffic_take(conn, bytes, direct, conn->core->reactor->scratch);
 	bufs_promise(bufs, 0);
@@ -110,7 +120,7 @@ static bool
 is_read_alone(const struct conn *conn)
 {
 	return conn->expected > ALONE || conn->phase == CONN_TERMINATED ||
-	    conn->tc.framer.state != FRAMER_HEADER || buffers_short(&conn->core->reactor->bufs);
+	    conn->tc.framer.state != FRAMER_HEADER || is_careful(conn);
 }
 
 /* False: no room is left.  The first is taken in any case: it is then read alone. */
@@ -124,7 +134,7 @@ join(struct reading *reading, struct conn *conn)
 	if (room < ROOM_MIN)
 		room = ROOM_MIN;
 	if (i > 0 && (i == TOGETHER || buffers_short(&reactor->bufs) || reading->used + room > REACTOR_SCRATCH ||
-	    reading->capsules + capsules_in(room) > reactor->bufs.small.free_count))
+	    reading->capsules + capsules_in(room) > bufs_promisable(&reactor->bufs)))
 		return false;
 	reading->conns[i] = conn;
 	reading->iov[i] = reactor_scratch(reactor, reading->used, room);

@@ -17,7 +17,7 @@ static bool
 has_io(const struct hog *hog)
 {
 	return hog->kind == WRITER || hog->kind == LEAVER || hog->kind == VERIFIER ||
-	    hog->kind == DEBTOR;
+	    hog->kind == DEBTOR || hog->kind == STUCK || hog->kind == PAUSED;
 }
 
 static void
@@ -152,6 +152,29 @@ owe(struct hog *hog, unsigned commands)
 	client_push(&hog->io);
 }
 
+/* Nothing that touches the first block of the second volume is answered. */
+static void
+stick(struct hog *hog, unsigned way)
+{
+	struct nvme_copy_range ranges[4] = { 0 };
+	struct nvme_sqe read = {
+		.opcode = NVME_READ, .nsid = le32_of(2), .cdw12 = le32_of(LONG / BLOCK - 1),
+		.sgl1 = { .length = le32_of(LONG), .id = NVME_SGL_TRANSPORT },
+	};
+	struct nvme_sqe write = { .opcode = NVME_WRITE, .nsid = le32_of(2) };
+	struct nvme_sqe copy = { .opcode = NVME_COPY, .nsid = le32_of(2), .cdw10 = le32_of(100), .cdw12 = le32_of(3) };
+
+	for (unsigned i = 0; i < 15; i++) {
+		if (way == 0)
+			client_put_command(&hog->io, &read, NULL, 0);
+		else if (way == 1)
+			client_put_command(&hog->io, &write, capsule_data, BLOCK);
+		else
+			client_put_command(&hog->io, &copy, ranges, sizeof(ranges));
+	}
+	client_push(&hog->io);
+}
+
 static void
 sip(struct hog *hog)
 {
@@ -242,6 +265,12 @@ next(struct timer *timer)
 			read_or_write(hog);
 		else if (hog->kind == DEBTOR && hog->step == 6)
 			owe(hog, hogs->asks);
+		else if (hog->kind == PAUSED && hog->step == 6)
+			owe(hog, hogs->asks);
+		else if ((hog->kind == PAUSED || hog->kind == STUCK) && hog->step < 12)
+			stick(hog, hog->kind == PAUSED ? 1 : (unsigned)(hog - hogs->hog) % 3);
+		else if (hog->kind == PAUSED || hog->kind == STUCK)
+			return;
 		else if (has_io(hog) && hog->kind != DEBTOR && hog->step < 12)
 			bring_data(hog);
 		else if (hog->kind == FULL && hog->step == 5)

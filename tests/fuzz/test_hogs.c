@@ -23,6 +23,7 @@ struct scene {
 	struct hogs *hogs;
 	struct sim *sim;
 	struct sim_process *served;
+	uint64_t blamed;         /* peers that kept others waiting */
 	uint64_t said, left_out; /* lines of the target's log, and those that it says there were more */
 };
 
@@ -38,6 +39,7 @@ count_line(void *arg, const char *process, unsigned reactor, int level, const ch
 		scene->left_out += strtoull(text, NULL, 10);
 	else
 		scene->said++;
+	scene->blamed += strstr(text, "others wait") != NULL;
 }
 
 static void
@@ -52,7 +54,7 @@ begin_with(struct scene *scene, uint64_t seed, unsigned count, unsigned asks, en
 
 	*scene = (struct scene){
 		.target = { .host = "10.0.0.1", .spec = "file:volume.img,size=64M", .reactors = 1,
-			.stall_timeout_ms = stall_ms },
+			.other = "fault:hold=0@file:other.img,size=64M", .stall_timeout_ms = stall_ms },
 		.hogs = calloc(1, sizeof(*scene->hogs)),
 	};
 	assert_non_null(scene->hogs);
@@ -239,11 +241,59 @@ who_owes_data_and_keeps_nobody_waiting_is_let_be(void **state)
 	struct scene scene;
 
 	(void)state;
-	begin_with(&scene, 2, 4, 32, DEBTOR, (struct reactor_options){ 2304, 256 }, 30 * 1000);
+	begin_with(&scene, 2, 3, 32, DEBTOR, (struct reactor_options){ 2304, 256 }, 30 * 1000);
 	sim_run_until(scene.sim, 25 * second, NULL, NULL);
 	assert_int_equal(scene.said, 0);
 	sim_run_until(scene.sim, 70 * second, NULL, NULL);
-	assert_int_equal(scene.said, 4);
+	assert_int_equal(scene.said, 3);
+	end(&scene);
+}
+
+/* With the buffers that a target has in earnest, and with few. */
+static void
+what_a_volume_does_not_answer_keeps_nothing_from_others(void **state)
+{
+	static const struct reactor_options bufs[] = { { 2304, 256 }, { 96, 40 } };
+	static const uint32_t slots[] = { 8 * 1024, 32 * 1024, 64 * 1024, 128 * 1024 };
+
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		struct cluster_host host = {
+			.addr = "10.0.0.1", .queues = 2, .slot_bytes = slots[i / 2], .ios = 200,
+		};
+		struct sim_process_options options = { .start = cluster_host_start, .arg = &host };
+		struct scene scene;
+
+		begin_with(&scene, i, HOGS, COMMANDS, STUCK, bufs[i % 2], 1000 * 1000);
+		scene.hogs->strangers = true;
+		sim_run_until(scene.sim, 3 * second, NULL, NULL);
+		sim_process_create(scene.sim, "host", 1, &options);
+		sim_run_until(scene.sim, 5 * second, finished, &host);
+		assert_true(host.finished && host.done_ios >= 200);
+		assert_int_equal(host.failures + host.losses + host.wrong, 0);
+		sim_run_until(scene.sim, 30 * second, NULL, NULL);
+		assert_int_equal(scene.blamed, 0); /* it is the volume */
+		end(&scene);
+	}
+}
+
+/* It is not read because of its own commands: twice the time, and not for ever. */
+static void
+who_owes_data_behind_what_is_never_answered_is_ended_after_10_s(void **state)
+{
+	struct cluster_host host = { .addr = "10.0.0.1", .queues = 2, .slot_bytes = 32 * 1024, .ios = 200 };
+	struct sim_process_options options = { .start = cluster_host_start, .arg = &host };
+	struct scene scene;
+
+	(void)state;
+	begin_with(&scene, 3, 6, 32, PAUSED, (struct reactor_options){ 128, 64 }, 1000 * 1000);
+	scene.hogs->strangers = true;
+	sim_run_until(scene.sim, 3 * second, NULL, NULL);
+	sim_process_create(scene.sim, "host", 1, &options);
+	sim_run_until(scene.sim, 15 * second, finished, &host);
+	assert_true(host.finished && host.done_ios >= 200);
+	assert_int_equal(host.failures + host.losses + host.wrong, 0);
+	assert_in_range(scene.blamed, 1, 6);
 	end(&scene);
 }
 
@@ -339,6 +389,8 @@ main(void)
 		cmocka_unit_test(data_that_one_host_owes_keeps_nothing_from_another),
 		cmocka_unit_test(who_owes_data_while_others_wait_to_be_asked_is_ended_after_5_s),
 		cmocka_unit_test(who_owes_data_and_keeps_nobody_waiting_is_let_be),
+		cmocka_unit_test(what_a_volume_does_not_answer_keeps_nothing_from_others),
+		cmocka_unit_test(who_owes_data_behind_what_is_never_answered_is_ended_after_10_s),
 		cmocka_unit_test(who_leaves_a_long_answer_lying_stays_until_others_wait_for_the_memory),
 		cmocka_unit_test(whose_socket_was_full_before_it_asked_is_no_exception),
 		cmocka_unit_test(who_reads_slowly_is_let_be_where_there_is_memory_for_all),

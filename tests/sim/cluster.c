@@ -19,8 +19,8 @@ cluster_target_start(struct reactor *reactor, void *arg)
 
 	/* The first reactor of a new life makes what they share; a former life's went with its arenas. */
 	if (t->started++ % t->reactors == 0) {
-		struct target_ns ns = { .nsid = 1, .id = { 1 } };
-		struct target_subsys subsys = { .nqn = CLUSTER_NQN, .listeners = 1, .ns = &ns, .ns_count = 1,
+		struct target_ns ns[] = { { .nsid = 1, .id = { 1 } }, { .nsid = 2, .id = { 2 } } };
+		struct target_subsys subsys = { .nqn = CLUSTER_NQN, .listeners = 1, .ns = ns, .ns_count = t->other != NULL ? 2 : 1,
 			.static_controllers = t->statics > 0, .controllers_max = t->statics };
 		struct target_config config = {
 			.listen = &listen, .listen_count = 1, .subsys = &subsys, .subsys_count = 1,
@@ -29,7 +29,9 @@ cluster_target_start(struct reactor *reactor, void *arg)
 
 		snprintf(listen.host, sizeof(listen.host), "%s", t->host);
 		rc = blk_open(reactor, t->spec, 4096, &t->volume, why);
-		ns.volume = t->volume;
+		ns[0].volume = t->volume;
+		if (rc == 0 && t->other != NULL)
+			rc = blk_open(reactor, t->other, 4096, &ns[1].volume, why);
 		if (rc == 0 && t->wisher != NULL)
 			rc = wisher_begin(t->wisher, reactor, &config, &t->target);
 		if (rc == 0)

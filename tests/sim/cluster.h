@@ -22,6 +22,7 @@ enum { CLUSTER_PORT = 4420, CLUSTER_SLOTS = 48, CLUSTER_WORKS = 8, CLUSTER_VOLUM
 /* Of one target process; zeroed by the test, which sets host, spec and reactors. */
 struct cluster_target {
 	const char *host, *spec;
+	const char *other;     /* a second volume, of namespace 2; NULL: there is none */
 	uint32_t stall_timeout_ms;
 	bool authenticate;
 	uint32_t statics;      /* static controllers; 0: they are dynamic */

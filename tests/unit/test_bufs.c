@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "world/bufs.h"
 
-enum { SMALL = 24, LARGE = 20, USERS = 40, STEPS = 30000 };
+enum { SMALL = 24, LARGE = 20, USERS = 40, STEPS = 30000, SHARES = 5 };
 
 static struct arena arena;
 
@@ -46,6 +46,12 @@ check_list(const struct bufs_list *list, uint32_t bytes)
 	assert_int_equal(sum, bytes);
 }
 
+static bool
+is_short(const struct bufs *bufs)
+{
+	return bufs_waited(bufs, false) || bufs_waited(bufs, true);
+}
+
 static void
 every_size_is_cut_into_pieces_that_add_up(void **state)
 {
@@ -59,7 +65,7 @@ every_size_is_cut_into_pieces_that_add_up(void **state)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct bufs_list list = { 0 };
 
-		assert_true(bufs_take(&bufs, sizes[i], &list));
+		assert_true(bufs_take(&bufs, NULL, sizes[i], &list));
 		assert_false(bufs_idle(&bufs));
 		check_list(&list, sizes[i]);
 		assert_int_equal(list.large, sizes[i] > 32768);
@@ -90,6 +96,7 @@ struct user {
 	struct bufs_waiter waiter;
 	struct bufs_list list;
 	struct bufs *bufs;
+	struct bufs_share *share;
 	uint64_t ticket;
 	bool waits, holds;
 };
@@ -104,8 +111,10 @@ granted(struct bufs_waiter *waiter)
 
 	assert_true(user->waits);
 	check_list(&user->list, waiter->bytes);
-	assert_true(user->ticket > last_granted[user->list.large]);
-	last_granted[user->list.large] = user->ticket;
+	if (user->share == NULL) {
+		assert_true(user->ticket > last_granted[user->list.large]);
+		last_granted[user->list.large] = user->ticket;
+	}
 	user->waits = false;
 	user->holds = true;
 	if (give_at_once) {
@@ -118,12 +127,14 @@ static void
 ask(struct user *user, struct bufs *bufs, uint32_t bytes)
 {
 	user->bufs = bufs;
-	if (bufs_take(bufs, bytes, &user->list)) {
+	if (bufs_take(bufs, user->share, bytes, &user->list)) {
 		check_list(&user->list, bytes);
 		user->holds = true;
 		return;
 	}
-	user->waiter = (struct bufs_waiter){ .bytes = bytes, .list = &user->list, .granted = granted };
+	user->waiter = (struct bufs_waiter){
+		.bytes = bytes, .share = user->share, .list = &user->list, .granted = granted,
+	};
 	user->ticket = ++tickets;
 	user->waits = true;
 	bufs_wait(bufs, &user->waiter);
@@ -149,9 +160,9 @@ a_small_one_does_not_wait_behind_a_large_one(void **state)
 	ask(&large, &bufs, BUFS_TRANSFER_MAX);
 	assert_true(large.waits);
 	ask(&small, &bufs, 4096);
-	assert_true(small.holds && bufs_short(&bufs));
+	assert_true(small.holds && is_short(&bufs));
 	bufs_give(&bufs, &all.list);
-	assert_true(large.holds && !bufs_short(&bufs));
+	assert_true(large.holds && !is_short(&bufs));
 	bufs_give(&bufs, &large.list);
 	bufs_give(&bufs, &small.list);
 	assert_true(bufs_idle(&bufs));
@@ -168,10 +179,10 @@ what_is_promised_is_kept_for_its_taker(void **state)
 	assert_int_equal(bufs_init(&bufs, &arena, SMALL, LARGE), 0);
 	bufs_promise(&bufs, 2);
 	for (unsigned i = 0; i < SMALL - 2; i++)
-		assert_true(bufs_take(&bufs, 4096, &lists[i]));
+		assert_true(bufs_take(&bufs, NULL, 4096, &lists[i]));
 	ask(&waits, &bufs, 4096);
 	assert_true(waits.waits);
-	bufs_take_promised(&bufs, 8192, &mine);
+	bufs_take_promised(&bufs, NULL, 8192, &mine);
 	check_list(&mine, 8192);
 	bufs_promise(&bufs, 0);
 	assert_true(waits.holds); /* the end of the promise lets others have the rest */
@@ -222,12 +233,17 @@ one_who_gives_back_from_granted_lets_the_next_have_it(void **state)
 static void
 in_any_history_grants_come_in_order_and_nobody_is_forgotten(void **state)
 {
+	static struct bufs_share shares[SHARES];
 	static struct user users[USERS];
 	struct bufs bufs;
 	struct rng rng;
 
+	for (int i = 0; i < SHARES; i++)
+		bufs_share_init(&shares[i]);
 	rng_seed(&rng, 7);
 	assert_int_equal(bufs_init(&bufs, &arena, SMALL, LARGE), 0);
+	for (int i = 0; i < USERS; i++)
+		users[i].share = i % 3 == 0 ? NULL : &shares[i % SHARES];
 	for (int step = 0; step < STEPS; step++) {
 		struct user *user = &users[rng_below(&rng, USERS)];
 
