@@ -178,6 +178,7 @@ struct capsule {
 struct request *request_take(struct conn *conn);
 void request_command(struct request *req, const struct tconn_item *item);
 void request_data(struct request *req);
+void request_spent(struct request *req); /* its data, if it came with any, is not needed any more */
 void request_answer(struct request *req, struct nvme_status status);
 void request_answer_data(struct request *req, struct iovec *iov, uint32_t count);
 void request_untimely(struct request *req); /* its connection is no queue yet, or no more */

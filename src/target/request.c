@@ -158,6 +158,14 @@ request_served(const struct request *req)
 	return req->conn->phase != CONN_DEAD && req->conn->phase != CONN_TERMINATED;
 }
 
+/* What it came with is not needed any more. */
+void
+request_spent(struct request *req)
+{
+	if (req->bufs.bytes > 0 || req->conn->reserve_user == req)
+		give(req);
+}
+
 void
 request_answer(struct request *req, struct nvme_status status)
 {
@@ -170,9 +178,7 @@ request_answer(struct request *req, struct nvme_status status)
 	req->stage = STAGE_ANSWER;
 	tconn_answer(&req->conn->tc, &req->xfer, status, false);
 	conn_send_soon(req->conn);
-	/* What it came with is not needed any more, however long the peer leaves the answer lying. */
-	if (req->bufs.bytes > 0 || req->conn->reserve_user == req)
-		give(req);
+	request_spent(req); /* however long the peer leaves the answer lying */
 }
 
 bool

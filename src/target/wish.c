@@ -94,6 +94,7 @@ wish_begin(struct request *req, const struct ctrl_reply *reply)
 		post(conn->core, wish);
 	else
 		fifo_push(&conn->wishes, &wish->node);
+	request_spent(req); /* a list of controllers is copied */
 }
 
 /* It was done, or is not to be any more. */

@@ -51,7 +51,8 @@ connect_queue(struct hog *hog, struct client *client)
 	struct nvme_sqe plain;
 
 	snprintf(data.hostnqn, sizeof(data.hostnqn), "nqn.2026-11.local.weir:hog%u", whose);
-	snprintf(data.subnqn, sizeof(data.subnqn), "%s", has_io(hog) ? CLUSTER_NQN : NVME_DISCOVERY_NQN);
+	snprintf(data.subnqn, sizeof(data.subnqn), "%s", has_io(hog) || hog->kind == WISHER ?
+	    CLUSTER_NQN : NVME_DISCOVERY_NQN);
 	memcpy(&plain, &sqe, sizeof(plain));
 	client->connecting = !io;
 	client_put_command(client, &plain, &data, sizeof(data));
@@ -83,6 +84,15 @@ ask(struct hog *hog)
 	if (hog->kind == EVENTS) {
 		sqe = (struct nvme_sqe){ .opcode = NVME_ADMIN_ASYNC_EVENT };
 		client_put_command(&hog->client, &sqe, capsule_data, sizeof(capsule_data));
+		return;
+	}
+	if (hog->kind == WISHER) {
+		struct nvme_ctrl_ids ids = { .count = le16_of(1), .cntlid = { le16_of(hog->client.cntlid) } };
+
+		sqe = (struct nvme_sqe){
+			.opcode = NVME_ADMIN_NS_ATTACHMENT, .nsid = le32_of(1), .cdw10 = le32_of(NVME_NS_DETACH),
+		};
+		client_put_command(&hog->client, &sqe, &ids, sizeof(ids));
 		return;
 	}
 	if (hog->kind == OWING)

@@ -170,6 +170,29 @@ long_commands_that_bring_data_keep_nothing_from_io(void **state)
 	work_beside(VERIFIER, HOGS);
 }
 
+/* The keeper may have to wait for a disk. */
+static void
+wishes_that_are_not_done_keep_nothing_from_io(void **state)
+{
+	struct wisher wisher = { .idle = true };
+	const struct reactor *reactor;
+	unsigned wishes = 0;
+	struct scene scene;
+
+	(void)state;
+	begin_with(&scene, 1, HOGS, 8, WISHER, (struct reactor_options){ 2304, 256 }, 1000 * 1000);
+	scene.target.wisher = &wisher;
+	scene.target.other = NULL;
+	sim_run_until(scene.sim, 2 * second, NULL, NULL);
+	for (const struct fifo_node *node = wisher.waiting.head; node != NULL; node = node->next)
+		wishes++;
+	assert_in_range(wishes, HOGS / 2, HOGS); /* one of each, and others behind it */
+	reactor = sim_process_reactor(scene.served, 0);
+	assert_true(bufs_idle(&reactor->bufs));
+	end(&scene);
+	wisher_end(&wisher);
+}
+
 /* What they have was taken back as far as it can be, and is not looked for every millisecond. */
 static void
 who_takes_no_answers_to_reads_makes_no_work_as_long_as_nothing_happens(void **state)
@@ -381,6 +404,7 @@ main(void)
 		cmocka_unit_test(data_that_admin_commands_lack_keeps_nothing_from_io),
 		cmocka_unit_test(connects_that_do_not_end_keep_nothing_from_io),
 		cmocka_unit_test(the_data_of_a_write_is_not_kept_until_its_answer_is_taken),
+		cmocka_unit_test(wishes_that_are_not_done_keep_nothing_from_io),
 		cmocka_unit_test(who_takes_no_answers_to_reads_makes_no_work_as_long_as_nothing_happens),
 		cmocka_unit_test(event_requests_that_bring_data_keep_nothing_from_io),
 		cmocka_unit_test(disconnects_that_bring_data_keep_nothing_from_io),

@@ -217,7 +217,7 @@ start(struct wisher *w)
 static void
 next(struct wisher *w)
 {
-	while (w->now == NULL && !fifo_empty(&w->waiting)) {
+	while (!w->idle && w->now == NULL && !fifo_empty(&w->waiting)) {
 		w->now = container_of(fifo_pop(&w->waiting), struct target_wish, node);
 		start(w);
 	}
@@ -237,6 +237,7 @@ wisher_begin(struct wisher *w, struct reactor *reactor, struct target_config *co
 {
 	*w = (struct wisher){
 		.keeper = { .wish = wished }, .applied = { applied, unused }, .reactor = reactor, .target = target,
+		.idle = w->idle,
 	};
 	fifo_init(&w->waiting);
 	arena_init(&w->arenas[0], 0);

@@ -18,6 +18,7 @@ struct wisher {
 	struct target **target;
 	struct fifo waiting;
 	struct target_wish *now;
+	bool idle;                     /* set before the beginning: it does nothing */
 	struct arena arenas[2];
 	struct made *made[2];          /* [current] holds; the other is what shall */
 	unsigned current;
