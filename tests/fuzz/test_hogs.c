@@ -272,6 +272,13 @@ who_owes_data_and_keeps_nobody_waiting_is_let_be(void **state)
 	end(&scene);
 }
 
+/* What is in capsules may take a little more than half. */
+static bool
+are_left(const struct bufs_pool *pool)
+{
+	return pool->free_count >= pool->count * 2 / 5;
+}
+
 /* With the buffers that a target has in earnest, and with few. */
 static void
 what_a_volume_does_not_answer_keeps_nothing_from_others(void **state)
@@ -290,12 +297,33 @@ what_a_volume_does_not_answer_keeps_nothing_from_others(void **state)
 		begin_with(&scene, i, HOGS, COMMANDS, STUCK, bufs[i % 2], 1000 * 1000);
 		scene.hogs->strangers = true;
 		sim_run_until(scene.sim, 3 * second, NULL, NULL);
+		assert_true(are_left(&sim_process_reactor(scene.served, 0)->bufs.small));
+		assert_true(are_left(&sim_process_reactor(scene.served, 0)->bufs.large));
 		sim_process_create(scene.sim, "host", 1, &options);
 		sim_run_until(scene.sim, 5 * second, finished, &host);
 		assert_true(host.finished && host.done_ios >= 200);
 		assert_int_equal(host.failures + host.losses + host.wrong, 0);
 		sim_run_until(scene.sim, 30 * second, NULL, NULL);
 		assert_int_equal(scene.blamed, 0); /* it is the volume */
+		end(&scene);
+	}
+}
+
+/* Commands for the volume that does not answer wait for buffers of either kind, which those who owe have nothing to do
+ * with. */
+static void
+who_owes_data_is_not_blamed_for_a_volume_that_does_not_answer(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	for (unsigned asks = 16; asks <= 32; asks += 16) {
+		begin_with(&scene, 4, HOGS, asks, STUCK, (struct reactor_options){ 2304, 256 }, 30 * 1000);
+		scene.hogs->strangers = true;
+		scene.hogs->hog[0].kind = scene.hogs->hog[1].kind = DEBTOR;
+		sim_run_until(scene.sim, 25 * second, NULL, NULL);
+		assert_true(bufs_waited(&sim_process_reactor(scene.served, 0)->bufs, asks == 16));
+		assert_int_equal(scene.blamed, 0);
 		end(&scene);
 	}
 }
@@ -414,6 +442,7 @@ main(void)
 		cmocka_unit_test(who_owes_data_while_others_wait_to_be_asked_is_ended_after_5_s),
 		cmocka_unit_test(who_owes_data_and_keeps_nobody_waiting_is_let_be),
 		cmocka_unit_test(what_a_volume_does_not_answer_keeps_nothing_from_others),
+		cmocka_unit_test(who_owes_data_is_not_blamed_for_a_volume_that_does_not_answer),
 		cmocka_unit_test(who_owes_data_behind_what_is_never_answered_is_ended_after_10_s),
 		cmocka_unit_test(who_leaves_a_long_answer_lying_stays_until_others_wait_for_the_memory),
 		cmocka_unit_test(whose_socket_was_full_before_it_asked_is_no_exception),
