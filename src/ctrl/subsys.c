@@ -62,6 +62,14 @@ subsys_attached(const struct ns_info *ns, const char *hostnqn, uint64_t associat
 }
 
 bool
+subsys_same_lists(const struct ns_info *a, const struct ns_info *b)
+{
+	return a->listed == b->listed && a->host_count == b->host_count && a->other_count == b->other_count &&
+	    (a->host_count == 0 || memcmp(a->hosts, b->hosts, a->host_count * sizeof(*a->hosts)) == 0) &&
+	    (a->other_count == 0 || memcmp(a->others, b->others, a->other_count * sizeof(*a->others)) == 0);
+}
+
+bool
 subsys_volatile_cache(const struct subsys_info *subsys)
 {
 	for (uint32_t i = 0; i < subsys->ns_count; i++)

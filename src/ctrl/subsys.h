@@ -42,7 +42,7 @@ struct ns_info {
 /* Namespaces whose access changes together. */
 struct ana_group {
 	uint32_t id;         /* 1..CTRL_ANA_MAX */
-	uint64_t changes;    /* of its states and its members, since it is there: 1.. */
+	uint64_t changes;    /* of its states and its members, whoever has these attached, since it is there: 1.. */
 	uint8_t state[CTRL_PORTALS_MAX]; /* enum nvme_ana_state, by the portal the host came through */
 	uint64_t since_ns[CTRL_PORTALS_MAX]; /* of the change state: for whoever makes the snapshot */
 	uint32_t expired;    /* the same: bit n: was in change for too long there, and is inaccessible for that */
@@ -123,6 +123,9 @@ subsys_same_ns(const struct ns_info *a, const struct ns_info *b)
 
 /* Whether the namespace is active at a controller of the host, of that association. */
 bool subsys_attached(const struct ns_info *ns, const char *hostnqn, uint64_t association);
+
+/* Whether there is no controller, now or later, at which the namespace is active by the one and not by the other. */
+bool subsys_same_lists(const struct ns_info *a, const struct ns_info *b);
 
 /* Which of its LBA formats a namespace has.  Where hosts create namespaces, all have 512 and 4096 bytes to choose
  * from; else each has its own one. */

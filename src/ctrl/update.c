@@ -20,10 +20,7 @@ ns_same(const struct ns_info *a, const struct ns_info *b)
 static bool
 ns_same_to_all(const struct ns_info *a, const struct ns_info *b)
 {
-	return ns_same(a, b) && a->listed == b->listed && a->host_count == b->host_count &&
-	    a->other_count == b->other_count &&
-	    (a->host_count == 0 || memcmp(a->hosts, b->hosts, a->host_count * sizeof(*a->hosts)) == 0) &&
-	    (a->other_count == 0 || memcmp(a->others, b->others, a->other_count * sizeof(*a->others)) == 0);
+	return ns_same(a, b) && subsys_same_lists(a, b);
 }
 
 /* Both lists ascend, so one walk over both finds what is in one alone. */

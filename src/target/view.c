@@ -214,7 +214,8 @@ group_bit(const struct ns_info *ns)
 	return UINT64_C(1) << (ns->ana_group - 1);
 }
 
-/* The groups that a namespace has entered or left, a bit for each by its id.  Both lists are in the order of NSIDs. */
+/* The groups that a namespace has entered or left, for one controller at least, a bit for each by its id: page 0Ch
+ * names those that are attached.  Both lists are in the order of NSIDs. */
 static uint64_t
 changed_members(const struct subsys_info *old, const struct subsys_info *new)
 {
@@ -233,6 +234,8 @@ changed_members(const struct subsys_info *old, const struct subsys_info *new)
 			changed |= group_bit(is);
 		else if (was->ana_group != is->ana_group)
 			changed |= group_bit(was) | group_bit(is);
+		else if (!subsys_same_lists(was, is))
+			changed |= group_bit(is);
 		i += !added;
 		k += !gone;
 	}

@@ -100,6 +100,34 @@ a_group_counts_its_states_and_members(void **state)
 	assert_int_equal(s->view->subsys[0].info.ana_changes, 1);
 }
 
+/* For a controller of some host: what page 0Ch says to those of others may be what it said. */
+static void
+a_group_counts_where_its_members_are_attached(void **state)
+{
+	struct view_sample *s = *state;
+	const struct ana_group *groups;
+	const uint64_t others[] = { 7 };
+
+	s->ns[1][0].listed = true;
+	s->ns[1][0].hosts = s->hosts;
+	view_next(s);
+	s->ns[1][0].host_count = 1; /* attached */
+	groups = view_next(s)->subsys[1].info.ana;
+	assert_true(groups[0].changes == 2 && groups[1].changes == 1 && s->view->subsys[1].info.ana_changes == 2);
+	s->ns[1][0].hosts = &s->hosts[1]; /* to another one instead */
+	groups = view_next(s)->subsys[1].info.ana;
+	assert_true(groups[0].changes == 3 && s->view->subsys[1].info.ana_changes == 3);
+	s->ns[1][0].others = others; /* not to one of its associations */
+	s->ns[1][0].other_count = 1;
+	groups = view_next(s)->subsys[1].info.ana;
+	assert_true(groups[0].changes == 4 && s->view->subsys[1].info.ana_changes == 4);
+	groups = view_next(s)->subsys[1].info.ana;
+	assert_true(groups[0].changes == 4 && groups[1].changes == 1 && s->view->subsys[1].info.ana_changes == 4);
+	s->ns[1][0].host_count = s->ns[1][0].other_count = 0; /* detached */
+	groups = view_next(s)->subsys[1].info.ana;
+	assert_true(groups[0].changes == 5 && groups[1].changes == 1 && s->view->subsys[1].info.ana_changes == 5);
+}
+
 static uint64_t
 genctr(struct view_sample *s)
 {
@@ -209,6 +237,7 @@ main(void)
 		TEST(a_view_says_what_the_config_does),
 		TEST(names_that_are_not_given_are_derived_and_stay),
 		TEST(a_group_counts_its_states_and_members),
+		TEST(a_group_counts_where_its_members_are_attached),
 		TEST(genctr_moves_with_what_some_host_can_see),
 		TEST(genctr_stands_where_nobody_can_see_the_change),
 		TEST(a_view_for_which_there_is_no_memory_is_none),
