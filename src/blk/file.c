@@ -28,6 +28,7 @@ enum {
 	STROKE_MAX = 1024 * 1024 * 1024,
 	RETRY_NS = 50 * 1000,     /* how often to look whether another reactor's hold has ended */
 	STUCK_MAX = 3,            /* so often a transfer may move less than a block */
+	LONGS_BEGUN = 4,          /* at once, per channel: disks can do several things, and have others to do */
 };
 
 static struct file_chan *
@@ -200,6 +201,7 @@ file_go(struct file_chan *fc, struct blk_io *io)
 static void
 file_end(struct file_chan *fc, struct blk_io *io, struct nvme_status status)
 {
+	line_over(&fc->line, io);
 	file_retry(fc);
 	io->status = status;
 	io->done(io, status);
@@ -442,7 +444,8 @@ file_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 		return error;
 	}
 	fc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
-	line_init(&fc->line, &fb->range, STROKE_MAX / blk->block_size, FILE_ZEROS_MAX / blk->block_size);
+	line_init(&fc->line, &fb->range, STROKE_MAX / blk->block_size, FILE_ZEROS_MAX / blk->block_size,
+	    LONGS_BEGUN);
 	marks_chan_init(&fc->marks, &fb->marks, reactor);
 	fifo_init(&fc->finished);
 	task_init(&fc->collect, file_collect);

@@ -7,10 +7,13 @@ io_of(struct fifo_node *node)
 }
 
 void
-line_init(struct line *line, struct range *range, uint32_t piece_max, uint32_t small_max)
+line_init(struct line *line, struct range *range, uint32_t piece_max, uint32_t small_max, uint32_t long_max)
 {
-	*line = (struct line){ .range = range, .piece_max = piece_max, .small_max = small_max };
+	*line = (struct line){
+		.range = range, .piece_max = piece_max, .small_max = small_max, .long_max = long_max,
+	};
 	fifo_init(&line->waiting);
+	fifo_init(&line->aside);
 }
 
 /* io->at of a TRIM: the index of the range << 32, and the blocks done of it. */
@@ -40,10 +43,16 @@ piece_of(uint64_t lba, uint32_t blocks, uint32_t done, uint32_t max)
 	return (struct blk_range){ lba + done, blocks - done < max ? blocks - done : max };
 }
 
+static uint32_t
+piece_max(const struct line *line, const struct blk_io *io)
+{
+	return io->flags & LINE_SMALL ? line->small_max : line->piece_max;
+}
+
 struct blk_range
 line_piece(const struct line *line, const struct blk_io *io)
 {
-	uint32_t max = io->flags & LINE_SMALL ? line->small_max : line->piece_max;
+	uint32_t max = piece_max(line, io);
 	const struct blk_range *range;
 
 	switch (io->op) {
@@ -115,17 +124,19 @@ line_stop(struct line *line, struct blk_io *io)
 	return has_piece(&next);
 }
 
-/* Whether the later of the two may not overtake; a TRIM, with its many ranges, nobody overtakes. */
+/* Whether the later of the two, each with its current piece, may not overtake. */
 static bool
-ordered(const struct blk_io *a, const struct blk_io *b)
+ordered(const struct line *line, const struct blk_io *a, const struct blk_io *b)
 {
+	struct blk_range x, y;
+
 	if (a->op == BLK_FLUSH || b->op == BLK_FLUSH)
 		return false;
 	if (a->op == BLK_READ && b->op == BLK_READ)
 		return false;
-	if (a->op == BLK_TRIM || b->op == BLK_TRIM)
-		return true;
-	return a->lba < b->lba + b->blocks && b->lba < a->lba + a->blocks;
+	x = line_piece(line, a);
+	y = line_piece(line, b);
+	return x.lba < y.lba + y.blocks && y.lba < x.lba + x.blocks;
 }
 
 /* Whether one that stands in line before `end` (NULL: any) keeps `io` from going. */
@@ -133,7 +144,7 @@ static bool
 held_up(const struct line *line, const struct fifo_node *end, const struct blk_io *io)
 {
 	for (struct fifo_node *node = line->waiting.head; node != end; node = node->next)
-		if (ordered(io_of(node), io))
+		if (ordered(line, io_of(node), io))
 			return true;
 	return false;
 }
@@ -159,51 +170,122 @@ take(struct line *line, struct blk_io *io)
 	return false;
 }
 
-void
-line_join(struct line *line, struct blk_io *io)
+/* ---- those of several pieces ---- */
+
+static bool
+is_long(const struct line *line, const struct blk_io *io)
+{
+	switch (io->op) {
+	case BLK_TRIM:
+		return io->range_count - (io->at >> 32) > 1 ||
+		    io->ranges[io->at >> 32].blocks - (uint32_t)io->at > piece_max(line, io);
+	case BLK_WRITE_ZEROES:
+		return io->blocks - io->at > piece_max(line, io);
+	case BLK_READ:
+	case BLK_WRITE:
+	case BLK_COMPARE_WRITE:
+	case BLK_MARK_BAD:
+	case BLK_FLUSH:
+		break;
+	}
+	return false;
+}
+
+static void
+join(struct line *line, struct blk_io *io)
 {
 	io->flags |= LINE_WAITING;
 	fifo_push(&line->waiting, &io->node);
 	line->count++;
 }
 
-bool
-line_enter(struct line *line, struct blk_io *io)
+void
+line_over(struct line *line, struct blk_io *io)
 {
-	if (line->count < LINE_WINDOW && !held_up(line, NULL, io) && take(line, io))
+	struct fifo_node *node;
+
+	if ((io->flags & LINE_LONG) == 0)
+		return;
+	io->flags &= ~(uint32_t)LINE_LONG;
+	node = fifo_pop(&line->aside);
+	if (node == NULL) {
+		line->long_count--;
+		return;
+	}
+	io_of(node)->flags ^= LINE_ASIDE | LINE_LONG;
+	join(line, io_of(node));
+}
+
+/* False: it stands aside now, before its first piece or, where others do, before the next one: they take turns. */
+static bool
+admit(struct line *line, struct blk_io *io)
+{
+	if ((io->flags & LINE_LONG) == 0) {
+		if (!is_long(line, io))
+			return true;
+		if (line->long_count < line->long_max) {
+			io->flags |= LINE_LONG;
+			line->long_count++;
+			return true;
+		}
+	} else if (fifo_empty(&line->aside)) {
 		return true;
-	line_join(line, io);
+	}
+	line_over(line, io);
+	io->flags |= LINE_ASIDE;
+	fifo_push(&line->aside, &io->node);
 	return false;
 }
 
-static void
-unlink_at(struct line *line, struct fifo_node **link)
+/* ---- standing in line ---- */
+
+void
+line_join(struct line *line, struct blk_io *io)
+{
+	if (admit(line, io))
+		join(line, io);
+}
+
+bool
+line_enter(struct line *line, struct blk_io *io)
+{
+	if (!admit(line, io))
+		return false;
+	if (line->count < LINE_WINDOW && !held_up(line, NULL, io) && take(line, io))
+		return true;
+	join(line, io);
+	return false;
+}
+
+/* Takes out what *link, in `fifo`, points to. */
+static struct blk_io *
+unlink_at(struct fifo *fifo, struct fifo_node **link)
 {
 	struct blk_io *io = io_of(*link);
 
 	*link = io->node.next;
 	if (*link == NULL)
-		line->waiting.tail = link;
-	io->flags &= ~(uint32_t)LINE_WAITING;
-	line->count--;
+		fifo->tail = link;
+	return io;
 }
 
-static void
-link_at(struct line *line, struct fifo_node **link, struct blk_io *io)
+static struct blk_io *
+leave_at(struct line *line, struct fifo_node **link)
 {
-	io->node.next = *link;
-	*link = &io->node;
-	if (io->node.next == NULL)
-		line->waiting.tail = &io->node.next;
-	io->flags |= LINE_WAITING;
-	line->count++;
+	struct blk_io *io = unlink_at(&line->waiting, link);
+
+	io->flags &= ~(uint32_t)LINE_WAITING;
+	line->count--;
+	return io;
 }
 
 void
 line_retry(struct line *line, unsigned starts, bool (*start)(void *owner, struct blk_io *io), void *owner)
 {
-	struct fifo_node **link = &line->waiting.head;
+	struct fifo_node **link = &line->waiting.head, *node;
+	struct fifo again;
 
+	fifo_init(&again);
 	for (unsigned i = 0; i < LINE_WINDOW && starts > 0 && *link != NULL; i++) {
 		struct blk_io *io = io_of(*link);
 
@@ -211,30 +293,42 @@ line_retry(struct line *line, unsigned starts, bool (*start)(void *owner, struct
 			link = &io->node.next;
 			continue;
 		}
-		unlink_at(line, link);
+		leave_at(line, link);
 		starts--;
-		if (!start(owner, io)) {
-			link_at(line, link, io);
-			link = &io->node.next;
-		}
+		if (!start(owner, io))
+			fifo_push(&again, &io->node);
 	}
+	while ((node = fifo_pop(&again)) != NULL)
+		line_join(line, io_of(node));
+}
+
+static struct fifo_node **
+link_to(struct fifo *fifo, const struct blk_io *io)
+{
+	struct fifo_node **link = &fifo->head;
+
+	while (*link != &io->node)
+		link = &(*link)->next;
+	return link;
 }
 
 bool
 line_leave(struct line *line, struct blk_io *io)
 {
-	struct fifo_node **link = &line->waiting.head;
-
+	if ((io->flags & LINE_ASIDE) != 0) {
+		unlink_at(&line->aside, link_to(&line->aside, io));
+		io->flags &= ~(uint32_t)LINE_ASIDE;
+		return true;
+	}
 	if ((io->flags & LINE_WAITING) == 0)
 		return false;
-	while (*link != &io->node)
-		link = &(*link)->next;
-	unlink_at(line, link);
+	leave_at(line, link_to(&line->waiting, io));
 	if ((io->flags & LINE_MARKED) != 0) {
 		struct blk_range piece = line_piece(line, io);
 
 		range_unwait(line->range, piece.lba, piece.blocks);
 		io->flags &= ~(uint32_t)LINE_MARKED;
 	}
+	line_over(line, io);
 	return true;
 }

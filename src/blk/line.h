@@ -7,7 +7,12 @@
  * does not know what is done with the blocks once they are held.
  *
  * TRIM and WRITE_ZEROES are done in pieces, each under a hold of its own: what
- * must be all old or all new is one block.  io->at says how far they are.
+ * must be all old or all new is one block.  io->at says how far they are.  In
+ * the order of the line each piece is an I/O by itself, which comes when the
+ * one before it is done: one TRIM may have millions of pieces, and nobody waits
+ * for more than the one that is under way.  Of those that have several few are
+ * at it at once; the others stand aside, before nobody, and all take turns piece
+ * by piece.
  */
 #ifndef WEIR_BLK_LINE_H
 #define WEIR_BLK_LINE_H
@@ -23,6 +28,8 @@ enum {
 	LINE_MARKED = 0x0200,  /* range_wait() was called for its current piece */
 	LINE_SMALL = 0x0400,   /* its pieces are small ones; changed while it holds and waits for none */
 	LINE_STOPPED = 0x0800, /* its next piece is not begun */
+	LINE_LONG = 0x1000,    /* it had several pieces left, and its next one is under way or stands in line */
+	LINE_ASIDE = 0x2000,   /* it has, and stands aside */
 };
 
 struct line {
@@ -31,9 +38,11 @@ struct line {
 	uint32_t count;
 	uint32_t piece_max; /* blocks of one piece of a TRIM or WRITE_ZEROES */
 	uint32_t small_max; /* and of a small one */
+	struct fifo aside;
+	uint32_t long_count, long_max; /* with LINE_LONG; nobody stands aside while there are fewer than may be */
 };
 
-void line_init(struct line *line, struct range *range, uint32_t piece_max, uint32_t small_max);
+void line_init(struct line *line, struct range *range, uint32_t piece_max, uint32_t small_max, uint32_t long_max);
 
 /* Sets io->at to the first piece; false: the I/O touches no block at all (FLUSH does not either). */
 bool line_begin(struct blk_io *io);
@@ -41,26 +50,31 @@ bool line_begin(struct blk_io *io);
 /* The blocks of the current piece; of a TRIM or WRITE_ZEROES a part, else all of them. */
 struct blk_range line_piece(const struct line *line, const struct blk_io *io);
 
-/* The current piece is done: drops its hold; false: it was the last one. */
+/* The current piece is done: drops its hold; false: it was the last one, see line_over(). */
 bool line_next(struct line *line, struct blk_io *io);
+
+/* Of an I/O that has no hold and is not in line: nothing more of it is done.  Another one may join the line for it,
+ * which the caller tries then. */
+void line_over(struct line *line, struct blk_io *io);
 
 /* Drops the hold of the current piece. */
 void line_drop(struct line *line, struct blk_io *io);
 
-/* True: the hold of the current piece is taken.  False: the I/O stands in line now. */
+/* True: the hold of the current piece is taken.  False: the I/O stands in line now, or aside. */
 bool line_enter(struct line *line, struct blk_io *io);
 
-/* Stands in line without trying. */
+/* Stands in line, or aside, without trying. */
 void line_join(struct line *line, struct blk_io *io);
 
 /*
  * Tries those in front, in order, until `starts` of them were started: start()
  * is called with the piece held and the I/O out of the line.  Where it answers
- * false, the hold is dropped and the I/O goes back to its place with a next piece.
+ * false, the hold is dropped and the I/O stands behind all others with a next
+ * piece, which is not tried this time.
  */
 void line_retry(struct line *line, unsigned starts, bool (*start)(void *owner, struct blk_io *io), void *owner);
 
-/* Takes an I/O out of the line; false: it is not there. */
+/* Takes an I/O out of the line, or from where it stands aside, for good; false: it is not there. */
 bool line_leave(struct line *line, struct blk_io *io);
 
 /* Of an I/O that is not in line: marks a TRIM or WRITE_ZEROES as stopped.  True: it has a next piece, which its device

@@ -186,6 +186,7 @@ mem_start(void *owner, struct blk_io *io)
 	}
 	if (line_next(&mc->line, io))
 		return false;
+	line_over(&mc->line, io);
 	mem_finish(mc, io, status);
 	return true;
 }
@@ -275,7 +276,7 @@ mem_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 	mc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
 	mc->mem = container_of(blk, struct mem, blk);
 	line_init(&mc->line, &mc->mem->range, PIECE_MAX >> mc->mem->block_shift,
-	    PIECE_MAX >> mc->mem->block_shift);
+	    PIECE_MAX >> mc->mem->block_shift, 1);
 	fifo_init(&mc->finished);
 	task_init(&mc->collect, mem_collect);
 	*chan = &mc->chan;

@@ -23,6 +23,7 @@
 enum {
 	RETRY_NS = 50 * 1000,       /* how often to look whether another reactor's hold has ended */
 	ZEROES_KEPT = 1024 * 1024,  /* bytes; more zeroes at once pass through */
+	LONGS_BEGUN = 4,            /* at once, per channel */
 	EARLY_ONE_IN = 4,           /* with a seed: so many writes send one block down */
 };
 
@@ -45,10 +46,12 @@ vol_finish(struct vol_chan *vc, struct blk_io *io, struct nvme_status status)
 static void
 vol_end(struct vol_chan *vc, struct blk_io *io, struct nvme_status status)
 {
-	if (line_next(&vc->line, io) && is_ok(status))
+	if (line_next(&vc->line, io) && is_ok(status)) {
 		vol_go(vc, io);
-	else
+	} else {
+		line_over(&vc->line, io);
 		vol_finish(vc, io, status);
+	}
 }
 
 /* ---- to and from the device below ---- */
@@ -331,7 +334,7 @@ vol_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 	}
 	vc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
 	vc->vol = vol;
-	line_init(&vc->line, &vol->range, UINT32_MAX, UINT32_MAX);
+	line_init(&vc->line, &vol->range, UINT32_MAX, UINT32_MAX, LONGS_BEGUN);
 	fifo_init(&vc->finished);
 	fifo_init(&vc->riders);
 	fifo_init(&vc->sweep.riders);

@@ -10,14 +10,14 @@
 
 enum {
 	BLOCK = 4096, MS = 1000 * 1000, STEP_MS = 10, IO_STEP_MS = 100, SIP_MS = 300, SIP = 64 * 1024, RUDE_STEP = 100,
-	LONG = 1024 * 1024, VERIFIED = 16 * 1024,
+	LONG = 1024 * 1024, BLOCKS = 16 * 1024,
 };
 
 static bool
 has_io(const struct hog *hog)
 {
 	return hog->kind == WRITER || hog->kind == LEAVER || hog->kind == VERIFIER ||
-	    hog->kind == DEBTOR || hog->kind == STUCK || hog->kind == PAUSED;
+	    hog->kind == TRIMMER || hog->kind == DEBTOR || hog->kind == STUCK || hog->kind == PAUSED;
 }
 
 static void
@@ -134,7 +134,7 @@ static void
 bring_data(struct hog *hog)
 {
 	struct nvme_sqe leave = { .opcode = NVME_FABRICS, .fctype = NVME_DISCONNECT };
-	struct nvme_sqe verify = { .opcode = NVME_VERIFY, .nsid = le32_of(1), .cdw12 = le32_of(VERIFIED - 1) };
+	struct nvme_sqe verify = { .opcode = NVME_VERIFY, .nsid = le32_of(1), .cdw12 = le32_of(BLOCKS - 1) };
 	struct nvme_sqe write = {
 		.opcode = NVME_WRITE, .nsid = le32_of(1), .cdw10 = le32_of(3000),
 		.sgl1 = { .length = le32_of(BLOCK), .id = NVME_SGL_TRANSPORT },
@@ -182,6 +182,22 @@ stick(struct hog *hog, unsigned way)
 		else
 			client_put_command(&hog->io, &copy, ranges, sizeof(ranges));
 	}
+	client_push(&hog->io);
+}
+
+/* As many as there is room for; behind all blocks that a host of the cluster uses. */
+static void
+trim(struct hog *hog)
+{
+	struct nvme_sqe sqe = {
+		.opcode = NVME_DATASET_MGMT, .nsid = le32_of(1), .cdw10 = le32_of(255), .cdw11 = le32_of(NVME_DSM_AD),
+	};
+	struct nvme_dsm_range ranges[256];
+
+	for (unsigned i = 0; i < 256; i++)
+		ranges[i] = (struct nvme_dsm_range){ .blocks = le32_of(1), .slba = le64_of(BLOCKS / 2 + i) };
+	for (unsigned i = 0; i < CLIENT_OUT_BYTES / sizeof(ranges); i++)
+		client_put_command(&hog->io, &sqe, ranges, sizeof(ranges));
 	client_push(&hog->io);
 }
 
@@ -275,13 +291,15 @@ next(struct timer *timer)
 			read_or_write(hog);
 		else if (hog->kind == DEBTOR && hog->step == 6)
 			owe(hog, hogs->asks);
+		else if (hog->kind == TRIMMER && hog->step == 6)
+			trim(hog);
 		else if (hog->kind == PAUSED && hog->step == 6)
 			owe(hog, hogs->asks);
 		else if ((hog->kind == PAUSED || hog->kind == STUCK) && hog->step < 12)
 			stick(hog, hog->kind == PAUSED ? 1 : (unsigned)(hog - hogs->hog) % 3);
 		else if (hog->kind == PAUSED || hog->kind == STUCK)
 			return;
-		else if (has_io(hog) && hog->kind != DEBTOR && hog->step < 12)
+		else if (has_io(hog) && hog->kind != DEBTOR && hog->kind != TRIMMER && hog->step < 12)
 			bring_data(hog);
 		else if (hog->kind == FULL && hog->step == 5)
 			ask(hog);

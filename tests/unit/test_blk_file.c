@@ -200,6 +200,72 @@ what_is_ended_before_it_is_found_to_be_too_long_is_not_begun_again(void **state)
 	blk_end();
 }
 
+enum { TRIMS = 10, AT_ONCE = 4 };
+
+/* Each of its own blocks; no two lie side by side. */
+static void
+trim_pairs(struct test_io *t[TRIMS])
+{
+	static struct blk_range ranges[TRIMS][2];
+
+	for (unsigned i = 0; i < TRIMS; i++) {
+		ranges[i][0] = (struct blk_range){ 32 * i, 1 };
+		ranges[i][1] = (struct blk_range){ 32 * i + 16, 1 };
+		t[i] = io_make(0, BLK_TRIM, 0, 0, 0);
+		t[i]->io.ranges = ranges[i];
+		t[i]->io.range_count = 2;
+		io_submit(t[i]);
+	}
+}
+
+static void
+of_trims_of_several_pieces_a_few_are_under_way(void **state)
+{
+	struct test_io *t[TRIMS], *w;
+
+	begin_long();
+	fw.hold_files = true;
+	trim_pairs(t);
+	assert_int_equal(fw.in_flight, AT_ONCE);
+	w = write_start(0, 0, 32 * (TRIMS - 1), 1, 'w');
+	assert_int_equal(fw.in_flight, AT_ONCE + 1);
+	assert_true(blk->ops->cancel(chans[0], &t[0]->io)); /* under way: its next piece is not begun; */
+	assert_true(blk->ops->cancel(chans[0], &t[TRIMS - 1]->io)); /* not begun */
+	for (unsigned i = 0; i < 3 * TRIMS; i++) {
+		fake_files_finish(&fw);
+		turns(60);
+		assert_true(fw.in_flight <= AT_ONCE);
+	}
+	io_ended(w, NVME_SC_SUCCESS);
+	for (unsigned i = 0; i < TRIMS; i++)
+		io_ended(t[i], i % (TRIMS - 1) == 0 ? NVME_SC_ABORT_REQUESTED : NVME_SC_SUCCESS);
+	assert_int_equal(fw.done[FILE_PUNCH], 2 * (TRIMS - 2) + 1);
+	let_files_go();
+	blk_end();
+}
+
+static void
+where_one_of_them_fails_the_others_go_on(void **state)
+{
+	struct test_io *t[TRIMS];
+
+	begin_long();
+	fw.fail[FILE_PUNCH] = -EIO;
+	trim_pairs(t);
+	for (unsigned i = 0; i < TRIMS; i++)
+		io_ended(t[i], NVME_SC_WRITE_FAULT);
+	fw.fail[FILE_PUNCH] = 0;
+	fw.writes_zeros = true; /* they have several pieces, as it turns out */
+	for (unsigned i = 0; i < TRIMS; i++)
+		t[i] = trim_whole();
+	turns(1);
+	assert_true(fw.in_flight <= AT_ONCE);
+	for (unsigned i = 0; i < TRIMS; i++)
+		io_ended(t[i], NVME_SC_SUCCESS);
+	assert_block(LONG - 1, 0);
+	blk_end();
+}
+
 static void
 a_short_write_goes_on_where_it_stopped(void **state)
 {
@@ -271,6 +337,8 @@ main(void)
 		cmocka_unit_test(a_long_range_is_punched_at_a_stroke_and_in_pieces_where_zeros_are_written),
 		cmocka_unit_test(between_two_pieces_of_zeros_others_come_and_it_is_ended),
 		cmocka_unit_test(what_is_ended_before_it_is_found_to_be_too_long_is_not_begun_again),
+		cmocka_unit_test(of_trims_of_several_pieces_a_few_are_under_way),
+		cmocka_unit_test(where_one_of_them_fails_the_others_go_on),
 		cmocka_unit_test(a_short_write_goes_on_where_it_stopped),
 		cmocka_unit_test(a_full_disk_is_capacity_exceeded),
 		cmocka_unit_test(a_file_that_became_shorter_is_a_read_error),

@@ -278,6 +278,77 @@ a_trim_of_which_a_part_is_done_can_be_ended(void **state)
 	blk_end();
 }
 
+enum { WHOLE = 4096, TRIMS = 100 };
+
+/* Of the whole volume, again and again: 8 pieces for each time. */
+static struct test_io *
+trim_whole(uint32_t times)
+{
+	static const struct blk_range ranges[40] = { [0 ... 39] = { 0, WHOLE } };
+	struct test_io *t = io_make(0, BLK_TRIM, 0, 0, 0);
+
+	assert_true(times <= 40);
+	t->io.ranges = ranges;
+	t->io.range_count = times;
+	io_submit(t);
+	return t;
+}
+
+static void
+others_wait_for_one_piece_of_many_trims_and_zeroes(void **state)
+{
+	struct test_io *t[TRIMS + 2], *r, *w[2];
+
+	blk_begin("mem:16M");
+	for (int i = 0; i < TRIMS; i++)
+		t[i] = i % 2 != 0 ? trim_whole(40) : io_start(0, BLK_WRITE_ZEROES, 0, 0, WHOLE);
+	w[0] = write_start(0, 0, 2, 1, 'a');
+	w[1] = write_start(0, 0, WHOLE - 1, 1, 'b');
+	r = io_start(0, BLK_READ, 0, 0, 256);
+	turns(2);
+	io_end(w[0]);
+	io_end(w[1]);
+	io_end(r);
+	/* A short one has its turn after each of these had one; one of them is under way, whoever goes. */
+	t[TRIMS] = trim_whole(1);
+	turns(9 * TRIMS);
+	io_end(t[TRIMS]);
+	for (int i = 1; i < TRIMS; i += 2) {
+		assert_int_equal(t[i]->done, 0);
+		if (i < TRIMS - 1)
+			assert_true(blk->ops->cancel(chans[0], &t[i]->io));
+	}
+	for (int i = 0; i < TRIMS - 1; i++)
+		io_ended(t[i], i % 2 != 0 ? NVME_SC_ABORT_REQUESTED : NVME_SC_SUCCESS);
+	io_ended(t[TRIMS - 1], NVME_SC_SUCCESS);
+	assert_block(2, 0);
+	blk_end();
+}
+
+static void
+nobody_overtakes_the_piece_of_a_trim_that_waits(void **state)
+{
+	struct test_io *r, *t, *w[2];
+
+	blk_begin("mem:16M");
+	r = io_start(1, BLK_READ, BLK_MAY_LEND, 600, 1); /* in the second piece, in a stripe of its own */
+	t = trim_whole(1);
+	turns(2);
+	assert_true(waits(t));
+	w[0] = write_start(0, 0, 1000, 1, 'a');
+	w[1] = write_start(0, 0, 1024, 1, 'b'); /* in the third */
+	turns(2);
+	assert_true(waits(w[0]));
+	io_end(w[1]);
+	io_release(r);
+	io_ended(r, NVME_SC_SUCCESS);
+	io_ended(w[0], NVME_SC_SUCCESS);
+	io_ended(t, NVME_SC_SUCCESS);
+	assert_block(1000, 'a');
+	assert_block(1024, 0); /* it was written before */
+	blk_end();
+}
+
 static void
 blocks_of_512_bytes_are_zeroed_to_the_byte(void **state)
 {
@@ -330,6 +401,8 @@ main(void)
 		cmocka_unit_test(zeroes_are_written_in_pieces_and_large_ones_give_memory_back),
 		cmocka_unit_test(a_trim_of_many_ranges_waits_where_it_must),
 		cmocka_unit_test(a_trim_of_which_a_part_is_done_can_be_ended),
+		cmocka_unit_test(others_wait_for_one_piece_of_many_trims_and_zeroes),
+		cmocka_unit_test(nobody_overtakes_the_piece_of_a_trim_that_waits),
 		cmocka_unit_test(blocks_of_512_bytes_are_zeroed_to_the_byte),
 		cmocka_unit_test(null_lends_zeros_and_forgets_writes),
 	};

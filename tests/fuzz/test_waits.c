@@ -1,0 +1,129 @@
+/*
+ * test_waits.c - who has to wait for others, for how long, and what is thought
+ * of him meanwhile; in virtual time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "cluster.h"
+#include "hogs.h"
+
+static const uint64_t second = 1000 * 1000 * 1000;
+
+/* What is played: a volume, the buffers of the one reactor, and hogs of one kind. */
+struct play {
+	const char *volume;
+	struct reactor_options bufs;
+	unsigned count, asks;
+	enum hog_kind kind;
+	bool strangers;
+	uint32_t turn_ns; /* 0: as usual */
+};
+
+struct scene {
+	struct cluster_target target;
+	struct hogs *hogs;
+	struct sim *sim;
+	uint64_t said; /* lines of the target's log */
+};
+
+static void
+count_line(void *arg, const char *process, unsigned reactor, int level, const char *text)
+{
+	struct scene *scene = arg;
+
+	(void)process;
+	(void)reactor;
+	(void)level;
+	(void)text;
+	scene->said++;
+}
+
+static void
+begin(struct scene *scene, const struct play *play)
+{
+	struct sim_options options = sim_options_default();
+	struct sim_process_options served = {
+		.reactor = play->bufs, .start = cluster_target_start, .arg = &scene->target, .address = "10.0.0.1",
+	};
+	struct sim_process_options hogs = { .start = hogs_start };
+
+	*scene = (struct scene){
+		.target = { .host = "10.0.0.1", .spec = play->volume, .reactors = 1, .stall_timeout_ms = 1000 * 1000 },
+		.hogs = calloc(1, sizeof(*scene->hogs)),
+	};
+	assert_non_null(scene->hogs);
+	scene->hogs->count = play->count;
+	scene->hogs->asks = play->asks;
+	scene->hogs->strangers = play->strangers;
+	for (unsigned i = 0; i < play->count; i++)
+		scene->hogs->hog[i].kind = play->kind;
+	hogs.arg = scene->hogs;
+	options.reset_ppm = 0;
+	if (play->turn_ns > 0)
+		options.turn_ns = play->turn_ns;
+	options.log = count_line;
+	options.arg = scene;
+	scene->sim = sim_create(1, &options);
+	sim_process_create(scene->sim, "target", 1, &served);
+	sim_process_create(scene->sim, "hogs", 1, &hogs);
+}
+
+static void
+end(struct scene *scene)
+{
+	sim_destroy(scene->sim);
+	free(scene->hogs);
+}
+
+static bool
+finished(void *arg)
+{
+	return ((struct cluster_host *)arg)->finished;
+}
+
+/* A host comes at `from_ns`, and has done all its work by `until_ns`; all hogs are there still. */
+static void
+work_beside(struct scene *scene, struct cluster_host *host, uint64_t from_ns, uint64_t until_ns)
+{
+	struct sim_process_options options = { .start = cluster_host_start, .arg = host };
+
+	sim_run_until(scene->sim, from_ns, NULL, NULL);
+	sim_process_create(scene->sim, "host", 1, &options);
+	sim_run_until(scene->sim, until_ns, finished, host);
+	assert_true(host->finished && host->done_ios >= host->ios);
+	assert_int_equal(host->failures + host->losses + host->wrong, 0);
+	assert_int_equal(hogs_connected(scene->hogs), scene->hogs->count);
+}
+
+/* ---- for blocks ---- */
+
+/* In memory, where a turn does one range: it takes more than a second until all is done that they want. */
+static void
+deallocations_keep_nobody_waiting(void **state)
+{
+	const struct play play = {
+		.volume = "mem:64M", .bufs = { 2304, 256 }, .count = 8, .kind = TRIMMER, .turn_ns = 20 * 1000,
+	};
+	struct cluster_host host = { .addr = "10.0.0.1", .queues = 2, .slot_bytes = 16 * 1024, .ios = 200 };
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, &play);
+	work_beside(&scene, &host, 6 * second / 10, 12 * second / 10);
+	end(&scene);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(deallocations_keep_nobody_waiting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
