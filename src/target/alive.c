@@ -8,7 +8,24 @@
 
 #include "target/assoc.h"
 
-enum { NS_PER_MS = 1000000 };
+enum { NS_PER_MS = 1000000, PAUSED_MS = 120 * 1000 };
+
+/*
+ * When the queue last heard of the host, or would have: of a paused connection
+ * nothing is read, and what its host sends lies in the socket.  A pause begins with a
+ * command, and ends when we get on, not the host; should we never, so much of
+ * it is taken for life.
+ */
+static uint64_t
+last_heard_ns(const struct conn *conn)
+{
+	uint64_t heard = conn->paused ? conn->core->reactor->now_ns : conn->resumed_ns;
+	uint64_t latest = conn->command_ns + (uint64_t)PAUSED_MS * NS_PER_MS;
+
+	if (heard > latest)
+		heard = latest;
+	return heard > conn->command_ns ? heard : conn->command_ns;
+}
 
 static uint64_t
 kato_ns(const struct assoc *assoc)
@@ -50,8 +67,7 @@ kato_fired(struct timer *timer)
 
 	/* Answers that are still to come belong to a round that was judged without them. */
 	mail.alive.round = ++assoc->alive_round;
-	if (assoc->admin->command_ns > assoc->alive_ns)
-		assoc->alive_ns = assoc->admin->command_ns;
+	alive_heard(assoc, last_heard_ns(assoc->admin));
 	if (assoc->queue_count == 0 || assoc->core->reactor->now_ns - assoc->alive_ns < kato_ns(assoc)) {
 		kato_judge(assoc);
 		return;
@@ -74,7 +90,7 @@ alive_ask(struct core *core, const struct target_mail *mail)
 {
 	struct target_mail answer = {
 		.kind = MAIL_ALIVE, .key = mail->key,
-		.alive = { .command_ns = mail->alive.conn->command_ns, .round = mail->alive.round },
+		.alive = { .heard_ns = last_heard_ns(mail->alive.conn), .round = mail->alive.round },
 	};
 
 	core_post(core, mail->from, &answer);
@@ -82,14 +98,14 @@ alive_ask(struct core *core, const struct target_mail *mail)
 
 /* The queue's turn may have begun later than ours, on another core: nothing we know of is later than now. */
 void
-alive_heard(struct assoc *assoc, uint64_t command_ns)
+alive_heard(struct assoc *assoc, uint64_t heard_ns)
 {
 	uint64_t now_ns = assoc->core->reactor->now_ns;
 
-	if (command_ns > now_ns)
-		command_ns = now_ns;
-	if (command_ns > assoc->alive_ns)
-		assoc->alive_ns = command_ns;
+	if (heard_ns > now_ns)
+		heard_ns = now_ns;
+	if (heard_ns > assoc->alive_ns)
+		assoc->alive_ns = heard_ns;
 }
 
 void
@@ -99,7 +115,7 @@ alive_answer(struct core *core, const struct target_mail *mail)
 
 	if (assoc == NULL)
 		return;
-	alive_heard(assoc, mail->alive.command_ns);
+	alive_heard(assoc, mail->alive.heard_ns);
 	if (mail->alive.round != assoc->alive_round || assoc->alive_asked == 0)
 		return;
 	if (--assoc->alive_asked == 0)

@@ -84,7 +84,7 @@ void assoc_admin_gone(struct assoc *assoc);
 void alive_begin(struct assoc *assoc);
 void alive_start(struct assoc *assoc);
 void alive_ask(struct core *core, const struct target_mail *mail);
-void alive_heard(struct assoc *assoc, uint64_t command_ns); /* a queue had a command then */
+void alive_heard(struct assoc *assoc, uint64_t heard_ns); /* a queue had a sign of life then */
 void alive_answer(struct core *core, const struct target_mail *mail);
 
 /* admin.c: admin commands */

@@ -157,7 +157,7 @@ struct target_mail {
 		struct conn *conn;     /* DETACHED, CLOSE */
 		struct {
 			struct conn *conn;     /* of the ASK; a token */
-			uint64_t command_ns;   /* of the answer: when the last command came */
+			uint64_t heard_ns;     /* of the answer: the last sign of life */
 			uint32_t round;        /* the same in both */
 		} alive;
 		struct {

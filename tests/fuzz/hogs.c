@@ -10,14 +10,15 @@
 
 enum {
 	BLOCK = 4096, MS = 1000 * 1000, STEP_MS = 10, IO_STEP_MS = 100, SIP_MS = 300, SIP = 64 * 1024, RUDE_STEP = 100,
-	LONG = 1024 * 1024, BLOCKS = 16 * 1024,
+	LONG = 1024 * 1024, KATO_MS = 5000, BLOCKS = 16 * 1024, HELD = 3000,
 };
 
 static bool
 has_io(const struct hog *hog)
 {
 	return hog->kind == WRITER || hog->kind == LEAVER || hog->kind == VERIFIER ||
-	    hog->kind == TRIMMER || hog->kind == DEBTOR || hog->kind == STUCK || hog->kind == PAUSED;
+	    hog->kind == TRIMMER || hog->kind == WAITER || hog->kind == DEBTOR || hog->kind == STUCK ||
+	    hog->kind == PAUSED;
 }
 
 static void
@@ -43,7 +44,7 @@ connect_queue(struct hog *hog, struct client *client)
 	bool io = client == &hog->io;
 	struct nvme_connect_sqe sqe = {
 		.opcode = NVME_FABRICS, .fctype = NVME_CONNECT, .sqsize = le16_of(127), .cattr = NVME_CATTR_NO_SQ_FLOW,
-		.qid = le16_of(io),
+		.qid = le16_of(io), .kato = le32_of(hog->kind == WAITER && !io ? KATO_MS : 0),
 	};
 	struct nvme_connect_data data = {
 		.hostid = { 9, (uint8_t)whose }, .cntlid = le16_of(io ? hog->client.cntlid : NVME_CNTLID_DYNAMIC),
@@ -201,6 +202,24 @@ trim(struct hog *hog)
 	client_push(&hog->io);
 }
 
+/* What does not end has all buffers and the reserve: of the flushes, which come where the writes are not counted, none
+ * is read. */
+static void
+wait_for_writes(struct hog *hog, unsigned count)
+{
+	struct nvme_sqe write = {
+		.opcode = NVME_WRITE, .nsid = le32_of(1), .cdw10 = le32_of(HELD), .cdw12 = le32_of(1),
+	};
+	struct nvme_sqe flush = { .opcode = NVME_FLUSH, .nsid = le32_of(1) };
+
+	for (unsigned i = 0; hog->step < 8 && i < CLIENT_OUT_BYTES / sizeof(capsule_data); i++)
+		if (count == 0 || hog->got++ < count)
+			client_put_command(&hog->io, &write, capsule_data, sizeof(capsule_data));
+	if (count == 0)
+		client_put_command(&hog->io, &flush, NULL, 0);
+	client_push(&hog->io);
+}
+
 static void
 sip(struct hog *hog)
 {
@@ -297,9 +316,9 @@ next(struct timer *timer)
 			owe(hog, hogs->asks);
 		else if ((hog->kind == PAUSED || hog->kind == STUCK) && hog->step < 12)
 			stick(hog, hog->kind == PAUSED ? 1 : (unsigned)(hog - hogs->hog) % 3);
-		else if (hog->kind == PAUSED || hog->kind == STUCK)
-			return;
-		else if (has_io(hog) && hog->kind != DEBTOR && hog->kind != TRIMMER && hog->step < 12)
+		else if (hog->kind == WAITER && hog->step < 16)
+			wait_for_writes(hog, hogs->asks);
+		else if ((hog->kind == LEAVER || hog->kind == VERIFIER) && hog->step < 12)
 			bring_data(hog);
 		else if (hog->kind == FULL && hog->step == 5)
 			ask(hog);
@@ -307,7 +326,7 @@ next(struct timer *timer)
 			sip(hog);
 		else
 			return;
-		wait = SIP_MS;
+		wait = hog->kind == WAITER ? 1000 : SIP_MS;
 	}
 	client_push(&hog->client);
 	timer_set(&hog->client.reactor->timers, timer, hog->client.reactor->now_ns + wait * MS);

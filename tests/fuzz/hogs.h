@@ -22,6 +22,8 @@ enum hog_kind {
 	LEAVER,  /* has one, and disconnects it again and again, with data in the capsules */
 	VERIFIER, /* has one, and has all blocks verified again and again, with data in the capsules */
 	TRIMMER, /* has one, and has 256 ranges deallocated by each of many commands */
+	WAITER,  /* has one, and does so many writes there, or with 0 all it can and a flush each second; its admin
+		  * queue is silent */
 	DEBTOR,  /* has one, writes 1 MiB by so many commands, and sends nothing when asked */
 	STUCK,   /* has one, reads, writes in capsules or copies what is never answered, and takes what comes; */
 	PAUSED,  /* the same, and owes data of 1 MiB for a volume that answers: what it does not read stands behind that */

@@ -118,11 +118,63 @@ deallocations_keep_nobody_waiting(void **state)
 	end(&scene);
 }
 
+/* ---- to be listened to ---- */
+
+/* Its keep-alive time is 5 s, and for want of buffers nothing is read of the connection that it sends on. */
+static void
+who_is_not_listened_to_is_not_taken_for_dead_at_once(void **state)
+{
+	const struct play play = {
+		.volume = "fault:hold=3000@mem:64M", .bufs = { 16, 16 }, .count = 1, .kind = WAITER,
+	};
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, &play);
+	sim_run_until(scene.sim, 100 * second, NULL, NULL);
+	assert_int_equal(hogs_connected(scene.hogs), 1);
+	assert_int_equal(scene.said, 0);
+	sim_run_until(scene.sim, 130 * second, NULL, NULL);
+	assert_int_equal(hogs_connected(scene.hogs), 0);
+	assert_int_equal(scene.said, 1);
+	end(&scene);
+}
+
+/* The writes take 8 s.  The last one is heard at once, or when there is a place for it again: 5 s later its host is
+ * dead; also where it is the one that came when there was none. */
+static void
+who_is_listened_to_again_has_all_its_time(void **state)
+{
+	struct play play = {
+		.volume = "fault:delay-write=8000@mem:64M", .bufs = { 16, 16 }, .count = 1, .kind = WAITER,
+	};
+	bool waited = false;
+
+	(void)state;
+	for (play.asks = 4; play.asks < 24; play.asks++) {
+		struct scene scene;
+
+		begin(&scene, &play);
+		sim_run_until(scene.sim, 7 * second, NULL, NULL);
+		if (hogs_connected(scene.hogs) == 1) {
+			waited = true;
+			sim_run_until(scene.sim, 13 * second, NULL, NULL);
+			assert_int_equal(hogs_connected(scene.hogs), 1);
+		}
+		sim_run_until(scene.sim, 14 * second, NULL, NULL);
+		assert_int_equal(hogs_connected(scene.hogs), 0);
+		end(&scene);
+	}
+	assert_true(waited);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(deallocations_keep_nobody_waiting),
+		cmocka_unit_test(who_is_not_listened_to_is_not_taken_for_dead_at_once),
+		cmocka_unit_test(who_is_listened_to_again_has_all_its_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
