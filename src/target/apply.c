@@ -273,6 +273,14 @@ apply_first(struct target *target, const struct target_config *config, char why[
 	return 0;
 }
 
+/* Counting goes on from the date: a host that comes back after another start of the target finds a greater number than
+ * it knows, and reads the log anew. */
+static void
+begin_generation(struct core *core, struct view *view)
+{
+	view->discovery.genctr = core->reactor->world->wall_ms(core->reactor);
+}
+
 /* A core's part of it. */
 int
 apply_begin(struct core *core, char why[256])
@@ -296,6 +304,7 @@ apply_begin(struct core *core, char why[256])
 	}
 	if (core->reactor->index > 0)
 		return 0;
+	begin_generation(core, target->change->view);
 	anatt_note(core, target->view, NULL);
 	anatt_wait(core);
 	rc = load_new(core, target->view, why);

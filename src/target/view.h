@@ -64,8 +64,8 @@ struct view_numbers {
 /* -EINVAL and `why` where the config breaks a rule. */
 int view_check(const struct target_config *config, char why[256]) __attribute__((warn_unused_result));
 
-/* The view of a config that was checked; `old`: the one it replaces, or NULL.  NULL: no memory.
- * Given back by arena_free(). */
+/* The view of a config that was checked; `old`: the one it replaces, from which changes are counted on, or NULL: from
+ * 1.  NULL: no memory.  Given back by arena_free(). */
 struct view *view_make(struct arena *arena, const struct target_config *config,
     const struct view_numbers *numbers, const struct view *old) __attribute__((warn_unused_result));
 

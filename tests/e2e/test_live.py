@@ -237,6 +237,23 @@ def test_the_discovery_log_follows(live):
         assert event(ctrl, held) == DISCOVERY_NOTICE and genctr() != first
 
 
+@pytest.mark.line("V05")
+def test_the_generation_goes_on_after_a_restart(live):
+    """what a host knew of the last start is never the number of another log"""
+    def genctr(target):
+        with nvme.Controller(target.address(), subnqn=nvme.DISCOVERY) as ctrl:
+            return struct.unpack_from("<Q", ctrl.log(0x70, 1024, rae=False).got)[0]
+    known = 0
+    for _ in range(3):
+        target = live(conf(namespace(1)))
+        for hosts in (None, [nvme.HOSTNQN], None):
+            target.applied(conf(namespace(1), hosts=hosts))
+            before, known = known, genctr(target)
+            assert known >= before if hosts is None else known > before
+        assert known > before
+        target.daemon.stop()
+
+
 @pytest.mark.line("R01", "R02", "R03", "R05")
 def test_access_differs_by_listener_and_changes(live):
     """states by listener; 3:xx without DNR and without effect; the event and page 0Ch"""
