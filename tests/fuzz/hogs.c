@@ -9,16 +9,74 @@
 #include "wire/log.h"
 
 enum {
-	BLOCK = 4096, MS = 1000 * 1000, STEP_MS = 10, IO_STEP_MS = 100, SIP_MS = 300, SIP = 64 * 1024, RUDE_STEP = 100,
-	LONG = 1024 * 1024, KATO_MS = 5000, BLOCKS = 16 * 1024, HELD = 3000,
+	BLOCK = 4096, MS = 1000 * 1000, STEP_MS = 10, IO_STEP_MS = 100, SIP_MS = 300, SIP = 64 * 1024,
+	RUDE_STEP = INT32_MAX, LONG = 1024 * 1024, KATO_MS = 5000, SEND_MS = 20, WAIT_MS = 1000, BLOCKS = 16 * 1024,
+	HELD = 3000,
 };
 
 static bool
 has_io(const struct hog *hog)
 {
 	return hog->kind == WRITER || hog->kind == LEAVER || hog->kind == VERIFIER ||
-	    hog->kind == TRIMMER || hog->kind == WAITER || hog->kind == DEBTOR || hog->kind == STUCK ||
-	    hog->kind == PAUSED;
+	    hog->kind == TRIMMER || hog->kind == WAITER || hog->kind == STALLER || hog->kind == SENDER ||
+	    hog->kind == DEBTOR || hog->kind == STUCK || hog->kind == PAUSED;
+}
+
+/* Of a sender: it writes, the next time when the last one is answered, 64 KiB each, where no other one does. */
+static void
+write_again(struct hog *hog)
+{
+	const struct hogs *hogs = hog->client.reactor->owner;
+	struct nvme_sqe sqe = {
+		.opcode = NVME_WRITE, .nsid = le32_of(1), .cdw10 = le32_of(HELD + 16 * (uint32_t)(hog - hogs->hog)),
+		.cdw12 = le32_of(15), .sgl1 = { .length = le32_of(16 * BLOCK), .id = NVME_SGL_TRANSPORT },
+	};
+
+	client_put_command(&hog->io, &sqe, NULL, 0);
+	client_push(&hog->io);
+}
+
+static void
+hear(struct stream *stream, unsigned events)
+{
+	struct client *client = stream->owner;
+	struct hog *hog = container_of(client, struct hog, io);
+
+	(void)events;
+	client_push(client);
+	while (client->stream != NULL) {
+		bool skips = hog->skip > 0;
+		struct iovec iov = {
+			skips ? client->reactor->scratch : (uint8_t *)&hog->heard + hog->heard_bytes,
+			skips ? hog->skip : sizeof(hog->heard) - hog->heard_bytes,
+		};
+		ssize_t got = stream->ops->readv(stream, &iov, 1);
+
+		if (got <= 0)
+			return;
+		hog->skip -= skips ? (size_t)got : 0;
+		hog->heard_bytes = (hog->heard_bytes + (skips ? 0 : (size_t)got)) % sizeof(hog->heard);
+		if (skips || hog->heard_bytes > 0)
+			continue;
+		if (hog->heard.ch.type == PDU_R2T)
+			client->asked[client->asked_count++] = hog->heard;
+		else
+			write_again(hog);
+	}
+}
+
+static void
+send_asked(struct hog *hog)
+{
+	static const uint8_t data[16 * BLOCK];
+
+	while (hog->io.asked_count > 0) {
+		struct pdu_data pdu = hog->io.asked[--hog->io.asked_count];
+
+		pdu.ch = (struct pdu_ch){ .type = PDU_H2C_DATA, .flags = PDU_LAST };
+		client_put_pdu(&hog->io, &pdu, sizeof(pdu), data, le32_get(pdu.length));
+		client_push(&hog->io);
+	}
 }
 
 static void
@@ -32,6 +90,11 @@ dial(struct hog *hog, struct client *client)
 	client->stream->owner = client;
 	client->stream->ready = client_ready;
 	client->deaf = hog->kind == DEAF || hog->kind == FULL || hog->kind == SLOW || client == &hog->io;
+	if (client == &hog->io && hog->kind == SENDER) {
+		client->stream->ready = hear;
+		client->deaf = false;
+		hog->skip = sizeof(ic);
+	}
 	client_listen(client);
 	client_put_pdu(client, &ic, sizeof(ic), NULL, 0);
 }
@@ -212,6 +275,10 @@ wait_for_writes(struct hog *hog, unsigned count)
 	};
 	struct nvme_sqe flush = { .opcode = NVME_FLUSH, .nsid = le32_of(1) };
 
+	if (hog->kind == STALLER && hog->step == 6) {
+		write.sgl1 = (struct nvme_sgl){ .length = le32_of(2 * BLOCK), .id = NVME_SGL_TRANSPORT };
+		client_put_command(&hog->io, &write, NULL, 0);
+	}
 	for (unsigned i = 0; hog->step < 8 && i < CLIENT_OUT_BYTES / sizeof(capsule_data); i++)
 		if (count == 0 || hog->got++ < count)
 			client_put_command(&hog->io, &write, capsule_data, sizeof(capsule_data));
@@ -256,6 +323,46 @@ count(struct stream *stream, unsigned events)
 	(void)events;
 	while ((got = stream->ops->readv(stream, &iov, 1)) > 0)
 		hog->got += (uint64_t)got;
+}
+
+/* What it does where it is connected; false: nothing any more. */
+static bool
+act(struct hog *hog, const struct hogs *hogs)
+{
+	if (hog->kind == WRITER && hog->step < 12)
+		read_or_write(hog);
+	else if (hog->kind == DEBTOR && hog->step == 6)
+		owe(hog, hogs->asks);
+	else if (hog->kind == TRIMMER && hog->step == 6)
+		trim(hog);
+	else if (hog->kind == PAUSED && hog->step == 6)
+		owe(hog, hogs->asks);
+	else if ((hog->kind == PAUSED || hog->kind == STUCK) && hog->step < 12)
+		stick(hog, hog->kind == PAUSED ? 1 : (unsigned)(hog - hogs->hog) % 3);
+	else if (hog->kind == SENDER)
+		send_asked(hog);
+	else if ((hog->kind == WAITER || hog->kind == STALLER) && hog->step < 16)
+		wait_for_writes(hog, hogs->asks);
+	else if ((hog->kind == LEAVER || hog->kind == VERIFIER) && hog->step < 12)
+		bring_data(hog);
+	else if (hog->kind == FULL && hog->step == 5)
+		ask(hog);
+	else if (hog->kind == SLOW)
+		sip(hog);
+	else
+		return false;
+	return true;
+}
+
+/* Senders do so one after the other, and never all at once. */
+static uint64_t
+pace_ms(const struct hog *hog, const struct hogs *hogs)
+{
+	uint64_t index = (uint64_t)(hog - hogs->hog);
+
+	if (hog->kind == SENDER)
+		return hog->step == 6 ? SEND_MS + SEND_MS * index / hogs->count : SEND_MS;
+	return hog->kind == WAITER || hog->kind == STALLER ? WAIT_MS : SIP_MS;
 }
 
 static void
@@ -306,27 +413,9 @@ next(struct timer *timer)
 		}
 		__attribute__((fallthrough));
 	default:
-		if (hog->kind == WRITER && hog->step < 12)
-			read_or_write(hog);
-		else if (hog->kind == DEBTOR && hog->step == 6)
-			owe(hog, hogs->asks);
-		else if (hog->kind == TRIMMER && hog->step == 6)
-			trim(hog);
-		else if (hog->kind == PAUSED && hog->step == 6)
-			owe(hog, hogs->asks);
-		else if ((hog->kind == PAUSED || hog->kind == STUCK) && hog->step < 12)
-			stick(hog, hog->kind == PAUSED ? 1 : (unsigned)(hog - hogs->hog) % 3);
-		else if (hog->kind == WAITER && hog->step < 16)
-			wait_for_writes(hog, hogs->asks);
-		else if ((hog->kind == LEAVER || hog->kind == VERIFIER) && hog->step < 12)
-			bring_data(hog);
-		else if (hog->kind == FULL && hog->step == 5)
-			ask(hog);
-		else if (hog->kind == SLOW)
-			sip(hog);
-		else
+		if (!act(hog, hogs))
 			return;
-		wait = hog->kind == WAITER ? 1000 : SIP_MS;
+		wait = pace_ms(hog, hogs);
 	}
 	client_push(&hog->client);
 	timer_set(&hog->client.reactor->timers, timer, hog->client.reactor->now_ns + wait * MS);

@@ -24,6 +24,9 @@ enum hog_kind {
 	TRIMMER, /* has one, and has 256 ranges deallocated by each of many commands */
 	WAITER,  /* has one, and does so many writes there, or with 0 all it can and a flush each second; its admin
 		  * queue is silent */
+	STALLER, /* as a waiter with 0, and before these writes has one of which it sends no data */
+	SENDER,  /* has one, writes 64 KiB, sends the data a while after it was asked, and writes again when it is
+		  * answered */
 	DEBTOR,  /* has one, writes 1 MiB by so many commands, and sends nothing when asked */
 	STUCK,   /* has one, reads, writes in capsules or copies what is never answered, and takes what comes; */
 	PAUSED,  /* the same, and owes data of 1 MiB for a volume that answers: what it does not read stands behind that */
@@ -38,6 +41,8 @@ struct hog {
 	struct timer timer;
 	unsigned step;
 	uint64_t got; /* bytes */
+	struct pdu_data heard; /* the PDU of an I/O queue of which so many bytes have come; all are as long as that, */
+	size_t heard_bytes, skip; /* behind so many bytes of another one */
 };
 
 struct hogs {

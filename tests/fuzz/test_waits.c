@@ -12,6 +12,8 @@
 #include "cluster.h"
 #include "hogs.h"
 
+enum { LONG = 1024 * 1024 };
+
 static const uint64_t second = 1000 * 1000 * 1000;
 
 /* What is played: a volume, the buffers of the one reactor, and hogs of one kind. */
@@ -168,6 +170,46 @@ who_is_listened_to_again_has_all_its_time(void **state)
 	assert_true(waited);
 }
 
+/* What is not read of it, because of what it sent itself, gives it 5 s more and not all the time there is. */
+static void
+who_owes_data_behind_what_keeps_us_from_reading_is_ended_after_10_s(void **state)
+{
+	const struct play play = {
+		.volume = "fault:hold=3000@mem:64M", .bufs = { 16, 16 }, .count = 1, .kind = STALLER,
+	};
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, &play);
+	sim_run_until(scene.sim, 9 * second, NULL, NULL);
+	assert_int_equal(scene.said, 0);
+	sim_run_until(scene.sim, 13 * second, NULL, NULL);
+	assert_int_equal(scene.said, 1);
+	end(&scene);
+}
+
+/* ---- for buffers ---- */
+
+/* Of those for what is asked for others have some at any time, and each may have one: there are never as many free as
+ * 1 MiB needs, until it is its turn. */
+static void
+who_waits_for_much_is_not_overtaken_for_ever(void **state)
+{
+	const struct play play = {
+		.volume = "file:volume.img,size=64M", .bufs = { 2304, 16 }, .count = 8, .kind = SENDER,
+		.strangers = true,
+	};
+	struct cluster_host host = {
+		.addr = "10.0.0.1", .queues = 1, .slot_bytes = LONG, .slot_count = CLUSTER_WORKS, .ios = 40,
+	};
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, &play);
+	work_beside(&scene, &host, second, 5 * second);
+	end(&scene);
+}
+
 int
 main(void)
 {
@@ -175,6 +217,8 @@ main(void)
 		cmocka_unit_test(deallocations_keep_nobody_waiting),
 		cmocka_unit_test(who_is_not_listened_to_is_not_taken_for_dead_at_once),
 		cmocka_unit_test(who_is_listened_to_again_has_all_its_time),
+		cmocka_unit_test(who_owes_data_behind_what_keeps_us_from_reading_is_ended_after_10_s),
+		cmocka_unit_test(who_waits_for_much_is_not_overtaken_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
