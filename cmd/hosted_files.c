@@ -127,12 +127,12 @@ is_named(const struct made *made, const uint8_t uuid[16])
 static bool
 is_stray(const struct made *made, const char *entry, uint8_t uuid[16])
 {
-	char name[NAME_BYTES], text[MADE_UUID_TEXT] = "";
+	char name[NAME_BYTES], text[MADE_UUID_TEXT];
 	size_t before = strlen("weir--") + 16;
 
 	if (strlen(entry) <= before)
 		return false;
-	strncat(text, entry + before, sizeof(text) - 1);
+	snprintf(text, sizeof(text), "%.*s", (int)sizeof(text) - 1, entry + before);
 	if (!made_uuid_parse(text, uuid) || is_named(made, uuid))
 		return false;
 	file_name(made->id, uuid, name);

@@ -166,6 +166,7 @@ volume_open_configured(struct serving *serving, const struct conf_subsys *subsys
 		return refuse(why, rc, "--ns %.100s: %.140s", given, reason);
 	if (rc != 0)
 		return refuse(why, rc, "namespace %u: %.230s", ns->nsid, reason);
+	assert(*out != NULL);
 	snprintf((*out)->volume, sizeof((*out)->volume), "%s", ns->volume);
 	identify_volume(subsys->nqn, (*out)->blk, (*out)->id);
 	return 0;
@@ -197,6 +198,7 @@ volume_ready(struct serving *serving, const struct conf_subsys *subsys, const st
 	}
 	if (*rc != 0)
 		return NULL;
+	assert(volume != NULL);
 	volume->wanted = true;
 	return volume;
 }
@@ -233,6 +235,7 @@ open_made(struct serving *serving, const struct conf_subsys *subsys, const struc
 
 	hosted_spec(made, ns, subsys->pool, spec);
 	rc = volume_open(serving, subsys->nqn, ns->nsid, spec, ns->block_size, volume, reason);
+	assert(rc != 0 || *volume != NULL);
 	if (rc == 0 && (*volume)->blk->blocks < ns->blocks) {
 		volume_close(serving, *volume);
 		rc = refuse(reason, -EINVAL, "%.200s: smaller than it was", spec);
@@ -255,6 +258,7 @@ volume_ready_made(struct serving *serving, const struct conf_subsys *subsys, con
 		refuse(why, *rc, "namespace %u, which a host has made: %.200s", ns->nsid, reason);
 		return NULL;
 	}
+	assert(volume != NULL);
 	memcpy(volume->id, ns->uuid, sizeof(volume->id));
 	volume->made = volume->wanted = true;
 	return volume;

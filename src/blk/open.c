@@ -5,6 +5,7 @@
  */
 #include "blk/devices.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -241,6 +242,7 @@ open_volatile(const struct opening *o, const char *rest, struct blk **blk)
 		error = blk_open(o->reactor, at + 1, o->block_size, &inner, o->why);
 	if (error != 0)
 		return error;
+	assert(inner != NULL);
 	if (inner->blocks > UINT32_MAX) {
 		blk_discard(inner, o->reactor);
 		return refuse(o, -EFBIG, "more than %u blocks", UINT32_MAX);
@@ -302,6 +304,7 @@ blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, struct 
 	const struct opening o = { reactor, spec, block_size, why };
 
 	why[0] = '\0';
+	*blk = NULL;
 	if (block_size != 512 && block_size != 4096)
 		return refuse(&o, -EINVAL, "a block has 512 or 4096 bytes, not %u", block_size);
 	if (strlen(spec) >= SPEC_MAX)
@@ -313,6 +316,7 @@ blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, struct 
 		if (strncmp(spec, kinds[i].prefix, length) != 0)
 			continue;
 		error = kinds[i].open(&o, spec + length, blk);
+		assert(error != 0 || *blk != NULL);
 		if (error == 0)
 			memcpy((*blk)->spec, spec, strlen(spec) + 1);
 		return error;

@@ -7,6 +7,8 @@
  */
 #include "blk/volatile.h"
 
+#include <assert.h>
+
 static void sweep_go(struct vol_chan *vc);
 
 static void
@@ -52,6 +54,7 @@ sweep_written(struct vol_chan *vc)
 		sweep_end(vc);
 		return;
 	}
+	assert(req != NULL); /* a sweep of all keeps the last one for this */
 	sweep->free = req->next_free;
 	req->io = (struct blk_io){ .op = BLK_FLUSH, .done = flush_done, .owner = req };
 	blk_submit(vc->inner, &req->io);

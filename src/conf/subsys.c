@@ -185,7 +185,7 @@ ana_groups_read(struct reader *r, const struct node *list, struct conf_subsys *s
 	for (const struct node *node = list != NULL ? list->first : NULL; node != NULL && !reader_done(r);
 	    node = node->next)
 		ana_read(r, node, subsys);
-	if (subsys->ana_count > 0)
+	if (subsys->ana != NULL)
 		qsort(subsys->ana, subsys->ana_count, sizeof(subsys->ana[0]), by_id);
 }
 

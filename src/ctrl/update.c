@@ -5,6 +5,8 @@
  * Compares, and raises what follows.  Who changed it, and when the others
  * hear of it, is not known here.
  */
+#include <assert.h>
+
 #include "ctrl/internal.h"
 
 /* What page 04h is for: the host asks Identify anew about a namespace that is not the same. */
@@ -43,6 +45,7 @@ subsys_compare(const struct subsys_info *old, const struct subsys_info *new, str
 			was = NULL;
 		else if (is != NULL && was->nsid < is->nsid)
 			is = NULL;
+		assert(was != NULL || is != NULL);
 		if (was == NULL || is == NULL || !ns_same_to_all(was, is))
 			diff->ns[diff->count++] = (struct subsys_ns_diff){
 				was != NULL ? was->nsid : is->nsid, was, is,

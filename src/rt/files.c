@@ -12,6 +12,7 @@
  */
 #include "rt/files.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -69,8 +70,10 @@ choose_way(struct file_job *job)
 	const enum disk_kind *ways = ways_of(job->io);
 
 	/* What is too long to be written asks each time: that it cannot be had is said when it is done. */
-	while (job->io->bytes <= FILE_ZEROS_MAX && job->file->cannot & 1u << ways[job->attempt])
+	while (job->io->bytes <= FILE_ZEROS_MAX && job->file->cannot & 1u << ways[job->attempt]) {
 		job->attempt++;
+		assert(job->attempt < sizeof(zero_ways) / sizeof(zero_ways[0])); /* no file refuses the last one */
+	}
 	job->req.kind = ways[job->attempt];
 	job->req.bytes = job->io->bytes;
 	if (job->req.kind == DISK_WRITE)

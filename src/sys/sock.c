@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -260,8 +261,7 @@ sock_address(int fd, bool peer, char *host, size_t bytes, uint16_t *port)
 	    NI_NUMERICHOST | NI_NUMERICSERV);
 	if (rc != 0)
 		return errno_of_lookup(rc);
-	*port = at.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&at)->sin6_port) :
-	    ntohs(((struct sockaddr_in *)&at)->sin_port);
+	*port = (uint16_t)strtoul(text, NULL, 10);
 	return 0;
 }
 

@@ -452,6 +452,7 @@ check_attach(struct assoc *assoc, const struct target_mail *mail, struct nvme_co
 	const struct ctrl *ctrl = assoc != NULL && assoc->admin != NULL ? &assoc->ctrl : NULL;
 	struct nvme_status status = ctrl_check_io_connect(ctrl, mail->attach.sqe, mail->attach.data, fault);
 
+	assert(assoc != NULL || !nvme_ok(status));
 	if (nvme_ok(status) && (mail->qid > TARGET_IO_QUEUES || assoc->queues[mail->qid].conn != NULL ||
 	    assoc->after != CTRL_NOTHING))
 		return nvme_status_of(NVME_SC_SEQUENCE, true);

@@ -182,7 +182,7 @@ size_t registry_bytes(void);
 void registry_mail(struct core *core, const struct target_mail *mail);
 void registry_view(struct core *core); /* it has another one now */
 /* Those of the controller's subsystem, and those that have the namespace: bits by id, both cleared before. */
-void registry_present(struct core *core, uint16_t cntlid, uint32_t nsid, uint64_t *there, uint64_t *attached);
+void registry_present(struct core *core, uint16_t key, uint32_t nsid, uint64_t *there, uint64_t *attached);
 /* The NQN of the controller's subsystem, that of its host, and its id as hosts know it; NULL: it is not there. */
 const char *registry_find(const struct core *core, uint16_t key, const char **hostnqn, uint16_t *cntlid);
 

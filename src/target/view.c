@@ -211,6 +211,7 @@ static_assert(CTRL_ANA_MAX <= 64, "a bit for each group");
 static uint64_t
 group_bit(const struct ns_info *ns)
 {
+	assert(ns != NULL);
 	return UINT64_C(1) << (ns->ana_group - 1);
 }
 

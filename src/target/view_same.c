@@ -83,6 +83,13 @@ shown_portals(const struct view *view, bool discovery)
 	return portals;
 }
 
+static bool
+same_portal(const struct portal_info *a, const struct portal_info *b)
+{
+	return strcmp(a->traddr, b->traddr) == 0 && strcmp(a->trsvcid, b->trsvcid) == 0 && a->ipv6 == b->ipv6 &&
+	    a->use == b->use;
+}
+
 bool
 view_same_log(const struct view *a, const struct view *b)
 {
@@ -95,6 +102,6 @@ view_same_log(const struct view *a, const struct view *b)
 			same = strcmp(a->listen[i].host, b->listen[i].host) == 0 &&
 			    a->listen[i].port == b->listen[i].port;
 	for (uint32_t i = 0; i < a->discovery.referral_count && same; i++)
-		same = memcmp(&a->referrals[i], &b->referrals[i], sizeof(a->referrals[i])) == 0;
+		same = same_portal(&a->referrals[i], &b->referrals[i]);
 	return same;
 }
