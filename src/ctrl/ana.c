@@ -46,6 +46,24 @@ ctrl_ana_status(enum nvme_ana_state state)
 	return NVME_OK;
 }
 
+bool
+ana_holds(struct admin *cmd, bool lost_alone)
+{
+	const struct subsys_info *subsys = cmd->ctrl->subsys;
+	uint32_t nsid = le32_get(cmd->sqe->nsid);
+
+	for (uint32_t i = 0; i < subsys->ns_count; i++) {
+		enum nvme_ana_state state = ctrl_ana_state(cmd->ctrl, subsys->ns[i].nsid);
+
+		if ((nsid != UINT32_MAX && subsys->ns[i].nsid != nsid) || nvme_ok(ctrl_ana_status(state)) ||
+		    (lost_alone && state != NVME_ANA_PERSISTENT_LOSS))
+			continue;
+		cmd->reply->status = ctrl_ana_status(state);
+		return true;
+	}
+	return false;
+}
+
 /* A namespace that changes its group is told of by page 04h, not by this (5.2). */
 void
 ana_compare(struct ctrl *ctrl, const struct subsys_info *old, const struct subsys_info *new)

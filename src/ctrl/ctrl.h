@@ -180,7 +180,7 @@ uint32_t ctrl_silence_ms(const struct ctrl *ctrl);
 void ctrl_smart(const struct ctrl_stats *stats, struct nvme_log_smart *smart);
 
 /* How this controller reaches an active namespace, and what its I/O commands are answered then: NVME_OK
- * where they run.  Admin commands run in every state. */
+ * where they run.  Admin commands see to it themselves. */
 enum nvme_ana_state ctrl_ana_state(const struct ctrl *ctrl, uint32_t nsid);
 struct nvme_status ctrl_ana_status(enum nvme_ana_state state);
 

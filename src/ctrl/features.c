@@ -11,10 +11,13 @@
 #include "wire/feature.h"
 #include "wire/log.h"
 
+/* Whose it is: the controller's, each namespace's, or a namespace's as far as the controller reaches it. */
+enum feature_of { OF_CTRL, OF_NS, OF_PATH };
+
 struct feature {
 	bool discovery;  /* also of a discovery controller */
 	bool changeable;
-	bool per_ns;
+	enum feature_of of;
 	uint16_t data;   /* bytes that Set brings and Get takes; 0: a word in DW0 */
 	bool data_get;   /* ... only Get does */
 	void (*set)(struct admin *cmd, uint32_t value);
@@ -261,27 +264,27 @@ static bool has_reservations(const struct subsys_info *subsys) { return subsys->
 static bool has_protection(const struct subsys_info *subsys) { return subsys->nwpc != 0; }
 
 static const struct feature features[256] = {
-	/*                                disc.  change per_ns data         set              get */
-	[NVME_FEATURE_ARBITRATION] =      { false, true,  false, 0, false,   arbitration_set, arbitration_get, NULL },
-	[NVME_FEATURE_POWER] =            { false, true,  false, 0, false,   power_set,       power_get, NULL },
-	[NVME_FEATURE_TEMPERATURE] =      { false, true,  false, 0, false,   temperature_set, temperature_get, NULL },
-	[NVME_FEATURE_RECOVERY] =         { false, false, true,  0, false,   NULL,            recovery_get, NULL },
-	[NVME_FEATURE_WRITE_CACHE] =      { false, true,  false, 0, false,   write_cache_set, write_cache_get,
+	/*                                disc.  change of       data         set              get */
+	[NVME_FEATURE_ARBITRATION] =      { false, true,  OF_CTRL, 0, false,   arbitration_set, arbitration_get, NULL },
+	[NVME_FEATURE_POWER] =            { false, true,  OF_CTRL, 0, false,   power_set,       power_get, NULL },
+	[NVME_FEATURE_TEMPERATURE] =      { false, true,  OF_CTRL, 0, false,   temperature_set, temperature_get, NULL },
+	[NVME_FEATURE_RECOVERY] =         { false, false, OF_PATH, 0, false,   NULL,            recovery_get, NULL },
+	[NVME_FEATURE_WRITE_CACHE] =      { false, true,  OF_CTRL, 0, false,   write_cache_set, write_cache_get,
 	    subsys_volatile_cache },
-	[NVME_FEATURE_QUEUES] =           { false, true,  false, 0, false,   queues_set,      queues_get, NULL },
-	[NVME_FEATURE_ATOMICITY] =        { false, true,  false, 0, false,   atomicity_set,   atomicity_get, NULL },
-	[NVME_FEATURE_EVENTS] =           { true,  true,  false, 0, false,   events_set,      events_get, NULL },
-	[NVME_FEATURE_TIMESTAMP] =        { false, true,  false, 8, false,   timestamp_set,   timestamp_get, NULL },
-	[NVME_FEATURE_KATO] =             { true,  true,  false, 0, false,   kato_set,        kato_get, NULL },
-	[NVME_FEATURE_BEHAVIOR] =         { false, true,  false, 512, false, behavior_set,    behavior_get, NULL },
-	[NVME_FEATURE_HOST_ID] =          { false, true,  false, 16, true,   host_id_set,     host_id_get, NULL },
-	[NVME_FEATURE_RESV_MASK] =        { false, true,  true,  0, false,   resv_mask_set,   resv_mask_get,
+	[NVME_FEATURE_QUEUES] =           { false, true,  OF_CTRL, 0, false,   queues_set,      queues_get, NULL },
+	[NVME_FEATURE_ATOMICITY] =        { false, true,  OF_CTRL, 0, false,   atomicity_set,   atomicity_get, NULL },
+	[NVME_FEATURE_EVENTS] =           { true,  true,  OF_CTRL, 0, false,   events_set,      events_get, NULL },
+	[NVME_FEATURE_TIMESTAMP] =        { false, true,  OF_CTRL, 8, false,   timestamp_set,   timestamp_get, NULL },
+	[NVME_FEATURE_KATO] =             { true,  true,  OF_CTRL, 0, false,   kato_set,        kato_get, NULL },
+	[NVME_FEATURE_BEHAVIOR] =         { false, true,  OF_CTRL, 512, false, behavior_set,    behavior_get, NULL },
+	[NVME_FEATURE_HOST_ID] =          { false, true,  OF_CTRL, 16, true,   host_id_set,     host_id_get, NULL },
+	[NVME_FEATURE_RESV_MASK] =        { false, true,  OF_PATH, 0, false,   resv_mask_set,   resv_mask_get,
 	    has_reservations },
-	[NVME_FEATURE_RESV_PERSISTENCE] = { false, true,  true,  0, false,   persistence_set, persistence_get,
+	[NVME_FEATURE_RESV_PERSISTENCE] = { false, true,  OF_PATH, 0, false,   persistence_set, persistence_get,
 	    has_reservations },
-	[NVME_FEATURE_PROTECTION] =       { false, true,  true,  0, false,   protection_set,  protection_get,
+	[NVME_FEATURE_PROTECTION] =       { false, true,  OF_NS,   0, false,   protection_set,  protection_get,
 	    has_protection },
-	[WEIR_FEATURE] =                  { false, true,  false, 0, false,   extension_set,   extension_get, NULL },
+	[WEIR_FEATURE] =                  { false, true,  OF_CTRL, 0, false,   extension_set,   extension_get, NULL },
 };
 
 static const struct feature *
@@ -307,11 +310,23 @@ features_effects(const struct ctrl *ctrl, le32 effects[256])
 {
 	for (uint32_t fid = 0; fid < 256; fid++) {
 		const struct feature *feature = find(ctrl, (uint8_t)fid);
-		uint32_t scope = feature != NULL && feature->per_ns ? CTRL_SCOPE_NS : CTRL_SCOPE_CTRL;
+		uint32_t scope = feature != NULL && feature->of != OF_CTRL ? CTRL_SCOPE_NS : CTRL_SCOPE_CTRL;
 
 		if (feature != NULL)
 			effects[fid] = le32_of(NVME_EFFECT_SUPPORTED | scope << CTRL_SCOPE_SHIFT);
 	}
+}
+
+/*
+ * A namespace that the controller does not reach has no features of its own but protection, and where that is for
+ * good none can be set (Base 2.0, 8.1.4; NVM Command Set 1.0, 2.1.1).
+ */
+static bool
+held_back(struct admin *cmd, const struct feature *feature, bool set)
+{
+	if (feature->of == OF_CTRL || (feature->of == OF_NS && !set))
+		return false;
+	return ana_holds(cmd, feature->of == OF_NS);
 }
 
 void
@@ -325,11 +340,13 @@ admin_set_features(struct admin *cmd)
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
 	else if (cdw10 & NVME_FEATURE_SAVE)
 		admin_refuse(cmd, NVME_SC_NOT_SAVEABLE);
+	else if (held_back(cmd, feature, true))
+		return;
 	else if (!feature->changeable)
 		admin_refuse(cmd, NVME_SC_NOT_CHANGEABLE);
-	else if (!feature->per_ns && nsid != 0 && nsid != UINT32_MAX)
+	else if (feature->of == OF_CTRL && nsid != 0 && nsid != UINT32_MAX)
 		admin_refuse(cmd, NVME_SC_NOT_NS_SPECIFIC);
-	else if (feature->per_ns && nsid != UINT32_MAX && ctrl_ns(cmd->ctrl, nsid) == NULL)
+	else if (feature->of != OF_CTRL && nsid != UINT32_MAX && ctrl_ns(cmd->ctrl, nsid) == NULL)
 		admin_refuse(cmd, NVME_SC_INVALID_NS);
 	else if (cmd->in_len < features_data_in(fid))
 		admin_refuse(cmd, NVME_SC_SGL_LENGTH);
@@ -343,7 +360,7 @@ get_wrong(const struct admin *cmd, uint8_t fid, const struct feature *feature)
 {
 	uint32_t value = cdw11(cmd), nsid = le32_get(cmd->sqe->nsid);
 
-	if (feature->per_ns && ctrl_ns(cmd->ctrl, nsid) == NULL &&
+	if (feature->of != OF_CTRL && ctrl_ns(cmd->ctrl, nsid) == NULL &&
 	    (nsid != UINT32_MAX || feature->changeable)) /* what each may have another value of */
 		return NVME_SC_INVALID_NS;
 	if (fid == NVME_FEATURE_TEMPERATURE && (NVME_TEMPERATURE_SENSOR(value) != 0 ||
@@ -367,7 +384,7 @@ admin_get_features(struct admin *cmd)
 		return;
 	}
 	if (select == NVME_SELECT_CAPABILITIES) {
-		cmd->reply->dw0 = (feature->per_ns ? NVME_CAPABLE_PER_NS : 0) |
+		cmd->reply->dw0 = (feature->of != OF_CTRL ? NVME_CAPABLE_PER_NS : 0) |
 		    (feature->changeable ? NVME_CAPABLE_CHANGE : 0);
 		return;
 	}
@@ -376,6 +393,8 @@ admin_get_features(struct admin *cmd)
 		admin_refuse(cmd, wrong);
 		return;
 	}
+	if (held_back(cmd, feature, false))
+		return;
 	if (feature->data > 0) {
 		data = admin_answer(cmd, feature->data);
 		if (data == NULL)

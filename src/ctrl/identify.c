@@ -105,7 +105,7 @@ identify_ctrl(struct admin *cmd)
 		ana_part(cmd->ctrl, id);
 }
 
-/* A port from which a namespace cannot be reached does not know how much of it is used (8.1.3.3). */
+/* A port from which a namespace cannot be reached does not know how much is used of it, nor for it (8.1.3.3). */
 static bool
 usage_known(const struct ctrl *ctrl, const struct ns_info *ns)
 {
@@ -143,14 +143,15 @@ static void
 fill_ns(const struct ctrl *ctrl, const struct ns_info *ns, struct nvme_identify_ns *id)
 {
 	id->nsze = id->ncap = le64_of(ns->blocks);
-	if (usage_known(ctrl, ns))
+	if (usage_known(ctrl, ns)) {
 		id->nuse = id->nsze;
+		put_le64(id->nvmcap, ns->blocks * ns->block_size);
+	}
 	id->anagrpid = le32_of(ns->ana_group);
 	id->rescap = ns->rescap;
 	id->nmic = ns->shared ? NVME_NMIC_SHARED : 0;
 	id->nsattr = ns->protection != NVME_PROTECT_NONE ? NVME_NSATTR_PROTECTED : 0;
 	id->dlfeat = ns->trim_zeroes ? NVME_DLFEAT_ZEROES | NVME_DLFEAT_DEAC : 0;
-	put_le64(id->nvmcap, ns->blocks * ns->block_size);
 	memcpy(id->nguid, ns->nguid, sizeof(id->nguid));
 	fill_formats(ctrl->subsys, ns->block_size, id);
 }

@@ -65,6 +65,9 @@ void admin_effects(const struct ctrl *ctrl, le32 effects[256]);
 void features_effects(const struct ctrl *ctrl, le32 effects[256]);
 
 enum nvme_ana_state ana_group_state(const struct ctrl *ctrl, const struct subsys_info *subsys, uint32_t id);
+/* Whether ANA holds back the command, which is about an NSID that is attached here, or by UINT32_MAX about all of
+ * them; if so it is answered.  `lost_alone`: no state but persistent loss does. */
+bool ana_holds(struct admin *cmd, bool lost_alone);
 void ana_compare(struct ctrl *ctrl, const struct subsys_info *old, const struct subsys_info *new);
 void ana_make(struct admin *cmd, const struct window *w);
 

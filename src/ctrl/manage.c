@@ -85,6 +85,8 @@ delete(struct admin *cmd)
 {
 	uint32_t nsid = le32_get(cmd->sqe->nsid);
 
+	if (ana_holds(cmd, false))
+		return;
 	if (nsid != UINT32_MAX && subsys_ns(cmd->ctrl->subsys, nsid) == NULL) {
 		admin_refuse(cmd, NVME_SC_INVALID_NS);
 		return;
@@ -167,6 +169,8 @@ admin_ns_attachment(struct admin *cmd)
 	const struct ns_info *ns = subsys_ns(cmd->ctrl->subsys, nsid);
 	enum nvme_sc wrong = NVME_SC_SUCCESS;
 
+	if (ana_holds(cmd, false))
+		return;
 	if (select != NVME_NS_ATTACH && select != NVME_NS_DETACH)
 		wrong = NVME_SC_INVALID_FIELD;
 	else if (ns == NULL)

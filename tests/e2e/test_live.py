@@ -283,6 +283,11 @@ def test_access_differs_by_listener_and_changes(live):
             for request in (qa.read(0), qa.write(0, bytes(BLOCK)), qa.flush(), qa.flush(0xFFFFFFFF),
                             qa.write_zeroes(0, 1)):
                 assert request.status == status and not request.dnr
+            for fid in (0x05, 0x82, 0x83):
+                requests = [a.get_feature(fid, nsid=1)] + [a.set_feature(fid, 0, nsid=n) for n in (1, 0xFFFFFFFF)]
+                assert all(r.status == status and not r.dnr for r in requests), "features of the namespace"
+                assert b.get_feature(fid, nsid=1).ok
+            assert any(a.identified(0, 1)[48:64]) == (value == 15) and any(b.identified(0, 1)[48:64]), "NVMCAP"
             assert bytes(qb.read(0).got) == data
             assert a.identified(0, 1)[0:8] == b.identified(0, 1)[0:8], "Identify goes on"
         target.applied(conf(namespace(1), listeners="ab", groups=groups("optimized")))

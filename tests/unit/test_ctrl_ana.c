@@ -267,8 +267,66 @@ states_answer_io_and_let_identify_pass(void **state)
 		assert_int_equal(identify(b, NVME_CNS_NS, 2), NVME_SC_SUCCESS);
 		assert_int_equal(le64_get(id->nsze), 1000);
 		assert_int_equal(le64_get(id->nuse), rows[i].used ? 1000 : 0);
+		assert_int_equal(get_le64(id->nvmcap), rows[i].used ? 4096000 : 0);
 		assert_int_equal(identify(b, NVME_CNS_NS_DESCRIPTORS, 2), NVME_SC_SUCCESS);
 		assert_int_equal(get_log(b, NVME_LOG_SMART, 512), NVME_SC_SUCCESS);
+	}
+	test_free(b);
+}
+
+/* The features of a namespace, its deletion and its attachment; the group of 2 is in the state, that of 1 is not. */
+static void
+states_hold_back_what_is_about_the_namespace_alone(void **state)
+{
+	static const struct {
+		uint8_t opcode;
+		uint32_t cdw10, value;
+		enum { NEVER, LOST, UNREACHED } held;
+		enum nvme_sc else_sc;
+	} rows[] = {
+		{ NVME_ADMIN_GET_FEATURES, NVME_FEATURE_RECOVERY, 0, UNREACHED, NVME_SC_SUCCESS },
+		{ NVME_ADMIN_GET_FEATURES, NVME_FEATURE_RESV_MASK, 0, UNREACHED, NVME_SC_SUCCESS },
+		{ NVME_ADMIN_GET_FEATURES, NVME_FEATURE_RESV_MASK | 1 << 8, 0, UNREACHED, NVME_SC_SUCCESS },
+		{ NVME_ADMIN_GET_FEATURES, NVME_FEATURE_RESV_MASK | 3 << 8, 0, NEVER, NVME_SC_SUCCESS },
+		{ NVME_ADMIN_GET_FEATURES, NVME_FEATURE_RESV_PERSISTENCE, 0, UNREACHED, NVME_SC_SUCCESS },
+		{ NVME_ADMIN_GET_FEATURES, NVME_FEATURE_PROTECTION, 0, NEVER, NVME_SC_SUCCESS },
+		{ NVME_ADMIN_SET_FEATURES, NVME_FEATURE_RECOVERY, 0, UNREACHED, NVME_SC_NOT_CHANGEABLE },
+		{ NVME_ADMIN_SET_FEATURES, NVME_FEATURE_RESV_MASK, 2, UNREACHED, NVME_SC_SUCCESS },
+		{ NVME_ADMIN_SET_FEATURES, NVME_FEATURE_RESV_PERSISTENCE, 0, UNREACHED, NVME_SC_SUCCESS },
+		{ NVME_ADMIN_SET_FEATURES, NVME_FEATURE_PROTECTION, 1, LOST, NVME_SC_SUCCESS },
+		{ NVME_ADMIN_SET_FEATURES, NVME_FEATURE_KATO, 9000, NEVER, NVME_SC_NOT_NS_SPECIFIC },
+		{ NVME_ADMIN_NS_MANAGEMENT, NVME_NS_DELETE, 0, UNREACHED, NVME_SC_SUCCESS },
+		{ NVME_ADMIN_NS_ATTACHMENT, NVME_NS_DETACH, 0, UNREACHED, NVME_SC_SGL_LENGTH },
+	};
+	static const struct { enum nvme_ana_state state; enum nvme_sc sc; } states[] = {
+		{ NVME_ANA_OPTIMIZED, NVME_SC_SUCCESS }, { NVME_ANA_NON_OPTIMIZED, NVME_SC_SUCCESS },
+		{ NVME_ANA_INACCESSIBLE, NVME_SC_ANA_INACCESSIBLE },
+		{ NVME_ANA_PERSISTENT_LOSS, NVME_SC_ANA_PERSISTENT_LOSS }, { NVME_ANA_CHANGE, NVME_SC_ANA_TRANSITION },
+	};
+	struct bench *b = bench_multipath();
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) * 5; i++) {
+		size_t row = i / 5;
+		enum nvme_ana_state now = states[i % 5].state;
+		bool held = rows[row].held == UNREACHED ? now > NVME_ANA_NON_OPTIMIZED :
+		    rows[row].held == LOST && now == NVME_ANA_PERSISTENT_LOSS;
+		bool all = rows[row].opcode != NVME_ADMIN_GET_FEATURES && rows[row].cdw10 != NVME_FEATURE_KATO &&
+		    rows[row].opcode != NVME_ADMIN_NS_ATTACHMENT;
+		struct snapshot *next = bench_copy(b);
+
+		next->ana[1].state[1] = (uint8_t)now;
+		next->subsys.reservations = next->subsys.ns_management = true;
+		next->subsys.nwpc = NVME_NWPC_PROTECT;
+		for (uint32_t n = 0; n < 4; n++)
+			next->ns[n].rescap = NVME_RESCAP_TYPES;
+		bench_update(b, next);
+		assert_int_equal(admin(b, rows[row].opcode, 1, rows[row].cdw10, rows[row].value, 0), rows[row].else_sc);
+		assert_int_equal(admin(b, rows[row].opcode, 2, rows[row].cdw10, rows[row].value, 0),
+		    held ? states[i % 5].sc : rows[row].else_sc);
+		assert_false(held && b->reply.status.dnr);
+		if (all)
+			assert_int_equal(admin(b, rows[row].opcode, UINT32_MAX, rows[row].cdw10, rows[row].value, 0),
+			    held ? states[i % 5].sc : rows[row].else_sc);
 	}
 	test_free(b);
 }
@@ -288,6 +346,7 @@ main(void)
 		cmocka_unit_test(a_group_that_comes_is_told_of),
 		cmocka_unit_test(a_namespace_that_changes_its_group_is_a_changed_namespace),
 		cmocka_unit_test(states_answer_io_and_let_identify_pass),
+		cmocka_unit_test(states_hold_back_what_is_about_the_namespace_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
