@@ -22,20 +22,22 @@ admin_abort(struct admin *cmd)
 
 static const struct command {
 	void (*run)(struct admin *cmd);
-	uint32_t effects; /* beside that it is there */
+	uint32_t effects; /* and scope, beside that it is there */
 	bool (*claimed)(const struct subsys_info *subsys); /* NULL: always there */
 	uint32_t granted; /* enum weir_capability: only where the host was granted it */
 } commands[256] = {
-	[NVME_ADMIN_GET_LOG_PAGE] = { admin_get_log, 0, NULL, 0 },
-	[NVME_ADMIN_IDENTIFY] = { admin_identify, 0, NULL, 0 },
-	[NVME_ADMIN_ABORT] = { admin_abort, 0, NULL, 0 },
-	[NVME_ADMIN_SET_FEATURES] = { admin_set_features, 0, NULL, 0 },
-	[NVME_ADMIN_GET_FEATURES] = { admin_get_features, 0, NULL, 0 },
-	[NVME_ADMIN_ASYNC_EVENT] = { admin_async_event, 0, NULL, 0 },
-	[NVME_ADMIN_NS_MANAGEMENT] = { admin_ns_management, NVME_EFFECT_INVENTORY, manage_claimed, 0 },
-	[NVME_ADMIN_NS_ATTACHMENT] = { admin_ns_attachment, NVME_EFFECT_INVENTORY, manage_claimed, 0 },
-	[NVME_ADMIN_KEEP_ALIVE] = { admin_keep_alive, 0, NULL, 0 },
-	[WEIR_ADMIN_FENCE] = { admin_fence, 0, NULL, WEIR_FENCE },
+	[NVME_ADMIN_GET_LOG_PAGE] = { admin_get_log, NVME_SCOPE_CTRL, NULL, 0 },
+	[NVME_ADMIN_IDENTIFY] = { admin_identify, NVME_SCOPE_CTRL, NULL, 0 },
+	[NVME_ADMIN_ABORT] = { admin_abort, NVME_SCOPE_CTRL, NULL, 0 },
+	[NVME_ADMIN_SET_FEATURES] = { admin_set_features, NVME_SCOPE_CTRL, NULL, 0 },
+	[NVME_ADMIN_GET_FEATURES] = { admin_get_features, NVME_SCOPE_CTRL, NULL, 0 },
+	[NVME_ADMIN_ASYNC_EVENT] = { admin_async_event, NVME_SCOPE_CTRL, NULL, 0 },
+	[NVME_ADMIN_NS_MANAGEMENT] = { admin_ns_management, NVME_EFFECT_INVENTORY | NVME_SCOPE_SUBSYS,
+	    manage_claimed, 0 },
+	[NVME_ADMIN_NS_ATTACHMENT] = { admin_ns_attachment, NVME_EFFECT_INVENTORY | NVME_SCOPE_SUBSYS,
+	    manage_claimed, 0 },
+	[NVME_ADMIN_KEEP_ALIVE] = { admin_keep_alive, NVME_SCOPE_CTRL, NULL, 0 },
+	[WEIR_ADMIN_FENCE] = { admin_fence, NVME_SCOPE_SUBSYS, NULL, WEIR_FENCE },
 };
 
 static const struct command *

@@ -310,10 +310,10 @@ features_effects(const struct ctrl *ctrl, le32 effects[256])
 {
 	for (uint32_t fid = 0; fid < 256; fid++) {
 		const struct feature *feature = find(ctrl, (uint8_t)fid);
-		uint32_t scope = feature != NULL && feature->of != OF_CTRL ? CTRL_SCOPE_NS : CTRL_SCOPE_CTRL;
 
 		if (feature != NULL)
-			effects[fid] = le32_of(NVME_EFFECT_SUPPORTED | scope << CTRL_SCOPE_SHIFT);
+			effects[fid] = le32_of(NVME_EFFECT_SUPPORTED |
+			    (feature->of == OF_CTRL ? NVME_SCOPE_CTRL : NVME_SCOPE_NS));
 	}
 }
 

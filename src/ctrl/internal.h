@@ -28,9 +28,6 @@ struct nvme_identify_ctrl;
 
 void window_put(const struct window *w, uint64_t at, const void *bytes, uint64_t count);
 
-/* What a word of the effects logs says beside "supported"; scope (31:20) is of features. */
-enum { CTRL_SCOPE_SHIFT = 20, CTRL_SCOPE_NS = 1, CTRL_SCOPE_CTRL = 2 };
-
 /* There is no sensor: a machine room's air. */
 enum { CTRL_KELVIN = 303, CTRL_KELVIN_WARNING = 343, CTRL_KELVIN_CRITICAL = 353 };
 

@@ -109,6 +109,13 @@ changed_make(struct admin *cmd, const struct window *w)
 		memset(ctrl->changed, 0, sizeof(ctrl->changed));
 }
 
+/* I/O commands reach the namespace that they name. */
+static le32
+io_effects(uint32_t effects)
+{
+	return le32_of(NVME_EFFECT_SUPPORTED | NVME_SCOPE_NS | effects);
+}
+
 static void
 effects_make(struct admin *cmd, const struct window *w)
 {
@@ -120,14 +127,14 @@ effects_make(struct admin *cmd, const struct window *w)
 	}
 	admin_effects(cmd->ctrl, page.admin);
 	page.io[NVME_FLUSH] = page.io[NVME_READ] = page.io[NVME_COMPARE] = page.io[NVME_VERIFY] =
-	    le32_of(NVME_EFFECT_SUPPORTED);
+	    io_effects(0);
 	page.io[NVME_WRITE] = page.io[NVME_WRITE_ZEROES] = page.io[NVME_DATASET_MGMT] = page.io[NVME_COPY] =
-	    le32_of(NVME_EFFECT_SUPPORTED | NVME_EFFECT_CONTENT);
+	    io_effects(NVME_EFFECT_CONTENT);
 	if (subsys_marks_bad(cmd->ctrl->subsys))
-		page.io[NVME_WRITE_UNCORRECTABLE] = le32_of(NVME_EFFECT_SUPPORTED | NVME_EFFECT_CONTENT);
+		page.io[NVME_WRITE_UNCORRECTABLE] = io_effects(NVME_EFFECT_CONTENT);
 	if (cmd->ctrl->subsys->reservations)
 		page.io[NVME_RESV_REGISTER] = page.io[NVME_RESV_REPORT] = page.io[NVME_RESV_ACQUIRE] =
-		    page.io[NVME_RESV_RELEASE] = le32_of(NVME_EFFECT_SUPPORTED);
+		    page.io[NVME_RESV_RELEASE] = io_effects(0);
 	window_put(w, 0, &page, sizeof(page));
 }
 
@@ -138,6 +145,12 @@ feature_effects_make(struct admin *cmd, const struct window *w)
 
 	features_effects(cmd->ctrl, page);
 	window_put(w, 0, page, sizeof(page));
+}
+
+/* Nobody manages the target by NVMe-MI: of its commands there is none, which the zeros say. */
+static void
+mi_effects_make(struct admin *cmd, const struct window *w)
+{
 }
 
 static void pages_make(struct admin *cmd, const struct window *w);
@@ -170,6 +183,7 @@ static const struct page {
 	[NVME_LOG_ANA] =             { ana_make, .bytes = ANA_BYTES_MAX, .claimed = has_ana },
 	[NVME_LOG_PERSISTENT] =      { persistent_make, .grown = persistent_bytes, .claimed = has_event_log },
 	[NVME_LOG_FEATURE_EFFECTS] = { feature_effects_make, .bytes = NVME_LOG_TABLE_LEN },
+	[NVME_LOG_MI_EFFECTS] =      { mi_effects_make, .bytes = NVME_LOG_MI_EFFECTS_LEN },
 	[NVME_LOG_RESERVATION] =     { reservation_make, .bytes = sizeof(struct nvme_log_reservation),
 	    .claimed = has_reservations },
 	[NVME_LOG_DISCOVERY] =       { discovery_make, .grown = discovery_bytes, .discovery = true },

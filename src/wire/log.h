@@ -21,6 +21,7 @@ enum nvme_lid {
 	NVME_LOG_ANA = 0x0c,
 	NVME_LOG_PERSISTENT = 0x0d,
 	NVME_LOG_FEATURE_EFFECTS = 0x12,
+	NVME_LOG_MI_EFFECTS = 0x13,
 	NVME_LOG_DISCOVERY = 0x70,
 	NVME_LOG_RESERVATION = 0x80,
 };
@@ -75,9 +76,14 @@ struct nvme_log_effects {
 };
 static_assert(sizeof(struct nvme_log_effects) == 4096, "commands supported and effects");
 
+enum { NVME_LOG_MI_EFFECTS_LEN = 4096 }; /* a word for each NVMe-MI command; the rest is reserved */
+
 #define NVME_EFFECT_SUPPORTED (UINT32_C(1) << 0) /* also of pages and of features */
 #define NVME_EFFECT_CONTENT (UINT32_C(1) << 1)   /* changes what blocks hold */
 #define NVME_EFFECT_INVENTORY (UINT32_C(1) << 3) /* changes which namespaces there are */
+#define NVME_SCOPE_NS (UINT32_C(1) << 20)        /* what a command, or a feature, reaches: one of these */
+#define NVME_SCOPE_CTRL (UINT32_C(1) << 21)
+#define NVME_SCOPE_SUBSYS (UINT32_C(1) << 25)
 
 enum { NVME_LOG_TABLE_LEN = 256 * 4 }; /* pages 00h and 12h: a word for each id */
 

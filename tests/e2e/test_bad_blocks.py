@@ -28,7 +28,7 @@ def test_a_marked_block_is_unreadable_until_it_is_written(volume):
     """2:81 with DNR; by Write and by Write Zeroes, not by deallocating it"""
     queue, size, blocks, ctrl = volume
     assert int.from_bytes(ctrl.identified(1)[520:522], "little") & 2
-    assert int.from_bytes(ctrl.logged(5, 4096)[1024 + 16:1024 + 20], "little") == 3
+    assert int.from_bytes(ctrl.logged(5, 4096)[1024 + 16:1024 + 20], "little") == 0x100003, "of a namespace"
     data = os.urandom(64 * size)
     assert queue.write(0, data, block_size=size).ok
     assert mark(queue, 8, 8).ok and mark(queue, blocks - 1).ok

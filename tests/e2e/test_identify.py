@@ -239,6 +239,9 @@ def test_logs_a_host_reads(ctrl):
         for lid in range(256):
             request = ctrl.log(lid, 512)
             assert bool(supported[lid] & 1) == (request.status != LOG_PAGE), "log %02x" % lid
+        assert all(supported[lid] & 1 for lid in (0x00, 0x05, 0x12, 0x13)), "what the bit of LPA promises"
+        assert all(bool(e >> 20) == bool(e & 1) for e in effects), "the scope of each command"
+        assert ctrl.logged(0x13, 4096) == bytes(4096)
 
 
 @pytest.mark.line("I14")

@@ -98,8 +98,8 @@ identify_says_what_can_be_made(void **state)
 		assert_int_equal(ns->lbaf[ns->flbas].lbads, i == 0 ? 12 : 9);
 	}
 	assert_int_equal(get_log(b, NVME_LOG_EFFECTS, 4096), NVME_SC_SUCCESS);
-	assert_int_equal(get_le32(b->out + 4 * NVME_ADMIN_NS_MANAGEMENT), 9);
-	assert_int_equal(get_le32(b->out + 4 * NVME_ADMIN_NS_ATTACHMENT), 9);
+	assert_int_equal(get_le32(b->out + 4 * NVME_ADMIN_NS_MANAGEMENT), 0x2000009);
+	assert_int_equal(get_le32(b->out + 4 * NVME_ADMIN_NS_ATTACHMENT), 0x2000009);
 	test_free(b);
 }
 

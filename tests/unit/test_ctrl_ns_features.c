@@ -71,7 +71,7 @@ what_is_not_offered_is_not_there(void **state)
 	for (unsigned opcode = 0; opcode < 256; opcode++)
 		if (opcode >= NVME_RESV_REGISTER && opcode <= NVME_RESV_RELEASE)
 			assert_int_equal(le32_get(((const struct nvme_log_effects *)(const void *)b->out)->io[opcode]),
-			    opcode == 0x0d || opcode == 0x0e || opcode == 0x11 || opcode == 0x15);
+			    opcode == 0x0d || opcode == 0x0e || opcode == 0x11 || opcode == 0x15 ? 0x100001 : 0);
 	assert_int_equal(identify(b, NVME_CNS_NS, 1), NVME_SC_SUCCESS);
 	assert_int_equal(b->out[31], 0x7f);
 	assert_int_equal(identify(b, NVME_CNS_CSI_INDEPENDENT_NS, 2), NVME_SC_SUCCESS);

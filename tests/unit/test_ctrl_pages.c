@@ -290,8 +290,17 @@ the_tables_agree_with_what_is_answered(void **state)
 	memcpy(features, b->out, sizeof(features));
 	assert_int_equal(get_log(b, NVME_LOG_EFFECTS, 4096), NVME_SC_SUCCESS);
 	memcpy(admins, b->out, sizeof(admins));
-	assert_int_equal(get_le32(b->out + 1024 + 4 * NVME_WRITE), 3);
-	assert_int_equal(get_le32(b->out + 1024 + 4 * NVME_READ), 1);
+	assert_int_equal(get_le32(b->out + 1024 + 4 * NVME_WRITE), 0x100003);
+	assert_int_equal(get_le32(b->out + 1024 + 4 * NVME_READ), 0x100001);
+	for (uint32_t i = 0; i < 512; i++) { /* each is of a namespace, the controller or the subsystem: of one */
+		uint32_t word = get_le32(b->out + 4 * i), scope = word >> 20;
+
+		assert_int_equal(scope == 0, word == 0);
+		assert_true(scope == 0 || scope == 1 || (i < 256 && (scope == 2 || scope == 32)));
+	}
+	assert_int_equal(get_log(b, NVME_LOG_MI_EFFECTS, 4096), NVME_SC_SUCCESS);
+	assert_true(all_zero(b->out, 4096));
+	assert_int_equal(get_log_at(b, NVME_LOG_MI_EFFECTS, 4, 4100), NVME_SC_INVALID_FIELD);
 
 	for (uint32_t i = 0; i < 256; i++) {
 		assert_int_equal(get_log(b, i, 512) != NVME_SC_LOG_PAGE, le32_get(pages[i]) & 1);
