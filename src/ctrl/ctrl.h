@@ -73,7 +73,7 @@ struct ctrl {
 	uint32_t kato_ms;            /* 0: no timer; as a reset leaves it: kato_connect_ms */
 	uint32_t kato_connect_ms;
 	uint32_t io_queues_granted;  /* by feature 07h; 0: not asked yet */
-	uint32_t io_queues_live;     /* kept by the target: connected I/O queues */
+	bool io_queues_made;         /* set by the target with the first I/O queue; a reset makes it false */
 	uint32_t async_config;       /* feature 0Bh */
 	struct ctrl_features features;
 	uint64_t timestamp_ms, timestamp_set_ns; /* feature 0Eh: what it was, and when */

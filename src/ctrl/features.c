@@ -137,7 +137,7 @@ queues_set(struct admin *cmd, uint32_t value)
 
 	if (sq == 0xffff || cq == 0xffff) {
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
-	} else if (ctrl->io_queues_live > 0) {
+	} else if (ctrl->io_queues_made) { /* also where they have left again */
 		admin_refuse(cmd, NVME_SC_SEQUENCE);
 	} else {
 		if (queues > ctrl->subsys->io_queues_max)

@@ -112,6 +112,7 @@ ctrl_reset_done(struct ctrl *ctrl)
 	ctrl->resetting = false;
 	ctrl->csts = 0;
 	ctrl->io_queues_granted = 0;
+	ctrl->io_queues_made = false;
 	ctrl_events_drop(ctrl);
 	features_reset(ctrl);
 	events_reset(ctrl);

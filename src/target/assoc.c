@@ -474,7 +474,7 @@ assoc_attach(struct core *core, const struct target_mail *mail)
 		assoc->queue_count++;
 		answer.attached.durable = ctrl_durable_writes(&assoc->ctrl);
 		answer.attached.association = assoc->ctrl.association;
-		assoc->ctrl.io_queues_live = assoc->queue_count;
+		assoc->ctrl.io_queues_made = true;
 	}
 	core_post(core, mail->attach.core, &answer);
 }
@@ -491,7 +491,7 @@ assoc_detached(struct core *core, const struct target_mail *mail)
 	core_post(core, mail->from, &answer);
 	alive_heard(assoc, mail->detach.command_ns);
 	assoc->queues[mail->qid] = (struct assoc_queue){ 0 };
-	assoc->ctrl.io_queues_live = --assoc->queue_count;
+	assoc->queue_count--;
 	assoc_settle(assoc);
 	maybe_free(assoc);
 }

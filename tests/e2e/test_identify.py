@@ -363,8 +363,14 @@ def test_number_of_queues(target):
             assert ctrl.set_feature(0x07, value).status == INVALID_FIELD
         ctrl.grant(4)
         assert ctrl.get_feature(0x07).dw0 == 3 << 16 | 3
-        ctrl.io_queue(1)
+        queue = ctrl.io_queue(1)
         assert ctrl.set_feature(0x07, 0).status == SEQUENCE
+        if ctrl.identified(1)[1804] & 1:
+            assert queue.call(nvme.disconnect_sqe()).ok
+        assert ctrl.set_feature(0x07, 0).status == SEQUENCE, "nor when they have left"
+        ctrl.disable()
+        ctrl.enable()
+        assert ctrl.set_feature(0x07, 0).ok and ctrl.get_feature(0x07).dw0 == 0
 
 
 @pytest.mark.parametrize("fid", [0x01, 0x02, 0x04, 0x05, 0x06, 0x07, 0x0A, 0x0B, 0x0F])

@@ -17,8 +17,12 @@ queues_are_granted_once_and_within_the_limit(void **state)
 	assert_int_equal(b->reply.dw0, 1 | 1 << 16);
 	assert_int_equal(set_feature(b, NVME_FEATURE_QUEUES, 0xffff), NVME_SC_INVALID_FIELD);
 	assert_int_equal(set_feature(b, NVME_FEATURE_QUEUES, 0xffff0000), NVME_SC_INVALID_FIELD);
-	b->ctrl.io_queues_live = 1;
+	b->ctrl.io_queues_made = true;
 	assert_int_equal(set_feature(b, NVME_FEATURE_QUEUES, 1 | 1 << 16), NVME_SC_SEQUENCE);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES);
+	ctrl_reset_done(&b->ctrl);
+	property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN);
+	assert_int_equal(set_feature(b, NVME_FEATURE_QUEUES, 2 | 2 << 16), NVME_SC_SUCCESS);
 	test_free(b);
 }
 
