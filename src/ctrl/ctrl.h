@@ -197,7 +197,7 @@ uint32_t ctrl_admin_data_in(const struct nvme_sqe *sqe);
 enum ctrl_needs {
 	CTRL_NEEDS_STATS = 1,  /* gathered from all reactors: page 02h */
 	CTRL_NEEDS_EVENTS = 2, /* a copy of the persistent events: page 0Dh */
-	CTRL_NEEDS_CONTROLLERS = 4, /* of the subsystem: Namespace Attachment, Identify 12h and 13h */
+	CTRL_NEEDS_CONTROLLERS = 4, /* of the subsystem: Namespace Attachment, Identify 12h, 13h, 1Ch */
 	CTRL_NEEDS_PTPL = 8,   /* of the namespace that the command names: Get Features 83h */
 };
 uint32_t ctrl_needs(const struct ctrl *ctrl, const struct nvme_sqe *sqe);

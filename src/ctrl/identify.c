@@ -273,11 +273,11 @@ identify_descriptors(struct admin *cmd)
 	put_descriptor(at, NVME_NIDT_CSI, &csi, sizeof(csi));
 }
 
-/* The NVM command set adds nothing for a namespace without protection information. */
+/* The NVM command set adds nothing for a namespace without protection information, as all are. */
 static void
 identify_csi_ns(struct admin *cmd)
 {
-	if (ns_active(cmd) != NULL)
+	if ((le32_get(cmd->sqe->nsid) == UINT32_MAX && cmd->ctrl->subsys->ns_management) || ns_valid(cmd))
 		admin_answer(cmd, NVME_IDENTIFY_LEN);
 }
 
@@ -313,7 +313,7 @@ identify_command_sets(struct admin *cmd)
 	uint16_t cntid = (uint16_t)(le32_get(cmd->sqe->cdw10) >> 16);
 	uint8_t *vectors;
 
-	if (cntid != 0xffff && cntid != cmd->ctrl->cntlid) {
+	if (cntid != 0xffff && cntid != cmd->ctrl->cntlid && !manage_there(cmd, cntid)) {
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
 		return;
 	}

@@ -86,6 +86,7 @@ void persistent_make(struct admin *cmd, const struct window *w);
 bool persistent_establishes(const struct ctrl *ctrl, const struct nvme_sqe *sqe);
 
 bool manage_claimed(const struct subsys_info *subsys);
+bool manage_there(const struct admin *cmd, uint16_t cntlid); /* whether the subsystem has the controller */
 bool manage_needs_controllers(const struct ctrl *ctrl, const struct nvme_sqe *sqe);
 uint32_t manage_data_in(const struct nvme_sqe *sqe);
 void admin_ns_management(struct admin *cmd);

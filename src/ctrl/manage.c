@@ -219,10 +219,18 @@ identify_controllers(struct admin *cmd)
 	list_controllers(cmd, cmd->given->there);
 }
 
+bool
+manage_there(const struct admin *cmd, uint16_t cntlid)
+{
+	return in_set(cmd->given->there, cntlid);
+}
+
 void
 identify_ns_controllers(struct admin *cmd)
 {
-	if (subsys_ns(cmd->ctrl->subsys, le32_get(cmd->sqe->nsid)) == NULL)
+	if (le32_get(cmd->sqe->nsid) == UINT32_MAX)
+		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
+	else if (subsys_ns(cmd->ctrl->subsys, le32_get(cmd->sqe->nsid)) == NULL)
 		admin_refuse(cmd, NVME_SC_INVALID_NS);
 	else
 		list_controllers(cmd, cmd->given->attached);
@@ -233,6 +241,8 @@ manage_needs_controllers(const struct ctrl *ctrl, const struct nvme_sqe *sqe)
 {
 	uint8_t cns = (uint8_t)le32_get(sqe->cdw10);
 
+	if (sqe->opcode == NVME_ADMIN_IDENTIFY && cns == NVME_CNS_COMMAND_SETS)
+		return !ctrl->subsys->discovery;
 	if (!ctrl->subsys->ns_management)
 		return false;
 	return sqe->opcode == NVME_ADMIN_NS_ATTACHMENT || (sqe->opcode == NVME_ADMIN_IDENTIFY &&

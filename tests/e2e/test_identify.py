@@ -156,6 +156,18 @@ def test_command_set_pages(ctrl, cns):
         assert request.status == INVALID_FIELD, "an unknown command set"
 
 
+def test_pages_of_inactive_namespaces_and_of_other_controllers(ctrl, target):
+    """05h and 08h: zeros; 1Ch: of any controller of the subsystem, else 0:02"""
+    for cns in (0x05, 0x08):
+        assert ctrl.identified(cns, 500) == bytes(4096) and ctrl.identify(cns, 0).status == INVALID_NS
+    with nvme.Controller(target.address) as other:
+        assert other.cntlid != ctrl.cntlid
+        pages = [ctrl.identified(0x1C, cntid=cntid) for cntid in (ctrl.cntlid, other.cntlid, 0xFFFF)]
+        assert pages == [b"\1".ljust(4096, b"\0")] * 3
+    for cntid in (0, 0xFFEF):
+        assert ctrl.identify(0x1C, cntid=cntid).status == INVALID_FIELD
+
+
 @pytest.mark.parametrize("cns", [0x04, 0x09, 0x17, 0x20, 0x7F, 0xC0, 0xFF])
 @pytest.mark.line("I05")
 def test_unknown_pages(ctrl, cns):

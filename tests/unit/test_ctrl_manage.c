@@ -152,6 +152,9 @@ controllers_are_listed_from_the_one_asked_for(void **state)
 		assert_true(all_zero(b->out + 2 + 2 * rows[i].count, 4000));
 	}
 	assert_int_equal(identify(b, NVME_CNS_NS_CTRL_LIST, 5), NVME_SC_INVALID_NS);
+	assert_int_equal(identify(b, NVME_CNS_NS_CTRL_LIST, UINT32_MAX), NVME_SC_INVALID_FIELD);
+	assert_int_equal(identify(b, NVME_CNS_CSI_NS, UINT32_MAX), NVME_SC_SUCCESS);
+	assert_true(all_zero(b->out, 4096));
 	test_free(b);
 }
 

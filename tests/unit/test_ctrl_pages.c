@@ -114,11 +114,18 @@ descriptors_name_a_namespace_for_good(void **state)
 static void
 other_identify_pages_are_as_small_as_allowed(void **state)
 {
+	static const uint64_t there[CTRL_ID_WORDS] = { 1 << 5 | 1 << 9 };
 	struct bench *b = bench_enabled(&nvm);
 	const struct nvme_identify_ns_independent *id = (const void *)b->out;
+	const struct nvme_sqe ask = { .opcode = NVME_ADMIN_IDENTIFY, .cdw10 = le32_of(NVME_CNS_COMMAND_SETS) };
 
-	assert_int_equal(identify(b, NVME_CNS_CSI_NS, 1), NVME_SC_SUCCESS);
-	assert_true(all_zero(b->out, 4096));
+	for (uint32_t nsid = 1; nsid <= 2; nsid++) { /* active, and not */
+		assert_int_equal(identify(b, NVME_CNS_CSI_NS, nsid), NVME_SC_SUCCESS);
+		assert_true(all_zero(b->out, 4096));
+	}
+	assert_int_equal(identify(b, NVME_CNS_CSI_NS, 0), NVME_SC_INVALID_NS);
+	assert_int_equal(identify(b, NVME_CNS_CSI_NS, 1025), NVME_SC_INVALID_NS);
+	assert_int_equal(identify(b, NVME_CNS_CSI_NS, UINT32_MAX), NVME_SC_INVALID_NS);
 	assert_int_equal(identify(b, NVME_CNS_CSI_CTRL, 0), NVME_SC_SUCCESS);
 	assert_true(all_zero(b->out, 4096));
 	assert_int_equal(admin(b, NVME_ADMIN_IDENTIFY, 0, NVME_CNS_CSI_CTRL, 2u << 24, 4096),
@@ -128,6 +135,11 @@ other_identify_pages_are_as_small_as_allowed(void **state)
 	assert_int_equal(identify(b, NVME_CNS_COMMAND_SETS | 0xffffu << 16, 0), NVME_SC_SUCCESS);
 	assert_int_equal(get_le64(b->out), 1);
 	assert_true(all_zero(b->out + 8, 4088));
+	assert_int_equal(ctrl_needs(&b->ctrl, &ask), CTRL_NEEDS_CONTROLLERS);
+	b->there = there;
+	assert_int_equal(identify(b, NVME_CNS_COMMAND_SETS | 5 << 16, 0), NVME_SC_SUCCESS);
+	assert_int_equal(identify(b, NVME_CNS_COMMAND_SETS | 9 << 16, 0), NVME_SC_SUCCESS);
+	assert_int_equal(identify(b, NVME_CNS_COMMAND_SETS | 8 << 16, 0), NVME_SC_INVALID_FIELD);
 	for (uint32_t cns = 0; cns < 256; cns++) {
 		if (cns <= 8 ? cns != 4 : cns == NVME_CNS_COMMAND_SETS)
 			continue;
