@@ -33,6 +33,7 @@ group_exists(const struct subsys_info *subsys, uint32_t id)
 	return false;
 }
 
+/* The sets and endurance groups that it may ask for there are not, so what it says of them is ignored. */
 static enum nvme_sc
 create_wrong(const struct admin *cmd, const struct nvme_identify_ns *ns)
 {
@@ -44,8 +45,7 @@ create_wrong(const struct admin *cmd, const struct nvme_identify_ns *ns)
 		return NVME_SC_COMMAND_SET;
 	if (block_size_of(ns->flbas) == 0)
 		return NVME_SC_INVALID_FORMAT;
-	if (blocks == 0 || capacity > blocks || ns->dps != 0 || ns->nmic > NVME_NMIC_SHARED ||
-	    le16_get(ns->nvmsetid) != 0 || le16_get(ns->endgid) != 0)
+	if (blocks == 0 || capacity > blocks || ns->dps != 0 || ns->nmic > NVME_NMIC_SHARED)
 		return NVME_SC_INVALID_FIELD;
 	if (capacity != blocks)
 		return NVME_SC_THIN_PROVISIONING;

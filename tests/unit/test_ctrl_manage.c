@@ -172,8 +172,8 @@ what_is_wrong_with_a_new_namespace_is_named(void **state)
 		{ 0, 0, 0, NVME_SC_INVALID_FIELD }, { 0, UINT64_MAX, 0, NVME_SC_THIN_PROVISIONING },
 		{ 8, 2000, 0, NVME_SC_INVALID_FIELD }, { 8, 999, 0, NVME_SC_THIN_PROVISIONING },
 		{ 29, 1, 0, NVME_SC_INVALID_FIELD }, { 30, 2, 0, NVME_SC_INVALID_FIELD },
-		{ 92, 1, 0, NVME_SC_ANA_GROUP }, { 100, 1, 0, NVME_SC_INVALID_FIELD },
-		{ 102, 1, 0, NVME_SC_INVALID_FIELD }, { 26, 0, 1u << 24, NVME_SC_COMMAND_SET },
+		{ 92, 1, 0, NVME_SC_ANA_GROUP }, { 100, 1, 0, NVME_SC_SUCCESS },
+		{ 102, 1, 0, NVME_SC_SUCCESS }, { 26, 0, 1u << 24, NVME_SC_COMMAND_SET },
 		{ 26, 0, 2, NVME_SC_INVALID_FIELD },
 	};
 	static const struct nvme_identify_ns empty;
