@@ -20,7 +20,7 @@ struct feature {
 	enum feature_of of;
 	uint16_t data;   /* bytes that Set brings and Get takes; 0: a word in DW0 */
 	bool data_get;   /* ... only Get does */
-	void (*set)(struct admin *cmd, uint32_t value);
+	void (*set)(struct admin *cmd, uint32_t value); /* what is not changeable may have its own answer, or NULL */
 	uint32_t (*get)(struct admin *cmd, bool by_default, uint8_t *data);
 	bool (*claimed)(const struct subsys_info *subsys); /* NULL: always there */
 };
@@ -277,7 +277,7 @@ static const struct feature features[256] = {
 	[NVME_FEATURE_TIMESTAMP] =        { false, true,  OF_CTRL, 8, false,   timestamp_set,   timestamp_get, NULL },
 	[NVME_FEATURE_KATO] =             { true,  true,  OF_CTRL, 0, false,   kato_set,        kato_get, NULL },
 	[NVME_FEATURE_BEHAVIOR] =         { false, true,  OF_CTRL, 512, false, behavior_set,    behavior_get, NULL },
-	[NVME_FEATURE_HOST_ID] =          { false, true,  OF_CTRL, 16, true,   host_id_set,     host_id_get, NULL },
+	[NVME_FEATURE_HOST_ID] =          { false, false, OF_CTRL, 16, true,   host_id_set,     host_id_get, NULL },
 	[NVME_FEATURE_RESV_MASK] =        { false, true,  OF_PATH, 0, false,   resv_mask_set,   resv_mask_get,
 	    has_reservations },
 	[NVME_FEATURE_RESV_PERSISTENCE] = { false, true,  OF_PATH, 0, false,   persistence_set, persistence_get,
@@ -342,7 +342,7 @@ admin_set_features(struct admin *cmd)
 		admin_refuse(cmd, NVME_SC_NOT_SAVEABLE);
 	else if (held_back(cmd, feature, true))
 		return;
-	else if (!feature->changeable)
+	else if (feature->set == NULL)
 		admin_refuse(cmd, NVME_SC_NOT_CHANGEABLE);
 	else if (feature->of == OF_CTRL && nsid != 0 && nsid != UINT32_MAX)
 		admin_refuse(cmd, NVME_SC_NOT_NS_SPECIFIC);

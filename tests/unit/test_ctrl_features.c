@@ -147,6 +147,8 @@ host_behavior_and_host_id_are_data(void **state)
 	in[1] = 2;
 	assert_int_equal(set_with_data(b, NVME_FEATURE_BEHAVIOR, in, 512), NVME_SC_INVALID_FIELD);
 	assert_int_equal(set_feature(b, NVME_FEATURE_HOST_ID, 1), NVME_SC_SEQUENCE);
+	assert_int_equal(get_feature(b, NVME_FEATURE_HOST_ID | NVME_SELECT_CAPABILITIES << 8, 1, 0), NVME_SC_SUCCESS);
+	assert_int_equal(b->reply.dw0, 0);
 	assert_int_equal(get_feature(b, NVME_FEATURE_HOST_ID, 1, 16), NVME_SC_SUCCESS);
 	assert_memory_equal(b->out, b->ctrl.hostid, 16);
 	assert_int_equal(get_feature(b, NVME_FEATURE_HOST_ID, 0, 16), NVME_SC_INVALID_FIELD);
