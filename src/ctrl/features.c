@@ -218,10 +218,11 @@ kato_set(struct admin *cmd, uint32_t value)
 	cmd->reply->action = CTRL_KATO;
 }
 
+/* What Connect said is its first value, and again after a reset; the default is the transport's (5.27.1.12). */
 static uint32_t
 kato_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
-	return by_default ? cmd->ctrl->kato_connect_ms : cmd->ctrl->kato_ms;
+	return by_default ? NVME_KATO_DEFAULT_MS : cmd->ctrl->kato_ms;
 }
 
 static void

@@ -43,6 +43,8 @@ enum nvme_capable { NVME_CAPABLE_SAVE = 1, NVME_CAPABLE_PER_NS = 2, NVME_CAPABLE
 #define NVME_TEMPERATURE_SIDE(cdw11) ((cdw11) >> 20 & 3)
 enum { NVME_TEMPERATURE_OVER = 0, NVME_TEMPERATURE_UNDER = 1, NVME_TEMPERATURE_ALL = 15 };
 
+enum { NVME_KATO_DEFAULT_MS = 120000 };              /* 0Fh, over TCP */
+
 #define NVME_TIMESTAMP_MASK UINT64_C(0xffffffffffff) /* 0Eh: milliseconds since 1970 */
 enum { NVME_TIMESTAMP_OF_HOST = 1 << 1 };            /* byte 6: who said so */
 

@@ -84,7 +84,7 @@ WORDS = [(0x01, 0x03020107), (0x04, 0x0150), (0x0A, 1), (0x0B, 0x100), (0x0F, 24
 
 @pytest.mark.line("W35", "L11", "I23")
 def test_each_feature_is_at_its_default_after_a_reset(ctrl):
-    """and the default is told by SEL 1; KATO's is what Connect said"""
+    """and the default is told by SEL 1; KATO is what Connect said"""
     before = {fid: ctrl.get_feature(fid).dw0 for fid, _ in WORDS}
     for fid, value in WORDS:
         assert ctrl.get_feature(fid, sel=1).dw0 == before[fid] or fid == 0x0F
