@@ -96,7 +96,7 @@ ctrl_property(struct ctrl *ctrl, const struct nvme_property_sqe *sqe, struct ctr
 	if (property == NULL || property->attrib != (sqe->attrib & 7) || (set && !property->writable)) {
 		reply->status = nvme_status_of(NVME_SC_INVALID_FIELD, true);
 	} else if (set) {
-		config_set(ctrl, (uint32_t)le64_get(sqe->value), reply);
+		config_set(ctrl, (uint32_t)le64_get(sqe->value) & NVME_CC_MASK, reply);
 	} else {
 		uint64_t value = property->get(ctrl);
 

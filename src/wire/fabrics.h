@@ -78,6 +78,7 @@ enum nvme_property {
 #define NVME_CC_CSS_MASK UINT32_C(0x0070)
 #define NVME_CC_MPS_MASK UINT32_C(0x0780)
 #define NVME_CC_AMS_MASK UINT32_C(0x3800)
+#define NVME_CC_MASK UINT32_C(0x00fffff1) /* what is above and below; CRIME, where CAP.CRMS has no choice, is 0 */
 #define NVME_CC_SHN(cc) ((cc) >> 14 & 3)
 #define NVME_CC_IOSQES(cc) ((cc) >> 16 & 15)
 #define NVME_CC_IOCQES(cc) ((cc) >> 20 & 15)

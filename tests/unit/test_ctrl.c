@@ -306,6 +306,28 @@ a_controller_lives_as_the_table_says(void **state)
 	test_free(b);
 }
 
+/* CRIME too: CAP.CRMS leaves no choice. */
+static void
+what_cc_reserves_is_ignored_and_reads_zero(void **state)
+{
+	const uint32_t reserved = UINT32_C(0xff00000e), on = NVME_CC_ENTRIES | NVME_CC_EN;
+	struct bench *b = bench_disabled(&nvm);
+
+	property_set(b, NVME_CC, NVME_CC_ENTRIES | reserved);
+	assert_int_equal(property_get(b, NVME_CC, 0), NVME_CC_ENTRIES);
+	property_set(b, NVME_CC, on | reserved);
+	assert_int_equal(property_get(b, NVME_CC, 0), on);
+	assert_int_equal(property_get(b, NVME_CSTS, 0), NVME_CSTS_RDY);
+	for (uint32_t bit = 1; bit != 0; bit <<= 1) {
+		if (!(bit & reserved))
+			continue;
+		property_set(b, NVME_CC, on | bit);
+		assert_int_equal(nvme_sc(b->reply.status), NVME_SC_SUCCESS);
+		assert_int_equal(property_get(b, NVME_CC, 0), on);
+	}
+	test_free(b);
+}
+
 static void
 wrong_settings_are_fatal_and_never_ready(void **state)
 {
@@ -389,6 +411,7 @@ main(void)
 		cmocka_unit_test(capabilities_are_what_hosts_demand),
 		cmocka_unit_test(other_properties_sizes_and_writes_are_invalid),
 		cmocka_unit_test(a_controller_lives_as_the_table_says),
+		cmocka_unit_test(what_cc_reserves_is_ignored_and_reads_zero),
 		cmocka_unit_test(wrong_settings_are_fatal_and_never_ready),
 		cmocka_unit_test(a_discovery_controller_minds_no_entry_sizes),
 		cmocka_unit_test(no_admin_command_runs_while_disabled),
