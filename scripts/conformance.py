@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LINES = ROOT / "tests/conformance/lines.txt"
 PAGE = ROOT / "doc/conformance.md"
 REASONS = re.compile(r"host library$|not yet: \S|cannot be: \S")
-ID = re.compile(r"[A-Z]\d\d")
+ID = re.compile(r"[A-Z]\d\d\d?")
 
 HEAD = """# Conformance
 
@@ -60,7 +60,7 @@ def read_lines(text):
         line = list(lines.values())[-1] if lines else None
         if row.startswith("## "):
             section = row[3:]
-        elif match := re.fullmatch(r"([A-Z]\d\d) (T|H|TH) (\S.*)", row):
+        elif match := re.fullmatch(r"([A-Z]\d\d\d?) (T|H|TH) (\S.*)", row):
             if match[1] in lines:
                 wrong.append(f"lines.txt:{number}: {match[1]} is there twice")
             lines[match[1]] = Line(*match.groups(), section)
@@ -197,7 +197,7 @@ def compare(lines, found, name):
 def check(lines):
     """Holds the first four columns of the page to what there is."""
     text = PAGE.read_text() if PAGE.exists() else ""
-    there = [tuple(row.split(" | ")[:4]) for row in re.findall(r"^\| ([A-Z]\d\d \| .*)", text, re.M)]
+    there = [tuple(row.split(" | ")[:4]) for row in re.findall(r"^\| ([A-Z]\d\d\d? \| .*)", text, re.M)]
     wanted = [line.columns() for line in lines.values()]
     if there != wanted:
         which = ", ".join(sorted({row[0] for row in set(there) ^ set(wanted)})[:8]) or "their order"

@@ -147,6 +147,13 @@ ctrl_log_bad(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe, struc
 }
 
 void
+ctrl_log_specific(struct ctrl *ctrl, uint64_t specific)
+{
+	assert(ctrl->error_lines > 0);
+	ctrl->errors[(ctrl->error_lines - 1) % CTRL_ERROR_LOG].specific = specific;
+}
+
+void
 ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe,
     struct nvme_status status)
 {

@@ -32,7 +32,7 @@ struct ctrl_stats {
 };
 
 struct ctrl_error {
-	uint64_t count, lba;
+	uint64_t count, lba, specific;
 	uint16_t sqid, cid, status, location;
 	uint32_t nsid;
 	uint8_t opcode;
@@ -122,7 +122,7 @@ struct ctrl_reply {
 	enum ctrl_action action;
 	uint32_t nsid, value; /* what it is about */
 	uint64_t previous_ms;
-	struct ns_info create;
+	struct ns_info create; /* of a Create, also of one that is refused */
 	const struct nvme_ctrl_ids *cntlids; /* in the command's data */
 };
 
@@ -259,5 +259,8 @@ void ctrl_log_error(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe
 
 /* The same of a block that a host made unreadable: a line, and no news of a medium that fails. */
 void ctrl_log_bad(struct ctrl *ctrl, uint16_t sqid, const struct nvme_sqe *sqe, struct nvme_status status);
+
+/* What the command that was told of last says beside its status (its command specific information). */
+void ctrl_log_specific(struct ctrl *ctrl, uint64_t specific);
 
 #endif

@@ -31,8 +31,8 @@ error_make(struct admin *cmd, const struct window *w)
 			.error_count = le64_of(error->count), .sqid = le16_of(error->sqid),
 			.cid = le16_of(error->cid), .status = le16_of(error->status),
 			.location = le16_of(error->location), .lba = le64_of(error->lba),
-			.nsid = le32_of(error->nsid), .opcode = error->opcode,
-			.trtype = transport ? NVME_TRTYPE_TCP : 0,
+			.nsid = le32_of(error->nsid), .opcode = error->opcode, .version = NVME_ERROR_VERSION,
+			.trtype = transport ? NVME_TRTYPE_TCP : 0, .command_specific = le64_of(error->specific),
 		};
 
 		window_put(w, i * sizeof(entry), &entry, sizeof(entry));

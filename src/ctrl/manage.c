@@ -68,16 +68,15 @@ create(struct admin *cmd)
 		admin_refuse(cmd, NVME_SC_SGL_LENGTH);
 		return;
 	}
-	wrong = create_wrong(cmd, ns);
-	if (wrong != NVME_SC_SUCCESS) {
-		admin_refuse(cmd, wrong);
-		return;
-	}
-	cmd->reply->action = CTRL_NS_CREATE;
 	cmd->reply->create = (struct ns_info){
 		.block_size = block_size_of(ns->flbas), .blocks = le64_get(ns->nsze),
 		.shared = ns->nmic & NVME_NMIC_SHARED, .ana_group = le32_get(ns->anagrpid),
 	};
+	wrong = create_wrong(cmd, ns);
+	if (wrong == NVME_SC_SUCCESS)
+		cmd->reply->action = CTRL_NS_CREATE;
+	else
+		admin_refuse(cmd, wrong);
 }
 
 static void

@@ -59,7 +59,10 @@ static void
 finish(struct request *req, const struct ctrl_reply *reply)
 {
 	struct assoc *assoc = req->conn->assoc;
+	const struct ns_info *create = &reply->create;
 
+	if (__builtin_mul_overflow(create->blocks, create->block_size, &req->walked))
+		req->walked = UINT64_MAX;
 	req->xfer.dw0 = reply->dw0;
 	req->xfer.dw1 = reply->dw1;
 	if (!nvme_ok(reply->status)) {

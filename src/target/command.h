@@ -90,8 +90,8 @@ uint32_t fused_asks(const struct request *req);
 void fused_ask(struct request *req);
 void fused_data(struct request *req);
 
-/* errors.c: what failed, to the controller of an I/O queue */
-void errors_tell(const struct request *req, struct nvme_status status);
+/* errors.c: what failed, to the controller of an I/O queue; false: it is counted, and has no line in the log */
+bool errors_tell(const struct request *req, struct nvme_status status);
 void errors_heard(struct conn *conn);
 /* How many failed of which it was told nothing else; before the queue leaves it. */
 void errors_tell_missed(struct conn *conn);

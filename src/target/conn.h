@@ -52,7 +52,8 @@ struct request {
 	struct iovec iov[2];      /* lent by the device, or lying in the capsule */
 	struct iovec piece;       /* of a command done piece by piece (walk.c): the scratch buffer in use; of
 	                           * reservations: its data */
-	uint64_t walked;          /* and blocks that are done; of reservations: the namespace */
+	uint64_t walked;          /* and blocks that are done; of reservations: the namespace; of an admin command:
+	                           * the bytes that a namespace to be created takes */
 	struct request *partner;  /* the other half of a fused pair, while both are there (fused.c) */
 	struct nvme_sqe sqe;
 	uint64_t since_ns;        /* when its data was asked for */

@@ -29,24 +29,35 @@ may_tell(const struct conn *conn)
 	    (conn->errors_unheard < ERRORS_OF_CONN && conn->core->errors_unheard < ERRORS_MAX);
 }
 
-void
+/* The first block that is at fault, as far as that is known. */
+static uint64_t
+lba_of(const struct request *req, struct nvme_status status)
+{
+	if (req->io.flags & BLK_BAD)
+		return req->io.at;
+	return nvme_slba(&req->sqe) + (nvme_sc(status) == NVME_SC_COMPARE ? req->walked : 0);
+}
+
+bool
 errors_tell(const struct request *req, struct nvme_status status)
 {
 	struct conn *conn = req->conn;
-	bool bad = req->io.flags & BLK_BAD;
+	bool told = may_tell(conn);
 	struct target_mail mail = {
 		.kind = MAIL_ERROR, .key = conn->key, .qid = conn->qid,
 		.error = {
 			.conn = conn,
-			.lba = bad ? req->io.at : nvme_slba(&req->sqe), .nsid = req->sqe.nsid, .cid = req->sqe.cid,
-			.status = nvme_status_put(status), .opcode = req->sqe.opcode, .bad = bad,
+			.lba = lba_of(req, status), .nsid = req->sqe.nsid, .cid = req->sqe.cid,
+			.status = nvme_status_put(status), .opcode = req->sqe.opcode,
+			.bad = req->io.flags & BLK_BAD,
 		},
 	};
 
-	if (may_tell(conn))
+	if (told)
 		post(conn, &mail);
 	else
 		conn->errors_missed++;
+	return told;
 }
 
 void

@@ -78,6 +78,7 @@ done(struct blk_io *io, struct nvme_status status)
 	} else {
 		compare->io.flags |= write->io.flags & BLK_BAD;
 		compare->io.at = write->io.at;
+		compare->walked = 0; /* which block differs the device does not say */
 		fail(compare, write->slot == SLOT_ENDED ? io_ended() : status);
 	}
 	if (finishing)

@@ -141,14 +141,21 @@ request_abandon(struct request *req)
 
 /* ---- answers ---- */
 
-/* A command failed.  What is of no controller, a Connect, nobody keeps. */
-static void
-report(const struct request *req, struct nvme_status status)
+/* A command failed, whose answer is in line.  What is of no controller, a Connect, nobody keeps. */
+static __attribute__((noinline)) void
+report(struct request *req, struct nvme_status status)
 {
-	if (req->conn->assoc != NULL)
-		assoc_failed(req->conn->assoc, 0, &req->sqe, status, false);
-	if (req->conn->attached)
-		errors_tell(req, status);
+	struct assoc *assoc = req->conn->assoc;
+	bool more = req->conn->attached && errors_tell(req, status);
+
+	if (assoc != NULL) {
+		assoc_failed(assoc, 0, &req->sqe, status, false);
+		if (nvme_sc(status) == NVME_SC_NS_CAPACITY)
+			ctrl_log_specific(&assoc->ctrl, req->walked);
+		more = !assoc->ctrl.subsys->discovery;
+	}
+	if (more)
+		req->xfer.status = nvme_status_more(req->xfer.status);
 }
 
 /* Its connection still wants an answer. */
@@ -173,10 +180,10 @@ request_answer(struct request *req, struct nvme_status status)
 		request_free(req);
 		return;
 	}
-	if (!nvme_ok(status))
-		report(req, status);
 	req->stage = STAGE_ANSWER;
 	tconn_answer(&req->conn->tc, &req->xfer, status, false);
+	if (!nvme_ok(status))
+		report(req, status);
 	conn_send_soon(req->conn);
 	request_spent(req); /* however long the peer leaves the answer lying */
 }

@@ -56,29 +56,44 @@ walk_blocks(const struct request *req)
 
 /* ---- what is done with them ---- */
 
-/* Whether the host's data at `at` bytes is what was read. */
-static bool
+/* So many bytes of what was read are the host's data at `at` bytes: all, or those before the first that is not. */
+static size_t
 as_expected(const struct request *req, uint64_t at)
 {
 	const uint8_t *found = req->piece.iov_base;
-	size_t left = req->piece.iov_len;
+	size_t same = 0;
 
-	for (uint32_t i = 0; left > 0; i++) {
+	for (uint32_t i = 0; same < req->piece.iov_len; i++) {
 		const struct iovec *iov = &req->xfer.iov[i];
+		const uint8_t *expected = (const uint8_t *)iov->iov_base + at;
 		size_t step;
 
 		if (at >= iov->iov_len) {
 			at -= iov->iov_len;
 			continue;
 		}
-		step = iov->iov_len - at < left ? iov->iov_len - at : left;
-		if (memcmp((const uint8_t *)iov->iov_base + at, found, step) != 0)
-			return false;
-		found += step;
-		left -= step;
+		step = iov->iov_len - at < req->piece.iov_len - same ? iov->iov_len - at : req->piece.iov_len - same;
+		if (memcmp(expected, found + same, step) != 0) {
+			while (*expected++ == found[same])
+				same++;
+			return same;
+		}
+		same += step;
 		at = 0;
 	}
-	return true;
+	return same;
+}
+
+/* Of a Compare; where blocks differ, those before the first of them are done. */
+static struct nvme_status
+compare(struct request *req)
+{
+	size_t same = as_expected(req, req->walked * req->block_size);
+
+	if (same == req->piece.iov_len)
+		return NVME_OK;
+	req->walked += same / req->block_size;
+	return nvme_status_of(NVME_SC_COMPARE, true);
 }
 
 static void
@@ -124,9 +139,8 @@ piece_done(struct blk_io *io, struct nvme_status status)
 
 	if (!nvme_ok(status) && req->slot == SLOT_ENDED)
 		status = io_ended();
-	if (nvme_ok(status) && req->sqe.opcode == NVME_COMPARE &&
-	    !as_expected(req, req->walked * req->block_size))
-		status = nvme_status_of(NVME_SC_COMPARE, true);
+	if (nvme_ok(status) && req->sqe.opcode == NVME_COMPARE)
+		status = compare(req);
 	if (!nvme_ok(status)) {
 		walk_end(req, status);
 	} else if (req->sqe.opcode == NVME_COPY && io->op == BLK_READ) {

@@ -36,13 +36,18 @@ struct nvme_log_error_entry {
 	le32 nsid;
 	uint8_t vendor, trtype, csi, opcode;
 	le64 command_specific;
-	uint8_t reserved40[24];
+	uint8_t reserved40[23];
+	uint8_t version;
 };
 static_assert(sizeof(struct nvme_log_error_entry) == 64, "error entry");
 static_assert(offsetof(struct nvme_log_error_entry, lba) == 16, "error LBA");
 static_assert(offsetof(struct nvme_log_error_entry, opcode) == 31, "error opcode");
 
+static_assert(offsetof(struct nvme_log_error_entry, command_specific) == 32, "error command specific");
+static_assert(offsetof(struct nvme_log_error_entry, version) == 63, "error version");
+
 enum { NVME_ERROR_NO_LOCATION = 0xffff };
+enum { NVME_ERROR_VERSION = 1 }; /* later than Base 2.0, which has bytes 30, 31 and 63 reserved: the opcode is told */
 
 enum nvme_smart_warning { NVME_SMART_TEMPERATURE = 1 << 1, NVME_SMART_RELIABILITY = 1 << 2 };
 

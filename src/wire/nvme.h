@@ -191,6 +191,13 @@ nvme_status_get(le16 wire)
 	return (struct nvme_status){ v >> 9 & 7, v >> 1 & 0xff, v >> 15 & 1 };
 }
 
+/* In a status on the wire: the host finds more of the command in log 01h. */
+static inline le16
+nvme_status_more(le16 wire)
+{
+	return le16_of(le16_get(wire) | 0x4000);
+}
+
 /* What the status is called in the specification; `connect`: of a Connect, whose codes overlap. */
 const char *nvme_status_text(struct nvme_status status, bool connect);
 

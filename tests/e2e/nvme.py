@@ -93,7 +93,7 @@ class Request:
         self.done = False
         self.by_success = False  # ended by the SUCCESS flag, without a CapsuleResp
         self.status = self.dw0 = self.dw1 = self.sqhd = None
-        self.dnr = False
+        self.dnr = self.more = False
 
     @property
     def ok(self):
@@ -234,7 +234,7 @@ class Queue:
 
     def _finish(self, request, status, dw0, dw1, sqhd):
         request.done = True
-        request.status, request.dnr = status >> 1 & 0x7FF, bool(status >> 15)
+        request.status, request.dnr, request.more = status >> 1 & 0x7FF, bool(status >> 15), bool(status >> 14 & 1)
         request.dw0, request.dw1, request.sqhd = dw0, dw1, sqhd
         if request.ok and request.want:
             require(request.last_seen and len(request.got) == request.want,

@@ -5,11 +5,12 @@ import pytest
 
 import nvme
 from nvme import (
-    CC, CC_READY, INVALID_FIELD, INVALID_OPCODE, QUEUE_TYPE, SEQUENCE, SGL_LENGTH, SGL_TYPE, TRANSIENT, connect_data,
-    connect_sqe, disconnect_sqe, property_get_sqe, property_set_sqe, sgl, sqe)
+    CC, CC_READY, INVALID_FIELD, INVALID_OPCODE, LBA_RANGE, QUEUE_TYPE, SEQUENCE, SGL_LENGTH, SGL_TYPE, TRANSIENT,
+    connect_data, connect_sqe, disconnect_sqe, property_get_sqe, property_set_sqe, sgl, sqe)
 from nvmetcp import patch
 
 FABRICS, GET_LOG, SET_FEATURES = 0x7F, 0x02, 0x09
+COMPARE_FAILURE = 0x285
 
 
 def lines(ctrl):
@@ -19,6 +20,21 @@ def lines(ctrl):
         count, sqid, cid, status, location = struct.unpack_from("<QHHHH", page, at)
         if count:
             yield count, sqid, cid, status >> 1 & 0x7FF, location, page[at + 31]
+
+
+def entries(ctrl):
+    """The lines as they are."""
+    page = ctrl.logged(1, 64 * 64)
+    return [page[at:at + 64] for at in range(0, len(page), 64) if any(page[at:at + 8])]
+
+
+def until(found):
+    """What I/O queues failed comes by mail, after the completion."""
+    for _ in range(10000):
+        it = found()
+        if it is not None:
+            return it
+    raise AssertionError("it did not come")
 
 
 def spoiled(queue):
@@ -55,16 +71,53 @@ FAIL = {
 
 
 @pytest.mark.parametrize("name", FAIL)
-@pytest.mark.line("W94", "I08")
+@pytest.mark.line("W94", "W110", "I08")
 def test_a_command_that_failed_has_one_line(target, name):
     opcode, status, perform = FAIL[name]
     with nvme.Controller(target.address, dgst=3) as ctrl:
         assert list(lines(ctrl)) == []
         failed = perform(ctrl.admin)
         ctrl.admin.wait(failed)
-        assert failed.status == status
+        assert failed.status == status and failed.more
         found = list(lines(ctrl))
         assert [(line[:4], line[5]) for line in found] == [((1, 0, failed.cid, status), opcode)]
+
+
+@pytest.mark.line("W110")
+def test_the_bit_more_stands_for_a_line(target):
+    """not where a command did well, nor where no log would have it: of a Connect, and on a discovery controller"""
+    with nvme.Controller(target.address) as ctrl:
+        ctrl.grant()
+        queue = ctrl.io_queue()
+        assert ctrl.identify(1).ok and not ctrl.identify(1).more and not queue.read(0).more
+        failed = queue.read(1 << 60)
+        assert failed.status == LBA_RANGE and failed.more
+        page = until(lambda: next(iter(entries(ctrl)), None))
+        assert struct.unpack_from("<QHH", page) == (1, 1, failed.cid) and page[31] == 0x02
+        assert page[63] == 1, "the version: byte 31 is the opcode"
+        with nvme.Controller(target.address, subnqn=nvme.DISCOVERY) as other:
+            failed = other.identify(0xFF)
+            assert failed.status == INVALID_FIELD and not failed.more
+        stranger, connect = nvme.open_queue(target.address, subnqn=nvme.SUBNQN + "x")
+        stranger.close()
+        assert not connect.ok and not connect.more
+
+
+@pytest.mark.parametrize("at", [0, 4095, 4096, 8191, 3 * 65536 + 4097, (1 << 20) - 1])
+@pytest.mark.line("W110")
+def test_the_first_block_that_differs(target, at):
+    """of a Compare, wherever it lies"""
+    with nvme.Controller(target.address) as ctrl:
+        ctrl.grant()
+        queue = ctrl.io_queue()
+        data = bytearray(1 << 20)
+        data[at] = data[-1] = 1
+        for length, slba in ((8192, 0), (1 << 20, 7)):
+            done = queue.call(sqe(0x05, nsid=1, cdw10=slba, cdw12=length // 4096 - 1), bytes(data[:length]))
+            if at < length:
+                assert done.status == COMPARE_FAILURE and done.more
+                page = until(lambda: next((e for e in entries(ctrl) if e[10:12] == struct.pack("<H", done.cid)), None))
+                assert struct.unpack_from("<Q", page, 16)[0] == slba + at // 4096
 
 
 @pytest.mark.line("W94")

@@ -156,7 +156,12 @@ def test_numbers_are_the_lowest_that_are_free(live):  # noqa: F811
         assert created(a) == 4 and nsids(a, 0x10) == [1, 2, 3, 4, 5, 6, 7]
 
 
-@pytest.mark.line("W80")
+def missing(ctrl):
+    """How many bytes the last command that failed would have needed: its command specific information."""
+    return struct.unpack_from("<Q", ctrl.logged(1, 64), 32)[0]
+
+
+@pytest.mark.line("W80", "W110")
 @pytest.mark.parametrize("volume", ["mem", "file"])
 def test_capacity(live, tmp_path, volume):  # noqa: F811
     """of blocks of either size; the least and the most; what is deleted can be had again"""
@@ -164,8 +169,10 @@ def test_capacity(live, tmp_path, volume):  # noqa: F811
     target = live(hosted(volume=where, size="10M", top="state_dir: %s/state\n" % tmp_path))
     with connect(target) as a:
         queue = a.io_queue()
-        assert create(a, 2561).status == NS_CAPACITY and create(a, 20481, flbas=0).status == NS_CAPACITY
+        assert create(a, 2561).status == NS_CAPACITY and missing(a) == 2561 * BLOCK
+        assert create(a, 20481, flbas=0).status == NS_CAPACITY and missing(a) == 20481 * 512
         assert create(a, (1 << 64) - 1).status == NS_CAPACITY and capacity(a) == (10 * MIB, 10 * MIB)
+        assert missing(a) == (1 << 64) - 1, "more cannot be said"
         whole = created(a, 20480, flbas=0)
         assert capacity(a) == (10 * MIB, 0) and create(a, 1).status == NS_CAPACITY
         assert attach(a, whole).ok
@@ -373,6 +380,7 @@ def test_wishes_at_once_are_judged_one_after_the_other(live):  # noqa: F811
     with connect(target) as a, connect(target, 2) as b:
         ctrls = [a, b]
         assert all_at_once(sqe(0x0D), like(1024)) == [0] + 5 * [NS_CAPACITY] and capacity(b)[1] == 0
+        assert [missing(ctrl) for ctrl in ctrls] == 2 * [4 * MIB]
         lists = ids([a.cntlid]).ljust(4096, b"\0")
         assert all_at_once(sqe(0x15, nsid=1), lists) == [0] + 5 * [ATTACHED] and nsids(a) == [1] and nsids(b) == []
         assert all_at_once(sqe(0x15, nsid=1, cdw10=1), lists) == [0] + 5 * [NOT_ATTACHED] and nsids(a) == []

@@ -63,7 +63,7 @@ def test_a_namespace_grows_and_shrinks(target, guest):
 def test_a_namespace_goes_while_it_is_written_to(target, guest, kernel_log):
     """the job fails at once, and the one on the other namespace does not notice"""
     kernel_log.allow(  # the kernel prints the opcode of a command that it has forgotten
-        r"nvme0c0n2: I/O Cmd\(0x\w+\) @ LBA \d+, 16 blocks, I/O Error \(sct 0x0 / sc 0xb\) DNR",
+        r"nvme0c0n2: I/O Cmd\(0x\w+\) @ LBA \d+, 16 blocks, I/O Error \(sct 0x0 / sc 0xb\) MORE DNR",
         r"operation not supported error, dev nvme0c0n2, sector \d+ op 0x1:\(WRITE\)",
     )
     guest.run(
