@@ -103,10 +103,10 @@ eventlog_power_off(struct eventlog *log, const struct eventlog_when *when, const
 }
 
 void
-eventlog_timestamp(struct eventlog *log, const struct eventlog_when *when, uint64_t previous_ms)
+eventlog_timestamp(struct eventlog *log, const struct eventlog_when *when, uint64_t previous_ms, uint64_t reset_ms)
 {
 	struct nvme_persistent_timestamp data = {
-		le64_of(previous_ms & NVME_TIMESTAMP_MASK), le64_of(when->uptime_ms),
+		le64_of(previous_ms & NVME_TIMESTAMP_MASK), le64_of(reset_ms),
 	};
 
 	append(log, when, NVME_PERSISTENT_TIMESTAMP, &data, sizeof(data));

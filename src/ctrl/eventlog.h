@@ -68,8 +68,9 @@ void eventlog_power_off(struct eventlog *log, const struct eventlog_when *when, 
 /* A controller was reset. */
 void eventlog_reset(struct eventlog *log, const struct eventlog_when *when, const char *firmware);
 
-/* Feature 0Eh was set; before that, the time was previous_ms. */
-void eventlog_timestamp(struct eventlog *log, const struct eventlog_when *when, uint64_t previous_ms);
+/* Feature 0Eh was set, so long after the controller's last reset; before that, the time was previous_ms. */
+void eventlog_timestamp(struct eventlog *log, const struct eventlog_when *when, uint64_t previous_ms,
+    uint64_t reset_ms);
 
 /* A namespace of the subsystem was created (`sel` 0) or deleted (1): by a host or by whoever keeps the subsystem. */
 void eventlog_namespace(struct eventlog *log, const struct eventlog_when *when, uint32_t sel,

@@ -111,6 +111,7 @@ assoc_create(struct core *core, struct conn *admin, const struct view_subsys *su
 	assoc->admin = admin;
 	assoc->subsys = subsys;
 	assoc->shown = shown;
+	assoc->reset_ns = core->reactor->now_ns;
 	alive_begin(assoc);
 	fifo_init(&assoc->fencers);
 	fifo_init(&assoc->askers);
@@ -334,6 +335,7 @@ assoc_settle(struct assoc *assoc)
 		assoc->flush_wanted &= (uint8_t)~FLUSH_SHUTDOWN;
 		events_release(assoc);
 		ctrl_reset_done(&assoc->ctrl);
+		assoc->reset_ns = assoc->core->reactor->now_ns;
 		events_tell(assoc, EVENTS_RESET, 0);
 	} else if (after == CTRL_SHUTDOWN)
 		flush_all(assoc, FLUSH_SHUTDOWN);

@@ -48,6 +48,7 @@ struct assoc {
 	uint32_t stats_left;        /* answers outstanding */
 	struct ctrl_stats stats;    /* what was said so far */
 	uint64_t stats_busy_s;      /* of the busiest core */
+	uint64_t reset_ns;          /* when the last reset was over, or it came */
 	uint32_t events_unheard;    /* MAIL_EVENTs under way */
 	struct eventlog *events;    /* what its host reads; core 0's */
 	struct timer events_timer;  /* its host has not read for long */

@@ -86,7 +86,7 @@ happened(struct events_log *log, const struct target_mail *mail, const char *hos
 		eventlog_reset(&log->log, &when, firmware(log));
 		break;
 	case EVENTS_TIMESTAMP:
-		eventlog_timestamp(&log->log, &when, mail->event.previous_ms);
+		eventlog_timestamp(&log->log, &when, mail->event.previous_ms, mail->event.reset_ms);
 		break;
 	case EVENTS_FEATURE:
 		eventlog_feature(&log->log, &when, &sqe, mail->event.dw0);

@@ -79,10 +79,13 @@ events_tell(struct assoc *assoc, enum events_what what, uint32_t nsid)
 void
 events_tell_set(struct request *req, uint64_t previous_ms)
 {
+	const struct assoc *assoc = req->conn->assoc;
 	const struct nvme_sqe *sqe = &req->sqe;
 	struct target_mail mail = {
 		.event = {
-			.what = EVENTS_FEATURE, .previous_ms = previous_ms, .cdw10 = sqe->cdw10, .cdw11 = sqe->cdw11,
+			.what = EVENTS_FEATURE, .previous_ms = previous_ms,
+			.reset_ms = (assoc->core->reactor->now_ns - assoc->reset_ns) / (1000 * 1000),
+			.cdw10 = sqe->cdw10, .cdw11 = sqe->cdw11,
 			.dw0 = req->xfer.dw0,
 		},
 	};

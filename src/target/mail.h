@@ -185,6 +185,7 @@ struct target_mail {
 			uint8_t what;          /* enum events_what (events.h) */
 			uint32_t nsid;
 			uint64_t previous_ms;
+			uint64_t reset_ms;     /* since the controller's last reset; of a Timestamp */
 			le32 cdw10, cdw11;     /* of a Set Features */
 			uint32_t dw0;          /* and of its completion */
 		} event;

@@ -88,7 +88,7 @@ def test_a_reset_and_what_made_it_necessary(serve):
 
 @pytest.mark.line("W90")
 def test_a_timestamp_that_was_set(serve):
-    """03h: what the time was before, and how long the subsystem runs"""
+    """03h: what the time was before, and how long ago the controller was reset or came"""
     target = serve()
     with nvme.Controller(target.address) as ctrl:
         for ms in (1 << 40, 5):

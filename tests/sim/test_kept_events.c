@@ -104,6 +104,8 @@ a_target_that_is_drained_has_kept_everything(void **state)
 			assert_in_range(kept_events(h.log, NVME_PERSISTENT_TIMESTAMP, -1), h.doer->number,
 			    h.doer->number + 1);
 			assert_true(kept_events(h.log, NVME_PERSISTENT_RESET, -1) > 10);
+			for (unsigned n = 0; n < kept_events(h.log, NVME_PERSISTENT_TIMESTAMP, -1); n++)
+				assert_true(get_le64(kept_event(h.log, NVME_PERSISTENT_TIMESTAMP, -1, n) + 8) < 500);
 		}
 		history_end(&h);
 	}

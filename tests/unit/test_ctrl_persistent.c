@@ -15,7 +15,7 @@ bench_kept(struct eventlog **log)
 	eventlog_init(*log);
 	eventlog_power_on(*log, &when, "1");
 	for (uint32_t i = 0; i < 10; i++)
-		eventlog_timestamp(*log, &when, i);
+		eventlog_timestamp(*log, &when, i, 0);
 	(*log)->generation = 0x1234;
 	(*log)->copied_ms = 5;
 	b->events = *log;
