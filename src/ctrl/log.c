@@ -204,11 +204,13 @@ page_find(const struct subsys_info *subsys, uint8_t lid)
 static void
 pages_make(struct admin *cmd, const struct window *w)
 {
-	le32 supported = le32_of(NVME_EFFECT_SUPPORTED);
+	for (uint32_t lid = 0; lid < 256; lid++) {
+		le32 word = le32_of(NVME_EFFECT_SUPPORTED |
+		    (lid == NVME_LOG_PERSISTENT ? NVME_PERSISTENT_HEADER_ALONE : 0));
 
-	for (uint32_t lid = 0; lid < 256; lid++)
 		if (page_find(cmd->ctrl->subsys, (uint8_t)lid) != NULL)
-			window_put(w, lid * sizeof(supported), &supported, sizeof(supported));
+			window_put(w, lid * sizeof(word), &word, sizeof(word));
+	}
 }
 
 void

@@ -15,6 +15,12 @@ action_of(const struct nvme_sqe *sqe)
 	return le32_get(sqe->cdw10) >> 8 & 0x7f;
 }
 
+static bool
+establishes(uint32_t action)
+{
+	return action == NVME_PERSISTENT_ESTABLISH || action == NVME_PERSISTENT_ESTABLISH_HEADER;
+}
+
 static void
 header_put(const struct ctrl *ctrl, const struct window *w)
 {
@@ -46,8 +52,11 @@ uint64_t
 persistent_bytes(const struct admin *cmd)
 {
 	const struct eventlog *events = cmd->ctrl->events;
+	uint32_t action = action_of(cmd->sqe);
 
-	if (action_of(cmd->sqe) == NVME_PERSISTENT_ESTABLISH && events == NULL)
+	if (action == NVME_PERSISTENT_ESTABLISH_HEADER)
+		return sizeof(struct nvme_persistent_log);
+	if (action == NVME_PERSISTENT_ESTABLISH && events == NULL)
 		events = cmd->given->events;
 	return sizeof(struct nvme_persistent_log) + (events != NULL ? events->used : 0);
 }
@@ -62,18 +71,19 @@ persistent_make(struct admin *cmd, const struct window *w)
 		if (ctrl->events != NULL)
 			cmd->reply->action = CTRL_EVENTS_RELEASED;
 		ctrl->events = NULL;
-	} else if (action > NVME_PERSISTENT_RELEASE) {
+	} else if (action > NVME_PERSISTENT_ESTABLISH_HEADER) {
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
-	} else if ((action == NVME_PERSISTENT_ESTABLISH) == (ctrl->events != NULL)) {
+	} else if (establishes(action) == (ctrl->events != NULL)) {
 		admin_refuse(cmd, NVME_SC_SEQUENCE);
 	} else {
-		if (action == NVME_PERSISTENT_ESTABLISH) {
+		if (establishes(action)) {
 			assert(cmd->given->events != NULL);
 			ctrl->events = cmd->given->events;
 			cmd->reply->action = CTRL_EVENTS_TAKEN;
 		}
 		header_put(ctrl, w);
-		window_put(w, sizeof(struct nvme_persistent_log), ctrl->events->bytes, ctrl->events->used);
+		if (action != NVME_PERSISTENT_ESTABLISH_HEADER) /* else zeros, however much is asked for */
+			window_put(w, sizeof(struct nvme_persistent_log), ctrl->events->bytes, ctrl->events->used);
 	}
 }
 
@@ -87,5 +97,5 @@ bool
 persistent_establishes(const struct ctrl *ctrl, const struct nvme_sqe *sqe)
 {
 	return ctrl->subsys->event_log && ctrl->events == NULL && sqe->opcode == NVME_ADMIN_GET_LOG_PAGE &&
-	    (uint8_t)le32_get(sqe->cdw10) == NVME_LOG_PERSISTENT && action_of(sqe) == NVME_PERSISTENT_ESTABLISH;
+	    (uint8_t)le32_get(sqe->cdw10) == NVME_LOG_PERSISTENT && establishes(action_of(sqe));
 }

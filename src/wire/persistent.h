@@ -13,7 +13,9 @@ enum nvme_persistent_action { /* LSP of the Get Log Page */
 	NVME_PERSISTENT_READ = 0,
 	NVME_PERSISTENT_ESTABLISH = 1,
 	NVME_PERSISTENT_RELEASE = 2,
+	NVME_PERSISTENT_ESTABLISH_HEADER = 3, /* and of the page its header alone is read */
 };
+#define NVME_PERSISTENT_HEADER_ALONE (UINT32_C(1) << 16) /* word of page 00h: the last one is supported */
 
 struct nvme_persistent_log {
 	uint8_t lid, reserved1[3];

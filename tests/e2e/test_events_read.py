@@ -5,7 +5,7 @@ import time
 import pytest
 
 import nvme
-from events import ESTABLISH, READ, RESET, SMART, ask, establish, read, release, rest
+from events import ESTABLISH, HEADER, READ, RESET, SMART, ask, establish, read, release, rest
 from nvme import CC, CC_READY, INTERNAL, INVALID_FIELD, SEQUENCE, SGL_LENGTH
 from nvmetcp import PATIENCE
 from test_events import named, start, until  # noqa: F401: `start` is a fixture
@@ -24,7 +24,8 @@ def test_a_context_stands_still_until_it_is_released(serve):
             if n % 4 == 3:  # so few are heard of, whoever is slow
                 until(ctrl, lambda page: page.count == n + 2)
         head = establish(ctrl)
-        assert establish(ctrl).status == SEQUENCE and ask(ctrl, 3).status == INVALID_FIELD
+        assert establish(ctrl).status == SEQUENCE and ask(ctrl, HEADER).status == SEQUENCE
+        assert ask(ctrl, 4).status == INVALID_FIELD
         for n in range(48):
             assert other.set_feature(0x0E, data=struct.pack("<Q", n)).ok
             if n % 4 == 3:
@@ -33,7 +34,9 @@ def test_a_context_stands_still_until_it_is_released(serve):
         assert len({page.bytes for page in pages}) == 1 and pages[0].count == 201
         assert ask(ctrl, READ, 4, (len(pages[0].bytes) + 3) // 4 * 4 + 4).status == INVALID_FIELD
         assert not any(release(ctrl).got) and ask(ctrl, READ).status == SEQUENCE
-        page = read(ctrl)
+        head = ask(ctrl, HEADER)
+        page = rest(ctrl, head.got)
+        assert head.ok and release(ctrl).ok
         assert page.count == 249 and page.generation > pages[0].generation and page.context >> 16 == 5
 
 

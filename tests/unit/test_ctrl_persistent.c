@@ -1,6 +1,6 @@
 #include "ctrl_bench.h"
 
-enum { PEL = NVME_LOG_PERSISTENT, READ = 0, ESTABLISH = 1 << 8, RELEASE = 2 << 8 };
+enum { PEL = NVME_LOG_PERSISTENT, READ = 0, ESTABLISH = 1 << 8, RELEASE = 2 << 8, HEADER = 3 << 8 };
 
 static struct bench *
 bench_kept(struct eventlog **log)
@@ -80,9 +80,9 @@ a_context_lives_from_establishing_to_release(void **state)
 		{ READ, NVME_SC_SEQUENCE, CTRL_NOTHING, 0 }, { RELEASE, NVME_SC_SUCCESS, CTRL_NOTHING, 0 },
 		{ ESTABLISH, NVME_SC_SUCCESS, CTRL_EVENTS_TAKEN, CTRL_NEEDS_EVENTS },
 		{ ESTABLISH, NVME_SC_SEQUENCE, CTRL_NOTHING, 0 }, { READ, NVME_SC_SUCCESS, CTRL_NOTHING, 0 },
-		{ 3 << 8, NVME_SC_INVALID_FIELD, CTRL_NOTHING, 0 },
+		{ HEADER, NVME_SC_SEQUENCE, CTRL_NOTHING, 0 }, { 4 << 8, NVME_SC_INVALID_FIELD, CTRL_NOTHING, 0 },
 		{ RELEASE, NVME_SC_SUCCESS, CTRL_EVENTS_RELEASED, 0 }, { READ, NVME_SC_SEQUENCE, CTRL_NOTHING, 0 },
-		{ ESTABLISH, NVME_SC_SUCCESS, CTRL_EVENTS_TAKEN, CTRL_NEEDS_EVENTS },
+		{ HEADER, NVME_SC_SUCCESS, CTRL_EVENTS_TAKEN, CTRL_NEEDS_EVENTS },
 	};
 	struct eventlog *log;
 	struct bench *b = bench_kept(&log);
@@ -100,6 +100,29 @@ a_context_lives_from_establishing_to_release(void **state)
 	ctrl_reset_done(&b->ctrl);
 	property_set(b, NVME_CC, NVME_CC_ENTRIES | NVME_CC_EN);
 	assert_int_equal(get_log(b, PEL | READ, 512), NVME_SC_SEQUENCE);
+	test_free(log);
+	test_free(b);
+}
+
+/* Which page 00h announces. */
+static void
+of_a_context_the_header_alone_may_be_read_first(void **state)
+{
+	struct eventlog *log;
+	struct bench *b = bench_kept(&log);
+	uint8_t head[512];
+
+	assert_int_equal(get_log(b, NVME_LOG_PAGES, 1024), NVME_SC_SUCCESS);
+	for (uint32_t lid = 0; lid < 256; lid++)
+		assert_int_equal(get_le32(b->out + lid * 4) >> 16, lid == PEL);
+	assert_int_equal(get_log_at(b, PEL | HEADER, 512, 516), NVME_SC_INVALID_FIELD); /* behind what is to be had */
+	assert_int_equal(get_log(b, PEL | HEADER, 4096), NVME_SC_SUCCESS);
+	assert_int_equal(b->out[0], PEL);
+	assert_true(all_zero(b->out + 512, 4096 - 512));
+	memcpy(head, b->out, sizeof(head));
+	assert_int_equal(get_log(b, PEL | READ, 4096), NVME_SC_SUCCESS);
+	assert_memory_equal(b->out, head, sizeof(head));
+	assert_memory_equal(b->out + 512, log->bytes, log->used);
 	test_free(log);
 	test_free(b);
 }
@@ -131,6 +154,7 @@ main(void)
 		cmocka_unit_test(what_is_not_kept_is_not_there),
 		cmocka_unit_test(the_header_tells_what_follows),
 		cmocka_unit_test(a_context_lives_from_establishing_to_release),
+		cmocka_unit_test(of_a_context_the_header_alone_may_be_read_first),
 		cmocka_unit_test(a_context_is_read_in_parts_and_stands_still),
 	};
 
