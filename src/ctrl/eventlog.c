@@ -95,10 +95,33 @@ eventlog_power_on(struct eventlog *log, const struct eventlog_when *when, const 
 	eventlog_reset(log, when, firmware);
 }
 
+bool
+eventlog_smart_due(const struct eventlog *log, uint64_t uptime_ms)
+{
+	uint64_t hours = (log->on_ms_before + uptime_ms) / 3600000, told = 0;
+
+	for (uint32_t at = 0; at < log->used; at += event_bytes(log->bytes + at)) {
+		const struct nvme_persistent_event *head = (const void *)(log->bytes + at);
+		struct nvme_log_smart smart;
+
+		if (head->type != NVME_PERSISTENT_SMART || le16_get(head->length) != sizeof(smart))
+			continue;
+		memcpy(&smart, head + 1, sizeof(smart));
+		told = le64_get(smart.power_on_hours.low);
+	}
+	return hours >= told + EVENTLOG_SMART_HOURS;
+}
+
+void
+eventlog_smart(struct eventlog *log, const struct eventlog_when *when, const struct nvme_log_smart *smart)
+{
+	append(log, when, NVME_PERSISTENT_SMART, smart, sizeof(*smart));
+}
+
 void
 eventlog_power_off(struct eventlog *log, const struct eventlog_when *when, const struct nvme_log_smart *smart)
 {
-	append(log, when, NVME_PERSISTENT_SMART, smart, sizeof(*smart));
+	eventlog_smart(log, when, smart);
 	log->clean = true;
 }
 

@@ -20,6 +20,7 @@ enum {
 	EVENTLOG_EVENT_MAX = sizeof(struct nvme_persistent_event) + sizeof(struct nvme_log_smart),
 	EVENTLOG_SLOTS = 2, EVENTLOG_SLOT_LEN = EVENTLOG_PAGE_MAX, /* of a file */
 	EVENTLOG_IMAGE_ALIGN = 4096,
+	EVENTLOG_SMART_HOURS = 23, /* see eventlog_smart() */
 	EVENTLOG_MEDIA_MS = 10 * 60 * 1000, EVENTLOG_MEDIA_MAX = 64, /* see eventlog_media_due() */
 };
 
@@ -61,6 +62,11 @@ void eventlog_init(struct eventlog *log);
 
 /* The subsystem was started: the first event of each run, but for the one that says how the last one ended. */
 void eventlog_power_on(struct eventlog *log, const struct eventlog_when *when, const char *firmware);
+
+/* SMART values as they are.  To be told once in 24 power-on hours at least (Base 2.0, 5.16.1.14): whether that is due,
+ * to be asked now and then.  It goes by the newest ones that the log has, whichever run they are of. */
+bool eventlog_smart_due(const struct eventlog *log, uint64_t uptime_ms);
+void eventlog_smart(struct eventlog *log, const struct eventlog_when *when, const struct nvme_log_smart *smart);
 
 /* It is shut down, with SMART values as they are: the last event of a run. */
 void eventlog_power_off(struct eventlog *log, const struct eventlog_when *when, const struct nvme_log_smart *smart);

@@ -165,9 +165,9 @@ events_mail(struct core *core, const struct target_mail *mail)
 
 /* ---- a log's life ---- */
 
-/* The last event, and the last image. */
+/* What it did was gathered: as SMART shows it, in the log; when it ends, as the last event, and the last image. */
 void
-events_power_off(struct events_log *log)
+events_smart(struct events_log *log)
 {
 	struct eventlog_when when = events_now(log, 0);
 	struct ctrl_stats stats = {
@@ -178,7 +178,10 @@ events_power_off(struct events_log *log)
 	struct nvme_log_smart smart;
 
 	ctrl_smart(&stats, &smart);
-	eventlog_power_off(&log->log, &when, &smart);
+	if (log->ending)
+		eventlog_power_off(&log->log, &when, &smart);
+	else
+		eventlog_smart(&log->log, &when, &smart);
 	events_kept_changed(log);
 }
 
@@ -316,10 +319,12 @@ minute(struct timer *timer)
 	for (uint32_t i = 0; i < EVENTS_LOGS; i++) {
 		struct events_log *log = events->logs[i];
 
-		if (log == NULL || log->file == NULL || !log->begun || log->ending)
+		if (log == NULL || !log->begun || log->ending)
 			continue;
-		events_count(log);
-		events_kept_again(log);
+		if (log->file != NULL || events_smart_due(log))
+			events_count(log);
+		if (log->file != NULL)
+			events_kept_again(log);
 	}
 }
 
@@ -330,7 +335,7 @@ events_switch(struct core *core, const struct view *old, const struct view *view
 {
 	struct events *events = &core->target->events;
 
-	if (old == NULL && core->target->state_dir[0] != '\0') {
+	if (old == NULL) {
 		events->minute.fire = minute;
 		timer_set(&core->reactor->timers, &events->minute,
 		    core->reactor->now_ns + (uint64_t)MINUTE_MS * NS_PER_MS);

@@ -48,8 +48,8 @@ counted(struct events *events)
 		.media_errors = before->media_errors + sum->media_errors, .errors = before->errors + sum->errors,
 		.busy_s = before->busy_s + sum->busy_s,
 	};
-	if (log->ending && !log->log.clean)
-		events_power_off(log);
+	if (log->ending ? !log->log.clean : events_smart_due(log))
+		events_smart(log);
 	else if (!log->ending && (memcmp(&log->log.now, &log->kept, sizeof(log->kept)) != 0 ||
 	    events_uptime_ms(log) - log->kept_ms >= HOUR_MS))
 		events_kept_changed(log);

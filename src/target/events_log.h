@@ -40,12 +40,17 @@ uint64_t events_uptime_ms(const struct events_log *log);
 struct eventlog_when events_now(const struct events_log *log, uint16_t cntlid);
 /* The log of a controller's subsystem, if it is served; with the NQN of its host, and its id. */
 struct events_log *events_log_of(const struct core *core, uint16_t key, const char **hostnqn, uint16_t *cntlid);
-/* Its last event is said, and the last image begun. */
-void events_power_off(struct events_log *log);
+/* Its SMART values are an event: the last one where it ends, and the last image is begun. */
+void events_smart(struct events_log *log);
+static inline bool
+events_smart_due(const struct events_log *log)
+{
+	return eventlog_smart_due(&log->log, events_uptime_ms(log));
+}
 /* The last image is durable, or cannot be: the log may go. */
 void events_ended(struct events_log *log);
 
-/* events_gather.c: asks all cores; then what changed is kept, or events_power_off() follows */
+/* events_gather.c: asks all cores; then what changed is kept, and events_smart() follows where it is due */
 void events_count(struct events_log *log);
 void events_counted(struct events *events, const struct target_mail *mail);
 

@@ -81,6 +81,27 @@ what_is_counted_is_kept_each_minute(void **state)
 	}
 }
 
+/* In a file, and where the log lies in memory alone. */
+static void
+smart_values_are_told_once_a_day(void **state)
+{
+	(void)state;
+	for (unsigned kept = 0; kept < 2; kept++) {
+		struct history h = { .served = { .in_memory = !kept } };
+
+		history_begin(&h, kept, LOOKS, 130 * second, UINT64_MAX);
+		history_run(&h, 3 * 24 * 3600 * second);
+		assert_int_equal(h.doer->data[0], NVME_LOG_PERSISTENT);
+		assert_int_equal(get_le32(h.doer->data + 4), 1 + 3); /* the start, and after 23, 46 and 69 hours */
+		if (kept) {
+			assert_int_equal(history_look(&h, true), EVENTLOG_FOUND);
+			assert_int_equal(kept_events(h.log, NVME_PERSISTENT_SMART, -1), 3);
+			assert_false(h.log->clean);
+		}
+		history_end(&h);
+	}
+}
+
 static void
 a_target_that_is_drained_has_kept_everything(void **state)
 {
@@ -272,6 +293,7 @@ main(void)
 		cmocka_unit_test(a_medium_that_fails_all_the_time_is_told_every_ten_minutes),
 		cmocka_unit_test(who_does_not_read_for_long_has_no_context),
 		cmocka_unit_test(what_is_counted_is_kept_each_minute),
+		cmocka_unit_test(smart_values_are_told_once_a_day),
 		cmocka_unit_test(a_target_that_is_drained_has_kept_everything),
 		cmocka_unit_test(a_crash_at_any_moment_leaves_a_log_that_is_whole),
 		cmocka_unit_test(what_could_not_be_written_is_written_later),

@@ -112,6 +112,37 @@ a_namespaces_format_is_the_one_that_identify_says(void **state)
 	test_free(log);
 }
 
+/* Asked each minute; in one run, in runs of three minutes, of nineteen hours, and whatever else there is to tell. */
+static void
+smart_is_due_within_24_power_on_hours(void **state)
+{
+	static const uint64_t minute = 60 * 1000, day = 24 * 60 * minute;
+
+	for (uint64_t run = 3 * minute; run < 10 * day; run *= 20) {
+		struct eventlog *log = log_create();
+		uint64_t on = 0, last = 0;
+
+		for (; on < 6 * day; on += minute) {
+			struct eventlog_when at = { .uptime_ms = on - log->on_ms_before };
+			struct nvme_log_smart smart = { .power_on_hours.low = le64_of(on / (60 * minute)) };
+
+			if (at.uptime_ms >= run) {
+				log->on_ms_before = on;
+				at.uptime_ms = 0;
+			}
+			if (eventlog_smart_due(log, at.uptime_ms)) {
+				assert_in_range(on - last, 22 * 60 * minute, day);
+				last = on;
+				eventlog_smart(log, &at, &smart);
+			} else if (on / minute % 10 == 0) {
+				eventlog_timestamp(log, &at, on, 0);
+			}
+		}
+		assert_in_range(last, 5 * day, 6 * day);
+		test_free(log);
+	}
+}
+
 static void
 only_features_that_matter_later_are_kept(void **state)
 {
@@ -413,6 +444,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_event_has_its_header_and_its_data),
 		cmocka_unit_test(a_namespaces_format_is_the_one_that_identify_says),
+		cmocka_unit_test(smart_is_due_within_24_power_on_hours),
 		cmocka_unit_test(only_features_that_matter_later_are_kept),
 		cmocka_unit_test(the_oldest_events_make_room),
 		cmocka_unit_test(a_host_does_not_erase_the_subsystems_own_events),
