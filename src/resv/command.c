@@ -293,7 +293,7 @@ release(struct step *step, uint32_t rtype)
 	if (!resv_holds(resv, step->place))
 		return NVME_OK;
 	if (rtype != (uint32_t)resv->type)
-		return refused(NVME_SC_RESV_CONFLICT);
+		return refused(NVME_SC_INVALID_FIELD);
 	if (resv->type != NVME_RESV_WE && resv->type != NVME_RESV_EA)
 		notice_all(step, NVME_RESV_RELEASED);
 	let_go(resv);

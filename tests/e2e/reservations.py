@@ -225,7 +225,7 @@ class Model:
         if not self.holds(h):
             return nvme.OK
         if type != self.type:
-            return CONFLICT
+            return nvme.INVALID_FIELD
         if self.type not in (WE, EA):
             self._tell(h, self.keys, RELEASED)
         self.holder, self.type = None, 0

@@ -186,7 +186,7 @@ def test_release_and_clear(hosts):
         assert hosts[n].register(key_of(n)) == OK
     assert a.acquire(A, WE_RO) == OK
     assert b.release(B, WE_RO) == OK, "not the holder: nothing"
-    assert a.release(A, WE) == CONFLICT
+    assert a.release(A, WE) == INVALID_FIELD, "another type than is held"
     assert a.release(B, WE_RO) == CONFLICT
     assert a.release(A, WE_RO, iekey=True) == INVALID_FIELD
     assert a.release(A, action=2) == INVALID_FIELD

@@ -153,7 +153,7 @@ do_release(struct model_state *s, unsigned host, const struct model_command *c)
 	if (!holds(s, host))
 		return OK;
 	if (s->type != c->type)
-		return CONFLICT;
+		return INVALID;
 	s->type = 0;
 	s->holder = MODEL_NOBODY;
 	return OK;

@@ -103,7 +103,7 @@ model_release(struct model *m, const struct resv_command *c)
 		memset(m->key, 0, sizeof(m->key));
 	} else if (model_holds(m, c->host)) {
 		if ((c->cdw10 >> 8 & 0xff) != m->type)
-			return NVME_SC_RESV_CONFLICT;
+			return NVME_SC_INVALID_FIELD;
 		m->type = 0;
 	}
 	return NVME_SC_SUCCESS;
