@@ -10,11 +10,25 @@
 
 static void walk_next(struct request *req);
 
+/* Of a Copy that failed: the first of its ranges that was not copied wholly. */
+static uint32_t
+range_left(const struct request *req)
+{
+	uint64_t done = req->walked;
+	uint32_t i = 0;
+
+	while (done >= req->io.ranges[i].blocks)
+		done -= req->io.ranges[i++].blocks;
+	return i;
+}
+
 static void
 walk_end(struct request *req, struct nvme_status status)
 {
 	if (req->io.old != NULL)
 		scratch_give(req);
+	if (!nvme_ok(status) && req->sqe.opcode == NVME_COPY)
+		req->xfer.dw0 = range_left(req);
 	request_answer(req, status);
 }
 
@@ -103,10 +117,12 @@ count(const struct request *req)
 	uint64_t sectors = req->piece.iov_len / 512;
 
 	stats->read_blocks512 += sectors;
-	if (req->sqe.opcode == NVME_COPY)
-		stats->write_blocks512 += sectors;
-	else
+	if (req->sqe.opcode != NVME_VERIFY)
 		stats->reads += req->walked == 0;
+	if (req->sqe.opcode == NVME_COPY) {
+		stats->writes += req->walked == 0;
+		stats->write_blocks512 += sectors;
+	}
 }
 
 static void piece_done(struct blk_io *io, struct nvme_status status);

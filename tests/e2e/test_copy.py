@@ -48,6 +48,42 @@ def test_verify_of_a_bad_block(serve):
         assert int.from_bytes(smart[160:176], "little") == 3, "media errors"
 
 
+@pytest.mark.line("O21", "W111")
+def test_a_copy_that_fails_half_way_says_how_far_it_came(serve):
+    """DW0: the first range that was not copied wholly; what is before it was"""
+    target = serve(ns=["fault:read-error=10@mem:16M"])
+    with nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        data = os.urandom(8 * 4096)
+        assert queue.write(0, data).ok
+        for ranges, left in (([(0, 1), (1, 1), (10, 1), (0, 1)], 2), ([(10, 1), (0, 1)], 0), ([(0, 3), (3, 8)], 1),
+                             ([(0, 1)] * 127 + [(10, 1)], 127), ([(20, 500), (0, 11)], 1)):
+            assert queue.write_zeroes(1000, 2000).ok
+            failed = copy(queue, ranges, 1000)
+            assert (failed.status, failed.dw0) == (nvme.READ_ERROR, left), ranges
+            want = b"".join(bytes(queue.read(s, n).got) for s, n in ranges[:left] if n <= 8)
+            assert bytes(queue.read(1000, max(1, len(want) // 4096)).got)[:len(want)] == want
+        assert copy(queue, [(0, 1), (9000, 1)], 1000).dw0 == 0, "nothing was copied"
+        assert copy(queue, [(0, 1), (1, 1)], 1000).dw0 == 0
+
+
+@pytest.mark.line("I09")
+def test_what_smart_counts_of_them(serve):
+    """a Copy is a read and a write, a Compare a read; a Verify moves no data to the host"""
+    target = serve(ns=["mem:16M"])
+    with nvme.Controller(target.address) as ctrl:
+        def counts():
+            page = ctrl.logged(2, 512)
+            return [int.from_bytes(page[at:at + 16], "little") for at in (64, 80)]
+        queue = ctrl.io_queue()
+        before = counts()
+        assert all(copy(queue, [(0, 100), (200, 1)], 1000).ok for _ in range(5))
+        assert counts() == [before[0] + 5, before[1] + 5]
+        assert all(verify(queue, 0, 300).ok for _ in range(7)) and counts() == [before[0] + 5, before[1] + 5]
+        assert queue.call(nvme.sqe(0x05, nsid=1, cdw12=1), bytes(8192)).ok
+        assert counts() == [before[0] + 6, before[1] + 5]
+
+
 @pytest.mark.line("O21")
 def test_copy_gathers_its_ranges(volume):
     """the ranges lie one behind the other at the destination, and nothing beside them changes"""
