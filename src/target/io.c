@@ -214,6 +214,15 @@ check_write_uncorrectable(struct request *req, const struct view_ns *ns)
 	return check_range(req, ns);
 }
 
+/* Nothing can be generated or stripped where nothing is transferred (NVM Command Set 1.0, 3.2.6). */
+static struct nvme_status
+check_verify(struct request *req, const struct view_ns *ns)
+{
+	if (le32_get(req->sqe.cdw12) & NVME_RW_PRACT)
+		return nvme_status_of(NVME_SC_INVALID_FIELD, true);
+	return check_range(req, ns);
+}
+
 /* From now on the data is in req->bufs. */
 static void
 use_bufs(struct request *req)
@@ -406,7 +415,7 @@ static const struct io_rule rules[256] = {
 	[NVME_COMPARE] = { check_transfer, RESV_READ, false, begin_compare, walk_check },
 	[NVME_WRITE_ZEROES] = { check_write_zeroes, RESV_WRITE, true, begin_at_once, NULL },
 	[NVME_DATASET_MGMT] = { ranges_check_dsm, RESV_WRITE, true, ranges_begin_dsm, ranges_dsm_data },
-	[NVME_VERIFY] = { check_range, RESV_READ, false, begin_verify, NULL },
+	[NVME_VERIFY] = { check_verify, RESV_READ, false, begin_verify, NULL },
 	[NVME_COPY] = { ranges_check_copy, RESV_READ | RESV_WRITE, true, ranges_begin_copy,
 	    ranges_copy_data },
 	[NVME_RESV_REGISTER] = { reserve_check, 0, false, reserve_begin, reserve_data },

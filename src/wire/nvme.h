@@ -212,6 +212,7 @@ int nvme_status_errno(struct nvme_status status);
 
 /* I/O command fields (NVM Command Set 1.0, 3.2). */
 #define NVME_RW_FUA (UINT32_C(1) << 30)    /* CDW12 of Read, Write, Write Zeroes */
+#define NVME_RW_PRACT (UINT32_C(1) << 29)  /* CDW12 of them and of Verify: of protection information */
 #define NVME_WZ_DEAC (UINT32_C(1) << 25)   /* CDW12 of Write Zeroes */
 #define NVME_DSM_AD (UINT32_C(1) << 2)     /* CDW11 of Dataset Management */
 

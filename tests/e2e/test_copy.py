@@ -48,6 +48,15 @@ def test_verify_of_a_bad_block(serve):
         assert int.from_bytes(smart[160:176], "little") == 3, "media errors"
 
 
+@pytest.mark.line("O14")
+def test_verify_knows_no_protection_information(volume):
+    """PRACT: 0:02; what else of it there is does not matter"""
+    queue, _, _, _ = volume
+    for bit in range(26, 30):
+        done = queue.call(nvme.sqe(0x0C, nsid=1, cdw12=1 << bit))
+        assert (done.status, done.dnr) == ((INVALID_FIELD, True) if bit == 29 else (nvme.OK, False))
+
+
 @pytest.mark.line("O21", "W111")
 def test_a_copy_that_fails_half_way_says_how_far_it_came(serve):
     """DW0: the first range that was not copied wholly; what is before it was"""
