@@ -58,6 +58,13 @@ done(struct blk_io *io, struct nvme_status status)
 		conn_send_soon(conn);
 }
 
+/* Whether the command would change blocks, not only give hints about them. */
+static bool
+changes(const struct request *req, const struct io_rule *rule)
+{
+	return rule->changes && (req->sqe.opcode != NVME_DATASET_MGMT || le32_get(req->sqe.cdw11) & NVME_DSM_AD);
+}
+
 /* The namespace through this portal, or as it is: not when its access, who holds it, or its protection say no. */
 static __attribute__((noinline)) struct nvme_status
 check_gate(const struct request *req, const struct view_ns *ns, const struct io_rule *rule)
@@ -76,7 +83,7 @@ check_gate(const struct request *req, const struct view_ns *ns, const struct io_
 	}
 	if (resv != NULL && (resv_access(resv, conn->hostid) & rule->needs) != rule->needs)
 		return nvme_status_of(NVME_SC_RESV_CONFLICT, true);
-	if (ns->gate & GATE_PROTECT && rule->changes)
+	if (ns->gate & GATE_PROTECT && changes(req, rule))
 		return nvme_status_of(NVME_SC_WRITE_PROTECTED, true);
 	return NVME_OK;
 }

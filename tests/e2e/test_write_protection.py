@@ -10,9 +10,11 @@ import nvme
 from namespaces import (
     ALL, BLOCK, NONE, PERMANENT, PROTECT, UNTIL_POWER_CYCLE, WRITE_PROTECTED, attach, connect, created, delete, detach,
     hosted, nsids, protect, protection, start_again)
-from nvme import INVALID_FIELD, INVALID_NS, NOT_CHANGEABLE, NOT_SAVEABLE, OK
+from nvme import INVALID_FIELD, INVALID_NS, NOT_CHANGEABLE, NOT_SAVEABLE, OK, sqe
 from nvmetcp import crc32c
 from test_live import NQN, NS_NOTICE, changed, conf, event, live, namespace, watch  # noqa: F401 - live is a fixture
+
+UNCORRECTABLE, DATASET, COPY = 0x04, 0x09, 0x19
 
 
 def kept(tmp_path):
@@ -25,8 +27,11 @@ def assert_protected(queue, nsid, yes):
     before = bytes(queue.read(0, nsid=nsid).got)
     data = os.urandom(BLOCK)
     for request in (queue.write(0, data, nsid=nsid), queue.write(8, data * 4, nsid=nsid, incapsule=False),
-                    queue.write_zeroes(1, 1, nsid=nsid), queue.deallocate([(2, 1)], nsid=nsid)):
+                    queue.write_zeroes(1, 1, nsid=nsid), queue.deallocate([(2, 1)], nsid=nsid),
+                    queue.call(sqe(UNCORRECTABLE, nsid=nsid, cdw10=3)),
+                    queue.call(sqe(COPY, nsid=nsid, cdw10=12), struct.pack("<8xQH14x", 4, 0))):
         assert request.status == status
+    assert queue.call(sqe(DATASET, nsid=nsid, cdw11=1), struct.pack("<IIQ", 0, 1, 0)).ok, "a hint"
     assert bytes(queue.read(0, nsid=nsid).got) == (before if yes else data)
     assert queue.flush(nsid).ok
 
