@@ -134,6 +134,8 @@ def test_what_a_discovery_controller_does_not_do(disco):
     for lid in (0x04, 0x05, 0x0C):
         request = disco.log(lid, 512, nsid=0)
         assert request.status in (nvme.LOG_PAGE, nvme.INVALID_FIELD)
+    for lid in (0x01, 0x02, 0x03, 0x0D, 0x80):
+        assert disco.log(lid, 512).status == nvme.LOG_PAGE or nvme.STRANGER
 
 
 @pytest.mark.line("V08", "I01")

@@ -318,7 +318,7 @@ def test_kato_can_be_set_and_read(serve):
         for wanted in (120000, 90001, kas * 7, 500):
             assert ctrl.set_feature(0x0F, wanted).ok
             got = ctrl.get_feature(0x0F).dw0
-            assert got in (wanted, -(-wanted // kas) * kas)
+            assert got == -(-wanted // kas) * kas or nvme.STRANGER and got == wanted
         ctrl.admin.conn.expect_close()  # the last one counts at once
 
 

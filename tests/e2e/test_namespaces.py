@@ -169,6 +169,7 @@ def test_capacity(live, tmp_path, volume):  # noqa: F811
     target = live(hosted(volume=where, size="10M", top="state_dir: %s/state\n" % tmp_path))
     with connect(target) as a:
         queue = a.io_queue()
+        assert create(a, 0).status == INVALID_FIELD and create(a, 0, ncap=256).status == INVALID_FIELD
         assert create(a, 2561).status == NS_CAPACITY and missing(a) == 2561 * BLOCK
         assert create(a, 20481, flbas=0).status == NS_CAPACITY and missing(a) == 20481 * 512
         assert create(a, (1 << 64) - 1).status == NS_CAPACITY and capacity(a) == (10 * MIB, 10 * MIB)
