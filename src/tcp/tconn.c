@@ -16,6 +16,7 @@ tconn_init(struct tconn *tc, const struct tconn_limits *limits)
 	framer_init(&tc->framer, PDU_TO_TARGET, data_max * 2);
 	fifo_init(&tc->out);
 	fifo_init(&tc->long_ones);
+	fifo_init(&tc->asked);
 }
 
 void
@@ -216,13 +217,19 @@ ask_more(struct tconn *tc, struct xfer *xfer)
 	return true;
 }
 
-/* The R2Ts in line are out.  What came for others meanwhile may allow for more. */
+/* What came for the first R2Ts while the last ones were in line may allow for more. */
 void
-tconn_asked(struct tconn *tc, struct xfer *xfer)
+tconn_asked(struct tconn *tc)
 {
-	xfer->asked = xfer->asking;
-	if (tc->state != TCONN_OPEN || !ask_more(tc, xfer))
-		xfer->state = XFER_RECEIVING;
+	struct fifo_node *node;
+
+	while ((node = fifo_pop(&tc->asked)) != NULL) {
+		struct xfer *xfer = container_of(node, struct xfer, tx_node);
+
+		xfer->asked = xfer->asking;
+		if (tc->state != TCONN_OPEN || !ask_more(tc, xfer))
+			xfer->state = XFER_RECEIVING;
+	}
 }
 
 static enum tconn_event

@@ -88,6 +88,8 @@ struct tconn {
 	struct fifo out;     /* xfers in line to be sent */
 	struct xfer *long_one; /* the one in it that goes in pieces: after each it lets the others pass */
 	struct fifo long_ones; /* those that go in pieces after it */
+	struct fifo_node **line_end; /* of a line with a long one: where it ended when it was gathered */
+	struct fifo asked;   /* within tconn_sent(): xfers whose R2Ts are out; perhaps they may ask for more */
 	struct pdu_fault fault; /* why it is terminating; for the log */
 	uint8_t control[sizeof(struct pdu_ic) + 24]; /* an ICResp or TermReq to be sent */
 	uint32_t control_len, control_sent;
@@ -145,7 +147,8 @@ void tconn_fault(struct tconn *tc, struct pdu_fault fault, const void *header, u
 bool tconn_pending(const struct tconn *tc);
 
 /* Gathers what is to be sent behind what lies in `g`, as much as one send may carry: at least one command's
- * worth where there is room for one.  gather_reset() was called before the first. */
+ * worth where there is room for one.  gather_reset() was called before the first.  Until tconn_sent() has heard
+ * what became of it nothing else is done with `tc`: what goes out is what is first in line, in that order. */
 void tconn_gather(struct tconn *tc, struct gather *g);
 
 /* `bytes` of what was gathered went out: answers that are wholly sent move to `finished`. */
@@ -159,8 +162,9 @@ void tconn_drop(struct tconn *tc, bool all, struct fifo *dropped);
 void tconn_withdraw(struct tconn *tc, bool (*pick)(const struct xfer *xfer, void *arg), void *arg,
     struct fifo *withdrawn);
 
-/* Between the two halves: tconn.c is told by tconn_send.c that R2Ts are out; and tells it of an answer in pieces. */
-void tconn_asked(struct tconn *tc, struct xfer *xfer);
+/* Between the two halves: tconn.c is told by tconn_send.c that the R2Ts of all in tc->asked are out; and tells it of
+ * an answer in pieces. */
+void tconn_asked(struct tconn *tc);
 void tconn_answer_long(struct tconn *tc, struct xfer *xfer);
 
 #endif

@@ -179,6 +179,7 @@ line_up(struct tconn *tc, struct xfer *xfer)
 	xfer->wire_len = piece_wire(tc, xfer, xfer->moved);
 	tc->long_one = xfer;
 	fifo_push(&tc->out, &xfer->tx_node);
+	tc->line_end = tc->out.tail;
 }
 
 /* One at a time goes in pieces, so what is short waits for one piece, however many there are. */
@@ -307,7 +308,10 @@ tconn_gather(struct tconn *tc, struct gather *g)
 		return;
 	for (; node != NULL && gather_room(g); node = node->next)
 		gather_xfer(tc, xfer_of(node), g);
-	if (tc->long_one != NULL && node == NULL)
+	if (tc->long_one == NULL)
+		return;
+	tc->line_end = tc->out.tail;
+	if (node == NULL)
 		gather_long_ones(tc, g);
 }
 
@@ -317,6 +321,8 @@ static void
 piece_done(struct tconn *tc, struct xfer *xfer, struct fifo *finished)
 {
 	xfer->moved += piece_bytes(tc, xfer, xfer->moved);
+	/* Its next piece may be gathered already, behind the line as it was then. */
+	assert(tc->state != TCONN_OPEN || fifo_empty(&tc->out) || tc->out.tail == tc->line_end);
 	if (xfer->moved < xfer->length && tc->state == TCONN_OPEN) {
 		line_up(tc, xfer);
 		return;
@@ -329,8 +335,9 @@ piece_done(struct tconn *tc, struct xfer *xfer, struct fifo *finished)
 static __attribute__((noinline)) void
 other_done(struct tconn *tc, struct xfer *xfer, struct fifo *finished)
 {
+	/* Nothing gets in line again in front of what was gathered behind the line. */
 	if (xfer->state == XFER_ASKING)
-		tconn_asked(tc, xfer);
+		fifo_push(&tc->asked, &xfer->tx_node);
 	else
 		piece_done(tc, xfer, finished);
 }
@@ -370,6 +377,8 @@ tconn_sent(struct tconn *tc, size_t bytes, struct fifo *finished)
 	bytes = gather_sent(&tc->control_sent, tc->control_len, bytes);
 	while (bytes > 0)
 		bytes = sent_xfer(tc, bytes, finished);
+	if (!fifo_empty(&tc->asked))
+		tconn_asked(tc);
 	if (tc->state == TCONN_TERMINATING && tc->control_sent == tc->control_len)
 		tc->state = TCONN_ENDED;
 }

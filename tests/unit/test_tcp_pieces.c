@@ -104,6 +104,31 @@ an_r2t_that_is_answered_while_others_go_out_is_followed_by_one(void **state)
 	free(pair);
 }
 
+/* The pieces of a long read were gathered behind the first R2Ts, and a part of them is out. */
+static void
+an_r2t_that_follows_waits_for_what_was_gathered_before_it(void **state)
+{
+	struct pair *pair = pair_connected(23, false, false, false);
+	struct iovec whole = { pair->volume, 3 * PAIR_PIECE };
+	struct gather *g = &pair->gather;
+	struct fifo finished;
+
+	(void)state;
+	fifo_init(&finished);
+	asked(pair, 30);
+	assert_int_equal(answered_r2t(pair, 0, 0).fes, PDU_FES_NONE);
+	pair_answer(pair, 1, &whole);
+	pair_gather_target(pair);
+	assert_int_equal(g->bytes, 66 + 3 * (24 + PAIR_PIECE));
+	tconn_sent(&pair->tc, 66 + 24 + PAIR_PIECE + 10, &finished);
+	pair_gather_target(pair);
+	assert_int_equal(g->bytes, 14 + PAIR_PIECE + 24 + 24 + PAIR_PIECE);
+	assert_int_equal(g->iov[g->first].iov_len, 14);
+	assert_ptr_equal(g->iov[g->first + 1].iov_base, pair->volume + PAIR_PIECE);
+	assert_int_equal(((const struct pdu_data *)g->iov[g->first + 2].iov_base)->ch.type, PDU_R2T);
+	free(pair);
+}
+
 /* What is being ended asks for nothing more. */
 static void
 a_termreq_follows_the_r2ts_that_had_begun(void **state)
@@ -369,6 +394,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_r2t_may_be_answered_once_it_is_out_to_its_last_byte),
 		cmocka_unit_test(an_r2t_that_is_answered_while_others_go_out_is_followed_by_one),
+		cmocka_unit_test(an_r2t_that_follows_waits_for_what_was_gathered_before_it),
 		cmocka_unit_test(a_termreq_follows_the_r2ts_that_had_begun),
 		cmocka_unit_test(a_write_that_failed_sends_the_end_of_its_pdu_and_no_more),
 		cmocka_unit_test(what_is_short_waits_for_one_piece_of_what_is_long),
