@@ -1,6 +1,6 @@
 /*
  * fuzz_target.c - any bytes to the target's side of a connection: it neither
- * breaks nor minds how they are cut.
+ * breaks nor minds how they are cut, and what it sends is what it has to say.
  */
 #include <assert.h>
 

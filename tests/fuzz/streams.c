@@ -3,10 +3,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "sent_watch.h"
 #include "tcp/hconn.h"
 #include "tcp/tconn.h"
 
-enum { DEPTH = 8, DATA = 16384 };
+enum { DEPTH = 8, DATA = 16384, PIECE = 1024 };
 
 struct slot {
 	struct xfer xfer;
@@ -32,106 +33,175 @@ note_event(struct outcome *o, uint32_t what, uint32_t value)
 
 /* ---- the target ---- */
 
+struct end {
+	struct tconn tc;
+	struct gather gather;
+	struct watch watch;
+	struct slot *slots;
+	uint8_t data[DATA]; /* what is read */
+};
+
+/*
+ * At most so many bytes of what is in line, and what goes out must be right; 0: all.  Only commands and data that
+ * came whole are followed by a send: when else there is one would depend on how the bytes were cut.
+ */
 static void
-send_all(struct tconn *tc, struct gather *g)
+send_some(struct end *end, size_t most)
 {
+	struct gather *g = &end->gather;
 	struct fifo finished;
 	struct fifo_node *node;
+	bool again = true;
 
 	fifo_init(&finished);
-	while (tconn_pending(tc)) {
+	for (unsigned i = 0; i < end->tc.slots_used; i++)
+		if (!end->watch.of[i].answered)
+			end->watch.of[i].came = end->slots[i].xfer.moved;
+	while (again && tconn_pending(&end->tc)) {
+		size_t bytes;
+
 		gather_reset(g);
-		tconn_gather(tc, g);
+		tconn_gather(&end->tc, g);
 		assert(g->count > g->first && g->bytes > 0);
-		tconn_sent(tc, g->bytes, &finished);
+		bytes = most > 0 && most < g->bytes ? most : g->bytes;
+		watch_sent(&end->watch, g->iov + g->first, bytes, 0);
+		tconn_sent(&end->tc, bytes, &finished);
+		again = most == 0;
 	}
 	while ((node = fifo_pop(&finished)) != NULL)
 		container_of(node, struct xfer, tx_node)->state = XFER_FREE;
 }
 
 static void
-answer(struct tconn *tc, struct slot *slot)
+answer(struct end *end, struct slot *slot)
 {
 	bool read = slot->opcode == NVME_READ && slot->xfer.length > 0 && slot->xfer.length <= DATA;
 
+	if (read)
+		slot->iov.iov_base = end->data;
 	slot->xfer.iov = &slot->iov;
 	slot->xfer.iov_count = 1;
-	tconn_answer(tc, &slot->xfer, NVME_OK, read);
+	watch_answer(&end->watch, (unsigned)(slot - end->slots), end->data, read ? slot->xfer.length : 0);
+	tconn_answer(&end->tc, &slot->xfer, NVME_OK, read);
+}
+
+/* A slot for it; NULL: it is one more than the queue holds, or its CID is in use. */
+static struct slot *
+slot_for(struct end *end, uint16_t cid)
+{
+	struct slot *slot = NULL;
+
+	for (unsigned i = 0; i < end->tc.slots_used; i++) {
+		if (end->slots[i].xfer.state == XFER_FREE)
+			slot = slot != NULL ? slot : &end->slots[i];
+		else if (end->slots[i].xfer.cid == cid)
+			return NULL;
+	}
+	if (slot != NULL)
+		return slot;
+	return (struct slot *)(void *)tconn_slot_new(&end->tc);
 }
 
 static bool
-command(struct tconn *tc, struct slot *slots, const struct tconn_item *item, struct outcome *o)
+command(struct end *end, const struct tconn_item *item, struct outcome *o)
 {
-	struct slot *slot = slots;
+	struct slot *slot = slot_for(end, le16_get(item->sqe->cid));
+	bool asks;
 
-	while (slot < slots + tc->slots_used && slot->xfer.state != XFER_FREE)
-		slot++;
-	if (slot == slots + tc->slots_used && tconn_slot_new(tc) == NULL)
-		return false; /* more than the queue holds */
+	if (slot == NULL)
+		return false;
 	note(o, item->sqe, sizeof(*item->sqe));
-	tconn_hold(tc, &slot->xfer, item->sqe);
+	tconn_hold(&end->tc, &slot->xfer, item->sqe);
 	slot->opcode = item->sqe->opcode;
 	slot->xfer.length = le32_get(item->sqe->sgl1.length);
 	slot->iov = (struct iovec){ slot->data, slot->xfer.length };
 	slot->xfer.iov = &slot->iov;
 	slot->xfer.iov_count = 1;
-	if (item->data_len > 0 && item->data == NULL) {
-		tconn_incapsule(tc, &slot->xfer);
-	} else if (item->data_len > 0) {
-		note(o, item->data, item->data_len);
-		note_event(o, 2, item->data_ok);
-		answer(tc, slot);
-	} else if (slot->opcode == NVME_WRITE && slot->xfer.length > 0 && slot->xfer.length <= DATA) {
-		tconn_ask(tc, &slot->xfer);
+	asks = item->data_len == 0 && slot->opcode == NVME_WRITE && slot->xfer.length > 0 && slot->xfer.length <= DATA;
+	watch_begin(&end->watch, (unsigned)(slot - end->slots), slot->xfer.cid, asks ? slot->xfer.length : 0);
+	if (asks) {
+		tconn_ask(&end->tc, &slot->xfer);
+	} else if (item->data_len > 0 && item->data == NULL) {
+		tconn_incapsule(&end->tc, &slot->xfer);
 	} else {
-		answer(tc, slot);
+		if (item->data_len > 0) {
+			note(o, item->data, item->data_len);
+			note_event(o, 2, item->data_ok);
+		}
+		answer(end, slot);
 	}
 	return true;
 }
 
+/* Data that came whole. */
+static void
+arrived(struct end *end, struct slot *slot, struct outcome *o)
+{
+	note(o, slot->data, slot->xfer.length);
+	note_event(o, 2, !slot->xfer.data_bad);
+	end->watch.of[slot - end->slots].came = slot->xfer.length;
+	answer(end, slot);
+}
+
+static struct end *
+end_create(const uint8_t *data, size_t size)
+{
+	const struct tconn_limits limits = { .incapsule_max = 8192, .maxh2cdata = 4096, .piece = PIECE };
+	struct end *end = calloc(1, sizeof(*end));
+	struct pdu_ic ic = { 0 };
+
+	assert(end != NULL);
+	end->slots = malloc(DEPTH * sizeof(*end->slots));
+	assert(end->slots != NULL);
+	/* They were another connection's, and waited for data. */
+	for (unsigned i = 0; i < DEPTH; i++)
+		end->slots[i].xfer = (struct xfer){ .state = XFER_RECEIVING, .length = DATA, .asked = DATA };
+	for (unsigned i = 0; i < DATA; i++)
+		end->data[i] = (uint8_t)(i * 7 + i / 256);
+	memcpy(&ic, data, size < sizeof(ic) ? size : sizeof(ic));
+	end->watch = (struct watch){
+		.hdgst = ic.dgst & 1, .ddgst = ic.dgst & 2, .pda = ic.pda,
+		.r2ts = le32_get(ic.limit) < TCONN_R2TS ? le32_get(ic.limit) + 1 : TCONN_R2TS,
+		.piece = PIECE, .slots = DEPTH,
+	};
+	tconn_init(&end->tc, &limits);
+	tconn_slots(&end->tc, end->slots, sizeof(*end->slots), DEPTH);
+	tconn_connected(&end->tc, false, DEPTH, false);
+	return end;
+}
+
+/* A command says in CDW15 how much is sent at each event from then on. */
 struct outcome
 play_target(const uint8_t *data, size_t size, size_t step)
 {
-	const struct tconn_limits limits = { .incapsule_max = 8192, .maxh2cdata = 4096, .piece = 1024 };
-	struct slot *slots = malloc(DEPTH * sizeof(*slots));
-	struct gather *g = calloc(1, sizeof(*g));
+	struct end *end = end_create(data, size);
 	struct outcome o = { 0 };
 	struct tconn_item item;
-	struct tconn tc;
 	bool open = true;
+	size_t most = 0;
 
-	assert(slots != NULL && g != NULL);
-	/* They were another connection's, and waited for data. */
-	for (unsigned i = 0; i < DEPTH; i++)
-		slots[i].xfer = (struct xfer){ .state = XFER_RECEIVING, .length = DATA, .asked = DATA };
-	tconn_init(&tc, &limits);
-	tconn_slots(&tc, slots, sizeof(*slots), DEPTH);
-	tconn_connected(&tc, false, DEPTH, false);
 	for (size_t at = 0; open && at < size; at += step) {
 		const uint8_t *piece = data + at;
 		size_t left = step < size - at ? step : size - at;
 		enum tconn_event event;
 
-		while (open && (event = tconn_next(&tc, &piece, &left, &item)) != TCONN_MORE) {
+		while (open && (event = tconn_next(&end->tc, &piece, &left, &item)) != TCONN_MORE) {
 			if (event == TCONN_COMMAND) {
-				open = command(&tc, slots, &item, &o);
+				most = le32_get(item.sqe->cdw15);
+				open = command(end, &item, &o);
 			} else if (event == TCONN_DATA) {
-				struct slot *slot = container_of(item.xfer, struct slot, xfer);
-
-				note(&o, slot->data, slot->xfer.length);
-				note_event(&o, 2, !slot->xfer.data_bad);
-				answer(&tc, slot);
+				arrived(end, container_of(item.xfer, struct slot, xfer), &o);
 			} else {
 				open = false;
 			}
-			send_all(&tc, g);
+			send_some(end, most);
 		}
-		send_all(&tc, g);
 	}
-	o.fes = tc.fault.fes;
-	o.fei = tc.fault.fei;
-	free(slots);
-	free(g);
+	send_some(end, 0);
+	o.fes = end->tc.fault.fes;
+	o.fei = end->tc.fault.fei;
+	free(end->slots);
+	free(end);
 	return o;
 }
 

@@ -14,7 +14,9 @@ struct outcome {
 	unsigned events;
 };
 
-/* In pieces of `step` bytes, to a target with a queue of 8, or to a host with 8 commands in flight. */
+/* In pieces of `step` bytes, to a target with a queue of 8, or to a host with 8 commands in flight.  What the target
+ * sends is held against what it has to say (sent_watch.h); a command's CDW15, unless it is 0, is how many bytes of that
+ * its wire takes at each event from then on. */
 struct outcome play_target(const uint8_t *data, size_t size, size_t step);
 struct outcome play_host(const uint8_t *data, size_t size, size_t step);
 
