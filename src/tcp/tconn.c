@@ -244,6 +244,7 @@ data_arrived(struct tconn *tc, struct xfer *xfer, uint32_t bytes, bool ok, struc
 		return TCONN_MORE;
 	}
 	xfer->state = XFER_HELD;
+	xfer->moved = 0; /* nothing of its answer */
 	item->xfer = xfer;
 	return TCONN_DATA;
 }
