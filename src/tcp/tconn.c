@@ -63,10 +63,14 @@ tconn_slot_new(struct tconn *tc)
 void
 tconn_fault(struct tconn *tc, struct pdu_fault fault, const void *header, uint32_t header_len)
 {
+	uint32_t rest = tc->control_sent > 0 ? tc->control_len - tc->control_sent : 0;
+
 	if (tc->state == TCONN_TERMINATING || tc->state == TCONN_ENDED)
 		return;
 	tc->fault = fault;
-	tc->control_len = pdu_term_write(tc->control, PDU_TO_HOST, fault, header, header_len);
+	/* An ICResp that went out in part must be ended first. */
+	memmove(tc->control, tc->control + tc->control_sent, rest);
+	tc->control_len = rest + pdu_term_write(tc->control + rest, PDU_TO_HOST, fault, header, header_len);
 	tc->control_sent = 0;
 	tc->state = TCONN_TERMINATING;
 }

@@ -91,7 +91,7 @@ struct tconn {
 	struct fifo_node **line_end; /* of a line with a long one: where it ended when it was gathered */
 	struct fifo asked;   /* within tconn_sent(): xfers whose R2Ts are out; perhaps they may ask for more */
 	struct pdu_fault fault; /* why it is terminating; for the log */
-	uint8_t control[sizeof(struct pdu_ic) + 24]; /* an ICResp or TermReq to be sent */
+	uint8_t control[2 * sizeof(struct pdu_ic) + 24]; /* an ICResp to be sent, or its end and a TermReq */
 	uint32_t control_len, control_sent;
 };
 

@@ -153,6 +153,35 @@ a_termreq_follows_the_r2ts_that_had_begun(void **state)
 	free(pair);
 }
 
+/* It has not gone out to its end when the host breaks a rule. */
+static void
+a_termreq_follows_the_end_of_an_icresp_that_had_begun(void **state)
+{
+	struct pdu_ic req = { .ch = { PDU_ICREQ, 0, sizeof(req), 0, le32_of(sizeof(req)) } };
+	struct pair *pair = pair_create(23, false, false, false);
+	const uint8_t *at = (const void *)&req;
+	size_t left = sizeof(req);
+	struct tconn_item item;
+	struct fifo finished;
+	const uint8_t *out;
+
+	(void)state;
+	fifo_init(&finished);
+	assert_int_equal(tconn_next(&pair->tc, &at, &left, &item), TCONN_MORE);
+	pair_gather_target(pair);
+	assert_int_equal(pair->gather.bytes, sizeof(req));
+	tconn_sent(&pair->tc, 100, &finished);
+	tconn_fault(&pair->tc, (struct pdu_fault){ PDU_FES_SEQUENCE, 0, "" }, &req, 8);
+	pair_gather_target(pair);
+	assert_int_equal(pair->gather.bytes, sizeof(req) - 100 + PDU_TERM_HLEN + 8);
+	out = pair->gather.iov[pair->gather.first].iov_base;
+	assert_int_equal(out[0], 0);
+	assert_int_equal(out[sizeof(req) - 100], PDU_C2H_TERM);
+	tconn_sent(&pair->tc, pair->gather.bytes, &finished);
+	assert_int_equal(pair->tc.state, TCONN_ENDED);
+	free(pair);
+}
+
 /* The target has let go of the command: what is sent for it now would be for nobody. */
 static void
 a_write_that_failed_sends_the_end_of_its_pdu_and_no_more(void **state)
@@ -396,6 +425,7 @@ main(void)
 		cmocka_unit_test(an_r2t_that_is_answered_while_others_go_out_is_followed_by_one),
 		cmocka_unit_test(an_r2t_that_follows_waits_for_what_was_gathered_before_it),
 		cmocka_unit_test(a_termreq_follows_the_r2ts_that_had_begun),
+		cmocka_unit_test(a_termreq_follows_the_end_of_an_icresp_that_had_begun),
 		cmocka_unit_test(a_write_that_failed_sends_the_end_of_its_pdu_and_no_more),
 		cmocka_unit_test(what_is_short_waits_for_one_piece_of_what_is_long),
 		cmocka_unit_test(the_last_piece_tells_the_queue_head_of_when_it_is_sent),
