@@ -32,8 +32,12 @@ static enum hconn_event
 closing(struct hconn *hc, uint16_t fes, uint32_t fei, const char *why, const uint8_t *header,
     uint32_t len)
 {
+	uint32_t rest = hc->control_sent > 0 ? hc->control_len - hc->control_sent : 0;
+
 	hc->fault = (struct pdu_fault){ fes, fei, why };
-	hc->control_len = pdu_term_write(hc->control, PDU_TO_TARGET, hc->fault, header, len);
+	/* An ICReq that went out in part must be ended first. */
+	memmove(hc->control, hc->control + hc->control_sent, rest);
+	hc->control_len = rest + pdu_term_write(hc->control + rest, PDU_TO_TARGET, hc->fault, header, len);
 	hc->control_sent = 0;
 	hc->state = HCONN_TERMINATING;
 	return HCONN_CLOSING;

@@ -78,7 +78,7 @@ struct hconn {
 	struct hreq *filling;
 	struct fifo out;
 	struct pdu_fault fault;
-	uint8_t control[sizeof(struct pdu_ic) + 24];
+	uint8_t control[2 * sizeof(struct pdu_ic) + 24]; /* an ICReq to be sent, or its end and a TermReq */
 	uint32_t control_len, control_sent;
 };
 

@@ -182,6 +182,30 @@ a_termreq_follows_the_end_of_an_icresp_that_had_begun(void **state)
 	free(pair);
 }
 
+static void
+a_termreq_follows_the_end_of_an_icreq_that_had_begun(void **state)
+{
+	struct pdu_data early = { .ch = { PDU_R2T, 0, 24, 0, le32_of(24) } };
+	struct pair *pair = pair_create(23, false, false, false);
+	const uint8_t *at = (const void *)&early, *out;
+	size_t left = sizeof(early);
+	struct fifo done;
+	struct hreq *req;
+
+	(void)state;
+	fifo_init(&done);
+	pair_gather_host(pair);
+	hconn_sent(&pair->hc, 100, &done);
+	assert_int_equal(hconn_next(&pair->hc, &at, &left, &req), HCONN_CLOSING);
+	pair_gather_host(pair);
+	out = pair->gather.iov[pair->gather.first].iov_base;
+	assert_int_equal(pair->gather.bytes, sizeof(struct pdu_ic) - 100 + PDU_TERM_HLEN + sizeof(early));
+	assert_int_equal(out[sizeof(struct pdu_ic) - 100], PDU_H2C_TERM);
+	hconn_sent(&pair->hc, pair->gather.bytes, &done);
+	assert_int_equal(pair->hc.state, HCONN_ENDED);
+	free(pair);
+}
+
 /* The target has let go of the command: what is sent for it now would be for nobody. */
 static void
 a_write_that_failed_sends_the_end_of_its_pdu_and_no_more(void **state)
@@ -426,6 +450,7 @@ main(void)
 		cmocka_unit_test(an_r2t_that_follows_waits_for_what_was_gathered_before_it),
 		cmocka_unit_test(a_termreq_follows_the_r2ts_that_had_begun),
 		cmocka_unit_test(a_termreq_follows_the_end_of_an_icresp_that_had_begun),
+		cmocka_unit_test(a_termreq_follows_the_end_of_an_icreq_that_had_begun),
 		cmocka_unit_test(a_write_that_failed_sends_the_end_of_its_pdu_and_no_more),
 		cmocka_unit_test(what_is_short_waits_for_one_piece_of_what_is_long),
 		cmocka_unit_test(the_last_piece_tells_the_queue_head_of_when_it_is_sent),
