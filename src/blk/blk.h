@@ -69,7 +69,10 @@ struct blk_range {
  * bounds how long that takes.  Without `lends` a READ brings its buffers.
  */
 struct blk_io {
-	struct fifo_node node;      /* the device's */
+	union {
+		struct fifo_node node; /* the device's */
+		struct list place;     /* and while it waits for its blocks, line.h */
+	};
 	enum blk_op op;
 	uint32_t flags;
 	uint64_t lba;

@@ -1,9 +1,9 @@
 #include "blk/line.h"
 
 static struct blk_io *
-io_of(struct fifo_node *node)
+io_of(struct list *place)
 {
-	return container_of(node, struct blk_io, node);
+	return container_of(place, struct blk_io, place);
 }
 
 void
@@ -12,8 +12,8 @@ line_init(struct line *line, struct range *range, uint32_t piece_max, uint32_t s
 	*line = (struct line){
 		.range = range, .piece_max = piece_max, .small_max = small_max, .long_max = long_max,
 	};
-	fifo_init(&line->waiting);
-	fifo_init(&line->aside);
+	list_init(&line->waiting);
+	list_init(&line->aside);
 }
 
 /* io->at of a TRIM: the index of the range << 32, and the blocks done of it. */
@@ -139,12 +139,12 @@ ordered(const struct line *line, const struct blk_io *a, const struct blk_io *b)
 	return x.lba < y.lba + y.blocks && y.lba < x.lba + x.blocks;
 }
 
-/* Whether one that stands in line before `end` (NULL: any) keeps `io` from going. */
+/* Whether one that stands in line before `end` keeps `io` from going. */
 static bool
-held_up(const struct line *line, const struct fifo_node *end, const struct blk_io *io)
+held_up(const struct line *line, const struct list *end, const struct blk_io *io)
 {
-	for (struct fifo_node *node = line->waiting.head; node != end; node = node->next)
-		if (ordered(line, io_of(node), io))
+	for (struct list *place = line->waiting.next; place != end; place = place->next)
+		if (ordered(line, io_of(place), io))
 			return true;
 	return false;
 }
@@ -195,25 +195,25 @@ static void
 join(struct line *line, struct blk_io *io)
 {
 	io->flags |= LINE_WAITING;
-	fifo_push(&line->waiting, &io->node);
+	list_push(&line->waiting, &io->place);
 	line->count++;
 }
 
 void
 line_over(struct line *line, struct blk_io *io)
 {
-	struct fifo_node *node;
+	struct list *place;
 
 	if ((io->flags & LINE_LONG) == 0)
 		return;
 	io->flags &= ~(uint32_t)LINE_LONG;
-	node = fifo_pop(&line->aside);
-	if (node == NULL) {
+	place = list_pop(&line->aside);
+	if (place == NULL) {
 		line->long_count--;
 		return;
 	}
-	io_of(node)->flags ^= LINE_ASIDE | LINE_LONG;
-	join(line, io_of(node));
+	io_of(place)->flags ^= LINE_ASIDE | LINE_LONG;
+	join(line, io_of(place));
 }
 
 /* False: it stands aside now, before its first piece or, where others do, before the next one: they take turns. */
@@ -228,12 +228,12 @@ admit(struct line *line, struct blk_io *io)
 			line->long_count++;
 			return true;
 		}
-	} else if (fifo_empty(&line->aside)) {
+	} else if (list_empty(&line->aside)) {
 		return true;
 	}
 	line_over(line, io);
 	io->flags |= LINE_ASIDE;
-	fifo_push(&line->aside, &io->node);
+	list_push(&line->aside, &io->place);
 	return false;
 }
 
@@ -251,78 +251,54 @@ line_enter(struct line *line, struct blk_io *io)
 {
 	if (!admit(line, io))
 		return false;
-	if (line->count < LINE_WINDOW && !held_up(line, NULL, io) && take(line, io))
+	if (line->count < LINE_WINDOW && !held_up(line, &line->waiting, io) && take(line, io))
 		return true;
 	join(line, io);
 	return false;
 }
 
-/* Takes out what *link, in `fifo`, points to. */
-static struct blk_io *
-unlink_at(struct fifo *fifo, struct fifo_node **link)
+static void
+leave(struct line *line, struct blk_io *io)
 {
-	struct blk_io *io = io_of(*link);
-
-	*link = io->node.next;
-	if (*link == NULL)
-		fifo->tail = link;
-	return io;
-}
-
-static struct blk_io *
-leave_at(struct line *line, struct fifo_node **link)
-{
-	struct blk_io *io = unlink_at(&line->waiting, link);
-
+	list_remove(&io->place);
 	io->flags &= ~(uint32_t)LINE_WAITING;
 	line->count--;
-	return io;
 }
 
 void
 line_retry(struct line *line, unsigned starts, bool (*start)(void *owner, struct blk_io *io), void *owner)
 {
-	struct fifo_node **link = &line->waiting.head, *node;
+	struct list *place = line->waiting.next, *next;
+	struct fifo_node *node;
 	struct fifo again;
 
 	fifo_init(&again);
-	for (unsigned i = 0; i < LINE_WINDOW && starts > 0 && *link != NULL; i++) {
-		struct blk_io *io = io_of(*link);
+	for (unsigned i = 0; i < LINE_WINDOW && starts > 0 && place != &line->waiting; i++, place = next) {
+		struct blk_io *io = io_of(place);
 
-		if (held_up(line, *link, io) || !take(line, io)) {
-			link = &io->node.next;
+		next = place->next;
+		if (held_up(line, place, io) || !take(line, io))
 			continue;
-		}
-		leave_at(line, link);
+		leave(line, io);
 		starts--;
 		if (!start(owner, io))
 			fifo_push(&again, &io->node);
 	}
 	while ((node = fifo_pop(&again)) != NULL)
-		line_join(line, io_of(node));
-}
-
-static struct fifo_node **
-link_to(struct fifo *fifo, const struct blk_io *io)
-{
-	struct fifo_node **link = &fifo->head;
-
-	while (*link != &io->node)
-		link = &(*link)->next;
-	return link;
+		line_join(line, container_of(node, struct blk_io, node));
 }
 
 bool
 line_leave(struct line *line, struct blk_io *io)
 {
 	if ((io->flags & LINE_ASIDE) != 0) {
-		unlink_at(&line->aside, link_to(&line->aside, io));
+		list_remove(&io->place);
 		io->flags &= ~(uint32_t)LINE_ASIDE;
 		return true;
 	}
 	if ((io->flags & LINE_WAITING) == 0)
 		return false;
-	leave_at(line, link_to(&line->waiting, io));
+	leave(line, io);
 	if ((io->flags & LINE_MARKED) != 0) {
 		struct blk_range piece = line_piece(line, io);
 

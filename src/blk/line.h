@@ -34,11 +34,11 @@ enum {
 
 struct line {
 	struct range *range;
-	struct fifo waiting;
+	struct list waiting;
 	uint32_t count;
 	uint32_t piece_max; /* blocks of one piece of a TRIM or WRITE_ZEROES */
 	uint32_t small_max; /* and of a small one */
-	struct fifo aside;
+	struct list aside;
 	uint32_t long_count, long_max; /* with LINE_LONG; nobody stands aside while there are fewer than may be */
 };
 
@@ -74,7 +74,8 @@ void line_join(struct line *line, struct blk_io *io);
  */
 void line_retry(struct line *line, unsigned starts, bool (*start)(void *owner, struct blk_io *io), void *owner);
 
-/* Takes an I/O out of the line, or from where it stands aside, for good; false: it is not there. */
+/* Takes an I/O out of the line, or from where it stands aside, for good; false: it is not there.
+ * How many others are there does not matter: an ended connection takes its I/Os out one by one. */
 bool line_leave(struct line *line, struct blk_io *io);
 
 /* Of an I/O that is not in line: marks a TRIM or WRITE_ZEROES as stopped.  True: it has a next piece, which its device
