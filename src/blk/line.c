@@ -12,7 +12,9 @@ line_init(struct line *line, struct range *range, uint32_t piece_max, uint32_t s
 	*line = (struct line){
 		.range = range, .piece_max = piece_max, .small_max = small_max, .long_max = long_max,
 	};
-	list_init(&line->waiting);
+	for (unsigned i = 0; i < LINE_ZONES; i++)
+		list_init(&line->zones[i].waiting);
+	list_init(&line->behind.waiting);
 	list_init(&line->aside);
 }
 
@@ -124,29 +126,159 @@ line_stop(struct line *line, struct blk_io *io)
 	return has_piece(&next);
 }
 
-/* Whether the later of the two, each with its current piece, may not overtake. */
-static bool
-ordered(const struct line *line, const struct blk_io *a, const struct blk_io *b)
-{
-	struct blk_range x, y;
+/* ---- zones ---- */
 
-	if (a->op == BLK_FLUSH || b->op == BLK_FLUSH)
-		return false;
-	if (a->op == BLK_READ && b->op == BLK_READ)
-		return false;
-	x = line_piece(line, a);
-	y = line_piece(line, b);
-	return x.lba < y.lba + y.blocks && y.lba < x.lba + x.blocks;
+static struct line_hull
+hull_of(const struct line *line, const struct blk_io *io)
+{
+	struct blk_range piece = line_piece(line, io);
+
+	return piece.blocks > 0 ? (struct line_hull){ piece.lba, piece.lba + piece.blocks - 1 } :
+	    (struct line_hull){ UINT64_MAX, 0 };
 }
 
-/* Whether one that stands in line before `end` keeps `io` from going. */
-static bool
-held_up(const struct line *line, const struct list *end, const struct blk_io *io)
+static void
+hull_add(struct line_hull *hull, struct line_hull more)
 {
-	for (struct list *place = line->waiting.next; place != end; place = place->next)
-		if (ordered(line, io_of(place), io))
+	hull->first = more.first < hull->first ? more.first : hull->first;
+	hull->last = more.last > hull->last ? more.last : hull->last;
+}
+
+static bool
+touches(const struct line_zone *zone, struct line_hull hull)
+{
+	return zone->hull.first <= hull.last && hull.first <= zone->hull.last;
+}
+
+/*
+ * Who is not the first of a zone may not be waited for: the table knows stripes, and others, by their number modulo its
+ * size, so one who goes before it would be turned away because of it.
+ */
+static void
+unmark(struct line *line, struct blk_io *io)
+{
+	struct blk_range piece = line_piece(line, io);
+
+	if ((io->flags & LINE_MARKED) == 0)
+		return;
+	range_unwait(line->range, piece.lba, piece.blocks);
+	io->flags &= ~(uint32_t)LINE_MARKED;
+}
+
+/* Nobody stands in it, whatever it was. */
+static bool
+is_free(const struct line_zone *zone)
+{
+	return list_empty(&zone->waiting) || (zone->waiting.next == &zone->mark && zone->waiting.prev == &zone->mark);
+}
+
+/* Whether one that waits may touch these blocks. */
+static bool
+held_up(const struct line *line, struct line_hull hull)
+{
+	if (!list_empty(&line->behind.waiting) && touches(&line->behind, hull))
+		return true;
+	for (unsigned i = 0; i < LINE_ZONES; i++)
+		if (!is_free(&line->zones[i]) && touches(&line->zones[i], hull))
 			return true;
 	return false;
+}
+
+/* Puts all of `from` in front of `before`, which is a node or, for the end, a head. */
+static void
+splice(struct list *before, struct list *from)
+{
+	if (list_empty(from))
+		return;
+	from->next->prev = before->prev;
+	before->prev->next = from->next;
+	from->prev->next = before;
+	before->prev = from->prev;
+	list_init(from);
+}
+
+/* The zone that touches these blocks, of several made one; else one where nobody stands, or NULL.  Those of two zones
+ * touch nothing in common, so it does not matter who of them comes first. */
+static struct line_zone *
+zone_for(struct line *line, struct line_hull hull)
+{
+	struct line_zone *found = NULL, *unused = NULL;
+
+	for (unsigned i = 0; i < LINE_ZONES; i++) {
+		struct line_zone *zone = &line->zones[i];
+
+		if (is_free(zone)) {
+			unused = zone;
+		} else if (touches(zone, hull)) {
+			if (found == NULL) {
+				found = zone;
+				continue;
+			}
+			list_remove(&zone->mark);
+			unmark(line, io_of(zone->waiting.next));
+			splice(&found->waiting, &zone->waiting);
+			hull_add(&found->hull, zone->hull);
+		}
+	}
+	if (found == NULL && unused != NULL) {
+		unused->hull = hull;
+		list_init(&unused->waiting);
+		list_push(&unused->waiting, &unused->mark);
+		found = unused;
+	}
+	return found;
+}
+
+/* False: there is no zone for it now.  `looked`: it is one of those who look for zones, and are counted among those who
+ * stood there when it began, until somebody else comes. */
+static bool
+stand(struct line *line, struct list *place, bool looked)
+{
+	struct line_hull hull = hull_of(line, io_of(place));
+	struct line_zone *zone = zone_for(line, hull);
+
+	if (zone == NULL)
+		return false;
+	hull_add(&zone->hull, hull);
+	if (!is_free(zone))
+		unmark(line, io_of(place));
+	if (zone->waiting.prev == &zone->mark && (looked || zone->waiting.next == &zone->mark))
+		list_push(&zone->mark, place);
+	else
+		list_push(&zone->waiting, place);
+	return true;
+}
+
+/* Gives zones to those in front of them who have none. */
+static void
+stand_all(struct line *line)
+{
+	for (unsigned i = 0; i < LINE_STANDS; i++) {
+		struct list *place = list_pop(&line->behind.waiting);
+
+		if (place == NULL)
+			return;
+		if (!stand(line, place, true)) {
+			list_push(line->behind.waiting.next, place);
+			return;
+		}
+	}
+}
+
+/*
+ * All who stood there when the zone began are gone: those who are left may touch few of its blocks, and find zones
+ * anew.  Only while nobody else has none, so they are looked at once for each time that they are passed.
+ */
+static bool
+dissolve(struct line *line, struct line_zone *zone)
+{
+	if (is_free(zone) || zone->waiting.next != &zone->mark || !list_empty(&line->behind.waiting))
+		return false;
+	list_remove(&zone->mark);
+	line->behind.hull = zone->hull;
+	splice(&line->behind.waiting, &zone->waiting);
+	stand_all(line);
+	return true;
 }
 
 static bool
@@ -195,8 +327,15 @@ static void
 join(struct line *line, struct blk_io *io)
 {
 	io->flags |= LINE_WAITING;
-	list_push(&line->waiting, &io->place);
 	line->count++;
+	if (list_empty(&line->behind.waiting)) {
+		if (stand(line, &io->place, false))
+			return;
+		line->behind.hull = (struct line_hull){ UINT64_MAX, 0 };
+	}
+	unmark(line, io);
+	hull_add(&line->behind.hull, hull_of(line, io));
+	list_push(&line->behind.waiting, &io->place);
 }
 
 void
@@ -251,7 +390,7 @@ line_enter(struct line *line, struct blk_io *io)
 {
 	if (!admit(line, io))
 		return false;
-	if (line->count < LINE_WINDOW && !held_up(line, &line->waiting, io) && take(line, io))
+	if (!held_up(line, hull_of(line, io)) && take(line, io))
 		return true;
 	join(line, io);
 	return false;
@@ -265,20 +404,36 @@ leave(struct line *line, struct blk_io *io)
 	line->count--;
 }
 
+static struct blk_io *
+first_of(const struct line_zone *zone)
+{
+	struct list *place = zone->waiting.next;
+
+	if (is_free(zone))
+		return NULL;
+	return io_of(place != &zone->mark ? place : place->next);
+}
+
 void
 line_retry(struct line *line, unsigned starts, bool (*start)(void *owner, struct blk_io *io), void *owner)
 {
-	struct list *place = line->waiting.next, *next;
 	struct fifo_node *node;
 	struct fifo again;
 
 	fifo_init(&again);
-	for (unsigned i = 0; i < LINE_WINDOW && starts > 0 && place != &line->waiting; i++, place = next) {
-		struct blk_io *io = io_of(place);
+	stand_all(line);
+	for (unsigned failed = 0; failed < LINE_ZONES && starts > 0; line->turn = (line->turn + 1) % LINE_ZONES) {
+		struct line_zone *zone = &line->zones[line->turn];
+		struct blk_io *io;
 
-		next = place->next;
-		if (held_up(line, place, io) || !take(line, io))
+		if (dissolve(line, zone))
+			failed = 0;
+		io = first_of(zone);
+		if (io == NULL || !take(line, io)) {
+			failed++;
 			continue;
+		}
+		failed = 0;
 		leave(line, io);
 		starts--;
 		if (!start(owner, io))
@@ -299,12 +454,7 @@ line_leave(struct line *line, struct blk_io *io)
 	if ((io->flags & LINE_WAITING) == 0)
 		return false;
 	leave(line, io);
-	if ((io->flags & LINE_MARKED) != 0) {
-		struct blk_range piece = line_piece(line, io);
-
-		range_unwait(line->range, piece.lba, piece.blocks);
-		io->flags &= ~(uint32_t)LINE_MARKED;
-	}
+	unmark(line, io);
 	line_over(line, io);
 	return true;
 }

@@ -6,6 +6,15 @@
  * channel that touch the same blocks, the later one does not overtake.  It
  * does not know what is done with the blocks once they are held.
  *
+ * Those in line stand in zones, which have no block in common: who touches blocks
+ * of a zone stands in it, and who touches some of several makes them one.  The
+ * first of a zone may go, the zones take turns, and who touches blocks of none
+ * passes, however many wait elsewhere.  A zone would only ever grow; so when all
+ * are gone who stood there as it began, those who are left look for zones anew.
+ * Where there is no zone for an I/O it and all that come later, but for those who
+ * touch nothing of what anybody waits for, stand behind the zones in one line.  So
+ * zones empty, and everybody finds one in his turn.
+ *
  * TRIM and WRITE_ZEROES are done in pieces, each under a hold of its own: what
  * must be all old or all new is one block.  io->at says how far they are.  In
  * the order of the line each piece is an I/O by itself, which comes when the
@@ -21,7 +30,9 @@
 #include "blk/range.h"
 
 enum {
-	LINE_WINDOW = 32, /* so many in front are looked at; those behind keep their order */
+	LINE_ZONES = 32,
+	LINE_STANDS = 64, /* so many find a zone at a time: more than are started */
+	LINE_STARTS = 32, /* of those whose start is all that there is to do */
 
 	/* In blk_io.flags: */
 	LINE_WAITING = 0x0100, /* stands in line */
@@ -32,14 +43,28 @@ enum {
 	LINE_ASIDE = 0x2000,   /* it has, and stands aside */
 };
 
+/* Blocks, both included; first > last: none. */
+struct line_hull {
+	uint64_t first, last;
+};
+
+/* I/Os in their order, the first of which may go, and all the blocks that they touch. */
+struct line_zone {
+	struct list waiting;
+	struct list mark; /* in it, behind those who stood there when it began */
+	struct line_hull hull;
+};
+
 struct line {
 	struct range *range;
-	struct list waiting;
 	uint32_t count;
+	uint32_t turn;      /* which zone is tried next */
 	uint32_t piece_max; /* blocks of one piece of a TRIM or WRITE_ZEROES */
 	uint32_t small_max; /* and of a small one */
 	struct list aside;
 	uint32_t long_count, long_max; /* with LINE_LONG; nobody stands aside while there are fewer than may be */
+	struct line_zone behind;       /* those who have no zone; without a mark */
+	struct line_zone zones[LINE_ZONES];
 };
 
 void line_init(struct line *line, struct range *range, uint32_t piece_max, uint32_t small_max, uint32_t long_max);
@@ -67,7 +92,7 @@ bool line_enter(struct line *line, struct blk_io *io);
 void line_join(struct line *line, struct blk_io *io);
 
 /*
- * Tries those in front, in order, until `starts` of them were started: start()
+ * Tries the first of each zone in turn until `starts` I/Os were started: start()
  * is called with the piece held and the I/O out of the line.  Where it answers
  * false, the hold is dropped and the I/O stands behind all others with a next
  * piece, which is not tried this time.

@@ -41,9 +41,9 @@ struct mem {
 struct mem_chan {
 	struct blk_chan chan;
 	struct mem *mem;
-	struct line line;
 	struct fifo finished;
 	struct task collect;
+	struct line line;
 };
 
 static struct mem_chan *
@@ -240,7 +240,7 @@ mem_collect(struct task *task)
 
 	finish_all(&mc->finished);
 	if (mc->line.count > 0)
-		line_retry(&mc->line, LINE_WINDOW, mem_start, mc);
+		line_retry(&mc->line, LINE_STARTS, mem_start, mc);
 	if (mc->line.count > 0)
 		reactor_run_in(mc->chan.reactor, PHASE_COLLECT, &mc->collect);
 }

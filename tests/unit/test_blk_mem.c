@@ -159,7 +159,7 @@ a_later_write_does_not_overtake_one_that_waits(void **state)
 static void
 more_than_the_window_wait_in_their_order(void **state)
 {
-	enum { N = 3 * LINE_WINDOW };
+	enum { N = 3 * LINE_STARTS };
 	struct test_io *r, *w[N];
 
 	blk_begin("mem:16M");
