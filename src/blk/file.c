@@ -363,6 +363,9 @@ req_done(struct file_io *file_io)
 
 	if (req_goes_on(req, &error))
 		return;
+	/* Its own bytes are safe, but a host takes its answer for more: that its device can still be trusted. */
+	if (error == 0 && file_io->durable && fc->file->lost)
+		error = -EIO;
 	if (error == -E2BIG && !(io->flags & LINE_SMALL)) {
 		req_again_small(req);
 		return;

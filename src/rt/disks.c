@@ -2,12 +2,14 @@
  * disks.c - the open files of the process.
  *
  * Reactors that open the same file share one descriptor, which holds the lock
- * that keeps other processes out until the last of them has closed it.
+ * that keeps other processes out until the last of them has closed it; who shares it
+ * in the page cache has one of its own beside it (files_sync.c).
  *
  * Whatever may take as long as a disk likes is done under no lock, or under that
  * of its own file: who opens or closes another one does not wait for it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "rt/files.h"
@@ -28,12 +30,17 @@ find(struct rt *rt, const struct disk *disk)
 }
 
 static struct kdisk *
-add(struct rt *rt, const struct disk *disk)
+add(struct rt *rt, const struct disk *disk, const char *path)
 {
 	struct kdisk *kdisk = arena_alloc(&rt->arena, sizeof(*kdisk));
 
 	if (kdisk == NULL)
 		return NULL;
+	kdisk->path = arena_strdup(&rt->arena, path);
+	if (kdisk->path == NULL) {
+		arena_free(&rt->arena, kdisk);
+		return NULL;
+	}
 	kdisk->disk = *disk;
 	pthread_mutex_init(&kdisk->lock, NULL);
 	fifo_init(&kdisk->jobs);
@@ -42,9 +49,27 @@ add(struct rt *rt, const struct disk *disk)
 	return kdisk;
 }
 
-/* One descriptor serves all who have it open: the one of `disk`, or one that is there already; then this is closed. */
+/* `disk`, opened once more, is to be used as the first is.  Answers the descriptor for that; `disk` has none then. */
+static int
+share(const struct kdisk *kdisk, struct disk *disk)
+{
+	int flags, fd = disk->fd;
+
+	if (kdisk->disk.direct) {
+		disk_close(disk);
+		return kdisk->disk.fd;
+	}
+	flags = fcntl(fd, F_GETFL);
+	if (disk->direct && fcntl(fd, F_SETFL, flags & ~O_DIRECT) != 0) {
+		disk_close(disk);
+		return kdisk->disk.fd;
+	}
+	return fd;
+}
+
+/* The file of `disk`, whose descriptor is kept, or is the user's own, or is closed; `fd` is for the user. */
 static struct kdisk *
-join(struct rt *rt, struct disk *disk)
+join(struct rt *rt, struct disk *disk, const char *path, int *fd)
 {
 	struct kdisk *kdisk;
 	bool there;
@@ -53,12 +78,14 @@ join(struct rt *rt, struct disk *disk)
 	kdisk = find(rt, disk);
 	there = kdisk != NULL;
 	if (!there)
-		kdisk = add(rt, disk);
+		kdisk = add(rt, disk, path);
 	if (kdisk != NULL)
 		kdisk->users++;
 	pthread_mutex_unlock(&rt->lock);
-	if (there || kdisk == NULL)
+	if (kdisk == NULL)
 		disk_close(disk);
+	else
+		*fd = there ? share(kdisk, disk) : disk->fd;
 	return kdisk;
 }
 
@@ -68,15 +95,18 @@ kdisk_free(struct rt *rt, struct kdisk *kdisk)
 	disk_close(&kdisk->disk);
 	pthread_mutex_destroy(&kdisk->lock);
 	pthread_mutex_lock(&rt->lock);
+	arena_free(&rt->arena, kdisk->path);
 	arena_free(&rt->arena, kdisk);
 	pthread_mutex_unlock(&rt->lock);
 }
 
 void
-kdisk_close(struct rt *rt, struct kdisk *kdisk)
+kdisk_close(struct rt *rt, struct kdisk *kdisk, int fd)
 {
 	bool last;
 
+	if (fd != kdisk->disk.fd)
+		close(fd);
 	pthread_mutex_lock(&rt->lock);
 	last = --kdisk->users == 0;
 	if (last)
@@ -84,6 +114,15 @@ kdisk_close(struct rt *rt, struct kdisk *kdisk)
 	pthread_mutex_unlock(&rt->lock);
 	if (last)
 		kdisk_free(rt, kdisk);
+}
+
+/* To extend it has failed: maybe the sync that goes with it did, and was told of what others have written. */
+static bool
+is_sync_error(const struct kdisk *kdisk, int rc)
+{
+	bool cached = !kdisk->disk.direct && !kdisk->disk.device;
+
+	return rc == -EIO || (cached && (rc == -ENOSPC || rc == -EDQUOT));
 }
 
 /* Other processes are kept out, and it is as long as it must be.  All use it in the way of the first. */
@@ -107,12 +146,12 @@ kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struc
 	struct kdisk *kdisk;
 	struct disk disk;
 	int64_t was;
-	int rc = disk_open(path, size, block, &disk);
+	int fd = -1, rc = disk_open(path, size, block, &disk);
 
 	if (rc != 0)
 		return rc;
 	was = disk.was;
-	kdisk = join(rt, &disk);
+	kdisk = join(rt, &disk, path, &fd);
 	if (kdisk != NULL) {
 		pthread_mutex_lock(&kdisk->lock);
 		rc = settle(rt, kdisk, size, block);
@@ -122,16 +161,19 @@ kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struc
 		rc = -ENOMEM;
 	}
 	now->was = was;
+	now->fd = fd;
+	if (kdisk != NULL && is_sync_error(kdisk, rc))
+		(void)kdisk_lose(rt, kdisk);
 	if (rc != 0 && rc != -EBUSY && was < 0)
 		(void)!disk_remove(path);
 	if (rc != 0 && kdisk != NULL)
-		kdisk_close(rt, kdisk);
+		kdisk_close(rt, kdisk, fd);
 	*out = rc == 0 ? kdisk : NULL;
 	return rc;
 }
 
 int
-kdisk_extend(struct kdisk *kdisk, uint64_t size, uint64_t *now)
+kdisk_extend(struct rt *rt, struct kdisk *kdisk, uint64_t size, uint64_t *now)
 {
 	int rc;
 
@@ -139,7 +181,32 @@ kdisk_extend(struct kdisk *kdisk, uint64_t size, uint64_t *now)
 	rc = disk_extend(&kdisk->disk, size);
 	*now = kdisk->disk.size;
 	pthread_mutex_unlock(&kdisk->lock);
+	if (is_sync_error(kdisk, rc))
+		(void)kdisk_lose(rt, kdisk);
 	return rc;
+}
+
+bool
+kdisk_lose(struct rt *rt, struct kdisk *kdisk)
+{
+	bool was;
+
+	pthread_mutex_lock(&rt->lock);
+	was = kdisk->lost;
+	kdisk->lost = true;
+	pthread_mutex_unlock(&rt->lock);
+	return !was;
+}
+
+bool
+kdisk_is_lost(struct rt *rt, const struct kdisk *kdisk)
+{
+	bool lost;
+
+	pthread_mutex_lock(&rt->lock);
+	lost = kdisk->lost;
+	pthread_mutex_unlock(&rt->lock);
+	return lost;
 }
 
 /* Of a file that another process has meanwhile, nothing is taken back. */
@@ -155,7 +222,7 @@ kdisk_undo(struct rt *rt, const char *path, int64_t was)
 	pthread_mutex_lock(&kdisk->lock);
 	rc = disk_undo(&kdisk->disk, path, was);
 	pthread_mutex_unlock(&kdisk->lock);
-	kdisk_close(rt, kdisk);
+	kdisk_close(rt, kdisk, now.fd);
 	return rc;
 }
 
@@ -166,6 +233,6 @@ disks_close(struct rt *rt)
 		struct kdisk *kdisk = container_of(rt->disks.next, struct kdisk, node);
 
 		kdisk->users = 1;
-		kdisk_close(rt, kdisk);
+		kdisk_close(rt, kdisk, kdisk->disk.fd);
 	}
 }

@@ -16,17 +16,6 @@
 #include <errno.h>
 #include <string.h>
 
-struct kfile {
-	struct file file;      /* first: a file is its kfile */
-	struct kfiles *files;
-	struct kdisk *disk;
-	struct fifo waiting;   /* file_ios that found no file_job free for this file */
-	struct list node;      /* in files->waiting */
-	unsigned in_flight;
-	int kept;              /* what the engine calls it; 0: by its descriptor */
-	unsigned cannot;       /* bits of enum disk_kind that this file has refused */
-};
-
 /* The ways to make a range read as zeros; the last one always works, and takes its time. */
 static const enum disk_kind punch_ways[] = { DISK_PUNCH, DISK_ZERO, DISK_WRITE };
 static const enum disk_kind zero_ways[] = { DISK_ZERO, DISK_PUNCH, DISK_WRITE };
@@ -88,8 +77,8 @@ push(struct file_job *job)
 	struct file_io *io = job->io;
 
 	job->req = (struct disk_req){
-		.fd = job->file->disk->disk.fd, .kept = job->file->kept,
-		.durable = io->durable, .offset = io->offset + job->moved,
+		.fd = job->file->fd, .kept = job->file->kept,
+		.durable = io->durable && job->file->file.direct, .offset = io->offset + job->moved,
 	};
 	switch (io->op) {
 	case FILE_READ:
@@ -152,6 +141,8 @@ start(struct kfile *file, struct file_io *io)
 	job->file = file;
 	job->disk = file->disk;
 	job->io = io;
+	if (io == &file->sync)
+		sync_began(file);
 	job->moved = 0;
 	job->attempt = 0;
 	push(job);
@@ -188,19 +179,28 @@ start_waiting(struct kfiles *files)
 }
 
 void
+files_begin(struct kfile *file, struct file_io *io)
+{
+	/* Other files that wait have their share. */
+	if (fifo_empty(&file->waiting) && may_start(file)) {
+		start(file, io);
+		return;
+	}
+	if (fifo_empty(&file->waiting))
+		list_push(&file->files->waiting, &file->node);
+	fifo_push(&file->waiting, &io->node);
+}
+
+void
 world_file_submit(struct file *file, struct file_io *io)
 {
 	struct kfile *kfile = (struct kfile *)file;
 
 	assert(io->op == FILE_SYNC || bytes_of(io) > 0);
-	/* Other files that wait have their share. */
-	if (fifo_empty(&kfile->waiting) && may_start(kfile)) {
-		start(kfile, io);
-		return;
-	}
-	if (fifo_empty(&kfile->waiting))
-		list_push(&kfile->files->waiting, &kfile->node);
-	fifo_push(&kfile->waiting, &io->node);
+	if (io->op == FILE_SYNC)
+		sync_join(kfile, io);
+	else
+		files_begin(kfile, io);
 }
 
 static void
@@ -217,6 +217,25 @@ run_submit(struct task *task)
 		reactor_run_in(reactor, PHASE_COLLECT, &files->collect);
 }
 
+/* No job has it any more. */
+static void
+end(struct kfile *file, struct file_io *io)
+{
+	bool durable = io->op == FILE_WRITE && io->durable;
+
+	if (io == &file->sync) {
+		sync_ended(file);
+		return;
+	}
+	if (durable && !file->file.direct && io->result > 0) {
+		sync_join(file, io);
+		return;
+	}
+	if (durable && file->file.direct)
+		sync_unneeded(file, io);
+	io->done(io);
+}
+
 static void
 run_collect(struct task *task)
 {
@@ -225,17 +244,17 @@ run_collect(struct task *task)
 
 	/* Those submitted by done() are handed over in the next turn: this ends. */
 	while (files->ops->ready(files) && (job = files->ops->take(files)) != NULL) {
-		struct file_io *io = job->io;
+		struct kfile *file = job->file;
 
 		if (!is_done(job)) {
 			push(job);
 			continue;
 		}
 		files->in_flight--;
-		job->file->in_flight--;
+		file->in_flight--;
 		fifo_push(&files->free, &job->node);
 		start_waiting(files);
-		io->done(io);
+		end(file, job->io);
 	}
 }
 
@@ -278,6 +297,7 @@ files_open(struct core *core)
 	if (files == NULL)
 		return -ENOMEM;
 	files->core = core;
+	list_init(&files->open);
 	list_init(&files->waiting);
 	fifo_init(&files->free);
 	fifo_init(&files->gathered);
@@ -321,9 +341,14 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 	}
 	file->files = core->files;
 	if (core->files->ops->keep != NULL)
-		file->kept = core->files->ops->keep(core->files, file->disk->disk.fd);
+		file->kept = core->files->ops->keep(core->files, now.fd);
+	file->fd = now.fd;
+	list_push(&core->files->open, &file->open_node);
 	list_init(&file->node);
 	fifo_init(&file->waiting);
+	fifo_init(&file->syncing);
+	fifo_init(&file->to_sync);
+	file->sync = (struct file_io){ .op = FILE_SYNC };
 	file->file = (struct file){
 		.reactor = reactor, .size = now.size, .was = now.was,
 		.align = now.align, .direct = now.direct, .device = now.device,
@@ -344,14 +369,14 @@ world_file_make(struct reactor *reactor, const char *path, uint64_t size, int64_
 	if (rc != 0)
 		return rc;
 	*was = now.was;
-	kdisk_close(core_of(reactor)->rt, kdisk);
+	kdisk_close(core_of(reactor)->rt, kdisk, now.fd);
 	return 0;
 }
 
 int
 world_file_extend(struct file *file, uint64_t size)
 {
-	return kdisk_extend(((struct kfile *)file)->disk, size, &file->size);
+	return kdisk_extend(core_of(file->reactor)->rt, ((struct kfile *)file)->disk, size, &file->size);
 }
 
 int
@@ -371,7 +396,7 @@ int64_t
 world_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
 {
 	struct kfile *kfile = (struct kfile *)file;
-	const struct disk_req sync = { .kind = DISK_SYNC, .fd = kfile->disk->disk.fd };
+	const struct disk_req sync = { .kind = DISK_SYNC, .fd = kfile->fd };
 	uint8_t *at = to;
 	size_t moved = 0;
 	int64_t rc;
@@ -379,12 +404,14 @@ world_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
 	do {
 		rc = disk_perform(&sync);
 	} while (rc == -EINTR);
-	if (rc < 0)
+	if (rc < 0) {
+		(void)kdisk_lose(core_of(file->reactor)->rt, kfile->disk);
 		return rc;
+	}
 	while (moved < bytes) {
 		struct iovec iov = { at + moved, bytes - moved };
 		struct disk_req req = {
-			.kind = DISK_READ, .fd = kfile->disk->disk.fd, .offset = offset + moved, .iov = &iov,
+			.kind = DISK_READ, .fd = kfile->fd, .offset = offset + moved, .iov = &iov,
 			.count = 1,
 		};
 		int64_t got = disk_perform(&req);
@@ -406,10 +433,11 @@ world_file_close(struct file *file)
 	struct kfile *kfile = (struct kfile *)file;
 	struct core *core = kfile->files->core;
 
-	assert(kfile->in_flight == 0 && fifo_empty(&kfile->waiting));
+	assert(kfile->in_flight == 0 && fifo_empty(&kfile->waiting) && !kfile->syncs);
 	if (kfile->kept > 0)
 		kfile->files->ops->forget(kfile->files, kfile->kept);
-	kdisk_close(core->rt, kfile->disk);
+	list_remove(&kfile->open_node);
+	kdisk_close(core->rt, kfile->disk, kfile->fd);
 	arena_free(&core->arena, kfile);
 }
 
@@ -425,6 +453,12 @@ files_close(struct core *core)
 		files->ops->wait(files);
 		while (files->ops->ready(files) && files->ops->take(files) != NULL)
 			files->in_flight--;
+	}
+	list_for_each(&files->open, node) {
+		struct kfile *file = container_of(node, struct kfile, open_node);
+
+		if (file->fd != file->disk->disk.fd)
+			close(file->fd);
 	}
 	files->ops->close(files);
 	core->files = NULL;

@@ -15,9 +15,26 @@
 enum { FILES_IN_FLIGHT = 512 }; /* per reactor, and of one file as many as are free; more wait in order */
 
 struct kdisk;
-struct kfile;
 struct kfiles;
 struct uring;
+
+/* What one reactor has of a file. */
+struct kfile {
+	struct file file;      /* first: a file is its kfile */
+	struct kfiles *files;
+	struct kdisk *disk;
+	int fd;                /* the kdisk's, or one of its own */
+	struct list open_node; /* in files->open */
+	struct fifo waiting;   /* file_ios that found no file_job free for this file */
+	struct list node;      /* in files->waiting */
+	unsigned in_flight;
+	int kept;              /* what the engine calls it; 0: by its descriptor */
+	unsigned cannot;       /* bits of enum disk_kind that this file has refused */
+	struct file_io sync;   /* files_sync.c: the one that is under way, if `syncs`, */
+	bool syncs;
+	struct fifo syncing;   /* those that it is for, */
+	struct fifo to_sync;   /* and those that came since it began */
+};
 
 /* One file_io under way: one request, or to make zeros one at a time until all is done. */
 struct file_job {
@@ -61,6 +78,7 @@ struct kfiles {
 	struct file_job *all;     /* FILES_IN_FLIGHT of them */
 	struct fifo free;
 	unsigned in_flight;
+	struct list open;        /* files, until they are closed */
 	struct list waiting;     /* files with requests that found none free, or too few */
 
 	struct uring *uring;
@@ -76,16 +94,36 @@ struct kdisk {
 	pthread_mutex_t lock;    /* held while it is locked, extended or shortened: as long as the disk takes */
 	struct disk disk;        /* what does not change is anybody's, the rest under the lock */
 	bool ours;               /* other processes are kept out */
+	bool lost;               /* a sync has failed; under the lock of rt */
+	char *path;              /* by which it was opened first */
 	struct fifo jobs;        /* of file_jobs that wait for a thread; this and the rest is the pool's */
 	struct list ready;       /* in pool->ready, while there are any */
 	unsigned running;        /* threads that do one */
 };
 
-/* `now`: as it is then, and what this call found in `was`. */
+/* files.c: has it begun, now or when it is its turn. */
+void files_begin(struct kfile *file, struct file_io *io);
+
+/* files_sync.c: the io, which is a sync or a write that was done, is done when a sync that began since has ended. */
+void sync_join(struct kfile *file, struct file_io *io);
+/* file->sync begins; it has ended. */
+void sync_began(struct kfile *file);
+void sync_ended(struct kfile *file);
+/* A durable write that is one request has ended. */
+void sync_unneeded(struct kfile *file, const struct file_io *io);
+
+/*
+ * `now`: as it is then, and what this call found in `was`.  `now->fd` is for this user: the kernel tells each
+ * descriptor once of what it failed to write, so those who use the page cache have one each.
+ */
 int kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struct kdisk **kdisk, struct disk *now)
     __attribute__((warn_unused_result));
-int kdisk_extend(struct kdisk *kdisk, uint64_t size, uint64_t *now) __attribute__((warn_unused_result));
+int kdisk_extend(struct rt *rt, struct kdisk *kdisk, uint64_t size, uint64_t *now) __attribute__((warn_unused_result));
 int kdisk_undo(struct rt *rt, const char *path, int64_t was) __attribute__((warn_unused_result));
-void kdisk_close(struct rt *rt, struct kdisk *kdisk);
+void kdisk_close(struct rt *rt, struct kdisk *kdisk, int fd);
+
+/* What was written may be lost.  True: that was not known. */
+bool kdisk_lose(struct rt *rt, struct kdisk *kdisk);
+bool kdisk_is_lost(struct rt *rt, const struct kdisk *kdisk);
 
 #endif

@@ -86,11 +86,18 @@ version_put(struct sim *sim, uint8_t **version, size_t at, const uint8_t *data, 
 static void
 page_dirty(struct sim_file *file, struct sim_page *page)
 {
-	if (page->dirty)
+	bool lost = page->lost;
+
+	if (page->dirty && !lost)
 		return;
+	if (lost)
+		list_remove(&page->dirty_node);
 	page->dirty = true;
+	page->lost = false;
 	page->dirty_since = file->writes;
 	list_push(&file->dirty, &page->dirty_node);
+	if (lost) /* it has both versions */
+		return;
 	page->safe = page->now;
 	if (page->now == NULL)
 		return;
@@ -108,7 +115,7 @@ page_settle(struct sim_file *file, struct sim_page *page, bool as_written)
 	if (!as_written)
 		page->now = page->safe;
 	page->safe = NULL;
-	page->dirty = false;
+	page->dirty = page->lost = false;
 	list_remove(&page->dirty_node);
 }
 
@@ -176,6 +183,20 @@ sim_disk_sync(struct sim_file *file, uint64_t writes)
 }
 
 void
+sim_disk_lose(struct sim_file *file, uint64_t writes)
+{
+	list_for_each(&file->dirty, node) {
+		struct sim_page *page = container_of(node, struct sim_page, dirty_node);
+
+		if (page->dirty_since > writes)
+			break;
+		page->lost = true;
+		list_remove(&page->dirty_node);
+		list_push(&file->lost_pages, &page->dirty_node);
+	}
+}
+
+void
 sim_disk_writeback(struct sim_file *file, uint64_t offset, uint64_t bytes)
 {
 	struct sim *sim = file->sim;
@@ -185,7 +206,7 @@ sim_disk_writeback(struct sim_file *file, uint64_t offset, uint64_t bytes)
 	for (uint64_t i = offset / DISK_PAGE; i <= (offset + bytes - 1) / DISK_PAGE; i++) {
 		struct sim_page *page = page_find(file, i);
 
-		if (page != NULL && page->dirty && sim_chance(sim, sim->options.writeback_ppm))
+		if (page != NULL && page->dirty && !page->lost && sim_chance(sim, sim->options.writeback_ppm))
 			page_settle(file, page, true);
 	}
 }
@@ -199,4 +220,6 @@ sim_disk_crash(struct sim_file *file)
 
 	list_for_each(&file->dirty, node)
 		page_settle(file, container_of(node, struct sim_page, dirty_node), sim_chance(sim, ppm));
+	list_for_each(&file->lost_pages, node)
+		page_settle(file, container_of(node, struct sim_page, dirty_node), false);
 }

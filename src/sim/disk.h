@@ -13,11 +13,12 @@ enum {
 
 /* Absent memory reads as zeros. */
 struct sim_page {
-	struct list dirty_node; /* in the file's dirty list, while now and safe may differ */
+	struct list dirty_node; /* in the file's dirty list, while now and safe may differ, or in its lost one */
 	uint8_t *now;           /* what a read sees */
 	uint8_t *safe;          /* what a crash leaves; meaningful while dirty */
 	uint64_t dirty_since;   /* the file's write count when it became dirty */
 	bool dirty;
+	bool lost;              /* dirty, and no sync makes it safe: not before it is written again */
 };
 
 struct sim_file {
@@ -28,6 +29,8 @@ struct sim_file {
 	struct sim_process *process; /* with whose machine it fails: who opened it last */
 	uint64_t writes;
 	struct list dirty;      /* in the order in which they became so */
+	struct list lost_pages;
+	bool lost;              /* a sync has failed, or a durable write, since nobody had it open */
 	struct sim_page **chunks;
 	size_t chunk_count;
 };
@@ -39,6 +42,9 @@ void sim_disk_put(struct sim_file *file, uint64_t offset, const void *data, size
 
 /* Everything written up to the given write count is safe from now on. */
 void sim_disk_sync(struct sim_file *file, uint64_t writes);
+
+/* A sync of everything up to there has failed: as with a kernel, reads see it still, and no later sync writes it. */
+void sim_disk_lose(struct sim_file *file, uint64_t writes);
 
 /* Each page in the range may become safe by itself. */
 void sim_disk_writeback(struct sim_file *file, uint64_t offset, uint64_t bytes);

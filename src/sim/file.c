@@ -5,7 +5,8 @@
  * between submission and done().  One that is in flight at a crash may have
  * taken effect in whole, in part (by sectors, of 4 KiB where the options do not
  * say otherwise) or not at all.
- * Directories, and the sizes of files, are durable at once.
+ * Directories, and the sizes of files, are durable at once.  A sync that fails loses what
+ * it was for, as a kernel's does.
  */
 #include <errno.h>
 #include <string.h>
@@ -87,6 +88,7 @@ have_file(struct sim_process *process, const char *path, uint64_t size, struct s
 		file->sim = sim;
 		file->path = sim_strdup(sim, path);
 		list_init(&file->dirty);
+		list_init(&file->lost_pages);
 		list_push(&sim->files, &file->node);
 	}
 	if (file->size < size)
@@ -120,6 +122,8 @@ sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t bl
 	if (rc != 0)
 		return rc;
 	handle = sim_alloc(sim, sizeof(*handle));
+	if (sim_process_files(process, file) == 0)
+		file->lost = false;
 	handle->base = (struct file){
 		.reactor = base, .size = file->size, .was = was,
 		.align = direct ? sim->options.file_align : 1, .direct = direct, .id = { 0, (uintptr_t)file },
@@ -168,7 +172,7 @@ sim_file_undo(struct reactor *base, const char *path, int64_t was)
 		file->size = file->size < (uint64_t)was ? file->size : (uint64_t)was;
 		return 0;
 	}
-	if (sim_process_files(process, file) > 0 || !list_empty(&file->dirty))
+	if (sim_process_files(process, file) > 0 || !list_empty(&file->dirty) || !list_empty(&file->lost_pages))
 		return -EBUSY;
 	list_remove(&file->node);
 	arena_free(&process->sim->arena, file->path);
@@ -303,7 +307,7 @@ perform(struct sim_io *sio)
 		return (int64_t)bytes;
 	case FILE_SYNC:
 		sim_disk_sync(file, sio->writes);
-		return 0;
+		return file->lost ? -EIO : 0;
 	case FILE_PUNCH:
 	case FILE_ZERO:
 		sim_disk_put(file, io->offset, NULL, (size_t)bytes, false);
@@ -311,6 +315,23 @@ perform(struct sim_io *sio)
 		return 0;
 	}
 	return -EINVAL;
+}
+
+/* What it means for the rest of the file that it failed. */
+static void
+settle(struct sim_io *sio)
+{
+	const struct file_io *io = sio->io;
+	struct sim_file *file = sio->handle->file;
+	bool no_room = io->result == -ENOSPC || io->result == -EDQUOT || io->result == -EFBIG;
+
+	if (io->op != FILE_SYNC && (io->op != FILE_WRITE || !io->durable))
+		return;
+	if (io->op == FILE_SYNC && io->result < 0)
+		sim_disk_lose(file, sio->writes);
+	if (io->result < 0 && (io->op == FILE_SYNC || !no_room))
+		file->lost = true;
+	sio->handle->base.lost = file->lost;
 }
 
 void
@@ -326,6 +347,7 @@ sim_file_handle(struct sim *sim, struct sim_event *event)
 	}
 	reactor = sio->handle->reactor;
 	sio->io->result = perform(sio);
+	settle(sio);
 	sim_trace(sim, SIM_IO, sim_reactor_name(reactor), sio->io->offset, (uint64_t)sio->io->result);
 	list_remove(&sio->node);
 	fifo_push(&reactor->done, &sio->done);

@@ -85,7 +85,8 @@ struct listener {
 enum file_op {
 	FILE_READ,
 	FILE_WRITE,
-	FILE_SYNC,  /* all completed writes durable */
+	FILE_SYNC,  /* all completed writes durable.  Where that fails they may never be, though others are later: from
+	             * then on every one of that file fails, on all reactors, until all have closed it */
 	FILE_PUNCH, /* deallocate where that can be done; the range reads as zeros; the size stays */
 	FILE_ZERO,  /* the range reads as zeros */
 };
@@ -98,7 +99,7 @@ struct file;
 struct file_io {
 	struct fifo_node node; /* the world's until done() */
 	enum file_op op;
-	bool durable;          /* of a WRITE: on the medium before done() */
+	bool durable;          /* of a WRITE: its own bytes, and no others, are on the medium before done() */
 	uint64_t offset;       /* bytes */
 	uint64_t bytes;        /* of PUNCH and ZERO */
 	const struct iovec *iov;
@@ -117,6 +118,9 @@ struct file {
 	uint32_t align;     /* offsets, lengths and addresses must be multiples of it; 1: any */
 	bool direct;        /* writes bypass the page cache */
 	bool device;        /* a block device */
+	bool lost;          /* what was written before may never be durable: a sync or a durable write has failed, of
+	                     * whomever, and not only for want of room for its own bytes; as it was when the last one
+	                     * of this reactor ended */
 };
 
 /* ---- mail: a fixed-size message to another reactor of the process ---- */

@@ -111,6 +111,7 @@ fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_
 	if (handle->file.direct)
 		handle->file.align = fw->align;
 	handle->of = of;
+	of->lost = of->lost && of->handles > 0;
 	of->handles++;
 	*file = &handle->file;
 	return 0;
@@ -228,6 +229,11 @@ fake_file_submit(struct file *file, struct file_io *io)
 	struct fakeworld *fw = world_of(file->reactor);
 
 	io->result = file_do(fw, handle->of, io);
+	if (io->result < 0 && (io->op == FILE_SYNC || (io->durable && io->result != -ENOSPC)))
+		handle->of->lost = true;
+	else if (io->op == FILE_SYNC && handle->of->lost)
+		io->result = -EIO;
+	file->lost = handle->of->lost;
 	fifo_push(&fw->requests, &io->node);
 	fw->in_flight++;
 	if (!fw->hold_files)

@@ -25,6 +25,7 @@ struct fake_file {
 	uint64_t size;
 	unsigned handles;
 	bool device;
+	bool lost;             /* a sync has failed, or a durable write */
 };
 
 struct fake_finish {

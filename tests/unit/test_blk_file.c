@@ -27,6 +27,40 @@ a_file_keeps_what_was_written_and_syncs_when_told(void **state)
 	blk_end();
 }
 
+/* What was written is not on the medium, and no later sync would say so. */
+static void
+after_a_failed_flush_nothing_is_called_durable_until_the_volume_is_opened_anew(void **state)
+{
+	blk_begin_file("file:/v");
+	write_now(7, 1, 'a');
+	fw.fail[FILE_SYNC] = -EIO;
+	io_ended(io_start(0, BLK_FLUSH, 0, 0, 0), NVME_SC_WRITE_FAULT);
+	fw.fail[FILE_SYNC] = 0;
+	for (unsigned i = 0; i < CHANS; i++) {
+		io_ended(io_start(i, BLK_FLUSH, 0, 0, 0), NVME_SC_WRITE_FAULT);
+		io_ended(write_start(i, BLK_FUA, 8, 1, 'b'), NVME_SC_WRITE_FAULT);
+		io_ended(io_start(i, BLK_WRITE_ZEROES, BLK_FUA, 9, 1), NVME_SC_WRITE_FAULT);
+		io_ended(write_start(i, 0, 8, 1, 'c'), NVME_SC_SUCCESS);
+	}
+	assert_block(8, 'c');
+	blk_begin_again();
+	io_ended(write_start(1, BLK_FUA, 8, 1, 'd'), NVME_SC_SUCCESS);
+	io_ended(io_start(0, BLK_FLUSH, 0, 0, 0), NVME_SC_SUCCESS);
+	blk_end();
+}
+
+static void
+after_a_failed_durable_write_nothing_is_called_durable(void **state)
+{
+	blk_begin_file("file:/v");
+	fw.fail[FILE_WRITE] = -EIO;
+	io_ended(write_start(0, BLK_FUA, 8, 1, 'b'), NVME_SC_WRITE_FAULT);
+	fw.fail[FILE_WRITE] = 0;
+	io_ended(write_start(1, BLK_FUA, 8, 1, 'b'), NVME_SC_WRITE_FAULT);
+	io_ended(io_start(1, BLK_FLUSH, 0, 0, 0), NVME_SC_WRITE_FAULT);
+	blk_end();
+}
+
 static void
 transient_data_for_a_file_is_always_kept(void **state)
 {
@@ -330,6 +364,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_keeps_what_was_written_and_syncs_when_told),
+		cmocka_unit_test(after_a_failed_flush_nothing_is_called_durable_until_the_volume_is_opened_anew),
+		cmocka_unit_test(after_a_failed_durable_write_nothing_is_called_durable),
 		cmocka_unit_test(transient_data_for_a_file_is_always_kept),
 		cmocka_unit_test(a_read_in_flight_keeps_a_write_of_another_reactor_waiting),
 		cmocka_unit_test(no_more_than_256_requests_of_a_channel_are_in_flight),

@@ -253,19 +253,29 @@ with_a_seed_some_is_written_early(void **state)
 }
 
 static void
-a_flush_that_fails_says_so_and_the_next_one_does_it(void **state)
+a_flush_that_cannot_write_says_so_and_the_next_one_does_it(void **state)
 {
 	blk_begin_file("volatile:@file:/v");
 	write_by(0, 0, 3, 1, 'a');
-	fw.fail[FILE_WRITE] = -EIO;
-	io_ended(io_start(0, BLK_FLUSH, 0, 0, 0), NVME_SC_WRITE_FAULT);
-	io_ended(write_start(0, BLK_FUA, 3, 1, 'b'), NVME_SC_WRITE_FAULT);
+	fw.fail[FILE_WRITE] = -ENOSPC;
+	io_ended(io_start(0, BLK_FLUSH, 0, 0, 0), NVME_SC_CAPACITY);
+	io_ended(write_start(0, BLK_FUA, 3, 1, 'b'), NVME_SC_CAPACITY);
 	assert_block(3, 'a');
 	fw.fail[FILE_WRITE] = 0;
+	flush(0);
+	assert_bytes(below(3), BS, 'a');
+	blk_end();
+}
+
+static void
+a_flush_that_fails_below_says_so_and_so_do_all_after_it(void **state)
+{
+	blk_begin_file("volatile:@file:/v");
+	write_by(0, 0, 3, 1, 'a');
 	fw.fail[FILE_SYNC] = -EIO;
 	io_ended(io_start(0, BLK_FLUSH, 0, 0, 0), NVME_SC_WRITE_FAULT);
 	fw.fail[FILE_SYNC] = 0;
-	flush(0);
+	io_ended(io_start(1, BLK_FLUSH, 0, 0, 0), NVME_SC_WRITE_FAULT);
 	assert_bytes(below(3), BS, 'a');
 	blk_end();
 }
@@ -424,7 +434,8 @@ main(void)
 		cmocka_unit_test(a_flush_waits_for_what_is_under_way),
 		cmocka_unit_test(no_more_is_kept_than_was_said_and_the_oldest_goes_first),
 		cmocka_unit_test(with_a_seed_some_is_written_early),
-		cmocka_unit_test(a_flush_that_fails_says_so_and_the_next_one_does_it),
+		cmocka_unit_test(a_flush_that_cannot_write_says_so_and_the_next_one_does_it),
+		cmocka_unit_test(a_flush_that_fails_below_says_so_and_so_do_all_after_it),
 		cmocka_unit_test(a_write_that_is_kept_has_not_failed),
 		cmocka_unit_test(a_read_that_fails_below_fails_where_it_is_needed),
 		cmocka_unit_test(an_io_in_line_can_be_cancelled_and_is_started_when_it_may),

@@ -148,7 +148,7 @@ a_crash_tears_the_write_it_finds_where_sectors_end(void **state)
 	assert_true(torn > 0);
 }
 
-/* Every third write fails, or is cut short to a block. */
+/* Every third write finds no room, or is cut short to a block. */
 static int64_t
 fail_some(void *arg, const char *path, const struct file_io *io)
 {
@@ -157,7 +157,7 @@ fail_some(void *arg, const char *path, const struct file_io *io)
 	assert_string_equal(path, "f");
 	if (io->op != FILE_WRITE || ++*count % 3 != 0)
 		return 0;
-	return *count % 2 == 0 ? -EIO : 512;
+	return *count % 2 == 0 ? -ENOSPC : 512;
 }
 
 static void
@@ -247,6 +247,107 @@ a_punched_range_reads_as_zeros(void **state)
 	sim_destroy(sim);
 }
 
+struct loser {
+	struct file *file, *other;
+	struct file_io io;
+	struct iovec iov;
+	uint8_t *bytes;
+	int step;
+};
+
+/* What is done in turn, and what is to become of it: page 1 is lost, page 2 is written again and durable then. */
+static const struct {
+	enum file_op op;
+	bool durable, of_other;
+	uint64_t page;
+	int64_t result;
+} losing[] = {
+	{ FILE_WRITE, false, false, 1, 4096 },
+	{ FILE_WRITE, false, false, 2, 4096 },
+	{ FILE_SYNC, false, false, 0, -EIO },
+	{ FILE_SYNC, false, false, 0, -EIO },
+	{ FILE_WRITE, true, false, 3, 4096 },
+	{ FILE_WRITE, false, true, 2, 4096 },
+	{ FILE_SYNC, false, true, 0, -EIO },
+};
+
+enum { LOSING = sizeof(losing) / sizeof(losing[0]) };
+
+static void loser_step(struct loser *loser);
+
+static void
+loser_done(struct file_io *io)
+{
+	struct loser *loser = io->owner;
+
+	assert_int_equal(io->result, losing[loser->step].result);
+	if (++loser->step < LOSING)
+		loser_step(loser);
+}
+
+static void
+loser_step(struct loser *loser)
+{
+	struct file *file = losing[loser->step].of_other ? loser->other : loser->file;
+
+	loser->io = (struct file_io){
+		.op = losing[loser->step].op, .durable = losing[loser->step].durable,
+		.offset = losing[loser->step].page * 4096, .iov = &loser->iov, .iov_count = 1, .done = loser_done,
+		.owner = loser,
+	};
+	file->reactor->world->file_submit(file, &loser->io);
+}
+
+static int
+loser_start(struct reactor *reactor, void *arg)
+{
+	struct loser *loser = arg;
+
+	assert_int_equal(reactor->world->file_open(reactor, "l", 65536, 4096, &loser->file), 0);
+	assert_int_equal(reactor->world->file_open(reactor, "l", 65536, 4096, &loser->other), 0);
+	loser->bytes = arena_alloc_aligned(reactor->arena, 4096, 4096);
+	memset(loser->bytes, 7, 4096);
+	loser->iov = (struct iovec){ loser->bytes, 4096 };
+	loser_step(loser);
+	return 0;
+}
+
+static int64_t
+fail_first_sync(void *arg, const char *path, const struct file_io *io)
+{
+	unsigned *count = arg;
+
+	(void)path;
+	return io->op == FILE_SYNC && (*count)++ == 0 ? -EIO : 0;
+}
+
+static void
+what_a_failed_sync_has_lost_no_later_one_makes_durable(void **state)
+{
+	struct sim_options options = sim_options_default();
+	struct loser loser = { 0 };
+	unsigned count = 0;
+	struct sim *sim;
+
+	options.writeback_ppm = 0;
+	options.file_fault = fail_first_sync;
+	options.arg = &count;
+	sim = sim_create(9, &options);
+	toy_process(sim, "loser", 1, loser_start, &loser);
+	assert_int_equal(sim_run_until(sim, TOY_FOREVER, NULL, NULL), SIM_END_IDLE);
+	assert_int_equal(loser.step, LOSING);
+	assert_true(loser.file->lost && loser.other->lost);
+	for (uint64_t page = 1; page <= 3; page++) {
+		uint8_t byte;
+
+		sim_file_peek(sim_file_find(sim, "l"), page * 4096, &byte, 1, false);
+		assert_int_equal(byte, 7);
+		sim_file_peek(sim_file_find(sim, "l"), page * 4096, &byte, 1, true);
+		assert_int_equal(byte, page == 1 ? 0 : 7);
+	}
+	sim_destroy(sim);
+}
+
 static int
 extender_start(struct reactor *reactor, void *arg)
 {
@@ -292,6 +393,7 @@ main(void)
 		cmocka_unit_test(a_crash_tears_the_write_it_finds_where_sectors_end),
 		cmocka_unit_test(file_operations_fail_as_the_hook_says),
 		cmocka_unit_test(a_punched_range_reads_as_zeros),
+		cmocka_unit_test(what_a_failed_sync_has_lost_no_later_one_makes_durable),
 		cmocka_unit_test(a_file_is_extended_and_known_by_the_same_numbers),
 	};
 

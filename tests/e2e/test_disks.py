@@ -1,0 +1,55 @@
+"""Disks that fail, and disks that do not answer: what is said of them, and that others do not hear of it."""
+import os
+
+import pytest
+
+import fuse_disk
+import nvme
+from nvme import HOSTNQN as NQN
+
+BLOCK = 4096
+engines = pytest.mark.parametrize("files", ["uring", "threads"])
+
+
+@pytest.fixture
+def disk(serve, tmp_path):
+    """ends before the targets, which wait for it"""
+    disks = []
+
+    def start(kind):
+        if not os.access("/dev/fuse", os.W_OK):
+            pytest.skip("needs /dev/fuse")
+        disks.append(fuse_disk.Disk(str(tmp_path), kind))
+        if not disks[0].mounted:
+            pytest.skip("cannot mount: %s" % disks[0].process.stderr.read())
+        return disks[0]
+
+    yield start
+    for each in disks:
+        each.end()
+
+
+@engines
+def test_after_a_flush_has_failed_none_succeeds(serve, disk, files):
+    """the kernel tells of what it could not write once, and takes it for written then"""
+    bad = disk("cached")
+    target = serve("--files", files, "--reactors", "2", ns=["file:%s/v" % bad.path])
+    with nvme.Controller(target.address, hostid=bytes(15) + b"\1", hostnqn=NQN + ":1") as one, \
+            nvme.Controller(target.address, hostid=bytes(15) + b"\2", hostnqn=NQN + ":2") as other:
+        queues = [one.io_queue(1), one.io_queue(2), other.io_queue(1), other.io_queue(2)]
+        bad.set("fails")
+        for slba, queue in enumerate(queues):
+            assert queue.write(slba, b"A" * BLOCK).ok
+        statuses = {queue.flush().status for queue in queues}
+        assert statuses == {nvme.WRITE_FAULT}
+        bad.set("fails", False)
+        for queue in queues:
+            assert queue.flush().status == nvme.WRITE_FAULT
+            assert queue.write(9, b"C" * BLOCK, fua=True).status == nvme.WRITE_FAULT
+            assert queue.write(9, b"C" * BLOCK).ok and queue.read(9).got == b"C" * BLOCK
+    target.stop()
+    assert target.stderr().count("may be lost") == 1
+    again = serve("--files", files, ns=["file:%s/v" % bad.path])
+    with nvme.Controller(again.address) as ctrl:
+        queue = ctrl.io_queue()
+        assert queue.write(9, b"D" * BLOCK, fua=True).ok and queue.flush().ok

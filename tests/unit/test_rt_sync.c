@@ -1,0 +1,195 @@
+/* rt: what is durable, and what was lost, of files in the page cache; with threads, whose fdatasync() is ours. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rt_files_bench.h"
+
+enum { BYTES = 1 << 20, MORE = 5 };
+
+/* What the disk does: each sync takes one of the gate, where that is shut, and one fails. */
+static struct {
+	pthread_mutex_t lock;
+	sem_t gate;
+	bool shut;
+	int error;    /* of the next one; 0: none */
+	unsigned count;
+} disk = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+int
+fdatasync(int fd)
+{
+	int error;
+
+	pthread_mutex_lock(&disk.lock);
+	disk.count++;
+	error = disk.error;
+	disk.error = 0;
+	pthread_mutex_unlock(&disk.lock);
+	if (disk.shut)
+		MUST(sem_wait(&disk.gate) == 0);
+	if (error == 0)
+		return (int)syscall(SYS_fdatasync, fd);
+	errno = error;
+	return -1;
+}
+
+static unsigned
+syncs_since(unsigned before)
+{
+	return disk.count - before;
+}
+
+/* In blocks of a byte: through the page cache. */
+static struct file *
+open_cached(struct rt *rt, unsigned index)
+{
+	struct reactor *reactor = rt_reactor(rt, index);
+	struct file *file;
+
+	assert_int_equal(reactor->world->file_open(reactor, files_path, BYTES, 1, &file), 0);
+	assert_false(file->direct);
+	return file;
+}
+
+static int64_t
+sync_file(struct file *file)
+{
+	return files_perform(file, (struct file_io){ .op = FILE_SYNC });
+}
+
+static int64_t
+write_durably(struct file *file)
+{
+	struct iovec iov = { "safe", 4 };
+
+	return files_perform(file, (struct file_io){ .op = FILE_WRITE, .durable = true, .iov = &iov, .iov_count = 1 });
+}
+
+static void
+a_failed_sync_is_told_to_all_who_have_the_file_open_and_for_good(void **state)
+{
+	struct rt *rt = files_open_rt(2, RT_FILES_THREADS);
+	struct file *first = open_cached(rt, 0), *second = open_cached(rt, 1), *later;
+
+	disk.error = EIO;
+	assert_int_equal(sync_file(first), -EIO);
+	assert_true(first->lost);
+	assert_int_equal(sync_file(first), -EIO);
+	assert_false(second->lost);
+	assert_int_equal(sync_file(second), -EIO);
+	assert_true(second->lost);
+	first->reactor->world->file_close(first);
+	later = open_cached(rt, 0);
+	assert_int_equal(sync_file(later), -EIO);
+	later->reactor->world->file_close(later);
+	second->reactor->world->file_close(second);
+	first = open_cached(rt, 0);
+	assert_int_equal(sync_file(first), 0);
+	assert_false(first->lost);
+	first->reactor->world->file_close(first);
+	rt_destroy(rt);
+}
+
+static void
+a_durable_write_says_of_its_own_bytes_whether_they_are(void **state)
+{
+	struct rt *rt = files_open_rt(1, RT_FILES_THREADS);
+	struct file *file = open_cached(rt, 0);
+	unsigned before = disk.count;
+
+	assert_int_equal(write_durably(file), 4);
+	assert_int_equal(syncs_since(before), 1);
+	assert_false(file->lost);
+	disk.error = ENOSPC;
+	assert_int_equal(write_durably(file), -ENOSPC);
+	assert_true(file->lost);
+	assert_int_equal(write_durably(file), 4);
+	assert_true(file->lost);
+	file->reactor->world->file_close(file);
+	rt_destroy(rt);
+}
+
+/* ---- many syncs ---- */
+
+struct crowd {
+	struct rt *rt;
+	struct file *file;
+	struct file_io read, syncs[1 + MORE];
+	struct iovec iov;
+	uint8_t byte;
+	unsigned done;
+};
+
+static void
+sync_done(struct file_io *io)
+{
+	struct crowd *crowd = io->owner;
+
+	assert_int_equal(io->result, 0);
+	if (++crowd->done == 1 + MORE)
+		rt_stop(crowd->rt);
+}
+
+static void
+sync_begin(struct crowd *crowd, unsigned i)
+{
+	crowd->syncs[i] = (struct file_io){ .op = FILE_SYNC, .done = sync_done, .owner = crowd };
+	crowd->file->reactor->world->file_submit(crowd->file, &crowd->syncs[i]);
+}
+
+/* The first has begun, and cannot end yet. */
+static void
+read_done(struct file_io *io)
+{
+	for (unsigned i = 0; i < MORE; i++)
+		sync_begin(io->owner, 1 + i);
+	for (unsigned i = 0; i < 1 + MORE; i++)
+		MUST(sem_post(&disk.gate) == 0);
+}
+
+static void
+one_sync_serves_all_that_came_before_it_began(void **state)
+{
+	struct crowd crowd = { .rt = files_open_rt(1, RT_FILES_THREADS) };
+	unsigned before = disk.count;
+
+	assert_int_equal(sem_init(&disk.gate, 0, 0), 0);
+	disk.shut = true;
+	crowd.file = open_cached(crowd.rt, 0);
+	crowd.iov = (struct iovec){ &crowd.byte, 1 };
+	crowd.read = (struct file_io){
+		.op = FILE_READ, .iov = &crowd.iov, .iov_count = 1, .done = read_done, .owner = &crowd,
+	};
+	sync_begin(&crowd, 0);
+	crowd.file->reactor->world->file_submit(crowd.file, &crowd.read);
+	assert_int_equal(rt_run(crowd.rt), 0);
+	assert_int_equal(crowd.done, 1 + MORE);
+	assert_int_equal(syncs_since(before), 2);
+	disk.shut = false;
+	crowd.file->reactor->world->file_close(crowd.file);
+	rt_destroy(crowd.rt);
+}
+
+#define with_file(test) cmocka_unit_test_setup_teardown(test, files_make_path, files_remove_path)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_file(a_failed_sync_is_told_to_all_who_have_the_file_open_and_for_good),
+		with_file(a_durable_write_says_of_its_own_bytes_whether_they_are),
+		with_file(one_sync_serves_all_that_came_before_it_began),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
