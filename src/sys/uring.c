@@ -28,6 +28,8 @@ uring_open(struct arena *arena, unsigned entries, struct uring **out)
 		arena_free(arena, uring);
 		return rc;
 	}
+	/* Older kernels cannot be asked; then some requests that do not end can hold up all others. */
+	(void)io_uring_register_iowq_max_workers(&uring->ring, (unsigned[2]){ entries, 0 });
 	if (io_uring_register_files_sparse(&uring->ring, KEPT_MAX) == 0)
 		uring->kept_free = UINT64_MAX;
 	*out = uring;

@@ -15,7 +15,10 @@
 struct arena;
 struct uring;
 
-/* Room for `entries` requests in flight; -EPERM, -ENOSYS, -ENOMEM where it is not to be had. */
+/*
+ * Room for `entries` requests in flight, for each of which the kernel may have a thread where it would have to wait:
+ * none waits for those of others.  -EPERM, -ENOSYS, -ENOMEM where it is not to be had.
+ */
 int uring_open(struct arena *arena, unsigned entries, struct uring **uring) __attribute__((warn_unused_result));
 void uring_close(struct uring *uring);
 

@@ -29,6 +29,42 @@ def disk(serve, tmp_path):
         each.end()
 
 
+def healthy_beside(serve, bad, tmp_path, *args, volumes=1):
+    spec = ["file:%s/healthy,size=16M" % tmp_path, "mem:16M"]
+    return serve(*args, ns=spec + ["file:%s/v%d" % (bad.path, n) for n in range(volumes)])
+
+
+def use_healthy(queue):
+    """each way in which a file is used"""
+    assert queue.read(0, nsid=2).ok
+    assert queue.write(0, b"A" * BLOCK).ok and queue.flush().ok
+    assert queue.write(0, b"B" * BLOCK, fua=True).ok
+    assert queue.write_zeroes(0, 8, deallocate=True).ok and queue.deallocate([(8, 8)]).ok
+    assert queue.read(1).ok
+
+
+@engines
+@pytest.mark.parametrize("what", ["flush", "deallocate"])
+def test_one_that_does_not_answer_leaves_others_theirs(serve, disk, tmp_path, files, what):
+    """what always takes a thread of the kernel has as many as it needs"""
+    bad = disk("direct")
+    target = healthy_beside(serve, bad, tmp_path, "--files", files)
+    with nvme.Controller(target.address) as ctrl:
+        healthy, hung = ctrl.io_queue(1), ctrl.io_queue(2, entries=128)
+        use_healthy(healthy)
+        bad.set("hangs")
+        for n in range(40):
+            if what == "flush":
+                hung.submit(nvme.sqe(0x00, nsid=3))
+            else:
+                hung.submit(nvme.sqe(0x08, nsid=3, cdw10=n * 8, cdw12=7 | 1 << 25))
+        for _ in range(30):  # it has turns enough to begin them
+            assert ctrl.keep_alive().ok
+        use_healthy(healthy)
+        bad.end()
+        hung.drain()
+
+
 @engines
 def test_after_a_flush_has_failed_none_succeeds(serve, disk, files):
     """the kernel tells of what it could not write once, and takes it for written then"""
