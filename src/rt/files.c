@@ -78,7 +78,8 @@ push(struct file_job *job)
 
 	job->req = (struct disk_req){
 		.fd = job->file->fd, .kept = job->file->kept,
-		.durable = io->durable && job->file->file.direct, .offset = io->offset + job->moved,
+		.durable = io->durable && job->file->file.direct, .waits = job->file->disk->disk.waits,
+		.offset = io->offset + job->moved,
 	};
 	switch (io->op) {
 	case FILE_READ:

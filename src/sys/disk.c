@@ -78,6 +78,16 @@ settle_direct(struct disk *disk, uint32_t block)
 	return fcntl(disk->fd, F_SETFL, flags & ~O_DIRECT) == 0 ? 0 : -errno;
 }
 
+/* Asks for some bytes, if that is possible at once: whether there are any does not matter. */
+static bool
+has_to_wait(const struct disk *disk)
+{
+	_Alignas(ALIGN_MAX) uint8_t scrap[ALIGN_MAX]; /* nobody looks at it */
+	struct iovec iov = { scrap, disk->align <= ALIGN_MAX ? disk->align : ALIGN_MAX };
+
+	return preadv2(disk->fd, &iov, 1, 0, RWF_NOWAIT) < 0 && (errno == EOPNOTSUPP || errno == ENOSYS);
+}
+
 /* The name of a new file is on the medium only once its folder is.  Cuts the path. */
 static int
 sync_folder(char *real)
@@ -175,6 +185,8 @@ disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
 	rc = measure(disk);
 	if (rc == 0 && direct)
 		rc = settle_direct(disk, block);
+	if (rc == 0)
+		disk->waits = has_to_wait(disk);
 	if (rc == 0 && disk->was < 0)
 		rc = sync_name(path);
 	if (rc != 0 && disk->was < 0)

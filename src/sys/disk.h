@@ -20,6 +20,7 @@ struct disk {
 	uint32_t align; /* of offsets, lengths and addresses; 1: any */
 	bool direct;
 	bool device;    /* a block device */
+	bool waits;     /* to read and write it cannot be begun without waiting for it */
 	int claim;      /* another descriptor of a device that is locked, which keeps file systems off it; or -1 */
 };
 
@@ -64,6 +65,7 @@ struct disk_req {
 	int fd;
 	int kept;       /* its place + 1 in a ring that knows it; 0: none does (uring.h) */
 	bool durable;
+	bool waits;     /* see struct disk: not in the thread that hands it over */
 	const struct iovec *iov;
 	int count;
 	uint64_t offset, bytes; /* bytes: of PUNCH and ZERO */

@@ -82,6 +82,7 @@ prepare_move(struct io_uring_sqe *sqe, const struct disk_req *req)
 	else
 		io_uring_prep_write(sqe, req->fd, iov->iov_base, bytes, req->offset);
 	sqe->rw_flags = req->durable ? RWF_DSYNC : 0;
+	sqe->flags |= req->waits ? IOSQE_ASYNC : 0;
 }
 
 void

@@ -44,7 +44,7 @@ def use_healthy(queue):
 
 
 @engines
-@pytest.mark.parametrize("what", ["flush", "deallocate"])
+@pytest.mark.parametrize("what", ["flush", "deallocate", "read", "write"])
 def test_one_that_does_not_answer_leaves_others_theirs(serve, disk, tmp_path, files, what):
     """what always takes a thread of the kernel has as many as it needs"""
     bad = disk("direct")
@@ -56,6 +56,10 @@ def test_one_that_does_not_answer_leaves_others_theirs(serve, disk, tmp_path, fi
         for n in range(40):
             if what == "flush":
                 hung.submit(nvme.sqe(0x00, nsid=3))
+            elif what == "read":
+                hung.submit_read(n, 1, nsid=3)
+            elif what == "write":
+                hung.submit_write(n, bytes(BLOCK), nsid=3)
             else:
                 hung.submit(nvme.sqe(0x08, nsid=3, cdw10=n * 8, cdw12=7 | 1 << 25))
         for _ in range(30):  # it has turns enough to begin them

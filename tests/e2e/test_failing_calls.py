@@ -70,6 +70,7 @@ ERRORS = {
     "openat": ("EMFILE", "EACCES"),
     "pread64": ("EIO",),
     "preadv": ("EIO", "EINTR", "EAGAIN"),
+    "preadv2": ("EOPNOTSUPP", "EIO"),
     "pwritev2": ("EIO", "ENOSPC", "EINTR"),
     "read": ("EINTR", "EIO"),
     "readlink": ("EIO", "EACCES"),
