@@ -16,6 +16,36 @@
 
 enum { ANY_BLOCK = 4096 }; /* nothing is read or written */
 
+struct device *
+device_take(struct arena *arena, struct list *devices, uint64_t id)
+{
+	struct device *device;
+
+	list_for_each(devices, node) {
+		device = container_of(node, struct device, node);
+		if (device->id == id) {
+			device->users++;
+			return device;
+		}
+	}
+	device = arena_alloc(arena, sizeof(*device));
+	if (device == NULL)
+		return NULL;
+	device->id = id;
+	device->users = 1;
+	list_push(devices, &device->node);
+	return device;
+}
+
+void
+device_give(struct arena *arena, struct device *device)
+{
+	if (device == NULL || --device->users > 0)
+		return;
+	list_remove(&device->node);
+	arena_free(arena, device);
+}
+
 /* Under the lock of rt, as are `users` and rt->disks. */
 static struct kdisk *
 find(struct rt *rt, const struct disk *disk)
@@ -37,7 +67,10 @@ add(struct rt *rt, const struct disk *disk, const char *path)
 	if (kdisk == NULL)
 		return NULL;
 	kdisk->path = arena_strdup(&rt->arena, path);
-	if (kdisk->path == NULL) {
+	kdisk->device = device_take(&rt->arena, &rt->devices, disk->id[0]);
+	if (kdisk->path == NULL || kdisk->device == NULL) {
+		arena_free(&rt->arena, kdisk->path);
+		device_give(&rt->arena, kdisk->device);
 		arena_free(&rt->arena, kdisk);
 		return NULL;
 	}
@@ -96,6 +129,7 @@ kdisk_free(struct rt *rt, struct kdisk *kdisk)
 	pthread_mutex_destroy(&kdisk->lock);
 	pthread_mutex_lock(&rt->lock);
 	arena_free(&rt->arena, kdisk->path);
+	device_give(&rt->arena, kdisk->device);
 	arena_free(&rt->arena, kdisk);
 	pthread_mutex_unlock(&rt->lock);
 }

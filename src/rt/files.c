@@ -6,8 +6,8 @@
  * What a short read or write has left is its owner's affair.  It does not know
  * how a request is performed.
  *
- * A disk may not answer at all: of one file no more is under way than is free, so
- * there is some for others.  (Choudhury and Hahne, Dynamic Queue Length
+ * A disk may not answer at all: of one device, and of one file, no more is under way than
+ * leaves others theirs.  (Choudhury and Hahne, Dynamic Queue Length
  * Thresholds, 1998)
  */
 #include "rt/files.h"
@@ -139,6 +139,7 @@ start(struct kfile *file, struct file_io *io)
 
 	files->in_flight++;
 	file->in_flight++;
+	file->device->busy++;
 	job->file = file;
 	job->disk = file->disk;
 	job->io = io;
@@ -152,7 +153,7 @@ start(struct kfile *file, struct file_io *io)
 static bool
 may_start(const struct kfile *file)
 {
-	return file->in_flight < FILES_IN_FLIGHT - file->files->in_flight;
+	return share_left(FILES_IN_FLIGHT - file->files->in_flight, file->device, file->in_flight);
 }
 
 /* One of each file in turn, so that none starves another; and not of those that have their share. */
@@ -253,6 +254,7 @@ run_collect(struct task *task)
 		}
 		files->in_flight--;
 		file->in_flight--;
+		file->device->busy--;
 		fifo_push(&files->free, &job->node);
 		start_waiting(files);
 		end(file, job->io);
@@ -299,6 +301,7 @@ files_open(struct core *core)
 		return -ENOMEM;
 	files->core = core;
 	list_init(&files->open);
+	list_init(&files->devices);
 	list_init(&files->waiting);
 	fifo_init(&files->free);
 	fifo_init(&files->gathered);
@@ -341,6 +344,12 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 		return rc;
 	}
 	file->files = core->files;
+	file->device = device_take(&core->arena, &core->files->devices, file->disk->disk.id[0]);
+	if (file->device == NULL) {
+		kdisk_close(core->rt, file->disk, now.fd);
+		arena_free(&core->arena, file);
+		return -ENOMEM;
+	}
 	if (core->files->ops->keep != NULL)
 		file->kept = core->files->ops->keep(core->files, now.fd);
 	file->fd = now.fd;
@@ -438,6 +447,7 @@ world_file_close(struct file *file)
 	if (kfile->kept > 0)
 		kfile->files->ops->forget(kfile->files, kfile->kept);
 	list_remove(&kfile->open_node);
+	device_give(&core->arena, kfile->device);
 	kdisk_close(core->rt, kfile->disk, kfile->fd);
 	arena_free(&core->arena, kfile);
 }

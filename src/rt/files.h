@@ -12,17 +12,37 @@
 #include "rt/internal.h"
 #include "sys/disk.h"
 
-enum { FILES_IN_FLIGHT = 512 }; /* per reactor, and of one file as many as are free; more wait in order */
+enum { FILES_IN_FLIGHT = 1024 }; /* per reactor; of one device and of one file see share_left(); more wait in order */
 
 struct kdisk;
 struct kfiles;
 struct uring;
+
+/* What files lie on, which fails as a whole; as long as one of them is open. */
+struct device {
+	struct list node;
+	uint64_t id;
+	unsigned users;          /* files */
+	unsigned busy;           /* with so many requests */
+};
+
+/*
+ * Whether one more may be at a file, if so many are free and so many are at its device and at itself.  What a device
+ * has is less than what it leaves, so the others' share outlives one that does not answer, and what a file has is less
+ * than half of what its device may have still.
+ */
+static inline bool
+share_left(unsigned spare, const struct device *device, unsigned of_file)
+{
+	return spare > device->busy && 2 * of_file < spare - device->busy;
+}
 
 /* What one reactor has of a file. */
 struct kfile {
 	struct file file;      /* first: a file is its kfile */
 	struct kfiles *files;
 	struct kdisk *disk;
+	struct device *device; /* in files->devices: how busy this reactor has it */
 	int fd;                /* the kdisk's, or one of its own */
 	struct list open_node; /* in files->open */
 	struct fifo waiting;   /* file_ios that found no file_job free for this file */
@@ -79,6 +99,7 @@ struct kfiles {
 	struct fifo free;
 	unsigned in_flight;
 	struct list open;        /* files, until they are closed */
+	struct list devices;     /* that those lie on */
 	struct list waiting;     /* files with requests that found none free, or too few */
 
 	struct uring *uring;
@@ -96,6 +117,7 @@ struct kdisk {
 	bool ours;               /* other processes are kept out */
 	bool lost;               /* a sync has failed; under the lock of rt */
 	char *path;              /* by which it was opened first */
+	struct device *device;   /* in rt->devices: how busy the threads have it; the pool's */
 	struct fifo jobs;        /* of file_jobs that wait for a thread; this and the rest is the pool's */
 	struct list ready;       /* in pool->ready, while there are any */
 	unsigned running;        /* threads that do one */
@@ -121,6 +143,10 @@ int kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, s
 int kdisk_extend(struct rt *rt, struct kdisk *kdisk, uint64_t size, uint64_t *now) __attribute__((warn_unused_result));
 int kdisk_undo(struct rt *rt, const char *path, int64_t was) __attribute__((warn_unused_result));
 void kdisk_close(struct rt *rt, struct kdisk *kdisk, int fd);
+
+/* The device of that number; NULL: no memory. */
+struct device *device_take(struct arena *arena, struct list *devices, uint64_t id);
+void device_give(struct arena *arena, struct device *device);
 
 /* What was written may be lost.  True: that was not known. */
 bool kdisk_lose(struct rt *rt, struct kdisk *kdisk);

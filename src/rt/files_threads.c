@@ -1,8 +1,8 @@
 /*
  * files_threads.c - files through some threads, where io_uring is forbidden.
  *
- * One pool for the process.  A disk may not answer at all: no more threads are at
- * one file than are idle, so there are some for others.  Requests go to it under a lock, once per turn; a
+ * One pool for the process.  A disk may not answer at all: of one device, and of one file, no
+ * more threads are at it than leave others theirs.  Requests go to it under a lock, once per turn; a
  * request that is done comes back through a ring from its thread to its
  * reactor, which is woken as by mail.
  */
@@ -11,7 +11,7 @@
 
 #include "rt/files.h"
 
-enum { THREADS = 16 };
+enum { THREADS = 32 };
 
 struct worker {
 	struct pool *pool;
@@ -37,7 +37,7 @@ next_disk(struct pool *pool)
 	list_for_each(&pool->ready, node) {
 		struct kdisk *disk = container_of(node, struct kdisk, ready);
 
-		if (disk->running < pool->idle)
+		if (share_left(pool->idle, disk->device, disk->running))
 			return disk;
 	}
 	return NULL;
@@ -60,6 +60,7 @@ take_job(struct pool *pool, struct kdisk *disk)
 	if (!fifo_empty(&disk->jobs))
 		list_push(&pool->ready, &disk->ready);
 	disk->running++;
+	disk->device->busy++;
 	pool->idle--;
 	wake_one(pool);
 	return container_of(node, struct file_job, node);
@@ -86,6 +87,7 @@ perform(struct pool *pool, struct file_job *job)
 	job->result = disk_perform(&job->req);
 	pthread_mutex_lock(&pool->lock);
 	job->disk->running--;
+	job->disk->device->busy--;
 	pool->idle++;
 	pthread_mutex_unlock(&pool->lock);
 }

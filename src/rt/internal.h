@@ -76,6 +76,7 @@ struct rt {
 	pthread_mutex_t lock;
 	struct list socks;       /* every stream, wherever it is attached */
 	struct list disks;       /* open files, each opened and locked once */
+	struct list devices;     /* that those lie on */
 	uint64_t inherited;      /* a bit for each socket that we were handed, until a listener takes it */
 	struct pool *pool;       /* the threads of files; NULL until needed */
 	struct stop_word stop;

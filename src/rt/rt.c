@@ -254,6 +254,7 @@ rt_create(struct rt **out, const struct rt_options *options)
 	pthread_mutex_init(&rt->lock, NULL);
 	list_init(&rt->socks);
 	list_init(&rt->disks);
+	list_init(&rt->devices);
 	rc = cores_open(rt);
 	if (rc != 0)
 		goto fail;

@@ -1,4 +1,4 @@
-"""A disk of FUSE: a folder of volumes of 4 MiB whose server fails, or does not answer, while it is told to.
+"""A disk of FUSE: a folder of volumes of 32 MiB whose server fails, or does not answer, while it is told to.
 
 As a program: fuse_disk.py FOLDER CONTROL cached|direct.  While CONTROL/fails is there writes fail, while
 CONTROL/hangs is there nothing is answered any more.  cached: what is written stays in the kernel's cache until it is
@@ -12,7 +12,7 @@ import struct
 import subprocess
 import sys
 
-SIZE = 4 << 20
+SIZE = 32 << 20
 WRITEBACK_CACHE, BIG_WRITES = 1 << 16, 1 << 5
 LOOKUP, FORGET, GETATTR, SETATTR, OPEN, READ, WRITE, STATFS, INIT, OPENDIR = 1, 2, 3, 4, 14, 15, 16, 17, 26, 27
 INTERRUPT, BATCH_FORGET = 36, 42

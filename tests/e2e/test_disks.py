@@ -7,7 +7,7 @@ import fuse_disk
 import nvme
 from nvme import HOSTNQN as NQN
 
-BLOCK = 4096
+BLOCK, STRIPE = 4096, 16  # those in one stripe wait for each other
 engines = pytest.mark.parametrize("files", ["uring", "threads"])
 
 
@@ -61,12 +61,30 @@ def test_one_that_does_not_answer_leaves_others_theirs(serve, disk, tmp_path, fi
             elif what == "write":
                 hung.submit_write(n, bytes(BLOCK), nsid=3)
             else:
-                hung.submit(nvme.sqe(0x08, nsid=3, cdw10=n * 8, cdw12=7 | 1 << 25))
+                hung.submit(nvme.sqe(0x08, nsid=3, cdw10=n * STRIPE, cdw12=7 | 1 << 25))
         for _ in range(30):  # it has turns enough to begin them
             assert ctrl.keep_alive().ok
         use_healthy(healthy)
         bad.end()
         hung.drain()
+
+
+@engines
+def test_a_disk_with_many_volumes_has_the_share_of_one(serve, disk, tmp_path, files):
+    bad = disk("direct")
+    volumes, each = (8, 20) if files == "threads" else (14, 260)
+    target = healthy_beside(serve, bad, tmp_path, "--files", files, volumes=volumes)
+    with nvme.Controller(target.address) as ctrl:
+        healthy = ctrl.io_queue(1)
+        bad.set("hangs")
+        for n in range(volumes):
+            hung = ctrl.io_queue(2 + n, entries=512)
+            for i in range(each):
+                hung.submit(nvme.sqe(0x08, nsid=3 + n, cdw10=i * STRIPE, cdw12=1 << 25))  # it holds no buffer
+            for _ in range(10):
+                assert ctrl.keep_alive().ok
+        use_healthy(healthy)
+        bad.end()
 
 
 @engines

@@ -35,7 +35,7 @@ MIB = 1 << 20
 ALL = os.environ.get("WEIR_FAILING") == "all"
 PER_CALL = None if ALL else 4
 AT_ONCE = 3  # runs side by side: they mostly wait
-FAILED_MAX = 18  # commands: a call fails in each thread once, of which 16 serve files; others may need what failed
+FAILED_MAX = 34  # commands: a call fails in each thread once, of which 32 serve files; others may need what failed
 
 # What each may say, the likeliest first.
 ERRORS = {
