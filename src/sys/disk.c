@@ -22,6 +22,7 @@ enum {
 	ALIGN_MAX = 4096,
 	LOCK_LOOKS = 100, /* a second in all */
 	LOCK_LOOK_NS = 10 * 1000 * 1000,
+	PRIVATE = 0600, /* what hosts have written is for nobody else on this machine */
 };
 
 /* What the kernel says that direct I/O needs; 0: it does not say. */
@@ -122,11 +123,11 @@ disk_remove(const char *path)
 static int
 open_any(const char *path, int flags, bool *direct)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_DIRECT | flags, 0644);
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_DIRECT | flags, PRIVATE);
 
 	*direct = fd >= 0;
 	if (fd < 0 && errno == EINVAL)
-		fd = open(path, O_RDWR | O_CLOEXEC | flags, 0644);
+		fd = open(path, O_RDWR | O_CLOEXEC | flags, PRIVATE);
 	return fd >= 0 ? fd : -errno;
 }
 

@@ -29,7 +29,8 @@ int disk_id(const char *path, uint64_t id[2]) __attribute__((warn_unused_result)
 
 /*
  * Opens a regular file or a block device, without a lock; direct where that works in
- * multiples of `block` bytes or less.  `size` > 0: made where it is not there, durably.
+ * multiples of `block` bytes or less.  `size` > 0: made where it is not there, durably, for
+ * its owner alone to read.
  * 0 or negative errno.
  */
 int disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
