@@ -60,7 +60,7 @@ check_header(const struct marks *marks, const uint8_t *page, char why[BLK_WHY])
 	return 0;
 }
 
-/* The marks that were not read yet; `buffer` has FETCH_BYTES. */
+/* The marks that were not read yet, but for what lies in holes; `buffer` has FETCH_BYTES. */
 static int
 fetch(struct marks *marks, struct file *file, uint8_t *buffer, bool *begun, char why[BLK_WHY])
 {
@@ -75,6 +75,11 @@ fetch(struct marks *marks, struct file *file, uint8_t *buffer, bool *begun, char
 	*begun = true;
 	error = got < 0 ? (int)got : got < BAD_PAGE ? -EUCLEAN : check_header(marks, buffer, why);
 	while (error == 0 && page < pages) {
+		uint64_t at = world->file_data(file, (page + 1) * BAD_PAGE);
+
+		page = at / BAD_PAGE - 1;
+		if (at == UINT64_MAX || page >= pages)
+			return 0;
 		got = world->file_fetch(file, (page + 1) * BAD_PAGE, buffer, FETCH_BYTES);
 		if (got <= 0 || got % BAD_PAGE != 0)
 			return got < 0 ? (int)got : got > 0 ? -EUCLEAN : 0;

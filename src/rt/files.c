@@ -437,6 +437,12 @@ world_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
 	return (int64_t)moved;
 }
 
+uint64_t
+world_file_data(struct file *file, uint64_t offset)
+{
+	return disk_data(((struct kfile *)file)->fd, offset);
+}
+
 void
 world_file_close(struct file *file)
 {

@@ -170,6 +170,22 @@ sim_disk_get(const struct sim_file *file, uint64_t offset, void *out, size_t byt
 	}
 }
 
+uint64_t
+sim_disk_data(const struct sim_file *file, uint64_t offset)
+{
+	uint64_t end = file->chunk_count * DISK_CHUNK_PAGES;
+
+	for (uint64_t i = offset / DISK_PAGE; i < end; i++) {
+		const struct sim_page *page = page_find(file, i);
+
+		if (page == NULL)
+			i |= DISK_CHUNK_PAGES - 1; /* none of the chunk is there */
+		else if (page->now != NULL)
+			return i * DISK_PAGE > offset ? i * DISK_PAGE : offset;
+	}
+	return UINT64_MAX;
+}
+
 void
 sim_disk_sync(struct sim_file *file, uint64_t writes)
 {

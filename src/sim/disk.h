@@ -37,6 +37,9 @@ struct sim_file {
 
 void sim_disk_get(const struct sim_file *file, uint64_t offset, void *out, size_t bytes, bool safe);
 
+/* The page from `offset` on that has memory, by its first byte; UINT64_MAX: none. */
+uint64_t sim_disk_data(const struct sim_file *file, uint64_t offset);
+
 /* Writes; NULL data: zeros.  `durable`: these bytes at once, and nothing else for certain. */
 void sim_disk_put(struct sim_file *file, uint64_t offset, const void *data, size_t bytes, bool durable);
 

@@ -209,6 +209,12 @@ sim_file_fetch(struct file *base, uint64_t offset, void *to, size_t bytes)
 	return (int64_t)bytes;
 }
 
+uint64_t
+sim_file_data(struct file *base, uint64_t offset)
+{
+	return sim_disk_data(container_of(base, struct sim_handle, base)->file, offset);
+}
+
 static bool
 is_aligned(const struct sim_handle *handle, const struct file_io *io)
 {

@@ -270,6 +270,16 @@ disk_undo(struct disk *disk, const char *path, int64_t was)
 	return 0;
 }
 
+uint64_t
+disk_data(int fd, uint64_t offset)
+{
+	off_t at = lseek(fd, (off_t)offset, SEEK_DATA);
+
+	if (at < 0 && errno == ENXIO)
+		return UINT64_MAX;
+	return at < 0 ? offset : (uint64_t)at;
+}
+
 void
 disk_close(struct disk *disk)
 {

@@ -50,6 +50,9 @@ int disk_undo(struct disk *disk, const char *path, int64_t was) __attribute__((w
 /* Removes a file, durably; a link that leads to it stays. */
 int disk_remove(const char *path) __attribute__((warn_unused_result));
 
+/* The first byte from `offset` on that is not in a hole, as far as is known; UINT64_MAX: none. */
+uint64_t disk_data(int fd, uint64_t offset);
+
 void disk_close(struct disk *disk);
 
 enum disk_kind {

@@ -181,6 +181,9 @@ struct world_ops {
 	 * cache.  Buffer, offset and bytes are aligned.  Bytes read, or a negative errno. */
 	int64_t (*file_fetch)(struct file *file, uint64_t offset, void *to, size_t bytes)
 	    __attribute__((warn_unused_result));
+	/* The first byte from `offset` on that may be other than zero, or `offset`: all before it lie in holes.
+	 * UINT64_MAX: there is none.  Blocks as file_fetch() does. */
+	uint64_t (*file_data)(struct file *file, uint64_t offset);
 	/* Cannot fail: every outcome arrives by io->done(), never from inside. */
 	void (*file_submit)(struct file *file, struct file_io *io);
 	/* Nothing may be in flight. */

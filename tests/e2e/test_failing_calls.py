@@ -61,6 +61,7 @@ ERRORS = {
     "io_uring_register": ("EINVAL", "ENOMEM"),
     "io_uring_setup": ("ENOMEM", "EPERM", "EMFILE"),
     "listen": ("EADDRINUSE",),
+    "lseek": ("EINVAL",),
     "madvise": ("EINVAL", "ENOMEM"),
     "mkdir": ("EACCES", "ENOSPC"),
     "mmap": ("ENOMEM",),

@@ -146,8 +146,19 @@ fake_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
 	if (world_of(file->reactor)->fail_fetch != 0)
 		return world_of(file->reactor)->fail_fetch;
 	bytes = bytes < left ? bytes : left;
+	world_of(file->reactor)->fetched += bytes;
 	memcpy(to, handle->of->bytes + offset, bytes);
 	return (int64_t)bytes;
+}
+
+static uint64_t
+fake_file_data(struct file *file, uint64_t offset)
+{
+	const struct fake_file *of = container_of(file, struct fake_handle, file)->of;
+
+	while (offset < of->size && of->bytes[offset] == 0)
+		offset++;
+	return offset < of->size ? offset / 4096 * 4096 : UINT64_MAX;
 }
 
 static int
@@ -363,6 +374,7 @@ static const struct world_ops fake_ops = {
 	.file_extend = fake_file_extend,
 	.file_undo = fake_file_undo,
 	.file_fetch = fake_file_fetch,
+	.file_data = fake_file_data,
 	.file_submit = fake_file_submit,
 	.file_close = fake_file_close,
 	.pages_map = fake_pages_map,

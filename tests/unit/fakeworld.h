@@ -52,6 +52,7 @@ struct fakeworld {
 	uint32_t align;           /* of every file; 0 is 1 */
 	int fail_open;            /* negative errno of every open, and of what makes a file */
 	int fail_fetch;           /* and of every fetch */
+	uint64_t fetched;         /* bytes, so */
 	int fail[FILE_ZERO + 1];  /* by file_op: negative errno of every such request */
 	uint64_t short_by;        /* the next read or write moves so much less */
 	bool writes_zeros;        /* no more than FILE_ZEROS_MAX at a time */

@@ -364,6 +364,22 @@ a_list_without_its_header_says_nothing(void **state)
 	blk_end();
 }
 
+/* A list is as long as its volume is, and few of its pages have a mark. */
+static void
+of_a_list_only_what_was_written_is_read(void **state)
+{
+	enum { PAGE_BLOCKS = 32768, PAGES = 4 };
+
+	blk_begin_over("file:/v", (uint64_t)PAGES * PAGE_BLOCKS * BS);
+	io_ended(io_start(0, BLK_MARK_BAD, 0, PAGES * PAGE_BLOCKS - 1, 1), NVME_SC_SUCCESS);
+	fw.fetched = 0;
+	blk_begin_again();
+	assert_int_equal(fw.fetched, 2 * 4096); /* its header, and the page of the mark */
+	io_ended(io_start(0, BLK_READ, 0, PAGES * PAGE_BLOCKS - 1, 1), NVME_SC_READ_ERROR);
+	io_ended(io_start(0, BLK_READ, 0, PAGES * PAGE_BLOCKS - 2, 1), NVME_SC_SUCCESS);
+	blk_end();
+}
+
 static void
 a_volume_that_grows_has_marks_in_its_new_part(void **state)
 {
@@ -455,6 +471,7 @@ main(void)
 		cmocka_unit_test(marks_are_of_blocks_and_not_of_what_holds_them_together),
 		cmocka_unit_test(a_mark_waits_for_those_who_read_and_is_cancelled_while_it_waits),
 		cmocka_unit_test(marks_are_there_when_the_volume_is_opened_again),
+		cmocka_unit_test(of_a_list_only_what_was_written_is_read),
 		cmocka_unit_test(a_mark_is_durable_before_it_is_answered),
 		cmocka_unit_test(what_is_written_over_a_mark_is_durable_before_the_mark_goes),
 		cmocka_unit_test(while_the_list_is_made_only_those_that_need_it_wait),

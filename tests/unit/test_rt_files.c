@@ -251,39 +251,6 @@ what_a_file_that_became_shorter_has_is_what_is_read(void **state)
 	free(in);
 }
 
-static void
-a_file_that_cannot_be_opened_says_why(void **state)
-{
-	struct rt *rt = files_open_rt(1, RT_FILES_AUTO);
-	struct reactor *reactor = rt_reactor(rt, 0);
-	struct file *file;
-
-	assert_int_equal(reactor->world->file_open(reactor, "no/such/folder/file", 4096, 4096, &file), -ENOENT);
-	assert_int_equal(reactor->world->file_open(reactor, "no-such-file", 0, 4096, &file), -ENOENT);
-	assert_int_equal(reactor->world->file_open(reactor, ".", 0, 4096, &file), -EISDIR);
-	assert_int_equal(reactor->world->file_open(reactor, "/dev/null", 4096, 4096, &file), -ENOTBLK);
-	rt_destroy(rt);
-}
-
-/* Whatever the umask allows. */
-static void
-what_is_made_is_for_its_owner_alone(void **state)
-{
-	struct rt *rt = files_open_rt(1, RT_FILES_AUTO);
-	struct reactor *reactor = rt_reactor(rt, 0);
-	mode_t mask = umask(0);
-	struct file *file;
-	struct stat st;
-
-	assert_int_equal(unlink(files_path), 0);
-	assert_int_equal(reactor->world->file_open(reactor, files_path, FILE_BYTES, 4096, &file), 0);
-	umask(mask);
-	assert_int_equal(stat(files_path, &st), 0);
-	assert_int_equal(st.st_mode & 0777, 0600);
-	reactor->world->file_close(file);
-	rt_destroy(rt);
-}
-
 /* Direct I/O is in multiples of some hundred bytes everywhere. */
 static void
 blocks_too_small_for_direct_io_go_through_the_page_cache(void **state)
@@ -502,8 +469,6 @@ main(void)
 		with_file(more_than_may_be_in_flight_wait_for_their_turn),
 		with_file(what_a_file_that_became_shorter_has_is_what_is_read),
 		with_file(blocks_too_small_for_direct_io_go_through_the_page_cache),
-		with_file(a_file_that_cannot_be_opened_says_why),
-		with_file(what_is_made_is_for_its_owner_alone),
 		with_file(a_second_process_is_kept_out_and_a_second_reactor_is_not),
 		with_file(without_io_uring_files_are_served_by_threads_unless_it_was_asked_for),
 		with_file(where_holes_cannot_be_made_zeros_are_written),
