@@ -4,7 +4,7 @@ import struct
 
 import nvme
 from nvme import sqe
-from nvmetcp import Violation
+from nvmetcp import Violation, tries
 from test_live import NQN, conf
 
 BLOCK = 4096
@@ -98,7 +98,7 @@ def protection(ctrl, nsid):
 
 def start_again(start):
     """The kernel ends what a killed process had in flight before it gives up the locks on its files."""
-    for _ in range(1000):
+    for _ in tries():
         try:
             return start()
         except Violation as error:

@@ -10,7 +10,8 @@ import os
 import struct
 import uuid
 
-from nvmetcp import (CAPSULE_RESP, C2H_DATA, LAST, R2T, SUCCESS, Conn, Violation, require)
+from nvmetcp import (CAPSULE_RESP, C2H_DATA, LAST, R2T, SUCCESS, Conn, Violation, require,
+                     tries)
 
 STRANGER = "WEIR_AGAINST" in os.environ  # another's target: one habit of its own must not fail every test
 SUBNQN = os.environ.get("WEIR_AGAINST_NQN", "nqn.2026-11.local.weir:default")
@@ -356,8 +357,8 @@ class Controller:
         return self.admin.call(property_set_sqe(offset, value, size))
 
     def until(self, mask, value):
-        """Polls CSTS; bounded by the connection's own time-out for each answer."""
-        for _ in range(20000):
+        """Polls CSTS."""
+        for _ in tries():
             csts = self.get(CSTS)
             if csts & mask == value:
                 return csts

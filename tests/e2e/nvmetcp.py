@@ -24,6 +24,13 @@ PATIENCE = float(os.environ.get("WEIR_PATIENCE", "1"))
 TIMEOUT_S = 5 * PATIENCE
 
 
+def tries():
+    """Turns for a loop that asks until something is so; bounded by time, for a count says how fast a machine is."""
+    deadline = time.monotonic() + 2 * TIMEOUT_S
+    while time.monotonic() < deadline:
+        yield
+
+
 class Violation(AssertionError):
     """The target did what it must not do."""
 

@@ -6,6 +6,7 @@ import pytest
 
 import nvme
 from nvme import ABORTED, SEQUENCE
+from nvmetcp import tries
 
 BLOCK = 4096
 MIB = 1 << 20
@@ -135,7 +136,7 @@ def test_a_read_that_was_given_back_is_aborted(ctrl):
     queue, _ = ctrl.try_io_queue(1, rcvbuf=16384)
     reads = [queue.submit_read(0, 256) for _ in range(16)]
     answers = [ctrl.admin.call(abort_sqe(1, reads[-1])) for _ in range(200)]
-    for _ in range(1000):
+    for _ in tries():
         if any(answer.dw0 == 0 for answer in answers):
             break
         answers = [ctrl.admin.call(abort_sqe(1, reads[-1]))]

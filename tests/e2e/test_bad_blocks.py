@@ -9,7 +9,7 @@ import durable
 import nvme
 import target as targets
 from nvme import INVALID_OPCODE, LBA_RANGE, READ_ERROR
-from nvmetcp import Violation
+from nvmetcp import Violation, tries
 
 BLOCK = 4096
 SMART_MEDIA = slice(160, 176)
@@ -88,7 +88,7 @@ def test_the_log_names_the_block_and_the_medium_is_not_blamed(target):
         queue, event = ctrl.io_queue(), ctrl.aer()
         assert mark(queue, 1000, 3).ok
         assert unreadable(queue.read(990, 64))
-        for _ in range(1000):
+        for _ in tries():
             log = ctrl.logged(1, 64)
             if any(log):
                 break

@@ -7,7 +7,7 @@ import nvme
 from nvme import (
     CC, CC_READY, INVALID_FIELD, INVALID_OPCODE, LBA_RANGE, QUEUE_TYPE, SEQUENCE, SGL_LENGTH, SGL_TYPE, TRANSIENT,
     connect_data, connect_sqe, disconnect_sqe, property_get_sqe, property_set_sqe, sgl, sqe)
-from nvmetcp import patch
+from nvmetcp import patch, tries
 
 FABRICS, GET_LOG, SET_FEATURES = 0x7F, 0x02, 0x09
 COMPARE_FAILURE = 0x285
@@ -30,7 +30,7 @@ def entries(ctrl):
 
 def until(found):
     """What I/O queues failed comes by mail, after the completion."""
-    for _ in range(10000):
+    for _ in tries():
         it = found()
         if it is not None:
             return it

@@ -8,6 +8,7 @@ import pytest
 
 import nvme
 from nvme import INVALID_FIELD, INVALID_NS, OK
+from nvmetcp import tries
 from reservations import (
     ACQUIRE, BLOCK, CLEAR, CONFLICT, EA, EA_AR, EA_RO, ID_FORMAT, MASK, PERSIST, PREEMPT, PREEMPTED, READS,
     REGISTER, REGISTRATION_PREEMPTED, RELEASED, REPLACE, TYPES, UNREGISTER, WE, WE_AR, WE_RO, WRITES,
@@ -325,7 +326,7 @@ def test_a_host_that_is_gone_has_no_controller(target, hosts):
     assert guest.register(0x77) == OK
     assert hosts[0].report().entries == [(hostid(7), 0x77, 0, guest.ctrl.cntlid)]
     guest.close()
-    for _ in range(20000):
+    for _ in tries():
         entry = hosts[0].report().entries[0]
         if entry[3] == 0xFFFF:
             break

@@ -9,7 +9,7 @@ import pytest
 
 import nvme
 from nvme import INVALID_FIELD, OK
-from nvmetcp import Violation
+from nvmetcp import Violation, tries
 from reservations import (
     CONFLICT, EA, PERSIST, REPLACE, WE, Host, Model, hostid)
 from target import run, small_files
@@ -30,7 +30,7 @@ def start(serve, tmp_path):
 
 def start_again(start):
     """The kernel ends what a killed process had in flight before it gives up the locks on its files."""
-    for _ in range(1000):
+    for _ in tries():
         try:
             return start()
         except Violation as error:
