@@ -1,15 +1,20 @@
 /*
- * errands.c - what would block a reactor, done by a thread of its own.
+ * errands.c - what would block a reactor, done by threads of its own.
  *
- * The thread has one errand at a time; the others wait on the reactor's side,
- * in order.  It is made with a reactor's first errand and ends with rt_run().
+ * One of them has the errands that are done in order, one at a time.  Those
+ * that are apart have up to ERRANDS_APART others: one that hangs holds up none
+ * of the rest.  What waits does so on the reactor's side.  A thread is made
+ * when there is first something for it, and ends with rt_run().
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "rt/internal.h"
 
-struct errands {
+enum { ERRANDS_APART = 8 };
+
+/* A thread, which has one errand at a time. */
+struct lane {
 	struct core *core;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -18,113 +23,192 @@ struct errands {
 	bool stopping;        /* under the lock */
 	struct ring done;     /* of one errand */
 	struct errand *slots[1];
-	struct fifo waiting;  /* from here on the reactor's */
-	bool under_way;
+	bool under_way;       /* from here on the reactor's */
+};
+
+struct errands {
+	struct fifo waiting[2]; /* in order; and apart, which have no order */
+	struct lane *ordered;   /* NULL: not needed yet */
+	struct lane *apart[ERRANDS_APART];
+	unsigned apart_count;
 };
 
 static struct errand *
-next_errand(struct errands *errands)
+next_errand(struct lane *lane)
 {
 	struct errand *errand;
 
-	pthread_mutex_lock(&errands->lock);
-	while (errands->next == NULL && !errands->stopping)
-		pthread_cond_wait(&errands->work, &errands->lock);
-	errand = errands->next;
-	errands->next = NULL;
-	pthread_mutex_unlock(&errands->lock);
+	pthread_mutex_lock(&lane->lock);
+	while (lane->next == NULL && !lane->stopping)
+		pthread_cond_wait(&lane->work, &lane->lock);
+	errand = lane->next;
+	lane->next = NULL;
+	pthread_mutex_unlock(&lane->lock);
 	return errand;
 }
 
 static void *
-errands_main(void *arg)
+lane_main(void *arg)
 {
-	struct errands *errands = arg;
+	struct lane *lane = arg;
 	struct errand *errand;
 
-	while ((errand = next_errand(errands)) != NULL) {
+	while ((errand = next_errand(lane)) != NULL) {
 		bool fits;
 
 		errand->run(errand);
-		fits = ring_put(&errands->done, &errand);
+		fits = ring_put(&lane->done, &errand);
 		assert(fits);
-		(void)waker_call(&errands->core->waker);
+		(void)waker_call(&lane->core->waker);
 	}
 	return NULL;
 }
 
-static int
-errands_open(struct core *core)
+/* NULL: there is no thread to be had. */
+static struct lane *
+lane_open(struct core *core)
 {
-	struct errands *errands = aligned_alloc(64, sizeof(*errands));
-	int rc;
+	struct lane *lane = aligned_alloc(64, sizeof(*lane));
 
-	if (errands == NULL)
-		return -ENOMEM;
-	errands->core = core;
-	errands->next = NULL;
-	errands->stopping = errands->under_way = false;
-	fifo_init(&errands->waiting);
-	ring_init(&errands->done, errands->slots, 1, sizeof(errands->slots[0]));
-	pthread_mutex_init(&errands->lock, NULL);
-	pthread_cond_init(&errands->work, NULL);
-	rc = -pthread_create(&errands->thread, NULL, errands_main, errands);
-	if (rc == 0) {
-		core->errands = errands;
-		return 0;
-	}
-	pthread_cond_destroy(&errands->work);
-	pthread_mutex_destroy(&errands->lock);
-	free(errands);
-	return rc;
+	if (lane == NULL)
+		return NULL;
+	lane->core = core;
+	lane->next = NULL;
+	lane->stopping = lane->under_way = false;
+	ring_init(&lane->done, lane->slots, 1, sizeof(lane->slots[0]));
+	pthread_mutex_init(&lane->lock, NULL);
+	pthread_cond_init(&lane->work, NULL);
+	if (pthread_create(&lane->thread, NULL, lane_main, lane) == 0)
+		return lane;
+	pthread_cond_destroy(&lane->work);
+	pthread_mutex_destroy(&lane->lock);
+	free(lane);
+	return NULL;
 }
 
+/* Ends when what it has is done. */
 static void
-hand_over(struct errands *errands)
+lane_close(struct lane *lane)
 {
-	struct fifo_node *node = errands->under_way ? NULL : fifo_pop(&errands->waiting);
+	pthread_mutex_lock(&lane->lock);
+	lane->stopping = true;
+	pthread_cond_signal(&lane->work);
+	pthread_mutex_unlock(&lane->lock);
+	pthread_join(lane->thread, NULL);
+	pthread_cond_destroy(&lane->work);
+	pthread_mutex_destroy(&lane->lock);
+	free(lane);
+}
+
+/* The next one, if it has none. */
+static void
+hand_over(struct lane *lane, struct fifo *waiting)
+{
+	struct fifo_node *node = lane->under_way ? NULL : fifo_pop(waiting);
 
 	if (node == NULL)
 		return;
-	errands->under_way = true;
-	pthread_mutex_lock(&errands->lock);
-	errands->next = container_of(node, struct errand, node);
-	pthread_cond_signal(&errands->work);
-	pthread_mutex_unlock(&errands->lock);
+	lane->under_way = true;
+	pthread_mutex_lock(&lane->lock);
+	lane->next = container_of(node, struct errand, node);
+	pthread_cond_signal(&lane->work);
+	pthread_mutex_unlock(&lane->lock);
+}
+
+/* One that has nothing to do, or else any; NULL: there is none, and no thread to be had. */
+static struct lane *
+lane_apart(struct core *core, struct errands *errands)
+{
+	for (unsigned i = 0; i < errands->apart_count; i++)
+		if (!errands->apart[i]->under_way)
+			return errands->apart[i];
+	if (errands->apart_count < ERRANDS_APART) {
+		struct lane *lane = lane_open(core);
+
+		if (lane != NULL)
+			return errands->apart[errands->apart_count++] = lane;
+	}
+	return errands->apart[0];
+}
+
+static struct errands *
+errands_of(struct core *core)
+{
+	struct errands *errands = core->errands;
+
+	if (errands != NULL)
+		return errands;
+	errands = calloc(1, sizeof(*errands));
+	if (errands == NULL)
+		return NULL;
+	fifo_init(&errands->waiting[false]);
+	fifo_init(&errands->waiting[true]);
+	return core->errands = errands;
+}
+
+static struct lane *
+lane_for(struct core *core, const struct errand *errand)
+{
+	struct errands *errands = errands_of(core);
+
+	if (errands == NULL)
+		return NULL;
+	if (errand->apart)
+		return lane_apart(core, errands);
+	if (errands->ordered == NULL)
+		errands->ordered = lane_open(core);
+	return errands->ordered;
 }
 
 void
 world_errand(struct reactor *reactor, struct errand *errand)
 {
 	struct core *core = core_of(reactor);
+	struct lane *lane = core->rt->running ? lane_for(core, errand) : NULL;
 
-	if (!core->rt->running || (core->errands == NULL && errands_open(core) != 0)) {
+	if (lane == NULL) {
 		errand->run(errand);
 		errand->done(errand);
 		return;
 	}
-	fifo_push(&core->errands->waiting, &errand->node);
-	hand_over(core->errands);
+	fifo_push(&core->errands->waiting[errand->apart], &errand->node);
+	hand_over(lane, &core->errands->waiting[errand->apart]);
 }
 
 bool
 errands_ready(const struct core *core)
 {
-	return core->errands != NULL && ring_has(&core->errands->done);
+	const struct errands *errands = core->errands;
+
+	if (errands == NULL)
+		return false;
+	for (unsigned i = 0; i < errands->apart_count; i++)
+		if (ring_has(&errands->apart[i]->done))
+			return true;
+	return errands->ordered != NULL && ring_has(&errands->ordered->done);
+}
+
+static void
+collect(struct core *core, struct lane *lane, struct fifo *waiting)
+{
+	struct errand *errand;
+
+	if (lane == NULL || !ring_take(&lane->done, &errand))
+		return;
+	lane->under_way = false;
+	core->moved++;
+	hand_over(lane, waiting);
+	errand->done(errand);
 }
 
 void
 errands_collect(struct core *core)
 {
 	struct errands *errands = core->errands;
-	struct errand *errand;
 
-	if (!ring_take(&errands->done, &errand))
-		return;
-	errands->under_way = false;
-	core->moved++;
-	hand_over(errands);
-	errand->done(errand);
+	collect(core, errands->ordered, &errands->waiting[false]);
+	for (unsigned i = 0; i < errands->apart_count; i++)
+		collect(core, errands->apart[i], &errands->waiting[true]);
 }
 
 void
@@ -135,15 +219,13 @@ errands_end(struct core *core)
 
 	if (errands == NULL)
 		return;
-	pthread_mutex_lock(&errands->lock);
-	errands->stopping = true;
-	pthread_cond_signal(&errands->work);
-	pthread_mutex_unlock(&errands->lock);
-	pthread_join(errands->thread, NULL);
-	while ((node = fifo_pop(&errands->waiting)) != NULL)
-		container_of(node, struct errand, node)->run(container_of(node, struct errand, node));
-	pthread_cond_destroy(&errands->work);
-	pthread_mutex_destroy(&errands->lock);
+	if (errands->ordered != NULL)
+		lane_close(errands->ordered);
+	for (unsigned i = 0; i < errands->apart_count; i++)
+		lane_close(errands->apart[i]);
+	for (unsigned i = 0; i < 2; i++)
+		while ((node = fifo_pop(&errands->waiting[i])) != NULL)
+			container_of(node, struct errand, node)->run(container_of(node, struct errand, node));
 	free(errands);
 	core->errands = NULL;
 }

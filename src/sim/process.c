@@ -188,7 +188,7 @@ sim_reactor_handle_mail(struct sim *sim, struct sim_event *event)
 
 /* ---- errands ---- */
 
-/* One after another, and each takes as long as a file operation may. */
+/* One after another, but for those that are apart; and each takes as long as a file operation may. */
 static void
 world_errand(struct reactor *base, struct errand *errand)
 {
@@ -202,14 +202,16 @@ world_errand(struct reactor *base, struct errand *errand)
 		errand->done(errand);
 		return;
 	}
-	if (after_ns < reactor->errand_at_ns)
+	if (!errand->apart && after_ns < reactor->errand_at_ns)
 		after_ns = reactor->errand_at_ns;
-	reactor->errand_at_ns = after_ns + sim_delay(sim, sim->options.io_delay_ns, sim->options.io_jitter_ns);
+	after_ns += sim_delay(sim, sim->options.io_delay_ns, sim->options.io_jitter_ns);
+	if (!errand->apart)
+		reactor->errand_at_ns = after_ns;
 	event = sim_event_take(sim, SIM_ERRAND);
 	event->reactor = reactor;
 	event->life = reactor->process->life;
 	event->errand = errand;
-	sim_event_put(sim, event, reactor->errand_at_ns);
+	sim_event_put(sim, event, after_ns);
 }
 
 void

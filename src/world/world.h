@@ -140,6 +140,7 @@ struct errand {
 	void (*run)(struct errand *errand);  /* on another thread: touches nothing that a reactor may meanwhile */
 	void (*done)(struct errand *errand); /* on the reactor */
 	void *owner;
+	bool apart; /* in no order with any other: it waits for none that hangs, while there are not many of them */
 };
 
 /* ---- the operations ---- */
@@ -205,8 +206,8 @@ struct world_ops {
 	/* Sends to reactor `to` of this process; to itself too.  Arrives once, in order per sender. */
 	void (*post)(struct reactor *reactor, unsigned to, const struct mail *mail);
 
-	/* Has it run, after those that the reactor gave before it, and is done some turn later.  Where nothing runs
-	 * yet or any more, and where there is no thread for it, it is run and done at once. */
+	/* Has it run, after those that the reactor gave before it and that are not apart, and is done some turn later.
+	 * Where nothing runs yet or any more, and where there is no thread for it, it is run and done at once. */
 	void (*errand)(struct reactor *reactor, struct errand *errand);
 
 	uint64_t (*random)(struct reactor *reactor);

@@ -51,12 +51,18 @@ bench_close(struct bench *bench)
 }
 
 static void
-give(struct bench *bench, unsigned number, void (*run)(struct errand *errand), void (*done)(struct errand *errand))
+give_job(struct bench *bench, unsigned number, struct errand errand)
 {
 	struct job *job = &bench->jobs[number];
 
-	*job = (struct job){ .errand = { .run = run, .done = done }, .bench = bench, .number = number };
+	*job = (struct job){ .errand = errand, .bench = bench, .number = number };
 	rt_reactor(bench->rt, 0)->world->errand(rt_reactor(bench->rt, 0), &job->errand);
+}
+
+static void
+give(struct bench *bench, unsigned number, void (*run)(struct errand *errand), void (*done)(struct errand *errand))
+{
+	give_job(bench, number, (struct errand){ .run = run, .done = done });
 }
 
 static struct job *
@@ -156,6 +162,87 @@ what_was_given_is_run_before_the_reactors_end(void **state)
 	bench_close(&bench);
 }
 
+/* ---- apart ---- */
+
+static void
+hang(struct errand *errand)
+{
+	char byte;
+
+	MUST(read(job_of(errand)->bench->pipe[0], &byte, 1) == 1);
+}
+
+static void
+pass(struct errand *errand)
+{
+	(void)errand;
+}
+
+/* All but those that hang are done: these may end too. */
+static void
+count_others(struct errand *errand)
+{
+	struct bench *bench = job_of(errand)->bench;
+
+	if (++bench->done == ERRANDS - 6)
+		MUST(write(bench->pipe[1], "123456", 6) == 6);
+	if (bench->done == ERRANDS)
+		rt_stop(bench->rt);
+}
+
+/* One in order hangs at last, and five apart at first. */
+static void
+give_both_kinds(struct timer *timer)
+{
+	struct bench *bench = container_of(timer, struct bench, timer);
+
+	for (unsigned i = 0; i < ERRANDS; i++) {
+		bool hangs = i < 5 || i == ERRANDS - 1;
+
+		give_job(bench, i, (struct errand){ .run = hangs ? hang : pass, .done = count_others,
+			.apart = i < ERRANDS / 2 });
+	}
+}
+
+static void
+what_is_apart_waits_for_none_that_hangs(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_open(&bench);
+	set_timer(&bench, give_both_kinds, 0);
+	assert_int_equal(rt_run(bench.rt), 0);
+	assert_int_equal(bench.done, ERRANDS);
+	bench_close(&bench);
+}
+
+/* More than there are threads, and the reactor ends before. */
+static void
+give_apart_and_stop(struct timer *timer)
+{
+	struct bench *bench = container_of(timer, struct bench, timer);
+
+	for (unsigned i = 0; i < ERRANDS; i++)
+		give_job(bench, i, (struct errand){ .run = i < 20 ? hang : pass, .done = pass, .apart = true });
+	MUST(write(bench->pipe[1], "12345678901234567890", 20) == 20);
+	rt_stop(bench->rt);
+}
+
+static void
+more_than_there_are_threads_are_run_before_the_reactors_end(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_open(&bench);
+	set_timer(&bench, give_apart_and_stop, 0);
+	assert_int_equal(rt_run(bench.rt), 0);
+	assert_int_equal(write(bench.pipe[1], "x", 1), 1); /* all the others were read */
+	assert_int_equal(read(bench.pipe[0], &(char[2]){ 0 }, 2), 1);
+	bench_close(&bench);
+}
+
 static void
 where_nothing_runs_it_is_done_at_once(void **state)
 {
@@ -173,6 +260,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_reactor_turns_while_errands_are_run_in_order),
 		cmocka_unit_test(what_was_given_is_run_before_the_reactors_end),
+		cmocka_unit_test(what_is_apart_waits_for_none_that_hangs),
+		cmocka_unit_test(more_than_there_are_threads_are_run_before_the_reactors_end),
 		cmocka_unit_test(where_nothing_runs_it_is_done_at_once),
 	};
 
