@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "survey.h"
 #include "volumes.h"
 #include "world/reactor.h"
 
@@ -18,24 +19,25 @@ struct apply_file {
 
 /* Whether a volume that is served is to be larger than it is.  What has its name by now may be another file. */
 static bool
-grows(const struct serving *serving, const struct volume *volume, const struct conf_ns *ns)
+grows(const struct survey *survey, const struct volume *volume, const struct conf_ns *ns)
 {
 	uint64_t id[2];
 
-	return volume->blk->blocks < ns->size / ns->block_size &&
-	    serving->reactor->world->file_id(serving->reactor, volume->blk->path, id) == 0 &&
-	    memcmp(id, volume->file, sizeof(id)) == 0;
+	if (volume->blk->blocks >= ns->size / ns->block_size)
+		return false;
+	survey_id(survey, volume->blk->path, id);
+	return memcmp(id, volume->file, sizeof(id)) == 0;
 }
 
 static int
-plan_one(struct apply_files *files, const struct serving *serving, const struct conf_subsys *subsys,
-    const struct conf_ns *ns)
+plan_one(struct apply_files *files, const struct serving *serving, const struct survey *survey,
+    const struct conf_subsys *subsys, const struct conf_ns *ns)
 {
 	const struct volume *volume = volume_find(serving, subsys, ns);
 	char spec[CONF_SPEC], path[BLK_SPEC];
 
 	conf_volume_spec(ns, spec);
-	if (ns->size == 0 || !blk_spec_path(spec, path) || (volume != NULL && !grows(serving, volume, ns)))
+	if (ns->size == 0 || !blk_spec_path(spec, path) || (volume != NULL && !grows(survey, volume, ns)))
 		return 0;
 	files->list[files->count] = (struct apply_file){
 		.path = arena_strdup(&files->arena, path), .bytes = ns->size,
@@ -44,7 +46,8 @@ plan_one(struct apply_files *files, const struct serving *serving, const struct 
 }
 
 int
-apply_files_plan(struct apply_files *files, const struct serving *serving, const struct conf *next)
+apply_files_plan(struct apply_files *files, const struct serving *serving, const struct survey *survey,
+    const struct conf *next)
 {
 	uint32_t most = 1;
 	int rc;
@@ -57,7 +60,7 @@ apply_files_plan(struct apply_files *files, const struct serving *serving, const
 	rc = files->list != NULL ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < next->subsys_count; i++)
 		for (uint32_t k = 0; k < next->subsys[i].ns_count && rc == 0; k++)
-			rc = plan_one(files, serving, &next->subsys[i], &next->subsys[i].ns[k]);
+			rc = plan_one(files, serving, survey, &next->subsys[i], &next->subsys[i].ns[k]);
 	if (rc != 0)
 		apply_files_end(files);
 	return rc;

@@ -9,6 +9,7 @@
 
 #include "cmd.h"
 #include "serve.h"
+#include "survey.h"
 #include "text.h"
 
 enum { PATH_BYTES = 108 };
@@ -177,18 +178,59 @@ asked_apply(struct control *control, struct ctl_question *question)
 		apply(control, next, question);
 }
 
+/* Whether a configuration could be applied: a question that waits for disks. */
+struct fits {
+	struct list node; /* in control->fits */
+	struct control *control;
+	struct ctl_question *question;
+	struct configured *next;
+	struct survey *survey;
+};
+
+static void
+fits_end(struct fits *fits)
+{
+	list_remove(&fits->node);
+	survey_drop(fits->survey);
+	configured_drop(fits->next);
+	free(fits);
+}
+
+static void
+fits_surveyed(void *owner, int rc, const char *reason)
+{
+	struct fits *fits = owner;
+	char why[256];
+
+	snprintf(why, sizeof(why), "%s", reason);
+	if (rc == 0)
+		rc = serving_fits(fits->control->serving, fits->survey, fits->next->conf, why);
+	ctl_answer(fits->question, rc == 0, why, strlen(why));
+	fits_end(fits);
+}
+
 static void
 asked_fits(struct control *control, struct ctl_question *question)
 {
 	struct configured *next = read_text(question);
-	char why[256] = "";
-	bool fits;
+	struct fits *fits;
 
 	if (next == NULL)
 		return;
-	fits = serving_fits(control->serving, next->conf, why) == 0;
-	ctl_answer(question, fits, why, strlen(why));
-	configured_drop(next);
+	fits = calloc(1, sizeof(*fits));
+	if (fits != NULL)
+		fits->survey = survey_make(control->serving, next->conf);
+	if (fits == NULL || fits->survey == NULL) {
+		ctl_answer(question, false, "out of memory\n", 14);
+		configured_drop(next);
+		free(fits);
+		return;
+	}
+	fits->control = control;
+	fits->question = question;
+	fits->next = next;
+	list_push(&control->fits, &fits->node);
+	survey_ask(fits->survey, fits_surveyed, fits);
 }
 
 static void
@@ -231,6 +273,7 @@ control_begin(struct control *control, struct serving *serving, bool always, cha
 	int rc;
 
 	control->serving = serving;
+	list_init(&control->fits);
 	if ((own && strcmp(control->path, "none") == 0) || (!own && !always))
 		return 0;
 	if (!own) {
@@ -253,9 +296,14 @@ void
 control_stop(struct control *control)
 {
 	control->stopping = true;
+	if (control->serving == NULL)
+		return; /* it has not begun */
+	list_for_each(&control->fits, node)
+		fits_end(container_of(node, struct fits, node));
+	control->asker = NULL;
+	serving_stop(control->serving);
 	if (!control->listening)
 		return;
-	control->asker = NULL;
 	ctl_end(&control->ctl);
 	control->listening = false;
 }

@@ -16,6 +16,7 @@ struct control {
 	struct serving *serving;
 	struct ctl ctl;
 	bool listening, stopping;
+	struct list fits;     /* questions that wait for a survey */
 	struct ctl_question *asker; /* of the apply that is under way; NULL: it was SIGHUP */
 	const char *again;    /* the file is to be read again when that is done; NULL: it is not */
 	char *changes;        /* text of what it changes; malloc()ed */

@@ -315,7 +315,7 @@ hosted_begin(struct hosted *hosted, struct serving *serving, const struct conf *
 		hosted->state->made = made;
 	else
 		hosted->state->made->id = clock_random();
-	return hosted_check(hosted, NULL, conf, why);
+	return hosted_check(hosted, NULL, NULL, conf, why);
 }
 
 void

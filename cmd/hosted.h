@@ -13,6 +13,7 @@
 #include "target/wish.h"
 
 struct serving;
+struct survey;
 
 /* A state with the memory it lies in. */
 struct hosted_state {
@@ -45,9 +46,13 @@ int hosted_begin(struct hosted *hosted, struct serving *serving, const struct co
 /* Removes files of namespaces that were given up, or never came to be: once all that are kept are open. */
 void hosted_clean(struct hosted *hosted, const struct conf *conf);
 
-/* Whether a configuration has a place for all that hosts have made.  0, or -EINVAL and why. */
-int hosted_check(const struct hosted *hosted, const struct conf *now, const struct conf *next, char why[256])
-    __attribute__((warn_unused_result));
+/* Whether a configuration has a place for all that hosts have made, as a survey says of its folders; NULL: as they say
+ * now.  0, or -EINVAL and why. */
+int hosted_check(const struct hosted *hosted, const struct survey *survey, const struct conf *now,
+    const struct conf *next, char why[256]) __attribute__((warn_unused_result));
+
+/* The folder where hosts may make namespaces of a subsystem, if it is not that which they have already; or NULL. */
+const char *hosted_new_folder(const struct conf *now, const struct conf_subsys *subsys);
 
 /* Goes on soon with the wish at work, or else the next one: nothing is being applied. */
 void hosted_next(struct hosted *hosted);

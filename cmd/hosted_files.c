@@ -11,6 +11,7 @@
 
 #include "hosted.h"
 #include "refuse.h"
+#include "survey.h"
 #include "sys/disk.h"
 
 enum { SMALLEST = 1024 * 1024, NAME_BYTES = 64 };
@@ -266,18 +267,36 @@ check_one(const struct made *made, const struct made_ns *ns, const struct conf *
 	return 0;
 }
 
-static int
-check_folder(const struct conf_subsys *subsys, char why[256])
+const char *
+hosted_new_folder(const struct conf *now, const struct conf_subsys *subsys)
 {
-	const char *folder = subsys->pool != NULL ? hosted_folder(subsys->pool) : NULL;
+	const struct conf_subsys *had = now != NULL ? hosted_subsys(now, subsys->nqn) : NULL;
 
-	if (folder == NULL || access(folder, R_OK | W_OK | X_OK) == 0)
+	if (subsys->pool == NULL || (had != NULL && had->pool != NULL && strcmp(had->pool, subsys->pool) == 0))
+		return NULL;
+	return hosted_folder(subsys->pool);
+}
+
+static int
+check_folder(const struct survey *survey, const struct conf *now, const struct conf_subsys *subsys, char why[256])
+{
+	const char *folder = hosted_new_folder(now, subsys);
+	int rc;
+
+	if (folder == NULL)
 		return 0;
-	return refuse(why, -EINVAL, "%.140s, where hosts may make namespaces: %s", folder, strerrordesc_np(errno));
+	if (survey != NULL)
+		rc = survey_folder(survey, folder);
+	else
+		rc = access(folder, R_OK | W_OK | X_OK) == 0 ? 0 : -errno;
+	if (rc == 0)
+		return 0;
+	return refuse(why, -EINVAL, "%.140s, where hosts may make namespaces: %s", folder, strerrordesc_np(-rc));
 }
 
 int
-hosted_check(const struct hosted *hosted, const struct conf *now, const struct conf *next, char why[256])
+hosted_check(const struct hosted *hosted, const struct survey *survey, const struct conf *now,
+    const struct conf *next, char why[256])
 {
 	const struct made *made = hosted->state->made;
 	int rc = 0;
@@ -286,6 +305,6 @@ hosted_check(const struct hosted *hosted, const struct conf *now, const struct c
 		if (made->ns[i].own)
 			rc = check_one(made, &made->ns[i], now, next, why);
 	for (uint32_t i = 0; i < next->subsys_count && rc == 0; i++)
-		rc = check_folder(&next->subsys[i], why);
+		rc = check_folder(survey, now, &next->subsys[i], why);
 	return rc;
 }

@@ -13,10 +13,12 @@
 #include "cmd.h"
 #include "control.h"
 #include "serve.h"
+#include "survey.h"
 #include "sys/clock.h"
 
 enum {
 	STOP_NS = 900 * 1000 * 1000, /* for volumes to finish what was begun */
+	LOOK_NS = 10 * 1000 * 1000,  /* how often it is looked whether disks have answered that were only asked */
 	COUNT_NS = 50 * 1000 * 1000, /* and then for the reactors to say what they did */
 };
 
@@ -30,8 +32,8 @@ struct serve {
 	struct arena arena;
 	struct serving serving;
 	struct control control;
-	struct timer stop_limit;
-	struct errand last;    /* when it is done, all that were given before it are */
+	struct timer stop_limit, look;
+	struct errand last;    /* when it is done, all that were given before it are; but surveys */
 	bool drained;
 	uint64_t stop_count;
 	bool left;             /* it ends before all that was begun is done */
@@ -109,9 +111,24 @@ no_errand(struct errand *errand)
 }
 
 static void
+stop_or_look(struct timer *timer)
+{
+	struct serve *serve = container_of(timer, struct serve, look);
+	struct reactor *reactor = rt_reactor(serve->rt, 0);
+
+	if (surveys_wait(&serve->serving))
+		timer_set(&reactor->timers, timer, reactor->now_ns + LOOK_NS);
+	else
+		rt_stop(serve->rt);
+}
+
+static void
 errands_done(struct errand *errand)
 {
-	rt_stop(container_of(errand, struct serve, last)->rt);
+	struct serve *serve = container_of(errand, struct serve, last);
+
+	serve->look.fire = stop_or_look;
+	stop_or_look(&serve->look);
 }
 
 /* Errands may take as long as a disk does, and are waited for while signals and the time are still looked at. */
@@ -165,8 +182,9 @@ stop_expired(struct timer *timer)
 {
 	struct serve *serve = container_of(timer, struct serve, stop_limit);
 
-	fprintf(stderr, serve->drained ? "weir: files were not made or removed in time; leaving them\n" :
-	    "weir: a volume did not finish its I/O in time; leaving it\n");
+	fprintf(stderr, !serve->drained ? "weir: a volume did not finish its I/O in time; leaving it\n" :
+	    surveys_wait(&serve->serving) ? "weir: a disk did not answer in time; leaving it\n" :
+	    "weir: files were not made or removed in time; leaving them\n");
 	leave(serve, rt_reactor(serve->rt, 0));
 }
 

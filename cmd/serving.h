@@ -24,6 +24,7 @@ int configured_listens(const struct conf *now, const struct conf *next, char why
 
 enum { SERVING_VOLUMES = 1024 }; /* places of a table; there may be more */
 
+struct survey;
 struct volume;
 
 /* Files of a change. (apply_files.h) */
@@ -58,7 +59,10 @@ struct serving {
 	struct configured *now, *next; /* next: a configuration, or NULL: a wish */
 	struct apply_files files;      /* of next; */
 	bool making;                   /* they are being made, or taken back, or it has not begun since */
-	struct configured *parked;     /* one that waits until a wish is done, or what was taken away given up */
+	struct configured *parked;     /* one that waits until a wish is done, or what was taken away given up, */
+	struct survey *survey;         /* or its disks have answered; */
+	bool surveyed;                 /* they have */
+	struct list surveys;           /* all of them, see survey.c */
 	struct timer look;             /* whether that is so */
 	uint64_t until_ns;             /* and so long at most; 0: nothing is waited for */
 	/* What became of serving_apply(): rc 0, or a negative errno and why. */
@@ -82,10 +86,13 @@ void serving_started(struct serving *serving, bool done);
 int serving_apply(struct serving *serving, struct configured *next, void (*told)(void *owner, int rc, const char *why),
     void *owner, char why[256]) __attribute__((warn_unused_result));
 
-/* Whether a configuration has a place for all that hosts have made, and needs nothing that must be given up first.
- * 0, or a negative errno and why. */
-int serving_fits(const struct serving *serving, const struct conf *next, char why[256])
+/* Whether a configuration, as it was surveyed, has a place for all that hosts have made, and needs nothing that must
+ * be given up first.  0, or a negative errno and why. */
+int serving_fits(const struct serving *serving, const struct survey *survey, const struct conf *next, char why[256])
     __attribute__((warn_unused_result));
+
+/* The target is about to end: a configuration whose disks have not answered is not applied, and `told` is called. */
+void serving_stop(struct serving *serving);
 
 /* Whether a configuration is being applied, or waits to be. */
 bool serving_applies(const struct serving *serving);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "refuse.h"
+#include "survey.h"
 #include "volumes.h"
 #include "world/reactor.h"
 
@@ -25,41 +26,50 @@ is_same(const uint64_t a[2], const uint64_t b[2])
 	return is_there(a) && memcmp(a, b, sizeof(uint64_t[2])) == 0;
 }
 
-/* What is not there yet, or cannot be looked at, is nobody's. */
+/* What is not there yet, or cannot be looked at, is nobody's.  Without a survey the disk is asked now. */
 static void
-look(struct reactor *reactor, const char *path, const char *behind, uint64_t id[2])
+look(const struct serving *serving, const struct survey *survey, const char *path, const char *behind, uint64_t id[2])
 {
 	char name[CONF_SPEC + sizeof(BLK_BAD_SUFFIX)];
 
 	snprintf(name, sizeof(name), "%.*s%s", CONF_SPEC, path, behind);
-	if (reactor->world->file_id(reactor, name, id) != 0)
+	if (survey != NULL)
+		survey_id(survey, name, id);
+	else if (serving->reactor->world->file_id(serving->reactor, name, id) != 0)
 		memset(id, 0, sizeof(uint64_t[2]));
+}
+
+bool
+volume_stem(const char *path, char stem[CONF_SPEC])
+{
+	size_t length = strlen(path), behind = strlen(BLK_BAD_SUFFIX);
+
+	if (length <= behind || strcmp(path + length - behind, BLK_BAD_SUFFIX) != 0)
+		return false;
+	snprintf(stem, CONF_SPEC, "%.*s", (int)(length - behind), path);
+	return true;
 }
 
 /* Whose list of bad blocks a file would be, by its name: it may be made later. */
 static void
-look_before(struct reactor *reactor, const char *path, uint64_t id[2])
+look_before(const struct serving *serving, const struct survey *survey, const char *path, uint64_t id[2])
 {
-	size_t length = strlen(path), behind = strlen(BLK_BAD_SUFFIX);
-	char stem[CONF_SPEC + sizeof(BLK_BAD_SUFFIX)];
+	char stem[CONF_SPEC];
 
 	memset(id, 0, sizeof(uint64_t[2]));
-	if (length <= behind || strcmp(path + length - behind, BLK_BAD_SUFFIX) != 0)
-		return;
-	snprintf(stem, sizeof(stem), "%.*s", (int)(length - behind), path);
-	look(reactor, stem, "", id);
+	if (volume_stem(path, stem))
+		look(serving, survey, stem, "", id);
 }
 
 /* Who has the file at `path`, or what would be its list of bad blocks; NULL: nobody. */
 static struct volume *
-holder(const struct serving *serving, const char *path)
+holder(const struct serving *serving, const struct survey *survey, const char *path)
 {
-	struct reactor *reactor = serving->reactor;
 	uint64_t file[2], bad[2], of[2];
 
-	look(reactor, path, "", file);
-	look(reactor, path, BLK_BAD_SUFFIX, bad);
-	look_before(reactor, path, of);
+	look(serving, survey, path, "", file);
+	look(serving, survey, path, BLK_BAD_SUFFIX, bad);
+	look_before(serving, survey, path, of);
 	list_for_each(&serving->volumes, node) {
 		struct volume *volume = container_of(node, struct volume, node);
 
@@ -88,7 +98,7 @@ clash(const struct volume *other, const char *nqn, uint32_t nsid, const char *wh
 int
 volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, const char *path, char why[256])
 {
-	const struct volume *other = holder(serving, path);
+	const struct volume *other = holder(serving, NULL, path);
 
 	return other != NULL ? clash(other, nqn, nsid, path, why) : 0;
 }
@@ -96,8 +106,8 @@ volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, cons
 void
 volume_note_file(const struct serving *serving, struct volume *volume)
 {
-	look(serving->reactor, volume->blk->path, "", volume->file);
-	look(serving->reactor, volume->blk->path, BLK_BAD_SUFFIX, volume->bad);
+	look(serving, NULL, volume->blk->path, "", volume->file);
+	look(serving, NULL, volume->blk->path, BLK_BAD_SUFFIX, volume->bad);
 }
 
 static bool
@@ -127,8 +137,8 @@ keeper(const struct serving *serving, const uint8_t uuid[16])
 /* Who has what a namespace of a configuration needs, its file or its UUID, and which that is; NULL: nobody, or it has
  * its volume. */
 static const struct volume *
-in_the_way(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,
-    char what[BLK_SPEC])
+in_the_way(const struct serving *serving, const struct survey *survey, const struct conf_subsys *subsys,
+    const struct conf_ns *ns, char what[BLK_SPEC])
 {
 	static const uint8_t none[16];
 	const struct volume *other = NULL;
@@ -138,7 +148,7 @@ in_the_way(const struct serving *serving, const struct conf_subsys *subsys, cons
 		return NULL;
 	conf_volume_spec(ns, spec);
 	if (blk_spec_path(spec, what))
-		other = holder(serving, what);
+		other = holder(serving, survey, what);
 	if (other != NULL || memcmp(ns->uuid, none, sizeof(none)) == 0)
 		return other;
 	strcpy(what, "UUID ");
@@ -147,7 +157,7 @@ in_the_way(const struct serving *serving, const struct conf_subsys *subsys, cons
 }
 
 bool
-volumes_await(const struct serving *serving, const struct conf *next)
+volumes_await(const struct serving *serving, const struct survey *survey, const struct conf *next)
 {
 	char what[BLK_SPEC];
 
@@ -157,7 +167,7 @@ volumes_await(const struct serving *serving, const struct conf *next)
 		const struct conf_subsys *subsys = &next->subsys[i];
 
 		for (uint32_t k = 0; k < subsys->ns_count; k++) {
-			const struct volume *other = in_the_way(serving, subsys, &subsys->ns[k], what);
+			const struct volume *other = in_the_way(serving, survey, subsys, &subsys->ns[k], what);
 
 			if (other != NULL && other->retired)
 				return true;
@@ -184,14 +194,15 @@ same_uuid(const struct serving *serving, const struct conf_subsys *subsys, const
 }
 
 static int
-fits(const struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns, char why[256])
+fits(const struct serving *serving, const struct survey *survey, const struct conf_subsys *subsys,
+    const struct conf_ns *ns, char why[256])
 {
 	char what[BLK_SPEC], reason[256];
 	const struct volume *volume = volume_find(serving, subsys, ns), *other;
 
 	if (volume != NULL)
 		return same_uuid(serving, subsys, ns, volume, why);
-	other = in_the_way(serving, subsys, ns, what);
+	other = in_the_way(serving, survey, subsys, ns, what);
 	if (other == NULL || other->retired)
 		return 0;
 	(void)clash(other, subsys->nqn, ns->nsid, what, reason);
@@ -199,12 +210,12 @@ fits(const struct serving *serving, const struct conf_subsys *subsys, const stru
 }
 
 int
-volumes_fit(const struct serving *serving, const struct conf *next, char why[256])
+volumes_fit(const struct serving *serving, const struct survey *survey, const struct conf *next, char why[256])
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; i < next->subsys_count && rc == 0; i++)
 		for (uint32_t k = 0; k < next->subsys[i].ns_count && rc == 0; k++)
-			rc = fits(serving, &next->subsys[i], &next->subsys[i].ns[k], why);
+			rc = fits(serving, survey, &next->subsys[i], &next->subsys[i].ns[k], why);
 	return rc;
 }

@@ -56,7 +56,20 @@ void volumes_kept(struct serving *serving, bool kept);
 /* Closes those that were opened after the one that was the last then. */
 void volumes_close_strays(struct serving *serving, const struct list *since);
 
-/* ---- serving.c ---- */
+/* ---- serving_config.c ---- */
+
+/* What is being made, of a configuration and what hosts have made. */
+struct making {
+	struct serving *serving;
+	struct arena *arena;
+	const struct configured *from;
+	const struct made *made;
+	const struct target_wish *wish; /* for which it is made, of the configuration that holds; NULL: for none */
+};
+
+/* What the target is told, in the arena; with its volumes open.  0, or a negative errno and why. */
+int serving_config(const struct making *making, struct target_config *config, char why[256])
+    __attribute__((warn_unused_result));
 
 /* What a namespace of the configuration is known by on this volume. */
 struct identity identity_of(const struct conf_ns *ns, const struct volume *volume);
@@ -67,14 +80,17 @@ struct identity identity_of(const struct conf_ns *ns, const struct volume *volum
 int volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, const char *path, char why[256])
     __attribute__((warn_unused_result));
 
+/* The path of the file whose list of bad blocks the one at `path` would be by its name; false: of none. */
+bool volume_stem(const char *path, char stem[CONF_SPEC]);
+
 /* Which file it is that a volume has opened. */
 void volume_note_file(const struct serving *serving, struct volume *volume);
 
 /* Whether a configuration needs the file, or the UUID, of a volume that is being given up. */
-bool volumes_await(const struct serving *serving, const struct conf *next);
+bool volumes_await(const struct serving *serving, const struct survey *survey, const struct conf *next);
 
 /* Whether none needs that of a volume that is served, and would have to be given up first.  0, or -EBUSY and why. */
-int volumes_fit(const struct serving *serving, const struct conf *next, char why[256])
+int volumes_fit(const struct serving *serving, const struct survey *survey, const struct conf *next, char why[256])
     __attribute__((warn_unused_result));
 
 /* ---- */

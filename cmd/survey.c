@@ -1,0 +1,276 @@
+#include "survey.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "refuse.h"
+#include "volumes.h"
+#include "world/reactor.h"
+
+enum { PATHS_MIN = 16, NS_PER_MS = 1000000 };
+
+struct path {
+	const char *text; /* NULL: a place of the table that is free */
+	bool folder;
+	uint64_t id[2];   /* of a file; */
+	int rc;           /* of a folder; the errand's until it is done */
+};
+
+struct survey {
+	struct list node;      /* in serving->surveys */
+	struct serving *serving;
+	struct arena arena;
+	struct path *paths;    /* by hash; at least half of them are free */
+	uint32_t room, count;
+	struct errand errand;
+	struct timer patience;
+	pthread_mutex_t lock;
+	const char *now;       /* which is being asked for, under the lock; NULL: none yet, or none any more */
+	bool asking, dropped;
+	void (*then)(void *owner, int rc, const char *why);
+	void *owner;
+};
+
+/* ---- what there is to be asked ---- */
+
+/* The place of a path, or the free one that it would have. */
+static struct path *
+place(const struct survey *survey, const char *text)
+{
+	uint32_t hash = 2166136261;
+
+	for (const char *at = text; *at != '\0'; at++)
+		hash = (hash ^ (uint8_t)*at) * 16777619;
+	for (;; hash++) {
+		struct path *path = &survey->paths[hash % survey->room];
+
+		if (path->text == NULL || strcmp(path->text, text) == 0)
+			return path;
+	}
+}
+
+static int
+add(struct survey *survey, const char *text, bool folder)
+{
+	struct path *path = place(survey, text);
+
+	if (path->text != NULL)
+		return 0;
+	path->text = arena_strdup(&survey->arena, text);
+	path->folder = folder;
+	survey->count += path->text != NULL;
+	return path->text != NULL ? 0 : -ENOMEM;
+}
+
+/* A file, its list of bad blocks, and the one whose list of bad blocks it would be. */
+static int
+add_file(struct survey *survey, const char *text)
+{
+	char other[CONF_SPEC + sizeof(BLK_BAD_SUFFIX)];
+	int rc = add(survey, text, false);
+
+	snprintf(other, sizeof(other), "%.*s" BLK_BAD_SUFFIX, CONF_SPEC, text);
+	if (rc == 0)
+		rc = add(survey, other, false);
+	if (rc == 0 && volume_stem(text, other))
+		rc = add(survey, other, false);
+	return rc;
+}
+
+/* Of a volume that is served nothing is asked, but where it is to grow. */
+static int
+add_namespace(struct survey *survey, const struct conf_subsys *subsys, const struct conf_ns *ns)
+{
+	const struct volume *volume = volume_find(survey->serving, subsys, ns);
+	char spec[CONF_SPEC], path[BLK_SPEC];
+
+	if (volume != NULL)
+		return volume->blk->path != NULL && volume->blk->blocks < ns->size / ns->block_size ?
+		    add(survey, volume->blk->path, false) : 0;
+	conf_volume_spec(ns, spec);
+	return blk_spec_path(spec, path) ? add_file(survey, path) : 0;
+}
+
+static int
+add_subsys(struct survey *survey, const struct conf_subsys *subsys)
+{
+	const char *folder = hosted_new_folder(survey->serving->now->conf, subsys);
+	int rc = folder != NULL ? add(survey, folder, true) : 0;
+
+	for (uint32_t i = 0; i < subsys->ns_count && rc == 0; i++)
+		rc = add_namespace(survey, subsys, &subsys->ns[i]);
+	return rc;
+}
+
+static void
+survey_free(struct survey *survey)
+{
+	list_remove(&survey->node);
+	pthread_mutex_destroy(&survey->lock);
+	arena_drop(&survey->arena);
+	free(survey);
+}
+
+struct survey *
+survey_make(struct serving *serving, const struct conf *next)
+{
+	struct survey *survey = calloc(1, sizeof(*survey));
+	uint32_t most = PATHS_MIN;
+	int rc;
+
+	if (survey == NULL)
+		return NULL;
+	for (uint32_t i = 0; i < next->subsys_count; i++)
+		most += 1 + 3 * next->subsys[i].ns_count;
+	survey->serving = serving;
+	survey->room = 2 * most;
+	pthread_mutex_init(&survey->lock, NULL);
+	arena_init(&survey->arena, 0);
+	list_push(&serving->surveys, &survey->node);
+	survey->paths = arena_alloc(&survey->arena, survey->room * sizeof(*survey->paths));
+	rc = survey->paths != NULL ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < next->subsys_count && rc == 0; i++)
+		rc = add_subsys(survey, &next->subsys[i]);
+	if (rc == 0)
+		return survey;
+	survey_free(survey);
+	return NULL;
+}
+
+/* ---- beside the reactor ---- */
+
+static void
+note(struct survey *survey, const char *now)
+{
+	pthread_mutex_lock(&survey->lock);
+	survey->now = now;
+	pthread_mutex_unlock(&survey->lock);
+}
+
+static void
+ask(struct errand *errand)
+{
+	struct survey *survey = container_of(errand, struct survey, errand);
+	struct reactor *reactor = survey->serving->reactor;
+
+	for (uint32_t i = 0; i < survey->room; i++) {
+		struct path *path = &survey->paths[i];
+
+		if (path->text == NULL)
+			continue;
+		note(survey, path->text);
+		if (path->folder)
+			path->rc = access(path->text, R_OK | W_OK | X_OK) == 0 ? 0 : -errno;
+		else if (reactor->world->file_id(reactor, path->text, path->id) != 0)
+			memset(path->id, 0, sizeof(path->id)); /* what cannot be looked at is nobody's */
+	}
+	note(survey, NULL);
+}
+
+static void
+asked(struct errand *errand)
+{
+	struct survey *survey = container_of(errand, struct survey, errand);
+
+	survey->asking = false;
+	timer_clear(&survey->serving->reactor->timers, &survey->patience);
+	if (survey->dropped)
+		survey_free(survey);
+	else if (survey->then != NULL)
+		survey->then(survey->owner, 0, "");
+}
+
+static void
+impatient(struct timer *timer)
+{
+	struct survey *survey = container_of(timer, struct survey, patience);
+	void (*then)(void *owner, int rc, const char *why) = survey->then;
+	const char *now;
+	char why[256];
+
+	pthread_mutex_lock(&survey->lock);
+	now = survey->now;
+	pthread_mutex_unlock(&survey->lock);
+	survey->then = NULL;
+	if (now != NULL)
+		refuse(why, 0, "%.180s: the disk has not answered for %u seconds", now, SURVEY_PATIENCE_MS / 1000);
+	else
+		refuse(why, 0, "disks that were asked before do not answer");
+	then(survey->owner, -ETIMEDOUT, why);
+}
+
+void
+survey_ask(struct survey *survey, void (*then)(void *owner, int rc, const char *why), void *owner)
+{
+	struct reactor *reactor = survey->serving->reactor;
+
+	survey->then = then;
+	survey->owner = owner;
+	if (survey->count == 0) {
+		then(owner, 0, "");
+		return;
+	}
+	survey->asking = true;
+	survey->patience.fire = impatient;
+	timer_set(&reactor->timers, &survey->patience,
+	    reactor->now_ns + (uint64_t)SURVEY_PATIENCE_MS * NS_PER_MS);
+	survey->errand = (struct errand){ .run = ask, .done = asked, .apart = true };
+	reactor->world->errand(reactor, &survey->errand);
+}
+
+void
+survey_drop(struct survey *survey)
+{
+	if (survey == NULL)
+		return;
+	timer_clear(&survey->serving->reactor->timers, &survey->patience);
+	survey->dropped = true;
+	if (!survey->asking)
+		survey_free(survey);
+}
+
+/* ---- the answer ---- */
+
+void
+survey_id(const struct survey *survey, const char *path, uint64_t id[2])
+{
+	const struct path *asked = place(survey, path);
+
+	memset(id, 0, sizeof(asked->id));
+	if (asked->text != NULL)
+		memcpy(id, asked->id, sizeof(asked->id));
+}
+
+int
+survey_folder(const struct survey *survey, const char *folder)
+{
+	const struct path *asked = place(survey, folder);
+
+	return asked->text != NULL ? asked->rc : 0;
+}
+
+/* ---- all ---- */
+
+bool
+surveys_wait(const struct serving *serving)
+{
+	list_for_each(&serving->surveys, node)
+		if (container_of(node, struct survey, node)->asking)
+			return true;
+	return false;
+}
+
+void
+surveys_end(struct serving *serving)
+{
+	list_for_each(&serving->surveys, node) {
+		struct survey *survey = container_of(node, struct survey, node);
+
+		timer_clear(&serving->reactor->timers, &survey->patience);
+		survey_free(survey);
+	}
+}

@@ -1,0 +1,116 @@
+"""A disk that does not answer what an operator's change asks of it holds up nobody but that change."""
+import os
+import subprocess
+import threading
+import time
+
+import pytest
+
+import target as targets
+from namespaces import created, hosted
+from nvmetcp import PATIENCE
+from test_live import conf, connect, live, namespace  # noqa: F401: `live` is a fixture
+
+SURVEY_S = 5  # how long disks are waited for
+
+
+class Disk:
+    """A folder that answers, or does not."""
+
+    def __init__(self, tmp_path):
+        self.folder, self.fifo = str(tmp_path / "hung"), str(tmp_path / "fifo")
+        os.mkdir(self.folder)
+        library = str(tmp_path / "hung_folder.so")
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hung_folder.c")
+        subprocess.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, source], check=True)
+        self.env = {"LD_PRELOAD": library, "WEIR_HUNG_FOLDER": self.folder, "WEIR_HUNG_FIFO": self.fifo}
+
+    def hang(self):
+        os.mkfifo(self.fifo)
+
+    def answer(self):
+        """from now on, and whoever waits"""
+        fd = os.open(self.fifo, os.O_RDWR)
+        os.unlink(self.fifo)
+        return fd
+
+
+@pytest.fixture
+def disk(tmp_path):
+    if targets.sanitized():
+        pytest.skip("a sanitizer is preloaded itself")
+    disk = Disk(tmp_path)
+    yield disk
+    if os.path.exists(disk.fifo):
+        os.close(disk.answer())
+
+
+def beside(act):
+    done = []
+    thread = threading.Thread(target=lambda: done.append(act()), daemon=True)
+    thread.start()
+    return thread, done
+
+
+def diff(target, text, name="other"):
+    path = "%s.%s" % (target.path, name)
+    with open(path, "w") as f:
+        f.write(text)
+    return targets.run("diff", "--control", target.control, path)
+
+
+def longest_read(queue, thread):
+    longest = 0
+    while thread.is_alive():
+        began = time.monotonic()
+        assert queue.read(0).ok
+        longest = max(longest, time.monotonic() - began)
+    return longest
+
+
+SUBSYS = "  - nqn: nqn.2026-11.example:other\n"
+MORE = {
+    "sized": SUBSYS + "    namespaces: [{nsid: 9, volume: \"file:%s/v\", size: 16M}]\n",
+    "unsized": SUBSYS + "    namespaces: [{nsid: 9, volume: \"file:%s/v\"}]\n",
+    "pool": SUBSYS + "    host_namespaces: {volume: \"file:%s\", size: 64M}\n",
+}
+
+
+@pytest.mark.parametrize("word, what", [
+    ("apply", "sized"), ("apply", "pool"), ("diff", "unsized"), ("diff", "pool")])
+def test_who_asks_of_a_hung_disk_is_told_so_and_nobody_else_waits(live, tmp_path, disk, word, what):
+    top = "state_dir: %s/state\n" % tmp_path
+    text = hosted(namespace(1), top=top)
+    more = text + MORE[what] % disk.folder
+    target = live(text, env=disk.env)
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue(1)
+        disk.hang()
+        thread, done = beside(lambda: target.apply(more) if word == "apply" else diff(target, more))
+        created(ctrl)
+        assert diff(target, text.replace("size: 16M", "size: 32M"), "third").returncode == 1
+        assert thread.is_alive(), "hosts' wishes and other questions are not held up"
+        assert longest_read(queue, thread) < 0.5 * PATIENCE
+        said = done[0].stdout + done[0].stderr
+        assert done[0].returncode == 1 and disk.folder in said and "has not answered for 5 seconds" in said, done
+        assert target.apply(text).returncode == 0, "one that does not need the disk can be applied meanwhile"
+        os.close(disk.answer())
+        assert target.apply(more).returncode == (0 if what != "unsized" else 1)
+
+
+@pytest.mark.parametrize("word", ["apply", "diff"])
+def test_a_target_ends_in_time_while_a_disk_does_not_answer(live, disk, word):
+    target = live(conf(namespace(1)), env=disk.env)
+    disk.hang()
+    with connect(target) as ctrl:
+        text = conf(namespace(1), namespace(2, "file:%s/v" % disk.folder))
+        thread, _ = beside(lambda: target.apply(text) if word == "apply" else diff(target, text))
+        targets.until("the question", lambda: os.path.exists(disk.fifo + ".waits"))
+        assert ctrl.keep_alive().ok
+    target.daemon.no_connections()
+    began = time.monotonic()
+    target.daemon.process.terminate()
+    assert target.daemon.process.wait(10 * PATIENCE) == 3
+    target.daemon.stopped = True
+    assert time.monotonic() - began < 2 * targets.STOP_S
+    thread.join()
