@@ -114,6 +114,7 @@ done(struct errand *errand)
 {
 	struct apply_files *files = container_of(errand, struct apply_files, errand);
 
+	files->beside = false;
 	files->then(files);
 }
 
@@ -123,7 +124,8 @@ beside(struct apply_files *files, struct reactor *reactor, void (*run)(struct er
 {
 	files->reactor = reactor;
 	files->then = then;
-	files->errand = (struct errand){ .run = run, .done = done };
+	files->errand = (struct errand){ .run = run, .done = done, .apart = true };
+	files->beside = files->count > 0;
 	if (files->count == 0)
 		then(files);
 	else

@@ -219,7 +219,7 @@ asked_fits(struct control *control, struct ctl_question *question)
 		return;
 	fits = calloc(1, sizeof(*fits));
 	if (fits != NULL)
-		fits->survey = survey_make(control->serving, next->conf);
+		fits->survey = survey_make(control->serving, next->conf, false);
 	if (fits == NULL || fits->survey == NULL) {
 		ctl_answer(question, false, "out of memory\n", 14);
 		configured_drop(next);

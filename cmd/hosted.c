@@ -44,6 +44,7 @@ beside(struct hosted *hosted, int (*job)(struct hosted *hosted), void (*then)(st
 {
 	hosted->job = job;
 	hosted->then = then;
+	hosted->beside = true;
 	hosted->serving->reactor->world->errand(hosted->serving->reactor, &hosted->errand);
 }
 
@@ -60,6 +61,7 @@ errand_done(struct errand *errand)
 {
 	struct hosted *hosted = container_of(errand, struct hosted, errand);
 
+	hosted->beside = false;
 	hosted->then(hosted, hosted->rc);
 }
 
@@ -297,7 +299,7 @@ hosted_begin(struct hosted *hosted, struct serving *serving, const struct conf *
 	int rc;
 
 	hosted->keeper = (struct target_keeper){ wished, idle };
-	hosted->errand = (struct errand){ .run = run_errand, .done = errand_done };
+	hosted->errand = (struct errand){ .run = run_errand, .done = errand_done, .apart = true };
 	hosted->serving = serving;
 	task_init(&hosted->task, run);
 	for (unsigned i = 0; i < CONF_SUBSYS_MAX; i++)

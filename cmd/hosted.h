@@ -29,7 +29,8 @@ struct hosted {
 	struct task task;               /* begins with the next */
 	struct target_wish *now;        /* that is at work; NULL: none is */
 	bool noted;                     /* it waits to be applied */
-	struct errand errand;           /* what is done of it beside the reactor: */
+	struct errand errand;           /* what is done of it beside the reactor, apart from all others: */
+	bool beside;                    /* it is not done yet */
 	int (*job)(struct hosted *hosted);
 	void (*then)(struct hosted *hosted, int rc);
 	int rc;

@@ -18,7 +18,7 @@
 
 enum {
 	STOP_NS = 900 * 1000 * 1000, /* for volumes to finish what was begun */
-	LOOK_NS = 10 * 1000 * 1000,  /* how often it is looked whether disks have answered that were only asked */
+	LOOK_NS = 10 * 1000 * 1000,  /* how often it is looked whether disks have answered */
 	COUNT_NS = 50 * 1000 * 1000, /* and then for the reactors to say what they did */
 };
 
@@ -33,7 +33,7 @@ struct serve {
 	struct serving serving;
 	struct control control;
 	struct timer stop_limit, look;
-	struct errand last;    /* when it is done, all that were given before it are; but surveys */
+	struct errand last;    /* when it is done, all that were given before it are, but those apart */
 	bool drained;
 	uint64_t stop_count;
 	bool left;             /* it ends before all that was begun is done */
@@ -116,7 +116,7 @@ stop_or_look(struct timer *timer)
 	struct serve *serve = container_of(timer, struct serve, look);
 	struct reactor *reactor = rt_reactor(serve->rt, 0);
 
-	if (surveys_wait(&serve->serving))
+	if (serving_waits(&serve->serving))
 		timer_set(&reactor->timers, timer, reactor->now_ns + LOOK_NS);
 	else
 		rt_stop(serve->rt);

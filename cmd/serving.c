@@ -289,7 +289,7 @@ serving_apply(struct serving *serving, struct configured *next, void (*told)(voi
 		configured_drop(next);
 		return refuse(why, -EBUSY, "another configuration is being applied");
 	}
-	serving->survey = survey_make(serving, next->conf);
+	serving->survey = survey_make(serving, next->conf, true);
 	if (serving->survey == NULL) {
 		configured_drop(next);
 		return refuse(why, -ENOMEM, "out of memory");
@@ -305,6 +305,12 @@ bool
 serving_applies(const struct serving *serving)
 {
 	return serving->next != NULL || serving->parked != NULL;
+}
+
+bool
+serving_waits(const struct serving *serving)
+{
+	return surveys_wait(serving) || serving->files.beside || serving->hosted.beside;
 }
 
 bool

@@ -33,7 +33,8 @@ struct apply_files {
 	struct apply_file *list;
 	uint32_t count;
 	struct reactor *reactor;
-	struct errand errand;
+	struct errand errand; /* apart from all others */
+	bool beside;          /* it is not done yet */
 	void (*then)(struct apply_files *files);
 	int rc;          /* why they are taken back, */
 	char why[256];   /* in words */
@@ -99,6 +100,9 @@ bool serving_applies(const struct serving *serving);
 
 /* The target, which changed something by itself, is done with it: what waited goes on. */
 void serving_idle(struct serving *serving);
+
+/* Whether an errand apart from others is not done: a disk has not answered. */
+bool serving_waits(const struct serving *serving);
 
 /* For the keeper of wishes: whether anything is being applied; */
 bool serving_busy(const struct serving *serving);

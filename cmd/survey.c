@@ -1,6 +1,7 @@
 #include "survey.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ struct survey {
 	struct timer patience;
 	pthread_mutex_t lock;
 	const char *now;       /* which is being asked for, under the lock; NULL: none yet, or none any more */
-	bool asking, dropped;
+	bool opens, asking, dropped;
 	void (*then)(void *owner, int rc, const char *why);
 	void *owner;
 };
@@ -116,7 +117,7 @@ survey_free(struct survey *survey)
 }
 
 struct survey *
-survey_make(struct serving *serving, const struct conf *next)
+survey_make(struct serving *serving, const struct conf *next, bool opens)
 {
 	struct survey *survey = calloc(1, sizeof(*survey));
 	uint32_t most = PATHS_MIN;
@@ -128,6 +129,7 @@ survey_make(struct serving *serving, const struct conf *next)
 		most += 1 + 3 * next->subsys[i].ns_count;
 	survey->serving = serving;
 	survey->room = 2 * most;
+	survey->opens = opens;
 	pthread_mutex_init(&survey->lock, NULL);
 	arena_init(&survey->arena, 0);
 	list_push(&serving->surveys, &survey->node);
@@ -151,6 +153,16 @@ note(struct survey *survey, const char *now)
 	pthread_mutex_unlock(&survey->lock);
 }
 
+/* A disk may know a file and not open it.  What comes of it says who opens the volume. */
+static void
+try_open(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0)
+		close(fd);
+}
+
 static void
 ask(struct errand *errand)
 {
@@ -167,6 +179,8 @@ ask(struct errand *errand)
 			path->rc = access(path->text, R_OK | W_OK | X_OK) == 0 ? 0 : -errno;
 		else if (reactor->world->file_id(reactor, path->text, path->id) != 0)
 			memset(path->id, 0, sizeof(path->id)); /* what cannot be looked at is nobody's */
+		else if (survey->opens)
+			try_open(path->text);
 	}
 	note(survey, NULL);
 }

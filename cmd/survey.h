@@ -13,8 +13,9 @@ enum { SURVEY_PATIENCE_MS = 5000 };
 
 struct survey;
 
-/* What there is to be asked for this configuration; NULL: no memory. */
-struct survey *survey_make(struct serving *serving, const struct conf *next);
+/* What there is to be asked for this configuration, and whether files that are there are opened too, as they will be if
+ * it is applied; NULL: no memory. */
+struct survey *survey_make(struct serving *serving, const struct conf *next, bool opens);
 
 /* Asks; `then` is called on the reactor, maybe from inside: rc 0, or -ETIMEDOUT and why. */
 void survey_ask(struct survey *survey, void (*then)(void *owner, int rc, const char *why), void *owner);

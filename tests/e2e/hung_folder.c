@@ -1,7 +1,7 @@
 /*
  * hung_folder.c - preloaded into `weir`: whoever asks anything of a path in the folder WEIR_HUNG_FOLDER, while the FIFO
  * WEIR_HUNG_FIFO is there, waits until somebody opens that to write; for ever where nobody does.  Who waits has made
- * the file of the same name with `.waits` behind it.
+ * the file of the same name with `.waits` behind it.  With WEIR_HUNG_OPEN in the environment only open() waits.
  */
 #include <fcntl.h>
 #include <stdarg.h>
@@ -32,14 +32,16 @@ hang(const char *path)
 int
 access(const char *path, int mode)
 {
-	hang(path);
+	if (getenv("WEIR_HUNG_OPEN") == NULL)
+		hang(path);
 	return (int)syscall(SYS_access, path, mode);
 }
 
 int
 stat64(const char *path, struct stat64 *st)
 {
-	hang(path);
+	if (getenv("WEIR_HUNG_OPEN") == NULL)
+		hang(path);
 	return fstatat64(AT_FDCWD, path, st, 0);
 }
 

@@ -98,6 +98,23 @@ def test_who_asks_of_a_hung_disk_is_told_so_and_nobody_else_waits(live, tmp_path
         assert target.apply(more).returncode == (0 if what != "unsized" else 1)
 
 
+def test_a_file_that_does_not_open_refuses_an_apply_and_no_diff(live, disk):
+    """which needs to know no more than which file it is"""
+    target = live(conf(namespace(1)), env=dict(disk.env, WEIR_HUNG_OPEN="1"))
+    more = conf(namespace(1), namespace(2, "file:%s/v" % disk.folder))
+    with open(disk.folder + "/v", "wb") as f:
+        f.truncate(16 << 20)
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue(1)
+        disk.hang()
+        thread, done = beside(lambda: target.apply(more))
+        assert longest_read(queue, thread) < 0.5 * PATIENCE
+        assert done[0].returncode == 1 and "has not answered for 5 seconds" in done[0].stderr, done
+        assert diff(target, more).stdout.count("\n") == 1
+        os.close(disk.answer())
+        assert target.apply(more).returncode == 0
+
+
 @pytest.mark.parametrize("word", ["apply", "diff"])
 def test_a_target_ends_in_time_while_a_disk_does_not_answer(live, disk, word):
     target = live(conf(namespace(1)), env=disk.env)
