@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "serve.h"
 #include "survey.h"
 #include "volumes.h"
 #include "world/reactor.h"
@@ -30,6 +31,31 @@ grows(const struct survey *survey, const struct volume *volume, const struct con
 }
 
 static int
+add(struct apply_files *files, const char *path, uint64_t bytes)
+{
+	struct apply_file *file = &files->list[files->count];
+
+	*file = (struct apply_file){ .path = arena_strdup(&files->arena, path), .bytes = bytes };
+	files->count += file->path != NULL;
+	return file->path != NULL ? 0 : -ENOMEM;
+}
+
+/* What is kept of a subsystem that is not served yet. */
+static int
+plan_events(struct apply_files *files, const struct serving *serving, const struct conf_subsys *subsys)
+{
+	const struct conf *now = serving->now->conf;
+	char path[TARGET_EVENTS_PATH];
+	uint8_t identity[16];
+
+	if (now->state_dir == NULL || hosted_subsys(now, subsys->nqn) != NULL)
+		return 0;
+	identify_subsys(subsys->nqn, identity);
+	target_events_path(now->state_dir, identity, path);
+	return add(files, path, TARGET_EVENTS_BYTES);
+}
+
+static int
 plan_one(struct apply_files *files, const struct serving *serving, const struct survey *survey,
     const struct conf_subsys *subsys, const struct conf_ns *ns)
 {
@@ -39,10 +65,7 @@ plan_one(struct apply_files *files, const struct serving *serving, const struct 
 	conf_volume_spec(ns, spec);
 	if (ns->size == 0 || !blk_spec_path(spec, path) || (volume != NULL && !grows(survey, volume, ns)))
 		return 0;
-	files->list[files->count] = (struct apply_file){
-		.path = arena_strdup(&files->arena, path), .bytes = ns->size,
-	};
-	return files->list[files->count++].path != NULL ? 0 : -ENOMEM;
+	return add(files, path, ns->size);
 }
 
 int
@@ -53,11 +76,13 @@ apply_files_plan(struct apply_files *files, const struct serving *serving, const
 	int rc;
 
 	for (uint32_t i = 0; i < next->subsys_count; i++)
-		most += next->subsys[i].ns_count;
+		most += 1 + next->subsys[i].ns_count;
 	*files = (struct apply_files){ .count = 0 };
 	arena_init(&files->arena, 0);
 	files->list = arena_alloc(&files->arena, most * sizeof(*files->list));
 	rc = files->list != NULL ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < next->subsys_count && rc == 0; i++)
+		rc = plan_events(files, serving, &next->subsys[i]);
 	for (uint32_t i = 0; i < next->subsys_count; i++)
 		for (uint32_t k = 0; k < next->subsys[i].ns_count && rc == 0; k++)
 			rc = plan_one(files, serving, survey, &next->subsys[i], &next->subsys[i].ns[k]);

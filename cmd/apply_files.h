@@ -1,5 +1,6 @@
 /*
- * apply_files.h - the files that a change makes and extends: beside the reactor, before the rest of it is done.
+ * apply_files.h - the files that a change makes and extends, of volumes and of the events of new subsystems: beside the
+ * reactor, before the rest of it is done.
  *
  * That takes a disk's time for each of them, and may be in vain: then it is taken back, there too.  What cannot be
  * made is left for whoever opens the volume, who says why.

@@ -3,7 +3,7 @@
  * SMART log counts.
  *
  * A file per subsystem, named by its identity; made when the subsystem is first
- * served, and never removed.  doc/formats/events.md says what is in it.  Whatever
+ * served, by whoever asks for that or else here, and never removed then.  doc/formats/events.md says what is in it.  Whatever
  * changes is written soon and durably, in the background: nobody waits for it,
  * and what changes meanwhile goes with the next image.
  */
@@ -14,18 +14,27 @@
 #include "target/events_log.h"
 
 enum {
-	FILE_LEN = EVENTLOG_SLOTS * EVENTLOG_SLOT_LEN, PATH_LEN = sizeof(((struct target *)NULL)->state_dir) + 64,
+	FILE_LEN = TARGET_EVENTS_BYTES, PATH_LEN = TARGET_EVENTS_PATH,
 	PAUSE_NS = 100 * 1000 * 1000, /* from one image to the next, whatever hosts do */
 };
+
+static_assert(FILE_LEN == EVENTLOG_SLOTS * EVENTLOG_SLOT_LEN, "both slots");
+static_assert(PATH_LEN >= sizeof(((struct target *)NULL)->state_dir) + sizeof("/events/") + 36, "the longest");
+
+void
+target_events_path(const char *state_dir, const uint8_t identity[16], char path[TARGET_EVENTS_PATH])
+{
+	const uint8_t *u = identity;
+
+	snprintf(path, PATH_LEN, "%s/events/%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+	    state_dir, u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
+	    u[15]);
+}
 
 static void
 path_of(const struct events_log *log, char path[PATH_LEN])
 {
-	const uint8_t *u = log->identity;
-
-	snprintf(path, PATH_LEN, "%s/events/%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-	    log->core->target->state_dir, u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11],
-	    u[12], u[13], u[14], u[15]);
+	target_events_path(log->core->target->state_dir, log->identity, path);
 }
 
 /* ---- writing ---- */

@@ -86,6 +86,25 @@ def test_hosts_are_served_while_files_are_made_and_made_longer(slow, tmp_path, r
         assert time.monotonic() - began > 2 * FILES * SLOW_S, "nothing was synced"
 
 
+def test_hosts_are_served_while_events_of_subsystems_get_their_files(slow, tmp_path):
+    """which are removed where the rest is refused, before the target is asked or after"""
+    top, events = "state_dir: %s/state\n" % tmp_path, "%s/state/events" % tmp_path
+    text = conf(namespace(1), top=top)
+    more = text + "".join("  - {nqn: nqn.2026-11.example:s%d}\n" % n for n in range(FILES))
+    target, done = slow(text), []
+    with socket.create_server(("127.0.0.1", 0)) as taken, connect(target) as ctrl:
+        queue = ctrl.io_queue()
+        bad = more + "  - {nqn: nqn.2026-11.example:z, namespaces: [{nsid: 1, volume: \"file:/none/v\", size: 1M}]}\n"
+        listener = "subsystems:", "  - {name: b, address: \"127.0.0.1:%d\"}\nsubsystems:" % taken.getsockname()[1]
+        for refused in (bad, more.replace(*listener)):
+            assert longest_read_during(queue, lambda: done.append(target.apply(refused))) < SLOW_S
+            assert done[-1].returncode == 1 and len(os.listdir(events)) == 1, (done[-1], os.listdir(events))
+        began = time.monotonic()
+        assert longest_read_during(queue, lambda: done.append(target.apply(more))) < SLOW_S
+        assert time.monotonic() - began > 2 * FILES * SLOW_S, "nothing was synced"
+        assert done[-1].returncode == 0 and len(os.listdir(events)) == 1 + FILES
+
+
 def test_files_of_an_apply_that_is_refused_are_as_short_as_they_were(slow, tmp_path):
     with open(tmp_path / "v", "wb") as f:
         f.truncate(16 << 20)
