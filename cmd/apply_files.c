@@ -12,7 +12,8 @@
 struct apply_file {
 	const char *path;
 	uint64_t bytes;
-	int64_t was; /* see struct file */
+	int64_t was; /* see struct file, */
+	uint64_t id[2];
 	bool done;
 };
 
@@ -112,7 +113,7 @@ make_all(struct errand *errand)
 
 		if (world->file_make(files->reactor, file->path, file->bytes, &file->was) != 0)
 			return; /* with this one all comes to nothing, as a rule */
-		file->done = true;
+		file->done = world->file_id(files->reactor, file->path, file->id) == 0;
 	}
 }
 
@@ -125,10 +126,12 @@ undo_all(struct errand *errand)
 	for (uint32_t i = files->count; i-- > 0;) {
 		struct apply_file *file = &files->list[i];
 		bool touched = file->done && (file->was < 0 || (uint64_t)file->was < file->bytes);
-		int rc = touched ? files->reactor->world->file_undo(files->reactor, file->path, file->was) : 0;
+		int rc = touched ? files->reactor->world->file_undo(files->reactor, file->path, file->was, file->id) : 0;
 
 		file->done = false;
-		if (rc != 0)
+		if (rc == -ESTALE)
+			fprintf(stderr, "weir: %s is another file by now, and left alone\n", file->path);
+		else if (rc != 0)
 			fprintf(stderr, "weir: %s stays as the change that failed has made it: %s\n", file->path,
 			    strerrordesc_np(-rc));
 	}

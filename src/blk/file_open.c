@@ -24,7 +24,7 @@ take_back(struct reactor *reactor, const char *path, const struct look *look)
 {
 	bool same = look->was >= 0 && (uint64_t)look->was == look->size;
 
-	return same ? 0 : reactor->world->file_undo(reactor, path, look->was);
+	return same ? 0 : reactor->world->file_undo(reactor, path, look->was, look->id);
 }
 
 /* Makes and extends the file where that is asked for, and looks at it. */
@@ -71,7 +71,7 @@ file_extend(const struct file_blk *fb, struct reactor *reactor, uint64_t bytes, 
 	if (error != 0)
 		return error;
 	error = reactor->world->file_extend(file, bytes);
-	*look = (struct look){ .size = file->size, .was = file->was };
+	*look = (struct look){ .size = file->size, .was = file->was, .id = { fb->id[0], fb->id[1] } };
 	reactor->world->file_close(file);
 	return error;
 }
@@ -103,7 +103,9 @@ int
 file_undo(struct blk *blk, struct reactor *reactor)
 {
 	struct file_blk *fb = container_of(blk, struct file_blk, blk);
-	const struct look look = { .size = blk->blocks * blk->block_size, .was = fb->was };
+	const struct look look = {
+		.size = blk->blocks * blk->block_size, .was = fb->was, .id = { fb->id[0], fb->id[1] },
+	};
 
 	blk->blocks = blk->before;
 	return take_back(reactor, blk->path, &look);

@@ -243,9 +243,9 @@ kdisk_is_lost(struct rt *rt, const struct kdisk *kdisk)
 	return lost;
 }
 
-/* Of a file that another process has meanwhile, nothing is taken back. */
+/* Of a file that another process has meanwhile, and of another one that has its name, nothing is taken back. */
 int
-kdisk_undo(struct rt *rt, const char *path, int64_t was)
+kdisk_undo(struct rt *rt, const char *path, int64_t was, const uint64_t id[2])
 {
 	struct kdisk *kdisk;
 	struct disk now;
@@ -254,7 +254,7 @@ kdisk_undo(struct rt *rt, const char *path, int64_t was)
 	if (rc != 0)
 		return rc;
 	pthread_mutex_lock(&kdisk->lock);
-	rc = disk_undo(&kdisk->disk, path, was);
+	rc = memcmp(kdisk->disk.id, id, sizeof(kdisk->disk.id)) == 0 ? disk_undo(&kdisk->disk, path, was) : -ESTALE;
 	pthread_mutex_unlock(&kdisk->lock);
 	kdisk_close(rt, kdisk, now.fd);
 	return rc;

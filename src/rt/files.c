@@ -397,9 +397,9 @@ world_file_id(struct reactor *reactor, const char *path, uint64_t id[2])
 }
 
 int
-world_file_undo(struct reactor *reactor, const char *path, int64_t was)
+world_file_undo(struct reactor *reactor, const char *path, int64_t was, const uint64_t id[2])
 {
-	return kdisk_undo(core_of(reactor)->rt, path, was);
+	return kdisk_undo(core_of(reactor)->rt, path, was, id);
 }
 
 int64_t

@@ -141,7 +141,8 @@ void sync_unneeded(struct kfile *file, const struct file_io *io);
 int kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struct kdisk **kdisk, struct disk *now)
     __attribute__((warn_unused_result));
 int kdisk_extend(struct rt *rt, struct kdisk *kdisk, uint64_t size, uint64_t *now) __attribute__((warn_unused_result));
-int kdisk_undo(struct rt *rt, const char *path, int64_t was) __attribute__((warn_unused_result));
+int kdisk_undo(struct rt *rt, const char *path, int64_t was, const uint64_t id[2])
+    __attribute__((warn_unused_result));
 void kdisk_close(struct rt *rt, struct kdisk *kdisk, int fd);
 
 /* The device of that number; NULL: no memory. */

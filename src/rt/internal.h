@@ -126,7 +126,8 @@ int world_file_make(struct reactor *reactor, const char *path, uint64_t size, in
     __attribute__((warn_unused_result));
 int world_file_extend(struct file *file, uint64_t size) __attribute__((warn_unused_result));
 int world_file_id(struct reactor *reactor, const char *path, uint64_t id[2]) __attribute__((warn_unused_result));
-int world_file_undo(struct reactor *reactor, const char *path, int64_t was) __attribute__((warn_unused_result));
+int world_file_undo(struct reactor *reactor, const char *path, int64_t was, const uint64_t id[2])
+    __attribute__((warn_unused_result));
 int64_t world_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
     __attribute__((warn_unused_result));
 uint64_t world_file_data(struct file *file, uint64_t offset);

@@ -161,13 +161,15 @@ sim_file_id(struct reactor *base, const char *path, uint64_t id[2])
 
 /* Nothing was written where it was not there before. */
 int
-sim_file_undo(struct reactor *base, const char *path, int64_t was)
+sim_file_undo(struct reactor *base, const char *path, int64_t was, const uint64_t id[2])
 {
 	struct sim_process *process = sim_reactor_of(base)->process;
 	struct sim_file *file = sim_file_find(process->sim, path);
 
 	if (file == NULL)
 		return -ENOENT;
+	if (id[1] != (uintptr_t)file)
+		return -ESTALE;
 	if (was >= 0) {
 		file->size = file->size < (uint64_t)was ? file->size : (uint64_t)was;
 		return 0;

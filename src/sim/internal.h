@@ -150,7 +150,8 @@ int sim_file_make(struct reactor *reactor, const char *path, uint64_t size, int6
     __attribute__((warn_unused_result));
 int sim_file_extend(struct file *file, uint64_t size) __attribute__((warn_unused_result));
 int sim_file_id(struct reactor *reactor, const char *path, uint64_t id[2]) __attribute__((warn_unused_result));
-int sim_file_undo(struct reactor *reactor, const char *path, int64_t was) __attribute__((warn_unused_result));
+int sim_file_undo(struct reactor *reactor, const char *path, int64_t was, const uint64_t id[2])
+    __attribute__((warn_unused_result));
 void sim_file_submit(struct file *file, struct file_io *io);
 uint64_t sim_file_data(struct file *file, uint64_t offset);
 int64_t sim_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)

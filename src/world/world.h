@@ -175,8 +175,9 @@ struct world_ops {
 	/* Which file a path leads to: two are the same where both numbers are.  -ENOENT: none. */
 	int (*file_id)(struct reactor *reactor, const char *path, uint64_t id[2]) __attribute__((warn_unused_result));
 	/* Takes back what file_open() did to a file where nothing was written since: makes it as short as it was, or
-	 * removes it, as `was` says. */
-	int (*file_undo)(struct reactor *reactor, const char *path, int64_t was) __attribute__((warn_unused_result));
+	 * removes it, as `was` says.  -ESTALE: the path leads to another one than `id`, and nothing is done. */
+	int (*file_undo)(struct reactor *reactor, const char *path, int64_t was, const uint64_t id[2])
+	    __attribute__((warn_unused_result));
 	/* Reads at once, and blocks meanwhile: for what must be known before anything is served, before
 	 * reactors run too.  What it reads is durable, though a process that was killed may have left it in a
 	 * cache.  Buffer, offset and bytes are aligned.  Bytes read, or a negative errno. */

@@ -162,12 +162,14 @@ fake_file_data(struct file *file, uint64_t offset)
 }
 
 static int
-fake_file_undo(struct reactor *reactor, const char *path, int64_t was)
+fake_file_undo(struct reactor *reactor, const char *path, int64_t was, const uint64_t id[2])
 {
 	struct fake_file *file = fake_file_find(world_of(reactor), path);
 
 	if (file == NULL)
 		return -ENOENT;
+	if (id[1] != (uintptr_t)file)
+		return -ESTALE;
 	file->size = was < 0 ? 0 : (uint64_t)was;
 	if (was < 0) {
 		file->path[0] = '\0';

@@ -165,10 +165,42 @@ a_file_is_made_or_made_larger_and_never_smaller(void **state)
 	rt_destroy(rt);
 }
 
+/* One that was moved there meanwhile, say. */
+static void
+what_was_made_is_taken_back_and_no_other_file_of_its_name(void **state)
+{
+	struct rt *rt = files_open_rt(1, RT_FILES_THREADS);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	char beside[64];
+	uint64_t id[2], other[2];
+	struct stat st;
+	int64_t was;
+
+	snprintf(beside, sizeof(beside), "%s.beside", files_path);
+	assert_int_equal(unlink(files_path), 0);
+	assert_int_equal(reactor->world->file_make(reactor, files_path, 8192, &was), 0);
+	assert_int_equal(reactor->world->file_id(reactor, files_path, id), 0);
+	assert_int_equal(rename(files_path, beside), 0);
+	assert_int_equal(reactor->world->file_make(reactor, files_path, 8192, &was), 0);
+	assert_int_equal(reactor->world->file_id(reactor, files_path, other), 0);
+	assert_int_equal(reactor->world->file_undo(reactor, files_path, -1, id), -ESTALE);
+	assert_int_equal(reactor->world->file_undo(reactor, files_path, 4096, id), -ESTALE);
+	assert_int_equal(stat(files_path, &st), 0);
+	assert_int_equal(st.st_size, 8192);
+	assert_int_equal(reactor->world->file_undo(reactor, beside, -1, id), 0);
+	assert_int_equal(stat(beside, &st), -1);
+	assert_int_equal(reactor->world->file_undo(reactor, files_path, 4096, other), 0);
+	assert_int_equal(stat(files_path, &st), 0);
+	assert_int_equal(st.st_size, 4096);
+	rt_destroy(rt);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_was_made_is_taken_back_and_no_other_file_of_its_name,
+		    files_make_path, files_remove_path),
 		cmocka_unit_test_setup_teardown(a_file_is_made_or_made_larger_and_never_smaller, files_make_path,
 		    files_remove_path),
 		cmocka_unit_test_setup_teardown(
