@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "refuse.h"
 #include "text.h"
 
 enum {
@@ -14,11 +15,8 @@ enum {
 	MORE_BYTES = 4096, /* that the next one may have more than this one */
 };
 
-static void
-path_of(const struct record *record, bool beside, char path[PATH_BYTES])
-{
-	snprintf(path, PATH_BYTES, "%s/namespaces%s", record->dir, beside ? ".new" : "");
-}
+/* The record, and the next one beside it. */
+static const char name[] = "namespaces", beside[] = "namespaces.new";
 
 /*
  * Room for the next one, in the file that it will be: on a disk that is full a host could not delete what fills it
@@ -27,11 +25,8 @@ path_of(const struct record *record, bool beside, char path[PATH_BYTES])
 static void
 reserve(const struct record *record)
 {
-	char path[PATH_BYTES];
-	int fd;
+	int fd = openat(record->fd, beside, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
-	path_of(record, true, path);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
 	if (posix_fallocate(fd, 0, (off_t)record->bytes + MORE_BYTES) != 0)
@@ -76,8 +71,11 @@ record_begin(struct record *record, const char *dir, struct arena *arena, struct
 		return -ENAMETOOLONG;
 	}
 	memcpy(record->dir, dir, strlen(dir) + 1);
-	path_of(record, false, path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	record->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (record->fd < 0)
+		return refuse(why, -errno, "%.180s cannot be opened: %s", dir, strerrordesc_np(errno));
+	fd = openat(record->fd, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	rc = fd < 0 ? -errno : read_all(fd, &record->text, &record->bytes);
@@ -152,7 +150,6 @@ record_discard(struct record *record)
 int
 record_prepare(struct record *record, const struct made *made, bool always)
 {
-	char path[PATH_BYTES];
 	int fd, rc;
 
 	if (record->dir[0] == '\0' || (!always && !record->there && !anything_kept(made)))
@@ -164,8 +161,7 @@ record_prepare(struct record *record, const struct made *made, bool always)
 		record->next = NULL;
 		return rc;
 	}
-	path_of(record, true, path);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	fd = openat(record->fd, beside, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	rc = fd < 0 ? -errno : write_all(fd, record->next, record->next_bytes);
 	if (fd >= 0 && close(fd) != 0 && rc == 0)
 		rc = -errno;
@@ -177,27 +173,18 @@ record_prepare(struct record *record, const struct made *made, bool always)
 static int
 sync_folder(struct record *record)
 {
-	int fd = open(record->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+	int rc = fsync(record->fd) == 0 ? 0 : -errno;
 
-	record->unsynced = true;
-	if (fd < 0)
-		return -errno;
-	rc = fsync(fd) == 0 ? 0 : -errno;
 	record->unsynced = rc != 0;
-	close(fd);
 	return rc;
 }
 
 int
 record_commit(struct record *record)
 {
-	char path[PATH_BYTES], beside[PATH_BYTES];
-
 	if (record->next == NULL)
 		return record->unsynced ? sync_folder(record) : 0;
-	path_of(record, false, path);
-	path_of(record, true, beside);
-	if (rename(beside, path) != 0) {
+	if (renameat(record->fd, beside, record->fd, name) != 0) {
 		int error = errno;
 
 		record_discard(record);
@@ -218,4 +205,7 @@ record_end(struct record *record)
 	free(record->text);
 	free(record->next);
 	record->text = record->next = NULL;
+	if (record->dir[0] != '\0' && record->fd >= 0)
+		close(record->fd);
+	record->fd = -1;
 }

@@ -10,6 +10,7 @@
 
 struct record {
 	char dir[512];     /* empty: nothing is kept */
+	int fd;            /* of that folder, wherever it is moved; while dir is not empty, -1: none */
 	bool there;        /* a file is */
 	bool unsynced;     /* but a loss of power may bring back the one before */
 	char *text, *next; /* what it says, and shall say; malloc()ed */

@@ -77,7 +77,7 @@ ERRORS = {
     "readlink": ("EIO", "EACCES"),
     "recvfrom": ("ECONNRESET", "ETIMEDOUT", "EINTR"),
     "recvmsg": ("ECONNRESET", "EINTR"),
-    "rename": ("EIO", "ENOSPC"),
+    "renameat": ("EIO", "ENOSPC"),
     "sched_getaffinity": ("EINVAL",),
     "sendmsg": ("ECONNRESET", "ENOBUFS", "EINTR"),
     "sendto": ("EPIPE", "ENOBUFS", "EINTR"),
