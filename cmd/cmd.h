@@ -56,4 +56,7 @@ uint64_t option_number_of(struct argp_state *state, const char *option, const ch
 bool option_address(const char *text, char *host, unsigned host_bytes, uint16_t *port);
 bool option_cpus(const char *text, int *cpus, unsigned max, unsigned *count);
 
+/* The first of these processors that a thread of the process cannot be on; -1: it can be on each. */
+int option_cpu_missing(const int *cpus, unsigned count);
+
 #endif

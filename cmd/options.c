@@ -4,6 +4,8 @@
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,12 +84,12 @@ option_cpus(const char *text, int *cpus, unsigned max, unsigned *count)
 		char *end;
 		long first = strtol(text, &end, 10), last = first;
 
-		if (end == text || first < 0)
+		if (end == text || first < 0 || first > INT_MAX)
 			return false;
 		if (*end == '-') {
 			text = end + 1;
 			last = strtol(text, &end, 10);
-			if (end == text || last < first)
+			if (end == text || last < first || last > INT_MAX)
 				return false;
 		}
 		for (; first <= last; first++) {
@@ -103,4 +105,26 @@ option_cpus(const char *text, int *cpus, unsigned max, unsigned *count)
 	}
 	*count = n;
 	return true;
+}
+
+/* By trying: a process may be on fewer than it may be moved to. */
+int
+option_cpu_missing(const int *cpus, unsigned count)
+{
+	int missing = -1;
+	cpu_set_t before;
+
+	if (sched_getaffinity(0, sizeof(before), &before) != 0)
+		return -1;
+	for (unsigned i = 0; i < count && missing < 0; i++) {
+		cpu_set_t one;
+
+		CPU_ZERO(&one);
+		if (cpus[i] < CPU_SETSIZE)
+			CPU_SET((size_t)cpus[i], &one);
+		if (sched_setaffinity(0, sizeof(one), &one) != 0)
+			missing = cpus[i];
+	}
+	(void)sched_setaffinity(0, sizeof(before), &before);
+	return missing;
 }

@@ -88,7 +88,11 @@ parse(int key, char *arg, struct argp_state *state)
 	case KEY_HDGST: perf->hdgst = true; return 0;
 	case KEY_DDGST: perf->ddgst = true; return 0;
 	case KEY_FLOW: perf->sq_flow = true; return 0;
-	case KEY_CPUS: perf->cpu = (int)option_number_of(state, "--cpus", arg, 0, 4095); return 0;
+	case KEY_CPUS:
+		perf->cpu = (int)option_number_of(state, "--cpus", arg, 0, 4095);
+		if (option_cpu_missing(&perf->cpu, 1) >= 0)
+			argp_error(state, "--cpus '%s': there is no such processor for this process", arg);
+		return 0;
 	case KEY_HOSTNQN: perf->hostnqn = arg; return 0;
 	case ARGP_KEY_ARG:
 		if (perf->uri_text != NULL)

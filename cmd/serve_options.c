@@ -131,6 +131,7 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
 	struct serve_options *said = state->input;
+	int missing;
 
 	switch (key) {
 	case KEY_LISTEN:
@@ -161,6 +162,9 @@ parse(int key, char *arg, struct argp_state *state)
 	case KEY_CPUS:
 		if (!option_cpus(arg, said->cpus, RT_REACTORS_MAX, &said->rt.cpu_count))
 			argp_error(state, "--cpus '%s': not a list like 0,2-5", arg);
+		missing = option_cpu_missing(said->cpus, said->rt.cpu_count);
+		if (missing >= 0)
+			argp_error(state, "--cpus '%s': there is no processor %d for this process", arg, missing);
 		said->rt.cpus = said->cpus;
 		return 0;
 	case KEY_FILES:
