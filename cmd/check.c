@@ -58,7 +58,7 @@ cmd_check(int argc, char **argv)
 	}
 	for (uint32_t i = 0; i < conf->subsys_count; i++)
 		namespaces += conf->subsys[i].ns_count;
-	printf("%s: ", path);
+	printf("%s: ", config_shown(path));
 	say_count("", conf->subsys_count, "subsystem");
 	say_count(", ", namespaces, "namespace");
 	say_count(", ", conf->listener_count, "listener");

@@ -34,6 +34,9 @@ struct conf;
  */
 int config_read(struct arena *arena, const char *path, struct conf **conf) __attribute__((warn_unused_result));
 
+/* What it is called where it is spoken of. */
+const char *config_shown(const char *path);
+
 /* Whether it can be read once more, at once: it is a regular file; or is not there, which reading says. */
 bool config_stays(const char *path);
 

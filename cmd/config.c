@@ -10,8 +10,8 @@
 #include "cmd.h"
 #include "conf/conf.h"
 
-static const char *
-shown(const char *path)
+const char *
+config_shown(const char *path)
 {
 	return strcmp(path, "-") == 0 ? "standard input" : path;
 }
@@ -46,7 +46,7 @@ config_text(const char *path, char **text, size_t *bytes)
 		return 0;
 	free(*text);
 	*text = NULL;
-	fprintf(stderr, "weir: %s: %s\n", shown(path), strerror(-error));
+	fprintf(stderr, "weir: %s: %s\n", config_shown(path), strerror(-error));
 	return error;
 }
 
@@ -58,13 +58,13 @@ config_parse(struct arena *arena, const char *path, const char *text, size_t byt
 
 	for (uint32_t i = 0; i < errors.count; i++)
 		if (errors.list[i].line == 0)
-			fprintf(stderr, "%s: %s\n", shown(path), errors.list[i].text);
+			fprintf(stderr, "%s: %s\n", config_shown(path), errors.list[i].text);
 		else
-			fprintf(stderr, "%s:%u: %s\n", shown(path), errors.list[i].line, errors.list[i].text);
+			fprintf(stderr, "%s:%u: %s\n", config_shown(path), errors.list[i].line, errors.list[i].text);
 	if (errors.more)
-		fprintf(stderr, "%s: and more\n", shown(path));
+		fprintf(stderr, "%s: and more\n", config_shown(path));
 	if (error == -ENOMEM)
-		fprintf(stderr, "weir: %s: %s\n", shown(path), strerror(-error));
+		fprintf(stderr, "weir: %s: %s\n", config_shown(path), strerror(-error));
 	return error;
 }
 

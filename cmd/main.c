@@ -6,7 +6,7 @@
 
 #include "cmd.h"
 
-static const struct {
+static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *summary;
@@ -27,6 +27,17 @@ usage(FILE *out)
 	fprintf(out, "\n`weir COMMAND --help` says more.\n");
 }
 
+/* It speaks of itself as it was called: `weir check`. */
+static int
+run(const struct command *command, int argc, char **argv)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "weir %s", command->name);
+	argv[0] = name;
+	return command->run(argc, argv);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -36,7 +47,7 @@ main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+			return run(&commands[i], argc - 1, argv + 1);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
 		usage(stdout);
 		return EXIT_OK;

@@ -217,7 +217,6 @@ cmd_perf(int argc, char **argv)
 	struct perf_result *result;
 	int code;
 
-	argv[0] = (char *)"weir perf";
 	argp_err_exit_status = EXIT_USAGE;
 	if (!options_parse(&argp, argc, argv, &perf))
 		return EXIT_USAGE;

@@ -201,7 +201,6 @@ serve_options_parse(int argc, char **argv, struct serve_options *said)
 	*said = (struct serve_options){
 		.told = { .block_size = 4096, .subnqn = DEFAULT_SUBNQN }, .rt = rt_options_default(),
 	};
-	argv[0] = (char *)"weir serve";
 	argp_err_exit_status = EXIT_USAGE;
 	return options_parse(&argp, argc, argv, said) ? 0 : EXIT_USAGE;
 }

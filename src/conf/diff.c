@@ -179,8 +179,8 @@ target_altered(struct differ *d)
 
 	if (!same_text(old->state_dir, new->state_dir))
 		tell(d, (struct conf_change){ .kind = CONF_STATE_DIR, .ease = CONF_RESTART }, "~ state_dir: %s -> %s",
-		    old->state_dir != NULL ? old->state_dir : "the default",
-		    new->state_dir != NULL ? new->state_dir : "the default");
+		    old->state_dir != NULL ? old->state_dir : "none",
+		    new->state_dir != NULL ? new->state_dir : "none");
 	if (old->connections_max != new->connections_max)
 		tell(d, (struct conf_change){ .kind = CONF_CONNECTIONS }, "~ connections at most: %u -> %u",
 		    old->connections_max, new->connections_max);

@@ -54,6 +54,19 @@ go_down(struct qpair *qp, int error, const char *why)
 
 /* ---- Connect ---- */
 
+/* What of its data the target says is wrong (NVMe over Fabrics 1.1, 3.3), where it is a name that somebody has chosen. */
+static const char *
+wrong_name(struct nvme_status status, uint32_t dw0)
+{
+	if (nvme_sc(status) != NVME_SC_CONNECT_PARAMS)
+		return "";
+	if (dw0 == (1u << 16 | offsetof(struct nvme_connect_data, subnqn)))
+		return ": the NQN of the subsystem";
+	if (dw0 == (1u << 16 | offsetof(struct nvme_connect_data, hostnqn)))
+		return ": the NQN of the host";
+	return "";
+}
+
 static void
 connected(struct hio *io)
 {
@@ -63,8 +76,9 @@ connected(struct hio *io)
 	if (!nvme_ok(status)) {
 		char why[160];
 
-		snprintf(why, sizeof(why), "Connect of queue %u was refused: %s (%u:%02x%s)", qp->options.qid,
-		    nvme_status_text(status, true), status.sct, status.sc, status.dnr ? ", do not retry" : "");
+		snprintf(why, sizeof(why), "Connect of queue %u was refused: %s (%u:%02x%s)%s", qp->options.qid,
+		    nvme_status_text(status, true), status.sct, status.sc, status.dnr ? ", do not retry" : "",
+		    wrong_name(status, io->req.dw0));
 		go_down(qp, -ECONNREFUSED, why);
 		return;
 	}

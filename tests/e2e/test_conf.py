@@ -63,11 +63,18 @@ def test_standard_input(file):
     path = file("weir.yaml", RIGHT)
     with open(path) as stdin:
         done = targets.run("check", "-", stdin=stdin)
-    assert (done.returncode, done.stdout) == (0, "-: 1 subsystem, 1 namespace, 1 listener\n")
+    assert (done.returncode, done.stdout) == (0, "standard input: 1 subsystem, 1 namespace, 1 listener\n")
     with open(path) as stdin:
         assert targets.run("diff", "-", path, stdin=stdin).returncode == 0
     done = targets.run("check", "-")
     assert (done.returncode, done.stderr) == (1, "standard input:1: there is nothing in it\n")
+
+
+@pytest.mark.parametrize("word", ["serve", "perf", "check", "diff", "apply"])
+def test_a_command_speaks_of_itself_as_it_was_called(binary, word):
+    done = targets.run(word, "--no-such-option")
+    assert done.returncode == 2 and done.stderr.startswith("weir %s: " % word), done
+    assert "Try `weir %s --help'" % word in done.stderr, done
 
 
 def test_what_differs_is_told_and_that_is_exit_code_1(file):
@@ -110,7 +117,7 @@ def test_a_target_of_options_is_one_that_a_file_could_say(serve, file, tmp_path,
     volumes = [line.split(NQN + ": ")[1] for line in said if line.startswith("- namespace")]
     assert volumes[1] == "file:%s/a.img" % tmp_path
     assert volumes[2:] in ([], ["fault:dead=1@volatile:@file:%s/in a folder/b@c.img" % tmp_path])
-    assert ["~ state_dir: %s/kept/here -> the default (needs a restart)" % tmp_path] * ("--state-dir" in options) == [
+    assert ["~ state_dir: %s/kept/here -> none (needs a restart)" % tmp_path] * ("--state-dir" in options) == [
         line for line in said if "state_dir" in line]
 
 

@@ -90,6 +90,12 @@ def test_the_table_for_people(target):
     assert done.returncode == 0 and "IOPS" in done.stdout and "p99" in done.stdout and "verified" in done.stdout
 
 
+def test_who_takes_a_wrong_name_is_told_which(serve):
+    target = serve(ns=["mem:16M"])
+    done = targets.run("perf", "nvme+tcp://%s:%d/nqn.2026-11.example:nobody?ns=1" % target.addresses[0], "--time", "1")
+    assert done.returncode == 1 and "(1:82, do not retry): the NQN of the subsystem" in done.stderr, done
+
+
 @pytest.mark.parametrize("uri", [
     "", "nvme", "http://127.0.0.1:4420/nqn?ns=1", "nvme+tcp://", "nvme+tcp://127.0.0.1", "nvme+tcp://:4420/nqn?ns=1",
     "nvme+tcp://127.0.0.1:x/nqn?ns=1", "nvme+tcp://127.0.0.1:99999/nqn?ns=1", "nvme+tcp://127.0.0.1:4420/?ns=1",

@@ -74,7 +74,7 @@ static const struct one {
 } ones[] = {
 	{ L "state_dir: /a", L "state_dir: /b", CONF_STATE_DIR, CONF_RESTART,
 	    "~ state_dir: /a -> /b (needs a restart)" },
-	{ L, L "state_dir: /b", CONF_STATE_DIR, CONF_RESTART, "~ state_dir: the default -> /b (needs a restart)" },
+	{ L, L "state_dir: /b", CONF_STATE_DIR, CONF_RESTART, "~ state_dir: none -> /b (needs a restart)" },
 	{ L, L "limits: { connections: 7 }", CONF_CONNECTIONS, CONF_LIVE, "~ connections at most: 4096 -> 7" },
 	{ L, L "timeouts: { handshake: 1s }", CONF_HANDSHAKE, CONF_LIVE, "~ handshake timeout: 10000 ms -> 1000 ms" },
 	{ L, L "timeouts: { stall: 1s }", CONF_STALL, CONF_LIVE, "~ stall timeout: 30000 ms -> 1000 ms" },
