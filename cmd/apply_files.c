@@ -28,7 +28,7 @@ grows(const struct survey *survey, const struct volume *volume, const struct con
 	if (volume->blk->blocks >= ns->size / ns->block_size)
 		return false;
 	survey_id(survey, volume->blk->path, id);
-	return memcmp(id, volume->file, sizeof(id)) == 0;
+	return memcmp(id, volume->file.id, sizeof(id)) == 0;
 }
 
 static int

@@ -53,6 +53,7 @@ struct serving {
 	struct target *target;
 	struct list volumes;
 	struct volume *volume_table[SERVING_VOLUMES]; /* by hash of what namespace they are of; `same` leads on */
+	struct volume_file *file_table[SERVING_VOLUMES]; /* and of which files they have */
 	struct target_applied applied;
 	struct hosted hosted;    /* what hosts wish, and have made */
 	bool starting;           /* a file that is lost costs its namespace, not the target */

@@ -20,10 +20,23 @@ is_there(const uint64_t id[2])
 	return (id[0] | id[1]) != 0;
 }
 
-static bool
-is_same(const uint64_t a[2], const uint64_t b[2])
+/* Where the one with this id is, or would be. */
+static struct volume_file **
+table_at(const struct serving *serving, const uint64_t id[2])
 {
-	return is_there(a) && memcmp(a, b, sizeof(uint64_t[2])) == 0;
+	struct volume_file **at;
+
+	at = (struct volume_file **)&serving->file_table[(id[0] * 31 + id[1]) % SERVING_VOLUMES];
+	while (*at != NULL && memcmp((*at)->id, id, sizeof((*at)->id)) != 0)
+		at = &(*at)->next;
+	return at;
+}
+
+/* Whose it is, of volumes and lists of bad blocks; NULL: nobody's. */
+static const struct volume_file *
+find(const struct serving *serving, const uint64_t id[2])
+{
+	return is_there(id) ? *table_at(serving, id) : NULL;
 }
 
 /* What is not there yet, or cannot be looked at, is nobody's.  Without a survey the disk is asked now. */
@@ -65,19 +78,18 @@ look_before(const struct serving *serving, const struct survey *survey, const ch
 static struct volume *
 holder(const struct serving *serving, const struct survey *survey, const char *path)
 {
+	const struct volume_file *found;
 	uint64_t file[2], bad[2], of[2];
 
 	look(serving, survey, path, "", file);
 	look(serving, survey, path, BLK_BAD_SUFFIX, bad);
 	look_before(serving, survey, path, of);
-	list_for_each(&serving->volumes, node) {
-		struct volume *volume = container_of(node, struct volume, node);
-
-		if (is_same(file, volume->file) || is_same(file, volume->bad) || is_same(bad, volume->file) ||
-		    is_same(bad, volume->bad) || is_same(of, volume->file))
-			return volume;
-	}
-	return NULL;
+	found = find(serving, file);
+	if (found == NULL)
+		found = find(serving, bad);
+	if (found == NULL && (found = find(serving, of)) != NULL && found == &found->volume->bad)
+		found = NULL; /* whose list has no list */
+	return found != NULL ? found->volume : NULL;
 }
 
 /* What that volume has, and a namespace is to have; `what`: which that is. */
@@ -103,11 +115,40 @@ volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, cons
 	return other != NULL ? clash(other, nqn, nsid, path, why) : 0;
 }
 
-void
-volume_note_file(const struct serving *serving, struct volume *volume)
+static void
+note(struct serving *serving, struct volume *volume, struct volume_file *file)
 {
-	look(serving, NULL, volume->blk->path, "", volume->file);
-	look(serving, NULL, volume->blk->path, BLK_BAD_SUFFIX, volume->bad);
+	struct volume_file **at = table_at(serving, file->id);
+
+	if (!is_there(file->id) || *at != NULL)
+		return;
+	file->volume = volume;
+	*at = file;
+}
+
+void
+volume_note_file(struct serving *serving, struct volume *volume)
+{
+	look(serving, NULL, volume->blk->path, "", volume->file.id);
+	look(serving, NULL, volume->blk->path, BLK_BAD_SUFFIX, volume->bad.id);
+	note(serving, volume, &volume->file);
+	note(serving, volume, &volume->bad);
+}
+
+static void
+forget(struct serving *serving, struct volume_file *file)
+{
+	struct volume_file **at = table_at(serving, file->id);
+
+	if (*at == file)
+		*at = file->next;
+}
+
+void
+volume_forget_file(struct serving *serving, struct volume *volume)
+{
+	forget(serving, &volume->file);
+	forget(serving, &volume->bad);
 }
 
 static bool

@@ -98,6 +98,7 @@ volume_close(struct serving *serving, struct volume *volume)
 	while (*at != volume)
 		at = &(*at)->same;
 	*at = volume->same;
+	volume_forget_file(serving, volume);
 	list_remove(&volume->node);
 	volume->blk->ops->destroy(volume->blk);
 	arena_free(serving->arena, volume);

@@ -9,6 +9,13 @@
 
 #include "serving.h"
 
+/* A file that a volume has. */
+struct volume_file {
+	uint64_t id[2];           /* as the world knows it; zeros: none, or not yet */
+	struct volume *volume;
+	struct volume_file *next; /* with this hash */
+};
+
 /* One that is open. */
 struct volume {
 	struct list node;
@@ -17,7 +24,7 @@ struct volume {
 	char nqn[CONF_NQN_MAX + 1], volume[CONF_VOLUME_MAX + 1]; /* as configured: of which namespace */
 	uint32_t nsid, block_size;
 	uint8_t id[16];
-	uint64_t file[2], bad[2]; /* which files it has, as the world knows them; zeros: none, or not yet */
+	struct volume_file file, bad; /* its own, and its list of bad blocks */
 	bool made;    /* by a host: `id` is its UUID */
 	bool doomed;  /* and by a host deleted: its file goes with it */
 	bool held;    /* by the configuration that holds */
@@ -84,7 +91,10 @@ int volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, 
 bool volume_stem(const char *path, char stem[CONF_SPEC]);
 
 /* Which file it is that a volume has opened. */
-void volume_note_file(const struct serving *serving, struct volume *volume);
+void volume_note_file(struct serving *serving, struct volume *volume);
+
+/* It is closed. */
+void volume_forget_file(struct serving *serving, struct volume *volume);
 
 /* Whether a configuration needs the file, or the UUID, of a volume that is being given up. */
 bool volumes_await(const struct serving *serving, const struct survey *survey, const struct conf *next);
