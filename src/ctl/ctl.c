@@ -65,11 +65,28 @@ answer_on(struct asker *asker)
 	asker_end(asker, false);
 }
 
+/* Whether it is done is told in any case, in the memory of the question. */
+static const char lost[] = "what else there is to say is lost: out of memory\n";
+
+/* For the answer; where there is none, that of the question stays. */
+static bool
+make_room(struct asker *asker, size_t bytes)
+{
+	struct arena *arena = asker->ctl->reactor->arena;
+	char *buffer = arena_alloc_raw(arena, bytes);
+
+	if (buffer == NULL)
+		return false;
+	arena_free(arena, asker->buffer);
+	asker->buffer = buffer;
+	asker->room = bytes;
+	return true;
+}
+
 void
 ctl_answer(struct ctl_question *question, bool ok, const char *text, size_t bytes)
 {
 	struct asker *asker = container_of(question, struct asker, question);
-	struct arena *arena = asker->ctl->reactor->arena;
 	const char *word = ok ? "ok\n" : "error\n";
 	size_t length = strlen(word);
 
@@ -78,9 +95,11 @@ ctl_answer(struct ctl_question *question, bool ok, const char *text, size_t byte
 		asker_end(asker, true);
 		return;
 	}
-	arena_free(arena, asker->buffer);
-	asker->buffer = arena_alloc_raw(arena, length + bytes);
-	if (asker->buffer == NULL) {
+	if (!make_room(asker, length + bytes)) {
+		text = lost;
+		bytes = strlen(lost);
+	}
+	if (length + bytes > asker->room) {
 		asker_end(asker, true);
 		return;
 	}

@@ -40,7 +40,7 @@ struct ctl {
 int ctl_listen(struct ctl *ctl, struct reactor *reactor, const char *path,
     void (*asked)(struct ctl *ctl, struct ctl_question *question), void *owner) __attribute__((warn_unused_result));
 
-/* The text is copied; the question is no more. */
+/* The text is copied, or where there is no memory for it one that says so; the question is no more. */
 void ctl_answer(struct ctl_question *question, bool ok, const char *text, size_t bytes);
 
 /* Ends it, with all who ask. */

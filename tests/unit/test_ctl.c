@@ -1,0 +1,144 @@
+/* The control socket: a question is answered, whole or in as many words as there is memory for. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ctl/ctl.h"
+#include "fakeworld.h"
+
+/* One asker, who has said all that he will. */
+struct bench {
+	struct fakeworld fw;
+	struct reactor *reactor;
+	struct ctl ctl;
+	struct stream stream;
+	const char *question;
+	char answer[256];
+	size_t sent, got;
+	bool closed, aborted, ok;
+	const char *text;
+	uint64_t fail_at; /* the n-th allocation after the question */
+};
+
+static ssize_t
+say(struct stream *stream, const struct iovec *iov, int count)
+{
+	struct bench *b = container_of(stream, struct bench, stream);
+	size_t bytes = strlen(b->question + b->sent);
+
+	assert_true(count == 1 && bytes <= iov->iov_len);
+	memcpy(iov->iov_base, b->question + b->sent, bytes);
+	b->sent += bytes;
+	return (ssize_t)bytes;
+}
+
+static ssize_t
+hear(struct stream *stream, const struct iovec *iov, int count)
+{
+	struct bench *b = container_of(stream, struct bench, stream);
+
+	assert_true(count == 1 && b->got + iov->iov_len < sizeof(b->answer));
+	memcpy(b->answer + b->got, iov->iov_base, iov->iov_len);
+	b->got += iov->iov_len;
+	return (ssize_t)iov->iov_len;
+}
+
+static void
+wants(struct stream *stream, unsigned events)
+{
+	(void)stream;
+	(void)events;
+}
+
+static void
+hang_up(struct stream *stream, bool abort)
+{
+	struct bench *b = container_of(stream, struct bench, stream);
+
+	b->closed = true;
+	b->aborted = abort;
+}
+
+static const struct stream_ops stream_ops = { .readv = say, .writev = hear, .wants = wants, .close = hang_up };
+
+static int
+listens(struct reactor *reactor, struct listener *listener)
+{
+	(void)reactor;
+	(void)listener;
+	return 0;
+}
+
+static const struct world_ops world = { .listen = listens };
+
+static void
+asked(struct ctl *ctl, struct ctl_question *question)
+{
+	struct bench *b = ctl->owner;
+
+	assert_string_equal(question->word, "apply");
+	b->reactor->arena->fail_at = b->fail_at;
+	ctl_answer(question, b->ok, b->text, strlen(b->text));
+}
+
+static void
+ask(struct bench *b, const char *text, bool ok, uint64_t fail_at)
+{
+	const struct world_ops *before;
+
+	*b = (struct bench){ .question = "apply\nwhat there shall be", .text = text, .ok = ok, .fail_at = fail_at };
+	fakeworld_init(&b->fw, 1);
+	b->reactor = &b->fw.reactors[0];
+	before = b->reactor->world;
+	b->reactor->world = &world;
+	assert_int_equal(ctl_listen(&b->ctl, b->reactor, "/socket", asked, b), 0);
+	b->stream = (struct stream){ .ops = &stream_ops, .reactor = b->reactor };
+	b->ctl.listener.accepted(&b->ctl.listener, &b->stream);
+	b->stream.ready(&b->stream, STREAM_READABLE);
+	assert_true(b->closed && b->ctl.asker_count == 0);
+	b->reactor->arena->fail_at = 0;
+	ctl_end(&b->ctl);
+	b->reactor->world = before;
+	fakeworld_fini(&b->fw);
+}
+
+static void
+a_question_is_answered_in_a_word_and_a_text(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	ask(&b, "+ something\n", true, 0);
+	assert_string_equal(b.answer, "ok\n+ something\n");
+	ask(&b, "it cannot be\n", false, 0);
+	assert_string_equal(b.answer, "error\nit cannot be\n");
+	assert_false(b.aborted);
+}
+
+static void
+whether_it_is_done_is_answered_without_memory_too(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	for (unsigned ok = 0; ok < 2; ok++) {
+		ask(&b, "+ something\n", ok, 1);
+		assert_int_equal(strncmp(b.answer, ok ? "ok\nwhat" : "error\nwhat", ok ? 7 : 10), 0);
+		assert_true(strstr(b.answer, "out of memory\n") != NULL && !b.aborted);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_question_is_answered_in_a_word_and_a_text),
+		cmocka_unit_test(whether_it_is_done_is_answered_without_memory_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
