@@ -122,11 +122,12 @@ static void
 undo_all(struct errand *errand)
 {
 	struct apply_files *files = container_of(errand, struct apply_files, errand);
+	const struct world_ops *world = files->reactor->world;
 
 	for (uint32_t i = files->count; i-- > 0;) {
 		struct apply_file *file = &files->list[i];
 		bool touched = file->done && (file->was < 0 || (uint64_t)file->was < file->bytes);
-		int rc = touched ? files->reactor->world->file_undo(files->reactor, file->path, file->was, file->id) : 0;
+		int rc = touched ? world->file_undo(files->reactor, file->path, file->was, file->id) : 0;
 
 		file->done = false;
 		if (rc == -ESTALE)

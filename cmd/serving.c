@@ -210,7 +210,8 @@ is_early(struct serving *serving, const struct conf *next)
 
 	if (serving->until_ns == 0)
 		serving->until_ns = now_ns + await_ns;
-	if (now_ns < serving->until_ns && (subsystems_await(serving, next) || volumes_await(serving, serving->survey, next))) {
+	if (now_ns < serving->until_ns &&
+	    (subsystems_await(serving, next) || volumes_await(serving, serving->survey, next))) {
 		serving->look.fire = look_again;
 		timer_set(&serving->reactor->timers, &serving->look, now_ns + look_ns);
 		return true;

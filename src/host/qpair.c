@@ -54,7 +54,7 @@ go_down(struct qpair *qp, int error, const char *why)
 
 /* ---- Connect ---- */
 
-/* What of its data the target says is wrong (NVMe over Fabrics 1.1, 3.3), where it is a name that somebody has chosen. */
+/* What of its data the target says is wrong (NVMe over Fabrics 1.1, 3.3), where it is a name that somebody chose. */
 static const char *
 wrong_name(struct nvme_status status, uint32_t dw0)
 {

@@ -3,9 +3,10 @@
  * SMART log counts.
  *
  * A file per subsystem, named by its identity; made when the subsystem is first
- * served, by whoever asks for that or else here, and never removed then.  doc/formats/events.md says what is in it.  Whatever
- * changes is written soon and durably, in the background: nobody waits for it,
- * and what changes meanwhile goes with the next image.
+ * served, by whoever asks for that or else here, and never removed then.
+ * doc/formats/events.md says what is in it.  Whatever changes is written soon and
+ * durably, in the background: nobody waits for it, and what changes meanwhile goes
+ * with the next image.
  */
 #include <assert.h>
 #include <errno.h>

@@ -174,8 +174,8 @@ bool target_keeps(const struct target *target, const struct blk *volume, uint8_t
  * reactor 0. */
 bool target_writes_events(const struct target *target, const char *nqn);
 
-/* In which file events of the subsystem of this identity are kept.  Who makes it before it asks for such a subsystem, so
- * long and in an errand, spares reactor 0 what that takes. */
+/* In which file events of the subsystem of this identity are kept.  Who makes it before it asks for such a subsystem,
+ * so long and in an errand, spares reactor 0 what that takes. */
 enum { TARGET_EVENTS_PATH = 576, TARGET_EVENTS_BYTES = 128 * 1024 };
 void target_events_path(const char *state_dir, const uint8_t identity[16], char path[TARGET_EVENTS_PATH]);
 
