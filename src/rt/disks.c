@@ -260,6 +260,36 @@ kdisk_undo(struct rt *rt, const char *path, int64_t was, const uint64_t id[2])
 	return rc;
 }
 
+/* ---- by path, for the world ---- */
+
+/* In any block: nothing is read or written. */
+int
+world_file_make(struct reactor *reactor, const char *path, uint64_t size, int64_t *was)
+{
+	struct kdisk *kdisk;
+	struct disk now;
+	int rc = kdisk_open(core_of(reactor)->rt, path, size, UINT32_MAX, &kdisk, &now);
+
+	if (rc != 0)
+		return rc;
+	*was = now.was;
+	kdisk_close(core_of(reactor)->rt, kdisk, now.fd);
+	return 0;
+}
+
+int
+world_file_id(struct reactor *reactor, const char *path, uint64_t id[2])
+{
+	(void)reactor;
+	return disk_id(path, id);
+}
+
+int
+world_file_undo(struct reactor *reactor, const char *path, int64_t was, const uint64_t id[2])
+{
+	return kdisk_undo(core_of(reactor)->rt, path, was, id);
+}
+
 void
 disks_close(struct rt *rt)
 {

@@ -368,38 +368,10 @@ world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32
 	return 0;
 }
 
-/* In any block: nothing is read or written. */
-int
-world_file_make(struct reactor *reactor, const char *path, uint64_t size, int64_t *was)
-{
-	struct kdisk *kdisk;
-	struct disk now;
-	int rc = kdisk_open(core_of(reactor)->rt, path, size, UINT32_MAX, &kdisk, &now);
-
-	if (rc != 0)
-		return rc;
-	*was = now.was;
-	kdisk_close(core_of(reactor)->rt, kdisk, now.fd);
-	return 0;
-}
-
 int
 world_file_extend(struct file *file, uint64_t size)
 {
 	return kdisk_extend(core_of(file->reactor)->rt, ((struct kfile *)file)->disk, size, &file->size);
-}
-
-int
-world_file_id(struct reactor *reactor, const char *path, uint64_t id[2])
-{
-	(void)reactor;
-	return disk_id(path, id);
-}
-
-int
-world_file_undo(struct reactor *reactor, const char *path, int64_t was, const uint64_t id[2])
-{
-	return kdisk_undo(core_of(reactor)->rt, path, was, id);
 }
 
 int64_t

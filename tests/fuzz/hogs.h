@@ -29,7 +29,7 @@ enum hog_kind {
 		  * answered */
 	DEBTOR,  /* has one, writes 1 MiB by so many commands, and sends nothing when asked */
 	STUCK,   /* has one, reads, writes in capsules or copies what is never answered, and takes what comes; */
-	PAUSED,  /* the same, and owes data of 1 MiB for a volume that answers: what it does not read stands behind that */
+	PAUSED,  /* the same, and owes data of 1 MiB for a volume that answers; what it does not read is behind that */
 	RUDE,    /* sends what is no PDU, again and again on connections that are new each time */
 	WISHER,  /* wishes to detach namespace 1 from itself, by lists in capsules; */
 	READER,  /* asks for one long answer and takes it */

@@ -20,8 +20,9 @@ cluster_target_start(struct reactor *reactor, void *arg)
 	/* The first reactor of a new life makes what they share; a former life's went with its arenas. */
 	if (t->started++ % t->reactors == 0) {
 		struct target_ns ns[] = { { .nsid = 1, .id = { 1 } }, { .nsid = 2, .id = { 2 } } };
-		struct target_subsys subsys = { .nqn = CLUSTER_NQN, .listeners = 1, .ns = ns, .ns_count = t->other != NULL ? 2 : 1,
-			.static_controllers = t->statics > 0, .controllers_max = t->statics };
+		struct target_subsys subsys = { .nqn = CLUSTER_NQN, .listeners = 1, .ns = ns,
+			.ns_count = t->other != NULL ? 2 : 1, .static_controllers = t->statics > 0,
+			.controllers_max = t->statics };
 		struct target_config config = {
 			.listen = &listen, .listen_count = 1, .subsys = &subsys, .subsys_count = 1,
 			.stall_timeout_ms = t->stall_timeout_ms, .authenticate = t->authenticate,
