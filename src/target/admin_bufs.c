@@ -6,8 +6,9 @@
  * One command of a connection at a time has memory; those behind it are not
  * begun.  What is short, nearly all, has the connection's own piece, and waits
  * for nobody else.  What is long has some of the core's, which all its admin
- * connections share, first come first served; who does not take such an answer
- * while others wait loses its connection.
+ * connections share: a host has no more of it than it leaves free, however many
+ * controllers it has, and hosts take turns (world/bufs.h); who does not take such an
+ * answer while others wait for what it has loses its connection.
  */
 #include <assert.h>
 #include <errno.h>
@@ -52,6 +53,7 @@ static bool
 take(struct request *req)
 {
 	struct conn *conn = req->conn;
+	struct bufs_share *host = &conn->core->admin_hosts[conn_host(conn)];
 	uint32_t bytes = req->waiter.bytes;
 
 	conn->admin_user = req;
@@ -61,11 +63,11 @@ take(struct request *req)
 		req->bufs.count = 1;
 		return true;
 	}
-	if (bufs_take(&conn->core->admin_bufs, NULL, bytes, &req->bufs)) {
+	if (bufs_take(&conn->core->admin_bufs, host, bytes, &req->bufs)) {
 		has(req);
 		return true;
 	}
-	req->waiter.share = NULL;
+	req->waiter.share = host;
 	req->waiter.list = &req->bufs;
 	req->waiter.granted = granted;
 	bufs_wait(&conn->core->admin_bufs, &req->waiter);
@@ -160,12 +162,6 @@ admin_bufs_leave(struct request *req)
 
 /* ---- who does not take its answer ---- */
 
-static bool
-others_wait(const struct core *core, const struct request *req)
-{
-	return bufs_waited(&core->admin_bufs, req->bufs.large);
-}
-
 /* The connection's socket is full.  Who has none of the core's memory is looked at again when it gets some. */
 void
 admin_bufs_blocked(struct conn *conn)
@@ -177,7 +173,7 @@ admin_bufs_blocked(struct conn *conn)
 
 	if (req == NULL || req->bufs.bytes <= ADMIN_OWN)
 		return;
-	if (now - req->since_ns < CONN_WAITED_FOR_S * second_ns || !others_wait(core, req)) {
+	if (now - req->since_ns < CONN_WAITED_FOR_S * second_ns || !bufs_wanted(&core->admin_bufs, &req->bufs)) {
 		timer_set(&core->reactor->timers, &conn->lend_timer, now + second_ns);
 		return;
 	}
@@ -192,6 +188,8 @@ int
 admin_bufs_begin(struct core *core)
 {
 	list_init(&core->admin_next);
+	for (unsigned i = 0; i < CONN_HOSTS; i++)
+		bufs_share_init(&core->admin_hosts[i]);
 	task_init(&core->admin_task, run);
 	return bufs_init(&core->admin_bufs, core->reactor->arena, ADMIN_SMALL, ADMIN_LARGE);
 }

@@ -19,14 +19,10 @@ static const uint64_t second_ns = 1000 * 1000 * 1000;
 
 /* ---- the share ---- */
 
-/* Hosts whose ids come out alike are one here, which costs them a little and nobody else anything. */
 static struct asked_host *
 host_of(const struct request *req)
 {
-	const uint8_t *id = req->conn->hostid;
-	uint64_t mixed = get_le64(id) * UINT64_C(0xff51afd7ed558ccd) ^ get_le64(id + 8); /* its halves may be alike */
-
-	return &req->conn->core->asked.hosts[mixed * UINT64_C(0x9e3779b97f4a7c15) >> 56 & (ASKED_HOSTS - 1)];
+	return &req->conn->core->asked.hosts[conn_host(req->conn)];
 }
 
 /* Where nothing is taken, there are as many as one transfer needs in any pool. */
@@ -319,7 +315,7 @@ order_begin(struct core *core, bool large)
 	list_init(&order->order.line.node);
 	list_init(&order->order.line.waiting);
 	bufs_pool(&core->reactor->bufs, large)->order = &order->order;
-	for (unsigned i = 0; i < ASKED_HOSTS; i++) {
+	for (unsigned i = 0; i < CONN_HOSTS; i++) {
 		list_init(&core->asked.hosts[i].waiting[large]);
 		list_init(&core->asked.hosts[i].node[large]);
 	}

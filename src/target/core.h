@@ -51,6 +51,8 @@ struct share {
 
 enum { SHARE_LISTS = 256 };
 
+enum { CONN_HOSTS = 256 }; /* that conn_host() tells apart */
+
 /* Memory for commands that look at blocks without sending them (scratch.c). */
 enum { SCRATCH_PIECES = 8, SCRATCH_BYTES = 64 * 1024 };
 
@@ -63,7 +65,8 @@ struct scratch {
 };
 
 /* Memory for the data of admin commands (admin_bufs.c): of each admin connection, and pieces that all share. */
-enum { ADMIN_OWN = BUFS_SMALL, ADMIN_SMALL = BUFS_IOV_MAX, ADMIN_LARGE = 2 * BUFS_IOV_MAX };
+/* A host that has two of the longest leaves room for another one's. */
+enum { ADMIN_OWN = BUFS_SMALL, ADMIN_SMALL = BUFS_IOV_MAX, ADMIN_LARGE = 3 * BUFS_IOV_MAX };
 
 /* Mail finds its association by a key, however many there are: each I/O command that fails is mailed. */
 enum { ASSOC_LISTS = 1024 };
@@ -82,7 +85,6 @@ struct asked_host {
 	struct list node[2];     /* in the order's line: there are such */
 };
 
-enum { ASKED_HOSTS = 256 };
 
 struct asked_order {
 	struct bufs_order order; /* in its line, hosts that wait, in turn */
@@ -93,7 +95,7 @@ struct asked_order {
 };
 
 struct asked {
-	struct asked_host hosts[ASKED_HOSTS]; /* by a hash of the host's id */
+	struct asked_host hosts[CONN_HOSTS]; /* by a hash of the host's id */
 	uint32_t pieces[2];      /* of all of them */
 	struct asked_order orders[2];
 	struct timer timer;      /* runs while somebody waits for memory */
@@ -123,7 +125,8 @@ struct core {
 	struct list firsts[SHARE_LISTS]; /* those who stand in some line before others, see turn_join() */
 	struct scratch scratch;
 	struct asked asked;
-	struct bufs admin_bufs; /* for admin commands that their connection's own memory is too small for */
+	struct bufs admin_bufs; /* for admin commands that their connection's own memory is too small for; */
+	struct bufs_share admin_hosts[CONN_HOSTS]; /* and what hosts have of it */
 	struct list admin_next; /* admin connections whose line may go on */
 	struct task admin_task;
 	struct present *present; /* which controllers there are, while an answer is made of it */

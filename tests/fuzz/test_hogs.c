@@ -369,6 +369,27 @@ who_leaves_a_long_answer_lying_stays_until_others_wait_for_the_memory(void **sta
 	end(&scene);
 }
 
+/* However many controllers a host has. */
+static void
+who_leaves_long_answers_lying_leaves_room_for_another_host(void **state)
+{
+	/* The first one is of the same host, and waits. */
+	struct hogs other = {
+		.count = 2, .asks = 1, .strangers = true, .hog = { { .kind = READER }, { .kind = READER } },
+	};
+	struct sim_process_options options = { .start = hogs_start, .arg = &other };
+	struct scene scene;
+
+	(void)state;
+	begin(&scene, 1, HOGS, 1, DEAF);
+	sim_run_until(scene.sim, 2 * second, NULL, NULL);
+	sim_process_create(scene.sim, "other", 1, &options);
+	sim_run_until(scene.sim, 3 * second, NULL, NULL);
+	assert_true(other.hog[1].got >= LONG && other.hog[0].got < LONG);
+	assert_int_equal(hogs_connected(scene.hogs), HOGS);
+	end(&scene);
+}
+
 /* As soon as another one asks. */
 static void
 whose_socket_was_full_before_it_asked_is_no_exception(void **state)
@@ -445,6 +466,7 @@ main(void)
 		cmocka_unit_test(who_owes_data_is_not_blamed_for_a_volume_that_does_not_answer),
 		cmocka_unit_test(who_owes_data_behind_what_is_never_answered_is_ended_after_10_s),
 		cmocka_unit_test(who_leaves_a_long_answer_lying_stays_until_others_wait_for_the_memory),
+		cmocka_unit_test(who_leaves_long_answers_lying_leaves_room_for_another_host),
 		cmocka_unit_test(whose_socket_was_full_before_it_asked_is_no_exception),
 		cmocka_unit_test(who_reads_slowly_is_let_be_where_there_is_memory_for_all),
 		cmocka_unit_test(rude_peers_do_not_fill_the_log),
