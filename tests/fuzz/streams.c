@@ -186,6 +186,9 @@ play_target(const uint8_t *data, size_t size, size_t step)
 		enum tconn_event event;
 
 		while (open && (event = tconn_next(&end->tc, &piece, &left, &item)) != TCONN_MORE) {
+			/* Data that comes later is an event of its own; with its capsule it is none. */
+			bool whole = event != TCONN_COMMAND || item.data_len == 0 || item.data != NULL;
+
 			if (event == TCONN_COMMAND) {
 				most = le32_get(item.sqe->cdw15);
 				open = command(end, &item, &o);
@@ -194,7 +197,8 @@ play_target(const uint8_t *data, size_t size, size_t step)
 			} else {
 				open = false;
 			}
-			send_some(end, most);
+			if (whole)
+				send_some(end, most);
 		}
 	}
 	send_some(end, 0);
