@@ -57,7 +57,7 @@ def test_verify_knows_no_protection_information(volume):
         assert (done.status, done.dnr) == ((INVALID_FIELD, True) if bit == 29 else (nvme.OK, False))
 
 
-@pytest.mark.line("O21", "W111")
+@pytest.mark.line("O21", "W96")
 def test_a_copy_that_fails_half_way_says_how_far_it_came(serve):
     """DW0: the first range that was not copied wholly; what is before it was"""
     target = serve(ns=["fault:read-error=10@mem:16M"])

@@ -71,7 +71,7 @@ FAIL = {
 
 
 @pytest.mark.parametrize("name", FAIL)
-@pytest.mark.line("W94", "W110", "I08")
+@pytest.mark.line("W94", "W95", "I08")
 def test_a_command_that_failed_has_one_line(target, name):
     opcode, status, perform = FAIL[name]
     with nvme.Controller(target.address, dgst=3) as ctrl:
@@ -83,7 +83,7 @@ def test_a_command_that_failed_has_one_line(target, name):
         assert [(line[:4], line[5]) for line in found] == [((1, 0, failed.cid, status), opcode)]
 
 
-@pytest.mark.line("W110")
+@pytest.mark.line("W95")
 def test_the_bit_more_stands_for_a_line(target):
     """not where a command did well, nor where no log would have it: of a Connect, and on a discovery controller"""
     with nvme.Controller(target.address) as ctrl:
@@ -104,7 +104,7 @@ def test_the_bit_more_stands_for_a_line(target):
 
 
 @pytest.mark.parametrize("at", [0, 4095, 4096, 8191, 3 * 65536 + 4097, (1 << 20) - 1])
-@pytest.mark.line("W110")
+@pytest.mark.line("W95")
 def test_the_first_block_that_differs(target, at):
     """of a Compare, wherever it lies"""
     with nvme.Controller(target.address) as ctrl:

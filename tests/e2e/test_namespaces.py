@@ -161,7 +161,7 @@ def missing(ctrl):
     return struct.unpack_from("<Q", ctrl.logged(1, 64), 32)[0]
 
 
-@pytest.mark.line("W80", "W110")
+@pytest.mark.line("W80", "W95")
 @pytest.mark.parametrize("volume", ["mem", "file"])
 def test_capacity(live, tmp_path, volume):  # noqa: F811
     """of blocks of either size; the least and the most; what is deleted can be had again"""
