@@ -45,16 +45,10 @@ piece_of(uint64_t lba, uint32_t blocks, uint32_t done, uint32_t max)
 	return (struct blk_range){ lba + done, blocks - done < max ? blocks - done : max };
 }
 
-static uint32_t
-piece_max(const struct line *line, const struct blk_io *io)
-{
-	return io->flags & LINE_SMALL ? line->small_max : line->piece_max;
-}
-
 struct blk_range
 line_piece(const struct line *line, const struct blk_io *io)
 {
-	uint32_t max = piece_max(line, io);
+	uint32_t max = io->flags & LINE_SMALL ? line->small_max : line->piece_max;
 	const struct blk_range *range;
 
 	switch (io->op) {
@@ -114,16 +108,25 @@ line_next(struct line *line, struct blk_io *io)
 	return has_piece(io);
 }
 
-bool
-line_stop(struct line *line, struct blk_io *io)
+/* Whether another piece follows the one that io->at stands before. */
+static bool
+has_next(const struct line *line, const struct blk_io *io)
 {
 	struct blk_io next = *io;
 
-	if (!has_piece(&next))
-		return false;
-	io->flags |= LINE_STOPPED;
 	next.at += line_piece(line, io).blocks;
 	return has_piece(&next);
+}
+
+bool
+line_stop(struct line *line, struct blk_io *io)
+{
+	struct blk_io now = *io;
+
+	if (!has_piece(&now))
+		return false;
+	io->flags |= LINE_STOPPED;
+	return has_next(line, io);
 }
 
 /* ---- zones ---- */
@@ -304,25 +307,6 @@ take(struct line *line, struct blk_io *io)
 
 /* ---- those of several pieces ---- */
 
-static bool
-is_long(const struct line *line, const struct blk_io *io)
-{
-	switch (io->op) {
-	case BLK_TRIM:
-		return io->range_count - (io->at >> 32) > 1 ||
-		    io->ranges[io->at >> 32].blocks - (uint32_t)io->at > piece_max(line, io);
-	case BLK_WRITE_ZEROES:
-		return io->blocks - io->at > piece_max(line, io);
-	case BLK_READ:
-	case BLK_WRITE:
-	case BLK_COMPARE_WRITE:
-	case BLK_MARK_BAD:
-	case BLK_FLUSH:
-		break;
-	}
-	return false;
-}
-
 static void
 join(struct line *line, struct blk_io *io)
 {
@@ -360,7 +344,7 @@ static bool
 admit(struct line *line, struct blk_io *io)
 {
 	if ((io->flags & LINE_LONG) == 0) {
-		if (!is_long(line, io))
+		if (!has_next(line, io))
 			return true;
 		if (line->long_count < line->long_max) {
 			io->flags |= LINE_LONG;
@@ -390,7 +374,7 @@ line_enter(struct line *line, struct blk_io *io)
 {
 	if (!admit(line, io))
 		return false;
-	if (!held_up(line, hull_of(line, io)) && take(line, io))
+	if ((line->count == 0 || !held_up(line, hull_of(line, io))) && take(line, io))
 		return true;
 	join(line, io);
 	return false;
