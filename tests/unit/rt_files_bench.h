@@ -16,6 +16,7 @@
 extern char files_path[];
 int files_make_path(void **state);
 int files_remove_path(void **state);
+#define with_file(test) cmocka_unit_test_setup_teardown(test, files_make_path, files_remove_path)
 
 struct rt *files_open_rt(unsigned reactors, enum rt_files files);
 

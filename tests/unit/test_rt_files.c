@@ -455,8 +455,6 @@ what_is_in_flight_at_the_end_is_waited_for(void **state)
 	}
 }
 
-#define with_file(test) cmocka_unit_test_setup_teardown(test, files_make_path, files_remove_path)
-
 int
 main(void)
 {

@@ -70,8 +70,6 @@ holes_are_passed_over(void **state)
 	free(out);
 }
 
-#define with_file(test) cmocka_unit_test_setup_teardown(test, files_make_path, files_remove_path)
-
 int
 main(void)
 {

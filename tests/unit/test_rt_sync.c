@@ -180,8 +180,6 @@ one_sync_serves_all_that_came_before_it_began(void **state)
 	rt_destroy(crowd.rt);
 }
 
-#define with_file(test) cmocka_unit_test_setup_teardown(test, files_make_path, files_remove_path)
-
 int
 main(void)
 {
