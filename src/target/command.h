@@ -19,6 +19,21 @@ void io_command(struct request *req, const struct capsule *capsule);
 void io_data(struct request *req);
 void io_again(struct request *req);
 struct nvme_status io_check(struct request *req);
+/* The SGL carries so many bytes, neither more nor less; `offset`: it may point into the capsule. */
+static inline struct nvme_status
+io_check_sgl(struct request *req, uint64_t bytes, bool offset)
+{
+	uint8_t id = req->sqe.sgl1.id;
+
+	if (id != NVME_SGL_TRANSPORT && (id != NVME_SGL_OFFSET || !offset))
+		return nvme_status_of(NVME_SC_SGL_TYPE, true);
+	if (bytes > (uint64_t)4096 << TARGET_MDTS_SHIFT)
+		return nvme_status_of(NVME_SC_INVALID_FIELD, true);
+	if (le32_get(req->sqe.sgl1.length) != bytes)
+		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
+	req->xfer.length = (uint32_t)bytes;
+	return NVME_OK;
+}
 /* The namespace that the command was checked for is still there; else why it ends. */
 struct nvme_status io_ns_again(const struct request *req, const struct view_ns **ns);
 struct nvme_status io_ended(void);

@@ -170,21 +170,13 @@ check_range(struct request *req, const struct view_ns *ns)
 	return NVME_OK;
 }
 
-/* The SGL carries the transfer, neither more nor less. */
 static struct nvme_status
 check_transfer(struct request *req, const struct view_ns *ns)
 {
 	uint64_t bytes = (uint64_t)nvme_blocks(&req->sqe) * ns->block_size;
-	uint8_t id = req->sqe.sgl1.id;
+	struct nvme_status status = io_check_sgl(req, bytes, req->sqe.opcode != NVME_READ);
 
-	if (id != NVME_SGL_TRANSPORT && (id != NVME_SGL_OFFSET || req->sqe.opcode == NVME_READ))
-		return nvme_status_of(NVME_SC_SGL_TYPE, true);
-	if (bytes > (uint64_t)4096 << TARGET_MDTS_SHIFT)
-		return nvme_status_of(NVME_SC_INVALID_FIELD, true);
-	if (le32_get(req->sqe.sgl1.length) != bytes)
-		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
-	req->xfer.length = (uint32_t)bytes;
-	return check_range(req, ns);
+	return nvme_ok(status) ? check_range(req, ns) : status;
 }
 
 static struct nvme_status

@@ -46,17 +46,8 @@ reserve_check(struct request *req, const struct view_ns *ns)
 struct nvme_status
 reserve_check_report(struct request *req, const struct view_ns *ns)
 {
-	uint64_t bytes = nvme_resv_report_bytes(&req->sqe);
-
 	(void)ns;
-	if (req->sqe.sgl1.id != NVME_SGL_TRANSPORT)
-		return nvme_status_of(NVME_SC_SGL_TYPE, true);
-	if (bytes > (uint64_t)4096 << TARGET_MDTS_SHIFT)
-		return nvme_status_of(NVME_SC_INVALID_FIELD, true);
-	if (le32_get(req->sqe.sgl1.length) != bytes)
-		return nvme_status_of(NVME_SC_SGL_LENGTH, true);
-	req->xfer.length = (uint32_t)bytes;
-	return NVME_OK;
+	return io_check_sgl(req, nvme_resv_report_bytes(&req->sqe), false);
 }
 
 /* ---- the line ---- */
