@@ -88,8 +88,9 @@ class Daemon:
     # -- what it says --
 
     def stderr(self):
-        self.errors.seek(0)
-        return self.errors.read().decode(errors="replace")
+        # The target writes where this file's offset is, too: it must not be moved.
+        fd = self.errors.fileno()
+        return os.pread(fd, os.fstat(fd).st_size, 0).decode(errors="replace")
 
     def _line(self, deadline):
         while b"\n" not in self.buffered:
