@@ -150,7 +150,7 @@ kdisk_close(struct rt *rt, struct kdisk *kdisk, int fd)
 		kdisk_free(rt, kdisk);
 }
 
-/* To extend it has failed: maybe the sync that goes with it did, and was told of what others have written. */
+/* To change its size has failed: maybe the sync that goes with it did, and was told of what others have written. */
 static bool
 is_sync_error(const struct kdisk *kdisk, int rc)
 {
@@ -256,6 +256,8 @@ kdisk_undo(struct rt *rt, const char *path, int64_t was, const uint64_t id[2])
 	pthread_mutex_lock(&kdisk->lock);
 	rc = memcmp(kdisk->disk.id, id, sizeof(kdisk->disk.id)) == 0 ? disk_undo(&kdisk->disk, path, was) : -ESTALE;
 	pthread_mutex_unlock(&kdisk->lock);
+	if (is_sync_error(kdisk, rc))
+		(void)kdisk_lose(rt, kdisk);
 	kdisk_close(rt, kdisk, now.fd);
 	return rc;
 }
