@@ -32,7 +32,8 @@ struct serve {
 	struct arena arena;
 	struct serving serving;
 	struct control control;
-	struct timer stop_limit, look;
+	struct timer ready, stop_limit, look;
+	int failed;            /* negative errno: what ends it though nobody asked */
 	struct errand last;    /* when it is done, all that were given before it are, but those apart */
 	bool drained;
 	uint64_t stop_count;
@@ -215,6 +216,22 @@ on_signal(struct reactor *reactor, int signal)
 	}
 }
 
+/* In the first turn of reactor 0, which comes when all threads have been made. */
+static void
+say_ready(struct timer *timer)
+{
+	struct serve *serve = container_of(timer, struct serve, ready);
+
+	puts("weir: ready");
+	if (fflush(stdout) == 0)
+		return;
+	/* Who waits for that line would wait for ever. */
+	serve->failed = -errno;
+	fprintf(stderr, "weir: cannot write to standard output: %s\n", strerror(-serve->failed));
+	if (serve->stop_count++ == 0)
+		stop_begin(serve, rt_reactor(serve->rt, 0));
+}
+
 static int
 start(struct serve *serve, struct configured *first)
 {
@@ -238,13 +255,9 @@ start(struct serve *serve, struct configured *first)
 		printf(strchr(listen->host, ':') != NULL ? "weir: listening on [%s]:%u\n" :
 		    "weir: listening on %s:%u\n", listen->host, listen->port);
 	}
-	puts("weir: ready");
-	if (fflush(stdout) == 0)
-		return 0;
-	/* Who waits for that line would wait for ever. */
-	rc = -errno;
-	fprintf(stderr, "weir: cannot write to standard output: %s\n", strerror(-rc));
-	return rc;
+	serve->ready.fire = say_ready;
+	timer_set(&rt_reactor(serve->rt, 0)->timers, &serve->ready, rt_reactor(serve->rt, 0)->now_ns);
+	return 0;
 }
 
 static void
@@ -275,6 +288,8 @@ run(struct serve *serve, struct configured *first)
 		rc = rt_run(serve->rt);
 		if (rc != 0)
 			fprintf(stderr, "weir: cannot run: %s\n", strerror(-rc));
+		else
+			rc = serve->failed;
 		if (serve->options.stats) {
 			struct target_stats sum;
 

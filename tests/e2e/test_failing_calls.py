@@ -323,8 +323,7 @@ def try_one(folder, engine, call, error, n):
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory):
-    """engine: call: the numbers, among all calls of that name in a thread, of those after the loader's"""
+def tracing():
     if not shutil.which("strace"):
         pytest.skip("needs strace")
     if targets.sanitized():
@@ -332,6 +331,11 @@ def counted(tmp_path_factory):
     tried = subprocess.run(strace("-o", "/dev/null", "true"), stderr=subprocess.PIPE, text=True)
     if tried.returncode != 0:
         pytest.skip("strace may not trace here: %s" % tried.stderr.strip())
+
+
+@pytest.fixture(scope="module")
+def counted(tracing, tmp_path_factory):
+    """engine: call: the numbers, among all calls of that name in a thread, of those after the loader's"""
     calls = {}
     for engine in ENGINES:
         folder = tmp_path_factory.mktemp(engine)
@@ -382,3 +386,9 @@ def test_a_call_that_fails_once_is_survived_or_said(counted, binary, tmp_path, e
         wrong = list(pool.map(lambda run: try_one(str(tmp_path), engine, call, *run), runs))
     wrong = ["%s, number %d, says %s: %s" % (call, n, error, what) for (error, n), what in zip(runs, wrong) if what]
     assert not wrong, "\n".join(wrong)
+
+
+def test_who_cannot_make_its_threads_was_never_ready(tracing, binary):
+    prefix = strace("-o", "/dev/null", "-e", "trace=clone,clone3", "-e", "inject=clone,clone3:error=EAGAIN")
+    with pytest.raises(AssertionError, match=r"the daemon ended \(1\); stderr:\nweir: cannot run: .*unavailable"):
+        targets.Daemon("--reactors", "2", prefix=prefix)

@@ -259,6 +259,14 @@ def test_an_address_that_is_not_ours_is_a_clear_error(binary):
     assert done.returncode == 1 and "192.0.2.1" in done.stderr, done.stderr
 
 
+def test_who_cannot_say_that_it_is_ready_ends(binary):
+    """who waits for that line would wait for ever"""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([binary, "serve", "--listen", "127.0.0.1:0", "--ns", "mem:64M"], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=targets.START_S)
+    assert done.returncode == 1 and "cannot write to standard output" in done.stderr, done
+
+
 def test_too_many_volumes_are_refused(binary):
     done = targets.run("serve", "--listen", "127.0.0.1:0", *["--ns=null:1G"] * 2000)
     assert done.returncode == 2 and "--ns" in done.stderr
