@@ -6,90 +6,34 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-#include "cluster.h"
-#include "hogs.h"
+#include "scene.h"
 
 enum { COMMANDS = 100, LONG = 1024 * 1024 };
 
 static const uint64_t second = 1000 * 1000 * 1000;
 
-/* A target of one reactor, mostly with the fewest buffers there may be, and hogs that have been at it for a while. */
-struct scene {
-	struct cluster_target target;
-	struct hogs *hogs;
-	struct sim *sim;
-	struct sim_process *served;
-	uint64_t blamed;         /* peers that kept others waiting */
-	uint64_t said, left_out; /* lines of the target's log, and those that it says there were more */
-};
-
-static void
-count_line(void *arg, const char *process, unsigned reactor, int level, const char *text)
-{
-	struct scene *scene = arg;
-
-	(void)process;
-	(void)reactor;
-	(void)level;
-	if (strstr(text, " more lines about peers were left out") != NULL)
-		scene->left_out += strtoull(text, NULL, 10);
-	else
-		scene->said++;
-	scene->blamed += strstr(text, "others wait") != NULL;
-}
-
+/* A target whose second volume does not answer for its first block, and hogs that may have been at it for a while. */
 static void
 begin_with(struct scene *scene, uint64_t seed, unsigned count, unsigned asks, enum hog_kind kind,
     struct reactor_options bufs, uint32_t stall_ms)
 {
-	struct sim_options options = sim_options_default();
-	struct sim_process_options served = {
-		.reactor = bufs, .start = cluster_target_start, .arg = &scene->target, .address = "10.0.0.1",
+	const struct play play = {
+		.seed = seed, .volume = "file:volume.img,size=64M", .other = "fault:hold=0@file:other.img,size=64M",
+		.bufs = bufs, .stall_ms = stall_ms, .small_sockets = kind == FULL,
+		.count = count, .asks = asks, .kind = kind,
 	};
-	struct sim_process_options hogs = { .start = hogs_start };
 
-	*scene = (struct scene){
-		.target = { .host = "10.0.0.1", .spec = "file:volume.img,size=64M", .reactors = 1,
-			.other = "fault:hold=0@file:other.img,size=64M", .stall_timeout_ms = stall_ms },
-		.hogs = calloc(1, sizeof(*scene->hogs)),
-	};
-	assert_non_null(scene->hogs);
-	scene->hogs->count = count;
-	scene->hogs->asks = asks;
-	for (unsigned i = 0; i < count; i++)
-		scene->hogs->hog[i].kind = kind;
-	hogs.arg = scene->hogs;
-	options.reset_ppm = 0;
-	if (kind == FULL)
-		options.socket_bytes_max = options.socket_bytes_min;
-	options.log = count_line;
-	options.arg = scene;
-	scene->sim = sim_create(seed, &options);
-	scene->served = sim_process_create(scene->sim, "target", 1, &served);
-	sim_process_create(scene->sim, "hogs", 1, &hogs);
+	scene_begin(scene, &play);
 }
 
+/* With the fewest buffers there may be. */
 static void
 begin(struct scene *scene, uint64_t seed, unsigned count, unsigned asks, enum hog_kind kind)
 {
-	begin_with(scene, seed, count, asks, kind, (struct reactor_options){ 16, 16 }, 1000 * 1000);
-}
-
-static void
-end(struct scene *scene)
-{
-	sim_destroy(scene->sim);
-	free(scene->hogs);
-}
-
-static bool
-finished(void *arg)
-{
-	return ((struct cluster_host *)arg)->finished;
+	begin_with(scene, seed, count, asks, kind, (struct reactor_options){ 16, 16 }, 0);
 }
 
 /* A host does all its work beside them, long before any of them is ended, in transfers of either kind of buffer. */
@@ -100,17 +44,12 @@ work_beside(enum hog_kind kind, unsigned count)
 
 	for (unsigned i = 0; i < 2; i++) {
 		struct cluster_host host = { .addr = "10.0.0.1", .queues = 2, .slot_bytes = slots[i], .ios = 200 };
-		struct sim_process_options options = { .start = cluster_host_start, .arg = &host };
 		struct scene scene;
 
 		begin(&scene, i, count, COMMANDS, kind);
-		sim_run_until(scene.sim, 2 * second, NULL, NULL);
-		sim_process_create(scene.sim, "host", 1, &options);
-		sim_run_until(scene.sim, 4 * second, finished, &host);
-		assert_true(host.finished && host.done_ios >= 200);
-		assert_int_equal(host.failures + host.losses + host.wrong, 0);
+		scene_work(&scene, &host, 2 * second, 4 * second);
 		assert_int_equal(hogs_connected(scene.hogs), count);
-		end(&scene);
+		scene_end(&scene);
 	}
 }
 
@@ -180,7 +119,7 @@ wishes_that_are_not_done_keep_nothing_from_io(void **state)
 	struct scene scene;
 
 	(void)state;
-	begin_with(&scene, 1, HOGS, 8, WISHER, (struct reactor_options){ 2304, 256 }, 1000 * 1000);
+	begin_with(&scene, 1, HOGS, 8, WISHER, (struct reactor_options){ 2304, 256 }, 0);
 	scene.target.wisher = &wisher;
 	scene.target.other = NULL;
 	sim_run_until(scene.sim, 2 * second, NULL, NULL);
@@ -189,7 +128,7 @@ wishes_that_are_not_done_keep_nothing_from_io(void **state)
 	assert_in_range(wishes, HOGS / 2, HOGS); /* one of each, and others behind it */
 	reactor = sim_process_reactor(scene.served, 0);
 	assert_true(bufs_idle(&reactor->bufs));
-	end(&scene);
+	scene_end(&scene);
 	wisher_end(&wisher);
 }
 
@@ -209,7 +148,7 @@ who_takes_no_answers_to_reads_makes_no_work_as_long_as_nothing_happens(void **st
 	turns = reactor->turns;
 	sim_run_until(scene.sim, 15 * second, NULL, NULL);
 	assert_in_range(reactor->turns - turns, 0, 100);
-	end(&scene);
+	scene_end(&scene);
 }
 
 /* With the buffers and the time that a target has in earnest; how many of the hogs are ended meanwhile. */
@@ -217,19 +156,14 @@ static uint64_t
 work_beside_debtors(bool strangers, unsigned asks, uint32_t slot_bytes, uint64_t until_s)
 {
 	struct cluster_host host = { .addr = "10.0.0.1", .queues = 2, .slot_bytes = slot_bytes, .ios = 200 };
-	struct sim_process_options options = { .start = cluster_host_start, .arg = &host };
 	struct scene scene;
 	uint64_t said;
 
 	begin_with(&scene, 1, HOGS, asks, DEBTOR, (struct reactor_options){ 2304, 256 }, 30 * 1000);
 	scene.hogs->strangers = strangers;
-	sim_run_until(scene.sim, 2 * second, NULL, NULL);
-	sim_process_create(scene.sim, "host", 1, &options);
-	sim_run_until(scene.sim, until_s * second, finished, &host);
-	assert_true(host.finished && host.done_ios >= 200);
-	assert_int_equal(host.failures + host.losses + host.wrong, 0);
+	scene_work(&scene, &host, 2 * second, until_s * second);
 	said = scene.said;
-	end(&scene);
+	scene_end(&scene);
 	return said;
 }
 
@@ -269,7 +203,7 @@ who_owes_data_and_keeps_nobody_waiting_is_let_be(void **state)
 	assert_int_equal(scene.said, 0);
 	sim_run_until(scene.sim, 70 * second, NULL, NULL);
 	assert_int_equal(scene.said, 3);
-	end(&scene);
+	scene_end(&scene);
 }
 
 /* What is in capsules may take a little more than half. */
@@ -291,21 +225,17 @@ what_a_volume_does_not_answer_keeps_nothing_from_others(void **state)
 		struct cluster_host host = {
 			.addr = "10.0.0.1", .queues = 2, .slot_bytes = slots[i / 2], .ios = 200,
 		};
-		struct sim_process_options options = { .start = cluster_host_start, .arg = &host };
 		struct scene scene;
 
-		begin_with(&scene, i, HOGS, COMMANDS, STUCK, bufs[i % 2], 1000 * 1000);
+		begin_with(&scene, i, HOGS, COMMANDS, STUCK, bufs[i % 2], 0);
 		scene.hogs->strangers = true;
 		sim_run_until(scene.sim, 3 * second, NULL, NULL);
 		assert_true(are_left(&sim_process_reactor(scene.served, 0)->bufs.small));
 		assert_true(are_left(&sim_process_reactor(scene.served, 0)->bufs.large));
-		sim_process_create(scene.sim, "host", 1, &options);
-		sim_run_until(scene.sim, 5 * second, finished, &host);
-		assert_true(host.finished && host.done_ios >= 200);
-		assert_int_equal(host.failures + host.losses + host.wrong, 0);
+		scene_work(&scene, &host, 3 * second, 5 * second);
 		sim_run_until(scene.sim, 30 * second, NULL, NULL);
 		assert_int_equal(scene.blamed, 0); /* it is the volume */
-		end(&scene);
+		scene_end(&scene);
 	}
 }
 
@@ -324,7 +254,7 @@ who_owes_data_is_not_blamed_for_a_volume_that_does_not_answer(void **state)
 		sim_run_until(scene.sim, 25 * second, NULL, NULL);
 		assert_true(bufs_waited(&sim_process_reactor(scene.served, 0)->bufs, asks == 16));
 		assert_int_equal(scene.blamed, 0);
-		end(&scene);
+		scene_end(&scene);
 	}
 }
 
@@ -333,19 +263,14 @@ static void
 who_owes_data_behind_what_is_never_answered_is_ended_after_10_s(void **state)
 {
 	struct cluster_host host = { .addr = "10.0.0.1", .queues = 2, .slot_bytes = 32 * 1024, .ios = 200 };
-	struct sim_process_options options = { .start = cluster_host_start, .arg = &host };
 	struct scene scene;
 
 	(void)state;
-	begin_with(&scene, 3, 6, 32, PAUSED, (struct reactor_options){ 128, 64 }, 1000 * 1000);
+	begin_with(&scene, 3, 6, 32, PAUSED, (struct reactor_options){ 128, 64 }, 0);
 	scene.hogs->strangers = true;
-	sim_run_until(scene.sim, 3 * second, NULL, NULL);
-	sim_process_create(scene.sim, "host", 1, &options);
-	sim_run_until(scene.sim, 15 * second, finished, &host);
-	assert_true(host.finished && host.done_ios >= 200);
-	assert_int_equal(host.failures + host.losses + host.wrong, 0);
+	scene_work(&scene, &host, 3 * second, 15 * second);
 	assert_in_range(scene.blamed, 1, 6);
-	end(&scene);
+	scene_end(&scene);
 }
 
 static void
@@ -357,7 +282,7 @@ who_leaves_a_long_answer_lying_stays_until_others_wait_for_the_memory(void **sta
 	begin(&scene, 1, 2, 1, DEAF);
 	sim_run_until(scene.sim, 60 * second, NULL, NULL);
 	assert_int_equal(hogs_connected(scene.hogs), 2);
-	end(&scene);
+	scene_end(&scene);
 
 	begin(&scene, 1, 5, 1, DEAF);
 	scene.hogs->hog[4].kind = READER;
@@ -366,7 +291,7 @@ who_leaves_a_long_answer_lying_stays_until_others_wait_for_the_memory(void **sta
 	assert_true(scene.hogs->hog[4].got < LONG);
 	sim_run_until(scene.sim, 60 * second, NULL, NULL);
 	assert_true(scene.hogs->hog[4].got >= LONG);
-	end(&scene);
+	scene_end(&scene);
 }
 
 /* However many controllers a host has. */
@@ -387,7 +312,7 @@ who_leaves_long_answers_lying_leaves_room_for_another_host(void **state)
 	sim_run_until(scene.sim, 3 * second, NULL, NULL);
 	assert_true(other.hog[1].got >= LONG && other.hog[0].got < LONG);
 	assert_int_equal(hogs_connected(scene.hogs), HOGS);
-	end(&scene);
+	scene_end(&scene);
 }
 
 /* As soon as another one asks. */
@@ -405,7 +330,7 @@ whose_socket_was_full_before_it_asked_is_no_exception(void **state)
 	sim_process_create(scene.sim, "late", 1, &options);
 	sim_run_until(scene.sim, 22 * second, NULL, NULL);
 	assert_true(late.hog[0].got >= LONG);
-	end(&scene);
+	scene_end(&scene);
 }
 
 /* Each gets all that it asked for, one long answer after the other. */
@@ -419,7 +344,7 @@ who_reads_slowly_is_let_be_where_there_is_memory_for_all(void **state)
 	sim_run_until(scene.sim, 60 * second, NULL, NULL);
 	assert_int_equal(hogs_connected(scene.hogs), 2);
 	assert_true(scene.hogs->hog[0].got > 3 * LONG && scene.hogs->hog[1].got > 3 * LONG);
-	end(&scene);
+	scene_end(&scene);
 }
 
 /* Of 500 connections in 25 s each has a line, and after more than a minute so have 500 others. */
@@ -441,7 +366,7 @@ rude_peers_do_not_fill_the_log(void **state)
 	assert_int_equal(scene.hogs->hog[0].got, 1000);
 	assert_int_equal(scene.said, 40);
 	assert_int_equal(scene.left_out, 960);
-	end(&scene);
+	scene_end(&scene);
 }
 
 int

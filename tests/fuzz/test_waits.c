@@ -9,96 +9,17 @@
 
 #include <cmocka.h>
 
-#include "cluster.h"
-#include "hogs.h"
+#include "scene.h"
 
 enum { LONG = 1024 * 1024 };
 
 static const uint64_t second = 1000 * 1000 * 1000;
 
-/* What is played: a volume, the buffers of the one reactor, and hogs of one kind. */
-struct play {
-	const char *volume;
-	struct reactor_options bufs;
-	unsigned count, asks;
-	enum hog_kind kind;
-	bool strangers;
-	uint32_t turn_ns; /* 0: as usual */
-};
-
-struct scene {
-	struct cluster_target target;
-	struct hogs *hogs;
-	struct sim *sim;
-	uint64_t said; /* lines of the target's log */
-};
-
-static void
-count_line(void *arg, const char *process, unsigned reactor, int level, const char *text)
-{
-	struct scene *scene = arg;
-
-	(void)process;
-	(void)reactor;
-	(void)level;
-	(void)text;
-	scene->said++;
-}
-
-static void
-begin(struct scene *scene, const struct play *play)
-{
-	struct sim_options options = sim_options_default();
-	struct sim_process_options served = {
-		.reactor = play->bufs, .start = cluster_target_start, .arg = &scene->target, .address = "10.0.0.1",
-	};
-	struct sim_process_options hogs = { .start = hogs_start };
-
-	*scene = (struct scene){
-		.target = { .host = "10.0.0.1", .spec = play->volume, .reactors = 1, .stall_timeout_ms = 1000 * 1000 },
-		.hogs = calloc(1, sizeof(*scene->hogs)),
-	};
-	assert_non_null(scene->hogs);
-	scene->hogs->count = play->count;
-	scene->hogs->asks = play->asks;
-	scene->hogs->strangers = play->strangers;
-	for (unsigned i = 0; i < play->count; i++)
-		scene->hogs->hog[i].kind = play->kind;
-	hogs.arg = scene->hogs;
-	options.reset_ppm = 0;
-	if (play->turn_ns > 0)
-		options.turn_ns = play->turn_ns;
-	options.log = count_line;
-	options.arg = scene;
-	scene->sim = sim_create(1, &options);
-	sim_process_create(scene->sim, "target", 1, &served);
-	sim_process_create(scene->sim, "hogs", 1, &hogs);
-}
-
-static void
-end(struct scene *scene)
-{
-	sim_destroy(scene->sim);
-	free(scene->hogs);
-}
-
-static bool
-finished(void *arg)
-{
-	return ((struct cluster_host *)arg)->finished;
-}
-
 /* A host comes at `from_ns`, and has done all its work by `until_ns`; all hogs are there still. */
 static void
 work_beside(struct scene *scene, struct cluster_host *host, uint64_t from_ns, uint64_t until_ns)
 {
-	struct sim_process_options options = { .start = cluster_host_start, .arg = host };
-
-	sim_run_until(scene->sim, from_ns, NULL, NULL);
-	sim_process_create(scene->sim, "host", 1, &options);
-	sim_run_until(scene->sim, until_ns, finished, host);
-	assert_true(host->finished && host->done_ios >= host->ios);
-	assert_int_equal(host->failures + host->losses + host->wrong, 0);
+	scene_work(scene, host, from_ns, until_ns);
 	assert_int_equal(hogs_connected(scene->hogs), scene->hogs->count);
 }
 
@@ -109,15 +30,16 @@ static void
 deallocations_keep_nobody_waiting(void **state)
 {
 	const struct play play = {
-		.volume = "mem:64M", .bufs = { 2304, 256 }, .count = 8, .kind = TRIMMER, .turn_ns = 20 * 1000,
+		.seed = 1, .volume = "mem:64M", .bufs = { 2304, 256 }, .turn_ns = 20 * 1000, .count = 8,
+		.kind = TRIMMER,
 	};
 	struct cluster_host host = { .addr = "10.0.0.1", .queues = 2, .slot_bytes = 16 * 1024, .ios = 200 };
 	struct scene scene;
 
 	(void)state;
-	begin(&scene, &play);
+	scene_begin(&scene, &play);
 	work_beside(&scene, &host, 6 * second / 10, 12 * second / 10);
-	end(&scene);
+	scene_end(&scene);
 }
 
 /* ---- to be listened to ---- */
@@ -127,19 +49,19 @@ static void
 who_is_not_listened_to_is_not_taken_for_dead_at_once(void **state)
 {
 	const struct play play = {
-		.volume = "fault:hold=3000@mem:64M", .bufs = { 16, 16 }, .count = 1, .kind = WAITER,
+		.seed = 1, .volume = "fault:hold=3000@mem:64M", .bufs = { 16, 16 }, .count = 1, .kind = WAITER,
 	};
 	struct scene scene;
 
 	(void)state;
-	begin(&scene, &play);
+	scene_begin(&scene, &play);
 	sim_run_until(scene.sim, 100 * second, NULL, NULL);
 	assert_int_equal(hogs_connected(scene.hogs), 1);
 	assert_int_equal(scene.said, 0);
 	sim_run_until(scene.sim, 130 * second, NULL, NULL);
 	assert_int_equal(hogs_connected(scene.hogs), 0);
 	assert_int_equal(scene.said, 1);
-	end(&scene);
+	scene_end(&scene);
 }
 
 /* The writes take 8 s.  The last one is heard at once, or when there is a place for it again: 5 s later its host is
@@ -148,7 +70,7 @@ static void
 who_is_listened_to_again_has_all_its_time(void **state)
 {
 	struct play play = {
-		.volume = "fault:delay-write=8000@mem:64M", .bufs = { 16, 16 }, .count = 1, .kind = WAITER,
+		.seed = 1, .volume = "fault:delay-write=8000@mem:64M", .bufs = { 16, 16 }, .count = 1, .kind = WAITER,
 	};
 	bool waited = false;
 
@@ -156,7 +78,7 @@ who_is_listened_to_again_has_all_its_time(void **state)
 	for (play.asks = 4; play.asks < 24; play.asks++) {
 		struct scene scene;
 
-		begin(&scene, &play);
+		scene_begin(&scene, &play);
 		sim_run_until(scene.sim, 7 * second, NULL, NULL);
 		if (hogs_connected(scene.hogs) == 1) {
 			waited = true;
@@ -165,7 +87,7 @@ who_is_listened_to_again_has_all_its_time(void **state)
 		}
 		sim_run_until(scene.sim, 14 * second, NULL, NULL);
 		assert_int_equal(hogs_connected(scene.hogs), 0);
-		end(&scene);
+		scene_end(&scene);
 	}
 	assert_true(waited);
 }
@@ -175,17 +97,17 @@ static void
 who_owes_data_behind_what_keeps_us_from_reading_is_ended_after_10_s(void **state)
 {
 	const struct play play = {
-		.volume = "fault:hold=3000@mem:64M", .bufs = { 16, 16 }, .count = 1, .kind = STALLER,
+		.seed = 1, .volume = "fault:hold=3000@mem:64M", .bufs = { 16, 16 }, .count = 1, .kind = STALLER,
 	};
 	struct scene scene;
 
 	(void)state;
-	begin(&scene, &play);
+	scene_begin(&scene, &play);
 	sim_run_until(scene.sim, 9 * second, NULL, NULL);
 	assert_int_equal(scene.said, 0);
 	sim_run_until(scene.sim, 13 * second, NULL, NULL);
 	assert_int_equal(scene.said, 1);
-	end(&scene);
+	scene_end(&scene);
 }
 
 /* ---- for buffers ---- */
@@ -196,7 +118,7 @@ static void
 who_waits_for_much_is_not_overtaken_for_ever(void **state)
 {
 	const struct play play = {
-		.volume = "file:volume.img,size=64M", .bufs = { 2304, 16 }, .count = 8, .kind = SENDER,
+		.seed = 1, .volume = "file:volume.img,size=64M", .bufs = { 2304, 16 }, .count = 8, .kind = SENDER,
 		.strangers = true,
 	};
 	struct cluster_host host = {
@@ -205,9 +127,9 @@ who_waits_for_much_is_not_overtaken_for_ever(void **state)
 	struct scene scene;
 
 	(void)state;
-	begin(&scene, &play);
+	scene_begin(&scene, &play);
 	work_beside(&scene, &host, second, 5 * second);
-	end(&scene);
+	scene_end(&scene);
 }
 
 int
