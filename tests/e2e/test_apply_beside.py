@@ -170,6 +170,7 @@ def many_hosts(first):
     return large(16, hosts=names if first == 1 else names[::-1])
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("text", [many_namespaces, many_hosts])
 def test_hosts_are_served_while_a_large_configuration_is_compared_and_applied(live, text):
     """in one of three tries: other programs may hold it up too"""

@@ -225,6 +225,7 @@ def rlimit(files):
     return files
 
 
+@pytest.mark.alone
 @pytest.mark.line("F12", "F13", "W71")
 def test_a_thousand_controllers_of_one_host_and_no_more(serve):
     """1:81 without DNR; there is room again when one goes; the memory of each is bounded"""
@@ -255,6 +256,7 @@ def test_a_thousand_controllers_of_one_host_and_no_more(serve):
     target.no_connections()
 
 
+@pytest.mark.alone
 @pytest.mark.line("W71")
 def test_discovery_controllers_have_a_limit_of_their_own(serve):
     rlimit(4096)
@@ -275,6 +277,7 @@ def test_discovery_controllers_have_a_limit_of_their_own(serve):
     target.no_connections()
 
 
+@pytest.mark.alone
 @pytest.mark.line("W32", "W71")
 def test_as_many_connections_as_there_may_be(serve):
     """10,000, or what file limits allow: half of them half through the handshake; more are closed; others work"""

@@ -1,6 +1,8 @@
 """Many connections and controllers of one host: what is done for others costs no more for it."""
 import contextlib
 
+import pytest
+
 import nvme
 from namespaces import attach, connect, created, detach, hosted
 from nvmetcp import capsule
@@ -25,6 +27,7 @@ def cost_of_failures(target, ctrl, rounds=200, count=60):
     return (busy_ns(target) - began) / rounds / count
 
 
+@pytest.mark.alone
 def test_commands_that_fail_cost_the_same_beside_many_controllers(serve):
     """each is told to its controller, which is found by its key"""
     target = serve("--max-connections", "4096", "--reactors", "1")
@@ -38,6 +41,7 @@ def test_commands_that_fail_cost_the_same_beside_many_controllers(serve):
         assert many < 2 * few, "%.0f ns beside few, %.0f ns beside many" % (few, many)
 
 
+@pytest.mark.alone
 def test_a_wish_is_not_paid_for_by_each_connection_with_each_namespace(live):  # noqa: F811
     """what another view changes is found out once, and each controller and queue looks at that alone"""
     target = live(hosted(namespace(1), volume="mem", size="2G"), "--reactors", "1")
