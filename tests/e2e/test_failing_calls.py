@@ -96,7 +96,7 @@ SURE = {"arch_prctl", "brk", "clock_nanosleep", "close", "execve", "exit", "exit
         "restart_syscall", "rseq", "rt_sigaction", "rt_sigprocmask", "set_robust_list", "set_tid_address"}
 # The C library ends a process that it cannot take the stack of an ended thread back from.
 STACK = resource.getrlimit(resource.RLIMIT_STACK)[0] + resource.getpagesize()
-SURE_LINE = re.compile(r"EPOLL_CTL_DEL|\bmunmap\(\w+, %d\)" % STACK)
+SURE_LINE = re.compile(r"EPOLL_CTL_DEL|\bmunmap\(\w+, %d\b" % STACK)
 ENGINES = {
     "uring": ("--files", "uring", "--sockets", "uring"),
     "threads": ("--files", "threads", "--sockets", "calls"),
@@ -316,10 +316,23 @@ def one_run(folder, engine, injection, codes="1", refused=None):
 
 
 def try_one(folder, engine, call, error, n):
-    """The n-th call of that name fails."""
-    injection = strace("-o", "/dev/null", "-e", "trace=%s" % call,
+    """The n-th call of that name fails.  In another run that may be one that cannot."""
+    folder = os.path.join(folder, "%s-%s-%s-%d" % (engine, call, error, n))
+    injection = strace("-o", folder + ".trace", "-e", "trace=%s" % call,
                        "-e", "inject=%s:error=%s:when=%d" % (call, error, n))
-    return one_run(os.path.join(folder, "%s-%s-%s-%d" % (engine, call, error, n)), engine, injection)
+    wrong = one_run(folder, engine, injection)
+    return None if wrong and struck_a_sure_one(folder + ".trace") else wrong
+
+
+def struck_a_sure_one(path):
+    began = {}
+    with open(path) as trace:
+        for line in trace:
+            thread = line.partition(" ")[0]
+            began[thread] = began.get(thread, "") + line if "resumed>" in line else line
+            if "(INJECTED)" in line and SURE_LINE.search(began[thread]):
+                return True
+    return False
 
 
 @pytest.fixture(scope="module")
