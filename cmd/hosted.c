@@ -65,15 +65,39 @@ errand_done(struct errand *errand)
 	hosted->then(hosted, hosted->rc);
 }
 
+/* The wish at work is not any more, nor what would have come of it. */
+static void
+leave(struct hosted *hosted)
+{
+	state_drop(hosted->next);
+	hosted->next = NULL;
+	hosted->now = NULL;
+	hosted->lane = NULL;
+}
+
 static void
 answer(struct hosted *hosted, struct nvme_status status)
 {
 	struct target_wish *wish = hosted->now;
+	struct lane *lane = hosted->lane;
 
-	state_drop(hosted->next);
-	hosted->next = NULL;
-	hosted->now = NULL;
+	leave(hosted);
 	target_wish_done(hosted->serving->target, wish, status, wish->kind == WISH_CREATE ? hosted->created : 0);
+	lane_answered(lane);
+}
+
+/* Nothing comes of it, and a file that was made for it goes. */
+static void
+give_up(struct hosted *hosted, struct nvme_status status)
+{
+	struct lane *lane = hosted->lane;
+
+	if (lane->file == NULL) {
+		answer(hosted, status);
+		return;
+	}
+	leave(hosted);
+	lane_remove_file(lane, status);
 	serving_idle(hosted->serving);
 }
 
@@ -87,20 +111,10 @@ new_file(const struct hosted *hosted)
 	return last != NULL && last->fresh && last->kept ? last : NULL;
 }
 
-static const char *
-pool_of(const struct hosted *hosted)
-{
-	return hosted_subsys(hosted->serving->now->conf, hosted->now->nqn)->pool;
-}
-
 static int
 forget(struct hosted *hosted)
 {
-	const struct made_ns *file = new_file(hosted);
-
 	record_discard(&hosted->record);
-	if (file != NULL)
-		hosted_remove(hosted, pool_of(hosted), file->uuid);
 	return 0;
 }
 
@@ -109,45 +123,78 @@ forgotten(struct hosted *hosted, int rc)
 {
 	(void)rc;
 	volumes_kept(hosted->serving, false);
-	answer(hosted, hosted->undone);
+	give_up(hosted, hosted->undone);
+}
+
+struct nvme_status
+hosted_failure(const struct target_wish *wish, int rc)
+{
+	bool full = wish->kind == WISH_CREATE && (rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG);
+
+	return full ? nvme_status_of(NVME_SC_NS_CAPACITY, true) : nvme_status_of(NVME_SC_INTERNAL, false);
 }
 
 /* Nothing has changed; a file that was made for a new namespace goes. */
 static void
 undo(struct hosted *hosted, int rc)
 {
-	bool full = hosted->now->kind == WISH_CREATE && (rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG);
-
-	hosted->undone = full ? nvme_status_of(NVME_SC_NS_CAPACITY, true) : nvme_status_of(NVME_SC_INTERNAL, false);
+	hosted->undone = hosted_failure(hosted->now, rc);
 	beside(hosted, forget, forgotten);
+}
+
+void
+hosted_complain(const struct target_wish *wish, int rc, const char *why)
+{
+	char host[4 * NVME_NQN_FIELD];
+
+	utf8_show(wish->asker.hostnqn, host, sizeof(host));
+	fprintf(stderr, "weir: what host %s wishes of namespaces of %s is not done: %s: %s\n", host, wish->nqn, why,
+	    strerrordesc_np(-rc));
 }
 
 static void
 refused(struct hosted *hosted, int rc, const char *why)
 {
-	char host[4 * NVME_NQN_FIELD];
-
-	utf8_show(hosted->now->asker.hostnqn, host, sizeof(host));
-	fprintf(stderr, "weir: what host %s wishes of namespaces of %s is not done: %s: %s\n", host, hosted->now->nqn,
-	    why, strerrordesc_np(-rc));
+	hosted_complain(hosted->now, rc, why);
 	undo(hosted, rc);
 }
 
 /* Before there is a file of ours there is a record, or nobody would know whose it is. */
 static int
-note(struct hosted *hosted)
+note_target(struct hosted *hosted)
 {
-	const struct made *next = hosted->next->made;
-	const struct made_ns *file = new_file(hosted);
 	int rc = 0;
 
-	if (file != NULL && !hosted->record.there)
+	if (!hosted->record.there)
 		rc = record_prepare(&hosted->record, hosted->state->made, true);
+	return rc == 0 ? record_commit(&hosted->record) : rc;
+}
+
+/* Others are done while its folder is waited for; when it has its file it is judged anew. */
+static void
+target_noted(struct hosted *hosted, int rc)
+{
+	const struct made_ns *file = new_file(hosted);
+	struct target_wish *wish = hosted->now;
+	struct lane *lane = hosted->lane;
+
 	if (rc == 0)
-		rc = record_commit(&hosted->record);
-	if (rc == 0 && file != NULL)
-		rc = hosted_make_file(next, file, pool_of(hosted));
-	return rc == 0 ? record_prepare(&hosted->record, next, false) : rc;
+		rc = lane_make_file(lane, wish, hosted->next->made, file,
+		    hosted_subsys(hosted->serving->now->conf, wish->nqn)->pool);
+	if (rc != 0) {
+		refused(hosted, rc, "it cannot be recorded");
+		return;
+	}
+	leave(hosted);
+	serving_idle(hosted->serving);
+}
+
+static int
+note(struct hosted *hosted)
+{
+	int rc = record_commit(&hosted->record);
+
+	return rc == 0 ? record_prepare(&hosted->record, hosted->next->made, false) : rc;
 }
 
 static void
@@ -197,32 +244,23 @@ kept(struct hosted *hosted, int rc)
 }
 
 static void
-start(struct hosted *hosted, struct target_wish *wish)
+start(struct hosted *hosted, struct lane *lane)
 {
 	enum nvme_sc sc = NVME_SC_INTERNAL;
 
-	hosted->now = wish;
+	hosted->lane = lane;
+	hosted->now = lane_take(lane);
 	hosted->next = state_make(hosted->state->made, CONF_NS_MAX);
 	if (hosted->next != NULL)
-		sc = hosted_change(hosted, wish);
+		sc = hosted_change(hosted, hosted->now);
 	if (sc != NVME_SC_SUCCESS)
-		answer(hosted, nvme_status_of(sc, sc != NVME_SC_INTERNAL));
-	else if (!made_same(hosted->next->made, hosted->state->made))
-		beside(hosted, note, noted);
-	else
+		give_up(hosted, nvme_status_of(sc, sc != NVME_SC_INTERNAL && sc != NVME_SC_INTERRUPTED));
+	else if (made_same(hosted->next->made, hosted->state->made))
 		beside(hosted, keep_same, kept);
-}
-
-/* Round robin by subsystem: in each, a controller has one here at most.  NULL: none waits. */
-static struct target_wish *
-next_wish(struct hosted *hosted)
-{
-	for (unsigned i = 0; i < CONF_SUBSYS_MAX; i++) {
-		hosted->turn = (hosted->turn + 1) % CONF_SUBSYS_MAX;
-		if (!fifo_empty(&hosted->waiting[hosted->turn]))
-			return container_of(fifo_pop(&hosted->waiting[hosted->turn]), struct target_wish, node);
-	}
-	return NULL;
+	else if (new_file(hosted) != NULL && lane->file == NULL)
+		beside(hosted, note_target, target_noted);
+	else
+		beside(hosted, note, noted);
 }
 
 /* One wish in a turn of the reactor, which has I/O to serve. */
@@ -230,7 +268,7 @@ static void
 run(struct task *task)
 {
 	struct hosted *hosted = container_of(task, struct hosted, task);
-	struct target_wish *wish;
+	struct lane *lane;
 
 	if (serving_busy(hosted->serving) || (hosted->now != NULL && !hosted->noted))
 		return;
@@ -238,11 +276,11 @@ run(struct task *task)
 		apply(hosted);
 		return;
 	}
-	wish = next_wish(hosted);
-	if (wish == NULL)
+	lane = lane_next(hosted);
+	if (lane == NULL)
 		return;
 	hosted_next(hosted);
-	start(hosted, wish);
+	start(hosted, lane);
 }
 
 void
@@ -255,6 +293,12 @@ bool
 hosted_works(const struct hosted *hosted)
 {
 	return hosted->now != NULL;
+}
+
+bool
+hosted_waits(const struct hosted *hosted)
+{
+	return hosted->beside || pool_jobs_any(&hosted->jobs);
 }
 
 void
@@ -277,11 +321,10 @@ wished(struct target_keeper *keeper, struct target_wish *wish)
 {
 	struct hosted *hosted = container_of(keeper, struct hosted, keeper);
 
-	const struct conf *conf = hosted->serving->now->conf;
-	const struct conf_subsys *subsys = hosted_subsys(conf, wish->nqn);
-
-	fifo_push(&hosted->waiting[subsys != NULL ? subsys - conf->subsys : 0], &wish->node);
-	hosted_next(hosted);
+	if (lane_push(hosted, wish) == 0)
+		hosted_next(hosted);
+	else
+		target_wish_done(hosted->serving->target, wish, nvme_status_of(NVME_SC_INTERNAL, false), 0);
 }
 
 static void
@@ -302,8 +345,9 @@ hosted_begin(struct hosted *hosted, struct serving *serving, const struct conf *
 	hosted->errand = (struct errand){ .run = run_errand, .done = errand_done, .apart = true };
 	hosted->serving = serving;
 	task_init(&hosted->task, run);
-	for (unsigned i = 0; i < CONF_SUBSYS_MAX; i++)
-		fifo_init(&hosted->waiting[i]);
+	list_init(&hosted->lanes);
+	list_init(&hosted->files);
+	pool_jobs_init(&hosted->jobs, serving->reactor);
 	hosted->state = state_make(NULL, 0);
 	if (hosted->state == NULL)
 		rc = -ENOMEM;
@@ -324,6 +368,7 @@ void
 hosted_end(struct hosted *hosted)
 {
 	task_cancel(&hosted->task);
+	lanes_end(hosted);
 	record_end(&hosted->record);
 	state_drop(hosted->state);
 	state_drop(hosted->next);

@@ -3,12 +3,13 @@
  *
  * Does one after the other, and none while a configuration is being applied.
  * What is opened and how it is applied is serving's; what takes a disk's time is
- * done beside the reactor.  (doc/namespaces.md)
+ * done beside the reactor; how they wait is hosted_lane.h's.  (doc/namespaces.md)
  */
 #ifndef WEIR_CMD_HOSTED_H
 #define WEIR_CMD_HOSTED_H
 
 #include "conf/conf.h"
+#include "hosted_lane.h"
 #include "record.h"
 #include "target/wish.h"
 
@@ -24,10 +25,11 @@ struct hosted_state {
 struct hosted {
 	struct target_keeper keeper;
 	struct serving *serving;
-	struct fifo waiting[CONF_SUBSYS_MAX]; /* wishes, by their node; of one subsystem in one of them */
-	unsigned turn;                  /* whose turn it was last */
+	struct list lanes, files;       /* wishes that wait, and what they wait for, see hosted_lane.h */
+	struct pool_jobs jobs;          /* which is made, or removed */
 	struct task task;               /* begins with the next */
 	struct target_wish *now;        /* that is at work; NULL: none is */
+	struct lane *lane;              /* it came from */
 	bool noted;                     /* it waits to be applied */
 	struct errand errand;           /* what is done of it beside the reactor, apart from all others: */
 	bool beside;                    /* it is not done yet */
@@ -61,6 +63,13 @@ void hosted_next(struct hosted *hosted);
 /* Whether a wish is at work. */
 bool hosted_works(const struct hosted *hosted);
 
+/* Whether a disk that was asked for anything has not answered yet. */
+bool hosted_waits(const struct hosted *hosted);
+
+/* Tells the operator why a wish comes to nothing; and what its host is told. */
+void hosted_complain(const struct target_wish *wish, int rc, const char *why);
+struct nvme_status hosted_failure(const struct target_wish *wish, int rc);
+
 /* The wish at work has been applied, or not. */
 void hosted_applied(struct hosted *hosted, int rc);
 
@@ -82,15 +91,16 @@ const char *hosted_folder(const char *pool);
 
 /* All that lies anywhere of a namespace: its reservations, its list of bad blocks, and last its file, whose name
  * says at the next start that the others are to go. */
-void hosted_remove(const struct hosted *hosted, const char *pool, const uint8_t uuid[16]);
 void hosted_remove_file(const char *state_dir, const char *path, const uint8_t uuid[16]);
 
 /* What is asked for, or what the smallest volume has. */
 uint64_t hosted_volume_bytes(const struct made_ns *ns);
 
+/* The file that a namespace has, or shall have. */
+void hosted_path(const struct made *made, const uint8_t uuid[16], const char *pool, char path[CONF_SPEC]);
+
 /* Makes the file of a new namespace, durably.  0 or a negative errno. */
-int hosted_make_file(const struct made *made, const struct made_ns *ns, const char *pool)
-    __attribute__((warn_unused_result));
+int hosted_make_file(const char *path, uint64_t bytes, uint32_t block_size) __attribute__((warn_unused_result));
 
 /* How the volume of a host's namespace is opened. */
 void hosted_spec(const struct made *made, const struct made_ns *ns, const char *pool, char spec[CONF_SPEC]);

@@ -41,8 +41,8 @@ hosted_volume_bytes(const struct made_ns *ns)
 	return bytes < SMALLEST ? SMALLEST : bytes;
 }
 
-static void
-file_path(const struct made *made, const uint8_t uuid[16], const char *pool, char path[CONF_SPEC])
+void
+hosted_path(const struct made *made, const uint8_t uuid[16], const char *pool, char path[CONF_SPEC])
 {
 	char name[NAME_BYTES];
 
@@ -51,15 +51,11 @@ file_path(const struct made *made, const uint8_t uuid[16], const char *pool, cha
 }
 
 int
-hosted_make_file(const struct made *made, const struct made_ns *ns, const char *pool)
+hosted_make_file(const char *path, uint64_t bytes, uint32_t block_size)
 {
-	uint64_t bytes = hosted_volume_bytes(ns);
-	char path[CONF_SPEC];
 	struct disk disk;
-	int rc;
+	int rc = disk_open(path, bytes, block_size, &disk);
 
-	file_path(made, ns->uuid, pool, path);
-	rc = disk_open(path, bytes, ns->block_size, &disk);
 	if (rc != 0)
 		return rc;
 	rc = disk_extend(&disk, bytes);
@@ -104,15 +100,6 @@ hosted_remove_file(const char *state_dir, const char *path, const uint8_t uuid[1
 	snprintf(bad, sizeof(bad), "%.*s" BLK_BAD_SUFFIX, CONF_SPEC, path);
 	unlink(bad);
 	unlink(path);
-}
-
-void
-hosted_remove(const struct hosted *hosted, const char *pool, const uint8_t uuid[16])
-{
-	char path[CONF_SPEC];
-
-	file_path(hosted->state->made, uuid, pool, path);
-	hosted_remove_file(hosted->record.dir, path, uuid);
 }
 
 static bool
@@ -162,13 +149,13 @@ remove_stray(const struct hosted *hosted, const char *pool, const uint8_t uuid[1
 	struct disk volume, list = { .fd = -1 };
 	int rc;
 
-	file_path(hosted->state->made, uuid, pool, path);
+	hosted_path(hosted->state->made, uuid, pool, path);
 	snprintf(bad, sizeof(bad), "%s" BLK_BAD_SUFFIX, path);
 	rc = hold(path, &volume);
 	if (rc == 0)
 		rc = hold(bad, &list);
 	if (rc == 0)
-		hosted_remove(hosted, pool, uuid);
+		hosted_remove_file(hosted->record.dir, path, uuid);
 	if (list.fd >= 0)
 		disk_close(&list);
 	if (volume.fd >= 0)

@@ -34,6 +34,22 @@ new_uuid(uint8_t uuid[16])
 	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
 }
 
+/* One whose file was made has its UUID; but it lies where it was to be then.  One that is to have a file asks nothing
+ * more of a folder that does not answer. */
+static enum nvme_sc
+identify(const struct hosted *hosted, const struct conf_subsys *subsys, uint8_t uuid[16])
+{
+	const struct lane_file *file = hosted->lane->file;
+
+	if (file != NULL ? strcmp(file->pool, subsys->pool) != 0 : pool_jobs_hang(&hosted->jobs, subsys->pool))
+		return NVME_SC_INTERRUPTED;
+	if (file != NULL)
+		memcpy(uuid, file->uuid, sizeof(file->uuid));
+	else
+		new_uuid(uuid);
+	return NVME_SC_SUCCESS;
+}
+
 /* Whether a protection is that of a namespace that is served: else it is known in case its volume is again. */
 static bool
 is_served(void *arg, const struct made_ns *ns)
@@ -59,6 +75,7 @@ create(struct hosted *hosted, const struct target_wish *wish, const struct conf_
 		.ana_group = like->ana_group != 0 ? like->ana_group : subsys->ana[0].id,
 	};
 	uint64_t used = made_bytes(made, subsys->nqn);
+	enum nvme_sc sc;
 
 	if (!hosted_group_there(subsys, ns.ana_group))
 		return NVME_SC_ANA_GROUP;
@@ -69,7 +86,9 @@ create(struct hosted *hosted, const struct target_wish *wish, const struct conf_
 	made_make_room(made, 1, is_served, hosted);
 	if (made->count == MADE_NS_MAX)
 		return NVME_SC_NSID_UNAVAILABLE;
-	new_uuid(ns.uuid);
+	sc = identify(hosted, subsys, ns.uuid);
+	if (sc != NVME_SC_SUCCESS)
+		return sc;
 	hosted->created = ns.nsid;
 	return made_add(&hosted->next->arena, made, &ns) != NULL ? NVME_SC_SUCCESS : NVME_SC_INTERNAL;
 }

@@ -311,7 +311,7 @@ serving_applies(const struct serving *serving)
 bool
 serving_waits(const struct serving *serving)
 {
-	return surveys_wait(serving) || serving->files.beside || serving->hosted.beside;
+	return surveys_wait(serving) || serving->files.beside || hosted_waits(&serving->hosted);
 }
 
 bool

@@ -46,6 +46,14 @@ stat64(const char *path, struct stat64 *st)
 }
 
 int
+unlink(const char *path)
+{
+	if (getenv("WEIR_HUNG_OPEN") == NULL)
+		hang(path);
+	return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+int
 open64(const char *path, int flags, ...)
 {
 	va_list args;

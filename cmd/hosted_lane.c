@@ -1,0 +1,230 @@
+#include "hosted_lane.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serving.h"
+
+enum { NS_PER_MS = 1000000 };
+
+/* ---- lanes ---- */
+
+static struct lane *
+find(const struct hosted *hosted, const char *nqn)
+{
+	list_for_each(&hosted->lanes, node) {
+		struct lane *lane = container_of(node, struct lane, node);
+
+		if (strcmp(lane->nqn, nqn) == 0)
+			return lane;
+	}
+	return NULL;
+}
+
+static struct lane *
+lane_of(struct hosted *hosted, const char *nqn)
+{
+	struct lane *lane = find(hosted, nqn);
+
+	if (lane != NULL)
+		return lane;
+	lane = calloc(1, sizeof(*lane));
+	if (lane == NULL)
+		return NULL;
+	lane->hosted = hosted;
+	snprintf(lane->nqn, sizeof(lane->nqn), "%s", nqn);
+	fifo_init(&lane->waiting);
+	list_push(&hosted->lanes, &lane->node);
+	return lane;
+}
+
+int
+lane_push(struct hosted *hosted, struct target_wish *wish)
+{
+	struct lane *lane = lane_of(hosted, wish->nqn);
+
+	if (lane == NULL)
+		return -ENOMEM;
+	fifo_push(&lane->waiting, &wish->node);
+	return 0;
+}
+
+static bool
+is_ready(const struct lane *lane)
+{
+	return lane->file != NULL ? lane->file->ready : !fifo_empty(&lane->waiting);
+}
+
+struct lane *
+lane_next(struct hosted *hosted)
+{
+	list_for_each(&hosted->lanes, node) {
+		struct lane *lane = container_of(node, struct lane, node);
+
+		if (!is_ready(lane))
+			continue;
+		list_remove(&lane->node);
+		list_push(&hosted->lanes, &lane->node);
+		return lane;
+	}
+	return NULL;
+}
+
+struct target_wish *
+lane_take(struct lane *lane)
+{
+	if (lane->file != NULL)
+		return lane->file->wish;
+	return container_of(fifo_pop(&lane->waiting), struct target_wish, node);
+}
+
+static void
+file_free(struct lane_file *file)
+{
+	timer_clear(&file->hosted->serving->reactor->timers, &file->patience);
+	list_remove(&file->node);
+	free(file);
+}
+
+void
+lane_answered(struct lane *lane)
+{
+	struct hosted *hosted = lane->hosted;
+
+	if (lane->file != NULL)
+		file_free(lane->file);
+	lane->file = NULL;
+	if (fifo_empty(&lane->waiting)) {
+		list_remove(&lane->node);
+		free(lane);
+	}
+	serving_idle(hosted->serving);
+}
+
+/* ---- files ---- */
+
+/* The wish is, and goes on without its file. */
+static void
+answer(struct lane_file *file, struct nvme_status status)
+{
+	struct lane *lane = file->lane;
+
+	file->lane = NULL;
+	lane->file = NULL;
+	target_wish_done(file->hosted->serving->target, file->wish, status, 0);
+	lane_answered(lane);
+}
+
+/* Beside the reactor. */
+static void
+run(struct pool_job *job)
+{
+	struct lane_file *file = container_of(job, struct lane_file, job);
+
+	if (file->removing)
+		hosted_remove_file(file->hosted->record.dir, file->path, file->uuid);
+	else
+		file->rc = hosted_make_file(file->path, file->bytes, file->block_size);
+}
+
+static void
+give(struct lane_file *file)
+{
+	struct reactor *reactor = file->hosted->serving->reactor;
+
+	if (file->lane != NULL)
+		timer_set(&reactor->timers, &file->patience,
+		    reactor->now_ns + (uint64_t)LANE_PATIENCE_MS * NS_PER_MS);
+	pool_jobs_give(&file->hosted->jobs, &file->job);
+}
+
+static void
+remove_file(struct lane_file *file, struct nvme_status undone)
+{
+	file->ready = false;
+	file->removing = true;
+	file->undone = undone;
+	give(file);
+}
+
+static void
+done(struct pool_job *job)
+{
+	struct lane_file *file = container_of(job, struct lane_file, job);
+	struct hosted *hosted = file->hosted;
+
+	timer_clear(&hosted->serving->reactor->timers, &file->patience);
+	if (file->removing) {
+		if (file->lane != NULL)
+			answer(file, file->undone);
+		file_free(file);
+	} else if (file->lane == NULL) {
+		remove_file(file, file->undone);
+	} else if (file->rc == 0) {
+		file->ready = true;
+		hosted_next(hosted);
+	} else {
+		hosted_complain(file->wish, file->rc, "its file cannot be made");
+		remove_file(file, hosted_failure(file->wish, file->rc));
+	}
+}
+
+/* What is to be removed is not taken back: it would lie there until the next start. */
+static void
+impatient(struct timer *timer)
+{
+	struct lane_file *file = container_of(timer, struct lane_file, patience);
+	bool over = !file->removing && pool_job_take_back(&file->job);
+
+	pool_job_late(&file->job);
+	fprintf(stderr, "weir: %s, where hosts make namespaces of %s: %s for %u seconds\n", hosted_folder(file->pool),
+	    file->lane->nqn, over ? "disks that were asked before have not answered" : "the disk has not answered",
+	    LANE_PATIENCE_MS / 1000);
+	answer(file, file->removing ? file->undone : nvme_status_of(NVME_SC_INTERRUPTED, false));
+	if (over)
+		file_free(file);
+}
+
+int
+lane_make_file(struct lane *lane, struct target_wish *wish, const struct made *made, const struct made_ns *ns,
+    const char *pool)
+{
+	struct lane_file *file = calloc(1, sizeof(*file));
+
+	if (file == NULL)
+		return -ENOMEM;
+	file->hosted = lane->hosted;
+	file->lane = lane;
+	file->wish = wish;
+	file->patience.fire = impatient;
+	file->job = (struct pool_job){ .folder = file->pool, .run = run, .done = done };
+	snprintf(file->pool, sizeof(file->pool), "%s", pool);
+	hosted_path(made, ns->uuid, pool, file->path);
+	memcpy(file->uuid, ns->uuid, sizeof(file->uuid));
+	file->bytes = hosted_volume_bytes(ns);
+	file->block_size = ns->block_size;
+	list_push(&lane->hosted->files, &file->node);
+	lane->file = file;
+	give(file);
+	return 0;
+}
+
+void
+lane_remove_file(struct lane *lane, struct nvme_status undone)
+{
+	assert(lane->file != NULL && lane->file->ready);
+	remove_file(lane->file, undone);
+}
+
+void
+lanes_end(struct hosted *hosted)
+{
+	list_for_each(&hosted->files, node)
+		file_free(container_of(node, struct lane_file, node));
+	list_for_each(&hosted->lanes, node)
+		free(container_of(node, struct lane, node));
+	list_init(&hosted->lanes);
+}
