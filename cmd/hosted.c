@@ -298,7 +298,7 @@ hosted_works(const struct hosted *hosted)
 bool
 hosted_waits(const struct hosted *hosted)
 {
-	return hosted->beside || pool_jobs_any(&hosted->jobs);
+	return hosted->beside || pool_jobs_any(&hosted->jobs) || pool_jobs_any(&hosted->leavings);
 }
 
 void
@@ -347,7 +347,8 @@ hosted_begin(struct hosted *hosted, struct serving *serving, const struct conf *
 	task_init(&hosted->task, run);
 	list_init(&hosted->lanes);
 	list_init(&hosted->files);
-	pool_jobs_init(&hosted->jobs, serving->reactor);
+	pool_jobs_init(&hosted->jobs, serving->reactor, POOL_JOBS_MAKE);
+	pool_jobs_init(&hosted->leavings, serving->reactor, POOL_JOBS_REMOVE);
 	hosted->state = state_make(NULL, 0);
 	if (hosted->state == NULL)
 		rc = -ENOMEM;

@@ -26,7 +26,8 @@ struct hosted {
 	struct target_keeper keeper;
 	struct serving *serving;
 	struct list lanes, files;       /* wishes that wait, and what they wait for, see hosted_lane.h */
-	struct pool_jobs jobs;          /* which is made, or removed */
+	struct pool_jobs jobs;          /* which is made, or removed; */
+	struct pool_jobs leavings;      /* and what was deleted, see volumes.c */
 	struct task task;               /* begins with the next */
 	struct target_wish *now;        /* that is at work; NULL: none is */
 	struct lane *lane;              /* it came from */
@@ -92,6 +93,10 @@ const char *hosted_folder(const char *pool);
 /* All that lies anywhere of a namespace: its reservations, its list of bad blocks, and last its file, whose name
  * says at the next start that the others are to go. */
 void hosted_remove_file(const char *state_dir, const char *path, const uint8_t uuid[16]);
+
+/* The same in two steps: first what lies in the state folder, then what lies in the pool. */
+void hosted_remove_reservations(const char *state_dir, const uint8_t uuid[16]);
+void hosted_remove_volume(const char *path);
 
 /* What is asked for, or what the smallest volume has. */
 uint64_t hosted_volume_bytes(const struct made_ns *ns);

@@ -76,8 +76,8 @@ hosted_spec(const struct made *made, const struct made_ns *ns, const char *pool,
 }
 
 /* Durably before the file goes, or a loss of power could leave what nobody looks for. */
-static void
-remove_reservations(const char *state_dir, const uint8_t uuid[16])
+void
+hosted_remove_reservations(const char *state_dir, const uint8_t uuid[16])
 {
 	char folder[CONF_STATE_DIR_MAX + 32], text[MADE_UUID_TEXT];
 	int fd;
@@ -92,14 +92,20 @@ remove_reservations(const char *state_dir, const uint8_t uuid[16])
 }
 
 void
-hosted_remove_file(const char *state_dir, const char *path, const uint8_t uuid[16])
+hosted_remove_volume(const char *path)
 {
 	char bad[CONF_SPEC + sizeof(BLK_BAD_SUFFIX)];
 
-	remove_reservations(state_dir, uuid);
 	snprintf(bad, sizeof(bad), "%.*s" BLK_BAD_SUFFIX, CONF_SPEC, path);
 	unlink(bad);
 	unlink(path);
+}
+
+void
+hosted_remove_file(const char *state_dir, const char *path, const uint8_t uuid[16])
+{
+	hosted_remove_reservations(state_dir, uuid);
+	hosted_remove_volume(path);
 }
 
 static bool

@@ -3,9 +3,9 @@
 #include <string.h>
 
 void
-pool_jobs_init(struct pool_jobs *jobs, struct reactor *reactor)
+pool_jobs_init(struct pool_jobs *jobs, struct reactor *reactor, unsigned out_max)
 {
-	*jobs = (struct pool_jobs){ .reactor = reactor };
+	*jobs = (struct pool_jobs){ .reactor = reactor, .out_max = out_max };
 	list_init(&jobs->line);
 	list_init(&jobs->out);
 }
@@ -64,7 +64,7 @@ begin(struct pool_jobs *jobs, struct pool_job *job)
 static struct pool_job *
 next_job(const struct pool_jobs *jobs)
 {
-	if (jobs->out_count == POOL_JOBS_MAX)
+	if (jobs->out_count == jobs->out_max)
 		return NULL;
 	list_for_each(&jobs->line, node)
 		if (out_in(jobs, job_of(node)->folder) == NULL)

@@ -2,19 +2,20 @@
  * pool_jobs.h - what is done in the folders where hosts have their namespaces: beside the reactor, by errands apart.
  *
  * A folder may lie on a disk that does not answer, and threads are few.  So of one folder one job is out at a time, and
- * of all POOL_JOBS_MAX; the others stand in line.  Which jobs there are is not known here.
+ * of all no more than is said; the others stand in line.  Which jobs there are is not known here.
  */
 #ifndef WEIR_CMD_POOL_JOBS_H
 #define WEIR_CMD_POOL_JOBS_H
 
 #include "world/reactor.h"
 
-enum { POOL_JOBS_MAX = 3 };
+/* The world has eight threads for errands apart. */
+enum { POOL_JOBS_MAKE = 3, POOL_JOBS_REMOVE = 2 };
 
 struct pool_jobs {
 	struct reactor *reactor;
 	struct list line, out; /* jobs, in the order in which they were given */
-	unsigned out_count;
+	unsigned out_count, out_max;
 };
 
 struct pool_job {
@@ -27,7 +28,7 @@ struct pool_job {
 	bool out, late;                     /* it has begun; and nobody waits for it any more */
 };
 
-void pool_jobs_init(struct pool_jobs *jobs, struct reactor *reactor);
+void pool_jobs_init(struct pool_jobs *jobs, struct reactor *reactor, unsigned out_max);
 
 /* `folder`, `run` and `done` are set. */
 void pool_jobs_give(struct pool_jobs *jobs, struct pool_job *job);

@@ -46,43 +46,65 @@ volume_find_made(const struct serving *serving, const struct made_ns *ns)
 	return NULL;
 }
 
-/* Of a namespace that its host deleted nothing stays: neither blocks nor reservations. */
+/* Of a namespace that its host deleted nothing stays: neither reservations nor blocks. */
 struct leavings {
 	struct errand errand;
-	struct arena *arena;
+	struct pool_job job;
+	struct serving *serving;
 	uint8_t id[16];
-	char state_dir[CONF_STATE_DIR_MAX + 1], path[CONF_SPEC];
+	char state_dir[CONF_STATE_DIR_MAX + 1], path[CONF_SPEC], folder[CONF_SPEC];
 };
 
+/* After whatever was to make them. */
 static void
-remove_leavings(struct errand *errand)
+remove_reservations(struct errand *errand)
 {
 	struct leavings *leavings = container_of(errand, struct leavings, errand);
 
-	hosted_remove_file(leavings->state_dir, leavings->path, leavings->id);
+	hosted_remove_reservations(leavings->state_dir, leavings->id);
+}
+
+/* The pool may hang, and others have errands too. */
+static void
+reservations_removed(struct errand *errand)
+{
+	struct leavings *leavings = container_of(errand, struct leavings, errand);
+
+	pool_jobs_give(&leavings->serving->hosted.leavings, &leavings->job);
 }
 
 static void
-leavings_removed(struct errand *errand)
+remove_blocks(struct pool_job *job)
 {
-	struct leavings *leavings = container_of(errand, struct leavings, errand);
+	hosted_remove_volume(container_of(job, struct leavings, job)->path);
+}
 
-	arena_free(leavings->arena, leavings);
+static void
+blocks_removed(struct pool_job *job)
+{
+	struct leavings *leavings = container_of(job, struct leavings, job);
+
+	arena_free(leavings->serving->arena, leavings);
 }
 
 /* NULL: there are none; or there is no memory, and they go with the next start. */
 static struct leavings *
-leavings_of(const struct serving *serving, const struct volume *volume)
+leavings_of(struct serving *serving, const struct volume *volume)
 {
 	const char *state_dir = serving->now->conf->state_dir;
 	struct leavings *leavings = NULL;
+	const char *name;
 
 	if (volume->doomed && volume->blk->path != NULL && state_dir != NULL)
 		leavings = arena_alloc(serving->arena, sizeof(*leavings));
 	if (leavings == NULL)
 		return NULL;
-	leavings->errand = (struct errand){ .run = remove_leavings, .done = leavings_removed };
-	leavings->arena = serving->arena;
+	name = strrchr(volume->blk->path, '/');
+	leavings->errand = (struct errand){ .run = remove_reservations, .done = reservations_removed };
+	leavings->job = (struct pool_job){ .folder = leavings->folder, .run = remove_blocks, .done = blocks_removed };
+	leavings->serving = serving;
+	snprintf(leavings->folder, sizeof(leavings->folder), "%.*s", name != NULL ? (int)(name - volume->blk->path) : 0,
+	    volume->blk->path);
 	memcpy(leavings->id, volume->id, sizeof(leavings->id));
 	snprintf(leavings->state_dir, sizeof(leavings->state_dir), "%s", state_dir);
 	snprintf(leavings->path, sizeof(leavings->path), "%s", volume->blk->path);

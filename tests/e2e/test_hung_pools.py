@@ -117,6 +117,25 @@ def test_a_pool_elsewhere_is_used_while_the_one_before_hangs(two, tmp_path, disk
         assert created(ctrl) == 1 and len(files(sound)) == 1
 
 
+def test_what_is_deleted_in_a_pool_that_hangs_holds_up_no_files_of_others(two, disk):
+    """neither those that are made, as of reservations, nor those that go"""
+    target, _, sound = two
+    with connect(target) as ctrl, other(target) as away:
+        nsid, gone = created(away), created(ctrl)
+        kept = created(away)
+        assert attach(away, kept).ok
+        disk.hang()
+        assert delete(ctrl, gone).ok
+        waits(disk)
+        queue, keys = away.io_queue(), bytes(8) + bytes([1] * 8)
+        assert queue.call(sqe(0x0D, nsid=kept, cdw10=0), keys).ok, "to register takes a file"
+        assert delete(away, nsid).ok
+        targets.until("what another host deleted to go", lambda: len(files(sound)) == 1)
+        assert len(files(disk.folder)) == 1
+        os.close(disk.answer())
+        targets.until("what was deleted to go", lambda: not files(disk.folder))
+
+
 def test_a_host_that_goes_away_meanwhile_comes_back(two, disk):
     target, _, _ = two
     ctrl = connect(target)

@@ -10,7 +10,7 @@
 #include "fakeworld.h"
 #include "pool_jobs.h"
 
-enum { JOBS = 8 };
+enum { JOBS = 8, OUT_MAX = 3 };
 
 struct bench {
 	struct fakeworld fw;
@@ -38,7 +38,7 @@ static void
 begin(struct bench *b)
 {
 	fakeworld_init(&b->fw, 1);
-	pool_jobs_init(&b->jobs, &b->fw.reactors[0]);
+	pool_jobs_init(&b->jobs, &b->fw.reactors[0], OUT_MAX);
 	b->fw.hold_errands = true;
 	runs = dones = 0;
 }
@@ -97,7 +97,7 @@ so_many_are_out_and_the_first_that_may_is_next(void **state)
 	(void)state;
 	begin(&b);
 	for (unsigned i = 0; i < JOBS; i++)
-		assert_true(give(&b, i, folders[i])->out == (i < POOL_JOBS_MAX));
+		assert_true(give(&b, i, folders[i])->out == (i < OUT_MAX));
 	finish(&b);
 	assert_true(!b.list[3].out && b.list[4].out && !b.list[5].out);
 	finish(&b);
