@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "apply_files.h"
+#include "events_files.h"
 #include "refuse.h"
 #include "survey.h"
 #include "volumes.h"
@@ -45,8 +46,10 @@ void
 serving_started(struct serving *serving, bool done)
 {
 	volumes_settle(serving, done);
-	if (done)
-		hosted_clean(&serving->hosted, serving->now->conf);
+	if (!done)
+		return;
+	hosted_clean(&serving->hosted, serving->now->conf);
+	events_files_clean(serving->now->conf);
 }
 
 static void

@@ -3,7 +3,8 @@
  * SMART log counts.
  *
  * A file per subsystem, named by its identity; made when the subsystem is first
- * served, by whoever asks for that or else here, and never removed then.
+ * served, by whoever asks for that or else here, and not removed when that is over:
+ * how many of those stay is the owner's affair.
  * doc/formats/events.md says what is in it.  Whatever changes is written soon and
  * durably, in the background: nobody waits for it, and what changes meanwhile goes
  * with the next image.

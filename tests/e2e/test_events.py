@@ -4,6 +4,7 @@ import random
 import signal
 import struct
 import time
+import uuid
 
 import pytest
 
@@ -452,3 +453,24 @@ def test_a_subsystem_that_comes_back_at_once_waits_for_what_is_kept_of_it(live, 
     with connect(target) as ctrl:
         page = read(ctrl)
         assert page.cycles == 21 and len([event for event in of(page, RESET) if event.cntlid == 0]) == 21
+
+
+def test_of_subsystems_that_are_gone_the_newest_files_stay(start, tmp_path):
+    """and all that is not such a file"""
+    start().stop()
+    own, folder = kept_file(tmp_path), tmp_path / "state" / "events"
+    names = [str(uuid.UUID(int=(n * 7919 % 300) << 64 | 1)) for n in range(300)]
+    for n, name in enumerate(names):
+        (folder / name).write_bytes(b"")
+        os.utime(folder / name, (0, 1000 + n // 2 * 2))
+    os.utime(own, (0, 0))
+    others = ["notes", names[0] + ".old", names[0].upper()[:-1] + "X"]
+    for name in others:
+        (folder / name).write_bytes(b"")
+        os.utime(folder / name, (0, 0))
+    (folder / str(uuid.UUID(int=5))).mkdir()
+    target = start()
+    assert sorted(os.listdir(folder)) == sorted([own.name, str(uuid.UUID(int=5))] + others + names[300 - 256:])
+    assert "events of 44 subsystems that are gone are removed from %s" % folder in target.stderr()
+    target.stop()
+    assert "are removed" not in start().stderr() and len(os.listdir(folder)) == 256 + 2 + len(others)
