@@ -28,6 +28,18 @@ is_idle() { # CONTROLLER [N]: nothing of that namespace is under way over it
 	read -r reading writing <"$(path "$1" "${2:-1}")/inflight" && [ $((reading + writing)) = 0 ]
 }
 
+in_flight() { # DEVICE COUNT: so many writes at least are under way
+	read -r reading writing <"/sys/block/$1/inflight" && [ "$writing" -ge "$2" ]
+}
+
+tried() { # DEVICE: how many writes have ended, well or not
+	awk '{ print $5 }' "/sys/block/$1/stat"
+}
+
+has_tried() { # DEVICE COUNT
+	[ "$(tried "$1")" -ge "$2" ]
+}
+
 requests() { # CONTROLLER [N]: how many of that namespace were done over it
 	awk '{ print $1 + $5 }' "$(path "$1" "${2:-1}")/stat"
 }
@@ -66,6 +78,13 @@ connect_as() {
 	# shellcheck disable=SC3037 # busybox's, which says why it fails
 	echo -n "transport=tcp,traddr=$2,trsvcid=$3,nqn=$4,reconnect_delay=1,ctrl_loss_tmo=60,\
 hostnqn=$HOSTNQN:$1,hostid=$HOSTID-00000000000$1" >/dev/nvme-fabrics
+}
+
+# reload_nvme [PARAMETER=VALUE...]: the kernel's host anew, its core with these parameters.  No
+# controller may be there.
+reload_nvme() {
+	rmmod nvme_tcp nvme_fabrics nvme_core &&
+		insmod /modules/nvme-core.ko "$@" && insmod /modules/nvme-fabrics.ko && insmod /modules/nvme-tcp.ko
 }
 
 is_gone() { # FILE
