@@ -1,7 +1,9 @@
 """The kernel's native multipath: a subsystem over two listeners, whose states of access change under a verified job."""
+import time
+
 import pytest
 
-from hosts import LOSS, REFUSED, verified_io
+from hosts import DIGESTS, LOSS, REFUSED, nvme_json, verified_io
 from target import conf, memory
 
 NOBODY = (
@@ -12,10 +14,10 @@ NOBODY = (
 
 @pytest.fixture
 def paths(live, guest):
-    """A target with two listeners: nvme0 is the host's way over a, nvme1 that over b."""
+    """A target with two listeners: nvme0 is the host's way over a, nvme1 that over b, with digests."""
     target = live(conf(memory("128M"), listeners=("a", "b"), ana_groups=[{"id": 1}]))
     guest.script("connect", target.address, target.ports[0], target.nqn)
-    guest.script("connect_path", target.address, target.ports[1], target.nqn)
+    guest.script("connect_path", target.address, target.ports[1], target.nqn, *DIGESTS)
     guest.run("until_true 30 test -e /sys/class/nvme/nvme1/nvme0c1n1")
     return target
 
@@ -55,6 +57,20 @@ def test_io_goes_where_the_states_of_access_say(paths, guest, job, kernel_log):
         set_states(paths, guest, "optimized", b)
         goes_over(guest, "nvme0", "nvme1")
     assert any(NOBODY[0].split(": ")[1] in line for line in kernel_log.read()), "nothing had to wait"
+
+
+def test_a_change_that_nobody_ends_does_not_cost_the_connection(paths, guest, job, kernel_log):
+    """the target ends it after ANATT; the kernel resets a controller that has said it for twice as long"""
+    kernel_log.allow(*NOBODY)
+    anatt = nvme_json(guest, "id-ctrl", "/dev/nvme0")["anatt"]
+    set_states(paths, guest, "change", "change")
+    began = time.monotonic()
+    for controller in ("nvme0", "nvme1"):
+        guest.run(f"until_true {2 * anatt} ana_state_is {controller} inaccessible")
+    assert anatt - 2 < time.monotonic() - began < 2 * anatt
+    guest.run("is_idle nvme0 && is_idle nvme1 && kill -0 $job")
+    set_states(paths, guest, "inaccessible", "optimized")
+    goes_over(guest, "nvme1", "nvme0")
 
 
 def test_both_ways_are_used_where_the_host_wants_it(paths, guest, job):
