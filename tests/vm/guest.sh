@@ -72,6 +72,22 @@ connect_path() {
 		--reconnect-delay=1 --ctrl-loss-tmo=60 "$@"
 }
 
+# connect_all ADDRESS PORT: the same host, to all that a discovery controller names.
+connect_all() {
+	nvme connect-all -t tcp -a "$1" -s "$2" --hostnqn="$HOSTNQN:a" --hostid="$HOSTID-00000000000a" \
+		--reconnect-delay=1 --ctrl-loss-tmo=60
+}
+
+# loopback_is WHOSE: 127.0.0.1 is "host", the machine that the guest runs on, or the guest's "own".
+loopback_is() {
+	if [ "$1" = host ]; then
+		ip addr del 127.0.0.1/8 dev lo && echo 1 >/proc/sys/net/ipv4/conf/eth0/route_localnet &&
+			ip route add 127.0.0.1 via 10.0.2.2
+	else
+		ip route del 127.0.0.1 && ip addr add 127.0.0.1/8 dev lo
+	fi
+}
+
 # connect_as LETTER ADDRESS PORT NQN: as another host.  nvme connect takes a second host for a
 # mistake and refuses it, so the kernel is told directly.
 connect_as() {

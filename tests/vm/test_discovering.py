@@ -5,6 +5,7 @@ from hosts import nvme_json
 from target import NQN, conf, memory
 
 DISCOVERY_NQN = "nqn.2014-08.org.nvmexpress.discovery"
+SECOND = f"{NQN}:second"
 SELF, SUBSYSTEM, REFERRAL = "current discovery subsystem", "nvme subsystem", "discovery subsystem referral"
 
 
@@ -62,3 +63,29 @@ def test_a_persistent_discovery_controller_is_told_of_changes(target, guest):
     assert "0x0000753" in guest.run("nvme get-feature /dev/nvme0 -f 0xf")
     status, text = guest.run("kill $listener; nvme smart-log /dev/nvme0", check=False)
     assert status != 0 and "Invalid Log Page" in text
+
+
+@pytest.fixture
+def under_one_address(guest, kernel_log):
+    """The guest reaches the target at the address that its discovery log has."""
+    guest.run("loopback_is host")
+    yield
+    if guest.alive:
+        guest.run("loopback_is own")
+
+
+def test_connect_all_connects_to_all_there_is(under_one_address, live, guest):
+    """a subsystem at both listeners, another one at the second; who is connected already stays so"""
+    several = conf(memory("32M"), listeners=("a", "b"))
+    several["subsystems"] += conf(memory("16M"), nqn=SECOND)["subsystems"]
+    several["subsystems"][1]["listeners"] = ["b"]
+    target = live(several)
+    a, b = target.ports
+    for _ in range(2):
+        guest.run(f"connect_all 127.0.0.1 {a}")
+        lines = guest.run("cd /sys/class/nvme && for c in *; do echo $(cat $c/subsysnqn $c/address); done").splitlines()
+        assert sorted(line.split(",src_addr")[0] for line in lines) == sorted(
+            f"{nqn} traddr=127.0.0.1,trsvcid={port}" for nqn, port in ((NQN, a), (NQN, b), (SECOND, b)))
+    guest.run("until_true 30 sh -c '[ $(ls /dev/nvme*n1 | wc -l) = 2 ]'")
+    sizes = guest.run("for device in /dev/nvme*n1; do blockdev --getsize64 $device; done")
+    assert sorted(int(size) >> 20 for size in sizes.split()) == [16, 32]

@@ -30,6 +30,19 @@ def test_there_is_an_io_queue_for_each_processor(guest, serve):
     )
 
 
+def test_queues_of_each_kind_without_flow_control(guest, serve, kernel_log):
+    """for reads, for writes and for polled requests; none of them is deep"""
+    target = serve("mem:64M")
+    kinds = ("--nr-io-queues=2", "--nr-write-queues=1", "--nr-poll-queues=1")
+    connect(guest, target, *kinds, "--queue-size=16", "--disable-sqflow")
+    assert int(guest.run("cat /sys/class/nvme/nvme0/queue_count")) == 1 + 4
+    assert int(guest.run("cat /sys/class/nvme/nvme0/sqsize")) == 15
+    assert any("mapped 1/2/1 default/read/poll queues" in line for line in kernel_log.read())
+    check_fio(guest.run("verified_fio /dev/nvme0n1 8m", timeout=180), 8 * MIB)
+    polled = "verified_fio /dev/nvme0n1 2m --offset=8m --ioengine=pvsync2 --hipri"
+    check_fio(guest.run(polled, timeout=180), 2 * MIB)
+
+
 def test_the_controller_identifies_itself(guest, serve):
     target = serve("mem:64M", "mem:32M")
     connect(guest, target)
