@@ -17,7 +17,7 @@
 #include "sys/clock.h"
 
 enum {
-	STOP_NS = 900 * 1000 * 1000, /* for volumes to finish what was begun */
+	NS_PER_MS = 1000 * 1000,
 	LOOK_NS = 10 * 1000 * 1000,  /* how often it is looked whether disks have answered */
 	COUNT_NS = 50 * 1000 * 1000, /* and then for the reactors to say what they did */
 };
@@ -193,7 +193,8 @@ static void
 stop_begin(struct serve *serve, struct reactor *reactor)
 {
 	serve->stop_limit.fire = stop_expired;
-	timer_set(&reactor->timers, &serve->stop_limit, reactor->now_ns + STOP_NS);
+	timer_set(&reactor->timers, &serve->stop_limit,
+	    reactor->now_ns + (uint64_t)serve->options.stop_ms * NS_PER_MS);
 	control_stop(&serve->control);
 	target_drain(serve->serving.target, drained, serve);
 }

@@ -71,6 +71,7 @@ struct serve_options {
 	const char *control;       /* the path of the socket, as control.h has it */
 	const char *data_dir;
 	bool stats, explain;
+	uint32_t stop_ms;          /* for volumes to finish what was begun */
 	struct rt_options rt;      /* threads, engines and sockets; what to do at a signal is not set */
 	int cpus[RT_REACTORS_MAX]; /* rt.cpus */
 };

@@ -12,8 +12,10 @@
 enum key {
 	KEY_LISTEN = 1000, KEY_NS, KEY_BLOCK_SIZE, KEY_SUBNQN, KEY_REACTORS, KEY_CPUS, KEY_FILES, KEY_SOCKETS,
 	KEY_DATA_DIR, KEY_STATE_DIR, KEY_CONFIG, KEY_CONTROL, KEY_STATS, KEY_EXPLAIN, KEY_HANDSHAKE, KEY_STALL,
-	KEY_CONNECTIONS, KEY_CONGESTION,
+	KEY_CONNECTIONS, KEY_CONGESTION, KEY_STOP,
 };
+
+enum { STOP_MS = 900 };
 
 static const struct argp_option options[] = {
 	{ "listen", KEY_LISTEN, "ADDR:PORT", 0,
@@ -36,6 +38,7 @@ static const struct argp_option options[] = {
 	{ "files", KEY_FILES, "ENGINE", 0, "how files are read and written: auto, uring or threads", 0 },
 	{ "handshake-timeout", KEY_HANDSHAKE, "MS", 0, "from accept to Connect (default 10000)", 0 },
 	{ "stall-timeout", KEY_STALL, "MS", 0, "a transfer without progress (default 30000)", 0 },
+	{ "stop-timeout", KEY_STOP, "MS", 0, "for I/O that was begun, when it is told to end (default 900)", 0 },
 	{ "max-connections", KEY_CONNECTIONS, "N", 0, "refuse more (default 4096)", 0 },
 	{ "tcp-congestion", KEY_CONGESTION, "NAME", 0,
 	    "congestion control of the connections (default: the system's)", 0 },
@@ -176,6 +179,9 @@ parse(int key, char *arg, struct argp_state *state)
 	case KEY_CONGESTION:
 		said->rt.sockets.congestion = arg;
 		return 0;
+	case KEY_STOP:
+		said->stop_ms = (uint32_t)option_number_of(state, "--stop-timeout", arg, 1, 3600000);
+		return 0;
 	case KEY_STATS:
 		said->stats = true;
 		return 0;
@@ -200,6 +206,7 @@ serve_options_parse(int argc, char **argv, struct serve_options *said)
 {
 	*said = (struct serve_options){
 		.told = { .block_size = 4096, .subnqn = DEFAULT_SUBNQN }, .rt = rt_options_default(),
+		.stop_ms = STOP_MS,
 	};
 	argp_err_exit_status = EXIT_USAGE;
 	return options_parse(&argp, argc, argv, said) ? 0 : EXIT_USAGE;

@@ -55,6 +55,8 @@ class Daemon:
             self.command += ["--listen", address]
         for spec in ns:
             self.command += ["--ns", spec]
+        if PATIENCE > 1 and "--stop-timeout" not in args:
+            args += ("--stop-timeout", str(int(900 * PATIENCE)))
         self.command += args
         self.errors = tempfile.TemporaryFile()
         environment = dict(os.environ, **(env or {}))

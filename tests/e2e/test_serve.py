@@ -131,6 +131,16 @@ def test_a_signal_while_a_volume_is_too_slow(serve, signals):
         assert ("did not finish" in target.stderr()) == (signals == 1)
 
 
+def test_a_volume_has_as_long_as_the_operator_says(serve):
+    target = serve("--stop-timeout", "60000", ns=["fault:delay=1200@volatile:seed=1@mem:64M"])
+    with nvme.Controller(target.address) as ctrl:
+        ctrl.admin.submit(nvme.sqe(0x09, cdw10=6))
+        ctrl.get(nvme.CSTS)
+        target.process.send_signal(signal.SIGTERM)
+        assert target.process.wait(60) == 0
+    target.kill()
+
+
 @pytest.mark.line("L19")
 def test_nothing_new_is_accepted_while_it_ends(serve):
     target = serve()
