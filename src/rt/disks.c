@@ -207,13 +207,13 @@ kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struc
 }
 
 int
-kdisk_extend(struct rt *rt, struct kdisk *kdisk, uint64_t size, uint64_t *now)
+kdisk_extend(struct rt *rt, struct kdisk *kdisk, uint64_t size, struct disk *now)
 {
 	int rc;
 
 	pthread_mutex_lock(&kdisk->lock);
 	rc = disk_extend(&kdisk->disk, size);
-	*now = kdisk->disk.size;
+	*now = kdisk->disk;
 	pthread_mutex_unlock(&kdisk->lock);
 	if (is_sync_error(kdisk, rc))
 		(void)kdisk_lose(rt, kdisk);

@@ -273,7 +273,7 @@ files_collect(struct core *core)
 	reactor_run_in(&core->reactor, PHASE_COLLECT, &core->files->collect);
 }
 
-/* ---- opening and closing ---- */
+/* ---- beginning and end ---- */
 
 static int
 open_engine(struct kfiles *files)
@@ -290,13 +290,16 @@ open_engine(struct kfiles *files)
 	return rc;
 }
 
-static int
-files_open(struct core *core)
+int
+files_need(struct core *core)
 {
 	struct arena *arena = &core->arena;
-	struct kfiles *files = arena_alloc(arena, sizeof(*files));
+	struct kfiles *files;
 	int rc = -ENOMEM;
 
+	if (core->files != NULL)
+		return 0;
+	files = arena_alloc(arena, sizeof(*files));
 	if (files == NULL)
 		return -ENOMEM;
 	files->core = core;
@@ -323,113 +326,6 @@ files_open(struct core *core)
 	return 0;
 }
 
-int
-world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_t block, struct file **out)
-{
-	struct core *core = core_of(reactor);
-	struct kfile *file;
-	struct disk now;
-	int rc = 0;
-
-	if (core->files == NULL)
-		rc = files_open(core);
-	if (rc != 0)
-		return rc;
-	file = arena_alloc(&core->arena, sizeof(*file));
-	if (file == NULL)
-		return -ENOMEM;
-	rc = kdisk_open(core->rt, path, size, block, &file->disk, &now);
-	if (rc != 0) {
-		arena_free(&core->arena, file);
-		return rc;
-	}
-	file->files = core->files;
-	file->device = device_take(&core->arena, &core->files->devices, file->disk->disk.id[0]);
-	if (file->device == NULL) {
-		kdisk_close(core->rt, file->disk, now.fd);
-		arena_free(&core->arena, file);
-		return -ENOMEM;
-	}
-	if (core->files->ops->keep != NULL)
-		file->kept = core->files->ops->keep(core->files, now.fd);
-	file->fd = now.fd;
-	list_push(&core->files->open, &file->open_node);
-	list_init(&file->node);
-	fifo_init(&file->waiting);
-	fifo_init(&file->syncing);
-	fifo_init(&file->to_sync);
-	file->sync = (struct file_io){ .op = FILE_SYNC };
-	file->file = (struct file){
-		.reactor = reactor, .size = now.size, .was = now.was,
-		.align = now.align, .direct = now.direct, .device = now.device,
-	};
-	memcpy(file->file.id, file->disk->disk.id, sizeof(file->file.id));
-	*out = &file->file;
-	return 0;
-}
-
-int
-world_file_extend(struct file *file, uint64_t size)
-{
-	return kdisk_extend(core_of(file->reactor)->rt, ((struct kfile *)file)->disk, size, &file->size);
-}
-
-int64_t
-world_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
-{
-	struct kfile *kfile = (struct kfile *)file;
-	const struct disk_req sync = { .kind = DISK_SYNC, .fd = kfile->fd };
-	uint8_t *at = to;
-	size_t moved = 0;
-	int64_t rc;
-
-	do {
-		rc = disk_perform(&sync);
-	} while (rc == -EINTR);
-	if (rc < 0) {
-		(void)kdisk_lose(core_of(file->reactor)->rt, kfile->disk);
-		return rc;
-	}
-	while (moved < bytes) {
-		struct iovec iov = { at + moved, bytes - moved };
-		struct disk_req req = {
-			.kind = DISK_READ, .fd = kfile->fd, .offset = offset + moved, .iov = &iov,
-			.count = 1,
-		};
-		int64_t got = disk_perform(&req);
-
-		if (got == -EINTR)
-			continue;
-		if (got < 0)
-			return got;
-		if (got == 0)
-			break;
-		moved += (size_t)got;
-	}
-	return (int64_t)moved;
-}
-
-uint64_t
-world_file_data(struct file *file, uint64_t offset)
-{
-	return disk_data(((struct kfile *)file)->fd, offset);
-}
-
-void
-world_file_close(struct file *file)
-{
-	struct kfile *kfile = (struct kfile *)file;
-	struct core *core = kfile->files->core;
-
-	assert(kfile->in_flight == 0 && fifo_empty(&kfile->waiting) && !kfile->syncs);
-	if (kfile->kept > 0)
-		kfile->files->ops->forget(kfile->files, kfile->kept);
-	list_remove(&kfile->open_node);
-	device_give(&core->arena, kfile->device);
-	kdisk_close(core->rt, kfile->disk, kfile->fd);
-	arena_free(&core->arena, kfile);
-}
-
 /* The kernel and the threads write into memory of the process: they must be done before it goes. */
 void
 files_close(struct core *core)
@@ -446,7 +342,7 @@ files_close(struct core *core)
 	list_for_each(&files->open, node) {
 		struct kfile *file = container_of(node, struct kfile, open_node);
 
-		if (file->fd != file->disk->disk.fd)
+		if (file->held == NULL && file->fd != file->disk->disk.fd)
 			close(file->fd);
 	}
 	files->ops->close(files);
@@ -461,7 +357,7 @@ files_check(struct rt *rt)
 
 	if (rt->options.files != RT_FILES_URING)
 		return 0;
-	return files_open(core);
+	return files_need(core);
 }
 
 const char *

@@ -44,6 +44,9 @@ struct kfile {
 	struct kdisk *disk;
 	struct device *device; /* in files->devices: how busy this reactor has it */
 	int fd;                /* the kdisk's, or one of its own */
+	struct kfile *held;    /* an annex's, of which it is a share; or NULL */
+	int *spare;            /* of an annex's: the descriptors that shares have not taken; under the lock of rt */
+	unsigned spare_count;
 	struct list open_node; /* in files->open */
 	struct fifo waiting;   /* file_ios that found no file_job free for this file */
 	struct list node;      /* in files->waiting */
@@ -123,7 +126,10 @@ struct kdisk {
 	unsigned running;        /* threads that do one */
 };
 
-/* files.c: has it begun, now or when it is its turn. */
+/* files.c: what serves the files of a reactor is there; 0 or a negative errno. */
+int files_need(struct core *core) __attribute__((warn_unused_result));
+
+/* has it begun, now or when it is its turn. */
 void files_begin(struct kfile *file, struct file_io *io);
 
 /* files_sync.c: the io, which is a sync or a write that was done, is done when a sync that began since has ended. */
@@ -140,7 +146,9 @@ void sync_unneeded(struct kfile *file, const struct file_io *io);
  */
 int kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struct kdisk **kdisk, struct disk *now)
     __attribute__((warn_unused_result));
-int kdisk_extend(struct rt *rt, struct kdisk *kdisk, uint64_t size, uint64_t *now) __attribute__((warn_unused_result));
+/* `now` as above, but for its descriptor. */
+int kdisk_extend(struct rt *rt, struct kdisk *kdisk, uint64_t size, struct disk *now)
+    __attribute__((warn_unused_result));
 int kdisk_undo(struct rt *rt, const char *path, int64_t was, const uint64_t id[2])
     __attribute__((warn_unused_result));
 void kdisk_close(struct rt *rt, struct kdisk *kdisk, int fd);

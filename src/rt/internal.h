@@ -55,6 +55,7 @@ struct core {
 	bool outbox_busy;        /* some waits for room in a ring */
 	struct kfiles *files;    /* NULL before the first file is opened */
 	struct errands *errands; /* NULL before the first */
+	bool annex;              /* it never runs, and of all this has its reactor, rt and arena */
 
 	uint64_t moved;          /* counts whatever was of use: bytes, mail, connections */
 	uint64_t turn_ns;        /* when the last turn began */
@@ -116,11 +117,17 @@ void mail_deliver(struct core *core);
 void mail_flush(struct core *core);
 bool mail_waiting(const struct core *core);
 
-/* files.c */
+/* rt.c */
+struct reactor *world_annex_open(struct reactor *reactor);
+void world_annex_close(struct reactor *annex);
+
+/* files.c, files_open.c */
 /* Of RT_FILES_URING: does the kernel let us? */
 int files_check(struct rt *rt) __attribute__((warn_unused_result));
 int world_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
     struct file **file)
+    __attribute__((warn_unused_result));
+int world_file_share(struct file *file, struct reactor *reactor, struct file **shared)
     __attribute__((warn_unused_result));
 int world_file_make(struct reactor *reactor, const char *path, uint64_t size, int64_t *was)
     __attribute__((warn_unused_result));

@@ -91,6 +91,7 @@ const struct world_ops rt_world = {
 	.connect = world_connect,
 	.move = world_move,
 	.file_open = world_file_open,
+	.file_share = world_file_share,
 	.file_make = world_file_make,
 	.file_extend = world_file_extend,
 	.file_id = world_file_id,
@@ -106,6 +107,8 @@ const struct world_ops rt_world = {
 	.pages_discard = world_pages_discard,
 	.post = world_post,
 	.errand = world_errand,
+	.annex_open = world_annex_open,
+	.annex_close = world_annex_close,
 	.random = world_random,
 	.wall_ms = world_wall_ms,
 	.log = world_log,
@@ -171,6 +174,36 @@ core_open(struct core *core, struct rt *rt, unsigned index)
 		return rc;
 	return rt->engine->add(core->engine, core->waker.fd, &core->waker_source);
 }
+
+struct reactor *
+world_annex_open(struct reactor *reactor)
+{
+	struct core *core = aligned_alloc(64, sizeof(*core));
+
+	if (core == NULL)
+		return NULL;
+	memset(core, 0, sizeof(*core));
+	core->rt = core_of(reactor)->rt;
+	core->annex = true;
+	arena_init(&core->arena, 0);
+	core->reactor.world = reactor->world;
+	core->reactor.arena = &core->arena;
+	core->reactor.index = reactor->index;
+	core->reactor.count = reactor->count;
+	return &core->reactor;
+}
+
+void
+world_annex_close(struct reactor *annex)
+{
+	struct core *core = core_of(annex);
+
+	assert(core->annex);
+	arena_drop(&core->arena);
+	free(core);
+}
+
+size_t rt_annex_bytes(void) { return sizeof(struct core); }
 
 static void
 core_close(struct core *core)

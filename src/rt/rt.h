@@ -76,10 +76,12 @@ void *rt_owner(const struct rt *rt);
 /* "io_uring", "threads", or "none" while no file is open: how this reactor serves files. */
 const char *rt_files_engine(struct reactor *reactor);
 
-/* For sums: bytes of a stream, of the mail from one reactor to another, of a reactor that serves files. */
+/* For sums: bytes of a stream, of the mail from one reactor to another, of a reactor that serves files, of an
+ * annex. */
 size_t rt_stream_bytes(void);
 size_t rt_mail_bytes(void);
 size_t rt_files_bytes(void);
+size_t rt_annex_bytes(void);
 
 /* Runs all reactors, number 0 on the calling thread, until rt_stop().  May be run again.
  * -EAGAIN: a thread could not be made; -EINVAL: a reactor could not be pinned. */

@@ -107,6 +107,18 @@ sim_file_make(struct reactor *base, const char *path, uint64_t size, int64_t *wa
 	return have_file(sim_reactor_of(base)->process, path, size, &file);
 }
 
+static struct sim_handle *
+add_handle(struct sim_reactor *reactor, struct sim_file *file)
+{
+	struct sim_handle *handle = sim_alloc(file->sim, sizeof(*handle));
+
+	handle->reactor = reactor;
+	handle->file = file;
+	list_init(&handle->ios);
+	list_push(&reactor->process->handles, &handle->node);
+	return handle;
+}
+
 int
 sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t block, struct file **out)
 {
@@ -121,17 +133,25 @@ sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t bl
 
 	if (rc != 0)
 		return rc;
-	handle = sim_alloc(sim, sizeof(*handle));
 	if (sim_process_files(process, file) == 0)
 		file->lost = false;
+	handle = add_handle(reactor, file);
 	handle->base = (struct file){
 		.reactor = base, .size = file->size, .was = was,
 		.align = direct ? sim->options.file_align : 1, .direct = direct, .id = { 0, (uintptr_t)file },
 	};
-	handle->reactor = reactor;
-	handle->file = file;
-	list_init(&handle->ios);
-	list_push(&process->handles, &handle->node);
+	*out = &handle->base;
+	return 0;
+}
+
+int
+sim_file_share(struct file *base, struct reactor *reactor, struct file **out)
+{
+	struct sim_handle *held = container_of(base, struct sim_handle, base);
+	struct sim_handle *handle = add_handle(sim_reactor_of(reactor), held->file);
+
+	handle->base = *base;
+	handle->base.reactor = reactor;
 	*out = &handle->base;
 	return 0;
 }
@@ -143,6 +163,7 @@ sim_file_extend(struct file *base, uint64_t size)
 
 	if (size > (uint64_t)1 << FILE_BYTES_MAX_SHIFT)
 		return -EFBIG;
+	base->was = (int64_t)file->size;
 	if (file->size < size)
 		file->size = size;
 	base->size = file->size;

@@ -105,7 +105,7 @@ struct sim_process {
 	unsigned crash_flags;
 	uint32_t life;
 	int error;
-	struct list streams, handles;
+	struct list streams, handles, annexes;
 	unsigned stream_count;
 	uint16_t next_port;
 };
@@ -143,6 +143,8 @@ void sim_net_handle(struct sim *sim, struct sim_event *event);
 
 /* ---- files ---- */
 
+int sim_file_share(struct file *file, struct reactor *reactor, struct file **shared)
+    __attribute__((warn_unused_result));
 int sim_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
     struct file **file)
     __attribute__((warn_unused_result));

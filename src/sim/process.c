@@ -230,6 +230,40 @@ sim_reactor_handle_errand(struct sim *sim, struct sim_event *event)
 	sim_reactor_wake(reactor, sim->now_ns);
 }
 
+/* ---- annexes ---- */
+
+struct annex {
+	struct list node; /* in the process's annexes */
+	struct sim_reactor reactor;
+};
+
+static struct reactor *
+world_annex_open(struct reactor *base)
+{
+	struct sim_process *process = sim_reactor_of(base)->process;
+	struct annex *annex = sim_alloc(process->sim, sizeof(*annex));
+	struct sim_reactor *reactor = &annex->reactor;
+
+	reactor->process = process;
+	arena_init(&reactor->arena, process->options.arena_bytes);
+	reactor->base.world = base->world;
+	reactor->base.arena = &reactor->arena;
+	reactor->base.index = base->index;
+	reactor->base.count = base->count;
+	list_push(&process->annexes, &annex->node);
+	return &reactor->base;
+}
+
+static void
+world_annex_close(struct reactor *base)
+{
+	struct annex *annex = container_of(sim_reactor_of(base), struct annex, reactor);
+
+	arena_drop(&annex->reactor.arena);
+	list_remove(&annex->node);
+	arena_free(&annex->reactor.process->sim->arena, annex);
+}
+
 /* ---- birth and death ---- */
 
 static void
@@ -310,6 +344,8 @@ sim_process_crash(struct sim_process *process, unsigned flags)
 			sim_event_give(sim, container_of(node, struct sim_event, node));
 		arena_drop(&reactor->arena);
 	}
+	list_for_each(&process->annexes, node)
+		world_annex_close(&container_of(node, struct annex, node)->reactor.base);
 	arena_drop(&process->pages);
 }
 
@@ -338,6 +374,7 @@ sim_process_create(struct sim *sim, const char *name, unsigned reactors,
 		process->reactors[i].mail_at_ns = sim_alloc(sim, reactors * sizeof(uint64_t));
 	list_init(&process->streams);
 	list_init(&process->handles);
+	list_init(&process->annexes);
 	list_push(&sim->processes, &process->node);
 	sim_process_start(process);
 	return process;
@@ -423,6 +460,7 @@ const struct world_ops sim_world_ops = {
 	.connect = sim_net_connect,
 	.move = reactor_move_each,
 	.file_open = sim_file_open,
+	.file_share = sim_file_share,
 	.file_make = sim_file_make,
 	.file_extend = sim_file_extend,
 	.file_id = sim_file_id,
@@ -438,6 +476,8 @@ const struct world_ops sim_world_ops = {
 	.pages_discard = world_pages_discard,
 	.post = world_post,
 	.errand = world_errand,
+	.annex_open = world_annex_open,
+	.annex_close = world_annex_close,
 	.random = world_random,
 	.wall_ms = world_wall_ms,
 	.log = world_log,

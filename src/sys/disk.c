@@ -10,6 +10,7 @@
 #include <linux/stat.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -199,6 +200,25 @@ disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
 	return rc;
 }
 
+int
+disk_again(const struct disk *disk, const char *path)
+{
+	struct stat st;
+	uint64_t id[2];
+	int rc, fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	rc = fstat(fd, &st) == 0 ? 0 : -errno;
+	if (rc == 0) {
+		identify(&st, id);
+		rc = memcmp(id, disk->id, sizeof(id)) == 0 ? fd : -ESTALE;
+	}
+	if (rc < 0)
+		close(fd);
+	return rc;
+}
+
 /*
  * A device is claimed as file systems claim theirs, which do not ask for locks.  By a descriptor of its own, since of
  * one that is opened for each of our reactors only the first can be had so.
@@ -241,6 +261,7 @@ disk_extend(struct disk *disk, uint64_t size)
 		return -errno;
 	if (S_ISREG(st.st_mode)) /* it may have been made longer since, by somebody else */
 		disk->size = (uint64_t)st.st_size;
+	disk->was = (int64_t)disk->size;
 	if (size <= disk->size)
 		return 0;
 	if (ftruncate(disk->fd, (off_t)size) != 0)

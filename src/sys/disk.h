@@ -16,7 +16,7 @@ struct disk {
 	int fd;
 	uint64_t id[2]; /* see disk_id() */
 	uint64_t size;
-	int64_t was;    /* its size when it was opened; -1: it was not there, and was made */
+	int64_t was;    /* its size when it was opened or extended; -1: it was not there, and was made */
 	uint32_t align; /* of offsets, lengths and addresses; 1: any */
 	bool direct;
 	bool device;    /* a block device */
@@ -35,6 +35,10 @@ int disk_id(const char *path, uint64_t id[2]) __attribute__((warn_unused_result)
  */
 int disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
     __attribute__((warn_unused_result));
+
+/* Another descriptor of it, for its page cache: one that the kernel tells by itself of what it could not write.
+ * -ESTALE: the path leads to another file by now; or another negative errno. */
+int disk_again(const struct disk *disk, const char *path) __attribute__((warn_unused_result));
 
 /* Keeps other processes out until it is closed; -EBUSY: another one does, and did for a second where it was to be
  * `patient`: the caller stands still as long; or it is a device that is mounted or a part of another one. */

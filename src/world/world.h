@@ -113,7 +113,7 @@ struct file_io {
 struct file {
 	struct reactor *reactor;
 	uint64_t size;      /* bytes */
-	int64_t was;        /* the size that file_open() found; -1: it made the file */
+	int64_t was;        /* the size that file_open() or file_extend() found; -1: it made the file */
 	uint64_t id[2];     /* which one it is, see file_id() */
 	uint32_t align;     /* offsets, lengths and addresses must be multiples of it; 1: any */
 	bool direct;        /* writes bypass the page cache */
@@ -133,7 +133,7 @@ struct mail {
 };
 _Static_assert(sizeof(struct mail) == 48, "mail is of a fixed size");
 
-/* ---- errands: what would block a reactor, like making files and removing them ---- */
+/* ---- errands: what would block a reactor, like opening files and removing them ---- */
 
 struct errand {
 	struct fifo_node node;               /* the world's until done() */
@@ -166,11 +166,15 @@ struct world_ops {
 	 * it is smaller. */
 	int (*file_open)(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
 	    struct file **file) __attribute__((warn_unused_result));
+	/* The same file once more, for another reactor: asks the disk nothing, whatever the path leads to by now.  `file`
+	 * was opened with an annex, and is closed after those that share it. */
+	int (*file_share)(struct file *file, struct reactor *reactor, struct file **shared)
+	    __attribute__((warn_unused_result));
 	/* Makes a file and extends it as file_open() does, size > 0, and leaves it closed; `was` as in struct file.
 	 * This and file_undo() may be called by an errand: who opens the file then does not wait for the disk. */
 	int (*file_make)(struct reactor *reactor, const char *path, uint64_t size, int64_t *was)
 	    __attribute__((warn_unused_result));
-	/* Makes it so large, where it is smaller: whatever its path leads to by now. */
+	/* Makes it so large, where it is smaller: whatever its path leads to by now; `was` is what it found. */
 	int (*file_extend)(struct file *file, uint64_t size) __attribute__((warn_unused_result));
 	/* Which file a path leads to: two are the same where both numbers are.  -ENOENT: none. */
 	int (*file_id)(struct reactor *reactor, const char *path, uint64_t id[2]) __attribute__((warn_unused_result));
@@ -210,6 +214,16 @@ struct world_ops {
 	/* Has it run, after those that the reactor gave before it and that are not apart, and is done some turn later.
 	 * Where nothing runs yet or any more, and where there is no thread for it, it is run and done at once. */
 	void (*errand)(struct reactor *reactor, struct errand *errand);
+
+	/*
+	 * A reactor that never runs, with an arena of its own: for what an errand makes and uses in place of its
+	 * reactor, and others when it is done.  Of these operations it is given to those on files and pages, by one
+	 * thread at a time; nothing is submitted to a file that it opens, which others may share.  This and its end
+	 * may be called by an errand.  NULL: no memory.
+	 */
+	struct reactor *(*annex_open)(struct reactor *reactor);
+	/* All its files are closed; its arena goes with it. */
+	void (*annex_close)(struct reactor *annex);
 
 	uint64_t (*random)(struct reactor *reactor);
 	uint64_t (*wall_ms)(struct reactor *reactor); /* since 1970-01-01, for timestamps */

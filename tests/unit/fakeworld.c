@@ -118,10 +118,28 @@ fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_
 }
 
 static int
+fake_file_share(struct file *file, struct reactor *reactor, struct file **shared)
+{
+	struct fake_handle *held = container_of(file, struct fake_handle, file);
+	struct fake_handle *handle = arena_alloc(&world_of(reactor)->arena, sizeof(*handle));
+
+	if (handle == NULL)
+		return -ENOMEM;
+	*handle = *held;
+	handle->file.reactor = reactor;
+	handle->of->handles++;
+	*shared = &handle->file;
+	return 0;
+}
+
+static int
 fake_file_extend(struct file *file, uint64_t size)
 {
 	struct fake_file *of = container_of(file, struct fake_handle, file)->of;
 
+	if (world_of(file->reactor)->fail_open != 0)
+		return world_of(file->reactor)->fail_open;
+	file->was = (int64_t)of->size;
 	if (of->size < size && file_grow(world_of(file->reactor), of, size) != 0)
 		return -ENOMEM;
 	file->size = of->size;
@@ -159,6 +177,16 @@ fake_file_data(struct file *file, uint64_t offset)
 	while (offset < of->size && of->bytes[offset] == 0)
 		offset++;
 	return offset < of->size ? offset / 4096 * 4096 : UINT64_MAX;
+}
+
+static int
+fake_file_id(struct reactor *reactor, const char *path, uint64_t id[2])
+{
+	const struct fake_file *file = fake_file_find(world_of(reactor), path);
+
+	id[0] = 0;
+	id[1] = (uintptr_t)file;
+	return file != NULL ? 0 : -ENOENT;
 }
 
 static int
@@ -372,6 +400,8 @@ fake_log(struct reactor *reactor, int level, const char *text)
 
 static const struct world_ops fake_ops = {
 	.file_open = fake_file_open,
+	.file_share = fake_file_share,
+	.file_id = fake_file_id,
 	.file_make = make_file,
 	.file_extend = fake_file_extend,
 	.file_undo = fake_file_undo,

@@ -50,7 +50,7 @@ struct fakeworld {
 	bool hold_errands;        /* but while this is so */
 	struct fake_finish finish[FAKE_REACTORS];
 	uint32_t align;           /* of every file; 0 is 1 */
-	int fail_open;            /* negative errno of every open, and of what makes a file */
+	int fail_open;            /* negative errno of every open, and of what makes a file or extends it */
 	int fail_fetch;           /* and of every fetch */
 	uint64_t fetched;         /* bytes, so */
 	int fail[FILE_ZERO + 1];  /* by file_op: negative errno of every such request */

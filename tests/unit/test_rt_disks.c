@@ -195,11 +195,59 @@ what_was_made_is_taken_back_and_no_other_file_of_its_name(void **state)
 	rt_destroy(rt);
 }
 
+/* An errand has opened it. */
+static void *
+open_with(void *annex_of_reactor)
+{
+	struct reactor *annex = annex_of_reactor;
+	struct file *file;
+
+	MUST(annex->world->file_open(annex, files_path, FILE_BYTES, 4096, &file) == 0);
+	return file;
+}
+
+static void
+what_an_annex_holds_is_shared_wherever_its_path_leads(void **state)
+{
+	struct rt *rt = files_open_rt(2, RT_FILES_AUTO), *other = files_open_rt(1, RT_FILES_THREADS);
+	struct reactor *annex = rt_reactor(rt, 0)->world->annex_open(rt_reactor(rt, 0));
+	uint8_t *bytes = files_random_bytes(8192, 1), *back = files_random_bytes(8192, 2);
+	struct file *held, *shared[2], *alien;
+	char beside[64];
+	pthread_t thread;
+
+	assert_non_null(annex);
+	assert_int_equal(pthread_create(&thread, NULL, open_with, annex), 0);
+	assert_int_equal(pthread_join(thread, (void **)&held), 0);
+	snprintf(beside, sizeof(beside), "%s.beside", files_path);
+	assert_int_equal(rename(files_path, beside), 0);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(annex->world->file_share(held, rt_reactor(rt, i), &shared[i]), 0);
+	assert_true(shared[0]->size == FILE_BYTES && shared[1]->id[1] == held->id[1]);
+	assert_int_equal(files_move(shared[0], FILE_WRITE, bytes, 4096, 8192), 8192);
+	assert_int_equal(files_move(shared[1], FILE_READ, back, 4096, 8192), 8192);
+	assert_memory_equal(bytes, back, 8192);
+	for (unsigned i = 0; i < 2; i++)
+		annex->world->file_close(shared[i]);
+	assert_int_equal(rt_reactor(other, 0)->world->file_open(rt_reactor(other, 0), beside, 0, 4096, &alien), -EBUSY);
+	annex->world->file_close(held);
+	annex->world->annex_close(annex);
+	assert_int_equal(rt_reactor(other, 0)->world->file_open(rt_reactor(other, 0), beside, 0, 4096, &alien), 0);
+	alien->reactor->world->file_close(alien);
+	assert_int_equal(rename(beside, files_path), 0);
+	rt_destroy(rt);
+	rt_destroy(other);
+	free(bytes);
+	free(back);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_was_made_is_taken_back_and_no_other_file_of_its_name,
+		    files_make_path, files_remove_path),
+		cmocka_unit_test_setup_teardown(what_an_annex_holds_is_shared_wherever_its_path_leads,
 		    files_make_path, files_remove_path),
 		cmocka_unit_test_setup_teardown(a_file_is_made_or_made_larger_and_never_smaller, files_make_path,
 		    files_remove_path),

@@ -23,6 +23,7 @@ static struct {
 	bool shut;
 	int error;    /* of the next one; 0: none */
 	unsigned count;
+	int fd;       /* of the last one */
 } disk = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static int
@@ -31,6 +32,7 @@ perform(long call, int fd)
 	int error;
 
 	pthread_mutex_lock(&disk.lock);
+	disk.fd = fd;
 	error = disk.error;
 	disk.error = 0; /* the kernel tells a descriptor once */
 	disk.count += call == SYS_fdatasync;
@@ -100,6 +102,33 @@ a_failed_sync_is_told_to_all_who_have_the_file_open_and_for_good(void **state)
 	assert_int_equal(sync_file(first), 0);
 	assert_false(first->lost);
 	first->reactor->world->file_close(first);
+	rt_destroy(rt);
+}
+
+/* The kernel tells each descriptor of what it could not write. */
+static void
+who_share_a_file_in_the_page_cache_have_a_descriptor_each(void **state)
+{
+	struct rt *rt = files_open_rt(2, RT_FILES_THREADS);
+	struct reactor *annex = rt_reactor(rt, 0)->world->annex_open(rt_reactor(rt, 0));
+	struct file *held, *first, *second;
+	int fd;
+
+	assert_non_null(annex);
+	assert_int_equal(annex->world->file_open(annex, files_path, BYTES, 1, &held), 0);
+	for (int times = 0; times < 3; times++) {
+		assert_int_equal(annex->world->file_share(held, rt_reactor(rt, 0), &first), 0);
+		assert_int_equal(annex->world->file_share(held, rt_reactor(rt, 1), &second), 0);
+		assert_false(first->direct || second->direct);
+		assert_int_equal(sync_file(first), 0);
+		fd = disk.fd;
+		assert_int_equal(sync_file(second), 0);
+		assert_int_not_equal(disk.fd, fd);
+		first->reactor->world->file_close(first);
+		second->reactor->world->file_close(second);
+	}
+	annex->world->file_close(held);
+	annex->world->annex_close(annex);
 	rt_destroy(rt);
 }
 
@@ -205,6 +234,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_file(a_failed_sync_is_told_to_all_who_have_the_file_open_and_for_good),
+		with_file(who_share_a_file_in_the_page_cache_have_a_descriptor_each),
 		with_file(a_durable_write_says_of_its_own_bytes_whether_they_are),
 		with_file(one_sync_serves_all_that_came_before_it_began),
 		with_file(a_growth_that_is_taken_back_does_not_hide_what_was_lost),
