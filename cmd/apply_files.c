@@ -15,6 +15,7 @@ struct apply_file {
 	int64_t was; /* see struct file, */
 	uint64_t id[2];
 	bool done;
+	struct opening *opening; /* of a volume, which is all there is then; or NULL */
 };
 
 /* ---- which ---- */
@@ -41,6 +42,19 @@ add(struct apply_files *files, const char *path, uint64_t bytes)
 	return file->path != NULL ? 0 : -ENOMEM;
 }
 
+static int
+add_opening(struct apply_files *files, const struct serving *serving, const char *nqn, const struct conf_ns *ns,
+    const char *spec)
+{
+	struct opening *opening = arena_alloc(&files->arena, sizeof(*opening));
+
+	if (opening == NULL)
+		return -ENOMEM;
+	opening_init(opening, serving->reactor, nqn, ns->nsid, spec, ns->block_size);
+	files->list[files->count++] = (struct apply_file){ .opening = opening };
+	return 0;
+}
+
 /* What is kept of a subsystem that is not served yet. */
 static int
 plan_events(struct apply_files *files, const struct serving *serving, const struct conf_subsys *subsys)
@@ -64,9 +78,11 @@ plan_one(struct apply_files *files, const struct serving *serving, const struct 
 	char spec[CONF_SPEC], path[BLK_SPEC];
 
 	conf_volume_spec(ns, spec);
-	if (ns->size == 0 || !blk_spec_path(spec, path) || (volume != NULL && !grows(survey, volume, ns)))
+	if (!blk_spec_path(spec, path))
 		return 0;
-	return add(files, path, ns->size);
+	if (volume == NULL)
+		return add_opening(files, serving, subsys->nqn, ns, spec);
+	return grows(survey, volume, ns) ? add(files, path, ns->size) : 0;
 }
 
 int
@@ -102,19 +118,51 @@ apply_files_end(struct apply_files *files)
 
 /* ---- beside the reactor ---- */
 
+/* False: with this one all comes to nothing. */
+static bool
+make_one(struct reactor *reactor, struct apply_file *file)
+{
+	const struct world_ops *world = reactor->world;
+
+	if (file->opening != NULL) {
+		opening_run(file->opening);
+		return file->opening->rc == 0;
+	}
+	/* What cannot be made is left for who needs it, who says why. */
+	file->done = world->file_make(reactor, file->path, file->bytes, &file->was) == 0 &&
+	    world->file_id(reactor, file->path, file->id) == 0;
+	return true;
+}
+
 static void
 make_all(struct errand *errand)
 {
 	struct apply_files *files = container_of(errand, struct apply_files, errand);
-	const struct world_ops *world = files->reactor->world;
 
-	for (uint32_t i = 0; i < files->count; i++) {
-		struct apply_file *file = &files->list[i];
+	for (uint32_t i = 0; i < files->count; i++)
+		if (!make_one(files->reactor, &files->list[i]))
+			return;
+}
 
-		if (world->file_make(files->reactor, file->path, file->bytes, &file->was) != 0)
-			return; /* with this one all comes to nothing, as a rule */
-		file->done = world->file_id(files->reactor, file->path, file->id) == 0;
+static void
+undo_one(struct reactor *reactor, struct apply_file *file)
+{
+	bool touched = file->done && (file->was < 0 || (uint64_t)file->was < file->bytes);
+	const char *path = file->path;
+	int rc = 0;
+
+	if (file->opening != NULL) {
+		path = file->opening->spec;
+		rc = opening_undo(file->opening);
+	} else if (touched) {
+		rc = reactor->world->file_undo(reactor, path, file->was, file->id);
 	}
+	file->done = false;
+	if (rc == -ESTALE)
+		fprintf(stderr, "weir: %s is another file by now, and left alone\n", path);
+	else if (rc != 0)
+		fprintf(stderr, "weir: %s stays as the change that failed has made it: %s\n", path,
+		    strerrordesc_np(-rc));
 }
 
 /* The last first: one file may be there by two names. */
@@ -122,20 +170,9 @@ static void
 undo_all(struct errand *errand)
 {
 	struct apply_files *files = container_of(errand, struct apply_files, errand);
-	const struct world_ops *world = files->reactor->world;
 
-	for (uint32_t i = files->count; i-- > 0;) {
-		struct apply_file *file = &files->list[i];
-		bool touched = file->done && (file->was < 0 || (uint64_t)file->was < file->bytes);
-		int rc = touched ? world->file_undo(files->reactor, file->path, file->was, file->id) : 0;
-
-		file->done = false;
-		if (rc == -ESTALE)
-			fprintf(stderr, "weir: %s is another file by now, and left alone\n", file->path);
-		else if (rc != 0)
-			fprintf(stderr, "weir: %s stays as the change that failed has made it: %s\n", file->path,
-			    strerrordesc_np(-rc));
-	}
+	for (uint32_t i = files->count; i-- > 0;)
+		undo_one(files->reactor, &files->list[i]);
 }
 
 static void
@@ -178,4 +215,20 @@ apply_files_undo_now(struct apply_files *files, struct reactor *reactor)
 {
 	files->reactor = reactor;
 	undo_all(&files->errand);
+}
+
+/* They are asked for in the order in which they were planned. */
+struct opening *
+apply_files_opening(struct apply_files *files, const char *nqn, uint32_t nsid)
+{
+	for (uint32_t i = 0; i < files->count; i++) {
+		uint32_t at = (files->next + i) % files->count;
+		struct opening *opening = files->list[at].opening;
+
+		if (opening != NULL && opening->nsid == nsid && strcmp(opening->nqn, nqn) == 0) {
+			files->next = at + 1;
+			return opening;
+		}
+	}
+	return NULL;
 }

@@ -11,7 +11,7 @@ explain_memory(unsigned reactors, uint32_t volumes)
 	const double kib = 1024.0, mib = kib * kib;
 	size_t connection = target_connection_bytes() + rt_stream_bytes(), slot = target_queue_bytes(1);
 	size_t subsys = target_subsys_bytes(), readers = target_readers_bytes();
-	size_t controller = target_controller_bytes(), volume = blk_bytes(reactors);
+	size_t controller = target_controller_bytes(), volume = blk_bytes(reactors) + rt_annex_bytes();
 	size_t reactor = REACTOR_SCRATCH + SERVE_SMALL_BUFS * BUFS_SMALL + SERVE_LARGE_BUFS * BUFS_LARGE +
 	    target_reactor_bytes() + rt_files_bytes() + reactors * rt_mail_bytes();
 

@@ -295,6 +295,15 @@ hosted_works(const struct hosted *hosted)
 	return hosted->now != NULL;
 }
 
+struct opening *
+hosted_opening(const struct hosted *hosted, const char *nqn, uint32_t nsid)
+{
+	struct lane *lane = hosted->lane;
+
+	return lane != NULL && lane->file != NULL && hosted->created == nsid && strcmp(lane->nqn, nqn) == 0 ?
+	    &lane->file->opening : NULL;
+}
+
 bool
 hosted_waits(const struct hosted *hosted)
 {

@@ -64,6 +64,9 @@ void hosted_next(struct hosted *hosted);
 /* Whether a wish is at work. */
 bool hosted_works(const struct hosted *hosted);
 
+/* The volume in a file that the wish at work makes, as it was opened; NULL: it makes none, or another one. */
+struct opening *hosted_opening(const struct hosted *hosted, const char *nqn, uint32_t nsid);
+
 /* Whether a disk that was asked for anything has not answered yet. */
 bool hosted_waits(const struct hosted *hosted);
 

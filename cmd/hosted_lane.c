@@ -81,9 +81,11 @@ lane_take(struct lane *lane)
 	return container_of(fifo_pop(&lane->waiting), struct target_wish, node);
 }
 
+/* Its volume is a namespace's, or closed; or nothing runs any more. */
 static void
 file_free(struct lane_file *file)
 {
+	opening_close(&file->opening);
 	timer_clear(&file->hosted->serving->reactor->timers, &file->patience);
 	list_remove(&file->node);
 	free(file);
@@ -124,10 +126,14 @@ run(struct pool_job *job)
 {
 	struct lane_file *file = container_of(job, struct lane_file, job);
 
-	if (file->removing)
+	if (file->removing) {
+		opening_close(&file->opening);
 		hosted_remove_file(file->hosted->record.dir, file->path, file->uuid);
-	else
-		file->rc = hosted_make_file(file->path, file->bytes, file->block_size);
+		return;
+	}
+	file->rc = hosted_make_file(file->path, file->bytes, file->block_size);
+	if (file->rc == 0)
+		opening_run(&file->opening);
 }
 
 static void
@@ -193,6 +199,7 @@ lane_make_file(struct lane *lane, struct target_wish *wish, const struct made *m
     const char *pool)
 {
 	struct lane_file *file = calloc(1, sizeof(*file));
+	char spec[CONF_SPEC];
 
 	if (file == NULL)
 		return -ENOMEM;
@@ -201,11 +208,14 @@ lane_make_file(struct lane *lane, struct target_wish *wish, const struct made *m
 	file->wish = wish;
 	file->patience.fire = impatient;
 	file->job = (struct pool_job){ .folder = file->pool, .run = run, .done = done };
+	snprintf(file->nqn, sizeof(file->nqn), "%s", ns->nqn);
 	snprintf(file->pool, sizeof(file->pool), "%s", pool);
 	hosted_path(made, ns->uuid, pool, file->path);
 	memcpy(file->uuid, ns->uuid, sizeof(file->uuid));
 	file->bytes = hosted_volume_bytes(ns);
 	file->block_size = ns->block_size;
+	hosted_spec(made, ns, pool, spec);
+	opening_init(&file->opening, lane->hosted->serving->reactor, file->nqn, ns->nsid, spec, ns->block_size);
 	list_push(&lane->hosted->files, &file->node);
 	lane->file = file;
 	give(file);

@@ -8,6 +8,7 @@
 #define WEIR_CMD_HOSTED_LANE_H
 
 #include "conf/conf.h"
+#include "opening.h"
 #include "pool_jobs.h"
 #include "target/wish.h"
 
@@ -17,7 +18,7 @@ struct hosted;
 struct made;
 struct made_ns;
 
-/* The file of a namespace that is to be created: it is made, and removed where nothing comes of the rest. */
+/* The file of a namespace that is to be created: it is made, its volume opened, and removed where nothing comes of the rest. */
 struct lane_file {
 	struct list node;         /* in hosted->files */
 	struct hosted *hosted;
@@ -25,7 +26,8 @@ struct lane_file {
 	struct target_wish *wish;
 	struct timer patience;
 	struct pool_job job;
-	char pool[CONF_POOL_MAX + 1], path[CONF_SPEC];
+	struct opening opening;   /* of its volume; where that cannot be, who needs it says why */
+	char nqn[NVME_NQN_FIELD], pool[CONF_POOL_MAX + 1], path[CONF_SPEC];
 	uint8_t uuid[16];
 	uint64_t bytes;
 	uint32_t block_size;

@@ -174,7 +174,7 @@ apply(struct serving *serving, const struct configured *from, const struct made 
 	serving->busy = rc == 0;
 	if (rc != 0) {
 		volumes_undo(serving);
-		volumes_close_strays(serving, last);
+		volumes_withdraw(serving, last);
 	}
 	return rc;
 }
@@ -314,7 +314,7 @@ serving_applies(const struct serving *serving)
 bool
 serving_waits(const struct serving *serving)
 {
-	return surveys_wait(serving) || serving->files.beside || hosted_waits(&serving->hosted);
+	return surveys_wait(serving) || serving->files.beside || hosted_waits(&serving->hosted) || volumes_wait(serving);
 }
 
 bool
@@ -344,7 +344,7 @@ void
 serving_end(struct serving *serving)
 {
 	timer_clear(&serving->reactor->timers, &serving->look);
-	volumes_close_strays(serving, &serving->volumes);
+	volumes_end(serving);
 	if (serving->making)
 		apply_files_undo_now(&serving->files, serving->reactor);
 	if (serving->next != NULL)

@@ -31,7 +31,7 @@ struct volume;
 struct apply_files {
 	struct arena arena;
 	struct apply_file *list;
-	uint32_t count;
+	uint32_t count, next; /* next: where the opening that is asked for is likely to be */
 	struct reactor *reactor;
 	struct errand errand; /* apart from all others */
 	bool beside;          /* it is not done yet */

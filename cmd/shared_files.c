@@ -39,19 +39,6 @@ find(const struct serving *serving, const uint64_t id[2])
 	return is_there(id) ? *table_at(serving, id) : NULL;
 }
 
-/* What is not there yet, or cannot be looked at, is nobody's.  Without a survey the disk is asked now. */
-static void
-look(const struct serving *serving, const struct survey *survey, const char *path, const char *behind, uint64_t id[2])
-{
-	char name[CONF_SPEC + sizeof(BLK_BAD_SUFFIX)];
-
-	snprintf(name, sizeof(name), "%.*s%s", CONF_SPEC, path, behind);
-	if (survey != NULL)
-		survey_id(survey, name, id);
-	else if (serving->reactor->world->file_id(serving->reactor, name, id) != 0)
-		memset(id, 0, sizeof(uint64_t[2]));
-}
-
 bool
 volume_stem(const char *path, char stem[CONF_SPEC])
 {
@@ -63,33 +50,31 @@ volume_stem(const char *path, char stem[CONF_SPEC])
 	return true;
 }
 
-/* Whose list of bad blocks a file would be, by its name: it may be made later. */
-static void
-look_before(const struct serving *serving, const struct survey *survey, const char *path, uint64_t id[2])
-{
-	char stem[CONF_SPEC];
-
-	memset(id, 0, sizeof(uint64_t[2]));
-	if (volume_stem(path, stem))
-		look(serving, survey, stem, "", id);
-}
-
-/* Who has the file at `path`, or what would be its list of bad blocks; NULL: nobody. */
+/* Who has what a path leads to, or what would be its list of bad blocks; NULL: nobody. */
 static struct volume *
-holder(const struct serving *serving, const struct survey *survey, const char *path)
+holder(const struct serving *serving, const struct volume_names *names)
 {
-	const struct volume_file *found;
-	uint64_t file[2], bad[2], of[2];
+	const struct volume_file *found = find(serving, names->file);
 
-	look(serving, survey, path, "", file);
-	look(serving, survey, path, BLK_BAD_SUFFIX, bad);
-	look_before(serving, survey, path, of);
-	found = find(serving, file);
 	if (found == NULL)
-		found = find(serving, bad);
-	if (found == NULL && (found = find(serving, of)) != NULL && found == &found->volume->bad)
+		found = find(serving, names->bad);
+	if (found == NULL && (found = find(serving, names->of)) != NULL && found == &found->volume->bad)
 		found = NULL; /* whose list has no list */
 	return found != NULL ? found->volume : NULL;
+}
+
+/* As a survey found them. */
+static void
+surveyed(const struct survey *survey, const char *path, struct volume_names *names)
+{
+	char other[CONF_SPEC + sizeof(BLK_BAD_SUFFIX)];
+
+	*names = (struct volume_names){ .of = { 0 } };
+	survey_id(survey, path, names->file);
+	snprintf(other, sizeof(other), "%.*s" BLK_BAD_SUFFIX, CONF_SPEC, path);
+	survey_id(survey, other, names->bad);
+	if (volume_stem(path, other))
+		survey_id(survey, other, names->of);
 }
 
 /* What that volume has, and a namespace is to have; `what`: which that is. */
@@ -108,9 +93,10 @@ clash(const struct volume *other, const char *nqn, uint32_t nsid, const char *wh
 }
 
 int
-volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, const char *path, char why[256])
+volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, const char *path,
+    const struct volume_names *names, char why[256])
 {
-	const struct volume *other = holder(serving, NULL, path);
+	const struct volume *other = holder(serving, names);
 
 	return other != NULL ? clash(other, nqn, nsid, path, why) : 0;
 }
@@ -127,10 +113,10 @@ note(struct serving *serving, struct volume *volume, struct volume_file *file)
 }
 
 void
-volume_note_file(struct serving *serving, struct volume *volume)
+volume_note_file(struct serving *serving, struct volume *volume, const struct volume_names *names)
 {
-	look(serving, NULL, volume->blk->path, "", volume->file.id);
-	look(serving, NULL, volume->blk->path, BLK_BAD_SUFFIX, volume->bad.id);
+	memcpy(volume->file.id, names->file, sizeof(names->file));
+	memcpy(volume->bad.id, names->bad, sizeof(names->bad));
 	note(serving, volume, &volume->file);
 	note(serving, volume, &volume->bad);
 }
@@ -169,7 +155,8 @@ keeper(const struct serving *serving, const uint8_t uuid[16])
 	list_for_each(&serving->volumes, node) {
 		const struct volume *volume = container_of(node, struct volume, node);
 
-		if (target_keeps(serving->target, volume->blk, kept) && memcmp(kept, uuid, sizeof(kept)) == 0)
+		if (!volume->closing && target_keeps(serving->target, volume->blk, kept) &&
+		    memcmp(kept, uuid, sizeof(kept)) == 0)
 			return volume;
 	}
 	return NULL;
@@ -183,13 +170,16 @@ in_the_way(const struct serving *serving, const struct survey *survey, const str
 {
 	static const uint8_t none[16];
 	const struct volume *other = NULL;
+	struct volume_names names;
 	char spec[CONF_SPEC];
 
 	if (volume_find(serving, subsys, ns) != NULL)
 		return NULL;
 	conf_volume_spec(ns, spec);
-	if (blk_spec_path(spec, what))
-		other = holder(serving, survey, what);
+	if (blk_spec_path(spec, what)) {
+		surveyed(survey, what, &names);
+		other = holder(serving, &names);
+	}
 	if (other != NULL || memcmp(ns->uuid, none, sizeof(none)) == 0)
 		return other;
 	strcpy(what, "UUID ");

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "apply_files.h"
 #include "refuse.h"
 #include "serve.h"
 
@@ -111,56 +112,138 @@ leavings_of(struct serving *serving, const struct volume *volume)
 	return leavings;
 }
 
+/* It is nobody's any more; what was its device is closed, or its opening's. */
 static void
-volume_close(struct serving *serving, struct volume *volume)
+volume_remove(struct volume *volume)
 {
+	struct serving *serving = volume->serving;
 	struct volume **at = table_at(serving, volume->nqn, volume->nsid);
-	struct leavings *leavings = leavings_of(serving, volume);
 
 	while (*at != volume)
 		at = &(*at)->same;
 	*at = volume->same;
 	volume_forget_file(serving, volume);
 	list_remove(&volume->node);
-	volume->blk->ops->destroy(volume->blk);
 	arena_free(serving->arena, volume);
-	if (leavings != NULL)
-		serving->reactor->world->errand(serving->reactor, &leavings->errand);
 }
 
-/* Asked twice: before anything is done to the file, and of a name that a file has only now. */
-static int
-open_alone(struct serving *serving, const char *nqn, uint32_t nsid, const char *spec, uint32_t block_size,
-    struct volume *volume, char why[256])
+static void
+run_close(struct errand *errand)
 {
-	struct reactor *reactor = serving->reactor;
-	char path[BLK_SPEC];
-	bool in_file = blk_spec_path(spec, path);
-	int rc = in_file ? volume_alone(serving, nqn, nsid, path, why) : 0;
+	struct volume *volume = container_of(errand, struct volume, errand);
 
+	opening_close(&(struct opening){ .annex = volume->annex, .blk = volume->blk });
+}
+
+static void
+closed(struct errand *errand)
+{
+	struct volume *volume = container_of(errand, struct volume, errand);
+	struct leavings *leavings = volume->leavings;
+	struct reactor *reactor = volume->serving->reactor;
+
+	volume_remove(volume);
+	if (leavings != NULL)
+		reactor->world->errand(reactor, &leavings->errand);
+}
+
+/* Its file is nobody else's before that is done. */
+static void
+volume_close(struct volume *volume)
+{
+	struct reactor *reactor = volume->serving->reactor;
+
+	volume->retired = volume->closing = true;
+	volume->leavings = leavings_of(volume->serving, volume);
+	volume->errand = (struct errand){ .run = run_close, .done = closed, .apart = true };
+	reactor->world->errand(reactor, &volume->errand);
+}
+
+/* What opened it takes that back. */
+static void
+volume_withdraw(struct volume *volume)
+{
+	if (volume->opening == NULL) {
+		volume_close(volume);
+		return;
+	}
+	volume->opening->annex = volume->annex;
+	volume->opening->blk = volume->blk;
+	volume_remove(volume);
+}
+
+/* The one that was opened for it beside the reactor, or NULL. */
+static struct opening *
+opening_find(struct serving *serving, const char *nqn, uint32_t nsid)
+{
+	struct opening *opening = hosted_opening(&serving->hosted, nqn, nsid);
+
+	return opening != NULL ? opening : apply_files_opening(&serving->files, nqn, nsid);
+}
+
+/* Before anything is done to the file. */
+static int
+open_now(struct serving *serving, struct opening *opening, char why[256])
+{
+	struct volume_names names;
+	char path[BLK_SPEC];
+	int rc = 0;
+
+	if (blk_spec_path(opening->spec, path)) {
+		opening_look(serving->reactor, path, &names);
+		rc = volume_alone(serving, opening->nqn, opening->nsid, path, &names, why);
+	}
 	if (rc == 0)
-		rc = blk_open(reactor, spec, block_size, &volume->blk, why);
-	if (rc != 0 || !in_file)
-		return rc;
-	rc = volume_alone(serving, nqn, nsid, path, why);
-	if (rc != 0)
-		blk_discard(volume->blk, reactor);
-	else
-		volume_note_file(serving, volume);
+		opening_run(opening);
 	return rc;
 }
 
+/* Asked again, of a name that a file has only now. */
+static int
+take(struct volume *volume, struct opening *opening, char why[256])
+{
+	struct serving *serving = volume->serving;
+	int rc = 0;
+
+	if (opening->rc != 0)
+		return refuse(why, opening->rc, "%s", opening->why);
+	if (opening->blk->path != NULL)
+		rc = volume_alone(serving, opening->nqn, opening->nsid, opening->blk->path, &opening->names, why);
+	if (rc != 0)
+		return rc;
+	volume->blk = opening->blk;
+	volume->annex = opening->annex;
+	memcpy(volume->id, opening->id, sizeof(volume->id));
+	opening->annex = NULL;
+	opening->blk = NULL;
+	if (volume->blk->path != NULL)
+		volume_note_file(serving, volume, &opening->names);
+	return 0;
+}
+
+/* What was not opened beside the reactor is now: at the start, and where there is no disk to wait for. */
 static int
 volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char *spec, uint32_t block_size,
     struct volume **out, char why[256])
 {
 	struct volume *volume = arena_alloc(serving->arena, sizeof(*volume)), **at;
-	int rc;
+	struct opening now, *opening = opening_find(serving, nqn, nsid);
+	int rc = 0;
 
 	if (volume == NULL)
 		return refuse(why, -ENOMEM, "out of memory");
-	rc = open_alone(serving, nqn, nsid, spec, block_size, volume, why);
+	volume->serving = serving;
+	volume->opening = opening;
+	if (opening == NULL) {
+		opening = &now;
+		opening_init(opening, serving->reactor, nqn, nsid, spec, block_size);
+		rc = open_now(serving, opening, why);
+	}
+	if (rc == 0)
+		rc = take(volume, opening, why);
 	if (rc != 0) {
+		if (opening == &now)
+			(void)!opening_undo(opening); /* what went wrong before is what is told */
 		arena_free(serving->arena, volume);
 		return rc;
 	}
@@ -191,7 +274,6 @@ volume_open_configured(struct serving *serving, const struct conf_subsys *subsys
 		return refuse(why, rc, "namespace %u: %.230s", ns->nsid, reason);
 	assert(*out != NULL);
 	snprintf((*out)->volume, sizeof((*out)->volume), "%s", ns->volume);
-	identify_volume(subsys->nqn, (*out)->blk, (*out)->id);
 	return 0;
 }
 
@@ -208,7 +290,7 @@ volume_ready(struct serving *serving, const struct conf_subsys *subsys, const st
 		*rc = volume_open_configured(serving, subsys, ns, given, &volume, why);
 	else if (volume->blk->blocks < blocks) {
 		*rc = volume->blk->ops->grow == NULL ? -EOPNOTSUPP :
-		    volume->blk->ops->grow(volume->blk, serving->reactor, blocks);
+		    volume->blk->ops->grow(volume->blk, volume->annex, blocks);
 		if (*rc == -ESTALE)
 			refuse(why, *rc, "namespace %u: %.200s is no longer the file that is served", ns->nsid,
 			    volume->blk->path);
@@ -260,7 +342,7 @@ open_made(struct serving *serving, const struct conf_subsys *subsys, const struc
 	rc = volume_open(serving, subsys->nqn, ns->nsid, spec, ns->block_size, volume, reason);
 	assert(rc != 0 || *volume != NULL);
 	if (rc == 0 && (*volume)->blk->blocks < ns->blocks) {
-		volume_close(serving, *volume);
+		volume_withdraw(*volume);
 		rc = refuse(reason, -EINVAL, "%.200s: smaller than it was", spec);
 	}
 	return rc != 0 && is_lost(serving, ns, rc) ? open_lost(serving, ns, volume, reason) : rc;
@@ -296,20 +378,24 @@ volumes_unused(struct target_applied *applied, struct blk *blk)
 	list_for_each(&serving->volumes, node) {
 		struct volume *volume = container_of(node, struct volume, node);
 
-		if (volume->blk != blk)
+		if (volume->closing || volume->blk != blk)
 			continue;
 		volume->unused = true;
 		if (volume->doomed || !volume->made || !hosted_works(&serving->hosted))
-			volume_close(serving, volume);
+			volume_close(volume);
 		break;
 	}
 }
 
 void
-volumes_close_strays(struct serving *serving, const struct list *since)
+volumes_withdraw(struct serving *serving, const struct list *since)
 {
-	while (serving->volumes.prev != since)
-		volume_close(serving, container_of(serving->volumes.prev, struct volume, node));
+	struct list *next;
+
+	for (struct list *node = since->next; node != &serving->volumes; node = next) {
+		next = node->next;
+		volume_withdraw(container_of(node, struct volume, node));
+	}
 }
 
 /* ---- all ---- */
@@ -330,7 +416,8 @@ volumes_undo(struct serving *serving)
 {
 	list_for_each(&serving->volumes, node) {
 		struct volume *volume = container_of(node, struct volume, node);
-		int rc = volume->changed ? blk_undo(volume->blk, serving->reactor) : 0;
+		bool ours = volume->changed && volume->opening == NULL;
+		int rc = ours ? blk_undo(volume->blk, volume->annex) : 0;
 
 		volume->changed = false;
 		if (rc != 0)
@@ -348,6 +435,11 @@ volumes_settle(struct serving *serving, bool done)
 	list_for_each(&serving->volumes, node) {
 		struct volume *volume = container_of(node, struct volume, node);
 
+		if (!done && volume->opening != NULL) {
+			volume_withdraw(volume);
+			continue;
+		}
+		volume->opening = NULL;
 		volume->changed = false;
 		volume->held = done ? volume->wanted : volume->held;
 		volume->retired = volume->retired || !volume->held;
@@ -361,7 +453,29 @@ volumes_kept(struct serving *serving, bool kept)
 		struct volume *volume = container_of(node, struct volume, node);
 
 		volume->doomed = volume->doomed || (kept && volume->made && volume->retired);
-		if (volume->unused)
-			volume_close(serving, volume);
+		if (volume->unused && !volume->closing)
+			volume_close(volume);
+	}
+}
+
+bool
+volumes_wait(const struct serving *serving)
+{
+	list_for_each(&serving->volumes, node)
+		if (container_of(node, struct volume, node)->closing)
+			return true;
+	return false;
+}
+
+void
+volumes_end(struct serving *serving)
+{
+	list_for_each(&serving->volumes, node) {
+		struct volume *volume = container_of(node, struct volume, node);
+
+		if (volume->closing)
+			volume_remove(volume); /* that was run, and nobody was told */
+		else
+			volume_close(volume);
 	}
 }

@@ -7,6 +7,7 @@
 #ifndef WEIR_CMD_VOLUMES_H
 #define WEIR_CMD_VOLUMES_H
 
+#include "opening.h"
 #include "serving.h"
 
 /* A file that a volume has. */
@@ -21,6 +22,11 @@ struct volume {
 	struct list node;
 	struct volume *same;  /* the next one with this hash */
 	struct blk *blk;
+	struct reactor *annex; /* with which it was opened */
+	struct opening *opening; /* by which, and to which it goes back if the change fails; NULL: by none that is kept */
+	struct serving *serving;
+	struct errand errand;  /* which closes it */
+	struct leavings *leavings; /* what goes then, see volumes.c; NULL: nothing */
 	char nqn[CONF_NQN_MAX + 1], volume[CONF_VOLUME_MAX + 1]; /* as configured: of which namespace */
 	uint32_t nsid, block_size;
 	uint8_t id[16];
@@ -32,6 +38,7 @@ struct volume {
 	bool unused;  /* the target is done with it */
 	bool changed; /* opened or made larger by the configuration that is being made */
 	bool retired; /* by the one that holds: it is closed as soon as the target is done with it */
+	bool closing; /* beside the reactor, and its device is looked at no more */
 };
 
 /* The one that a namespace of the configuration has, or NULL. */
@@ -60,8 +67,14 @@ void volumes_settle(struct serving *serving, bool done);
  * lies there until the next start. */
 void volumes_kept(struct serving *serving, bool kept);
 
-/* Closes those that were opened after the one that was the last then. */
-void volumes_close_strays(struct serving *serving, const struct list *since);
+/* Gives up those that were opened after the one that was the last then. */
+void volumes_withdraw(struct serving *serving, const struct list *since);
+
+/* Whether any is being closed. */
+bool volumes_wait(const struct serving *serving);
+
+/* Closes all: the target is gone, and no errand runs any more. */
+void volumes_end(struct serving *serving);
 
 /* ---- serving_config.c ---- */
 
@@ -83,15 +96,16 @@ struct identity identity_of(const struct conf_ns *ns, const struct volume *volum
 
 /* ---- shared_files.c ---- */
 
-/* That no volume has the file at this path, which a namespace is to have: not even its own.  0, or -EBUSY and why. */
-int volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, const char *path, char why[256])
-    __attribute__((warn_unused_result));
+/* That no volume has the file at this path, by what it leads to, which a namespace is to have: not even its own.  0, or
+ * -EBUSY and why. */
+int volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, const char *path,
+    const struct volume_names *names, char why[256]) __attribute__((warn_unused_result));
 
 /* The path of the file whose list of bad blocks the one at `path` would be by its name; false: of none. */
 bool volume_stem(const char *path, char stem[CONF_SPEC]);
 
 /* Which file it is that a volume has opened. */
-void volume_note_file(struct serving *serving, struct volume *volume);
+void volume_note_file(struct serving *serving, struct volume *volume, const struct volume_names *names);
 
 /* It is closed. */
 void volume_forget_file(struct serving *serving, struct volume *volume);

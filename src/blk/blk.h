@@ -116,12 +116,12 @@ struct blk_ops {
 	void (*release)(struct blk_chan *chan, struct blk_io *io);
 	/* Nothing is in flight or lent; not from inside done(). */
 	void (*close_chan)(struct blk_chan *chan);
-	/* Makes it larger, to so many blocks, while it is used; on the reactor that opened it.  NULL: it
+	/* Makes it larger, to so many blocks, while it is used; with the reactor that opened it.  NULL: it
 	 * stays as it is.  0, or a negative errno, and nothing has changed; -ESTALE: its path leads to another file
 	 * by now. */
 	int (*grow)(struct blk *blk, struct reactor *reactor, uint64_t blocks) __attribute__((warn_unused_result));
 	/* Takes back what the last grow() did, or where there was none what opening did, before anybody touched what
-	 * came of it: a file is as short as it was, or gone if it was made.  On the reactor that opened it.  NULL:
+	 * came of it: a file is as short as it was, or gone if it was made.  With the reactor that opened it.  NULL:
 	 * there is nothing to take back.  0, or a negative errno, and the file stays. */
 	int (*undo)(struct blk *blk, struct reactor *reactor) __attribute__((warn_unused_result));
 	/* All channels are closed. */
@@ -161,7 +161,7 @@ static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->
 
 /*
  * Opens a device by what the operator wrote.  The device uses the world and
- * the arena of `reactor` until it is destroyed.
+ * the arena of `reactor`, an annex (world.h) where it is in a file, until it is destroyed.
  *   mem:SIZE                        RAM
  *   null:SIZE                       reads zeros, forgets writes
  *   file:PATH[,size=SIZE]           a file or block device; size makes or extends it

@@ -441,7 +441,7 @@ file_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 
 	if (fc == NULL)
 		return -ENOMEM;
-	error = file_open_own(fb, reactor, &fc->file);
+	error = reactor->world->file_share(fb->file, reactor, &fc->file);
 	if (error != 0) {
 		arena_free(reactor->arena, fc);
 		return error;

@@ -17,6 +17,7 @@ struct file_blk {
 	struct marks marks;  /* of a regular file: blk.bad points into it */
 	int64_t was;         /* bytes of the file before it was opened, or grew; -1: it was not there */
 	uint64_t id[2];      /* which file that is, whatever its path leads to later */
+	struct file *file;   /* it, of who opened the volume: channels share it */
 };
 
 struct file_req {
@@ -50,9 +51,6 @@ struct file_chan {
 
 /* file.c, but for what is of file_open.c: */
 extern const struct blk_ops file_ops;
-/* Opens the volume's file once more.  -ESTALE: its path leads elsewhere by now. */
-int file_open_own(const struct file_blk *fb, struct reactor *reactor, struct file **file)
-    __attribute__((warn_unused_result));
 int file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks) __attribute__((warn_unused_result));
 int file_undo(struct blk *blk, struct reactor *reactor) __attribute__((warn_unused_result));
 void file_destroy(struct blk *blk);

@@ -10,70 +10,33 @@
 
 #include "base/arena.h"
 
-/* What was found. */
-struct look {
-	uint64_t size;
-	int64_t was; /* see struct file; */
+/* As it was before it was opened, or grew: nothing was written to it since. */
+static int
+take_back(const struct file_blk *fb, struct reactor *reactor, uint64_t bytes)
+{
+	bool same = fb->was >= 0 && (uint64_t)fb->was == bytes;
+
+	return same ? 0 : reactor->world->file_undo(reactor, fb->blk.path, fb->was, fb->id);
+}
+
+static void
+let_go(struct file_blk *fb)
+{
+	if (fb->file != NULL)
+		fb->file->reactor->world->file_close(fb->file);
+	fb->file = NULL;
+}
+
+/* The file that is served, and no other: its path may lead elsewhere by now. */
+static int
+file_extend(struct file_blk *fb, struct reactor *reactor, uint64_t bytes)
+{
 	uint64_t id[2];
-	bool device;
-};
+	int error = reactor->world->file_id(reactor, fb->blk.path, id);
 
-/* Nothing was written to it since. */
-static int
-take_back(struct reactor *reactor, const char *path, const struct look *look)
-{
-	bool same = look->was >= 0 && (uint64_t)look->was == look->size;
-
-	return same ? 0 : reactor->world->file_undo(reactor, path, look->was, look->id);
-}
-
-/* Makes and extends the file where that is asked for, and looks at it. */
-static int
-file_look(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size, struct look *look,
-    char why[BLK_WHY])
-{
-	struct file *file;
-	int error = reactor->world->file_open(reactor, path, bytes, block_size, &file);
-
-	if (error != 0)
-		return error;
-	assert(file->align <= block_size);
-	*look = (struct look){ file->size, file->was, { file->id[0], file->id[1] }, file->device };
-	reactor->world->file_close(file);
-	if (look->size % block_size != 0) {
-		snprintf(why, BLK_WHY, "its size, %llu bytes, is not a multiple of the block size, %u",
-		    (unsigned long long)look->size, block_size);
-		(void)!take_back(reactor, path, look);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-int
-file_open_own(const struct file_blk *fb, struct reactor *reactor, struct file **file)
-{
-	int error = reactor->world->file_open(reactor, fb->blk.path, 0, fb->blk.block_size, file);
-
-	if (error == 0 && memcmp((*file)->id, fb->id, sizeof(fb->id)) == 0)
-		return 0;
-	if (error == 0)
-		reactor->world->file_close(*file);
-	return error == 0 || error == -ENOENT ? -ESTALE : error;
-}
-
-/* The file that is served, and no other: a new one at its path would be made, or another one made larger. */
-static int
-file_extend(const struct file_blk *fb, struct reactor *reactor, uint64_t bytes, struct look *look)
-{
-	struct file *file;
-	int error = file_open_own(fb, reactor, &file);
-
-	if (error != 0)
-		return error;
-	error = reactor->world->file_extend(file, bytes);
-	*look = (struct look){ .size = file->size, .was = file->was, .id = { fb->id[0], fb->id[1] } };
-	reactor->world->file_close(file);
-	return error;
+	if (error == -ENOENT || (error == 0 && memcmp(id, fb->id, sizeof(id)) != 0))
+		error = -ESTALE;
+	return error == 0 ? reactor->world->file_extend(fb->file, bytes) : error;
 }
 
 int
@@ -81,34 +44,36 @@ file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
 {
 	struct file_blk *fb = container_of(blk, struct file_blk, blk);
 	char why[BLK_WHY];
-	struct look look;
-	int error = file_extend(fb, reactor, blocks * blk->block_size, &look);
+	int64_t was = fb->was;
+	int error = file_extend(fb, reactor, blocks * blk->block_size);
 
 	if (error != 0)
 		return error;
-	if (look.size / blk->block_size < blocks)
+	fb->was = fb->file->was;
+	if (fb->file->size / blk->block_size < blocks)
 		error = -EFBIG; /* a block device */
 	else if (blk->bad != NULL)
-		error = marks_grow(&fb->marks, look.size / blk->block_size, why);
+		error = marks_grow(&fb->marks, fb->file->size / blk->block_size, why);
 	if (error != 0) {
-		(void)!take_back(reactor, blk->path, &look); /* why it cannot be is told */
+		(void)!take_back(fb, reactor, fb->file->size); /* why it cannot be is told */
+		fb->was = was;
 		return error;
 	}
-	fb->was = look.was;
-	blk_grown(blk, look.size / blk->block_size);
+	blk_grown(blk, fb->file->size / blk->block_size);
 	return 0;
 }
 
+/* One that was made is let go of before it is removed: it is as if it had never been. */
 int
 file_undo(struct blk *blk, struct reactor *reactor)
 {
 	struct file_blk *fb = container_of(blk, struct file_blk, blk);
-	const struct look look = {
-		.size = blk->blocks * blk->block_size, .was = fb->was, .id = { fb->id[0], fb->id[1] },
-	};
+	uint64_t bytes = fb->file->size;
 
+	if (fb->was < 0)
+		let_go(fb);
 	blk->blocks = blk->before;
-	return take_back(reactor, blk->path, &look);
+	return take_back(fb, reactor, bytes);
 }
 
 void
@@ -116,52 +81,62 @@ file_destroy(struct blk *blk)
 {
 	struct file_blk *fb = container_of(blk, struct file_blk, blk);
 
+	let_go(fb);
 	marks_close(&fb->marks);
 	range_fini(&fb->range, blk->arena);
 	arena_free(blk->arena, blk->path);
 	arena_free(blk->arena, fb);
 }
 
+/* What is found in the file, and beside it. */
+static int
+look(struct file_blk *fb, struct reactor *reactor, char why[BLK_WHY])
+{
+	const struct file *file = fb->file;
+	uint32_t block_size = fb->blk.block_size;
+	int error;
+
+	assert(file->align <= block_size);
+	fb->was = file->was;
+	memcpy(fb->id, file->id, sizeof(fb->id));
+	if (file->size % block_size != 0) {
+		snprintf(why, BLK_WHY, "its size, %llu bytes, is not a multiple of the block size, %u",
+		    (unsigned long long)file->size, block_size);
+		return -EINVAL;
+	}
+	fb->blk.blocks = file->size / block_size;
+	error = range_init(&fb->range, reactor->arena, fb->blk.blocks, block_size, reactor->count);
+	/* Beside a device nothing can lie that is still there when the machine has started again. */
+	if (error != 0 || file->device)
+		return error;
+	fb->blk.bad = &fb->marks.bad;
+	return marks_open(&fb->marks, reactor, &fb->range, fb->blk.path, fb->blk.blocks, block_size, why);
+}
+
 int
 file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_t block_size,
     struct blk **blk, char why[BLK_WHY])
 {
-	struct file_blk *fb;
-	struct look look;
-	int error = file_look(reactor, path, bytes, block_size, &look, why);
+	struct file_blk *fb = arena_alloc(reactor->arena, sizeof(*fb));
+	int error = -ENOMEM;
 
-	if (error != 0)
-		return error;
-	fb = arena_alloc(reactor->arena, sizeof(*fb));
-	if (fb == NULL) {
-		(void)!take_back(reactor, path, &look);
+	if (fb == NULL)
 		return -ENOMEM;
-	}
 	fb->blk = (struct blk){
-		.ops = &file_ops, .arena = reactor->arena, .blocks = look.size / block_size,
-		.block_size = block_size, .volatile_cache = true, .trim_zeroes = true,
+		.ops = &file_ops, .arena = reactor->arena, .block_size = block_size, .volatile_cache = true,
+		.trim_zeroes = true,
 	};
-	fb->was = look.was;
-	memcpy(fb->id, look.id, sizeof(fb->id));
-	error = range_init(&fb->range, reactor->arena, fb->blk.blocks, block_size, reactor->count);
-	if (error != 0)
-		goto fail;
-	error = -ENOMEM;
 	fb->blk.path = arena_strdup(reactor->arena, path);
-	if (fb->blk.path == NULL)
-		goto fail;
-	/* Beside a device nothing can lie that is still there when the machine has started again. */
-	if (!look.device) {
-		error = marks_open(&fb->marks, reactor, &fb->range, path, fb->blk.blocks, block_size, why);
+	if (fb->blk.path != NULL)
+		error = reactor->world->file_open(reactor, path, bytes, block_size, &fb->file);
+	if (error == 0) {
+		error = look(fb, reactor, why);
 		if (error != 0)
-			goto fail;
-		fb->blk.bad = &fb->marks.bad;
+			(void)!blk_undo(&fb->blk, reactor);
 	}
-	*blk = &fb->blk;
-	return 0;
-fail:
-	(void)!take_back(reactor, path, &look);
-	file_destroy(&fb->blk);
+	if (error != 0)
+		file_destroy(&fb->blk);
+	*blk = error == 0 ? &fb->blk : NULL;
 	return error;
 }
 

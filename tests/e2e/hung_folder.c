@@ -1,10 +1,12 @@
 /*
  * hung_folder.c - preloaded into `weir`: whoever asks anything of a path in the folder WEIR_HUNG_FOLDER, while the FIFO
  * WEIR_HUNG_FIFO is there, waits until somebody opens that to write; for ever where nobody does.  Who waits has made
- * the file of the same name with `.waits` behind it.  With WEIR_HUNG_OPEN in the environment only open() waits.
+ * the file of the same name with `.waits` behind it.  With WEIR_HUNG_OPEN in the environment only open() waits, and where
+ * that is `late`, not the one that only tries (O_NONBLOCK).
  */
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,14 @@ hang(const char *path)
 	fd = syscall(SYS_openat, AT_FDCWD, fifo, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		close((int)fd);
+}
+
+static bool
+is_late(void)
+{
+	const char *open = getenv("WEIR_HUNG_OPEN");
+
+	return open != NULL && strcmp(open, "late") == 0;
 }
 
 int
@@ -62,6 +72,7 @@ open64(const char *path, int flags, ...)
 	va_start(args, flags);
 	mode = flags & O_CREAT ? va_arg(args, int) : 0;
 	va_end(args);
-	hang(path);
+	if (!is_late() || !(flags & O_NONBLOCK))
+		hang(path);
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }

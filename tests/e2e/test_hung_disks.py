@@ -115,6 +115,28 @@ def test_a_file_that_does_not_open_refuses_an_apply_and_no_diff(live, disk):
         assert target.apply(more).returncode == 0
 
 
+def test_hosts_are_served_while_a_disk_hangs_that_answered_when_it_was_asked_first(live, disk):
+    """the apply waits for it"""
+    target = live(conf(namespace(1)), env=dict(disk.env, WEIR_HUNG_OPEN="late"))
+    more = conf(namespace(1), *[namespace(n, "file:%s/%d" % (disk.folder, n), "0") for n in (2, 3)])
+    more = more.replace("        size: 0\n", "")  # as long as they are
+    for n in (2, 3):
+        with open("%s/%d" % (disk.folder, n), "wb") as f:
+            f.truncate(16 << 20)
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue(1)
+        disk.hang()
+        thread, done = beside(lambda: target.apply(more))
+        targets.until("the first file", lambda: os.path.exists(disk.fifo + ".waits"))
+        for _ in range(1000):
+            assert queue.read(0).ok
+        assert thread.is_alive() and ctrl.keep_alive().ok
+        os.close(disk.answer())
+        assert longest_read(queue, thread) < 0.5 * PATIENCE
+        assert done[0].returncode == 0, done
+        assert queue.read(0, nsid=3).ok
+
+
 @pytest.mark.parametrize("word", ["apply", "diff"])
 def test_a_target_ends_in_time_while_a_disk_does_not_answer(live, disk, word):
     target = live(conf(namespace(1)), env=disk.env)

@@ -111,8 +111,8 @@ def room_for(pid, more):
     return limit
 
 
-def test_a_core_that_cannot_open_a_volume(live, folder):
-    """when all others have: the new listener has a descriptor, the first new volume too, the next one has none"""
+def test_a_volume_that_finds_no_descriptor(live, folder):
+    """when another one is open already"""
     second = file(folder, "v2")
     target = live(conf(namespace(1), namespace(2, second)))
     with connect(target) as ctrl:
@@ -120,7 +120,7 @@ def test_a_core_that_cannot_open_a_volume(live, folder):
         pid = target.daemon.process.pid
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (room_for(pid, 3), before[1]))  # one is the question's
-        refused(target, text, "a volume cannot be opened")
+        refused(target, text, "Too many open files")
         resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
         nothing_has_changed(target, ctrl, folder, second)
         then_it_grows(target, ctrl, folder, second)

@@ -351,7 +351,8 @@ a_file_grows_only_if_it_is_the_one_that_was_opened(void **state)
 	assert_null(fake_file_find(&fw, "/v"));
 	other = fake_file_make(&fw, "/v", IO_MAX);
 	assert_int_equal(grow(2 * IO_MAX / BS), -ESTALE);
-	assert_int_equal(blk->ops->open_chan(blk, &fw.reactors[0], &chan), -ESTALE);
+	assert_int_equal(blk->ops->open_chan(blk, &fw.reactors[0], &chan), 0);
+	blk->ops->close_chan(chan);
 	assert_true(other->size == IO_MAX && other->handles == 0 && file->size == IO_MAX);
 	assert_int_equal(blk->blocks, IO_MAX / BS);
 	strcpy(other->path, "/x");

@@ -1,0 +1,121 @@
+"""What is asked of the disks of volumes that come, grow and go is asked by no reactor: it may take any time."""
+import os
+import subprocess
+
+import pytest
+
+import target as targets
+from namespaces import created, delete, hosted
+from test_bad_blocks import mark
+from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
+
+
+class Disk:
+    """A folder, and a list of what the first reactor has asked of it."""
+
+    def __init__(self, tmp_path):
+        self.folder, self.asked = str(tmp_path / "disk"), str(tmp_path / "asked")
+        os.mkdir(self.folder)
+        library = str(tmp_path / "asked_by.so")
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "asked_by.c")
+        subprocess.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, source], check=True)
+        self.env = {"LD_PRELOAD": library, "WEIR_ASKED_FOLDER": self.folder, "WEIR_ASKED": self.asked}
+
+    def watch(self):
+        open(self.asked, "w").close()
+
+    def by_reactor(self):
+        with open(self.asked) as f:
+            return f.read().splitlines()
+
+    def files(self):
+        return sorted(os.listdir(self.folder))
+
+    def opened(self, target):
+        """paths of its descriptors"""
+        fds, links = "/proc/%d/fd" % target.daemon.process.pid, []
+        for fd in os.listdir(fds):
+            try:
+                links.append(os.readlink("%s/%s" % (fds, fd)))
+            except OSError:
+                pass  # closed meanwhile
+        return [link for link in links if link.startswith(self.folder)]
+
+    def closed(self, target):
+        targets.until("the end of what is open", lambda: self.opened(target) == [])
+
+    def volumes(self, *numbers, size="16M"):
+        return [namespace(n, "file:%s/%d" % (self.folder, n), size) for n in numbers]
+
+
+@pytest.fixture
+def disk(tmp_path):
+    if targets.sanitized():
+        pytest.skip("a sanitizer is preloaded itself")
+    return Disk(tmp_path)
+
+
+def test_at_the_start_reactors_ask_for_themselves(live, disk):
+    """which shows that who asks is seen"""
+    disk.watch()
+    live(conf(*disk.volumes(1)), env=disk.env)
+    assert any(line.startswith("open64 %s/1" % disk.folder) for line in disk.by_reactor())
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_volumes_are_opened_and_closed_beside_the_reactors(live, disk, there):
+    """which are made, or were there before, one with a list of bad blocks"""
+    alone, both = conf(namespace(1)), conf(namespace(1), *disk.volumes(2, 3))
+    target = live(alone, env=disk.env)
+    if there:
+        target.applied(both)
+        with connect(target) as ctrl:
+            assert mark(ctrl.io_queue(1), 3, nsid=2).ok
+        target.applied(alone)
+        disk.closed(target)
+        assert disk.files() == ["2", "2.bad", "3"]
+    disk.watch()
+    with connect(target) as ctrl:
+        target.applied(both)
+        assert len(disk.opened(target)) >= 2
+        target.applied(alone)
+        disk.closed(target)
+        target.applied(both)
+        queue = ctrl.io_queue(1)
+        assert active(ctrl) == [1, 2, 3] and queue.read(4, nsid=2).ok
+        assert queue.read(3, nsid=2).ok == (not there), "the list of bad blocks is read"
+    assert disk.by_reactor() == []
+
+
+def test_what_was_opened_in_vain_is_given_back_beside_the_reactors(live, disk):
+    target = live(conf(namespace(1)), env=disk.env)
+    disk.watch()
+    done = target.apply(conf(namespace(1), *disk.volumes(2, 3), namespace(9, "file:/nowhere/at/all")))
+    assert done.returncode == 1 and "/nowhere/at/all" in done.stderr, done
+    assert disk.files() == [] and disk.opened(target) == []
+    target.applied(conf(namespace(1), *disk.volumes(2, 3)))
+    assert disk.by_reactor() == []
+
+
+def test_the_target_refuses_what_was_opened_and_it_is_given_back(live, disk):
+    """one file by two names"""
+    target = live(conf(namespace(1)), env=disk.env)
+    os.symlink(disk.folder + "/2", disk.folder + "/3")
+    disk.watch()
+    done = target.apply(conf(namespace(1), *disk.volumes(2), *disk.volumes(3, size="32M")))
+    assert done.returncode == 1 and "already served as namespace 2" in done.stderr, done
+    assert disk.files() == ["3"] and disk.opened(target) == []
+    assert disk.by_reactor() == []
+
+
+def test_what_hosts_make_and_delete_is_opened_and_closed_beside_the_reactors(live, disk, tmp_path):
+    text = hosted(namespace(1), volume="file:%s" % disk.folder, top="state_dir: %s/state\n" % tmp_path)
+    target = live(text, env=disk.env)
+    disk.watch()
+    with connect(target) as ctrl:
+        first, second = created(ctrl), created(ctrl)
+        assert len(disk.files()) == 2 and len(disk.opened(target)) >= 2
+        assert delete(ctrl, first).ok and delete(ctrl, second).ok
+        disk.closed(target)
+        targets.until("the end of their files", lambda: disk.files() == [])
+    assert disk.by_reactor() == []
