@@ -16,21 +16,10 @@ struct apply_file {
 	uint64_t id[2];
 	bool done;
 	struct opening *opening; /* of a volume, which is all there is then; or NULL */
+	struct volume *grows;    /* one that is served, and whose file this is; or NULL */
 };
 
 /* ---- which ---- */
-
-/* Whether a volume that is served is to be larger than it is.  What has its name by now may be another file. */
-static bool
-grows(const struct survey *survey, const struct volume *volume, const struct conf_ns *ns)
-{
-	uint64_t id[2];
-
-	if (volume->blk->blocks >= ns->size / ns->block_size)
-		return false;
-	survey_id(survey, volume->blk->path, id);
-	return memcmp(id, volume->file.id, sizeof(id)) == 0;
-}
 
 static int
 add(struct apply_files *files, const char *path, uint64_t bytes)
@@ -55,6 +44,18 @@ add_opening(struct apply_files *files, const struct serving *serving, const char
 	return 0;
 }
 
+/* A volume that is served is to be larger than it is. */
+static int
+add_growth(struct apply_files *files, struct volume *volume, uint64_t bytes)
+{
+	struct apply_file *file = &files->list[files->count];
+	int rc = add(files, volume->blk->path, bytes);
+
+	file->grows = rc == 0 ? volume : NULL;
+	memcpy(file->id, volume->file.id, sizeof(file->id));
+	return rc;
+}
+
 /* What is kept of a subsystem that is not served yet. */
 static int
 plan_events(struct apply_files *files, const struct serving *serving, const struct conf_subsys *subsys)
@@ -71,10 +72,10 @@ plan_events(struct apply_files *files, const struct serving *serving, const stru
 }
 
 static int
-plan_one(struct apply_files *files, const struct serving *serving, const struct survey *survey,
-    const struct conf_subsys *subsys, const struct conf_ns *ns)
+plan_one(struct apply_files *files, const struct serving *serving, const struct conf_subsys *subsys,
+    const struct conf_ns *ns)
 {
-	const struct volume *volume = volume_find(serving, subsys, ns);
+	struct volume *volume = volume_find(serving, subsys, ns);
 	char spec[CONF_SPEC], path[BLK_SPEC];
 
 	conf_volume_spec(ns, spec);
@@ -82,12 +83,11 @@ plan_one(struct apply_files *files, const struct serving *serving, const struct 
 		return 0;
 	if (volume == NULL)
 		return add_opening(files, serving, subsys->nqn, ns, spec);
-	return grows(survey, volume, ns) ? add(files, path, ns->size) : 0;
+	return volume->blk->blocks < ns->size / ns->block_size ? add_growth(files, volume, ns->size) : 0;
 }
 
 int
-apply_files_plan(struct apply_files *files, const struct serving *serving, const struct survey *survey,
-    const struct conf *next)
+apply_files_plan(struct apply_files *files, const struct serving *serving, const struct conf *next)
 {
 	uint32_t most = 1;
 	int rc;
@@ -102,7 +102,7 @@ apply_files_plan(struct apply_files *files, const struct serving *serving, const
 		rc = plan_events(files, serving, &next->subsys[i]);
 	for (uint32_t i = 0; i < next->subsys_count; i++)
 		for (uint32_t k = 0; k < next->subsys[i].ns_count && rc == 0; k++)
-			rc = plan_one(files, serving, survey, &next->subsys[i], &next->subsys[i].ns[k]);
+			rc = plan_one(files, serving, &next->subsys[i], &next->subsys[i].ns[k]);
 	if (rc != 0)
 		apply_files_end(files);
 	return rc;
@@ -127,6 +127,14 @@ make_one(struct reactor *reactor, struct apply_file *file)
 	if (file->opening != NULL) {
 		opening_run(file->opening);
 		return file->opening->rc == 0;
+	}
+	if (file->grows != NULL) {
+		struct volume *volume = file->grows;
+
+		file->was = (int64_t)file->bytes;
+		file->done = true;
+		/* What has failed volume_ready() will be told too. */
+		return blk_stretch(volume->blk, volume->annex, file->bytes / volume->block_size, &file->was) == 0;
 	}
 	/* What cannot be made is left for who needs it, who says why. */
 	file->done = world->file_make(reactor, file->path, file->bytes, &file->was) == 0 &&

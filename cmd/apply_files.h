@@ -12,8 +12,8 @@
 
 /* Those that a configuration needs and that are not open, or not so long, as far as the target knows; with memory of
  * their own.  0, or -ENOMEM. */
-int apply_files_plan(struct apply_files *files, const struct serving *serving, const struct survey *survey,
-    const struct conf *next) __attribute__((warn_unused_result));
+int apply_files_plan(struct apply_files *files, const struct serving *serving, const struct conf *next)
+    __attribute__((warn_unused_result));
 
 /* Makes them, or takes back what that did; `then` is called on the reactor, maybe from inside. */
 void apply_files_make(struct apply_files *files, struct reactor *reactor, void (*then)(struct apply_files *files));

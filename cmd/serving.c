@@ -272,7 +272,7 @@ begin(struct serving *serving, struct configured *next, char why[256])
 	why[0] = '\0';
 	conf_diff(serving->now->conf, next->conf, look_for_restart, why);
 	rc = why[0] != '\0' ? -EINVAL : serving_fits(serving, serving->survey, next->conf, why);
-	if (rc == 0 && apply_files_plan(&serving->files, serving, serving->survey, next->conf) != 0)
+	if (rc == 0 && apply_files_plan(&serving->files, serving, next->conf) != 0)
 		rc = refuse(why, -ENOMEM, "out of memory");
 	survey_end(serving);
 	if (rc != 0) {

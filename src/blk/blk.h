@@ -120,6 +120,12 @@ struct blk_ops {
 	 * stays as it is.  0, or a negative errno, and nothing has changed; -ESTALE: its path leads to another file
 	 * by now. */
 	int (*grow)(struct blk *blk, struct reactor *reactor, uint64_t blocks) __attribute__((warn_unused_result));
+	/* What grow() to so many blocks asks of a disk, with the reactor that opened it; others use it meanwhile: an
+	 * errand may, and the grow() that follows asks for nothing, and answers what came of this.  `was`: so many
+	 * bytes the file had, if it was made longer: where grow() comes to nothing, or is undone, the caller puts it
+	 * back.  NULL: it asks for nothing.  0, or as grow(). */
+	int (*stretch)(struct blk *blk, struct reactor *reactor, uint64_t blocks, int64_t *was)
+	    __attribute__((warn_unused_result));
 	/* Takes back what the last grow() did, or where there was none what opening did, before anybody touched what
 	 * came of it: a file is as short as it was, or gone if it was made.  With the reactor that opened it.  NULL:
 	 * there is nothing to take back.  0, or a negative errno, and the file stays. */
@@ -155,6 +161,12 @@ static inline int
 blk_undo(struct blk *blk, struct reactor *reactor)
 {
 	return blk->ops->undo != NULL ? blk->ops->undo(blk, reactor) : 0;
+}
+
+static inline int
+blk_stretch(struct blk *blk, struct reactor *reactor, uint64_t blocks, int64_t *was)
+{
+	return blk->ops->stretch != NULL ? blk->ops->stretch(blk, reactor, blocks, was) : 0;
 }
 
 static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->blk->ops->submit(chan, io); }

@@ -261,6 +261,12 @@ fault_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
 }
 
 static int
+fault_stretch(struct blk *blk, struct reactor *reactor, uint64_t blocks, int64_t *was)
+{
+	return blk_stretch(container_of(blk, struct fault, blk)->inner, reactor, blocks, was);
+}
+
+static int
 fault_undo(struct blk *blk, struct reactor *reactor)
 {
 	struct fault *fault = container_of(blk, struct fault, blk);
@@ -277,6 +283,7 @@ static const struct blk_ops fault_ops = {
 	.release = fault_release,
 	.close_chan = fault_close_chan,
 	.grow = fault_grow,
+	.stretch = fault_stretch,
 	.undo = fault_undo,
 	.destroy = fault_destroy,
 };

@@ -482,6 +482,7 @@ const struct blk_ops file_ops = {
 	.release = file_release,
 	.close_chan = file_close_chan,
 	.grow = file_grow,
+	.stretch = file_stretch,
 	.undo = file_undo,
 	.destroy = file_destroy,
 };

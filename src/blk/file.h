@@ -18,6 +18,8 @@ struct file_blk {
 	int64_t was;         /* bytes of the file before it was opened, or grew; -1: it was not there */
 	uint64_t id[2];      /* which file that is, whatever its path leads to later */
 	struct file *file;   /* it, of who opened the volume: channels share it */
+	bool stretched;      /* file_stretch() was called since the last file_grow(), */
+	int stretch_error;   /* and answered so */
 };
 
 struct file_req {
@@ -52,6 +54,8 @@ struct file_chan {
 /* file.c, but for what is of file_open.c: */
 extern const struct blk_ops file_ops;
 int file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks) __attribute__((warn_unused_result));
+int file_stretch(struct blk *blk, struct reactor *reactor, uint64_t blocks, int64_t *was)
+    __attribute__((warn_unused_result));
 int file_undo(struct blk *blk, struct reactor *reactor) __attribute__((warn_unused_result));
 void file_destroy(struct blk *blk);
 

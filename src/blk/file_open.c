@@ -40,27 +40,44 @@ file_extend(struct file_blk *fb, struct reactor *reactor, uint64_t bytes)
 }
 
 int
-file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
+file_stretch(struct blk *blk, struct reactor *reactor, uint64_t blocks, int64_t *was)
 {
 	struct file_blk *fb = container_of(blk, struct file_blk, blk);
 	char why[BLK_WHY];
-	int64_t was = fb->was;
 	int error = file_extend(fb, reactor, blocks * blk->block_size);
 
-	if (error != 0)
-		return error;
-	fb->was = fb->file->was;
-	if (fb->file->size / blk->block_size < blocks)
-		error = -EFBIG; /* a block device */
-	else if (blk->bad != NULL)
-		error = marks_grow(&fb->marks, fb->file->size / blk->block_size, why);
-	if (error != 0) {
-		(void)!take_back(fb, reactor, fb->file->size); /* why it cannot be is told */
-		fb->was = was;
-		return error;
+	if (error == 0) {
+		*was = fb->file->was;
+		if (fb->file->size / blk->block_size < blocks)
+			error = -EFBIG; /* a block device */
+		else if (blk->bad != NULL)
+			error = marks_read(&fb->marks, fb->file->size / blk->block_size, why);
 	}
-	blk_grown(blk, fb->file->size / blk->block_size);
-	return 0;
+	fb->stretched = true;
+	fb->stretch_error = error;
+	return error;
+}
+
+/* Where nobody has stretched it for this, that is done now; else who did puts the file back, if need be. */
+int
+file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
+{
+	struct file_blk *fb = container_of(blk, struct file_blk, blk);
+	bool here = !fb->stretched;
+	int64_t was = -1, before = fb->was;
+	int error = here ? file_stretch(blk, reactor, blocks, &was) : fb->stretch_error;
+
+	fb->stretched = false;
+	if (error == 0 && blk->bad != NULL)
+		error = marks_grow(&fb->marks, fb->file->size / blk->block_size);
+	fb->was = was >= 0 ? was : (int64_t)fb->file->size;
+	if (error == 0) {
+		blk_grown(blk, fb->file->size / blk->block_size);
+		return 0;
+	}
+	(void)!take_back(fb, reactor, fb->file->size); /* why it cannot be is told */
+	fb->was = before;
+	return error;
 }
 
 /* One that was made is let go of before it is removed: it is as if it had never been. */

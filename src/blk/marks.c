@@ -31,15 +31,47 @@ all_zeros(const uint8_t *bytes, size_t count)
 	return bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0;
 }
 
-/* The marks of one page.  Nobody else uses these blocks yet. */
-static void
-take_page(struct marks *marks, uint64_t page, const uint8_t *bits)
+/* A page of marks that was read. */
+struct marks_page {
+	struct fifo_node node;
+	uint64_t page;
+	uint8_t bits[BAD_PAGE];
+};
+
+static int
+keep_page(struct marks *marks, uint64_t page, const uint8_t *bits)
 {
+	struct marks_page *kept;
+
 	if (all_zeros(bits, BAD_PAGE))
-		return;
-	for (uint32_t i = 0; i < BAD_PAGE_BLOCKS; i++)
-		if (bits[i / 8] >> i % 8 & 1)
-			bad_set(&marks->bad, page * BAD_PAGE_BLOCKS + i, 1, true);
+		return 0;
+	kept = arena_alloc(marks->bad.reactor->arena, sizeof(*kept));
+	if (kept == NULL)
+		return -ENOMEM;
+	kept->page = page;
+	memcpy(kept->bits, bits, BAD_PAGE);
+	fifo_push(&marks->pages, &kept->node);
+	return 0;
+}
+
+/* Nobody else uses these blocks yet.  Or, if not `known`, they are to be read anew. */
+static void
+take_pages(struct marks *marks, bool known)
+{
+	struct fifo_node *node;
+
+	while ((node = fifo_pop(&marks->pages)) != NULL) {
+		struct marks_page *kept = container_of(node, struct marks_page, node);
+
+		for (uint32_t i = 0; i < BAD_PAGE_BLOCKS && known; i++)
+			if (kept->bits[i / 8] >> i % 8 & 1)
+				bad_set(&marks->bad, kept->page * BAD_PAGE_BLOCKS + i, 1, true);
+		arena_free(marks->bad.reactor->arena, kept);
+	}
+	if (known)
+		marks->known = marks->read;
+	else
+		marks->read = marks->known;
 }
 
 static int
@@ -60,12 +92,12 @@ check_header(const struct marks *marks, const uint8_t *page, char why[BLK_WHY])
 	return 0;
 }
 
-/* The marks that were not read yet, but for what lies in holes; `buffer` has FETCH_BYTES. */
+/* The marks that were not read yet, but for what lies in holes, up to page `pages`; `buffer` has FETCH_BYTES. */
 static int
-fetch(struct marks *marks, struct file *file, uint8_t *buffer, bool *begun, char why[BLK_WHY])
+fetch(struct marks *marks, struct file *file, uint64_t pages, uint8_t *buffer, bool *begun, char why[BLK_WHY])
 {
 	const struct world_ops *world = marks->bad.reactor->world;
-	uint64_t page = marks->read / BAD_PAGE_BLOCKS, pages = bad_end(&marks->bad) / BAD_PAGE_BLOCKS;
+	uint64_t page = marks->read / BAD_PAGE_BLOCKS;
 	int64_t got = world->file_fetch(file, 0, buffer, BAD_PAGE);
 	int error;
 
@@ -83,15 +115,16 @@ fetch(struct marks *marks, struct file *file, uint8_t *buffer, bool *begun, char
 		got = world->file_fetch(file, (page + 1) * BAD_PAGE, buffer, FETCH_BYTES);
 		if (got <= 0 || got % BAD_PAGE != 0)
 			return got < 0 ? (int)got : got > 0 ? -EUCLEAN : 0;
-		for (int64_t i = 0; i < got / BAD_PAGE && page < pages; i++)
-			take_page(marks, page++, buffer + i * BAD_PAGE);
+		for (int64_t i = 0; i < got / BAD_PAGE && page < pages && error == 0; i++)
+			error = keep_page(marks, page++, buffer + i * BAD_PAGE);
 	}
 	return error;
 }
 
 static int
-load(struct marks *marks, bool *begun, char why[BLK_WHY])
+load(struct marks *marks, uint64_t blocks, bool *begun, char why[BLK_WHY])
 {
+	uint64_t pages = (blocks + BAD_PAGE_BLOCKS - 1) / BAD_PAGE_BLOCKS;
 	struct reactor *reactor = marks->bad.reactor;
 	uint8_t *buffer = arena_alloc_aligned(reactor->arena, FETCH_BYTES, BAD_PAGE);
 	struct file *file = NULL;
@@ -100,13 +133,13 @@ load(struct marks *marks, bool *begun, char why[BLK_WHY])
 	if (buffer != NULL)
 		error = reactor->world->file_open(reactor, marks->path, 0, BAD_PAGE, &file);
 	if (error == 0) {
-		error = fetch(marks, file, buffer, begun, why);
+		error = fetch(marks, file, pages, buffer, begun, why);
 		reactor->world->file_close(file);
 	} else if (error == -ENOENT) {
 		error = 0;
 	}
 	if (error == 0)
-		marks->read = bad_end(&marks->bad);
+		marks->read = pages * BAD_PAGE_BLOCKS;
 	else if (why[0] == '\0')
 		snprintf(why, BLK_WHY, "its .bad file cannot be read: %s", strerrordesc_np(-error));
 	arena_free(reactor->arena, buffer);
@@ -121,6 +154,7 @@ marks_open(struct marks *marks, struct reactor *reactor, struct range *range, co
 	int error;
 
 	marks->block_size = block_size;
+	fifo_init(&marks->pages);
 	error = bad_init(&marks->bad, reactor, range, blocks);
 	if (error == 0)
 		error = range_init(&marks->lock, reactor->arena, 1, block_size, reactor->count);
@@ -131,16 +165,29 @@ marks_open(struct marks *marks, struct reactor *reactor, struct range *range, co
 		return -ENOMEM;
 	memcpy(marks->path, path, length);
 	memcpy(marks->path + length, BLK_BAD_SUFFIX, sizeof(BLK_BAD_SUFFIX));
-	return load(marks, &marks->begun, why);
+	error = load(marks, blocks, &marks->begun, why);
+	take_pages(marks, error == 0);
+	return error;
+}
+
+int
+marks_read(struct marks *marks, uint64_t blocks, char why[BLK_WHY])
+{
+	why[0] = '\0';
+	take_pages(marks, false); /* of a change that came to nothing */
+	return blocks > marks->known ? load(marks, blocks, &(bool){ false }, why) : 0;
 }
 
 /* What is listed of blocks that were not there is listed still: the file may have been longer once. */
 int
-marks_grow(struct marks *marks, uint64_t blocks, char why[BLK_WHY])
+marks_grow(struct marks *marks, uint64_t blocks)
 {
 	int error = bad_grow(&marks->bad, blocks);
 
-	return error == 0 && bad_end(&marks->bad) > marks->read ? load(marks, &(bool){ false }, why) : error;
+	assert(blocks <= marks->read);
+	if (error == 0)
+		take_pages(marks, true);
+	return error;
 }
 
 void
@@ -150,6 +197,7 @@ marks_close(struct marks *marks)
 
 	if (reactor == NULL)
 		return;
+	take_pages(marks, false);
 	arena_free(reactor->arena, marks->path);
 	range_fini(&marks->lock, reactor->arena);
 	bad_fini(&marks->bad);

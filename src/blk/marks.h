@@ -21,7 +21,10 @@ struct marks {
 	struct range lock;    /* of a single slot: owned by whoever makes a change */
 	char *path;
 	uint32_t block_size;
-	uint64_t read;        /* so many blocks' marks were looked for in the file; of the reactor that opened it */
+	/* Of the reactor that opened it: so many blocks' marks are known, and those of so many were looked for in the
+	 * file, of which these pages are not taken yet. */
+	uint64_t known, read;
+	struct fifo pages;
 	bool begun;           /* the file has its header; whoever owns the lock knows */
 };
 
@@ -56,7 +59,10 @@ struct marks_chan {
  * marks_close() follows. */
 int marks_open(struct marks *marks, struct reactor *reactor, struct range *range, const char *path, uint64_t blocks,
     uint32_t block_size, char why[BLK_WHY]) __attribute__((warn_unused_result));
-int marks_grow(struct marks *marks, uint64_t blocks, char why[BLK_WHY]) __attribute__((warn_unused_result));
+/* Reads what is kept of blocks that are not there yet, and changes nothing that others use. */
+int marks_read(struct marks *marks, uint64_t blocks, char why[BLK_WHY]) __attribute__((warn_unused_result));
+/* So many blocks are there now, of which that was read.  0, or -ENOMEM. */
+int marks_grow(struct marks *marks, uint64_t blocks) __attribute__((warn_unused_result));
 void marks_close(struct marks *marks);
 
 void marks_chan_init(struct marks_chan *mc, struct marks *marks, struct reactor *reactor);

@@ -399,6 +399,15 @@ vol_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks)
 	return error;
 }
 
+/* As vol_grow() will, of the device below. */
+static int
+vol_stretch(struct blk *blk, struct reactor *reactor, uint64_t blocks, int64_t *was)
+{
+	struct blk *inner = container_of(blk, struct vol, blk)->inner;
+
+	return inner->blocks < blocks && blocks <= UINT32_MAX ? blk_stretch(inner, reactor, blocks, was) : 0;
+}
+
 static int
 vol_undo(struct blk *blk, struct reactor *reactor)
 {
@@ -415,6 +424,7 @@ static const struct blk_ops vol_ops = {
 	.release = vol_release,
 	.close_chan = vol_close_chan,
 	.grow = vol_grow,
+	.stretch = vol_stretch,
 	.undo = vol_undo,
 	.destroy = vol_destroy,
 };

@@ -41,8 +41,9 @@ class Disk:
                 pass  # closed meanwhile
         return [link for link in links if link.startswith(self.folder)]
 
-    def closed(self, target):
-        targets.until("the end of what is open", lambda: self.opened(target) == [])
+    def closed(self, target, but=0):
+        """files, by whatever descriptors"""
+        targets.until("the end of what is open", lambda: len(set(self.opened(target))) == but)
 
     def volumes(self, *numbers, size="16M"):
         return [namespace(n, "file:%s/%d" % (self.folder, n), size) for n in numbers]
@@ -84,6 +85,31 @@ def test_volumes_are_opened_and_closed_beside_the_reactors(live, disk, there):
         queue = ctrl.io_queue(1)
         assert active(ctrl) == [1, 2, 3] and queue.read(4, nsid=2).ok
         assert queue.read(3, nsid=2).ok == (not there), "the list of bad blocks is read"
+    assert disk.by_reactor() == []
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_volumes_grow_beside_the_reactors(live, disk, refused):
+    """and are put back there; one has a list of bad blocks, which is longer than it was"""
+    target = live(conf(namespace(1), *disk.volumes(2, 3)), env=disk.env)
+    end = 256 << 20
+    with connect(target) as ctrl:
+        target.applied(conf(namespace(1), *disk.volumes(2, size="256M"), *disk.volumes(3)))
+        assert mark(ctrl.io_queue(1), end // 4096 - 1, nsid=2).ok
+    target.applied(conf(namespace(1), *disk.volumes(3)))
+    disk.closed(target, but=1)
+    os.truncate(disk.folder + "/2", 16 << 20)
+    target.applied(conf(namespace(1), *disk.volumes(2, 3)))
+    bad = [namespace(9, "file:/nowhere/at/all")] if refused else []
+    disk.watch()
+    done = target.apply(conf(namespace(1), *disk.volumes(2, 3, size="256M"), *bad))
+    assert (done.returncode == 1) == refused, done
+    assert disk.by_reactor() == []
+    assert [os.path.getsize("%s/%d" % (disk.folder, n)) for n in (2, 3)] == [16 << 20 if refused else end] * 2
+    target.applied(conf(namespace(1), *disk.volumes(2, 3, size="256M")))
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue(1)
+        assert queue.read(end // 4096 - 1, nsid=3).ok and not queue.read(end // 4096 - 1, nsid=2).ok
     assert disk.by_reactor() == []
 
 

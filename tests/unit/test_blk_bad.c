@@ -419,6 +419,33 @@ a_volume_that_was_longer_once_finds_its_marks_when_it_grows(void **state)
 	blk_end();
 }
 
+/* When that was read, it may be that the volume does not grow; and grows farther then. */
+static void
+marks_that_were_read_before_a_volume_grows_are_taken_when_it_does(void **state)
+{
+	const uint64_t some = 2 * BAD_PAGE_BLOCKS, more = 3 * BAD_PAGE_BLOCKS;
+	int64_t was;
+
+	blk_begin_file("file:/v");
+	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
+	mark(0, some - 1, 1);
+	mark(0, more - 1, 1);
+	fake_file_find(&fw, "/v")->size = 4 * IO_MAX;
+	blk_begin_again();
+	fw.fail_fetch = -EIO;
+	assert_int_equal(blk_stretch(blk, &fw.reactors[0], more, &was), -EIO);
+	fw.fail_fetch = 0;
+	assert_int_equal(blk_stretch(blk, &fw.reactors[0], some, &was), 0);
+	assert_int_equal(blk_stretch(blk, &fw.reactors[0], more, &was), 0);
+	fw.fail_fetch = fw.fail_open = -EIO;
+	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
+	fw.fail_fetch = fw.fail_open = 0;
+	assert_bad(0, some - 1, 1, some - 1);
+	assert_bad(0, more - 1, 1, more - 1);
+	assert_int_equal(blk_stretch(blk, &fw.reactors[0], 2 * more, &was), 0);
+	blk_end();
+}
+
 static void
 what_cannot_keep_marks_takes_none(void **state)
 {
@@ -482,6 +509,7 @@ main(void)
 		cmocka_unit_test(a_list_without_its_header_says_nothing),
 		cmocka_unit_test(a_volume_that_grows_has_marks_in_its_new_part),
 		cmocka_unit_test(a_volume_that_was_longer_once_finds_its_marks_when_it_grows),
+		cmocka_unit_test(marks_that_were_read_before_a_volume_grows_are_taken_when_it_does),
 		cmocka_unit_test(what_cannot_keep_marks_takes_none),
 		cmocka_unit_test(without_memory_a_mark_fails_and_nothing_else),
 	};

@@ -336,6 +336,41 @@ a_file_that_opening_made_is_gone_and_one_that_was_there_is_as_long_as_before(voi
 	blk_end();
 }
 
+/* By an errand, say; what it did to the file is its own to take back. */
+static void
+a_volume_that_was_stretched_before_grows_without_its_disk(void **state)
+{
+	static const char *const specs[] = { "file:/v", "fault:flush-error=9@file:/v", "volatile:@file:/v" };
+	int64_t was = 0;
+
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		const struct fake_file *file;
+
+		blk_begin_over(specs[i], (uint64_t)FEW * BS);
+		file = fake_file_find(&fw, "/v");
+		for (int times = 0; times < 2; times++) {
+			assert_int_equal(blk_stretch(blk, &fw.reactors[0], 2 * FEW, &was), 0);
+			assert_true(was == (int64_t)(times + 1) * FEW * BS && file->size == (uint64_t)2 * FEW * BS);
+			assert_int_equal(blk->blocks, FEW);
+			fw.fail_open = fw.fail_fetch = -EIO;
+			assert_int_equal(grow(2 * FEW), 0);
+			assert_int_equal(blk->blocks, 2 * FEW);
+			undo();
+			fw.fail_open = fw.fail_fetch = 0;
+			assert_true(blk->blocks == FEW && file->size == (uint64_t)2 * FEW * BS);
+		}
+		fw.fail_open = -EROFS;
+		assert_int_equal(blk_stretch(blk, &fw.reactors[0], 4 * FEW, &was), -EROFS);
+		fw.fail_open = 0;
+		assert_int_equal(grow(4 * FEW), -EROFS);
+		assert_true(blk->blocks == FEW && file->size == (uint64_t)2 * FEW * BS);
+		assert_int_equal(grow(4 * FEW), 0);
+		write_by(1, 4 * FEW - 1, 'b');
+		assert_block(4 * FEW - 1, 'b');
+		blk_end();
+	}
+}
+
 /* Another file may be there by then, or none. */
 static void
 a_file_grows_only_if_it_is_the_one_that_was_opened(void **state)
@@ -377,6 +412,7 @@ main(void)
 		cmocka_unit_test(a_flush_under_way_keeps_new_blocks_waiting),
 		cmocka_unit_test(a_volume_that_forgets_stays_where_the_one_below_cannot_grow),
 		cmocka_unit_test(a_volume_that_grew_in_vain_is_as_it_was_and_can_grow_again),
+		cmocka_unit_test(a_volume_that_was_stretched_before_grows_without_its_disk),
 		cmocka_unit_test(a_file_grows_only_if_it_is_the_one_that_was_opened),
 		cmocka_unit_test(a_file_that_did_not_have_to_become_longer_does_not_become_shorter),
 		cmocka_unit_test(a_file_that_opening_made_is_gone_and_one_that_was_there_is_as_long_as_before),
