@@ -136,6 +136,12 @@ void wish_drop(struct conn *conn);
 void wish_mail(struct core *core, const struct target_mail *mail);
 size_t wish_bytes(void); /* at most, of a controller */
 
+/* settle.c: what was written is durable; `then` may be called from inside, and ends what `wish` is used for */
+void settle_flush(struct target_wish *wish, void (*then)(struct target_wish *wish, struct nvme_status status));
+/* When nobody writes any more to what the wish has protected, the same. */
+void settle_writes(struct target_wish *wish, void (*then)(struct target_wish *wish, struct nvme_status status));
+void settle_mail(struct core *core, const struct target_mail *mail);
+
 /* smart.c: what the SMART log is made of */
 void smart_ask(struct request *req);
 void smart_mail(struct core *core, const struct target_mail *mail);

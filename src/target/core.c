@@ -155,6 +155,10 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 	case MAIL_WISHED:
 		wish_mail(core, &mail);
 		return;
+	case MAIL_SETTLE:
+	case MAIL_SETTLED:
+		settle_mail(core, &mail);
+		return;
 	case MAIL_DRAIN:
 		drain(core);
 		return;

@@ -76,6 +76,8 @@ enum target_mail_kind {
 	MAIL_PRESENT,     /* and back: they stand where you said */
 	MAIL_WISH,        /* controller's core -> 0: for the keeper */
 	MAIL_WISHED,      /* and back: what came of it */
+	MAIL_SETTLE,      /* controller's core -> any: have writes to what was protected ended? */
+	MAIL_SETTLED,     /* and back: yes, or not yet */
 	MAIL_EVENT,       /* any -> 0: something that the subsystem of a controller keeps in mind */
 	MAIL_EVENT_HEARD, /* and back */
 	MAIL_EVENTS_COPY, /* controller's core -> 0: its host wants to read the events */
@@ -129,6 +131,10 @@ struct target_mail {
 			struct nvme_status status; /* WISHED */
 			uint32_t nsid;
 		} wish;
+		struct {
+			struct target_wish *wish; /* lent to the asked core, which looks at it alone */
+			bool done;             /* of the answer */
+		} settle;
 		uint16_t fence;        /* FENCE: the controller, or WEIR_FENCE_OLDER */
 		uint32_t ended;        /* FENCED: so many controllers */
 		struct {

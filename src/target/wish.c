@@ -65,6 +65,34 @@ post(struct core *core, struct target_wish *wish)
 	core_post(core, 0, &mail);
 }
 
+static bool
+protects(const struct target_wish *wish)
+{
+	return wish->kind == WISH_PROTECT && wish->protection != NVME_PROTECT_NONE;
+}
+
+static void end(struct target_wish *wish, struct nvme_status status);
+
+/* What it is to protect is flushed. */
+static void
+flushed(struct target_wish *wish, struct nvme_status status)
+{
+	if (nvme_ok(status) && request_wanted(wish->req))
+		post(wish->req->conn->core, wish);
+	else
+		end(wish, nvme_ok(status) ? nvme_status_of(NVME_SC_INTERRUPTED, false) : status);
+}
+
+/* Its turn has come. */
+static void
+go(struct target_wish *wish)
+{
+	if (protects(wish))
+		settle_flush(wish, flushed);
+	else
+		post(wish->req->conn->core, wish);
+}
+
 /*
  * To core 0; the request stands still until the answer, and its connection with it.  One of a controller after
  * the other, or one that asks for much would stand before all who ask for little; and no more than a few, which
@@ -91,7 +119,7 @@ wish_begin(struct request *req, const struct ctrl_reply *reply)
 	req->stage = STAGE_MAIL;
 	conn->device_count++;
 	if (conn->wish_count++ == 0)
-		post(conn->core, wish);
+		go(wish);
 	else
 		fifo_push(&conn->wishes, &wish->node);
 	request_spent(req); /* a list of controllers is copied */
@@ -110,28 +138,38 @@ leave(struct core *core, struct target_wish *wish, struct nvme_status status)
 	answer(req, status);
 }
 
+/* And the next one's turn comes. */
 static void
-done(struct core *core, const struct target_mail *mail)
+end(struct target_wish *wish, struct nvme_status status)
 {
-	struct request *req = mail->wish.wish->req;
-	struct conn *conn = req->conn;
+	struct conn *conn = wish->req->conn;
 
 	conn->held++;
-	req->xfer.dw0 = mail->wish.nsid;
-	leave(core, mail->wish.wish, mail->wish.status);
+	leave(conn->core, wish, status);
 	while (!fifo_empty(&conn->wishes)) {
-		struct target_wish *wish = container_of(fifo_pop(&conn->wishes), struct target_wish, node);
-
-		if (request_served(wish->req)) {
-			post(core, wish);
+		wish = container_of(fifo_pop(&conn->wishes), struct target_wish, node);
+		if (request_wanted(wish->req)) {
+			go(wish);
 			break;
 		}
-		leave(core, wish, nvme_status_of(NVME_SC_INTERRUPTED, false)); /* which nobody hears */
+		leave(conn->core, wish, nvme_status_of(NVME_SC_INTERRUPTED, false)); /* which nobody hears */
 	}
 	if (conn->phase == CONN_FINISHING)
 		conn_send_soon(conn);
 	conn->held--;
 	conn_maybe_free(conn);
+}
+
+static void
+done(const struct target_mail *mail)
+{
+	struct target_wish *wish = mail->wish.wish;
+
+	wish->req->xfer.dw0 = mail->wish.nsid;
+	if (nvme_ok(mail->wish.status) && protects(wish))
+		settle_writes(wish, end);
+	else
+		end(wish, mail->wish.status);
 }
 
 /* The controller is reset, and the requests are dropped: what the keeper has not yet is not to be any more. */
@@ -180,7 +218,7 @@ wish_mail(struct core *core, const struct target_mail *mail)
 	struct target_keeper *keeper = core->target->keeper;
 
 	if (mail->kind == MAIL_WISHED) {
-		done(core, mail);
+		done(mail);
 		return;
 	}
 	assert(keeper != NULL); /* else no subsystem offers any of it */

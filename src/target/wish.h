@@ -20,12 +20,24 @@ struct target_controller {
 	bool leaving;           /* it may still be served, but is not there for who asks */
 };
 
+struct target_wish;
+
 enum target_wish_kind {
 	WISH_CREATE,  /* like `create` */
 	WISH_DELETE,  /* `nsid`, or UINT32_MAX: all */
 	WISH_ATTACH,  /* `nsid` to the controllers of `cntlids` */
 	WISH_DETACH,
 	WISH_PROTECT, /* `nsid`, or UINT32_MAX: all that are active at the asker; `protection` */
+};
+
+/* How far it is that what was written before a protection is durable: the target's (settle.c). */
+struct settle {
+	void (*then)(struct target_wish *wish, struct nvme_status status);
+	struct blk_io io;
+	struct blk_chan *chan;
+	struct timer timer;
+	uint32_t nsid;          /* the next one is behind it */
+	unsigned asked;         /* the core that is asked whether its writes have ended */
 };
 
 /* One at a time of a command; what it names was there when the command came, and may have gone since. */
@@ -40,6 +52,7 @@ struct target_wish {
 	struct target_controller asker;
 	uint8_t hostid[16];     /* the asker's, which reservations go by */
 	struct request *req;    /* the target's */
+	struct settle settle;
 	uint32_t cntlid_count;
 	uint16_t cntlids[];     /* ascending */
 };

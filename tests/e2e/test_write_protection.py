@@ -59,6 +59,56 @@ def test_protected_and_no_longer(live, tmp_path, reactors):  # noqa: F811
         assert protect(b, 2, NONE).ok and a.keep_alive().ok and not held.done, "nothing has changed"
 
 
+@pytest.mark.line("W97")
+@pytest.mark.parametrize("nsid, state", [(1, PROTECT), (ALL, PROTECT), (1, UNTIL_POWER_CYCLE)])
+@pytest.mark.parametrize("reactors", [1, 2])
+def test_what_was_written_is_durable_once_it_is_protected(serve, tmp_path, reactors, nsid, state):
+    """what was answered before, and what was under way: it has ended, or is refused"""
+    plain = "file:%s/v.img,size=16M" % tmp_path
+    args = ["--state-dir", str(tmp_path / "state"), "--reactors", str(reactors)]
+    target = serve(*args, ns=["fault:delay-write=300@volatile:@" + plain])
+    old, new = os.urandom(BLOCK), os.urandom(BLOCK)
+    with nvme.Controller(target.address) as a:
+        queues = [a.io_queue(qid) for qid in (1, 2)]
+        assert queues[0].write(1, old).ok
+        under_way = [queue.submit_write(8 + n, new) for n, queue in enumerate(queues)]
+        for queue in queues:
+            assert queue.read(100).ok, "which comes behind it"
+        queues[0].serve_r2ts = False
+        late = queues[0].submit_write(16, new, incapsule=False)
+        while not late.r2ts:
+            queues[0].step()
+        assert protect(a, nsid, state).ok
+        queues[0].send_data(late)
+        for queue, request in zip(queues, under_way):
+            queue.wait(request)
+            assert request.ok
+        queues[0].wait(late)
+        assert late.status == WRITE_PROTECTED
+        target.kill()
+    target = start_again(lambda: serve(*args, ns=[plain]))
+    with nvme.Controller(target.address) as a:
+        queue = a.io_queue()
+        found = [bytes(queue.read(lba).got) for lba in (1, 8, 9, 16)]
+        assert found == [old, new, new, bytes(BLOCK)]
+        assert protection(a, 1) == (PROTECT if state == PROTECT else NONE)
+
+
+@pytest.mark.line("W97")
+def test_what_cannot_be_flushed_is_not_protected(serve, tmp_path):
+    """nor is the other one, where all were to be"""
+    target = serve("--state-dir", str(tmp_path / "state"), "--reactors", "1",
+                   ns=["mem:16M", "fault:flush-error=1@mem:16M", "fault:flush-error=2@mem:16M"])
+    with nvme.Controller(target.address) as a:
+        queue = a.io_queue()
+        assert not protect(a, ALL, PROTECT).ok and [protection(a, n) for n in (1, 2, 3)] == 3 * [NONE]
+        assert_protected(queue, 1, False)
+        assert protect(a, 2, PROTECT).ok, "once it can be"
+        assert_protected(queue, 2, True)
+        assert not protect(a, 3, PROTECT).ok, "what came between the two flushes may be lost"
+        assert protection(a, 3) == PROTECT and protect(a, 3, PROTECT).ok
+
+
 @pytest.mark.line("O17", "W83")
 def test_what_is_offered_and_what_is_not(live, tmp_path):  # noqa: F811
     target = live(conf(namespace(1), top=kept(tmp_path)))
