@@ -165,7 +165,8 @@ struct nvme_status ctrl_check_io_connect(const struct ctrl *ctrl, const struct n
 
 /* Property Get and Set (Fabrics commands of the admin queue). */
 void ctrl_property(struct ctrl *ctrl, const struct nvme_property_sqe *sqe, struct ctrl_reply *reply);
-void ctrl_reset_done(struct ctrl *ctrl);
+/* CTRL_SHUTDOWN: that was asked for with the reset, and begins now; else CTRL_NOTHING. */
+enum ctrl_action ctrl_reset_done(struct ctrl *ctrl);
 void ctrl_shutdown_done(struct ctrl *ctrl);
 void ctrl_fatal(struct ctrl *ctrl); /* CSTS.CFS */
 bool ctrl_ready(const struct ctrl *ctrl); /* it may take commands that are not Fabrics' */

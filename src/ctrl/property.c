@@ -58,6 +58,18 @@ shut_down(struct ctrl *ctrl)
 	return CTRL_SHUTDOWN;
 }
 
+/* EN 1 -> 0.  A shutdown that is asked for with it begins when the reset is over; one of before is forgotten. */
+static enum ctrl_action
+reset(struct ctrl *ctrl, uint32_t cc)
+{
+	ctrl->cc = cc;
+	ctrl->resetting = true;
+	if (NVME_CC_SHN(cc) != 0)
+		ctrl->csts = (ctrl->csts & ~NVME_CSTS_SHST_MASK) | NVME_CSTS_SHST_OCCURRING;
+	events_reset(ctrl); /* the target lets go of the held requests now: nothing is told until the end */
+	return CTRL_RESET;
+}
+
 static void
 config_set(struct ctrl *ctrl, uint32_t cc, struct ctrl_reply *reply)
 {
@@ -70,11 +82,10 @@ config_set(struct ctrl *ctrl, uint32_t cc, struct ctrl_reply *reply)
 		reply->status = nvme_status_of(NVME_SC_SEQUENCE, true);
 	} else if (!was && is) {
 		reply->action = enable(ctrl, cc);
+		if (reply->action == CTRL_ENABLED && NVME_CC_SHN(cc) != 0)
+			reply->action = shut_down(ctrl);
 	} else if (was && !is) {
-		ctrl->cc = cc;
-		ctrl->resetting = true;
-		events_reset(ctrl); /* the target lets go of the held requests now: nothing is told until the end */
-		reply->action = CTRL_RESET;
+		reply->action = reset(ctrl, cc);
 	} else {
 		ctrl->cc = cc;
 		if (NVME_CC_SHN(cc) != 0)
@@ -105,17 +116,20 @@ ctrl_property(struct ctrl *ctrl, const struct nvme_property_sqe *sqe, struct ctr
 	}
 }
 
-void
+enum ctrl_action
 ctrl_reset_done(struct ctrl *ctrl)
 {
+	bool shutdown = NVME_CC_SHN(ctrl->cc) != 0;
+
 	assert(ctrl->resetting);
 	ctrl->resetting = false;
-	ctrl->csts = 0;
+	ctrl->csts = shutdown ? NVME_CSTS_SHST_OCCURRING : 0;
 	ctrl->io_queues_granted = 0;
 	ctrl->io_queues_made = false;
 	ctrl_events_drop(ctrl);
 	features_reset(ctrl);
 	events_reset(ctrl);
+	return shutdown ? CTRL_SHUTDOWN : CTRL_NOTHING;
 }
 
 void

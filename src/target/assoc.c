@@ -330,14 +330,12 @@ assoc_settle(struct assoc *assoc)
 		return;
 	assoc->after = CTRL_NOTHING;
 	if (after == CTRL_RESET) {
-		/* A shutdown that it overtook is never done; the next one flushes anew. */
-		assoc->flush_for &= (uint8_t)~FLUSH_SHUTDOWN;
-		assoc->flush_wanted &= (uint8_t)~FLUSH_SHUTDOWN;
 		events_release(assoc);
-		ctrl_reset_done(&assoc->ctrl);
+		after = ctrl_reset_done(&assoc->ctrl);
 		assoc->reset_ns = assoc->core->reactor->now_ns;
 		events_tell(assoc, EVENTS_RESET, 0);
-	} else if (after == CTRL_SHUTDOWN)
+	}
+	if (after == CTRL_SHUTDOWN)
 		flush_all(assoc, FLUSH_SHUTDOWN);
 }
 
@@ -369,6 +367,9 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 	case CTRL_SHUTDOWN:
 		break;
 	}
+	/* A shutdown of before is never done: a reset, or CC.EN, overtook it.  The next one flushes anew. */
+	assoc->flush_for &= (uint8_t)~FLUSH_SHUTDOWN;
+	assoc->flush_wanted &= (uint8_t)~FLUSH_SHUTDOWN;
 	if (action == CTRL_RESET) {
 		cache_drop(assoc);
 		admin_drop(assoc);

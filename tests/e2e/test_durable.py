@@ -39,6 +39,54 @@ def steps(ctrl, queue):
     ]
 
 
+# ---- what a shutdown promises ----
+
+SHUT_DOWN = 1 << 14
+
+
+def written_before(ctrl, cc):
+    """what is on the medium when a shutdown is said to be done, of a block that was written before it"""
+    data = os.urandom(BLOCK)
+    assert ctrl.io_queue().write(3, data).ok
+    assert ctrl.set(nvme.CC, cc).ok
+    ctrl.until(0x0C, nvme.SHST_DONE)
+    return data
+
+
+def medium(path):
+    with open(path, "rb") as file:
+        file.seek(3 * BLOCK)
+        return file.read(BLOCK)
+
+
+@pytest.mark.line("W98")
+def test_a_shutdown_that_comes_with_a_reset_is_done_too(serve, tmp_path):
+    """and one with the write that enables the controller"""
+    target = serve(ns=["volatile:@file:%s/v.img,size=16M" % tmp_path])
+    with nvme.Controller(target.address) as ctrl:
+        data = written_before(ctrl, nvme.CC_READY | SHUT_DOWN)
+        assert ctrl.get(nvme.CSTS) == nvme.SHST_DONE, "not ready"
+        assert medium(tmp_path / "v.img") == data
+        ctrl.enable()
+        assert ctrl.get(nvme.CSTS) == nvme.RDY
+        ctrl.disable()
+        assert ctrl.set(nvme.CC, nvme.CC_READY | 1 | SHUT_DOWN).ok
+        ctrl.until(0x0C, nvme.SHST_DONE)
+
+
+@pytest.mark.line("W98")
+def test_a_shutdown_is_not_done_by_the_flush_of_another(serve, tmp_path):
+    """which was asked for while the controller was disabled, and was under way when it was enabled"""
+    target = serve(ns=["volatile:@fault:delay=500@file:%s/v.img,size=16M" % tmp_path])
+    with nvme.Controller(target.address, enable=False) as ctrl:
+        assert ctrl.set(nvme.CC, nvme.CC_READY | SHUT_DOWN).ok
+        assert ctrl.get(nvme.CSTS) == 4, "it occurs"
+        ctrl.enable()
+        data = written_before(ctrl, nvme.CC_READY | 1 | SHUT_DOWN)
+        target.kill()
+        assert medium(tmp_path / "v.img") == data
+
+
 # ---- at the system calls ----
 
 class Trace:

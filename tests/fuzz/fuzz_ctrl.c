@@ -142,8 +142,8 @@ act(struct ctrl *ctrl, const struct nvme_sqe *sqe, const struct ctrl_reply *repl
 	assert(reply->action != CTRL_EVENTS_TAKEN || ctrl->events == &events);
 	while (ctrl_event(ctrl, &cid, &dw0))
 		assert(dw0 != 0 && let_go(held, cid));
-	if (ctrl->resetting && (*left)-- == 0)
-		ctrl_reset_done(ctrl);
+	if (ctrl->resetting && (*left)-- == 0 && ctrl_reset_done(ctrl) == CTRL_SHUTDOWN)
+		ctrl_shutdown_done(ctrl);
 	assert(reply->action != CTRL_EVENTS_RELEASED || ctrl->events == NULL);
 	assert(ctrl->aer_count == held->count);
 }

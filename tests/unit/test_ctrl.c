@@ -288,13 +288,20 @@ a_controller_lives_as_the_table_says(void **state)
 		{ 0, NVME_CC_ENTRIES | abrupt, NVME_SC_SUCCESS, CTRL_SHUTDOWN, 4 },
 		{ SHUTDOWN_DONE, 0, NVME_SC_SUCCESS, CTRL_NOTHING, 8 },
 		{ 0, NVME_CC_ENTRIES | en, NVME_SC_SUCCESS, CTRL_ENABLED, 1 },
+		{ 0, NVME_CC_ENTRIES | shn, NVME_SC_SUCCESS, CTRL_RESET, 5 }, /* both: first a reset, then */
+		{ RESET_DONE, 0, NVME_SC_SUCCESS, CTRL_SHUTDOWN, 4 },
+		{ SHUTDOWN_DONE, 0, NVME_SC_SUCCESS, CTRL_NOTHING, 8 },
+		{ 0, NVME_CC_ENTRIES | en | abrupt, NVME_SC_SUCCESS, CTRL_SHUTDOWN, 5 },
+		{ SHUTDOWN_DONE, 0, NVME_SC_SUCCESS, CTRL_NOTHING, 9 },
+		{ 0, NVME_CC_ENTRIES | abrupt, NVME_SC_SUCCESS, CTRL_RESET, 5 }, /* anew */
+		{ RESET_DONE, 0, NVME_SC_SUCCESS, CTRL_SHUTDOWN, 4 },
 	};
 	struct bench *b = bench_disabled(&nvm);
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		b->reply = (struct ctrl_reply){ 0 };
 		if (steps[i].done == RESET_DONE)
-			ctrl_reset_done(&b->ctrl);
+			b->reply.action = ctrl_reset_done(&b->ctrl);
 		else if (steps[i].done == SHUTDOWN_DONE)
 			ctrl_shutdown_done(&b->ctrl);
 		else
