@@ -320,14 +320,14 @@ features_effects(const struct ctrl *ctrl, le32 effects[256])
 
 /*
  * A namespace that the controller does not reach has no features of its own but protection, and where that is for
- * good none can be set (Base 2.0, 8.1.4; NVM Command Set 1.0, 2.1.1).
+ * good, or where all are named, none can be set (Base 2.0, 8.1.4; NVM Command Set 1.0, 2.1.1).
  */
 static bool
 held_back(struct admin *cmd, const struct feature *feature, bool set)
 {
 	if (feature->of == OF_CTRL || (feature->of == OF_NS && !set))
 		return false;
-	return ana_holds(cmd, feature->of == OF_NS);
+	return ana_holds(cmd, feature->of == OF_NS && le32_get(cmd->sqe->nsid) != UINT32_MAX);
 }
 
 void

@@ -324,6 +324,7 @@ states_hold_back_what_is_about_the_namespace_alone(void **state)
 		assert_int_equal(admin(b, rows[row].opcode, 2, rows[row].cdw10, rows[row].value, 0),
 		    held ? states[i % 5].sc : rows[row].else_sc);
 		assert_false(held && b->reply.status.dnr);
+		held = rows[row].held != NEVER && now > NVME_ANA_NON_OPTIMIZED;
 		if (all)
 			assert_int_equal(admin(b, rows[row].opcode, UINT32_MAX, rows[row].cdw10, rows[row].value, 0),
 			    held ? states[i % 5].sc : rows[row].else_sc);
