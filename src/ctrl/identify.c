@@ -281,6 +281,13 @@ identify_csi_ns(struct admin *cmd)
 		admin_answer(cmd, NVME_IDENTIFY_LEN);
 }
 
+static void
+identify_csi_allocated(struct admin *cmd)
+{
+	if (ns_valid(cmd))
+		admin_answer(cmd, NVME_IDENTIFY_LEN);
+}
+
 /* Zeros say "no limit": Write Zeroes goes by NLB, Dataset Management by its 256 ranges. */
 static void
 identify_csi_ctrl(struct admin *cmd)
@@ -340,6 +347,8 @@ static const struct cns {
 	[NVME_CNS_NS_ALLOCATED] =        { identify_allocated,      false, false, true },
 	[NVME_CNS_NS_CTRL_LIST] =        { identify_ns_controllers, false, false, true },
 	[NVME_CNS_CTRL_LIST] =           { identify_controllers,    false, false, true },
+	[NVME_CNS_CSI_NS_ALLOCATED_LIST] = { identify_allocated_list, true, false, true },
+	[NVME_CNS_CSI_NS_ALLOCATED] =    { identify_csi_allocated,  true,  false, true },
 	[NVME_CNS_COMMAND_SETS] =        { identify_command_sets,   false, false, false },
 };
 

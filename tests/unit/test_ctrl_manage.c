@@ -69,6 +69,8 @@ without_namespace_management_there_is_none_of_it(void **state)
 	assert_int_equal(manage(b, NVME_ADMIN_NS_ATTACHMENT, 1, NVME_NS_ATTACH, NULL, 0), NVME_SC_INVALID_OPCODE);
 	for (uint32_t cns = NVME_CNS_NS_ALLOCATED_LIST; cns <= NVME_CNS_CTRL_LIST; cns++)
 		assert_int_equal(identify(b, cns, 1), NVME_SC_INVALID_FIELD);
+	assert_int_equal(identify(b, NVME_CNS_CSI_NS_ALLOCATED_LIST, 0), NVME_SC_INVALID_FIELD);
+	assert_int_equal(identify(b, NVME_CNS_CSI_NS_ALLOCATED, 1), NVME_SC_INVALID_FIELD);
 	assert_int_equal(identify(b, NVME_CNS_NS, UINT32_MAX), NVME_SC_INVALID_NS);
 	assert_int_equal(identify(b, NVME_CNS_CTRL, 0), NVME_SC_SUCCESS);
 	assert_int_equal(le16_get(id->oacs), 0);
@@ -107,6 +109,7 @@ static void
 allocated_and_active_are_told_apart(void **state)
 {
 	struct bench *b = bench_managed();
+	uint8_t list[4096];
 
 	assert_int_equal(identify(b, NVME_CNS_NS_ACTIVE_LIST, 0), NVME_SC_SUCCESS);
 	assert_int_equal(get_le32(b->out), 1);
@@ -117,6 +120,17 @@ allocated_and_active_are_told_apart(void **state)
 	assert_int_equal(get_le32(b->out + 4), 4);
 	assert_int_equal(get_le32(b->out + 8), 6);
 	assert_int_equal(get_le32(b->out + 12), 0);
+	memcpy(list, b->out, sizeof(list));
+	assert_int_equal(identify(b, NVME_CNS_CSI_NS_ALLOCATED_LIST, 1), NVME_SC_SUCCESS);
+	assert_memory_equal(b->out, list, sizeof(list));
+	for (uint32_t nsid = 1; nsid <= CTRL_NS_MAX; nsid += 3) { /* active, allocated, neither */
+		assert_int_equal(identify(b, NVME_CNS_CSI_NS_ALLOCATED, nsid), NVME_SC_SUCCESS);
+		assert_true(b->reply.data_len == 4096 && all_zero(b->out, 4096));
+	}
+	assert_int_equal(identify(b, NVME_CNS_CSI_NS_ALLOCATED, 0), NVME_SC_INVALID_NS);
+	assert_int_equal(identify(b, NVME_CNS_CSI_NS_ALLOCATED, UINT32_MAX), NVME_SC_INVALID_NS);
+	for (uint32_t cns = NVME_CNS_CSI_NS_ALLOCATED_LIST; cns <= NVME_CNS_CSI_NS_ALLOCATED; cns++)
+		assert_int_equal(admin(b, NVME_ADMIN_IDENTIFY, 1, cns, 2 << 24, 4096), NVME_SC_INVALID_FIELD);
 	assert_int_equal(identify(b, NVME_CNS_NS_ALLOCATED_LIST, UINT32_MAX - 1), NVME_SC_INVALID_NS);
 	assert_int_equal(identify(b, NVME_CNS_NS, 4), NVME_SC_SUCCESS);
 	assert_true(all_zero(b->out, 4096));
