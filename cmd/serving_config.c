@@ -128,7 +128,7 @@ make_subsys(const struct making *m, const struct conf_subsys *from, struct targe
 		.ana = ana, .ana_count = from->ana_count,
 		.static_controllers = from->static_controllers, .controllers_max = from->controllers_max,
 		.io_queues_max = from->queues_max,
-		.entries_max = from->entries_max, .ns_management = from->pool != NULL, .capacity = from->pool_size,
+		.entries_max = from->entries_max, .ns_management = from->pool != NULL,
 		.capacity_free = from->pool_size > used ? from->pool_size - used : 0,
 		.nwpc = m->from->conf->state_dir != NULL ? NVME_NWPC_PROTECT | NVME_NWPC_POWER_CYCLE : 0,
 	};

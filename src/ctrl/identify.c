@@ -36,6 +36,19 @@ common_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	memcpy(id->subnqn, subsys->nqn, sizeof(id->subnqn));
 }
 
+/* All that the subsystem's namespaces have, whoever made them, and what hosts may still make. */
+static void
+capacity_part(const struct subsys_info *subsys, struct nvme_identify_ctrl *id)
+{
+	unsigned __int128 total = subsys->capacity_free;
+
+	for (uint32_t i = 0; i < subsys->ns_count; i++)
+		total += (unsigned __int128)subsys->ns[i].blocks * subsys->ns[i].block_size;
+	id->tnvmcap.low = le64_of((uint64_t)total);
+	id->tnvmcap.high = le64_of((uint64_t)(total >> 64));
+	id->unvmcap.low = le64_of(subsys->capacity_free);
+}
+
 static void
 io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 {
@@ -48,8 +61,7 @@ io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	id->lpa |= NVME_LPA_EFFECTS | NVME_LPA_PAGES;
 	if (subsys->ns_management) {
 		id->oacs = le16_of(NVME_OACS_NS_MANAGEMENT);
-		id->tnvmcap.low = le64_of(subsys->capacity);
-		id->unvmcap.low = le64_of(subsys->capacity_free);
+		capacity_part(subsys, id);
 	}
 	if (subsys->event_log) {
 		id->lpa |= NVME_LPA_PERSISTENT;

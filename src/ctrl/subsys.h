@@ -83,8 +83,8 @@ struct subsys_info {
 	uint8_t mdts_shift;       /* > 0; largest transfer: 4096 << mdts_shift bytes */
 	bool reservations;        /* are offered: then there are their log page and features */
 	uint8_t nwpc;             /* enum nvme_nwpc: write protection that is offered; 0: none */
-	bool ns_management;       /* hosts may create, delete, attach and detach namespaces of */
-	uint64_t capacity, capacity_free; /* so many bytes */
+	bool ns_management;       /* hosts may create, delete, attach and detach namespaces, */
+	uint64_t capacity_free;   /* still of so many bytes */
 	uint16_t static_ids;      /* its controllers have these, 1 to so many, and hosts choose; 0: it is of the
 	                           * dynamic model, and each is given its id */
 	bool event_log;           /* persistent events are kept: page 0Dh */

@@ -75,8 +75,8 @@ struct target_subsys {
 	uint32_t controllers_max;   /* 0: 1000; 65519 at most where they are static */
 	bool static_controllers;    /* their ids are 1 to controllers_max, and hosts choose */
 	uint32_t io_queues_max, entries_max; /* 0: TARGET_IO_QUEUES, TARGET_QUEUE_ENTRIES */
-	bool ns_management;         /* hosts may create namespaces, of so many bytes in all; then there is a keeper */
-	uint64_t capacity, capacity_free;
+	bool ns_management;         /* hosts may create namespaces; then there is a keeper */
+	uint64_t capacity_free;     /* still of so many bytes */
 	uint8_t nwpc;               /* enum nvme_nwpc: protections that hosts may ask the keeper for */
 };
 

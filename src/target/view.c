@@ -290,7 +290,6 @@ fill_names(const struct target_subsys *told, struct subsys_info *info)
 	if (told->entries_max != 0)
 		info->entries_max = told->entries_max;
 	info->ns_management = told->ns_management;
-	info->capacity = told->capacity;
 	info->capacity_free = told->capacity_free;
 	info->nwpc = told->nwpc;
 }

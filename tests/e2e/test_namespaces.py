@@ -40,9 +40,9 @@ def test_from_creation_to_the_end(live, reactors):  # noqa: F811
         ctrls = [a, b, c]
         queues = [ctrl.io_queue(qid) for ctrl in ctrls for qid in (1, 2)]
         assert controllers(a) == sorted(x.cntlid for x in ctrls)
-        assert capacity(a) == (64 * MIB, 64 * MIB)
+        assert capacity(a) == (80 * MIB, 64 * MIB), "16 MiB are the operator's"
         nsid = created(a, 2048)
-        assert nsid == 1 and capacity(b) == (64 * MIB, 56 * MIB)
+        assert nsid == 1 and capacity(b) == (80 * MIB, 56 * MIB)
         for ctrl in ctrls:
             assert nsids(ctrl) == [2] and nsids(ctrl, 0x10) == [1, 2] and changed(ctrl) == []
             assert not any(ctrl.identified(0, 1)) and any(ctrl.identified(0x11, 1))
@@ -77,7 +77,7 @@ def test_from_creation_to_the_end(live, reactors):  # noqa: F811
         for ctrl in ctrls:
             assert nsids(ctrl) == nsids(ctrl, 0x10) == [2]
         absent(queues[4], 1)
-        assert capacity(c) == (64 * MIB, 64 * MIB)
+        assert capacity(c) == (80 * MIB, 64 * MIB)
 
 
 @pytest.mark.line("W80", "W81")
@@ -268,7 +268,7 @@ def test_a_file_that_leaves_no_place_is_refused(live, tmp_path, change, words): 
         assert nsids(a) == [1, 2]
         works(a.io_queue(), 2)
         target.applied(hosted(namespace(1), size="2M", top=top))
-        assert capacity(a) == (2 * MIB, 0)
+        assert capacity(a) == (18 * MIB, 0)
         with open(target.path, "w") as f:
             f.write(hosted(namespace(1), size="3M", top=top))
         told = targets.run("diff", "--control", target.control, target.path)

@@ -7,6 +7,8 @@
 #include "base/bytes.h"
 #include "world/reactor.h"
 
+enum { CAPACITY = 1 << 20 };
+
 static void next(struct wisher *w);
 
 /* ---- volumes ---- */
@@ -143,7 +145,7 @@ make_config(struct wisher *w, const struct made *made)
 			.other_count = from->other_count, .id = { 9 },
 		};
 	}
-	w->subsys.capacity_free = made->count < WISHER_NS_MAX ? w->subsys.capacity : 0;
+	w->subsys.capacity_free = made->count < WISHER_NS_MAX ? CAPACITY : 0;
 }
 
 /* ---- one after the other ---- */
@@ -248,7 +250,7 @@ wisher_begin(struct wisher *w, struct reactor *reactor, struct target_config *co
 	w->ns[0] = w->subsys.ns[0];
 	w->subsys.ns = w->ns;
 	w->subsys.ns_management = true;
-	w->subsys.capacity = w->subsys.capacity_free = 1 << 20;
+	w->subsys.capacity_free = CAPACITY;
 	w->subsys.nwpc = NVME_NWPC_PROTECT | NVME_NWPC_POWER_CYCLE;
 	w->config = *config;
 	w->config.listen = &w->listen;

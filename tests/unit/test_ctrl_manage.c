@@ -35,7 +35,6 @@ bench_managed(void)
 	next->ns[3].shared = false;
 	next->subsys.ns_count = 4;
 	next->subsys.ns_management = true;
-	next->subsys.capacity = 1 << 24;
 	next->subsys.capacity_free = 1 << 20;
 	set_feature(b, NVME_FEATURE_EVENTS, NVME_ASYNC_NS);
 	bench_update(b, next);
@@ -83,10 +82,14 @@ identify_says_what_can_be_made(void **state)
 	struct bench *b = bench_managed();
 	const struct nvme_identify_ctrl *id = (const void *)b->out;
 	const struct nvme_identify_ns *ns = (const void *)b->out;
+	uint64_t bytes = 0;
 
 	assert_int_equal(identify(b, NVME_CNS_CTRL, 0), NVME_SC_SUCCESS);
 	assert_int_equal(le16_get(id->oacs), 8);
-	assert_int_equal(le64_get(id->tnvmcap.low), 1 << 24);
+	for (uint32_t i = 0; i < b->ctrl.subsys->ns_count; i++)
+		bytes += b->ctrl.subsys->ns[i].blocks * b->ctrl.subsys->ns[i].block_size;
+	assert_true(bytes > 0);
+	assert_int_equal(le64_get(id->tnvmcap.low), bytes + (1 << 20));
 	assert_int_equal(le64_get(id->unvmcap.low), 1 << 20);
 	assert_int_equal(identify(b, NVME_CNS_NS, UINT32_MAX), NVME_SC_SUCCESS);
 	assert_int_equal(le64_get(ns->nsze), 0);
