@@ -44,7 +44,8 @@ struct request {
 	enum stage stage;
 	uint16_t slot;            /* of the volume that it was checked for */
 	bool dropped;             /* an admin command whose controller was reset meanwhile: it has no answer */
-	uint32_t block_size;      /* of a command done piece by piece (walk.c) */
+	bool begun;               /* of a command done piece by piece (walk.c): something of it was at a device */
+	uint32_t block_size;      /* the same */
 	bool asks;                /* its buffers are for data that was asked for and has not come (asked.c) */
 	struct conn *conn;
 	struct blk_chan *chan;    /* the device's, while and after it is there */

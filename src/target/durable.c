@@ -27,7 +27,7 @@ first_done(struct blk_io *io, struct nvme_status status)
 	else if (req->sqe.opcode == NVME_READ)
 		io_again(req);
 	else
-		walk_begin(req);
+		walk_begin(req, true);
 	if (finishing)
 		conn_send_soon(conn);
 }
@@ -39,7 +39,7 @@ durable_first(struct request *req)
 
 	req->io.op = BLK_FLUSH;
 	req->io.flags = 0;
-	status = io_submit(req, first_done);
+	status = io_submit(req, false, first_done);
 	if (!nvme_ok(status))
 		request_answer(req, status);
 }

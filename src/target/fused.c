@@ -97,7 +97,7 @@ granted(struct bufs_waiter *waiter)
 	write->io.iov_count = write->xfer.iov_count;
 	write->io.expected = compare->xfer.iov;
 	write->io.expected_count = compare->xfer.iov_count;
-	status = io_submit(write, done);
+	status = io_submit(write, false, done);
 	if (nvme_ok(status))
 		return;
 	scratch_give(write);

@@ -65,9 +65,10 @@ changes(const struct request *req, const struct io_rule *rule)
 	return rule->changes && (req->sqe.opcode != NVME_DATASET_MGMT || le32_get(req->sqe.cdw11) & NVME_DSM_AD);
 }
 
-/* The namespace through this portal, or as it is: not when its access, who holds it, or its protection say no. */
+/* The namespace through this portal, or as it is: not when its access, who holds it, or its protection say no.
+ * `begun`: a reservation that came since then does not end the command (Base 2.1, Reservations). */
 static __attribute__((noinline)) struct nvme_status
-check_gate(const struct request *req, const struct view_ns *ns, const struct io_rule *rule)
+check_gate(const struct request *req, const struct view_ns *ns, const struct io_rule *rule, bool begun)
 {
 	const struct conn *conn = req->conn;
 	const struct resv *resv = conn->core->resv[ns->slot];
@@ -81,7 +82,7 @@ check_gate(const struct request *req, const struct view_ns *ns, const struct io_
 		if (!nvme_ok(status))
 			return status;
 	}
-	if (resv != NULL && (resv_access(resv, conn->hostid) & rule->needs) != rule->needs)
+	if (!begun && resv != NULL && (resv_access(resv, conn->hostid) & rule->needs) != rule->needs)
 		return nvme_status_of(NVME_SC_RESV_CONFLICT, true);
 	if (ns->gate & GATE_PROTECT && changes(req, rule))
 		return nvme_status_of(NVME_SC_WRITE_PROTECTED, true);
@@ -117,7 +118,7 @@ io_ns_again(const struct request *req, const struct view_ns **ns)
 
 /* A command that waited, for its data or for memory, is submitted: what it was checked against may have gone. */
 static struct nvme_status
-check_again(const struct request *req)
+check_again(const struct request *req, bool begun)
 {
 	const struct view_ns *ns;
 	struct nvme_status status = io_ns_again(req, &ns);
@@ -126,7 +127,7 @@ check_again(const struct request *req)
 		return status;
 	if (req->io.op != BLK_TRIM && (req->io.lba >= ns->blocks || req->io.blocks > ns->blocks - req->io.lba))
 		return nvme_status_of(NVME_SC_LBA_RANGE, true);
-	return has_gate(req, ns) ? check_gate(req, ns, rule_of(req)) : NVME_OK;
+	return has_gate(req, ns) ? check_gate(req, ns, rule_of(req), begun) : NVME_OK;
 }
 
 /* To the device of the command's namespace, at once after the check. */
@@ -137,9 +138,9 @@ submit(struct request *req)
 }
 
 struct nvme_status
-io_submit(struct request *req, void (*on_done)(struct blk_io *, struct nvme_status))
+io_submit(struct request *req, bool begun, void (*on_done)(struct blk_io *, struct nvme_status))
 {
-	struct nvme_status status = check_again(req);
+	struct nvme_status status = check_again(req, begun);
 
 	if (nvme_ok(status))
 		io_submit_to(req, req->conn->core->chans[req->slot], on_done);
@@ -149,7 +150,7 @@ io_submit(struct request *req, void (*on_done)(struct blk_io *, struct nvme_stat
 void
 io_submit_late(struct request *req)
 {
-	struct nvme_status status = io_submit(req, done);
+	struct nvme_status status = io_submit(req, false, done);
 
 	if (!nvme_ok(status))
 		request_answer(req, status);
@@ -366,7 +367,7 @@ flush_next(struct request *req)
 	struct nvme_status status = NVME_OK;
 
 	if (ns != NULL && has_gate(req, ns))
-		status = check_gate(req, ns, rule_of(req));
+		status = check_gate(req, ns, rule_of(req), false);
 	if (ns == NULL || !nvme_ok(status)) {
 		request_answer(req, status);
 		return;
@@ -397,7 +398,7 @@ io_again(struct request *req)
 		return;
 	}
 	req->io.op = BLK_READ;
-	status = check_again(req);
+	status = check_again(req, true);
 	if (nvme_ok(status))
 		read_blocks(req);
 	else
@@ -446,7 +447,7 @@ check(struct request *req)
 	ns = &subsys->ns[nsid - 1];
 	req->slot = ns->slot;
 	if (has_gate(req, ns)) {
-		struct nvme_status status = check_gate(req, ns, rule);
+		struct nvme_status status = check_gate(req, ns, rule, false);
 
 		if (!nvme_ok(status))
 			return status;

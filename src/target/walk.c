@@ -131,7 +131,7 @@ static void piece_done(struct blk_io *io, struct nvme_status status);
 static void
 submit(struct request *req)
 {
-	struct nvme_status status = io_submit(req, piece_done);
+	struct nvme_status status = io_submit(req, req->begun, piece_done);
 
 	if (!nvme_ok(status))
 		walk_end(req, status);
@@ -153,6 +153,7 @@ piece_done(struct blk_io *io, struct nvme_status status)
 	struct conn *conn = req->conn;
 	bool finishing = io_returned(req, status);
 
+	req->begun = true;
 	if (!nvme_ok(status) && req->slot == SLOT_ENDED)
 		status = io_ended();
 	if (nvme_ok(status) && req->sqe.opcode == NVME_COMPARE)
@@ -207,7 +208,7 @@ walk_next(struct request *req)
 /* ---- beginning ---- */
 
 void
-walk_begin(struct request *req)
+walk_begin(struct request *req, bool begun)
 {
 	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
 
@@ -216,6 +217,7 @@ walk_begin(struct request *req)
 		request_answer(req, req->slot == SLOT_ENDED ? io_ended() : nvme_status_of(NVME_SC_INVALID_NS, true));
 		return;
 	}
+	req->begun = begun;
 	req->walked = 0;
 	req->io.old = NULL;
 	req->block_size = ns->block_size;
@@ -228,7 +230,7 @@ walk_check(struct request *req)
 	if (durable_asked(req))
 		durable_first(req);
 	else
-		walk_begin(req);
+		walk_begin(req, false);
 }
 
 static bool
@@ -279,7 +281,7 @@ walk_copy(struct request *req, void *data)
 	struct nvme_status status = copy_ranges(req, data);
 
 	if (nvme_ok(status))
-		walk_begin(req);
+		walk_begin(req, false);
 	else
 		request_answer(req, status);
 }

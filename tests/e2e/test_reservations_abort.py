@@ -1,4 +1,5 @@
 """Preempt and abort: what the hosts that were put out had in flight ends before it is answered."""
+import struct
 import time
 
 import pytest
@@ -6,7 +7,7 @@ import pytest
 import nvme
 from nvme import OK
 from nvmetcp import PATIENCE
-from reservations import CONFLICT, EA, PREEMPT, PREEMPT_ABORT, PREEMPT_ABORTED, WE, Host
+from reservations import CONFLICT, EA, EA_RO, PREEMPT, PREEMPT_ABORT, PREEMPT_ABORTED, WE, Host
 
 A, B, C = 0xAAAA, 0xBBBB, 0xCCCC
 DELAY_MS = 700
@@ -56,6 +57,32 @@ def test_a_preempt_without_abort_ends_nothing(serve):
     assert a.acquire(A, EA, B, PREEMPT) == OK
     for queue, request in held:
         assert queue.read(9).ok and not request.done
+
+
+@pytest.mark.line("W99")
+@pytest.mark.parametrize("preempted", [False, True])
+def test_what_has_begun_is_not_ended_by_a_later_reservation(serve, preempted):
+    """commands of many pieces; what waits for its data has not begun"""
+    target = serve("--reactors", "2", ns=["fault:delay=200@mem:16M"])
+    a, b, _ = three(target)
+    queue = b.queues[0]
+    assert not preempted or a.acquire(A, EA_RO) == OK
+    assert queue.write(8, b"x" * 8192).ok
+    begun = [queue.submit(nvme.sqe(0x0C, nsid=1, cdw10=512, cdw12=63 | fua << 30)) for fua in (0, 1)]
+    begun += [queue.submit(nvme.sqe(0x19, nsid=1, cdw10=256, cdw12=1 | fua << 30),
+                           struct.pack("<8xQH14x8xQH14x", 8, 31, 512, 31)) for fua in (0, 1)]
+    assert queue.call(nvme.sqe(0x0E, nsid=1, cdw10=63, cdw11=1), want=256).ok, "they are at the device"
+    queue.serve_r2ts = False
+    waits = queue.submit_write(5, b"x" * 4096, incapsule=False)
+    while not waits.r2ts:
+        queue.step()
+    assert not any(request.done for request in begun)
+    assert (a.acquire(A, EA_RO, B, PREEMPT) if preempted else a.acquire(A, EA)) == OK
+    queue.send_data(waits)
+    assert queue.wait(waits).status == CONFLICT and queue.read(9).status == CONFLICT
+    queue.wait(*begun)
+    assert all(request.ok for request in begun), begun
+    assert bytes(a.queue.read(256, blocks=2).got) == b"x" * 8192
 
 
 @pytest.mark.line("R12")
