@@ -9,7 +9,7 @@ eventlog_init(struct eventlog *log)
 	log->clean = true;
 }
 
-/* ---- events in memory: as page 0Dh shows them, one behind the other ---- */
+/* ---- events in memory: each as page 0Dh shows it, one behind the other ---- */
 
 static uint32_t
 event_bytes(const uint8_t *event)
@@ -215,9 +215,15 @@ eventlog_host_lost(struct eventlog *log, const struct eventlog_when *when, const
 void
 eventlog_copy(struct eventlog *log, const struct eventlog_when *when, struct eventlog *copy)
 {
+	uint32_t bytes;
+
 	log->generation++;
 	log->on_ms = log->on_ms_before + when->uptime_ms;
-	memcpy(copy, log, sizeof(*copy));
+	memcpy(copy, log, offsetof(struct eventlog, bytes));
+	for (uint32_t at = 0; at < log->used; at += bytes) {
+		bytes = event_bytes(log->bytes + at);
+		memcpy(copy->bytes + log->used - at - bytes, log->bytes + at, bytes);
+	}
 	copy->copied_ms = when->date_ms;
 }
 

@@ -2,8 +2,8 @@
  * eventlog.h - the persistent events of a subsystem: a bounded log that its
  * owner appends to, keeps in a file, and hands to controllers as a copy.
  *
- * Pure: what happened and when comes in, bytes go out.  The events lie as page
- * 0Dh shows them, oldest first; where there is no room the oldest go, those of
+ * Pure: what happened and when comes in, bytes go out.  Each event lies as page
+ * 0Dh shows it, the oldest first, and in a copy the newest; where there is no room the oldest go, those of
  * hosts before the subsystem's own.  The file's format is in doc/formats/events.md.
  */
 #ifndef WEIR_CTRL_EVENTLOG_H
@@ -100,7 +100,7 @@ bool eventlog_media_due(struct eventlog_pace *pace, uint32_t nsid, uint64_t upti
 /* A host was not heard of within its keep-alive time. */
 void eventlog_host_lost(struct eventlog *log, const struct eventlog_when *when, const char *hostnqn);
 
-/* A copy for one controller's host, of a generation of its own. */
+/* A copy for one controller's host, of a generation of its own, newest event first (Base 2.0, 5.16.1.14). */
 void eventlog_copy(struct eventlog *log, const struct eventlog_when *when, struct eventlog *copy);
 
 /* ---- the file: two slots, each for a whole image ---- */

@@ -17,6 +17,7 @@ UNSAFE_SHUTDOWN, FATAL, MEDIA = 0x08, 0x09, 0x0A
 class Event:
     def __init__(self, head, data):
         self.type, self.cntlid, self.ms, self.data = head[0], head[3], head[4], data
+        self.raw = struct.pack("<BBBxHQH4xHH", *head) + data
 
     def u(self, at, bytes_):
         return int.from_bytes(self.data[at:at + bytes_], "little")
@@ -29,7 +30,7 @@ class Event:
 
 
 class Page:
-    """What a host has read."""
+    """What a host has read: the newest event comes first, and last in `events`."""
 
     def __init__(self, page):
         self.bytes = page
@@ -39,7 +40,7 @@ class Page:
         self.generation, self.context = struct.unpack_from("<HI", page, 372)
         require(page[0] == 0x0D and self.length == len(page), "page %02x, %d bytes of %d", page[0], len(page),
                 self.length)
-        self.events = list(self._events(page, 512))
+        self.events = list(self._events(page, 512))[::-1]
         require(len(self.events) == self.count, "%d events, not %d", len(self.events), self.count)
 
     def _events(self, page, at):

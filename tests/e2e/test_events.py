@@ -268,7 +268,7 @@ def test_a_kill_is_an_unsafe_shutdown(start, tmp_path):
 def until_kept(tmp_path, page):
     """Until an image has these events: they are written in the background, within a tenth of a second or two."""
     end = time.monotonic() + 5 * PATIENCE
-    while page.bytes[512:] not in kept_file(tmp_path).read_bytes():
+    while b"".join(event.raw for event in page.events) not in kept_file(tmp_path).read_bytes():
         assert time.monotonic() < end
 
 

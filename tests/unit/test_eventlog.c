@@ -268,6 +268,30 @@ static const uint8_t identity[16] = { 1, 2, 3 }, other[16] = { 1, 2, 4 };
 
 enum { FILE_LEN = EVENTLOG_SLOTS * EVENTLOG_SLOT_LEN };
 
+static void
+a_copy_has_the_newest_event_first(void **state)
+{
+	struct eventlog *log = log_create(), *copy = log_create();
+
+	eventlog_copy(log, &when, copy);
+	assert_true(copy->count == 0 && copy->used == 0);
+	eventlog_power_on(log, &when, "1");
+	eventlog_timestamp(log, &when, 42, 1234);
+	eventlog_host_lost(log, &when, "nqn.a");
+	eventlog_hardware(log, &when, NVME_HARDWARE_MEDIA, 9);
+	memset(copy, 0xa5, sizeof(*copy));
+	eventlog_copy(log, &when, copy);
+	assert_int_equal(copy->count, log->count);
+	assert_int_equal(copy->used, log->used);
+	for (uint32_t n = 0; n < log->count; n++) {
+		const struct nvme_persistent_event *event = event_at(log, n);
+
+		assert_memory_equal(event_at(copy, log->count - 1 - n), event, 24u + le16_get(event->length));
+	}
+	test_free(copy);
+	test_free(log);
+}
+
 /* Writes the image of the number where it belongs; returns its length. */
 static size_t
 file_write(uint8_t *file, const struct eventlog *log, uint64_t sequence)
@@ -448,6 +472,7 @@ main(void)
 		cmocka_unit_test(only_features_that_matter_later_are_kept),
 		cmocka_unit_test(the_oldest_events_make_room),
 		cmocka_unit_test(a_host_does_not_erase_the_subsystems_own_events),
+		cmocka_unit_test(a_copy_has_the_newest_event_first),
 		cmocka_unit_test(a_file_brings_the_log_back),
 		cmocka_unit_test(a_dying_medium_does_not_fill_the_log),
 		cmocka_unit_test(each_namespace_is_told_of_and_all_together_are_bounded),
