@@ -17,7 +17,7 @@ admin_keep_alive(struct admin *cmd)
 static void
 admin_abort(struct admin *cmd)
 {
-	cmd->reply->dw0 = 1; /* nothing was aborted; that is no error (5.1) */
+	cmd->reply->action = CTRL_ABORT; /* the queues are the target's */
 }
 
 static const struct command {

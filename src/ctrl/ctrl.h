@@ -102,6 +102,7 @@ enum ctrl_action {
 	CTRL_FAILED,     /* it was to be enabled in a way that it cannot be: CSTS.CFS */
 	CTRL_TIMESTAMP,  /* feature 0Eh was set; before, it was `previous_ms` */
 	/* Of these the answer is the target's, when it is done or has failed. */
+	CTRL_ABORT,      /* a command of one of the controller's queues */
 	CTRL_RESV_PTPL,  /* feature 83h of `nsid`, or of all that can (UINT32_MAX), shall be `value` */
 	/* The same, and success only after ctrl_update() with a snapshot that says so. */
 	CTRL_PROTECT,    /* feature 84h: the same, enum nvme_protection */

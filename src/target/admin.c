@@ -70,6 +70,9 @@ finish(struct request *req, const struct ctrl_reply *reply)
 	} else if (reply->action == CTRL_WRITE_CACHE) {
 		assoc_set_cache(assoc, req);
 		return;
+	} else if (reply->action == CTRL_ABORT) {
+		abort_command(req);
+		return;
 	} else if (is_wish(reply->action)) {
 		wish_begin(req, reply);
 		return;
@@ -208,8 +211,6 @@ execute(struct request *req, const void *in, uint32_t in_len)
 
 	if (assoc == NULL) {
 		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
-	} else if (req->sqe.opcode == NVME_ADMIN_ABORT && ctrl_ready(&assoc->ctrl)) {
-		abort_command(req);
 	} else if (ctrl_needs(&assoc->ctrl, &req->sqe) & CTRL_NEEDS_STATS) {
 		smart_ask(req);
 	} else if (ctrl_needs(&assoc->ctrl, &req->sqe) & CTRL_NEEDS_EVENTS) {

@@ -352,6 +352,7 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 	case CTRL_EVENTS_TAKEN: /* see events_heed() */
 	case CTRL_EVENTS_RELEASED:
 	case CTRL_WRITE_CACHE: /* see assoc_set_cache() */
+	case CTRL_ABORT:       /* abort_command() */
 	case CTRL_RESV_PTPL:   /* reserve_set_ptpl() */
 	case CTRL_FENCE:       /* fence_begin() */
 	case CTRL_PROTECT:     /* and wish_begin() */

@@ -377,7 +377,7 @@ no_admin_command_runs_while_disabled(void **state)
 	assert_int_equal(admin(b, 0x7e, 0, 0, 0, 0), NVME_SC_INVALID_OPCODE);
 	assert_true(b->reply.status.dnr);
 	assert_int_equal(admin(b, NVME_ADMIN_ABORT, 0, 0, 0, 0), NVME_SC_SUCCESS);
-	assert_int_equal(b->reply.dw0, 1);
+	assert_int_equal(b->reply.action, CTRL_ABORT);
 	test_free(b);
 }
 
