@@ -40,12 +40,6 @@ refuse(struct request *req, struct nvme_status status, struct nvme_connect_fault
 	request_answer(req, status);
 }
 
-static void
-refuse_form(struct request *req, enum nvme_sc sc)
-{
-	refuse(req, nvme_status_of(sc, true), (struct nvme_connect_fault){ 0 });
-}
-
 /* What the host asked for, if it is there, here: through this portal.  `subsys` stays NULL for discovery. */
 static const struct subsys_info *
 find_subsys(const struct conn *conn, const char *nqn, const struct view_subsys **subsys)
@@ -193,9 +187,7 @@ connect(struct request *req, const struct capsule *capsule)
 	if (req->conn->phase != CONN_NEW || req->conn->connecting)
 		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
 	else if (capsule->len < sizeof(*data))
-		refuse_form(req, NVME_SC_SGL_LENGTH);
-	else if (le16_get(connect_sqe(req)->recfmt) != 0)
-		refuse_form(req, NVME_SC_CONNECT_FORMAT);
+		refuse(req, nvme_status_of(NVME_SC_SGL_LENGTH, true), (struct nvme_connect_fault){ 0 });
 	else if (le16_get(connect_sqe(req)->qid) == 0)
 		connect_admin(req, data);
 	else
