@@ -11,6 +11,7 @@
 
 /* connect.c: Fabrics commands */
 void fabrics_command(struct request *req, const struct capsule *capsule);
+void fabrics_data(struct request *req); /* of a Connect: what was asked for is in conn->reserve */
 void connect_attached(struct core *core, const struct target_mail *mail);
 void connect_joined(struct core *core, const struct target_mail *mail);
 

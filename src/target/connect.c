@@ -7,6 +7,8 @@
  * core 0 knows where hosts chose the id.
  * (NVMe Base 2.0, 6)
  */
+#include <assert.h>
+
 #include "target/assoc.h"
 #include "target/command.h"
 
@@ -180,18 +182,50 @@ connect_io(struct request *req, const struct nvme_connect_data *data)
 }
 
 static void
-connect(struct request *req, const struct capsule *capsule)
+judge(struct request *req, const struct nvme_connect_data *data)
 {
-	const struct nvme_connect_data *data = (const void *)capsule->data;
-
-	if (req->conn->phase != CONN_NEW || req->conn->connecting)
-		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
-	else if (capsule->len < sizeof(*data))
-		refuse(req, nvme_status_of(NVME_SC_SGL_LENGTH, true), (struct nvme_connect_fault){ 0 });
-	else if (le16_get(connect_sqe(req)->qid) == 0)
+	if (le16_get(connect_sqe(req)->qid) == 0)
 		connect_admin(req, data);
 	else
 		connect_io(req, data);
+}
+
+/* Its data is asked for, into what the connection has anyway; the time for the handshake runs meanwhile. */
+static void
+fetch(struct request *req)
+{
+	struct conn *conn = req->conn;
+
+	assert(conn->reserve_user == NULL);
+	conn->reserve_user = req;
+	req->xfer.length = sizeof(struct nvme_connect_data);
+	req->iov[1] = (struct iovec){ conn->reserve, req->xfer.length };
+	request_ask(req, &req->iov[1], 1);
+}
+
+void
+fabrics_data(struct request *req)
+{
+	req->stage = STAGE_NEW;
+	if (req->xfer.data_bad)
+		refuse(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false), (struct nvme_connect_fault){ 0 });
+	else
+		judge(req, (const void *)req->conn->reserve);
+}
+
+static void
+connect(struct request *req, const struct capsule *capsule)
+{
+	const struct nvme_sgl *sgl = &req->sqe.sgl1;
+
+	if (req->conn->phase != CONN_NEW || req->conn->connecting)
+		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
+	else if (capsule->len >= sizeof(struct nvme_connect_data))
+		judge(req, (const void *)capsule->data);
+	else if (sgl->id == NVME_SGL_TRANSPORT && le32_get(sgl->length) == sizeof(struct nvme_connect_data))
+		fetch(req);
+	else
+		refuse(req, nvme_status_of(NVME_SC_SGL_LENGTH, true), (struct nvme_connect_fault){ 0 });
 }
 
 static void

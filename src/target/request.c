@@ -398,6 +398,10 @@ request_data(struct request *req)
 		received(req);
 		return;
 	}
+	if (req->sqe.opcode == NVME_FABRICS) {
+		fabrics_data(req);
+		return;
+	}
 	if (req->conn->qid == 0) {
 		admin_data(req);
 		return;
