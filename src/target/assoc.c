@@ -468,8 +468,7 @@ assoc_attach(struct core *core, const struct target_mail *mail)
 {
 	struct assoc *assoc = assoc_find(core, mail->key);
 	struct target_mail answer = {
-		.kind = MAIL_ATTACHED, .key = mail->key, .qid = mail->qid,
-		.attached = { .conn = mail->attach.conn },
+		.kind = MAIL_ATTACHED, .key = mail->key, .qid = mail->qid, .attached = { .conn = mail->attach.conn },
 	};
 
 	answer.attached.status = check_attach(assoc, mail, &answer.attached.fault);
