@@ -136,6 +136,22 @@ def test_copy_of_as_much_as_is_announced(volume):
     assert copy(queue, over, blocks // 2).status in (SIZE_LIMIT, LBA_RANGE)
 
 
+@pytest.mark.line("O21", "I02")
+def test_copy_of_more_than_is_announced(serve):
+    """all that MCL says in ranges of MSSRL; 1:83 for one block more, of the whole or of a range, and for one range more"""
+    for size in (512, 4096):
+        target = serve("--block-size", str(size), ns=["null:1T"])
+        with nvme.Controller(target.address) as ctrl:
+            queue = ctrl.io_queue()
+            mssrl, mcl, msrc = struct.unpack_from("<HIB", ctrl.identified(0, 1), 74)
+            most = [(0, mssrl)] * (mcl // mssrl) + ([(0, mcl % mssrl)] if mcl % mssrl else [])
+            assert len(most) <= msrc < 128
+            assert copy(queue, most, 2 * mcl).ok
+            for ranges in (most + [(0, 1)], [(0, mssrl + 1)], [(0, 1)] * (msrc + 2)):
+                done = copy(queue, ranges, 2 * mcl)
+                assert done.status == SIZE_LIMIT and done.dnr, ranges[-1]
+
+
 @pytest.mark.line("O21")
 def test_copy_that_cannot_be(volume):
     """outside the volume, onto itself, in a format that there is not, too short a list"""

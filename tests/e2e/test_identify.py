@@ -30,7 +30,7 @@ def test_identify_controller_has_what_hosts_insist_on(ctrl):
     assert page[111] == 1, "CNTRLTYPE: I/O"
     assert u(page, 320, 2) != 0, "KAS"
     assert page[512] == 0x66 and page[513] == 0x44
-    assert u(page, 514, 2) != 0, "MAXCMD"
+    assert u(page, 514, 2) == (ctrl.get(nvme.CAP, 8) & 0xFFFF) + 1, "MAXCMD: what a queue has room for"
     assert u(page, 516, 4) >= 3, "NN"
     assert u(page, 536, 4) & 3 in (1, 2), "SGLS"
     assert u(page, 536, 4) >> 20 & 1, "in-capsule data by offset"
@@ -221,6 +221,24 @@ def test_smart_counts_the_io_done(ctrl, queue):
     assert u(page, 1, 2) > 0 and page[3] == 100, "temperature, spare"
 
 
+@pytest.mark.line("I09")
+def test_smart_rounds_up(serve):
+    """one block read or written is a unit, 1000 x 512 bytes too, a block more are two"""
+    target = serve()
+    with nvme.Controller(target.address) as ctrl:
+        def units():
+            page = ctrl.logged(2, 512)
+            return u(page, 32, 16), u(page, 48, 16)
+        queue = ctrl.io_queue()
+        assert units() == (0, 0)
+        for blocks, read in ((1, 1), (124, 1), (1, 2)):
+            assert queue.read(0, blocks).ok
+            assert units() == (read, 0)
+        for blocks, written in ((1, 1), (124, 1), (1, 2)):
+            assert queue.write(0, bytes(blocks * BLOCK)).ok
+            assert units() == (2, written)
+
+
 @pytest.mark.line("I10")
 def test_smart_of_namespaces(ctrl):
     """0 and FFFFFFFFh are the controller; others by LPA b0"""
@@ -254,6 +272,27 @@ def test_logs_a_host_reads(ctrl):
         assert all(supported[lid] & 1 for lid in (0x00, 0x05, 0x12, 0x13)), "what the bit of LPA promises"
         assert all(bool(e >> 20) == bool(e & 1) for e in effects), "the scope of each command"
         assert ctrl.logged(0x13, 4096) == bytes(4096)
+
+
+@pytest.mark.line("I11")
+def test_page_05_names_each_command_that_there_is(ctrl, queue):
+    """no other one is known: 0:01"""
+    effects = struct.unpack("<1024I", ctrl.logged(5, 4096))
+    held = {0x0C, 0x7F}  # waits for an event; is Fabrics', of which the page has nothing
+    for at, asked, opcodes in ((0, ctrl.admin, set(range(256)) - held), (256, queue, range(256))):
+        for opcode in opcodes:
+            request = asked.call(nvme.sqe(opcode, nsid=0xFFFFFFF0, cdw10=0xFFFFFFFF))
+            assert bool(effects[at + opcode] & 1) == (request.status != nvme.INVALID_OPCODE), "%03x" % (at + opcode)
+    assert not any(effects[512:])
+
+
+@pytest.mark.line("I11")
+def test_page_12_names_each_feature_that_there_is(ctrl):
+    """no other one has capabilities to tell of: 0:02"""
+    effects = struct.unpack("<256I", ctrl.logged(0x12, 1024))
+    for fid in range(256):
+        request = ctrl.get_feature(fid, sel=3)
+        assert request.ok if effects[fid] & 1 else request.status == INVALID_FIELD, "feature %02x" % fid
 
 
 @pytest.mark.line("I14")
