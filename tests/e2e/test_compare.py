@@ -125,6 +125,7 @@ def test_fused_with_something_else_there(volume, incapsule):
     assert queue.write(3, old, block_size=size).ok
     first, second = fused(queue, 3, patch(old, 2 * size - 1, old[-1] ^ 1), bytes(2 * size), size, incapsule=incapsule)
     assert (first.status, second.status) == (COMPARE_FAILURE, FUSED_FAILED)
+    assert first.dnr and not second.dnr, "the write itself was not what failed"
     assert bytes(queue.read(3, 2, block_size=size).got) == old
 
 

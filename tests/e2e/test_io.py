@@ -120,6 +120,22 @@ def test_zeroes_and_deallocated_blocks_read_as_zeros(volume):
     assert got == bytes(wanted)
 
 
+@pytest.mark.line("O07")
+def test_write_zeroes_frees_what_it_may(serve, tmp_path):
+    """with DEAC; without it the blocks stay allocated"""
+    path = tmp_path / "v.img"
+    target = serve(ns=["file:%s,size=16M" % path])
+    held = lambda: os.stat(path).st_blocks * 512
+    with nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        assert ctrl.identified(0, 1)[33] >> 3 & 1, "DLFEAT: DEAC"
+        assert queue.write(0, os.urandom(MIB)).ok and queue.write(256, os.urandom(MIB)).ok and queue.flush().ok
+        full = held()
+        assert queue.write_zeroes(0, 256).ok and queue.flush().ok and held() >= full >= 2 * MIB
+        assert queue.write_zeroes(256, 256, deallocate=True).ok and held() <= full - MIB
+        assert bytes(queue.read(256, 256).got) == bytes(queue.read(0, 256).got) == bytes(MIB)
+
+
 @pytest.mark.line("O07", "W49")
 def test_write_zeroes_is_not_bound_by_mdts(volume):
     queue, size, _, _ = volume
@@ -153,9 +169,10 @@ def test_a_range_beyond_the_end_deallocates_nothing(volume):
     data = os.urandom(size)
     assert queue.write(0, data, block_size=size).ok
     for bad in ((blocks, 1), (blocks - 1, 2), ((1 << 64) - 1, 1), (0, 0xFFFFFFFF)):
-        request = queue.deallocate([(0, 1), bad])
-        assert request.status == LBA_RANGE
-        assert bytes(queue.read(0, 1, block_size=size).got) == data
+        for before in (0, 1, 2, 100, 255):
+            request = queue.deallocate([(0, 1)] * before + [bad] + [(0, 1)] * min(255 - before, 1))
+            assert request.status == LBA_RANGE and request.dnr, (bad, before)
+            assert bytes(queue.read(0, 1, block_size=size).got) == data
 
 
 @pytest.mark.line("O08", "W50")

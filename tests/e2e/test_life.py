@@ -188,6 +188,20 @@ def test_shutdown(target, ctrl, bystander, shn):
     assert ctrl.get(CC) >> 14 & 3 == shn
 
 
+@pytest.mark.parametrize("broken", [1, 2])
+@pytest.mark.line("L09")
+def test_a_shutdown_flushes_each_volume(serve, broken):
+    """the first flush of one of them fails: it is the shutdown's, and the next one is good"""
+    specs = ["mem:16M", "mem:16M"]
+    specs[broken - 1] = "fault:flush-error=1@" + specs[broken - 1]
+    target = serve(ns=specs)
+    with nvme.Controller(target.address) as ctrl:
+        assert ctrl.set(CC, CC_READY | 1 | 1 << 14).ok
+        ctrl.until(0x0C, nvme.SHST_DONE)
+    with nvme.Controller(target.address) as ctrl:
+        assert ctrl.io_queue().flush(broken).ok
+
+
 @pytest.mark.line("L09")
 def test_io_after_shutdown_is_not_done(target, ctrl):
     """refused or the queue is closed"""
