@@ -99,8 +99,9 @@ def test_the_log_in_parts(disco):
     whole = disco.logged(0x70, size, nsid=0)
     assert struct.unpack_from("<Q", whole, 8)[0] == len(found)
     assert disco.logged(0x70, 16, nsid=0) == whole[:16]
-    for offset in (4, 512, ENTRY, size - 4):
+    for offset in (4, 512, ENTRY, ENTRY + 300, 2 * ENTRY - 4, 2 * ENTRY + 256, size - 4):
         assert disco.logged(0x70, size - offset, offset=offset, nsid=0) == whole[offset:]
+        assert disco.logged(0x70, 4, offset=offset, nsid=0) == whole[offset:offset + 4]
     assert disco.logged(0x70, size + 4096, nsid=0) == whole + bytes(4096)
     assert disco.log(0x70, 16, offset=2, nsid=0).status == nvme.INVALID_FIELD
 

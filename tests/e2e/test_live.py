@@ -84,8 +84,8 @@ def active(ctrl):
     return [v for v in struct.unpack("<1024I", listed) if v]
 
 
-def changed(ctrl):
-    return [v for v in struct.unpack("<1024I", bytes(ctrl.log(4, 4096, rae=False).got)) if v]
+def changed(ctrl, rae=False):
+    return [v for v in struct.unpack("<1024I", bytes(ctrl.log(4, 4096, rae=rae).got)) if v]
 
 
 def watch(ctrl):
@@ -108,7 +108,8 @@ def test_namespaces_come_and_go(live):
         held = watch(ctrl)
         target.applied(conf(namespace(1), namespace(7, size="32M")))
         assert event(ctrl, held) == NS_NOTICE
-        assert changed(ctrl) == [7] and changed(ctrl) == [] and active(ctrl) == [1, 7]
+        assert changed(ctrl, rae=True) == [7] and changed(ctrl) == [7] and changed(ctrl) == []
+        assert active(ctrl) == [1, 7]
         data = os.urandom(BLOCK)
         assert queue.write(5, data, nsid=7).ok and bytes(queue.read(5, nsid=7).got) == data
         held = watch(ctrl)
@@ -119,7 +120,7 @@ def test_namespaces_come_and_go(live):
         assert bytes(queue.read(5, nsid=7).got) == data, "its volume is the one it was"
 
 
-@pytest.mark.line("O19")
+@pytest.mark.line("I12", "O19")
 @pytest.mark.parametrize("kind", ["file", "null", "mem", "volatile:@mem", "volatile:keep=64K@file"])
 def test_namespaces_grow_and_shrink(live, tmp_path, kind):
     """the event, the new size; beyond it 0:80; what was there is there"""
@@ -197,7 +198,7 @@ def test_a_namespace_that_nobody_may_write(live):
         assert queue.write(3, bytes(BLOCK)).ok
 
 
-@pytest.mark.line("F11")
+@pytest.mark.line("F11", "V03")
 def test_hosts_that_are_listed_and_others(live):
     """others get 1:84 and see nothing in the discovery log; one taken off the list is disconnected"""
     mine, other = nvme.HOSTNQN, "nqn.2026-11.example:other"
@@ -292,6 +293,19 @@ def test_access_differs_by_listener_and_changes(live):
             assert a.identified(0, 1)[0:8] == b.identified(0, 1)[0:8], "Identify goes on"
         target.applied(conf(namespace(1), listeners="ab", groups=groups("optimized")))
         assert qa.read(0).ok and changed(a) == []
+
+
+@pytest.mark.line("R05")
+def test_a_namespace_that_changes_its_group(live):
+    """00h and page 04h, not 03h, where both groups are in the same state"""
+    groups = "    ana_groups: [{id: 4}, {id: 9}]\n"
+    target = live(conf(namespace(1, ana_group=4), namespace(2, ana_group=4), groups=groups))
+    with connect(target) as ctrl:
+        held = watch(ctrl)
+        target.applied(conf(namespace(1, ana_group=4), namespace(2, ana_group=9), groups=groups))
+        assert event(ctrl, held) == NS_NOTICE and changed(ctrl) == [2]
+        held = watch(ctrl)
+        assert ctrl.identified(0, 2)[92] == 9 and not held.done
 
 
 def test_listeners_come_and_go(live):

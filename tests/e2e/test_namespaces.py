@@ -231,6 +231,12 @@ def test_page_0c_counts_what_is_attached(live):  # noqa: F811
                 at += 32 + 4 * members
             return changes, found
         assert [created(a, group=group) for group in (4, 9)] == [1, 2]
+        def groups():
+            """With RGO: the groups are as they are in the whole page, but for their namespaces."""
+            data = bytes(a.log(0x0C | 1 << 8, 4096, rae=False).got)
+            (changes, count), entries = struct.unpack_from("<QH", data), struct.iter_unpack("<IIQ16x", data[16:80])
+            assert count == 2 and not any(data[80:])
+            return changes, {group: (counted, members) for group, members, counted in entries}
         before, were = page()
         assert [members for _, members in were.values()] == [[], []]
         held = watch(a)
@@ -239,6 +245,7 @@ def test_page_0c_counts_what_is_attached(live):  # noqa: F811
             held = watch(a)
             after, are = page()
             assert a.keep_alive().ok and not held.done, "no ANA event"
+            assert groups() == (after, {group: (counted, 0) for group, (counted, _) in are.items()})
             assert are[4][1] == members and are[4][0] > were[4][0] and after > before and are[9] == were[9]
             before, were = after, are
 
