@@ -82,7 +82,7 @@ def test_a_controller_id_is_not_reused_at_once(target):
     (dict(sqe=nvme.connect_sqe(sqsize=0)), CONNECT_PARAMS, 44, IN_SQE),
     (dict(sqe=nvme.connect_sqe(sqsize=0xFFFF)), CONNECT_PARAMS, 44, IN_SQE),
 ])
-@pytest.mark.line("F02")
+@pytest.mark.line("F02", "F07")
 def test_each_reason_to_refuse_an_admin_connect(target, bystander, parts, status, ipo, iattr):
     """status, IPO, IATTR, DNR"""
     refused(target, status, ipo, iattr, **parts)
@@ -251,7 +251,7 @@ def test_a_refusal_says_which_flow_control_was_asked_for(target, how):
 # ---- I/O queues ----
 
 @pytest.mark.parametrize("how, ipo", [
-    (dict(hostid=b"\x55" * 16), 0), (dict(hostnqn="nqn.2014-08.org.example:someone"), 512),
+    (dict(hostid=b"\x55" * 16), 0), (dict(hostid=nvme.HOSTID[:15] + b"\x55", hostnqn=nvme.HOSTNQN), 0), (dict(hostnqn="nqn.2014-08.org.example:someone"), 512),
     (dict(cntlid=0xFFFF), 16), (dict(cntlid=0), 16), (dict(cntlid=0xFFEF), 16)])
 @pytest.mark.line("F05", "F02")
 def test_each_reason_to_refuse_an_io_connect(ctrl, bystander, how, ipo):
@@ -267,7 +267,8 @@ def test_an_io_connect_to_another_subsystem_is_refused(ctrl):
     """the subsystem must be the admin queue's"""
     for nqn in (nvme.DISCOVERY, "nqn.2026-11.local.weir:other"):
         _, connect = ctrl.try_io_queue(1, subnqn=nqn)
-        assert connect.status in (CONNECT_PARAMS, SEQUENCE) and connect.dnr
+        assert connect.status == CONNECT_PARAMS and connect.dnr
+        assert (connect.dw0 & 0xFFFF, connect.dw0 >> 16 & 1) == (256, IN_DATA)
 
 
 @pytest.mark.line("F06", "W21")
@@ -285,7 +286,7 @@ def test_a_queue_id_in_use_is_refused(ctrl):
     assert connect.ok
 
 
-@pytest.mark.line("F06")
+@pytest.mark.line("F02", "F06")
 def test_queue_ids_up_to_what_was_granted(target):
     """max is served, max+1 is 1:82 at byte 42"""
     with nvme.Controller(target.address) as ctrl:
@@ -312,7 +313,7 @@ def test_as_many_queues_as_can_be_granted(target):
 
 
 @pytest.mark.parametrize("entries, fine", [(1, False), (2, True), (1024, True), (1025, False), (65536, False)])
-@pytest.mark.line("F07", "W20")
+@pytest.mark.line("F02", "F07", "W20")
 def test_queue_sizes(ctrl, entries, fine):
     """SQSIZE 0, 1, MQES, MQES+1"""
     mqes = ctrl.get(nvme.CAP, 8) & 0xFFFF
@@ -335,6 +336,15 @@ def test_an_io_connect_before_enabling_is_refused(target):
         assert connect.status in (SEQUENCE, CONNECT_PARAMS) and connect.dnr
         ctrl.enable()
         assert ctrl.io_queue(1).read(0).ok
+
+
+@pytest.mark.line("F02")
+def test_an_io_connect_after_a_shutdown_is_refused(ctrl):
+    """0:0C"""
+    assert ctrl.set(nvme.CC, nvme.CC_READY | 1 | 1 << 14).ok
+    ctrl.until(0x0C, nvme.SHST_DONE)
+    _, connect = ctrl.try_io_queue(1)
+    assert connect.status == SEQUENCE and connect.dnr
 
 
 @pytest.mark.line("F02")

@@ -198,7 +198,7 @@ def test_a_namespace_that_nobody_may_write(live):
         assert queue.write(3, bytes(BLOCK)).ok
 
 
-@pytest.mark.line("F11", "V03")
+@pytest.mark.line("F02", "F11", "V03")
 def test_hosts_that_are_listed_and_others(live):
     """others get 1:84 and see nothing in the discovery log; one taken off the list is disconnected"""
     mine, other = nvme.HOSTNQN, "nqn.2026-11.example:other"

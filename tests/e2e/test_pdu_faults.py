@@ -5,7 +5,7 @@ import pytest
 
 import nvme
 from nvmetcp import (C2H_DATA, C2H_TERM, CAPSULE_RESP, DDGST, H2C_TERM, HDGST, ICRESP, LAST, R2T, Closed,
-                     Conn, Violation, capsule, ch, h2cdata, icreq, patch, require, termreq, u32)
+                     Conn, Violation, capsule, ch, h2cdata, icreq, patch, require, termreq, u32, with_data)
 
 IDENTIFY = capsule(nvme.sqe(0x06, cid=1, sgl1=nvme.sgl(0x5A, 4096), cdw10=1))
 CONNECT = capsule(nvme.connect_sqe(), nvme.connect_data())
@@ -70,7 +70,7 @@ def test_every_wrong_hlen_is_refused(target, bystander, pdu):
         refuse(target, patch(pdu, 2, hlen), (1, 2))
 
 
-@pytest.mark.parametrize("pdo", [1, 23, 71, 255])
+@pytest.mark.parametrize("pdo", [1, 4, 20, 23, 24, 68, 71, 255])
 @pytest.mark.line("P05")
 def test_data_inside_the_header_is_refused(target, bystander, pdo):
     """1/3"""
@@ -79,6 +79,7 @@ def test_data_inside_the_header_is_refused(target, bystander, pdo):
     if pdo < 24:
         refuse(target, patch(DATA, 3, pdo), (1, 3))
     refuse(target, patch(DATA, 3, 0), (1, 3))
+    refuse(target, patch(with_data(CONNECT[:72], CONNECT[72:], hdgst=True), 3, 72), (1, 3), dgst=1)
 
 
 @pytest.mark.line("P05")
@@ -193,6 +194,16 @@ def test_a_termreq_has_no_digest(target, dgst):
         conn.expect_term((1, 0), bad)
 
 
+@pytest.mark.parametrize("bad, fault", [(icreq(), (2, 0)), (patch(CONNECT, 40, u32(1020)), (1, 4)), (DATA, (1, 10))],
+                         ids=["icreq", "connect", "data"])
+@pytest.mark.line("P10")
+def test_a_header_is_quoted_whole(target, bad, fault):
+    """where more of it was looked at than its first eight bytes"""
+    with opened(target) as conn:
+        conn.send(bad)
+        assert conn.expect_term(fault, bad).data == bad[:bad[2]]
+
+
 @pytest.mark.parametrize("hlen, plen", [(0, 72), (7, 72), (128, 72), (255, 8)])
 @pytest.mark.line("P10")
 def test_a_nonsensical_hlen_is_not_quoted_by(target, hlen, plen):
@@ -241,6 +252,10 @@ def test_who_never_closes_after_a_termreq_is_closed(serve):
         conn.handshake()
         conn.send(patch(IDENTIFY, 0, 0x0B))  # and never read
         assert target.no_connections()["connections"] == 0
+    with nvme.Controller(target.address) as ctrl:  # for a queue the time for the handshake is over
+        ctrl.admin.conn.send(patch(IDENTIFY, 0, 0x0B))
+        ctrl.admin.conn.expect(C2H_TERM)
+        ctrl.admin.conn.expect_close()
 
 
 @pytest.mark.parametrize("quoted", [0, 1, 8, 128, 129])
@@ -297,9 +312,9 @@ def test_a_fault_on_the_admin_queue_ends_the_association(target, ctrl, bystander
     queues = [ctrl.io_queue(qid) for qid in range(1, 4)]
     bad = patch(IDENTIFY, 0, 0x0B)
     ctrl.admin.conn.send(bad)
-    ctrl.admin.conn.expect_term((1, 0), bad)
     for queue in queues:
-        queue.conn.expect_close()
+        queue.conn.expect_close()  # whether its host closes the admin queue or not
+    ctrl.admin.conn.expect_term((1, 0), bad)
     _, connect = ctrl.try_io_queue(4)
     assert connect.status == nvme.CONNECT_PARAMS and connect.dnr
     assert connect.dw0 & 0xFFFF == 16 and connect.dw0 >> 16 & 1
