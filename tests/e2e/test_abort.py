@@ -157,6 +157,19 @@ def test_a_command_at_a_device_that_does_not_let_go_is_not_aborted(serve):
 
 
 @pytest.mark.line("I27")
+def test_a_command_at_a_device_that_lets_go_is_aborted(serve):
+    """0:07, and it is not done"""
+    target = serve(ns=["fault:hold=5@mem:16M"])
+    with nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        write = queue.submit_write(4, b"x" * 2 * BLOCK)
+        assert queue.read(8).ok
+        assert abort(ctrl, 1, write)
+        assert queue.wait(write).status == ABORTED
+        assert bytes(queue.read(4).got) == bytes(BLOCK)
+
+
+@pytest.mark.line("I27")
 def test_an_abort_of_nothing(ctrl):
     """an unknown command, a queue that is not there, one that is done: success, and DW0 bit 0"""
     queue = ctrl.io_queue()

@@ -84,16 +84,22 @@ WORDS = [(0x01, 0x03020107), (0x04, 0x0150), (0x0A, 1), (0x0B, 0x100), (0x0F, 24
 
 @pytest.mark.line("W35", "L11", "I23")
 def test_each_feature_is_at_its_default_after_a_reset(ctrl):
-    """and the default is told by SEL 1; KATO is what Connect said"""
+    """and the default is told by SEL 1 and, as nothing is saved, by SEL 2; KATO is what Connect said"""
     before = {fid: ctrl.get_feature(fid).dw0 for fid, _ in WORDS}
+    ctrl.disable()
+    ctrl.enable()
+    before[0x07] = ctrl.get_feature(0x07).dw0
+    assert ctrl.grant(4) == 4 and ctrl.get_feature(0x07).dw0 == 3 << 16 | 3 != before[0x07]
     for fid, value in WORDS:
         assert ctrl.get_feature(fid, sel=1).dw0 == before[fid] or fid == 0x0F
         assert ctrl.set_feature(fid, value).ok
         assert ctrl.get_feature(fid).dw0 == value != before[fid]
+        default = ctrl.get_feature(fid, sel=1).dw0
+        assert ctrl.get_feature(fid, sel=2).dw0 == default == (120000 if fid == 0x0F else before[fid])
     assert ctrl.set_feature(0x16, data=b"\1" + bytes(511)).ok
     ctrl.disable()
     ctrl.enable()
-    assert {fid: ctrl.get_feature(fid).dw0 for fid, _ in WORDS} == before
+    assert {fid: ctrl.get_feature(fid).dw0 for fid in before} == before
     assert bytes(ctrl.get_feature(0x16, want=512).got) == bytes(512)
 
 

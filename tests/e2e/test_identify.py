@@ -1,5 +1,6 @@
 """Identify, log pages, features and events: what a host needs to know."""
 import struct
+import time
 import uuid
 
 import pytest
@@ -121,7 +122,7 @@ def test_namespace_descriptors(ctrl):
     seen = set()
     for nsid in (1, 2, 3):
         found = descriptors(ctrl.identified(3, nsid))
-        assert set(found) & {1, 2, 3}
+        assert set(found) & {1, 2, 3} and found.get(4) == b"\0", "an id, and the NVM command set"
         page = ctrl.identified(0, nsid)
         if 2 in found:
             assert found[2] == page[104:120] and any(found[2])
@@ -297,6 +298,8 @@ def test_page_12_names_each_feature_that_there_is(ctrl):
 
 @pytest.mark.line("I14")
 def test_logs_by_offset(ctrl):
+    """what is read from an offset on is what the whole page has there"""
+    assert not ctrl.get_feature(0x7F).ok and not ctrl.get_feature(0x7F).ok
     whole = ctrl.logged(2, 512)
     for offset in (4, 200, 508):
         assert ctrl.logged(2, 512 - offset, offset=offset)[8:32] == whole[offset + 8:offset + 32]
@@ -304,6 +307,12 @@ def test_logs_by_offset(ctrl):
         assert ctrl.log(2, 16, offset=offset).status == INVALID_FIELD
     for offset in (516, 4096, 1 << 40):
         assert ctrl.log(2, 16, offset=offset).status == INVALID_FIELD
+    for lid, size in ((1, 64 * 64), (3, 512), (5, 4096)):  # of which some are put together piece by piece
+        whole = ctrl.logged(lid, size)
+        assert any(whole[4:])
+        for offset in (4, 68, 124, 260, size - 4):
+            assert ctrl.logged(lid, size - offset, offset=offset) == whole[offset:]
+            assert ctrl.logged(lid, 4, offset=offset) == whole[offset:offset + 4]
 
 
 @pytest.mark.line("I15")
@@ -413,7 +422,9 @@ def test_number_of_queues(target):
     with nvme.Controller(target.address) as ctrl:
         for nsq, ncq in ((0, 0), (7, 7), (3, 9), (999, 999)):
             request = ctrl.set_feature(0x07, ncq << 16 | nsq)
-            assert request.ok and request.dw0 & 0xFFFF <= max(nsq, ncq) and request.dw0 >> 16 <= max(nsq, ncq)
+            given = request.dw0 & 0xFFFF, request.dw0 >> 16
+            assert request.ok and all(n <= max(nsq, ncq) for n in given)
+            assert given == (min(nsq, ncq, 127),) * 2 or nvme.STRANGER, "a queue pair takes one of each"
         for value in (0xFFFF, 0xFFFF << 16, 0xFFFFFFFF):
             assert ctrl.set_feature(0x07, value).status == INVALID_FIELD
         ctrl.grant(4)
@@ -461,10 +472,13 @@ def test_host_identifier(ctrl):
 def test_timestamp(ctrl):
     if not u(ctrl.identified(1), 520, 2) >> 6 & 1:
         pytest.skip("no timestamp")
-    when = 1700000000000
-    assert ctrl.set_feature(0x0E, data=struct.pack("<Q", when)).ok
-    got = bytes(ctrl.get_feature(0x0E, want=8).got)
-    assert when <= u(got, 0, 6) < when + 60000 and got[6] >> 1 & 7 == 1
+    for when in (1700000000000, 5, 1 << 47):
+        for _ in range(100):
+            assert ctrl.keep_alive().ok  # some time goes by, which is not the new one's
+        began = time.monotonic()
+        assert ctrl.set_feature(0x0E, data=struct.pack("<Q", when)).ok
+        got = bytes(ctrl.get_feature(0x0E, want=8).got)
+        assert 0 <= u(got, 0, 6) - when <= (time.monotonic() - began) * 1000 + 1 and got[6] >> 1 & 7 == 1
 
 
 @pytest.mark.line("I25")

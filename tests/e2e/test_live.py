@@ -238,6 +238,29 @@ def test_the_discovery_log_follows(live):
         assert event(ctrl, held) == DISCOVERY_NOTICE and genctr() != first
 
 
+@pytest.mark.line("V01", "V05", "V06")
+def test_others_that_know_more_are_referred_to(live):
+    """subtype 1, with their own address, behind what is here; the event when there are more"""
+    target = live(conf(namespace(1)))
+    with nvme.Controller(target.address(), subnqn=nvme.DISCOVERY) as ctrl:
+        def referrals():
+            genctr, count = struct.unpack_from("<QQ", ctrl.log(0x70, 1024, rae=False).got)
+            page = bytes(ctrl.log(0x70, 1024 * (1 + count)).got)
+            found = [page[at:at + 1024] for at in range(1024, len(page), 1024)]
+            assert [e[2] for e in found[:2]] == [3, 2] and {e[2] for e in found[2:]} <= {1}
+            return genctr, [tuple(e[a:b].rstrip(b"\0 ") for a, b in ((256, 512), (512, 768), (32, 64)))
+                            for e in found[2:]]
+        assert ctrl.set_feature(0x0B, 0x80000000).ok
+        before, found = referrals()
+        assert found == []
+        held = ctrl.aer()
+        target.applied(conf(namespace(1), top="referrals: [{address: 192.0.2.9}, {address: \"192.0.2.8:4420\"}]\n"))
+        assert event(ctrl, held) == DISCOVERY_NOTICE
+        after, found = referrals()
+        name = nvme.DISCOVERY.encode()
+        assert after != before and found == [(name, b"192.0.2.9", b"8009"), (name, b"192.0.2.8", b"4420")]
+
+
 @pytest.mark.line("V05")
 def test_the_generation_goes_on_after_a_restart(live):
     """what a host knew of the last start is never the number of another log"""
