@@ -22,7 +22,8 @@ BLOCK = 4096
 
 
 def hostid(n):
-    return bytes([n + 1]) * 16
+    """All of an identifier counts, to its last byte."""
+    return b"reservations-of" + bytes([n + 1])
 
 
 class Report:

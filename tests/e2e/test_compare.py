@@ -14,6 +14,7 @@ MIB = 1 << 20
 COMPARE_FAILURE, FUSED_FAILED, FUSED_MISSING, ATOMIC_UNIT, TRANSIENT = 0x285, 0x009, 0x00A, 0x014, 0x022
 FIRST, SECOND = 1, 2
 SPECS = ["mem:64M", "file:{dir}/volume.img,size=64M"]
+TARGET_NS = ("mem:64M", "mem:64M")
 
 
 def rw(opcode, slba, blocks, fuse=0, nsid=1):
@@ -151,9 +152,9 @@ def test_halves_alone(target, queue):
 def test_halves_that_do_not_fit(target, queue):
     """other blocks, another namespace, another opcode: 0:02"""
     assert queue.write(0, bytes(4 * BLOCK)).ok
-    for slba, blocks in ((1, 1), (0, 2)):
+    for slba, blocks, nsid in ((1, 1, 1), (0, 2, 1), (0, 1, 2)):
         first = queue.submit(rw(0x05, 0, 1, FIRST), bytes(BLOCK))
-        second = queue.submit(rw(0x01, slba, blocks, SECOND), b"x" * blocks * BLOCK)
+        second = queue.submit(rw(0x01, slba, blocks, SECOND, nsid), b"x" * blocks * BLOCK)
         queue.wait(first, second)
         assert first.status == second.status == INVALID_FIELD
     first = queue.submit(rw(0x05, 0, 1, FIRST), bytes(BLOCK))
@@ -164,7 +165,7 @@ def test_halves_that_do_not_fit(target, queue):
         data = bytes(BLOCK) if opcode in (1, 5) else b""
         status = queue.call(rw(opcode, 0, 1, fuse), data, want=BLOCK if opcode == 2 else 0).status
         assert status in ((INVALID_FIELD,) if fuse != SECOND else (FUSED_MISSING,)), (opcode, fuse)
-    assert bytes(queue.read(0, 4).got) == bytes(4 * BLOCK)
+    assert bytes(queue.read(0, 4).got) == bytes(4 * BLOCK) and bytes(queue.read(0, nsid=2).got) == bytes(BLOCK)
 
 
 @pytest.mark.line("O12")

@@ -164,6 +164,8 @@ def test_copy_that_cannot_be(volume):
                                  ([(100, 4), (3, 4)], 0, INVALID_FIELD), ([(0, 1)], 0, INVALID_FIELD)):
         request = copy(queue, ranges, dest)
         assert request.status == status and request.dnr, (ranges, dest)
+    assert copy(queue, [(0, 1), (1, 1)], blocks - 1).status == LBA_RANGE, "all of it must find room"
+    assert bytes(queue.read(blocks - 1, 1, block_size=size).got) == bytes(size)
     assert copy(queue, [(0, 1)], 100, format=1).status == INVALID_FIELD
     assert copy(queue, [(0, 1)], 100, count=2).status == nvme.SGL_LENGTH
     assert bytes(queue.read(0, 16, block_size=size).got) == b"a" * 16 * size

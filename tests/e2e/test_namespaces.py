@@ -216,40 +216,6 @@ def test_groups(live):  # noqa: F811
         assert done.returncode == 1 and "group" in done.stderr
 
 
-@pytest.mark.line("R01", "R05")
-def test_page_0c_counts_what_is_attached(live):  # noqa: F811
-    """the count of the group and of the page move with the namespaces that it names; 00h tells of it, not 03h"""
-    target = live(hosted(groups="    ana_groups: [{id: 4}, {id: 9}]\n"))
-    with connect(target) as a:
-        def page():
-            """The count, and of each group its own and its namespaces."""
-            data = bytes(a.log(0x0C, 4096, rae=False).got)
-            (changes, count), at, found = struct.unpack_from("<QH", data), 16, {}
-            for _ in range(count):
-                group, members, counted = struct.unpack_from("<IIQ", data, at)
-                found[group] = counted, list(struct.unpack_from("<%dI" % members, data, at + 32))
-                at += 32 + 4 * members
-            return changes, found
-        assert [created(a, group=group) for group in (4, 9)] == [1, 2]
-        def groups():
-            """With RGO: the groups are as they are in the whole page, but for their namespaces."""
-            data = bytes(a.log(0x0C | 1 << 8, 4096, rae=False).got)
-            (changes, count), entries = struct.unpack_from("<QH", data), struct.iter_unpack("<IIQ16x", data[16:80])
-            assert count == 2 and not any(data[80:])
-            return changes, {group: (counted, members) for group, members, counted in entries}
-        before, were = page()
-        assert [members for _, members in were.values()] == [[], []]
-        held = watch(a)
-        for change, members in ((attach, [1]), (detach, []), (attach, [1])):
-            assert change(a, 1).ok and event(a, held) == NS_NOTICE and changed(a) == [1]
-            held = watch(a)
-            after, are = page()
-            assert a.keep_alive().ok and not held.done, "no ANA event"
-            assert groups() == (after, {group: (counted, 0) for group, (counted, _) in are.items()})
-            assert are[4][1] == members and are[4][0] > were[4][0] and after > before and are[9] == were[9]
-            before, were = after, are
-
-
 # ---- with the operator ----
 
 @pytest.mark.parametrize("change, words", [

@@ -286,6 +286,18 @@ def test_preempt_with_each_kind_of_key(hosts):
     assert b.io("read") == CONFLICT and c.io("write") == OK
 
 
+@pytest.mark.line("R12")
+@pytest.mark.parametrize("type", [WE, WE_AR])
+def test_all_who_have_the_key_are_put_out_and_told(hosts, type):
+    """or, where all of them hold it, all others"""
+    a, b, c = hosts
+    assert a.register(A) == OK and b.register(B) == OK and c.register(B) == OK
+    assert (b if type == WE else a).acquire(B if type == WE else A, type) == OK
+    assert a.acquire(A, EA, B if type == WE else 0, PREEMPT) == OK
+    assert a.report().keys == {a.id: A}
+    assert b.notices() == c.notices() == [REGISTRATION_PREEMPTED] and a.notices() == []
+
+
 # ---- Report ----
 
 @pytest.mark.line("R14")

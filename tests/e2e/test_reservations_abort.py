@@ -7,7 +7,7 @@ import pytest
 import nvme
 from nvme import OK
 from nvmetcp import PATIENCE
-from reservations import CONFLICT, EA, EA_RO, PREEMPT, PREEMPT_ABORT, PREEMPT_ABORTED, WE, Host
+from reservations import CONFLICT, EA, EA_AR, EA_RO, PREEMPT, PREEMPT_ABORT, PREEMPT_ABORTED, WE, WE_AR, Host
 
 A, B, C = 0xAAAA, 0xBBBB, 0xCCCC
 DELAY_MS = 700
@@ -45,6 +45,22 @@ def test_commands_held_at_the_device_end(serve, reactors):
     assert a.acquire(A, WE, C, PREEMPT_ABORT) == OK
     for queue, request in others[:2]:
         assert queue.wait(request).status == PREEMPT_ABORTED
+
+
+@pytest.mark.line("R12")
+@pytest.mark.parametrize("held", [WE, EA, WE_AR, EA_AR])
+def test_commands_of_who_held_it_end(serve, held):
+    """the key of the one that holds it, or 0 where all do"""
+    target = serve("--reactors", "2", ns=["fault:hold=5@mem:16M"])
+    a, b, _ = three(target)
+    assert b.acquire(B, held) == OK
+    victims = [(q, q.submit_write(5, b"x" * 4096)) for q in b.queues]
+    for queue in b.queues:
+        assert queue.read(9).ok
+    assert a.acquire(A, WE, 0 if held >= WE_AR else B, PREEMPT_ABORT) == OK
+    for queue, request in victims:
+        assert queue.wait(request).status == PREEMPT_ABORTED
+    assert a.report().holders == {a.id}
 
 
 @pytest.mark.line("R12")

@@ -45,13 +45,13 @@ def state_file(tmp_path):
     return tmp_path / "state" / "dir" / "reservations" / files[0]
 
 
-@pytest.mark.line("R15")
+@pytest.mark.line("R10", "R15")
 @pytest.mark.parametrize("hard", [False, True], ids=["stopped", "killed"])
 def test_ptpl_survives_a_restart(start, tmp_path, hard):
     target = start()
     a, b = Host(target.address, 0), Host(target.address, 1)
     assert a.ctrl.identified(0x00, 1)[31] == 0xFF and a.ctrl.identified(0x00, 2)[31] == 0xFE
-    assert a.register(A, cptpl=SET_PTPL) == OK and b.register(B) == OK and a.acquire(A, EA) == OK
+    assert b.register(B, cptpl=SET_PTPL) == OK and a.register(A) == OK and a.acquire(A, EA) == OK
     for host in (a, b):
         assert host.report().ptpl and host.ctrl.get_feature(PERSIST, nsid=1).dw0 == 1
     generation = a.report().generation
