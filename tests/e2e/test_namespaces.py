@@ -92,6 +92,10 @@ def test_statuses_of_attachment(live):  # noqa: F811
             assert nsids(c) == [1], "all or none"
             assert detach(a, nsid, b, c).status == NOT_ATTACHED and nsids(b) == [1, 2]
             assert attach(a, nsid, 60000).status == CTRL_LIST and attach(a, nsid, c, 60000).status == CTRL_LIST
+            for wrong in ([c.cntlid, c.cntlid], [max(a.cntlid, c.cntlid), min(a.cntlid, c.cntlid)]):
+                for select in (0, 1):
+                    listed = a.admin.call(sqe(0x15, nsid=nsid, cdw10=select), ids(wrong).ljust(4096, b"\0"))
+                    assert listed.status == CTRL_LIST, "ascending"
             assert detach(c, nsid, a, b).ok
         for command in (attach, detach):
             assert command(a, 77).status == INVALID_NS and command(a, 0).status == INVALID_NS
@@ -170,6 +174,7 @@ def test_capacity(live, tmp_path, volume):  # noqa: F811
     with connect(target) as a:
         queue = a.io_queue()
         assert create(a, 0).status == INVALID_FIELD and create(a, 0, ncap=256).status == INVALID_FIELD
+        assert create(a, 256, ncap=257).status == INVALID_FIELD, "more capacity than size"
         assert create(a, 2561).status == NS_CAPACITY and missing(a) == 2561 * BLOCK
         assert create(a, 20481, flbas=0).status == NS_CAPACITY and missing(a) == 20481 * 512
         assert create(a, (1 << 64) - 1).status == NS_CAPACITY and capacity(a) == (10 * MIB, 10 * MIB)
