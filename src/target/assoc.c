@@ -495,6 +495,8 @@ assoc_detached(struct core *core, const struct target_mail *mail)
 	alive_heard(assoc, mail->detach.command_ns);
 	assoc->queues[mail->qid] = (struct assoc_queue){ 0 };
 	assoc->queue_count--;
+	if (assoc->queue_count == 0 && assoc->admin != NULL)
+		conn_send_soon(assoc->admin); /* if it finishes, it was waiting for this */
 	assoc_settle(assoc);
 	maybe_free(assoc);
 }

@@ -214,7 +214,8 @@ all_sent(struct conn *conn)
 		io_again(container_of(node, struct request, xfer.tx_node));
 	if (conn->phase == CONN_LEAVING && conn->request_count == 1)
 		conn_leave(conn); /* a Disconnect is done when it is alone (Base 2.0, 6.4) */
-	else if (conn->phase == CONN_FINISHING && conn->device_count == 0 && !conn->detaching)
+	else if (conn->phase == CONN_FINISHING && conn->device_count == 0 && !conn->detaching &&
+	    (conn->assoc == NULL || conn->assoc->queue_count == 0)) /* with an admin queue its I/O queues would end */
 		conn_end(conn, false);
 }
 

@@ -79,6 +79,26 @@ def test_what_is_in_flight_at_the_end_is_answered_or_not_but_right(serve, tmp_pa
                     assert bytes(queue.read(8 * n, 8).got) == bytes([n]) * 8 * BLOCK
 
 
+@pytest.mark.line("L19")
+@pytest.mark.parametrize("reactors", [1, 3])
+def test_what_a_device_has_at_the_signal_is_answered(serve, reactors):
+    """each command, before its queue is closed: an admin queue that has nothing to do does not take the others along"""
+    target = serve("--reactors", str(reactors), ns=["fault:delay=100@mem:16M"])
+    with nvme.Controller(target.address) as ctrl:
+        queues = [ctrl.io_queue(qid) for qid in (1, 2, 3)]
+        sent = [(queue, queue.submit_write(8 * n, bytes(2 * BLOCK))) for n in range(8) for queue in queues]
+        sent += [(queue, queue.submit_read(0, 8)) for queue in queues]
+        for queue in queues:
+            assert not queue.read(1 << 40).ok  # the target has heard of all that was sent before
+        os.kill(target.pid, signal.SIGTERM)
+        for queue, request in sent:
+            assert queue.wait(request).ok
+        for queue in [*queues, ctrl.admin]:
+            queue.conn.expect_close()
+        assert target.process.wait(targets.STOP_S * 2) == 0
+        target.stopped = True
+
+
 @pytest.mark.parametrize("files", ["auto", "threads"])
 @pytest.mark.parametrize("going", ["close", "reset", "stay"])
 @pytest.mark.line("L19")
