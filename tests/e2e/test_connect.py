@@ -251,7 +251,8 @@ def test_a_refusal_says_which_flow_control_was_asked_for(target, how):
 # ---- I/O queues ----
 
 @pytest.mark.parametrize("how, ipo", [
-    (dict(hostid=b"\x55" * 16), 0), (dict(hostid=nvme.HOSTID[:15] + b"\x55", hostnqn=nvme.HOSTNQN), 0), (dict(hostnqn="nqn.2014-08.org.example:someone"), 512),
+    (dict(hostid=b"\x55" * 16), 0), (dict(hostid=nvme.HOSTID[:15] + b"\x55", hostnqn=nvme.HOSTNQN), 0),
+    (dict(hostnqn="nqn.2014-08.org.example:someone"), 512),
     (dict(cntlid=0xFFFF), 16), (dict(cntlid=0), 16), (dict(cntlid=0xFFEF), 16)])
 @pytest.mark.line("F05", "F02")
 def test_each_reason_to_refuse_an_io_connect(ctrl, bystander, how, ipo):

@@ -138,7 +138,7 @@ def test_copy_of_as_much_as_is_announced(volume):
 
 @pytest.mark.line("O21", "I02")
 def test_copy_of_more_than_is_announced(serve):
-    """all that MCL says in ranges of MSSRL; 1:83 for one block more, of the whole or of a range, and for one range more"""
+    """all that MCL says is copied; 1:83 for one block more, of the whole or of a range, and for one range more"""
     for size in (512, 4096):
         target = serve("--block-size", str(size), ns=["null:1T"])
         with nvme.Controller(target.address) as ctrl:
