@@ -82,10 +82,15 @@ def test_a_controller_id_is_not_reused_at_once(target):
     (dict(sqe=nvme.connect_sqe(sqsize=0)), CONNECT_PARAMS, 44, IN_SQE),
     (dict(sqe=nvme.connect_sqe(sqsize=0xFFFF)), CONNECT_PARAMS, 44, IN_SQE),
 ])
-@pytest.mark.line("F02", "F07")
+@pytest.mark.line("F02")
 def test_each_reason_to_refuse_an_admin_connect(target, bystander, parts, status, ipo, iattr):
     """status, IPO, IATTR, DNR"""
     refused(target, status, ipo, iattr, **parts)
+
+
+@pytest.mark.line("F07")
+def test_an_admin_queue_of_one_entry_is_refused(target):
+    refused(target, CONNECT_PARAMS, 44, IN_SQE, sqe=nvme.connect_sqe(sqsize=0))
 
 
 @pytest.mark.line("F02")
