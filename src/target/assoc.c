@@ -43,54 +43,6 @@ take_key(struct core *core)
 	return 0;
 }
 
-/* ---- errors ---- */
-
-static void
-count_errors(struct assoc *assoc, uint32_t count)
-{
-	if (assoc->subsys != NULL)
-		assoc->core->served[assoc->subsys->events].errors += count;
-}
-
-/* A command of a queue failed: of the admin queue, or as an I/O queue told by mail; `bad`: a host wanted it so. */
-void
-assoc_failed(struct assoc *assoc, uint16_t qid, const struct nvme_sqe *sqe, struct nvme_status status, bool bad)
-{
-	count_errors(assoc, 1);
-	if (bad) {
-		ctrl_log_bad(&assoc->ctrl, qid, sqe, status);
-	} else {
-		ctrl_log_error(&assoc->ctrl, qid, sqe, status);
-		events_tell_error(assoc, le32_get(sqe->nsid), status);
-	}
-	admin_events(assoc);
-}
-
-void
-assoc_error(struct core *core, const struct target_mail *mail)
-{
-	struct assoc *assoc = assoc_find(core, mail->key);
-	struct nvme_sqe sqe = {
-		.opcode = mail->error.opcode, .cid = mail->error.cid, .nsid = mail->error.nsid,
-		.cdw10 = le32_of((uint32_t)mail->error.lba), .cdw11 = le32_of((uint32_t)(mail->error.lba >> 32)),
-	};
-
-	if (assoc == NULL || assoc->admin == NULL)
-		return;
-	assoc_failed(assoc, mail->qid, &sqe, nvme_status_get(mail->error.status), mail->error.bad);
-}
-
-void
-assoc_errors_missed(struct core *core, const struct target_mail *mail)
-{
-	struct assoc *assoc = assoc_find(core, mail->key);
-
-	if (assoc == NULL)
-		return;
-	ctrl_errors_missed(&assoc->ctrl, mail->error.missed);
-	count_errors(assoc, mail->error.missed);
-}
-
 /* ---- life ---- */
 
 struct assoc *

@@ -72,9 +72,6 @@ void assoc_end(struct core *core, const struct target_mail *mail);
 void assoc_view(struct core *core, const struct view *view);
 void assoc_attach(struct core *core, const struct target_mail *mail);
 void assoc_detached(struct core *core, const struct target_mail *mail);
-void assoc_error(struct core *core, const struct target_mail *mail);
-void assoc_failed(struct assoc *assoc, uint16_t qid, const struct nvme_sqe *sqe, struct nvme_status status, bool bad);
-void assoc_errors_missed(struct core *core, const struct target_mail *mail);
 void assoc_act(struct assoc *assoc, enum ctrl_action action);
 void assoc_settle(struct assoc *assoc);
 void assoc_cache_set(struct core *core, const struct target_mail *mail);
@@ -115,6 +112,11 @@ void abort_command(struct request *req);
 void abort_ask(struct core *core, const struct target_mail *mail);
 void abort_answer(struct core *core, const struct target_mail *mail);
 void abort_drop(struct assoc *assoc);
+
+/* errors.c: what a controller hears of commands that failed, its own and its queues' */
+void assoc_failed(struct assoc *assoc, uint16_t qid, const struct nvme_sqe *sqe, struct nvme_status status, bool bad);
+void assoc_error(struct core *core, const struct target_mail *mail);
+void assoc_errors_missed(struct core *core, const struct target_mail *mail);
 
 /* fence.c: what a controller asks of the registry */
 void fence_begin(struct assoc *assoc, struct request *req, uint16_t which);
