@@ -270,6 +270,10 @@ run(struct task *task)
 	struct hosted *hosted = container_of(task, struct hosted, task);
 	struct lane *lane;
 
+	if (hosted->over) {
+		hosted->over = false;
+		lanes_end_over(hosted);
+	}
 	if (serving_busy(hosted->serving) || (hosted->now != NULL && !hosted->noted))
 		return;
 	if (hosted->now != NULL) {
@@ -337,6 +341,15 @@ wished(struct target_keeper *keeper, struct target_wish *wish)
 }
 
 static void
+over(struct target_keeper *keeper)
+{
+	struct hosted *hosted = container_of(keeper, struct hosted, keeper);
+
+	hosted->over = true;
+	hosted_next(hosted);
+}
+
+static void
 idle(struct target_keeper *keeper)
 {
 	serving_idle(container_of(keeper, struct hosted, keeper)->serving);
@@ -350,7 +363,7 @@ hosted_begin(struct hosted *hosted, struct serving *serving, const struct conf *
 	struct made *made;
 	int rc;
 
-	hosted->keeper = (struct target_keeper){ wished, idle };
+	hosted->keeper = (struct target_keeper){ wished, over, idle };
 	hosted->errand = (struct errand){ .run = run_errand, .done = errand_done, .apart = true };
 	hosted->serving = serving;
 	task_init(&hosted->task, run);

@@ -28,6 +28,7 @@ struct hosted {
 	struct list lanes, files;       /* wishes that wait, and what they wait for, see hosted_lane.h */
 	struct pool_jobs jobs;          /* which is made, or removed; */
 	struct pool_jobs leavings;      /* and what was deleted, see volumes.c */
+	bool over;                      /* some of them are: they end first */
 	struct task task;               /* begins with the next */
 	struct target_wish *now;        /* that is at work; NULL: none is */
 	struct lane *lane;              /* it came from */

@@ -229,6 +229,58 @@ lane_remove_file(struct lane *lane, struct nvme_status undone)
 	remove_file(lane->file, undone);
 }
 
+/* ---- what is not to be any more ---- */
+
+static void
+end_waiting(struct lane *lane)
+{
+	struct fifo_node *node;
+	struct fifo all;
+
+	fifo_init(&all);
+	fifo_splice(&all, &lane->waiting);
+	while ((node = fifo_pop(&all)) != NULL) {
+		struct target_wish *wish = container_of(node, struct target_wish, node);
+
+		if (wish->over)
+			target_wish_done(lane->hosted->serving->target, wish,
+			    nvme_status_of(NVME_SC_INTERRUPTED, false), 0);
+		else
+			fifo_push(&lane->waiting, node);
+	}
+}
+
+/* Its wish is answered at once, whatever the disk does; what is there then goes. */
+static void
+let_go(struct lane_file *file)
+{
+	struct nvme_status status = nvme_status_of(NVME_SC_INTERRUPTED, false);
+	bool begun = file->removing || file->ready || !pool_job_take_back(&file->job);
+
+	timer_clear(&file->hosted->serving->reactor->timers, &file->patience);
+	answer(file, status);
+	if (file->ready)
+		remove_file(file, status);
+	else if (!begun)
+		file_free(file);
+}
+
+void
+lanes_end_over(struct hosted *hosted)
+{
+	list_for_each(&hosted->lanes, node) {
+		struct lane *lane = container_of(node, struct lane, node);
+
+		end_waiting(lane);
+		if (lane == hosted->lane)
+			continue; /* it is answered, and goes, when what is at work is done */
+		if (lane->file != NULL && lane->file->wish->over)
+			let_go(lane->file);
+		else if (lane->file == NULL)
+			lane_answered(lane);
+	}
+}
+
 void
 lanes_end(struct hosted *hosted)
 {

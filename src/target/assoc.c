@@ -149,7 +149,7 @@ maybe_free(struct assoc *assoc)
 {
 	struct core *core = assoc->core;
 
-	if (assoc->admin != NULL || assoc->queue_count > 0 || assoc->flushing)
+	if (!assoc->admin_over || assoc->queue_count > 0 || assoc->flushing)
 		return;
 	tell(assoc, MAIL_LEFT);
 	list_remove(&assoc->node);
@@ -188,6 +188,13 @@ assoc_admin_gone(struct assoc *assoc)
 	request_free_all(&assoc->askers);
 	cache_drop(assoc);
 	close_queues(assoc);
+}
+
+void
+assoc_admin_over(struct assoc *assoc)
+{
+	assert(assoc->admin == NULL);
+	assoc->admin_over = true;
 	maybe_free(assoc);
 }
 

@@ -23,6 +23,7 @@ struct assoc {
 	struct ctrl ctrl;           /* hosts know it by ctrl.cntlid: the same, unless it is static; known
 	                             * when it has joined */
 	struct conn *admin;         /* NULL: gone, and the rest follows */
+	bool admin_over;            /* and of its commands none is with another core any more */
 	bool joined;                /* core 0 knows it and has admitted it */
 	struct assoc_queue queues[TARGET_IO_QUEUES + 1];
 	uint32_t queue_count;       /* connected I/O queues */
@@ -77,6 +78,7 @@ void assoc_settle(struct assoc *assoc);
 void assoc_cache_set(struct core *core, const struct target_mail *mail);
 void assoc_set_cache(struct assoc *assoc, struct request *req);
 void assoc_admin_gone(struct assoc *assoc);
+void assoc_admin_over(struct assoc *assoc); /* the last word of it: afterwards it may be no more */
 
 /* alive.c: the keep-alive time */
 void alive_begin(struct assoc *assoc);

@@ -159,7 +159,20 @@ leave(struct conn *conn)
 	if (assoc == NULL)
 		return;
 	conn->assoc = NULL;
+	conn->left = assoc;
 	assoc_admin_gone(assoc);
+}
+
+/* None of its commands is lent any more: its controller waits for nothing else of it. */
+static void
+settle(struct conn *conn)
+{
+	struct assoc *assoc = conn->left;
+
+	if (assoc == NULL || conn->device_count > 0)
+		return;
+	conn->left = NULL;
+	assoc_admin_over(assoc);
 }
 
 /* The controller must forget an I/O queue before its memory goes. */
@@ -180,14 +193,17 @@ detach(struct conn *conn)
 /*
  * The connection serves nobody any more.  When none of its commands is at a device or waits for another
  * core, its controller is told that the queue is gone, and so knows that nothing of it can happen any
- * more; when nothing refers to it, it is freed.
+ * more: of an admin queue as of an I/O queue.  When nothing refers to it, it is freed.
  */
 void
 conn_maybe_free(struct conn *conn)
 {
 	struct core *core = conn->core;
 
-	if (conn->phase < CONN_TERMINATED || conn->request_count > 0 || conn->held > 0 || conn->connecting)
+	if (conn->phase < CONN_TERMINATED || conn->held > 0)
+		return;
+	settle(conn);
+	if (conn->request_count > 0 || conn->connecting)
 		return;
 	if (conn->attached) {
 		detach(conn);

@@ -111,6 +111,7 @@ struct conn {
 	uint32_t errors_unheard;  /* MAIL_ERRORs, and one of those missed, that are under way */
 	uint32_t errors_missed;   /* failed commands that its controller was not told of yet */
 	struct assoc *assoc;      /* of an admin queue */
+	struct assoc *left;       /* the same, when it is served no more: some of its commands are not over yet */
 	struct fifo turns;        /* requests in STAGE_TURN */
 	uint8_t *own;             /* of an admin queue: ADMIN_OWN bytes, for the data of one command at a time */
 	struct request *admin_user; /* the command that has it, or has or waits for some of the core's */

@@ -120,6 +120,7 @@ unmake(struct conn *conn)
 
 	conn->assoc = NULL;
 	assoc_admin_gone(assoc);
+	assoc_admin_over(assoc);
 }
 
 /* Core 0 has decided; the connection may have ended meanwhile, and its controller with it. */

@@ -186,8 +186,13 @@ void registry_mail(struct core *core, const struct target_mail *mail);
 void registry_view(struct core *core); /* it has another one now */
 /* Those of the controller's subsystem, and those that have the namespace: bits by id, both cleared before. */
 void registry_present(struct core *core, uint16_t key, uint32_t nsid, uint64_t *there, uint64_t *attached);
+/* What the keeper has of the controller, which is not gone before that is done; NULL: it is done. */
+void registry_wish(struct core *core, uint16_t key, struct target_wish *wish);
 /* The NQN of the controller's subsystem, that of its host, and its id as hosts know it; NULL: it is not there. */
 const char *registry_find(const struct core *core, uint16_t key, const char **hostnqn, uint16_t *cntlid);
+
+/* wish.c: the controller that wished it is going; on core 0 */
+void wish_over(struct core *core, struct target_wish *wish);
 
 /* reserve.c: reservations, as core 0 keeps them */
 void reserve_mail(struct core *core, const struct target_mail *mail);

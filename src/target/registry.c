@@ -3,9 +3,10 @@
  *
  * Every admin Connect is asked of here by mail before it is answered (connect.c).
  * An association is a member of its subsystem's roll until its core says that it
- * is gone: then none of its I/O is at a device any more.  While one of a host is
- * dying, the host's next one waits in line, so that a write that is sent again
- * is never overtaken by its older self.  Static controllers are chosen here
+ * is gone: then none of its I/O is at a device any more, and none of its admin
+ * commands is with anybody.  While one of a host is dying, the host's next one
+ * waits in line, so that a write that is sent again is never overtaken by its
+ * older self.  Static controllers are chosen here
  * (statics.c) and found; fences are in registry_fence.c.
  */
 #include <assert.h>
@@ -208,8 +209,21 @@ dying(struct core *core, const struct target_mail *mail)
 {
 	struct entry *entry = core->registry->by_key[mail->key];
 
-	if (entry != NULL && entry->state == ENTRY_ALIVE)
-		entry->state = ENTRY_DYING;
+	if (entry == NULL || entry->state != ENTRY_ALIVE)
+		return;
+	entry->state = ENTRY_DYING;
+	if (entry->wish != NULL)
+		wish_over(core, entry->wish);
+}
+
+/* A controller wishes nothing any more when it is dying, and does not leave before what it wished is done. */
+void
+registry_wish(struct core *core, uint16_t key, struct target_wish *wish)
+{
+	struct entry *entry = core->registry->by_key[key];
+
+	assert(entry != NULL && (entry->wish == NULL) != (wish == NULL));
+	entry->wish = wish;
 }
 
 /* Those that waited for it may be decided on, if no other one of their host is dying. */

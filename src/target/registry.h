@@ -25,6 +25,7 @@ struct entry {
 	uint8_t state;          /* enum entry_state */
 	bool ending;            /* it was told to end */
 	struct conn *conn;      /* of one that waits: a token */
+	struct target_wish *wish; /* that the keeper has of it; NULL: none */
 	struct {
 		uint32_t left;  /* members that it waits for; 0: there is none */
 		uint32_t ended; /* and how many they were */

@@ -60,7 +60,7 @@ answer(struct request *req, struct nvme_status status)
 static void
 post(struct core *core, struct target_wish *wish)
 {
-	struct target_mail mail = { .kind = MAIL_WISH, .wish = { .wish = wish } };
+	struct target_mail mail = { .kind = MAIL_WISH, .key = wish->key, .wish = { .wish = wish } };
 
 	core_post(core, 0, &mail);
 }
@@ -116,6 +116,7 @@ wish_begin(struct request *req, const struct ctrl_reply *reply)
 	}
 	fill(wish, &conn->assoc->ctrl, reply);
 	wish->req = req;
+	wish->key = conn->key;
 	req->stage = STAGE_MAIL;
 	conn->device_count++;
 	if (conn->wish_count++ == 0)
@@ -198,7 +199,18 @@ target_wish_done(struct target *target, struct target_wish *wish, struct nvme_st
 {
 	struct target_mail mail = { .kind = MAIL_WISHED, .wish = { wish, status, nvme_ok(status) ? nsid : 0 } };
 
+	registry_wish(target->cores[0], wish->key, NULL);
 	core_post(target->cores[0], wish->req->conn->core->reactor->index, &mail);
+}
+
+void
+wish_over(struct core *core, struct target_wish *wish)
+{
+	struct target_keeper *keeper = core->target->keeper;
+
+	wish->over = true;
+	if (keeper->over != NULL)
+		keeper->over(keeper);
 }
 
 bool
@@ -222,5 +234,6 @@ wish_mail(struct core *core, const struct target_mail *mail)
 		return;
 	}
 	assert(keeper != NULL); /* else no subsystem offers any of it */
+	registry_wish(core, mail->key, mail->wish.wish);
 	keeper->wish(keeper, mail->wish.wish);
 }

@@ -51,8 +51,10 @@ struct target_wish {
 	char asker_nqn[NVME_NQN_FIELD];
 	struct target_controller asker;
 	uint8_t hostid[16];     /* the asker's, which reservations go by */
-	struct request *req;    /* the target's */
-	struct settle settle;
+	bool over;              /* the asker is going, or gone: what has not begun is not to be */
+	struct request *req;    /* the target's; */
+	uint16_t key;           /* by which it knows the asker; */
+	struct settle settle;   /* and what is to be on the medium, of one that protects */
 	uint32_t cntlid_count;
 	uint16_t cntlids[];     /* ascending */
 };
@@ -63,6 +65,9 @@ enum { TARGET_WISHES_MAX = 8 };
 struct target_keeper {
 	/* Is to end by target_wish_done(), at once or later, once target_apply() has made it so, or not. */
 	void (*wish)(struct target_keeper *keeper, struct target_wish *wish);
+	/* Or NULL: some wish is over.  It ends like any other, and soon where it has not begun: the asker's host may wait
+	 * for that (FENCE, its next Connect), and the operator, who put it out, believes it. */
+	void (*over)(struct target_keeper *keeper);
 	/* Or NULL: target_apply() would not be too early any more. */
 	void (*idle)(struct target_keeper *keeper);
 };

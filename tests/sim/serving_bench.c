@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "wire/extension.h"
 #include "wire/feature.h"
 #include "wire/log.h"
 
@@ -192,6 +193,12 @@ make(struct asker *a, struct ask *ask)
 		memset(a->data, 0, sizeof(a->data));
 		req->sqe = feature(NVME_FEATURE_TIMESTAMP, 0, 0);
 		break;
+	case ASK_EXTENSION:
+		req->sqe = feature(WEIR_FEATURE, 0, WEIR_FENCE);
+		return;
+	case ASK_FENCE:
+		req->sqe = (struct nvme_sqe){ .opcode = WEIR_ADMIN_FENCE, .cdw10 = le32_of(WEIR_FENCE_OLDER) };
+		return;
 	case ASK_CREATE:
 		fill_create(a->data);
 		req->sqe = (struct nvme_sqe){ .opcode = NVME_ADMIN_NS_MANAGEMENT };
@@ -246,6 +253,10 @@ tick(struct timer *timer)
 {
 	struct asker *a = container_of(timer, struct asker, tick);
 
+	if (a->leaves) {
+		qpair_close(&a->admin);
+		return;
+	}
 	for (unsigned i = 0; i < ASKS && a->left > 0 && a->enabled; i++) {
 		if (a->ask[i].busy)
 			continue;
@@ -282,8 +293,12 @@ up(struct qpair *qp)
 static void
 down(struct qpair *qp, int error)
 {
+	struct asker *a = qp->owner;
+
 	(void)error;
-	fail_msg("a connection was lost: %s", qp->why);
+	if (!a->may_be_lost)
+		fail_msg("a connection was lost: %s", qp->why);
+	a->lost = true;
 }
 
 static int
@@ -315,15 +330,36 @@ is_enabled(void *arg)
 	return ((struct asker *)arg)->enabled;
 }
 
-struct asker *
-bench_host(struct bench *b, const char *nqn, uint16_t entries)
+static struct asker *
+add(struct bench *b, const struct asker *like)
 {
 	struct asker *a = &b->askers[b->asker_count++];
 	struct sim_process_options options = { .start = host_begin, .arg = a };
 
 	assert_in_range(b->asker_count, 1, ASKERS);
-	*a = (struct asker){ .bench = b, .nqn = nqn, .number = (uint8_t)b->asker_count, .entries = entries };
+	*a = (struct asker){ .bench = b, .nqn = like->nqn, .entries = like->entries };
+	a->number = like->number != 0 ? like->number : (uint8_t)b->asker_count;
 	sim_process_create(b->sim, "host", 1, &options);
+	return a;
+}
+
+struct asker *
+bench_again(const struct asker *asker)
+{
+	return add(asker->bench, asker);
+}
+
+void
+bench_leave(struct asker *asker)
+{
+	asker->leaves = true;
+}
+
+struct asker *
+bench_host(struct bench *b, const char *nqn, uint16_t entries)
+{
+	struct asker *a = add(b, &(struct asker){ .nqn = nqn, .entries = entries });
+
 	assert_int_equal(sim_run_until(b->sim, sim_now(b->sim) + second, is_enabled, a), SIM_END_MET);
 	return a;
 }

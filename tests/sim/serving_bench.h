@@ -29,6 +29,8 @@ enum asks {
 	ASK_CREATE,
 	ASK_ATTACH,  /* namespace 2, to the controllers of all hosts */
 	ASK_TIME,    /* no wish: the time is set, which is an event */
+	ASK_EXTENSION, /* for FENCE, */
+	ASK_FENCE,   /* which ends all older controllers of its host */
 	ASK_GROUPS,  /* page 0Ch */
 	ASK_EVENTS,  /* page 0Dh */
 };
@@ -45,7 +47,8 @@ struct asker {
 	struct reactor *reactor;
 	struct gather gather;
 	struct qpair admin;
-	bool enabled;
+	bool enabled, leaves, lost; /* `lost`, instead of failing, where it `may_be_lost` */
+	bool may_be_lost;
 	struct timer tick;
 	enum asks asks;
 	unsigned left;      /* to be asked at the next tick */
@@ -100,6 +103,10 @@ void bench_run(struct bench *bench, uint64_t for_ns);
 
 /* One more host, which is there when this returns. */
 struct asker *bench_host(struct bench *bench, const char *nqn, uint16_t entries);
+
+/* Another controller of the same host, which is there when the target lets it; and one that goes. */
+struct asker *bench_again(const struct asker *asker);
+void bench_leave(struct asker *asker);
 
 /* So many, as soon as it can; bench_asked() runs until they are all answered, for a second at most. */
 void bench_ask(struct asker *asker, enum asks asks, unsigned count);
