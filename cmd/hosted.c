@@ -270,7 +270,7 @@ run(struct task *task)
 	struct hosted *hosted = container_of(task, struct hosted, task);
 	struct lane *lane;
 
-	if (hosted->over) {
+	if (hosted->over || hosted->stopping) {
 		hosted->over = false;
 		lanes_end_over(hosted);
 	}
@@ -291,6 +291,13 @@ void
 hosted_next(struct hosted *hosted)
 {
 	reactor_run_in(hosted->serving->reactor, PHASE_COLLECT, &hosted->task);
+}
+
+void
+hosted_stop(struct hosted *hosted)
+{
+	hosted->stopping = true;
+	hosted_next(hosted);
 }
 
 bool

@@ -29,6 +29,7 @@ struct hosted {
 	struct pool_jobs jobs;          /* which is made, or removed; */
 	struct pool_jobs leavings;      /* and what was deleted, see volumes.c */
 	bool over;                      /* some of them are: they end first */
+	bool stopping;                  /* none is begun any more */
 	struct task task;               /* begins with the next */
 	struct target_wish *now;        /* that is at work; NULL: none is */
 	struct lane *lane;              /* it came from */
@@ -61,6 +62,9 @@ const char *hosted_new_folder(const struct conf *now, const struct conf_subsys *
 
 /* Goes on soon with the wish at work, or else the next one: nothing is being applied. */
 void hosted_next(struct hosted *hosted);
+
+/* The target is about to end: what waits, or comes, is not begun. */
+void hosted_stop(struct hosted *hosted);
 
 /* Whether a wish is at work. */
 bool hosted_works(const struct hosted *hosted);

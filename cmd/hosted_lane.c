@@ -231,6 +231,12 @@ lane_remove_file(struct lane *lane, struct nvme_status undone)
 
 /* ---- what is not to be any more ---- */
 
+static bool
+is_over(const struct hosted *hosted, const struct target_wish *wish)
+{
+	return wish->over || hosted->stopping;
+}
+
 static void
 end_waiting(struct lane *lane)
 {
@@ -242,7 +248,7 @@ end_waiting(struct lane *lane)
 	while ((node = fifo_pop(&all)) != NULL) {
 		struct target_wish *wish = container_of(node, struct target_wish, node);
 
-		if (wish->over)
+		if (is_over(lane->hosted, wish))
 			target_wish_done(lane->hosted->serving->target, wish,
 			    nvme_status_of(NVME_SC_INTERRUPTED, false), 0);
 		else
@@ -274,7 +280,7 @@ lanes_end_over(struct hosted *hosted)
 		end_waiting(lane);
 		if (lane == hosted->lane)
 			continue; /* it is answered, and goes, when what is at work is done */
-		if (lane->file != NULL && lane->file->wish->over)
+		if (lane->file != NULL && is_over(hosted, lane->file->wish))
 			let_go(lane->file);
 		else if (lane->file == NULL)
 			lane_answered(lane);

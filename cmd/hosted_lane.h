@@ -63,7 +63,8 @@ void lane_remove_file(struct lane *lane, struct nvme_status undone);
 /* The wish that was taken last is answered; with a file or without. */
 void lane_answered(struct lane *lane);
 
-/* Wishes that are over, and of which none is at work, end; a file that was, or is, made for one goes. */
+/* Wishes that are over, or all where the target stops, end but for the one at work; a file that was, or is, made for
+ * one goes. */
 void lanes_end_over(struct hosted *hosted);
 
 /* No errand runs any more. */

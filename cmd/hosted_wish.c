@@ -245,8 +245,8 @@ hosted_change(struct hosted *hosted, const struct target_wish *wish)
 {
 	const struct conf_subsys *subsys = hosted_subsys(hosted->serving->now->conf, wish->nqn);
 
-	if (wish->over)
-		return NVME_SC_INTERRUPTED; /* which nobody hears */
+	if (wish->over || hosted->stopping)
+		return NVME_SC_INTERRUPTED;
 	if (subsys == NULL || (wish->kind != WISH_PROTECT && subsys->pool == NULL))
 		return NVME_SC_INVALID_OPCODE; /* the configuration is another by now */
 	switch (wish->kind) {

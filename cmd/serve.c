@@ -183,8 +183,10 @@ stop_expired(struct timer *timer)
 {
 	struct serve *serve = container_of(timer, struct serve, stop_limit);
 
-	fprintf(stderr, !serve->drained ? "weir: a volume did not finish its I/O in time; leaving it\n" :
-	    surveys_wait(&serve->serving) ? "weir: a disk did not answer in time; leaving it\n" :
+	/* A host whose wish is at a disk is waited for, too. */
+	fprintf(stderr, !serve->drained && !serving_waits(&serve->serving) ?
+	    "weir: a volume did not finish its I/O in time; leaving it\n" : surveys_wait(&serve->serving) ?
+	    "weir: a disk did not answer in time; leaving it\n" :
 	    "weir: files were not made or removed in time; leaving them\n");
 	leave(serve, rt_reactor(serve->rt, 0));
 }

@@ -258,6 +258,7 @@ serving_stop(struct serving *serving)
 {
 	if (serving->survey != NULL && !serving->surveyed)
 		give_up(serving, -ECANCELED, "the target is stopping");
+	hosted_stop(&serving->hosted);
 }
 
 static int

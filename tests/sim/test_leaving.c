@@ -1,6 +1,6 @@
 /*
  * test_leaving.c - what a controller wished that goes: it is over before its host, or the operator who put the host out,
- * hears that the controller is gone.  In virtual time.
+ * hears that the controller is gone, and so is what all wished when the target stops.  In virtual time.
  */
 #include "serving_bench.h"
 
@@ -186,6 +186,43 @@ nothing_is_done_for_a_host_that_was_put_out_when_the_operator_is_told(void **sta
 	}
 }
 
+/* ---- the end ---- */
+
+static void
+let_go_and_stop(struct bench *b)
+{
+	bench_let_go(b);
+	serving_stop(&b->serving);
+}
+
+static void
+what_waits_when_the_target_stops_is_not_begun(void **state)
+{
+	enum { PATHS = 12, EACH = 3 };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 6; seed++) {
+		struct asker *a[PATHS];
+		unsigned interrupted = 0;
+		struct bench b;
+
+		bench_begin(&b, seed, 1 + (unsigned)(seed % 3), everybody, NULL);
+		for (unsigned i = 0; i < PATHS; i++)
+			a[i] = bench_host(&b, NQN_A, ASKS);
+		b.holding = true;
+		for (unsigned i = 0; i < PATHS; i++)
+			bench_ask(a[i], ASK_CREATE, EACH);
+		bench_run(&b, 20 * ms);
+		assert_int_equal(b.held_count, PATHS);
+		bench_meet(&b, NULL, let_go_and_stop, second);
+		bench_run(&b, 20 * ms);
+		for (unsigned i = 0; i < PATHS; i++)
+			interrupted += a[i]->interrupted;
+		assert_true(interrupted == PATHS * EACH && made(&b) == 0);
+		bench_end(&b);
+	}
+}
+
 int
 main(void)
 {
@@ -194,6 +231,7 @@ main(void)
 		cmocka_unit_test(what_a_host_wished_on_a_fenced_path_is_over_when_the_fence_is_answered),
 		cmocka_unit_test(what_was_begun_for_a_fenced_path_is_done_when_the_fence_is_answered),
 		cmocka_unit_test(nothing_is_done_for_a_host_that_was_put_out_when_the_operator_is_told),
+		cmocka_unit_test(what_waits_when_the_target_stops_is_not_begun),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
