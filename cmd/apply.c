@@ -2,6 +2,7 @@
  * apply.c - `weir apply`: a running target becomes what a configuration says.
  */
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,9 @@ cmd_apply(int argc, char **argv)
 		fwrite(answer, 1, answer_bytes, stdout);
 	else if (rc == 1)
 		fprintf(stderr, "weir: not applied, and nothing has changed: %.*s", (int)answer_bytes, answer);
+	else if (rc == -ENODATA)
+		fprintf(stderr, "weir: whether the configuration was applied before that is not known\n");
 	free(text);
 	free(answer);
-	return rc == 0 ? EXIT_OK : EXIT_FAILED;
+	return rc == 0 ? EXIT_OK : rc == -ENODATA ? EXIT_LEFT : EXIT_FAILED;
 }

@@ -100,6 +100,11 @@ control_ask(const char *path, const char *word, const char *text, size_t bytes, 
 	if (fd >= 0)
 		close(fd);
 	ok = rc == 0 && whole_bytes >= 3 && memcmp(whole, "ok\n", 3) == 0;
+	if (fd >= 0 && whole_bytes == 0 && (rc == 0 || rc == -ECONNRESET)) {
+		fprintf(stderr, "weir: the target at %s ended before it answered\n", path);
+		free(whole);
+		return -ENODATA;
+	}
 	if (rc == 0 && !ok && (whole_bytes < 6 || memcmp(whole, "error\n", 6) != 0))
 		rc = -EPROTO;
 	if (rc != 0) {

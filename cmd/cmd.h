@@ -2,7 +2,7 @@
  * cmd.h - the subcommands of `weir`.
  *
  * Each has its own file with its options; it answers the exit code: 0 done,
- * 1 it went wrong, 2 the command line is wrong (but `diff` as diff(1)).
+ * 1 it went wrong, 2 the command line is wrong (but `diff` as diff(1)), 3 not all was done, or is known to be.
  */
 #ifndef WEIR_CMD_H
 #define WEIR_CMD_H

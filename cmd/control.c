@@ -295,23 +295,28 @@ control_begin(struct control *control, struct serving *serving, bool always, cha
 void
 control_stop(struct control *control)
 {
+	if (control->stopping || control->serving == NULL)
+		return; /* or it has not begun */
 	control->stopping = true;
-	if (control->serving == NULL)
-		return; /* it has not begun */
-	list_for_each(&control->fits, node)
-		fits_end(container_of(node, struct fits, node));
-	control->asker = NULL;
+	list_for_each(&control->fits, node) {
+		struct fits *fits = container_of(node, struct fits, node);
+
+		ctl_answer(fits->question, false, "the target is stopping\n", 23);
+		fits_end(fits);
+	}
 	serving_stop(control->serving);
-	if (!control->listening)
-		return;
-	ctl_end(&control->ctl);
-	control->listening = false;
+	if (control->listening)
+		ctl_stop(&control->ctl);
 }
 
 void
 control_end(struct control *control)
 {
 	control_stop(control);
+	control->asker = NULL;
+	if (control->listening)
+		ctl_end(&control->ctl);
+	control->listening = false;
 	free(control->changes);
 	control->changes = NULL;
 	control->changes_bytes = control->changes_room = 0;

@@ -37,8 +37,8 @@ int control_begin(struct control *control, struct serving *serving, bool always,
  * there is none. */
 void control_reload(struct control *control, const char *path);
 
-/* The target is being drained: from now on nothing is applied, and nobody answered.  What is being applied ends, and
- * is said. */
+/* The target is being drained: no question is taken any more, and of those that wait nothing is begun.  What is being
+ * applied ends, and who asked for it is told. */
 void control_stop(struct control *control);
 
 /* Nothing is being applied any more. */
@@ -46,7 +46,8 @@ void control_end(struct control *control);
 
 /*
  * The other side, for commands: asks and waits.  The answer's text is malloc()ed.  0: ok; 1: an error, which the
- * text says; or a negative errno after having said on stderr what is wrong.
+ * text says; or a negative errno after having said on stderr what is wrong, -ENODATA where the target ended, or went
+ * away, without an answer to what it had been asked.
  */
 int control_ask(const char *path, const char *word, const char *text, size_t bytes, char **answer,
     size_t *answer_bytes) __attribute__((warn_unused_result));

@@ -117,7 +117,8 @@ stop_or_look(struct timer *timer)
 	struct serve *serve = container_of(timer, struct serve, look);
 	struct reactor *reactor = rt_reactor(serve->rt, 0);
 
-	if (serving_waits(&serve->serving))
+	/* Who asked for a configuration that is being applied is told what became of it. */
+	if (serving_waits(&serve->serving) || serving_applies(&serve->serving))
 		timer_set(&reactor->timers, timer, reactor->now_ns + LOOK_NS);
 	else
 		rt_stop(serve->rt);

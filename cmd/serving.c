@@ -256,7 +256,7 @@ surveyed(void *owner, int rc, const char *why)
 void
 serving_stop(struct serving *serving)
 {
-	if (serving->survey != NULL && !serving->surveyed)
+	if (serving->parked != NULL)
 		give_up(serving, -ECANCELED, "the target is stopping");
 	hosted_stop(&serving->hosted);
 }

@@ -239,11 +239,29 @@ ctl_listen(struct ctl *ctl, struct reactor *reactor, const char *path,
 	return reactor->world->listen(reactor, &ctl->listener);
 }
 
-void
-ctl_end(struct ctl *ctl)
+static void
+unlisten(struct ctl *ctl)
 {
 	if (ctl->listener.impl != NULL)
 		ctl->reactor->world->unlisten(ctl->reactor, &ctl->listener);
+}
+
+void
+ctl_stop(struct ctl *ctl)
+{
+	unlisten(ctl);
+	list_for_each(&ctl->askers, node) {
+		struct asker *asker = container_of(node, struct asker, node);
+
+		if (!asker->asked)
+			refuse(asker, "the target is stopping\n");
+	}
+}
+
+void
+ctl_end(struct ctl *ctl)
+{
+	unlisten(ctl);
 	list_for_each(&ctl->askers, node) {
 		struct asker *asker = container_of(node, struct asker, node);
 

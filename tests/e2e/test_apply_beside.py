@@ -118,15 +118,49 @@ def test_files_of_an_apply_that_is_refused_are_as_short_as_they_were(slow, tmp_p
 
 
 def test_a_target_that_ends_while_files_are_made_leaves_none(slow, tmp_path):
-    """the apply is not answered; what was made of it goes"""
+    """what was made of the apply goes, and who asked for it is told"""
     folder = tmp_path / "v"
     folder.mkdir()
-    target = slow(conf(namespace(1)), seconds=0.02)
+    target, done = slow(conf(namespace(1)), seconds=0.02), []
     text = conf(namespace(1), *[namespace(n, "file:%s/%d" % (folder, n)) for n in range(2, FILES + 2)])
-    threading.Thread(target=lambda: target.apply(text), daemon=True).start()
+    asker = threading.Thread(target=lambda: done.append(target.apply(text)), daemon=True)
+    asker.start()
     targets.until("the second file", lambda: len(os.listdir(folder)) >= 2)
     target.daemon.stop()
     assert os.listdir(folder) == []
+    asker.join(PATIENCE)
+    assert done[0].returncode == 1
+    assert done[0].stderr == "weir: not applied, and nothing has changed: the target is stopping\n"
+
+
+@pytest.mark.parametrize("logs", range(2, FILES + 2))
+def test_who_asks_is_told_what_became_of_it_when_the_target_ends(slow, tmp_path, logs):
+    """at any moment of it: here, when so many logs of events are there"""
+    events, top = tmp_path / "state" / "events", "state_dir: %s/state\n" % tmp_path
+    target, done = slow(conf(namespace(1), top=top), seconds=0.01), []
+    text = conf(namespace(1), top=top) + "".join("  - nqn: nqn.2026-11.example:s%d\n" % n for n in range(FILES))
+    asker = threading.Thread(target=lambda: done.append(target.apply(text)), daemon=True)
+    asker.start()
+    targets.until("so many logs", lambda: len(os.listdir(events)) >= logs)
+    target.daemon.stop()
+    asker.join(PATIENCE)
+    applied = "weir: a new configuration is applied" in target.daemon.stderr()
+    assert done[0].returncode == (0 if applied else 1), done[0].stderr
+    assert "+ subsystem" in done[0].stdout if applied else "nothing has changed" in done[0].stderr
+
+
+def test_a_target_that_is_killed_leaves_it_unknown(slow, tmp_path):
+    folder = tmp_path / "v"
+    folder.mkdir()
+    target, done = slow(conf(namespace(1))), []
+    text = conf(namespace(1), *[namespace(n, "file:%s/%d" % (folder, n)) for n in range(2, FILES + 2)])
+    asker = threading.Thread(target=lambda: done.append(target.apply(text)), daemon=True)
+    asker.start()
+    targets.until("the first file", lambda: len(os.listdir(folder)) >= 1)
+    target.daemon.kill()
+    asker.join(PATIENCE)
+    assert done[0].returncode == 3 and "ended before it answered\n" in done[0].stderr
+    assert done[0].stderr.endswith("weir: whether the configuration was applied before that is not known\n")
 
 
 @pytest.mark.parametrize("signals", [1, 2])

@@ -132,12 +132,35 @@ whether_it_is_done_is_answered_without_memory_too(void **state)
 	}
 }
 
+static void
+a_question_that_is_not_whole_is_refused_when_the_target_stops(void **state)
+{
+	const struct world_ops *before;
+	struct bench b = { .question = "" };
+
+	(void)state;
+	fakeworld_init(&b.fw, 1);
+	b.reactor = &b.fw.reactors[0];
+	before = b.reactor->world;
+	b.reactor->world = &world;
+	assert_int_equal(ctl_listen(&b.ctl, b.reactor, "/socket", asked, &b), 0);
+	b.stream = (struct stream){ .ops = &stream_ops, .reactor = b.reactor };
+	b.ctl.listener.accepted(&b.ctl.listener, &b.stream);
+	ctl_stop(&b.ctl);
+	assert_true(b.closed && !b.aborted && b.ctl.asker_count == 0);
+	assert_string_equal(b.answer, "error\nthe target is stopping\n");
+	ctl_end(&b.ctl);
+	b.reactor->world = before;
+	fakeworld_fini(&b.fw);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_question_is_answered_in_a_word_and_a_text),
 		cmocka_unit_test(whether_it_is_done_is_answered_without_memory_too),
+		cmocka_unit_test(a_question_that_is_not_whole_is_refused_when_the_target_stops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
