@@ -119,7 +119,7 @@ open_file(const struct opening *o, const char *rest, struct blk **blk)
 	reason[0] = '\0';
 	error = file_blk_open(o->reactor, path, bytes, o->block_size, blk, reason);
 	if (error == -ENOENT && bytes == 0)
-		return refuse(o, error, "no such file; add ,size=1G to create it");
+		return refuse(o, error, "no such file; with a size it would be created");
 	if (error == -EBUSY)
 		return refuse(o, error, "the file is in use already");
 	if (error == -ENOTBLK)

@@ -120,7 +120,7 @@ what_is_wrong_with_a_specification_is_said_in_words(void **state)
 		{ "ram:1M", BS, -EINVAL,
 		  "ram:1M: not a volume; there are mem:SIZE, null:SIZE, file:PATH[,size=SIZE], "
 		  "fault:OPTIONS@SPEC and volatile:OPTIONS@SPEC" },
-		{ "file:/x", BS, -ENOENT, "file:/x: no such file; add ,size=1G to create it" },
+		{ "file:/x", BS, -ENOENT, "file:/x: no such file; with a size it would be created" },
 		{ "file:", BS, -EINVAL, "file:: no path" },
 		{ "file:,size=1G", BS, -EINVAL, "file:,size=1G: no path" },
 		{ "file:/x,size=1Q", BS, -EINVAL, "file:/x,size=1Q: `1Q` is not a size (a number with K, M, G or T)" },
