@@ -132,6 +132,7 @@ static const struct wrong wrongs[] = {
 	{ L "subsystems:\n  - nqn: nqn.2014-08.org.nvmexpress.discovery\n", 4, "is the discovery subsystem's" },
 	{ S "  - nqn: nqn.2026-11.a\n", 5, "two subsystems have the NQN `nqn.2026-11.a`" },
 	{ S "    serial: 123456789012345678901\n", 5, "`serial` has 1 to 20 characters, not 21" },
+	{ S "    serial: #a\n", 5, "`serial` has 1 to 20 characters, not 0" },
 	{ S "    serial: ''\n", 5, "`serial` has 1 to 20 characters, not 0" },
 	{ S "    serial: \xc3\xa4\n", 5, "`serial` is ASCII" },
 	{ S "    serial: ' a'\n", 5, "`serial` begins or ends with a space: ` a`" },
