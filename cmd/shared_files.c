@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "refuse.h"
@@ -102,7 +103,7 @@ volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, cons
 }
 
 static void
-note(struct serving *serving, struct volume *volume, struct volume_file *file)
+note(const struct serving *serving, struct volume *volume, struct volume_file *file)
 {
 	struct volume_file **at = table_at(serving, file->id);
 
@@ -122,7 +123,7 @@ volume_note_file(struct serving *serving, struct volume *volume, const struct vo
 }
 
 static void
-forget(struct serving *serving, struct volume_file *file)
+forget(const struct serving *serving, struct volume_file *file)
 {
 	struct volume_file **at = table_at(serving, file->id);
 
@@ -240,6 +241,64 @@ fits(const struct serving *serving, const struct survey *survey, const struct co
 	return refuse(why, -EBUSY, "namespace %u: %.230s", ns->nsid, reason);
 }
 
+/* Of a namespace that has no volume yet, as if it had: nobody before it has its file. */
+static int
+fits_beside(const struct serving *serving, const struct survey *survey, const struct conf_subsys *subsys,
+    const struct conf_ns *ns, struct volume *one, char why[256])
+{
+	char spec[CONF_SPEC], path[BLK_SPEC], reason[256];
+	struct volume_names names;
+	const struct volume *other;
+
+	conf_volume_spec(ns, spec);
+	if (volume_find(serving, subsys, ns) != NULL || !blk_spec_path(spec, path))
+		return 0;
+	surveyed(survey, path, &names);
+	other = holder(serving, &names);
+	if (other != NULL && other->blk == NULL) {
+		(void)clash(other, subsys->nqn, ns->nsid, path, reason);
+		return refuse(why, -EBUSY, "namespace %u: %.230s", ns->nsid, reason);
+	}
+	snprintf(one->nqn, sizeof(one->nqn), "%s", subsys->nqn);
+	one->nsid = ns->nsid;
+	if (!is_there(names.file))
+		memcpy(names.file, names.of, sizeof(names.file)); /* it will be in the way of that one */
+	memcpy(one->file.id, names.file, sizeof(names.file));
+	memcpy(one->bad.id, names.bad, sizeof(names.bad));
+	note(serving, one, &one->file);
+	note(serving, one, &one->bad);
+	return 0;
+}
+
+static uint32_t
+count_namespaces(const struct conf *conf)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < conf->subsys_count; i++)
+		count += conf->subsys[i].ns_count;
+	return count;
+}
+
+/* And of those that it brings none is another one by another name. */
+static int
+fit_together(const struct serving *serving, const struct survey *survey, const struct conf *next, char why[256])
+{
+	struct volume *news = calloc(count_namespaces(next) + 1, sizeof(*news)), *one = news;
+	int rc = news != NULL ? 0 : refuse(why, -ENOMEM, "out of memory");
+
+	for (uint32_t i = 0; i < next->subsys_count && rc == 0; i++)
+		for (uint32_t k = 0; k < next->subsys[i].ns_count && rc == 0; k++)
+			rc = fits_beside(serving, survey, &next->subsys[i], &next->subsys[i].ns[k], one++, why);
+	while (one != news) {
+		one--;
+		forget(serving, &one->file);
+		forget(serving, &one->bad);
+	}
+	free(news);
+	return rc;
+}
+
 int
 volumes_fit(const struct serving *serving, const struct survey *survey, const struct conf *next, char why[256])
 {
@@ -248,5 +307,5 @@ volumes_fit(const struct serving *serving, const struct survey *survey, const st
 	for (uint32_t i = 0; i < next->subsys_count && rc == 0; i++)
 		for (uint32_t k = 0; k < next->subsys[i].ns_count && rc == 0; k++)
 			rc = fits(serving, survey, &next->subsys[i], &next->subsys[i].ns[k], why);
-	return rc;
+	return rc == 0 ? fit_together(serving, survey, next, why) : rc;
 }

@@ -48,6 +48,19 @@ def test_a_file_of_two_names_is_not_applied(live, folder, name, kind):
         assert active(ctrl) == [1] and sizes(folder) == before
 
 
+@pytest.mark.parametrize("first, second", [("v", name) for name in NAMES] + [("soft.bad", "v"), ("v", "soft.bad")])
+def test_that_two_new_namespaces_are_one_file_is_said_before(live, folder, first, second):
+    """`weir diff` says what apply will"""
+    target = live(conf())
+    before = sizes(folder)
+    done = target.apply(conf(file(folder, first, nsid=1), file(folder, second, "32M")))
+    said = targets.run("diff", "--control", target.control, target.path)
+    words = "namespace 2: %s/%s: is already served as namespace 1 of %s\n" % (folder, second, NQN)
+    assert done.returncode == 1 and done.stderr.endswith(words), done
+    assert said.stdout.endswith("! this cannot be applied: " + words) and sizes(folder) == before, said
+    target.applied(conf(file(folder, "v", nsid=1)))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_of_two_names_is_not_served(folder, tmp_path, name):
     """nor by two subsystems, nor as options say"""
