@@ -2,20 +2,24 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
 	BACKLOG = 1024,
+	LOCK_TRIES = 100,    /* 10 ms after one another */
 	DISCARD_ROUNDS = 16, /* of 1 MiB: a peer that floods does not hold us */
 };
 
@@ -158,30 +162,67 @@ bind_local(int fd, const struct sockaddr_un *at)
 	return bind(fd, (const struct sockaddr *)at, sizeof(*at)) == 0 ? 0 : -errno;
 }
 
-int
-sock_listen_local(const char *path)
+/*
+ * The folder of a path, locked: from bind() to listen() a socket looks as dead as one that its process left behind,
+ * and two that find the same dead one would each remove what the other has made.  Others may hold the lock for as
+ * long as they like; then it is done without.  -1: it cannot be locked.
+ */
+static int
+lock_folder(const char *path)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
+	const char *name = strrchr(path, '/');
+	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path)] = ".";
+	int fd;
+
+	if (name != NULL)
+		snprintf(folder, sizeof(folder), "%.*s", name > path ? (int)(name - path) : 1, path);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (unsigned i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return fd;
+}
+
+static int
+listen_local(const struct sockaddr_un *at)
+{
+	const char *path = at->sun_path;
 	struct stat st;
 	int fd, rc;
 
-	if (strlen(path) >= sizeof(at.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(at.sun_path, path, strlen(path));
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	/* What is made at bind() has the mode of the socket. */
-	rc = fchmod(fd, 0600) == 0 ? bind_local(fd, &at) : -errno;
-	if (rc == -EADDRINUSE && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) && !answers(&at)) {
+	rc = fchmod(fd, 0600) == 0 ? bind_local(fd, at) : -errno;
+	if (rc == -EADDRINUSE && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) && !answers(at)) {
 		unlink(path); /* of one that is no more */
-		rc = bind_local(fd, &at);
+		rc = bind_local(fd, at);
 	}
 	if (rc == 0 && listen(fd, BACKLOG) != 0)
 		rc = -errno;
 	if (rc == 0)
 		return fd;
 	close(fd);
+	return rc;
+}
+
+int
+sock_listen_local(const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int folder, rc;
+
+	if (strlen(path) >= sizeof(at.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(at.sun_path, path, strlen(path));
+	folder = lock_folder(path);
+	rc = listen_local(&at);
+	if (folder >= 0)
+		close(folder);
 	return rc;
 }
 

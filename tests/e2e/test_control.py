@@ -1,0 +1,42 @@
+"""Where the control socket is: one target has it."""
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import target as targets
+from test_live import conf, namespace
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_of_two_that_start_at_once_one_has_the_socket(serve, tmp_path, left):
+    """the first is slow between bind() and listen(); or there is one that its target left behind, too"""
+    if not shutil.which("strace"):
+        pytest.skip("needs strace")
+    if subprocess.run(["strace", "-o", tmp_path / "tried", "true"], stderr=subprocess.PIPE).returncode != 0:
+        pytest.skip("strace may not trace here")
+    path, control = tmp_path / "weir.yaml", str(tmp_path / "control")
+    path.write_text(conf(namespace(1)))
+    command = [targets.WEIR, "serve", "--control", control, "--config", str(path)]
+    if left:
+        serve("--control", control, config=str(path)).kill()
+        os.utime(control, (0, 0))
+    # The sanitizer looks for leaks as a tracer, and there is room for one.
+    environment = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
+    first = subprocess.Popen(
+        ["strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", "signal=none", "-e", "trace=listen",
+         "-e", "inject=listen:delay_enter=400000"] + command, env=environment, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True)
+    try:
+        targets.until("its socket", lambda: os.path.exists(control) and os.stat(control).st_mtime > 0)
+        second = targets.run("serve", "--control", control, "--config", str(path), timeout=targets.START_S)
+        assert second.returncode == 1
+        assert "no control socket at %s: Address already in use" % control in second.stderr, second
+        assert first.stdout.readline().startswith("weir: listening")
+        assert first.stdout.readline() == "weir: ready\n"
+        assert targets.run("diff", "--control", control, str(path)).returncode == 0
+    finally:
+        first.terminate()
+        said = first.communicate(timeout=targets.START_S)
+    assert first.returncode == 0, said
