@@ -21,12 +21,13 @@ struct pair {
 };
 
 static void __attribute__((format(printf, 3, 4)))
-tell(struct differ *d, struct conf_change change, const char *format, ...)
+tell(struct differ *d, enum conf_ease ease, const char *format, ...)
 {
 	static const char *const remarks[] = {
 		[CONF_LIVE] = "", [CONF_HIDING] = " (hides data)", [CONF_LOSS] = " (loses data)",
 		[CONF_RESTART] = " (needs a restart)",
 	};
+	struct conf_change change = { .ease = ease };
 	va_list args;
 	int used;
 
@@ -34,7 +35,7 @@ tell(struct differ *d, struct conf_change change, const char *format, ...)
 	used = vsnprintf(change.text, sizeof(change.text), format, args);
 	va_end(args);
 	assert(used >= 0 && (size_t)used < sizeof(change.text));
-	snprintf(change.text + used, sizeof(change.text) - (size_t)used, "%s", remarks[change.ease]);
+	snprintf(change.text + used, sizeof(change.text) - (size_t)used, "%s", remarks[ease]);
 	d->tell(d->arg, &change);
 	d->count++;
 }
@@ -50,60 +51,45 @@ size_words(uint64_t size, char text[SIZE_TEXT])
 		size_print(size, text);
 }
 
-static struct conf_change
-of_listener(enum conf_change_kind kind, const struct conf_listener *l, const struct pair *pair)
-{
-	return (struct conf_change){ .kind = kind, .listener = l, .subsys_old = pair != NULL ? pair->old : NULL,
-		.subsys = pair != NULL ? pair->new : NULL };
-}
-
 static void
-listener_told(struct differ *d, enum conf_change_kind kind, const struct conf_listener *l)
+listener_told(struct differ *d, char sign, const struct conf_listener *l)
 {
 	char text[CONF_ADDRESS_TEXT];
 
 	conf_address_text(&l->address, text);
-	tell(d, of_listener(kind, l, NULL), "%c listener %s%s%s%s", kind == CONF_LISTENER_ADDED ? '+' : '-', l->name,
-	    strcmp(l->name, text) != 0 ? ": " : "", strcmp(l->name, text) != 0 ? text : "",
+	tell(d, CONF_LIVE, "%c listener %s%s%s%s", sign, l->name, strcmp(l->name, text) != 0 ? ": " : "",
+	    strcmp(l->name, text) != 0 ? text : "",
 	    l->discovery == CONF_DISCOVERY_ONLY ? ", discovery only" :
 	    l->discovery == CONF_DISCOVERY_NO ? ", no discovery" : "");
 }
 
 static void
-referrals_told(struct differ *d, const struct conf *has, const struct conf *not, enum conf_change_kind kind)
+referrals_told(struct differ *d, char sign, const struct conf *has, const struct conf *not)
 {
 	char text[CONF_ADDRESS_TEXT];
 
 	for (uint32_t i = 0; i < has->referral_count; i++) {
-		const struct conf_address *referral = &has->referrals[i];
-		const struct conf_change change = { .kind = kind, .referral = referral };
-
-		if (referral_in(not, referral))
+		if (referral_in(not, &has->referrals[i]))
 			continue;
-		conf_address_text(referral, text);
-		tell(d, change, "%c referral to %s", kind == CONF_REFERRAL_ADDED ? '+' : '-', text);
+		conf_address_text(&has->referrals[i], text);
+		tell(d, CONF_LIVE, "%c referral to %s", sign, text);
 	}
 }
 
 /* Whom one of the two lets in and the other does not. */
 static void
-hosts_told(struct differ *d, const struct pair *pair, enum conf_change_kind kind)
+hosts_told(struct differ *d, char sign, const struct conf_subsys *has, const struct conf_subsys *not)
 {
-	bool more = kind == CONF_HOST_ALLOWED;
-	const struct conf_subsys *has = more ? pair->new : pair->old, *not = more ? pair->old : pair->new;
-	struct conf_change change = { .kind = kind, .subsys_old = pair->old, .subsys = pair->new };
 	struct hosts others;
 
 	if (not->any_host)
 		return;
 	hosts_sort(not, &others);
 	if (has->any_host)
-		tell(d, change, "%c any host of %s", more ? '+' : '-', has->nqn);
-	for (uint32_t i = 0; i < has->host_count; i++) {
-		change.host = has->hosts[i];
-		if (!host_in(&others, change.host))
-			tell(d, change, "%c host %s of %s", more ? '+' : '-', change.host, has->nqn);
-	}
+		tell(d, CONF_LIVE, "%c any host of %s", sign, has->nqn);
+	for (uint32_t i = 0; i < has->host_count; i++)
+		if (!host_in(&others, has->hosts[i]))
+			tell(d, CONF_LIVE, "%c host %s of %s", sign, has->hosts[i], has->nqn);
 }
 
 /* ---- what is taken away ---- */
@@ -117,18 +103,16 @@ ns_removed(struct differ *d, const struct pair *pair)
 	for (uint32_t i = 0; i < pair->old->ns_count; i++) {
 		const struct conf_ns *ns = &pair->old->ns[i];
 		bool stays = volume_in(&others, ns) != NULL;
-		const struct conf_change change = { .kind = CONF_NS_REMOVED,
-			.ease = volume_forgets(ns->volume) && !stays ? CONF_LOSS : CONF_LIVE, .subsys_old = pair->old,
-			.subsys = pair->new, .ns_old = ns };
 
 		if (ns_in(&others, ns) == NULL)
-			tell(d, change, "- namespace %u of %s: %s", ns->nsid, pair->old->nqn, ns->volume);
+			tell(d, volume_forgets(ns->volume) && !stays ? CONF_LOSS : CONF_LIVE,
+			    "- namespace %u of %s: %s", ns->nsid, pair->old->nqn, ns->volume);
 	}
 }
 
 /* Where the subsystem is in one of the two and not in the other, of the listeners that both have. */
 static void
-listed_told(struct differ *d, const struct pair *pair, enum conf_change_kind kind)
+listed_told(struct differ *d, char sign, const struct pair *pair)
 {
 	for (uint32_t i = 0; i < d->new->listener_count; i++) {
 		const struct conf_listener *l = &d->new->listeners[i];
@@ -136,32 +120,29 @@ listed_told(struct differ *d, const struct pair *pair, enum conf_change_kind kin
 		bool was = before >= 0 && pair->old->listeners & UINT32_C(1) << before;
 		bool is = pair->new->listeners & UINT32_C(1) << i;
 
-		if (before >= 0 && was && !is && kind == CONF_SUBSYS_UNLISTED)
-			tell(d, of_listener(kind, l, pair), "- %s on listener %s", pair->new->nqn, l->name);
-		if (before >= 0 && !was && is && kind == CONF_SUBSYS_LISTED)
-			tell(d, of_listener(kind, l, pair), "+ %s on listener %s", pair->new->nqn, l->name);
+		if (before >= 0 && was != is && is == (sign == '+'))
+			tell(d, CONF_LIVE, "%c %s on listener %s", sign, pair->new->nqn, l->name);
 	}
 }
 
 static void
 removals(struct differ *d)
 {
-	referrals_told(d, d->old, d->new, CONF_REFERRAL_REMOVED);
+	referrals_told(d, '-', d->old, d->new);
 	for (uint32_t i = 0; i < d->old->subsys_count; i++) {
 		const struct pair pair = { &d->old->subsys[i], subsys_in(d->new, d->old->subsys[i].nqn) };
-		const struct conf_change change = { .kind = CONF_SUBSYS_REMOVED, .subsys_old = pair.old };
 
 		if (pair.new != NULL)
-			hosts_told(d, &pair, CONF_HOST_DISALLOWED);
+			hosts_told(d, '-', pair.old, pair.new);
 		ns_removed(d, &pair);
 		if (pair.new != NULL)
-			listed_told(d, &pair, CONF_SUBSYS_UNLISTED);
+			listed_told(d, '-', &pair);
 		else
-			tell(d, change, "- subsystem %s", pair.old->nqn);
+			tell(d, CONF_LIVE, "- subsystem %s", pair.old->nqn);
 	}
 	for (uint32_t i = 0; i < d->old->listener_count; i++)
 		if (listener_in(d->new, &d->old->listeners[i]) < 0)
-			listener_told(d, CONF_LISTENER_REMOVED, &d->old->listeners[i]);
+			listener_told(d, '-', &d->old->listeners[i]);
 }
 
 /* ---- what is altered ---- */
@@ -178,26 +159,21 @@ target_altered(struct differ *d)
 	const struct conf *old = d->old, *new = d->new;
 
 	if (!same_text(old->state_dir, new->state_dir))
-		tell(d, (struct conf_change){ .kind = CONF_STATE_DIR, .ease = CONF_RESTART }, "~ state_dir: %s -> %s",
-		    old->state_dir != NULL ? old->state_dir : "none",
+		tell(d, CONF_RESTART, "~ state_dir: %s -> %s", old->state_dir != NULL ? old->state_dir : "none",
 		    new->state_dir != NULL ? new->state_dir : "none");
 	if (old->connections_max != new->connections_max)
-		tell(d, (struct conf_change){ .kind = CONF_CONNECTIONS }, "~ connections at most: %u -> %u",
-		    old->connections_max, new->connections_max);
+		tell(d, CONF_LIVE, "~ connections at most: %u -> %u", old->connections_max, new->connections_max);
 	if (old->handshake_ms != new->handshake_ms)
-		tell(d, (struct conf_change){ .kind = CONF_HANDSHAKE }, "~ handshake timeout: %u ms -> %u ms",
-		    old->handshake_ms, new->handshake_ms);
+		tell(d, CONF_LIVE, "~ handshake timeout: %u ms -> %u ms", old->handshake_ms, new->handshake_ms);
 	if (old->stall_ms != new->stall_ms)
-		tell(d, (struct conf_change){ .kind = CONF_STALL }, "~ stall timeout: %u ms -> %u ms", old->stall_ms,
-		    new->stall_ms);
+		tell(d, CONF_LIVE, "~ stall timeout: %u ms -> %u ms", old->stall_ms, new->stall_ms);
 	for (uint32_t i = 0; i < new->listener_count; i++) {
 		const struct conf_listener *l = &new->listeners[i];
 		int before = listener_in(old, l);
 
 		if (before >= 0 && old->listeners[before].discovery != l->discovery)
-			tell(d, of_listener(CONF_LISTENER_DISCOVERY, l, NULL), "~ discovery on listener %s: %s -> %s",
-			    l->name, conf_discovery_words[old->listeners[before].discovery],
-			    conf_discovery_words[l->discovery]);
+			tell(d, CONF_LIVE, "~ discovery on listener %s: %s -> %s", l->name,
+			    conf_discovery_words[old->listeners[before].discovery], conf_discovery_words[l->discovery]);
 	}
 }
 
@@ -218,13 +194,12 @@ pool_words(const struct conf_subsys *subsys, char text[POOL_TEXT])
 static void
 pool_altered(struct differ *d, const struct pair *pair)
 {
-	const struct conf_change change = { .kind = CONF_POOL, .subsys_old = pair->old, .subsys = pair->new };
 	char from[POOL_TEXT], to[POOL_TEXT];
 
 	pool_words(pair->old, from);
 	pool_words(pair->new, to);
 	if (strcmp(from, to) != 0)
-		tell(d, change, "~ namespaces of hosts in %s: %s -> %s", pair->new->nqn, from, to);
+		tell(d, CONF_LIVE, "~ namespaces of hosts in %s: %s -> %s", pair->new->nqn, from, to);
 }
 
 static void
@@ -232,41 +207,33 @@ subsys_altered(struct differ *d, const struct pair *pair)
 {
 	const struct conf_subsys *old = pair->old, *new = pair->new;
 	const struct {
-		enum conf_change_kind kind;
 		const char *name, *old, *new;
 	} texts[] = {
-		{ CONF_SUBSYS_SERIAL, "serial", old->serial, new->serial },
-		{ CONF_SUBSYS_MODEL, "model", old->model, new->model },
+		{ "serial", old->serial, new->serial },
+		{ "model", old->model, new->model },
 	};
 	const struct {
-		enum conf_change_kind kind;
 		const char *name;
 		uint32_t old, new;
 	} limits[] = {
-		{ CONF_SUBSYS_CONTROLLERS, "controllers", old->controllers_max, new->controllers_max },
-		{ CONF_SUBSYS_QUEUES, "queues of a controller", old->queues_max, new->queues_max },
-		{ CONF_SUBSYS_ENTRIES, "entries of a queue", old->entries_max, new->entries_max },
+		{ "controllers", old->controllers_max, new->controllers_max },
+		{ "queues of a controller", old->queues_max, new->queues_max },
+		{ "entries of a queue", old->entries_max, new->entries_max },
 	};
-	struct conf_change change = { .subsys_old = old, .subsys = new, .kind = CONF_SUBSYS_STATIC };
 
 	if (old->static_controllers != new->static_controllers)
-		tell(d, change, "~ controllers of %s: %s, hosts are disconnected", new->nqn,
+		tell(d, CONF_LIVE, "~ controllers of %s: %s, hosts are disconnected", new->nqn,
 		    new->static_controllers ? "dynamic -> static" : "static -> dynamic");
-	for (unsigned i = 0; i < COUNT_OF(limits); i++) {
-		change.kind = limits[i].kind;
+	for (unsigned i = 0; i < COUNT_OF(limits); i++)
 		if (limits[i].old != limits[i].new)
-			tell(d, change, "~ %s of %s at most: %u -> %u", limits[i].name, new->nqn, limits[i].old,
+			tell(d, CONF_LIVE, "~ %s of %s at most: %u -> %u", limits[i].name, new->nqn, limits[i].old,
 			    limits[i].new);
-	}
 	pool_altered(d, pair);
-	change.ease = CONF_RESTART;
-	for (unsigned i = 0; i < COUNT_OF(texts); i++) {
-		change.kind = texts[i].kind;
+	for (unsigned i = 0; i < COUNT_OF(texts); i++)
 		if (!same_text(texts[i].old, texts[i].new))
-			tell(d, change, "~ %s of %s: %s -> %s", texts[i].name, new->nqn,
+			tell(d, CONF_RESTART, "~ %s of %s: %s -> %s", texts[i].name, new->nqn,
 			    texts[i].old != NULL ? texts[i].old : "the default",
 			    texts[i].new != NULL ? texts[i].new : "the default");
-	}
 }
 
 /* What hosts see of a group that both have, listener by listener. */
@@ -276,17 +243,14 @@ ana_altered(struct differ *d, const struct pair *pair, const struct conf_ana *ol
 	for (uint32_t i = 0; i < d->new->listener_count; i++) {
 		const struct conf_listener *l = &d->new->listeners[i];
 		int before = listener_in(d->old, l);
-		struct conf_change change = of_listener(CONF_ANA_STATE, l, pair);
 		enum conf_ana_state from, to = conf_ana_on(new, i);
 
 		if (before < 0 || !(pair->old->listeners & UINT32_C(1) << before) ||
 		    !(pair->new->listeners & UINT32_C(1) << i))
 			continue;
-		change.ana_old = old;
-		change.ana = new;
 		from = conf_ana_on(old, (uint32_t)before);
 		if (from != to)
-			tell(d, change, "~ ANA group %u of %s on listener %s: %s -> %s", new->id, pair->new->nqn,
+			tell(d, CONF_LIVE, "~ ANA group %u of %s on listener %s: %s -> %s", new->id, pair->new->nqn,
 			    l->name, conf_ana_text(from), conf_ana_text(to));
 	}
 }
@@ -296,12 +260,10 @@ ana_groups_altered(struct differ *d, const struct pair *pair)
 {
 	for (uint32_t i = 0; i < pair->new->ana_count; i++) {
 		const struct conf_ana *new = &pair->new->ana[i], *old = ana_in(pair->old, new->id);
-		const struct conf_change change = { .kind = CONF_ANA_ADDED, .subsys_old = pair->old,
-		    .subsys = pair->new,
-			.ana = new };
 
 		if (old == NULL)
-			tell(d, change, "+ ANA group %u of %s: %s", new->id, pair->new->nqn, conf_ana_text(new->state));
+			tell(d, CONF_LIVE, "+ ANA group %u of %s: %s", new->id, pair->new->nqn,
+			    conf_ana_text(new->state));
 		else
 			ana_altered(d, pair, old, new);
 	}
@@ -312,36 +274,29 @@ ana_groups_removed(struct differ *d, const struct pair *pair)
 {
 	for (uint32_t i = 0; i < pair->old->ana_count; i++) {
 		const struct conf_ana *old = &pair->old->ana[i];
-		const struct conf_change change = { .kind = CONF_ANA_REMOVED, .subsys_old = pair->old,
-			.subsys = pair->new, .ana_old = old };
 
 		if (ana_in(pair->new, old->id) == NULL)
-			tell(d, change, "- ANA group %u of %s", old->id, pair->new->nqn);
+			tell(d, CONF_LIVE, "- ANA group %u of %s", old->id, pair->new->nqn);
 	}
 }
 
 static void
 ns_altered(struct differ *d, const struct pair *pair, const struct conf_ns *old, const struct conf_ns *new)
 {
-	struct conf_change change = { .subsys_old = pair->old, .subsys = pair->new, .ns_old = old, .ns = new };
 	const char *nqn = pair->new->nqn;
 	char from[SIZE_TEXT], to[SIZE_TEXT];
 
 	if (old->size != new->size) {
 		size_words(old->size, from);
 		size_words(new->size, to);
-		change.kind = CONF_NS_RESIZED;
-		change.ease = new->size != 0 && new->size < old->size ? CONF_HIDING : CONF_LIVE;
-		tell(d, change, "~ size of namespace %u of %s: %s -> %s", new->nsid, nqn, from, to);
-		change.ease = CONF_LIVE;
+		tell(d, new->size != 0 && new->size < old->size ? CONF_HIDING : CONF_LIVE,
+		    "~ size of namespace %u of %s: %s -> %s", new->nsid, nqn, from, to);
 	}
-	change.kind = CONF_NS_PROTECTED;
 	if (old->write_protected != new->write_protected)
-		tell(d, change, "~ namespace %u of %s: %s", new->nsid, nqn,
+		tell(d, CONF_LIVE, "~ namespace %u of %s: %s", new->nsid, nqn,
 		    new->write_protected ? "write protected" : "no longer write protected");
-	change.kind = CONF_NS_MOVED;
 	if (old->ana_group != new->ana_group)
-		tell(d, change, "~ ANA group of namespace %u of %s: %u -> %u", new->nsid, nqn, old->ana_group,
+		tell(d, CONF_LIVE, "~ ANA group of namespace %u of %s: %u -> %u", new->nsid, nqn, old->ana_group,
 		    new->ana_group);
 }
 
@@ -385,25 +340,21 @@ ns_added(struct differ *d, const struct pair *pair)
 	namespaces_sort(pair->old, &others);
 	for (uint32_t i = 0; i < pair->new->ns_count; i++) {
 		const struct conf_ns *ns = &pair->new->ns[i];
-		const struct conf_change change = { .kind = CONF_NS_ADDED, .subsys_old = pair->old, .subsys = pair->new,
-			.ns = ns };
 		char size[SIZE_TEXT];
 
 		size_words(ns->size, size);
 		if (ns_in(&others, ns) == NULL)
-			tell(d, change, "+ namespace %u of %s: %s, %s", ns->nsid, pair->new->nqn, ns->volume, size);
+			tell(d, CONF_LIVE, "+ namespace %u of %s: %s, %s", ns->nsid, pair->new->nqn, ns->volume, size);
 	}
 }
 
 static void
 subsys_added(struct differ *d, const struct conf_subsys *subsys)
 {
-	const struct conf_change change = { .kind = CONF_SUBSYS_ADDED, .subsys = subsys };
-
 	if (subsys->any_host)
-		tell(d, change, "+ subsystem %s: any host", subsys->nqn);
+		tell(d, CONF_LIVE, "+ subsystem %s: any host", subsys->nqn);
 	else
-		tell(d, change, "+ subsystem %s: %u host%s", subsys->nqn, subsys->host_count,
+		tell(d, CONF_LIVE, "+ subsystem %s: %u host%s", subsys->nqn, subsys->host_count,
 		    subsys->host_count == 1 ? "" : "s");
 }
 
@@ -412,19 +363,19 @@ additions(struct differ *d)
 {
 	for (uint32_t i = 0; i < d->new->listener_count; i++)
 		if (listener_in(d->old, &d->new->listeners[i]) < 0)
-			listener_told(d, CONF_LISTENER_ADDED, &d->new->listeners[i]);
+			listener_told(d, '+', &d->new->listeners[i]);
 	for (uint32_t i = 0; i < d->new->subsys_count; i++) {
 		const struct pair pair = { subsys_in(d->old, d->new->subsys[i].nqn), &d->new->subsys[i] };
 
 		if (pair.old == NULL)
 			subsys_added(d, pair.new);
 		else
-			listed_told(d, &pair, CONF_SUBSYS_LISTED);
+			listed_told(d, '+', &pair);
 		ns_added(d, &pair);
 		if (pair.old != NULL)
-			hosts_told(d, &pair, CONF_HOST_ALLOWED);
+			hosts_told(d, '+', pair.new, pair.old);
 	}
-	referrals_told(d, d->new, d->old, CONF_REFERRAL_ADDED);
+	referrals_told(d, '+', d->new, d->old);
 }
 
 uint32_t

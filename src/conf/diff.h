@@ -10,42 +10,6 @@
 
 #include "conf/conf.h"
 
-enum conf_change_kind {
-	/* what is taken away */
-	CONF_REFERRAL_REMOVED,
-	CONF_HOST_DISALLOWED,    /* `host`; NULL: any host was allowed, and now only those of the list */
-	CONF_NS_REMOVED,
-	CONF_SUBSYS_UNLISTED,    /* no longer on `listener`, which stays */
-	CONF_SUBSYS_REMOVED,     /* after its namespaces */
-	CONF_LISTENER_REMOVED,
-	/* what is altered */
-	CONF_STATE_DIR,
-	CONF_CONNECTIONS,
-	CONF_HANDSHAKE,
-	CONF_STALL,
-	CONF_LISTENER_DISCOVERY,
-	CONF_SUBSYS_SERIAL,
-	CONF_SUBSYS_MODEL,
-	CONF_SUBSYS_STATIC,      /* its controllers are static now, or no longer: its hosts are disconnected */
-	CONF_SUBSYS_CONTROLLERS,
-	CONF_SUBSYS_QUEUES,
-	CONF_SUBSYS_ENTRIES,
-	CONF_POOL,               /* where hosts may make namespaces */
-	CONF_ANA_ADDED,
-	CONF_ANA_STATE,          /* of group `ana` on `listener` */
-	CONF_NS_RESIZED,
-	CONF_NS_PROTECTED,       /* or no longer */
-	CONF_NS_MOVED,           /* to another ANA group */
-	CONF_ANA_REMOVED,        /* after its namespaces have left it */
-	/* what is added */
-	CONF_LISTENER_ADDED,
-	CONF_SUBSYS_ADDED,       /* with its hosts and ANA groups; its namespaces follow */
-	CONF_SUBSYS_LISTED,      /* on `listener`, which was there */
-	CONF_NS_ADDED,
-	CONF_HOST_ALLOWED,       /* `host`; NULL: from now on any host */
-	CONF_REFERRAL_ADDED,
-};
-
 enum conf_ease {
 	CONF_LIVE,    /* a running target can do it */
 	CONF_HIDING,  /* it can, and hosts do not reach any more what may be wanted, but is still there */
@@ -53,16 +17,8 @@ enum conf_ease {
 	CONF_RESTART, /* it cannot: only a new one has it */
 };
 
-/* Pointers are into the configurations; what a kind has no use for is NULL. */
 struct conf_change {
-	enum conf_change_kind kind;
 	enum conf_ease ease;
-	const struct conf_listener *listener;         /* of the new one; where it was removed, of the old */
-	const struct conf_subsys *subsys_old, *subsys;
-	const struct conf_ana *ana_old, *ana;
-	const struct conf_ns *ns_old, *ns;
-	const struct conf_address *referral;
-	const char *host;
 	char text[1024]; /* a line for people, without its end: +, - or ~, and what */
 };
 

@@ -1,6 +1,6 @@
 /*
- * test_leaving.c - what a controller wished that goes: it is over before its host, or the operator who put the host out,
- * hears that the controller is gone, and so is what all wished when the target stops.  In virtual time.
+ * test_leaving.c - what a controller wished that goes, or any when the target stops: it is over before its host, or the
+ * operator who put the host out, hears that the controller is gone.  In virtual time.
  */
 #include "serving_bench.h"
 
