@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "serving.h"
 #include "sys/clock.h"
 #include "volumes.h"
@@ -143,19 +142,16 @@ undo(struct hosted *hosted, int rc)
 }
 
 void
-hosted_complain(const struct target_wish *wish, int rc, const char *why)
+hosted_complain(struct hosted *hosted, const struct target_wish *wish, int rc, const char *why)
 {
-	char host[4 * NVME_NQN_FIELD];
-
-	utf8_show(wish->asker.hostnqn, host, sizeof(host));
-	fprintf(stderr, "weir: what host %s wishes of namespaces of %s is not done: %s: %s\n", host, wish->nqn, why,
-	    strerrordesc_np(-rc));
+	target_log_peer(hosted->serving->target, "what host %s wishes of namespaces of %s is not done: %s: %s",
+	    wish->asker.hostnqn, wish->nqn, why, strerrordesc_np(-rc));
 }
 
 static void
 refused(struct hosted *hosted, int rc, const char *why)
 {
-	hosted_complain(hosted->now, rc, why);
+	hosted_complain(hosted, hosted->now, rc, why);
 	undo(hosted, rc);
 }
 
@@ -178,11 +174,14 @@ target_noted(struct hosted *hosted, int rc)
 	struct target_wish *wish = hosted->now;
 	struct lane *lane = hosted->lane;
 
-	if (rc == 0)
-		rc = lane_make_file(lane, wish, hosted->next->made, file,
-		    hosted_subsys(hosted->serving->now->conf, wish->nqn)->pool);
 	if (rc != 0) {
 		refused(hosted, rc, "it cannot be recorded");
+		return;
+	}
+	rc = lane_make_file(lane, wish, hosted->next->made, file,
+	    hosted_subsys(hosted->serving->now->conf, wish->nqn)->pool);
+	if (rc != 0) {
+		refused(hosted, rc, "its file cannot be made");
 		return;
 	}
 	leave(hosted);
@@ -237,8 +236,8 @@ static void
 kept(struct hosted *hosted, int rc)
 {
 	if (rc != 0)
-		fprintf(stderr, "weir: what hosts have made of namespaces is not kept in %s: %s\n", hosted->record.dir,
-		    strerrordesc_np(-rc));
+		target_log_storage(hosted->serving->target, "what hosts have made of namespaces is not kept in %s: %s",
+		    hosted->record.dir, strerrordesc_np(-rc));
 	volumes_kept(hosted->serving, rc == 0);
 	answer(hosted, rc == 0 ? NVME_OK : nvme_status_of(NVME_SC_INTERNAL, false));
 }

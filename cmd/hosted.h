@@ -76,7 +76,7 @@ struct opening *hosted_opening(const struct hosted *hosted, const char *nqn, uin
 bool hosted_waits(const struct hosted *hosted);
 
 /* Tells the operator why a wish comes to nothing; and what its host is told. */
-void hosted_complain(const struct target_wish *wish, int rc, const char *why);
+void hosted_complain(struct hosted *hosted, const struct target_wish *wish, int rc, const char *why);
 struct nvme_status hosted_failure(const struct target_wish *wish, int rc);
 
 /* The wish at work has been applied, or not. */

@@ -173,7 +173,7 @@ done(struct pool_job *job)
 		file->ready = true;
 		hosted_next(hosted);
 	} else {
-		hosted_complain(file->wish, file->rc, "its file cannot be made");
+		hosted_complain(hosted, file->wish, file->rc, "its file cannot be made");
 		remove_file(file, hosted_failure(file->wish, file->rc));
 	}
 }
@@ -186,8 +186,9 @@ impatient(struct timer *timer)
 	bool over = !file->removing && pool_job_take_back(&file->job);
 
 	pool_job_late(&file->job);
-	fprintf(stderr, "weir: %s, where hosts make namespaces of %s: %s for %u seconds\n", hosted_folder(file->pool),
-	    file->lane->nqn, over ? "disks that were asked before have not answered" : "the disk has not answered",
+	target_log_storage(file->hosted->serving->target, "%s, where hosts make namespaces of %s: %s for %u seconds",
+	    hosted_folder(file->pool), file->lane->nqn,
+	    over ? "disks that were asked before have not answered" : "the disk has not answered",
 	    LANE_PATIENCE_MS / 1000);
 	answer(file, file->removing ? file->undone : nvme_status_of(NVME_SC_INTERRUPTED, false));
 	if (over)

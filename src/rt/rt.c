@@ -5,12 +5,12 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rt/internal.h"
 #include "sys/clock.h"
+#include "sys/line.h"
 #include "sys/pages.h"
 #include "sys/sigs.h"
 #include "sys/sockring.h"
@@ -75,14 +75,14 @@ world_wall_ms(struct reactor *reactor)
 	return clock_wall_ms();
 }
 
-/* One write per line, so that lines of several reactors do not mix. */
+/* It does not wait: of all others would, too. */
 static void
 world_log(struct reactor *reactor, int level, const char *text)
 {
 	static const char *const levels[] = { "error: ", "warning: ", "" };
 
 	reactor->syscalls++;
-	fprintf(stderr, "weir: %s%s\n", levels[level], text);
+	line_say("weir: %s%s\n", levels[level], text);
 }
 
 const struct world_ops rt_world = {

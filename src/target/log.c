@@ -11,6 +11,7 @@
 
 #include "base/utf8.h"
 #include "target/core.h"
+#include "target/wish.h"
 
 enum { LINES = 20 }; /* of a kind, in a minute */
 
@@ -19,7 +20,7 @@ static const uint64_t minute_ns = UINT64_C(60) * 1000 * 1000 * 1000;
 static __attribute__((format(printf, 3, 0))) void
 say(struct core *core, int level, const char *format, va_list args)
 {
-	char text[512], shown[4 * sizeof(text)];
+	char text[896], shown[4 * sizeof(text)]; /* two NQNs, and what there is to say of them */
 
 	vsnprintf(text, sizeof(text), format, args);
 	utf8_show(text, shown, sizeof(shown)); /* names in it may be a peer's */
@@ -66,15 +67,27 @@ may_say(struct core *core, struct log_limit *limit)
 	return limit->lines <= LINES;
 }
 
+static __attribute__((format(printf, 2, 0))) void
+say_peer(struct core *core, const char *format, va_list args)
+{
+	if (may_say(core, &core->peer_lines))
+		say(core, 1, format, args);
+}
+
+static __attribute__((format(printf, 2, 0))) void
+say_storage(struct core *core, const char *format, va_list args)
+{
+	if (may_say(core, &core->storage_lines))
+		say(core, 0, format, args);
+}
+
 void
 core_log_peer(struct core *core, const char *format, ...)
 {
 	va_list args;
 
-	if (!may_say(core, &core->peer_lines))
-		return;
 	va_start(args, format);
-	say(core, 1, format, args);
+	say_peer(core, format, args);
 	va_end(args);
 }
 
@@ -83,10 +96,28 @@ core_log_storage(struct core *core, const char *format, ...)
 {
 	va_list args;
 
-	if (!may_say(core, &core->storage_lines))
-		return;
 	va_start(args, format);
-	say(core, 0, format, args);
+	say_storage(core, format, args);
+	va_end(args);
+}
+
+void
+target_log_peer(struct target *target, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say_peer(target->cores[0], format, args);
+	va_end(args);
+}
+
+void
+target_log_storage(struct target *target, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say_storage(target->cores[0], format, args);
 	va_end(args);
 }
 

@@ -75,6 +75,11 @@ struct target_keeper {
 /* Whoever wished is answered, and the wish is no more; `nsid`: of a namespace that was created. */
 void target_wish_done(struct target *target, struct target_wish *wish, struct nvme_status status, uint32_t nsid);
 
+/* What the operator is told of a wish, or of where it is kept: as many lines a minute as of all that peers, or storage,
+ * bring about.  No '\n'; what cannot be seen is shown as numbers. */
+void target_log_peer(struct target *target, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void target_log_storage(struct target *target, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Whether reservations of a namespace let the asker change it, as they are now. */
 bool target_may_write(const struct target *target, const struct target_wish *wish, uint32_t nsid);
 
