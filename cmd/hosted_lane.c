@@ -36,26 +36,36 @@ lane_of(struct hosted *hosted, const char *nqn)
 		return NULL;
 	lane->hosted = hosted;
 	snprintf(lane->nqn, sizeof(lane->nqn), "%s", nqn);
-	fifo_init(&lane->waiting);
+	host_turns_init(&lane->waiting);
 	list_push(&hosted->lanes, &lane->node);
 	return lane;
+}
+
+/* Where a wish of it is at work it goes with that. */
+static void
+drop_if_empty(struct lane *lane)
+{
+	if (lane == lane->hosted->lane || lane->file != NULL || !host_turns_empty(&lane->waiting))
+		return;
+	list_remove(&lane->node);
+	free(lane);
 }
 
 int
 lane_push(struct hosted *hosted, struct target_wish *wish)
 {
 	struct lane *lane = lane_of(hosted, wish->nqn);
+	int rc = lane != NULL ? host_turns_push(&lane->waiting, wish->hostid, &wish->node) : -ENOMEM;
 
-	if (lane == NULL)
-		return -ENOMEM;
-	fifo_push(&lane->waiting, &wish->node);
-	return 0;
+	if (lane != NULL)
+		drop_if_empty(lane);
+	return rc;
 }
 
 static bool
 is_ready(const struct lane *lane)
 {
-	return lane->file != NULL ? lane->file->ready : !fifo_empty(&lane->waiting);
+	return lane->file != NULL ? lane->file->ready : !host_turns_empty(&lane->waiting);
 }
 
 struct lane *
@@ -78,7 +88,7 @@ lane_take(struct lane *lane)
 {
 	if (lane->file != NULL)
 		return lane->file->wish;
-	return container_of(fifo_pop(&lane->waiting), struct target_wish, node);
+	return container_of(host_turns_pop(&lane->waiting), struct target_wish, node);
 }
 
 /* Its volume is a namespace's, or closed; or nothing runs any more. */
@@ -99,10 +109,7 @@ lane_answered(struct lane *lane)
 	if (lane->file != NULL)
 		file_free(lane->file);
 	lane->file = NULL;
-	if (fifo_empty(&lane->waiting)) {
-		list_remove(&lane->node);
-		free(lane);
-	}
+	drop_if_empty(lane);
 	serving_idle(hosted->serving);
 }
 
@@ -232,29 +239,30 @@ lane_remove_file(struct lane *lane, struct nvme_status undone)
 
 /* ---- what is not to be any more ---- */
 
+/* Where the target stops, all are. */
 static bool
 is_over(const struct hosted *hosted, const struct target_wish *wish)
 {
 	return wish->over || hosted->stopping;
 }
 
+static bool
+is_node_over(void *arg, const struct fifo_node *node)
+{
+	return is_over(arg, container_of(node, const struct target_wish, node));
+}
+
 static void
 end_waiting(struct lane *lane)
 {
 	struct fifo_node *node;
-	struct fifo all;
+	struct fifo over;
 
-	fifo_init(&all);
-	fifo_splice(&all, &lane->waiting);
-	while ((node = fifo_pop(&all)) != NULL) {
-		struct target_wish *wish = container_of(node, struct target_wish, node);
-
-		if (is_over(lane->hosted, wish))
-			target_wish_done(lane->hosted->serving->target, wish,
-			    nvme_status_of(NVME_SC_INTERRUPTED, false), 0);
-		else
-			fifo_push(&lane->waiting, node);
-	}
+	fifo_init(&over);
+	host_turns_take(&lane->waiting, is_node_over, lane->hosted, &over);
+	while ((node = fifo_pop(&over)) != NULL)
+		target_wish_done(lane->hosted->serving->target, container_of(node, struct target_wish, node),
+		    nvme_status_of(NVME_SC_INTERRUPTED, false), 0);
 }
 
 /* Its wish is answered at once, whatever the disk does; what is there then goes. */
@@ -279,12 +287,10 @@ lanes_end_over(struct hosted *hosted)
 		struct lane *lane = container_of(node, struct lane, node);
 
 		end_waiting(lane);
-		if (lane == hosted->lane)
-			continue; /* it is answered, and goes, when what is at work is done */
-		if (lane->file != NULL && is_over(hosted, lane->file->wish))
+		if (lane->file != NULL && lane != hosted->lane && is_over(hosted, lane->file->wish))
 			let_go(lane->file);
-		else if (lane->file == NULL)
-			lane_answered(lane);
+		else
+			drop_if_empty(lane);
 	}
 }
 
@@ -293,7 +299,11 @@ lanes_end(struct hosted *hosted)
 {
 	list_for_each(&hosted->files, node)
 		file_free(container_of(node, struct lane_file, node));
-	list_for_each(&hosted->lanes, node)
-		free(container_of(node, struct lane, node));
+	list_for_each(&hosted->lanes, node) {
+		struct lane *lane = container_of(node, struct lane, node);
+
+		host_turns_end(&lane->waiting);
+		free(lane);
+	}
 	list_init(&hosted->lanes);
 }

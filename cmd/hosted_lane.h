@@ -1,13 +1,14 @@
 /*
- * hosted_lane.h - wishes of hosts as they wait: those of one subsystem in one lane, in their order.
+ * hosted_lane.h - wishes of hosts as they wait: those of one subsystem in one lane, where its hosts take turns.
  *
- * Lanes take turns.  A namespace that is to be created waits in its lane until it has a file, which takes a disk's time:
+ * Lanes take turns, too.  A namespace that is to be created waits in its lane until it has a file, which takes a disk's time:
  * meanwhile those of other lanes are done.  A disk that does not answer is waited for LANE_PATIENCE_MS.
  */
 #ifndef WEIR_CMD_HOSTED_LANE_H
 #define WEIR_CMD_HOSTED_LANE_H
 
 #include "conf/conf.h"
+#include "host_turns.h"
 #include "opening.h"
 #include "pool_jobs.h"
 #include "target/wish.h"
@@ -41,11 +42,11 @@ struct lane {
 	struct list node;         /* in hosted->lanes */
 	struct hosted *hosted;
 	char nqn[NVME_NQN_FIELD]; /* the subsystem */
-	struct fifo waiting;      /* wishes, by their node */
+	struct host_turns waiting; /* wishes, by their node */
 	struct lane_file *file;   /* of the one that went before them; NULL: none waits for one */
 };
 
-/* One more wish, behind those of its subsystem.  0, or -ENOMEM. */
+/* One more wish, behind those of its host in its subsystem.  0, or -ENOMEM. */
 int lane_push(struct hosted *hosted, struct target_wish *wish) __attribute__((warn_unused_result));
 
 /* The lane whose turn it is, as it has one that can be done; or NULL.  And that wish, out of it. */

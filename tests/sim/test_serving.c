@@ -24,44 +24,61 @@ static const char optimized[] = SUBSYS(NQN_A, GROUP("optimized"), "", "01");
 
 /* ---- turns ---- */
 
+/* Ten controllers of hosts of one subsystem, or all of one host, flood it: another host is served beside them. */
+static void
+flood(uint64_t seed, unsigned reactors, const char *loud_nqn, const char *quiet_nqn, bool one_host)
+{
+	enum { LOUD = 10, WISHES = 3, ROUNDS = 6 };
+	struct sim_options options = sim_options_default();
+	struct bench b;
+	struct asker *loud[LOUD], *quiet;
+
+	/* Answers are counted where they come: in the order in which they were sent. */
+	options.jitter_ns = options.mail_jitter_ns = options.wake_jitter_ns = options.short_ppm = 0;
+	bench_begin(&b, seed, reactors, plain, &options);
+	for (unsigned i = 0; i < LOUD; i++)
+		loud[i] = one_host && i > 0 ? bench_again(loud[0]) : bench_host(&b, loud_nqn, ASKS);
+	quiet = bench_host(&b, quiet_nqn, ASKS);
+	bench_run(&b, 20 * ms);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		unsigned answers = b.answers;
+
+		b.holding = true;
+		for (unsigned i = 0; i < LOUD; i++) {
+			loud[i]->protection = !(round & 1);
+			bench_ask(loud[i], ASK_PROTECT, WISHES);
+		}
+		bench_run(&b, 5 * ms);
+		quiet->protection = !(round & 1);
+		bench_ask(quiet, ASK_PROTECT, 1);
+		bench_run(&b, 5 * ms);
+		assert_true(b.held_count == LOUD + 1 && b.answers == answers);
+		bench_meet(&b, NULL, bench_let_go, second);
+		bench_run(&b, 50 * ms);
+		assert_true(b.answers == answers + LOUD * WISHES + 1 && quiet->ok == round + 1);
+		/* One that had begun, and one that was later sent and sooner there. */
+		assert_in_range(quiet->place - answers, 0, 2);
+	}
+	bench_end(&b);
+}
+
 static void
 subsystems_take_turns_however_much_the_hosts_of_one_wish(void **state)
 {
-	enum { LOUD = 10, WISHES = 3, ROUNDS = 6 };
-
 	(void)state;
 	for (uint64_t seed = 0; seed < 4; seed++) { /* the first is flooded, or the second */
-		struct sim_options options = sim_options_default();
-		struct bench b;
-		struct asker *loud[LOUD], *quiet;
+		bool first = seed % 2 == 0;
 
-		/* Answers are counted where they come: in the order in which they were sent. */
-		options.jitter_ns = options.mail_jitter_ns = options.wake_jitter_ns = options.short_ppm = 0;
-		bench_begin(&b, seed, 1 + (unsigned)(seed / 2), plain, &options);
-		for (unsigned i = 0; i < LOUD; i++)
-			loud[i] = bench_host(&b, seed % 2 == 0 ? NQN_A : NQN_B, ASKS);
-		quiet = bench_host(&b, seed % 2 == 0 ? NQN_B : NQN_A, ASKS);
-		for (unsigned round = 0; round < ROUNDS; round++) {
-			unsigned answers = b.answers;
-
-			b.holding = true;
-			for (unsigned i = 0; i < LOUD; i++) {
-				loud[i]->protection = !(round & 1);
-				bench_ask(loud[i], ASK_PROTECT, WISHES);
-			}
-			bench_run(&b, 5 * ms);
-			quiet->protection = !(round & 1);
-			bench_ask(quiet, ASK_PROTECT, 1);
-			bench_run(&b, 5 * ms);
-			assert_true(b.held_count == LOUD + 1 && b.answers == answers);
-			bench_meet(&b, NULL, bench_let_go, second);
-			bench_run(&b, 50 * ms);
-			assert_true(b.answers == answers + LOUD * WISHES + 1 && quiet->ok == round + 1);
-			/* One that had begun, and one that was later sent and sooner there. */
-			assert_in_range(quiet->place - answers, 0, 2);
-		}
-		bench_end(&b);
+		flood(seed, 1 + (unsigned)(seed / 2), first ? NQN_A : NQN_B, first ? NQN_B : NQN_A, false);
 	}
+}
+
+static void
+hosts_take_turns_however_many_controllers_one_of_them_has(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 4; seed++)
+		flood(seed, 1 + (unsigned)(seed / 2), NQN_A, NQN_A, true);
 }
 
 /* ---- what a controller may have ---- */
@@ -381,6 +398,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(subsystems_take_turns_however_much_the_hosts_of_one_wish),
+		cmocka_unit_test(hosts_take_turns_however_many_controllers_one_of_them_has),
 		cmocka_unit_test(of_a_controller_one_wish_is_at_the_keeper_and_seven_wait),
 		cmocka_unit_test(wishes_take_no_more_memory_than_is_said),
 		cmocka_unit_test(a_configuration_that_meets_a_wish_is_applied_after_it_and_before_the_next),
