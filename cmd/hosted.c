@@ -178,6 +178,10 @@ target_noted(struct hosted *hosted, int rc)
 		refused(hosted, rc, "it cannot be recorded");
 		return;
 	}
+	if (wish->over || hosted->stopping) {
+		give_up(hosted, nvme_status_of(NVME_SC_INTERRUPTED, false));
+		return;
+	}
 	rc = lane_make_file(lane, wish, hosted->next->made, file,
 	    hosted_subsys(hosted->serving->now->conf, wish->nqn)->pool);
 	if (rc != 0) {

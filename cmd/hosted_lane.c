@@ -230,13 +230,6 @@ lane_make_file(struct lane *lane, struct target_wish *wish, const struct made *m
 	return 0;
 }
 
-void
-lane_remove_file(struct lane *lane, struct nvme_status undone)
-{
-	assert(lane->file != NULL && lane->file->ready);
-	remove_file(lane->file, undone);
-}
-
 /* ---- what is not to be any more ---- */
 
 /* Where the target stops, all are. */
@@ -278,6 +271,16 @@ let_go(struct lane_file *file)
 		remove_file(file, status);
 	else if (!begun)
 		file_free(file);
+}
+
+void
+lane_remove_file(struct lane *lane, struct nvme_status undone)
+{
+	assert(lane->file != NULL && lane->file->ready);
+	if (is_over(lane->hosted, lane->file->wish))
+		let_go(lane->file);
+	else
+		remove_file(lane->file, undone);
 }
 
 void

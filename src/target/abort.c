@@ -1,5 +1,5 @@
 /*
- * abort.c - Abort: of held event requests here, of I/O commands on their queue's core.
+ * abort.c - Abort: of held event requests and wishes here, of I/O commands on their queue's core.
  *
  * A command that has not begun ends at once with 0:07; one at a device does if
  * the device lets go of it.  One whose data is on its way from the host is left
@@ -141,6 +141,8 @@ abort_command(struct request *req)
 		ask_queue(assoc, req, &assoc->queues[sqid], cid);
 		return;
 	}
+	if (sqid == 0 && wish_abort(req, cid))
+		return;
 	req->xfer.dw0 = sqid != 0 || !admin_abort_event(assoc, cid);
 	request_answer(req, NVME_OK);
 }

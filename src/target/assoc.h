@@ -137,6 +137,7 @@ bool present_has(const struct assoc *assoc, const struct view_ns *ns);
 /* wish.c: what a host wishes, on its way to the keeper and back */
 void wish_begin(struct request *req, const struct ctrl_reply *reply);
 void wish_drop(struct conn *conn);
+bool wish_abort(struct request *abort, uint16_t cid); /* true: it is, or will be, answered */
 void wish_mail(struct core *core, const struct target_mail *mail);
 size_t wish_bytes(void); /* at most, of a controller */
 

@@ -117,7 +117,8 @@ struct conn {
 	struct request *admin_user; /* the command that has it, or has or waits for some of the core's */
 	struct list admin_line;   /* those after it, by waiter.node */
 	struct list admin_node;   /* its line may go on */
-	struct fifo wishes;       /* of an admin queue, by their node: the keeper has the one before */
+	struct target_wish *wishing; /* of an admin queue: the keeper's, or NULL; and by their node: */
+	struct fifo wishes;       /* those after it */
 	uint32_t wish_count;      /* with that one */
 	uint64_t resumed_ns;      /* when it was not paused any more */
 	uint32_t asked_bytes;     /* of buffers for data that was asked for and has not come */

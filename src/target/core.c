@@ -153,6 +153,7 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 		return;
 	case MAIL_WISH:
 	case MAIL_WISHED:
+	case MAIL_WISH_OVER:
 		wish_mail(core, &mail);
 		return;
 	case MAIL_SETTLE:

@@ -188,10 +188,12 @@ void registry_view(struct core *core); /* it has another one now */
 void registry_present(struct core *core, uint16_t key, uint32_t nsid, uint64_t *there, uint64_t *attached);
 /* What the keeper has of the controller, which is not gone before that is done; NULL: it is done. */
 void registry_wish(struct core *core, uint16_t key, struct target_wish *wish);
+/* The one that the keeper has, if it has one, is over: see wish_over(). */
+void registry_wish_over(struct core *core, uint16_t key);
 /* The NQN of the controller's subsystem, that of its host, and its id as hosts know it; NULL: it is not there. */
 const char *registry_find(const struct core *core, uint16_t key, const char **hostnqn, uint16_t *cntlid);
 
-/* wish.c: the controller that wished it is going; on core 0 */
+/* wish.c: the controller that wished it is going, or wishes it no more; on core 0 */
 void wish_over(struct core *core, struct target_wish *wish);
 
 /* reserve.c: reservations, as core 0 keeps them */

@@ -76,6 +76,7 @@ enum target_mail_kind {
 	MAIL_PRESENT,     /* and back: they stand where you said */
 	MAIL_WISH,        /* controller's core -> 0: for the keeper */
 	MAIL_WISHED,      /* and back: what came of it */
+	MAIL_WISH_OVER,   /* controller's core -> 0: what the keeper has of it is not to be begun any more */
 	MAIL_SETTLE,      /* controller's core -> any: have writes to what was protected ended? */
 	MAIL_SETTLED,     /* and back: yes, or not yet */
 	MAIL_EVENT,       /* any -> 0: something that the subsystem of a controller keeps in mind */

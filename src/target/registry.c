@@ -204,6 +204,15 @@ join(struct core *core, const struct target_mail *mail)
 
 /* ---- who is going, and who is gone ---- */
 
+void
+registry_wish_over(struct core *core, uint16_t key)
+{
+	const struct entry *entry = core->registry->by_key[key];
+
+	if (entry != NULL && entry->wish != NULL)
+		wish_over(core, entry->wish);
+}
+
 static void
 dying(struct core *core, const struct target_mail *mail)
 {
@@ -212,8 +221,7 @@ dying(struct core *core, const struct target_mail *mail)
 	if (entry == NULL || entry->state != ENTRY_ALIVE)
 		return;
 	entry->state = ENTRY_DYING;
-	if (entry->wish != NULL)
-		wish_over(core, entry->wish);
+	registry_wish_over(core, mail->key);
 }
 
 /* A controller wishes nothing any more when it is dying, and does not leave before what it wished is done. */

@@ -47,6 +47,12 @@ fill(struct target_wish *wish, const struct ctrl *ctrl, const struct ctrl_reply 
 		wish->cntlids[i] = le16_get(reply->cntlids->cntlid[i]);
 }
 
+static struct nvme_status
+aborted_status(void)
+{
+	return nvme_status_of(NVME_SC_ABORT_REQUESTED, false);
+}
+
 static void
 answer(struct request *req, struct nvme_status status)
 {
@@ -62,6 +68,7 @@ post(struct core *core, struct target_wish *wish)
 {
 	struct target_mail mail = { .kind = MAIL_WISH, .key = wish->key, .wish = { .wish = wish } };
 
+	wish->req->conn->wishing = wish;
 	core_post(core, 0, &mail);
 }
 
@@ -115,7 +122,9 @@ wish_begin(struct request *req, const struct ctrl_reply *reply)
 		return;
 	}
 	fill(wish, &conn->assoc->ctrl, reply);
+	wish->over = false;
 	wish->req = req;
+	wish->abort = NULL;
 	wish->key = conn->key;
 	req->stage = STAGE_MAIL;
 	conn->device_count++;
@@ -139,14 +148,27 @@ leave(struct core *core, struct target_wish *wish, struct nvme_status status)
 	answer(req, status);
 }
 
+/* And so is who wanted it aborted. */
+static void
+answer_abort(struct request *abort, bool aborted)
+{
+	abort->xfer.dw0 = !aborted;
+	abort->conn->device_count--;
+	request_answer_late(abort, NVME_OK);
+}
+
 /* And the next one's turn comes. */
 static void
 end(struct target_wish *wish, struct nvme_status status)
 {
 	struct conn *conn = wish->req->conn;
+	struct request *abort = wish->abort;
+	bool aborted = abort != NULL && nvme_sc(status) == NVME_SC_INTERRUPTED;
 
 	conn->held++;
-	leave(conn->core, wish, status);
+	leave(conn->core, wish, aborted ? aborted_status() : status);
+	if (abort != NULL)
+		answer_abort(abort, aborted);
 	while (!fifo_empty(&conn->wishes)) {
 		wish = container_of(fifo_pop(&conn->wishes), struct target_wish, node);
 		if (request_wanted(wish->req)) {
@@ -166,6 +188,7 @@ done(const struct target_mail *mail)
 {
 	struct target_wish *wish = mail->wish.wish;
 
+	wish->req->conn->wishing = NULL;
 	wish->req->xfer.dw0 = mail->wish.nsid;
 	if (nvme_ok(mail->wish.status) && protects(wish))
 		settle_writes(wish, end);
@@ -173,12 +196,67 @@ done(const struct target_mail *mail)
 		end(wish, mail->wish.status);
 }
 
-/* The controller is reset, and the requests are dropped: what the keeper has not yet is not to be any more. */
+/* What the keeper has is not to be begun any more.  Mail keeps its order: it will not be taken for a later one. */
+static void
+take_back(struct conn *conn)
+{
+	struct target_mail mail = { .kind = MAIL_WISH_OVER, .key = conn->key };
+
+	if (conn->wishing != NULL)
+		core_post(conn->core, 0, &mail);
+}
+
+/* Out of the line behind the keeper's. */
+static struct target_wish *
+take_waiting(struct conn *conn, uint16_t cid)
+{
+	struct target_wish *found = NULL;
+	struct fifo_node *node;
+	struct fifo rest;
+
+	fifo_init(&rest);
+	while ((node = fifo_pop(&conn->wishes)) != NULL) {
+		struct target_wish *wish = container_of(node, struct target_wish, node);
+
+		if (found == NULL && wish->req->xfer.cid == cid)
+			found = wish;
+		else
+			fifo_push(&rest, node);
+	}
+	fifo_splice(&conn->wishes, &rest);
+	return found;
+}
+
+/* Where the keeper has the command, the Abort is answered after it, for nobody knows before what becomes of it. */
+bool
+wish_abort(struct request *abort, uint16_t cid)
+{
+	struct conn *conn = abort->conn;
+	struct target_wish *wish = take_waiting(conn, cid);
+
+	if (wish != NULL) {
+		leave(conn->core, wish, aborted_status());
+		abort->xfer.dw0 = 0;
+		request_answer(abort, NVME_OK);
+		return true;
+	}
+	wish = conn->wishing;
+	if (wish == NULL || wish->req->xfer.cid != cid || wish->abort != NULL || !request_wanted(wish->req))
+		return false;
+	wish->abort = abort;
+	abort->stage = STAGE_MAIL;
+	conn->device_count++;
+	take_back(conn);
+	return true;
+}
+
+/* The controller is reset, and the requests are dropped: what the keeper has not begun is not to be any more. */
 void
 wish_drop(struct conn *conn)
 {
 	struct fifo_node *node;
 
+	take_back(conn);
 	while ((node = fifo_pop(&conn->wishes)) != NULL)
 		leave(conn->core, container_of(node, struct target_wish, node),
 		    nvme_status_of(NVME_SC_INTERRUPTED, false)); /* which nobody hears */
@@ -231,6 +309,10 @@ wish_mail(struct core *core, const struct target_mail *mail)
 
 	if (mail->kind == MAIL_WISHED) {
 		done(mail);
+		return;
+	}
+	if (mail->kind == MAIL_WISH_OVER) {
+		registry_wish_over(core, mail->key);
 		return;
 	}
 	assert(keeper != NULL); /* else no subsystem offers any of it */

@@ -51,8 +51,9 @@ struct target_wish {
 	char asker_nqn[NVME_NQN_FIELD];
 	struct target_controller asker;
 	uint8_t hostid[16];     /* the asker's, which reservations go by */
-	bool over;              /* the asker is going, or gone: what has not begun is not to be */
+	bool over;              /* the asker is going, gone, reset, or aborts it: what has not begun is not to be */
 	struct request *req;    /* the target's; */
+	struct request *abort;  /* the Abort that is answered after it, or NULL; */
 	uint16_t key;           /* by which it knows the asker; */
 	struct settle settle;   /* and what is to be on the medium, of one that protects */
 	uint32_t cntlid_count;
@@ -65,8 +66,8 @@ enum { TARGET_WISHES_MAX = 8 };
 struct target_keeper {
 	/* Is to end by target_wish_done(), at once or later, once target_apply() has made it so, or not. */
 	void (*wish)(struct target_keeper *keeper, struct target_wish *wish);
-	/* Or NULL: some wish is over.  It ends like any other, and soon where it has not begun: the asker's host may wait
-	 * for that (FENCE, its next Connect), and the operator, who put it out, believes it. */
+	/* Or NULL: some wish is over.  It ends like any other, and soon where it has not begun, with 0:21: the asker's
+	 * host may wait for that (FENCE, its next Connect, a reset), and the operator, who put it out, believes it. */
 	void (*over)(struct target_keeper *keeper);
 	/* Or NULL: target_apply() would not be too early any more. */
 	void (*idle)(struct target_keeper *keeper);

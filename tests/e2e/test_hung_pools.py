@@ -16,6 +16,7 @@ from test_live import connect, live, namespace  # noqa: F401: `live` is a fixtur
 PATIENCE_S = 15  # how long a pool is waited for
 OTHER = "nqn.2026-11.example:other"
 INTERRUPTED = 0x021  # without DNR
+ABORTED = 0x007
 
 
 def pools(tmp_path, hung, sound, more=""):
@@ -43,6 +44,11 @@ def other(target):
 def ask(ctrl, blocks=256):
     """To create a namespace, which may take long."""
     return ctrl.admin.submit(sqe(0x0D, cdw10=CREATE), like(blocks))
+
+
+def aborted(ctrl, request):
+    abort = ctrl.admin.call(sqe(0x08, cdw10=request.cid << 16))
+    assert abort.ok and abort.dw0 == 0 and request.done and request.status == ABORTED, (abort, request)
 
 
 def waits(disk):
@@ -93,6 +99,29 @@ def test_hosts_of_the_pool_are_told_in_time_and_can_do_what_needs_no_disk(two, d
         assert again.ok and again.dw0 == 2 and len(files(disk.folder)) == 2
         assert delete(ctrl, 2).ok and delete(ctrl, nsid).ok
     targets.until("both to go", lambda: not files(disk.folder))
+
+
+@pytest.mark.line("I27")
+def test_what_waits_for_a_pool_that_hangs_ends_at_an_abort_or_a_reset(two, disk):
+    """whether it waits for its turn, or for its file: and nothing comes of it"""
+    target, _, _ = two
+    with connect(target, hostid=bytes(15) + b"\7") as first, connect(target, hostid=bytes(15) + b"\10") as second:
+        disk.hang()
+        asked, began = ask(first), time.monotonic()
+        waits(disk)
+        for request in reversed([ask(second), ask(second)]):
+            aborted(second, request)
+        ask(second)
+        second.disable()
+        second.enable()
+        aborted(first, asked)
+        ask(first)
+        first.disable()
+        first.enable()
+        assert time.monotonic() - began < PATIENCE_S - 1
+        os.close(disk.answer())
+        targets.until("the file to go", lambda: not files(disk.folder))
+        assert created(second) == 1 and len(files(disk.folder)) == 1
 
 
 def test_a_file_that_was_made_where_the_pool_is_no_more_goes(two, tmp_path, disk):
