@@ -57,6 +57,24 @@ read_all(int fd, char **text, size_t *bytes)
 	return got < 0 ? -errno : 0;
 }
 
+static int
+sync_folder(struct record *record)
+{
+	int rc = fsync(record->fd) == 0 ? 0 : -errno;
+
+	record->unsynced = rc != 0;
+	return rc;
+}
+
+/* Who wrote it may have been killed before it was durable; and files are removed that it does not name. */
+static int
+settle(struct record *record, int fd, const char *path, char why[256])
+{
+	int rc = fsync(fd) == 0 ? sync_folder(record) : -errno;
+
+	return rc == 0 ? 0 : refuse(why, rc, "%.180s cannot be made durable: %s", path, strerrordesc_np(-rc));
+}
+
 int
 record_begin(struct record *record, const char *dir, struct arena *arena, struct made **made, char why[256])
 {
@@ -79,8 +97,6 @@ record_begin(struct record *record, const char *dir, struct arena *arena, struct
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	rc = fd < 0 ? -errno : read_all(fd, &record->text, &record->bytes);
-	if (fd >= 0)
-		close(fd);
 	record->there = true;
 	if (rc == 0)
 		rc = made_parse(arena, record->text, record->bytes, made);
@@ -92,6 +108,10 @@ record_begin(struct record *record, const char *dir, struct arena *arena, struct
 		snprintf(why, 256, "%.180s is not a record of namespaces, or one of a later version", path);
 	else if (rc != 0)
 		snprintf(why, 256, "%.180s cannot be read: %s", path, strerrordesc_np(-rc));
+	if (rc == 0)
+		rc = settle(record, fd, path, why);
+	if (fd >= 0)
+		close(fd);
 	if (rc == 0)
 		reserve(record);
 	return rc;
@@ -167,15 +187,6 @@ record_prepare(struct record *record, const struct made *made, bool always)
 		rc = -errno;
 	if (rc != 0)
 		record_discard(record);
-	return rc;
-}
-
-static int
-sync_folder(struct record *record)
-{
-	int rc = fsync(record->fd) == 0 ? 0 : -errno;
-
-	record->unsynced = rc != 0;
 	return rc;
 }
 

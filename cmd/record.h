@@ -17,7 +17,7 @@ struct record {
 	size_t bytes, next_bytes;
 };
 
-/* Reads it; `made` is NULL where there is none.  0, or a negative errno and why. */
+/* Reads it, and makes it durable; `made` is NULL where there is none.  0, or a negative errno and why. */
 int record_begin(struct record *record, const char *dir, struct arena *arena, struct made **made, char why[256])
     __attribute__((warn_unused_result));
 

@@ -117,17 +117,20 @@ has_room(struct kept *k)
 	assert_in_range(st.st_size, k->record.bytes + 1, UINT32_MAX);
 }
 
-/* So many namespaces are in the file. */
+/* So many namespaces are in the file: a start finds them. */
 static void
 holds(struct kept *k, uint32_t count)
 {
+	__typeof__(disk) before = disk;
 	struct record found = { .there = false };
 	struct made *made;
 	char why[256];
 
+	disk.fail_files = disk.fail_folders = 0;
 	assert_int_equal(record_begin(&found, k->dir, &k->arena, &made, why), 0);
 	assert_int_equal(made != NULL ? made->count : 0, count);
 	record_end(&found);
+	disk = before;
 }
 
 static void
@@ -147,6 +150,31 @@ a_record_is_made_durable_before_and_its_folder_after_it_takes_the_others_place(v
 	assert_int_equal(record_prepare(&k->record, k->made, false), 0);
 	assert_int_equal(record_commit(&k->record), 0);
 	assert_true(disk.files == 3 && disk.folders == 3); /* it says so already */
+}
+
+/* Who wrote it may have been killed between the rename and the fsync of the folder. */
+static void
+a_record_that_is_found_is_durable_before_anything_is_done_by_it(void **state)
+{
+	struct kept *k = *state;
+	struct record found = { .there = false };
+	struct made *made;
+	char why[256] = "";
+
+	add(k);
+	assert_int_equal(record_prepare(&k->record, k->made, false), 0);
+	assert_int_equal(record_commit(&k->record), 0);
+	memset(&disk, 0, sizeof(disk));
+	assert_int_equal(record_begin(&found, k->dir, &k->arena, &made, why), 0);
+	assert_true(disk.files == 1 && disk.folders == 1 && made->count == 1);
+	record_end(&found);
+	for (unsigned i = 0; i < 2; i++) {
+		disk.error = EIO;
+		*(i == 0 ? &disk.fail_files : &disk.fail_folders) = 1;
+		assert_int_equal(record_begin(&found, k->dir, &k->arena, &made, why), -EIO);
+		assert_non_null(strstr(why, "/namespaces cannot be made durable: Input/output error"));
+		record_end(&found);
+	}
 }
 
 static void
@@ -252,6 +280,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_A_FOLDER(a_record_is_made_durable_before_and_its_folder_after_it_takes_the_others_place),
+		WITH_A_FOLDER(a_record_that_is_found_is_durable_before_anything_is_done_by_it),
 		WITH_A_FOLDER(a_folder_that_could_not_be_synced_is_synced_by_the_next_who_keeps_the_same),
 		WITH_A_FOLDER(a_folder_that_could_not_be_synced_is_synced_with_the_next_record),
 		WITH_A_FOLDER(what_is_written_takes_the_others_place_where_no_more_can_be_opened),
