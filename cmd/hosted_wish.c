@@ -11,8 +11,12 @@
 static uint32_t
 free_nsid(const struct made *made, const struct conf_subsys *subsys)
 {
+	bool configured[CONF_NS_MAX + 1] = { false };
+
+	for (uint32_t i = 0; i < subsys->ns_count; i++)
+		configured[subsys->ns[i].nsid] = true;
 	for (uint32_t nsid = 1; nsid <= CONF_NS_MAX; nsid++)
-		if (hosted_conf_ns(subsys, nsid) == NULL && made_own(made, subsys->nqn, nsid) == NULL)
+		if (!configured[nsid] && made_own(made, subsys->nqn, nsid) == NULL)
 			return nsid;
 	return 0;
 }

@@ -3,6 +3,66 @@
 #include <assert.h>
 #include <string.h>
 
+/* ---- by subsystem and NSID ---- */
+
+/*
+ * A configuration asks for each of its namespaces, and there may be as many here: so they are chained by a hash.  A link
+ * is a place in `ns` and one; 0: none.
+ */
+static uint16_t *
+bucket(const struct made *made, const char *nqn, uint32_t nsid)
+{
+	uint32_t hash = nsid;
+
+	while (*nqn != '\0')
+		hash = hash * 31 + (uint8_t)*nqn++;
+	return &made->buckets[hash % MADE_BUCKETS];
+}
+
+static void
+chain(struct made *made, uint32_t at)
+{
+	uint16_t *first = bucket(made, made->ns[at].nqn, made->ns[at].nsid);
+
+	made->links[at] = *first;
+	*first = (uint16_t)(at + 1);
+}
+
+static void
+chain_all(struct made *made)
+{
+	memset(made->buckets, 0, MADE_BUCKETS * sizeof(*made->buckets));
+	for (uint32_t i = 0; i < made->count; i++)
+		chain(made, i);
+}
+
+/* Out of its chain; and what lies behind it moves up by one. */
+static void
+unchain(struct made *made, uint32_t at)
+{
+	uint16_t *link = bucket(made, made->ns[at].nqn, made->ns[at].nsid);
+
+	while (*link != at + 1)
+		link = &made->links[*link - 1];
+	*link = made->links[at];
+	memmove(&made->links[at], &made->links[at + 1], (made->count - at - 1) * sizeof(*made->links));
+	for (uint32_t i = 0; i < MADE_BUCKETS; i++)
+		made->buckets[i] = (uint16_t)(made->buckets[i] - (made->buckets[i] > at + 1));
+	for (uint32_t i = 0; i + 1 < made->count; i++)
+		made->links[i] = (uint16_t)(made->links[i] - (made->links[i] > at + 1));
+}
+
+/* The first, or behind `ns` the next one, of this subsystem and NSID; NULL: none. */
+static struct made_ns *
+next_of(const struct made *made, const struct made_ns *ns, const char *nqn, uint32_t nsid)
+{
+	uint16_t link = ns == NULL ? *bucket(made, nqn, nsid) : made->links[ns - made->ns];
+
+	while (link != 0 && (made->ns[link - 1].nsid != nsid || strcmp(made->ns[link - 1].nqn, nqn) != 0))
+		link = made->links[link - 1];
+	return link != 0 ? &made->ns[link - 1] : NULL;
+}
+
 /* ---- states ---- */
 
 static bool
@@ -35,11 +95,14 @@ made_copy(struct arena *arena, const struct made *like, uint32_t more)
 		return NULL;
 	made->room = count + more;
 	made->ns = arena_alloc(arena, (made->room + 1) * sizeof(*made->ns));
-	if (made->ns == NULL)
+	made->links = arena_alloc(arena, (made->room + 1) * sizeof(*made->links));
+	made->buckets = arena_alloc(arena, MADE_BUCKETS * sizeof(*made->buckets));
+	if (made->ns == NULL || made->links == NULL || made->buckets == NULL)
 		return NULL;
 	for (; made->count < count; made->count++)
 		if (!copy_ns(arena, &like->ns[made->count], &made->ns[made->count]))
 			return NULL;
+	chain_all(made);
 	if (like != NULL)
 		made->id = like->id;
 	return made;
@@ -74,20 +137,21 @@ made_same(const struct made *a, const struct made *b)
 struct made_ns *
 made_own(const struct made *made, const char *nqn, uint32_t nsid)
 {
-	for (uint32_t i = 0; i < made->count; i++)
-		if (made->ns[i].own && made->ns[i].nsid == nsid && strcmp(made->ns[i].nqn, nqn) == 0)
-			return &made->ns[i];
-	return NULL;
+	struct made_ns *ns = next_of(made, NULL, nqn, nsid);
+
+	while (ns != NULL && !ns->own)
+		ns = next_of(made, ns, nqn, nsid);
+	return ns;
 }
 
 struct made_ns *
 made_of_operator(const struct made *made, const char *nqn, uint32_t nsid, const uint8_t uuid[16])
 {
-	for (uint32_t i = 0; i < made->count; i++)
-		if (!made->ns[i].own && made->ns[i].nsid == nsid && memcmp(made->ns[i].uuid, uuid, 16) == 0 &&
-		    strcmp(made->ns[i].nqn, nqn) == 0)
-			return &made->ns[i];
-	return NULL;
+	struct made_ns *ns = next_of(made, NULL, nqn, nsid);
+
+	while (ns != NULL && (ns->own || memcmp(ns->uuid, uuid, sizeof(ns->uuid)) != 0))
+		ns = next_of(made, ns, nqn, nsid);
+	return ns;
 }
 
 uint64_t
@@ -120,13 +184,14 @@ made_add(struct arena *arena, struct made *made, const struct made_ns *like)
 	if (made->count == MADE_NS_MAX || !copy_ns(arena, like, ns))
 		return NULL;
 	ns->fresh = like->fresh;
-	made->count++;
+	chain(made, made->count++);
 	return ns;
 }
 
 void
 made_remove(struct made *made, struct made_ns *ns)
 {
+	unchain(made, (uint32_t)(ns - made->ns));
 	made->count--;
 	memmove(ns, ns + 1, (size_t)(&made->ns[made->count] - ns) * sizeof(*ns));
 }
@@ -137,12 +202,11 @@ made_forget(struct made *made, const char *nqn, uint32_t nsid)
 	struct made_ns *oldest = NULL;
 	uint32_t count = 0;
 
-	for (uint32_t i = made->count; i-- > 0;) {
-		struct made_ns *ns = &made->ns[i];
-
-		if (ns->own || ns->nsid != nsid || strcmp(ns->nqn, nqn) != 0)
+	for (struct made_ns *ns = NULL; (ns = next_of(made, ns, nqn, nsid)) != NULL;) {
+		if (ns->own)
 			continue;
-		oldest = ns;
+		if (oldest == NULL || ns < oldest)
+			oldest = ns;
 		count++;
 	}
 	if (count >= MADE_VOLUMES_MAX)
@@ -162,177 +226,8 @@ made_make_room(struct made *made, uint32_t more, bool (*used)(void *arg, const s
 		else
 			made->ns[stay++] = *ns;
 	}
+	if (stay == made->count)
+		return;
 	made->count = stay;
-}
-
-/* ---- where it is active ---- */
-
-/* Its place among the hosts, or where it would be. */
-static uint32_t
-host_place(const struct made_ns *ns, const char *hostnqn)
-{
-	uint32_t i = 0;
-
-	while (i < ns->host_count && strcmp(ns->hosts[i], hostnqn) < 0)
-		i++;
-	return i;
-}
-
-static bool
-has_host(const struct made_ns *ns, const char *hostnqn)
-{
-	uint32_t i = host_place(ns, hostnqn);
-
-	return i < ns->host_count && strcmp(ns->hosts[i], hostnqn) == 0;
-}
-
-static uint32_t
-other_place(const struct made_ns *ns, uint64_t association)
-{
-	uint32_t i = 0;
-
-	while (i < ns->other_count && ns->others[i] < association)
-		i++;
-	return i;
-}
-
-static bool
-has_other(const struct made_ns *ns, uint64_t association)
-{
-	uint32_t i = other_place(ns, association);
-
-	return i < ns->other_count && ns->others[i] == association;
-}
-
-bool
-made_active(const struct made_ns *ns, const char *hostnqn, uint64_t association)
-{
-	return !ns->own || has_host(ns, hostnqn) != has_other(ns, association);
-}
-
-/* In, if it was not there; otherwise out. */
-static void
-change_sides(struct made_ns *ns, uint64_t association)
-{
-	uint32_t i = other_place(ns, association);
-
-	if (has_other(ns, association)) {
-		ns->other_count--;
-		memmove(&ns->others[i], &ns->others[i + 1], (ns->other_count - i) * sizeof(ns->others[0]));
-	} else {
-		memmove(&ns->others[i + 1], &ns->others[i], (ns->other_count - i) * sizeof(ns->others[0]));
-		ns->others[i] = association;
-		ns->other_count++;
-	}
-}
-
-static bool
-host_put(struct arena *arena, struct made_ns *ns, const char *hostnqn)
-{
-	uint32_t i = host_place(ns, hostnqn);
-	const char *copy = arena_strdup(arena, hostnqn);
-
-	if (copy == NULL)
-		return false;
-	memmove(&ns->hosts[i + 1], &ns->hosts[i], (ns->host_count - i) * sizeof(ns->hosts[0]));
-	ns->hosts[i] = copy;
-	ns->host_count++;
-	return true;
-}
-
-static void
-host_take(struct made_ns *ns, const char *hostnqn)
-{
-	uint32_t i = host_place(ns, hostnqn);
-
-	ns->host_count--;
-	memmove(&ns->hosts[i], &ns->hosts[i + 1], (ns->host_count - i) * sizeof(ns->hosts[0]));
-}
-
-/* Those that are gone can match nobody; and room for whoever may change sides. */
-static bool
-make_room(struct arena *arena, struct made_ns *ns, uint32_t more_hosts, const struct made_controller *present,
-    uint32_t present_count)
-{
-	uint64_t *others = arena_alloc(arena, (present_count + 1) * sizeof(*others));
-	const char **hosts = arena_alloc(arena, (ns->host_count + more_hosts) * sizeof(*hosts));
-	uint32_t count = 0;
-
-	if (others == NULL || hosts == NULL)
-		return false;
-	for (uint32_t i = 0; i < ns->other_count; i++)
-		for (uint32_t k = 0; k < present_count; k++)
-			if (present[k].association == ns->others[i])
-				others[count++] = ns->others[i];
-	memcpy(hosts, ns->hosts, ns->host_count * sizeof(*hosts));
-	ns->others = others;
-	ns->other_count = count;
-	ns->hosts = hosts;
-	return true;
-}
-
-static const struct made_controller *
-find(uint16_t cntlid, const struct made_controller *present, uint32_t present_count)
-{
-	for (uint32_t i = 0; i < present_count; i++)
-		if (present[i].cntlid == cntlid && !present[i].leaving)
-			return &present[i];
-	return NULL;
-}
-
-/* One controller; false: no memory. */
-static bool
-attach_one(struct arena *arena, struct made_ns *ns, bool attach, const struct made_controller *to,
-    const struct made_controller *present, uint32_t present_count)
-{
-	if (!ns->shared || has_host(ns, to->hostnqn) == attach) {
-		change_sides(ns, to->association);
-		return true;
-	}
-	if (attach && !host_put(arena, ns, to->hostnqn))
-		return false;
-	if (!attach)
-		host_take(ns, to->hostnqn);
-	for (uint32_t i = 0; i < present_count; i++)
-		if (present[i].association != to->association && strcmp(present[i].hostnqn, to->hostnqn) == 0)
-			change_sides(ns, present[i].association);
-	return true;
-}
-
-static enum nvme_sc
-attach_wrong(const struct made_ns *ns, bool attach, const uint16_t *cntlids, uint32_t cntlid_count,
-    const struct made_controller *present, uint32_t present_count)
-{
-	for (uint32_t i = 0; i < cntlid_count; i++) {
-		const struct made_controller *c = find(cntlids[i], present, present_count);
-
-		if (c == NULL)
-			return NVME_SC_CTRL_LIST;
-		if (made_active(ns, c->hostnqn, c->association) == attach)
-			return attach ? NVME_SC_NS_ATTACHED : NVME_SC_NS_NOT_ATTACHED;
-	}
-	if (attach && !ns->shared && cntlid_count + ns->other_count > 1)
-		return NVME_SC_NS_PRIVATE;
-	return NVME_SC_SUCCESS;
-}
-
-enum nvme_sc
-made_attach(struct arena *arena, struct made *made, struct made_ns *ns, bool attach, const uint16_t *cntlids,
-    uint32_t cntlid_count, const struct made_controller *present, uint32_t present_count)
-{
-	enum nvme_sc wrong;
-	uint32_t all = 0;
-
-	assert(ns->own);
-	if (!make_room(arena, ns, cntlid_count, present, present_count))
-		return NVME_SC_INTERNAL;
-	wrong = attach_wrong(ns, attach, cntlids, cntlid_count, present, present_count);
-	if (wrong != NVME_SC_SUCCESS)
-		return wrong;
-	for (uint32_t i = 0; i < cntlid_count; i++)
-		if (!attach_one(arena, ns, attach, find(cntlids[i], present, present_count), present, present_count))
-			return NVME_SC_INTERNAL;
-	for (uint32_t i = 0; i < made->count; i++)
-		all += made->ns[i].host_count;
-	return ns->host_count > MADE_HOSTS_MAX || all > MADE_HOSTS_ALL_MAX ? NVME_SC_ATTACHMENTS : NVME_SC_SUCCESS;
+	chain_all(made);
 }

@@ -22,6 +22,7 @@ enum {
 	MADE_HOSTS_MAX = 1024,       /* of a namespace */
 	MADE_HOSTS_ALL_MAX = 16384,
 	MADE_VOLUMES_MAX = 4,        /* of the operator's, under one NSID, that are known to be protected */
+	MADE_BUCKETS = 1024,
 	MADE_TEXT_MAX = 32 * 1024 * 1024, /* of a record; whatever made_print() prints is shorter */
 };
 
@@ -54,6 +55,7 @@ struct made {
 	uint64_t id;           /* the target's own number */
 	struct made_ns *ns;    /* `count` of them, `room` at most */
 	uint32_t count, room;
+	uint16_t *links, *buckets; /* by which they are found */
 };
 
 /* The state again, for a change, with room for some more; `like` NULL: an empty one.  NULL: no memory. */

@@ -215,6 +215,60 @@ what_is_found_is_what_was_added(void **state)
 	assert_int_equal(s->made->count, 2);
 }
 
+/* As who looks at all of them sees it. */
+static const struct made_ns *
+found_slowly(const struct made *made, const char *nqn, uint32_t nsid, const uint8_t *uuid)
+{
+	for (uint32_t i = 0; i < made->count; i++) {
+		const struct made_ns *ns = &made->ns[i];
+
+		if (ns->nsid == nsid && strcmp(ns->nqn, nqn) == 0 && ns->own == (uuid == NULL) &&
+		    (uuid == NULL || memcmp(ns->uuid, uuid, sizeof(ns->uuid)) == 0))
+			return ns;
+	}
+	return NULL;
+}
+
+static bool
+is_odd(void *arg, const struct made_ns *ns)
+{
+	(void)arg;
+	return ns->uuid[0] % 2 == 1;
+}
+
+static void
+each_is_found_whatever_came_and_went(void **state)
+{
+	enum { NSIDS = 8, UUIDS = 4, SUBSYSTEMS = 2 };
+	struct made_sample *s = *state;
+	struct rng rng;
+
+	rng_seed(&rng, 5);
+	for (unsigned step = 0; step < STEPS; step++) {
+		const uint8_t uuid[16] = { (uint8_t)rng_below(&rng, UUIDS) };
+		struct made_ns like = { .nqn = names[rng_below(&rng, SUBSYSTEMS)], .block_size = 512, .blocks = 1,
+			.nsid = 1 + (uint32_t)rng_below(&rng, NSIDS), .own = rng_below(&rng, 3) == 0, .protection = 1 };
+
+		memcpy(like.uuid, uuid, sizeof(uuid));
+		if (rng_below(&rng, 8) == 0 && s->made->count > 0)
+			made_remove(s->made, &s->made->ns[rng_below(&rng, s->made->count)]);
+		else if (rng_below(&rng, 100) == 0)
+			made_make_room(s->made, MADE_NS_MAX - s->made->count / 2, is_odd, NULL);
+		else if (found_slowly(s->made, like.nqn, like.nsid, like.own ? NULL : uuid) == NULL) {
+			s->made = made_copy(&s->arena, s->made, 1);
+			assert_non_null(made_add(&s->arena, s->made, &like));
+		}
+		for (unsigned i = 0; i < SUBSYSTEMS * NSIDS; i++) {
+			const char *nqn = names[i % SUBSYSTEMS];
+			uint32_t nsid = 1 + i / SUBSYSTEMS;
+
+			assert_ptr_equal(made_own(s->made, nqn, nsid), found_slowly(s->made, nqn, nsid, NULL));
+			assert_ptr_equal(made_of_operator(s->made, nqn, nsid, uuid),
+			    found_slowly(s->made, nqn, nsid, uuid));
+		}
+	}
+}
+
 static void
 who_leaves_cannot_be_named_but_changes_sides(void **state)
 {
@@ -326,6 +380,7 @@ main(void)
 		TEST(a_namespace_is_active_where_it_was_attached_and_nowhere_else),
 		TEST(more_hosts_than_there_may_be_are_refused),
 		TEST(what_is_found_is_what_was_added),
+		TEST(each_is_found_whatever_came_and_went),
 		TEST(who_leaves_cannot_be_named_but_changes_sides),
 		TEST(of_volumes_that_were_replaced_a_few_are_known),
 		TEST(room_is_made_by_the_oldest_that_nobody_uses),
