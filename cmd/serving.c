@@ -205,6 +205,16 @@ subsystems_await(const struct serving *serving, const struct conf *next)
 	return false;
 }
 
+/* That ends only with a volume that is closed: until then it is not asked again. */
+static bool
+files_await(struct serving *serving, const struct conf *next)
+{
+	if (!serving->awaits || serving->awaited != serving->closed)
+		serving->awaits = volumes_await(serving, serving->survey, next);
+	serving->awaited = serving->closed;
+	return serving->awaits;
+}
+
 /* And what else was taken away and is wanted again, I/O to end. */
 static bool
 is_early(struct serving *serving, const struct conf *next)
@@ -214,12 +224,13 @@ is_early(struct serving *serving, const struct conf *next)
 	if (serving->until_ns == 0)
 		serving->until_ns = now_ns + await_ns;
 	if (now_ns < serving->until_ns &&
-	    (subsystems_await(serving, next) || volumes_await(serving, serving->survey, next))) {
+	    (subsystems_await(serving, next) || files_await(serving, next))) {
 		serving->look.fire = look_again;
 		timer_set(&serving->reactor->timers, &serving->look, now_ns + look_ns);
 		return true;
 	}
 	serving->until_ns = 0;
+	serving->awaits = false;
 	return false;
 }
 

@@ -67,6 +67,8 @@ struct serving {
 	struct list surveys;           /* all of them, see survey.c */
 	struct timer look;             /* whether that is so */
 	uint64_t until_ns;             /* and so long at most; 0: nothing is waited for */
+	bool awaits;                   /* it needed what a volume has when so many had been closed: */
+	uint64_t awaited, closed;      /* and so many have been by now */
 	/* What became of serving_apply(): rc 0, or a negative errno and why. */
 	void (*told)(void *owner, int rc, const char *why);
 	void *owner;

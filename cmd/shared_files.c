@@ -136,38 +136,69 @@ volume_forget_file(struct serving *serving, struct volume *volume)
 {
 	forget(serving, &volume->file);
 	forget(serving, &volume->bad);
+	serving->closed++;
 }
 
-static bool
-any_retired(const struct serving *serving)
+/* A volume whose reservations are kept under this UUID. */
+struct keeper {
+	uint8_t uuid[16];
+	const struct volume *volume;
+};
+
+/* All of them, in the order of their UUIDs: as many namespaces ask as there are volumes. */
+struct keepers {
+	struct keeper *list; /* malloc()ed */
+	size_t count;
+};
+
+static int
+by_uuid(const void *a, const void *b)
 {
+	const struct keeper *one = a, *other = b;
+
+	return memcmp(one->uuid, other->uuid, sizeof(one->uuid));
+}
+
+/* Of all volumes, or those that are being given up.  0, or -ENOMEM. */
+static int
+keepers_find(const struct serving *serving, bool retired, struct keepers *keepers)
+{
+	size_t count = 0;
+
 	list_for_each(&serving->volumes, node)
-		if (container_of(node, struct volume, node)->retired)
-			return true;
-	return false;
+		count += !retired || container_of(node, struct volume, node)->retired;
+	*keepers = (struct keepers){ .list = malloc((count + 1) * sizeof(*keepers->list)) };
+	if (keepers->list == NULL)
+		return -ENOMEM;
+	list_for_each(&serving->volumes, node) {
+		const struct volume *volume = container_of(node, struct volume, node);
+		struct keeper *next = &keepers->list[keepers->count];
+
+		next->volume = volume;
+		if (!volume->closing && (!retired || volume->retired))
+			keepers->count += target_keeps(serving->target, volume->blk, next->uuid);
+	}
+	qsort(keepers->list, keepers->count, sizeof(*keepers->list), by_uuid);
+	return 0;
 }
 
 /* Whose reservations are kept under this UUID; NULL: nobody's. */
 static const struct volume *
-keeper(const struct serving *serving, const uint8_t uuid[16])
+keeper_of(const struct keepers *keepers, const uint8_t uuid[16])
 {
-	uint8_t kept[16];
+	const struct keeper *found;
+	struct keeper like;
 
-	list_for_each(&serving->volumes, node) {
-		const struct volume *volume = container_of(node, struct volume, node);
-
-		if (!volume->closing && target_keeps(serving->target, volume->blk, kept) &&
-		    memcmp(kept, uuid, sizeof(kept)) == 0)
-			return volume;
-	}
-	return NULL;
+	memcpy(like.uuid, uuid, sizeof(like.uuid));
+	found = bsearch(&like, keepers->list, keepers->count, sizeof(like), by_uuid);
+	return found != NULL ? found->volume : NULL;
 }
 
 /* Who has what a namespace of a configuration needs, its file or its UUID, and which that is; NULL: nobody, or it has
  * its volume. */
 static const struct volume *
-in_the_way(const struct serving *serving, const struct survey *survey, const struct conf_subsys *subsys,
-    const struct conf_ns *ns, char what[BLK_SPEC])
+in_the_way(const struct serving *serving, const struct survey *survey, const struct keepers *keepers,
+    const struct conf_subsys *subsys, const struct conf_ns *ns, char what[BLK_SPEC])
 {
 	static const uint8_t none[16];
 	const struct volume *other = NULL;
@@ -185,27 +216,47 @@ in_the_way(const struct serving *serving, const struct survey *survey, const str
 		return other;
 	strcpy(what, "UUID ");
 	made_uuid_text(ns->uuid, what + strlen(what));
-	return keeper(serving, ns->uuid);
+	return keeper_of(keepers, ns->uuid);
+}
+
+static bool
+any_retired(const struct serving *serving)
+{
+	list_for_each(&serving->volumes, node)
+		if (container_of(node, struct volume, node)->retired)
+			return true;
+	return false;
+}
+
+static bool
+subsystem_awaits(const struct serving *serving, const struct survey *survey, const struct keepers *keepers,
+    const struct conf_subsys *subsys)
+{
+	char what[BLK_SPEC];
+
+	for (uint32_t i = 0; i < subsys->ns_count; i++) {
+		const struct volume *other = in_the_way(serving, survey, keepers, subsys, &subsys->ns[i], what);
+
+		if (other != NULL && other->retired)
+			return true;
+	}
+	return false;
 }
 
 bool
 volumes_await(const struct serving *serving, const struct survey *survey, const struct conf *next)
 {
-	char what[BLK_SPEC];
+	struct keepers keepers;
+	bool awaits = false;
 
 	if (!any_retired(serving))
 		return false;
-	for (uint32_t i = 0; i < next->subsys_count; i++) {
-		const struct conf_subsys *subsys = &next->subsys[i];
-
-		for (uint32_t k = 0; k < subsys->ns_count; k++) {
-			const struct volume *other = in_the_way(serving, survey, subsys, &subsys->ns[k], what);
-
-			if (other != NULL && other->retired)
-				return true;
-		}
-	}
-	return false;
+	if (keepers_find(serving, true, &keepers) != 0)
+		return true; /* there may be memory when it is asked again */
+	for (uint32_t i = 0; i < next->subsys_count && !awaits; i++)
+		awaits = subsystem_awaits(serving, survey, &keepers, &next->subsys[i]);
+	free(keepers.list);
+	return awaits;
 }
 
 /* What is kept of a volume that stays is kept by its UUID. */
@@ -226,15 +277,15 @@ same_uuid(const struct serving *serving, const struct conf_subsys *subsys, const
 }
 
 static int
-fits(const struct serving *serving, const struct survey *survey, const struct conf_subsys *subsys,
-    const struct conf_ns *ns, char why[256])
+fits(const struct serving *serving, const struct survey *survey, const struct keepers *keepers,
+    const struct conf_subsys *subsys, const struct conf_ns *ns, char why[256])
 {
 	char what[BLK_SPEC], reason[256];
 	const struct volume *volume = volume_find(serving, subsys, ns), *other;
 
 	if (volume != NULL)
 		return same_uuid(serving, subsys, ns, volume, why);
-	other = in_the_way(serving, survey, subsys, ns, what);
+	other = in_the_way(serving, survey, keepers, subsys, ns, what);
 	if (other == NULL || other->retired)
 		return 0;
 	(void)clash(other, subsys->nqn, ns->nsid, what, reason);
@@ -302,10 +353,14 @@ fit_together(const struct serving *serving, const struct survey *survey, const s
 int
 volumes_fit(const struct serving *serving, const struct survey *survey, const struct conf *next, char why[256])
 {
-	int rc = 0;
+	struct keepers keepers;
+	int rc = keepers_find(serving, false, &keepers);
 
+	if (rc != 0)
+		return refuse(why, rc, "out of memory");
 	for (uint32_t i = 0; i < next->subsys_count && rc == 0; i++)
 		for (uint32_t k = 0; k < next->subsys[i].ns_count && rc == 0; k++)
-			rc = fits(serving, survey, &next->subsys[i], &next->subsys[i].ns[k], why);
+			rc = fits(serving, survey, &keepers, &next->subsys[i], &next->subsys[i].ns[k], why);
+	free(keepers.list);
 	return rc == 0 ? fit_together(serving, survey, next, why) : rc;
 }

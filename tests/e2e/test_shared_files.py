@@ -219,6 +219,33 @@ def test_the_uuid_that_things_are_kept_by_changes_in_two_changes(live, folder, t
         assert ctrl.identified(3, 1) != known
 
 
+def processor_s(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        return sum(map(int, f.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_who_waits_for_a_uuid_does_not_keep_the_processor_busy(live, tmp_path):
+    """where as many are kept as there are, and as many come"""
+    def text(count, *more):
+        """that one last, so that all others are looked at"""
+        before, heading, last = conf(namespace(2), *more, top="state_dir: %s/state\n" % tmp_path).partition("subsystems:\n")
+        every = ["  - nqn: %s%d\n    namespaces:\n" % (OTHER, k) +
+                 "".join(namespace(n, "\"null\"", "1M", uuid="%08x-0000-4000-8000-%012x" % (k, n)) for n in range(1, 1001))
+                 for k in range(count)]
+        return before + heading + "".join(every) + last
+    held = namespace(1, "\"fault:hold=0@null\"", "1M", uuid=UUID)
+    target = live(text(2, held))
+    with connect(target) as ctrl:
+        ctrl.io_queue().submit_read(0, 1, nsid=1)
+        ctrl.keep_alive()
+        target.applied(text(2))
+        before = processor_s(target.daemon.pid)
+        done = target.apply(text(4, held))
+        assert done.returncode == 1 and "which is being given up: try again" in done.stderr, done
+        assert processor_s(target.daemon.pid) - before < (4 if targets.sanitized() else 1.5)
+    target.daemon.kill()
+
+
 def test_a_uuid_that_comes_back_does_not_wait_for_ever(live, folder, tmp_path):
     top = "state_dir: %s/state\n" % tmp_path
     target = live(conf(namespace(1, "fault:delay-write=8000@file:%s/a" % folder, uuid=UUID), top=top))
