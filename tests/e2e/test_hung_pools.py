@@ -6,12 +6,13 @@ import pytest
 
 import nvme
 import target as targets
+import test_live
 from namespaces import CREATE, attach, create, created, delete, detach, files, like, nsids, protect
 from nvme import sqe
 from nvmetcp import PATIENCE, tries
 from test_hung_disks import disk, longest_read  # noqa: F401: `disk` is a fixture
 from test_hung_disks import beside
-from test_live import connect, live, namespace  # noqa: F401: `live` is a fixture
+from test_live import live, namespace  # noqa: F401: `live` is a fixture
 
 PATIENCE_S = 15  # how long a pool is waited for
 OTHER = "nqn.2026-11.example:other"
@@ -35,6 +36,10 @@ def two(live, tmp_path, disk):
     sound.mkdir()
     text = pools(tmp_path, disk.folder, sound)
     return live(text, env=disk.env), text, str(sound)
+
+
+def connect(target, **how):
+    return test_live.connect(target, timeout=PATIENCE_S + 10 * PATIENCE, **how)
 
 
 def other(target):
