@@ -258,11 +258,30 @@ keeps(const struct request *req)
 	    is_waited_for(conn->core, &place->bufs);
 }
 
+/* An answer of which the peer took a part, and then for too long not all, has a place that somebody waits for: of copies,
+ * which have no line of their own, anybody who waits for any.  However it gets on: a few bytes now and then keep it as
+ * well.  What counts is the time in which others waited: before that there was no hurry.  Those of which nothing was
+ * sent are taken back at once (traffic.c). */
 static bool
-keeps_any(const struct conn *conn)
+keeps_answer(const struct conn *conn)
 {
-	if (conn->phase < CONN_LIVE || conn->phase > CONN_LEAVING)
+	const struct request *req = traffic_half_sent(conn);
+	const struct core *core = conn->core;
+	const struct bufs *bufs = &core->reactor->bufs;
+	uint64_t since = core->asked.since_ns;
+
+	if (req == NULL || !req->slow || conn->qid == 0 || req->bufs.bytes == 0)
 		return false;
+	if (req->since_ns > since)
+		since = req->since_ns;
+	return core->reactor->now_ns - since >= CONN_WAITED_FOR_S * second_ns &&
+	    (bufs_wanted(bufs, &req->bufs) ||
+	     (req->bufs.share == &core->slow && bufs_waited(bufs, req->bufs.large)));
+}
+
+static bool
+owes_any(const struct conn *conn)
+{
 	/* Nothing is owed: not asked for, not the rest of a capsule, not the other half of a pair. */
 	if (conn->asked_bytes == 0 && !framer_midway(&conn->tc.framer) && conn->fused == NULL)
 		return false;
@@ -273,10 +292,17 @@ keeps_any(const struct conn *conn)
 }
 
 static void
+look_later(struct core *core)
+{
+	timer_set(&core->reactor->timers, &core->asked.timer, core->reactor->now_ns + second_ns);
+}
+
+static void
 look(struct timer *timer)
 {
 	struct core *core = container_of(timer, struct core, asked.timer);
 	const struct bufs *bufs = &core->reactor->bufs;
+	const char *how;
 	char peer[80];
 
 	if (!bufs_waited(bufs, false) && !bufs_waited(bufs, true))
@@ -284,21 +310,30 @@ look(struct timer *timer)
 	list_for_each(&core->conns, node) {
 		struct conn *conn = container_of(node, struct conn, node);
 
-		if (!keeps_any(conn))
+		/* Also one that is not served any more: what of it is half sent is sent to its end. */
+		if (conn->phase < CONN_LIVE || conn->phase == CONN_DEAD)
+			continue;
+		if (owes_any(conn))
+			how = "owes data";
+		else if (keeps_answer(conn))
+			how = "takes too long over a read";
+		else
 			continue;
 		conn->stream->ops->name(conn->stream, true, peer, sizeof(peer));
-		core_log_peer(core, "%s: closed: it owes data, and others wait for the memory", peer);
+		core_log_peer(core, "%s: closed: it %s, and others wait for the memory", peer, how);
 		conn_kill(conn);
 	}
 	traffic_buffers_short(core); /* what is waited for may be another by now */
-	asked_watch(core);
+	look_later(core);
 }
 
 void
 asked_watch(struct core *core)
 {
-	if (!core->asked.timer.armed)
-		timer_set(&core->reactor->timers, &core->asked.timer, core->reactor->now_ns + second_ns);
+	if (core->asked.timer.armed)
+		return;
+	core->asked.since_ns = core->reactor->now_ns;
+	look_later(core);
 }
 
 /* ---- beginning and end ---- */

@@ -41,7 +41,8 @@ struct turn {
 
 struct request {
 	struct xfer xfer;         /* first: tconn finds it by its slot */
-	enum stage stage;
+	enum stage stage : 8;
+	bool slow;                /* an answer, of which its peer was found to take a part and not the rest */
 	uint16_t slot;            /* of the volume that it was checked for */
 	bool dropped;             /* an admin command whose controller was reset meanwhile: it has no answer */
 	bool begun;               /* of a command done piece by piece (walk.c): something of it was at a device */
@@ -57,7 +58,7 @@ struct request {
 	                           * the bytes that a namespace to be created takes */
 	struct request *partner;  /* the other half of a fused pair, while both are there (fused.c) */
 	struct nvme_sqe sqe;
-	uint64_t since_ns;        /* when its data was asked for */
+	uint64_t since_ns;        /* when its data was asked for; of a slow answer: when that was found */
 	struct bufs_waiter waiter;
 	struct bufs_list bufs;
 	struct turn turn;
@@ -134,8 +135,9 @@ struct conn {
 	char hostnqn[NVME_NQN_FIELD]; /* of an I/O queue */
 };
 
-/* Who keeps memory that others wait for loses its connection after so long: for 1 MiB, the most that a command and
- * what a connection is asked for may be, a line of 2 Mbit/s is enough. */
+/* Who keeps memory that others wait for loses its connection after so long, be it for data that he owes or for an answer
+ * of which he took a part, in whatever steps: for 1 MiB, the most that a command and what a connection is asked for may
+ * be, a line of 2 Mbit/s is enough. */
 enum { CONN_WAITED_FOR_S = 5 };
 
 /* turn.c: what a core's connections receive and send in one turn */
@@ -152,6 +154,7 @@ void traffic_take(struct conn *conn, ssize_t bytes, size_t direct, const uint8_t
 void traffic_sent(struct conn *conn, ssize_t bytes, struct fifo *finished);
 void traffic_after_send(struct conn *conn, ssize_t bytes, size_t asked);
 void traffic_buffers_short(struct core *core);
+struct request *traffic_half_sent(const struct conn *conn);
 void conn_send_soon(struct conn *conn);
 void conn_send_data_soon(struct conn *conn);
 void conn_pause(struct conn *conn);

@@ -98,7 +98,8 @@ struct asked {
 	struct asked_host hosts[CONN_HOSTS]; /* by a hash of the host's id */
 	uint32_t pieces[2];      /* of all of them */
 	struct asked_order orders[2];
-	struct timer timer;      /* runs while somebody waits for memory */
+	struct timer timer;      /* runs while somebody waits for memory; */
+	uint64_t since_ns;       /* and since then it has */
 };
 
 struct core {
@@ -122,6 +123,7 @@ struct core {
 	struct list keeping;    /* those that cannot send now, and have buffers for it */
 	struct task receive, send;
 	struct share *shares;   /* by the number of the volume; the last one is of what is of none */
+	struct bufs_share slow; /* what copies of lent memory have, for peers that take a part (request_unlend()) */
 	struct list firsts[SHARE_LISTS]; /* those who stand in some line before others, see turn_join() */
 	struct scratch scratch;
 	struct asked asked;

@@ -223,6 +223,7 @@ request_answer_data(struct request *req, struct iovec *iov, uint32_t count)
 		return;
 	}
 	req->stage = STAGE_ANSWER;
+	req->slow = false;
 	req->xfer.iov = iov;
 	req->xfer.iov_count = (uint8_t)count;
 	tconn_answer(&req->conn->tc, &req->xfer, NVME_OK, true);
@@ -238,7 +239,7 @@ request_unlend(struct request *req)
 	uint32_t i = 0;
 
 	/* A peer's that does not read, not a volume's that does not answer. */
-	if (!bufs_take(&core->reactor->bufs, NULL, req->xfer.length, &req->bufs))
+	if (!bufs_take(&core->reactor->bufs, &core->slow, req->xfer.length, &req->bufs))
 		return;
 	for (uint32_t k = 0; k < req->xfer.iov_count; k++) {
 		size_t left = req->xfer.iov[k].iov_len;

@@ -4,6 +4,8 @@
  * A volume has as much as it leaves free (world/bufs.h, scratch.c), for its device
  * may not answer.  What is held, and who waits, is noted here volume by volume, and
  * outlives the volume: its number may be another's before the last of it is given back.
+ * Copies for peers that do not read have one share together: they take from no volume
+ * what it may have, whoever they are and whatever they read.
  *
  * Those in a line stand there by whose they are: the first of each, the others behind
  * it.  Whoever has many waits behind his own.  Nothing is allocated.
@@ -21,6 +23,7 @@ share_begin(struct core *core)
 	if (core->shares == NULL)
 		return -ENOMEM;
 	share_ready(core, TARGET_VOLUMES_MAX);
+	bufs_share_init(&core->slow);
 	return 0;
 }
 

@@ -307,11 +307,24 @@ keeps_too_long(struct conn *conn)
 	return true;
 }
 
+/* The answer with data of which a part was sent, which is the first in line; or NULL. */
+struct request *
+traffic_half_sent(const struct conn *conn)
+{
+	struct request *head;
+
+	if (fifo_empty(&conn->tc.out))
+		return NULL;
+	head = container_of(conn->tc.out.head, struct request, xfer.tx_node);
+	return head->xfer.state != XFER_ASKING && head->xfer.with_data && head->xfer.sent > 0 ? head : NULL;
+}
+
 /*
  * A peer that does not read must not hold the volume's memory, nor, where they
  * are short, buffers.  Reads of which nothing was sent are given back; the one
- * that is half sent is copied.  A line that was looked through is not again,
- * long as it may be, before more data comes into it or buffers get short.
+ * that is half sent is copied, and how long it may then take is for asked.c to
+ * say.  A line that was looked through is not again, long as it may be, before
+ * more data comes into it or buffers get short.
  */
 static void
 lend_expired(struct timer *timer)
@@ -327,10 +340,12 @@ lend_expired(struct timer *timer)
 	}
 	if (conn->to_look)
 		take_back(conn);
-	if (fifo_empty(&conn->tc.out))
-		return;
-	head = container_of(conn->tc.out.head, struct request, xfer.tx_node);
-	if (head->xfer.state == XFER_ASKING || !(head->io.flags & BLK_LENT))
+	head = traffic_half_sent(conn);
+	if (head != NULL && !head->slow) {
+		head->slow = true;
+		head->since_ns = conn->core->reactor->now_ns;
+	}
+	if (head == NULL || !(head->io.flags & BLK_LENT))
 		return;
 	request_unlend(head);
 	if ((head->io.flags & BLK_LENT) == 0)

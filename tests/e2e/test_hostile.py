@@ -4,6 +4,7 @@ import os
 import random
 import select
 import signal
+import socket
 import threading
 import time
 
@@ -226,6 +227,35 @@ def test_peers_that_never_read_their_answers(serve, tmp_path, ns):
         assert max(most, target.rss_kib()) - before < 96 * 1024
         assert others.slowest < 1.2 * PATIENCE, "the others waited %.2f s" % others.slowest
         assert all(ctrl.keep_alive().ok for ctrl in controllers)
+
+
+@pytest.mark.parametrize("ns", ["mem:64M", "file:{dir}/v.img,size=64M"], ids=["mem", "file"])
+@pytest.mark.parametrize("takes", [0, 16384], ids=["nothing", "a little"])
+@pytest.mark.line("W27")
+def test_peers_that_take_a_read_in_part(serve, tmp_path, ns, takes):
+    """What it lies in comes back when others wait for it, long before the stall time, which they stretch by a little"""
+    target = serve("--stall-timeout", "30000", ns=[ns.format(dir=tmp_path)])
+    with Others(target) as others, contextlib.ExitStack() as stack:
+        others.step()
+        hogs = []
+        for _ in range(20):
+            queue = stack.enter_context(nvme.Controller(target.address)).io_queue(rcvbuf=4096)
+            for n in range(4):
+                queue.submit_read(0, MIB // BLOCK, nsid=1)
+            hogs.append(queue.conn.sock)
+        stop = threading.Event()
+
+        def sip():
+            while not stop.wait(1):
+                for sock in hogs if takes else ():
+                    with contextlib.suppress(OSError):
+                        sock.recv(takes, socket.MSG_DONTWAIT)
+
+        stack.callback(stop.set)
+        threading.Thread(target=sip, daemon=True).start()
+        target.until("they have what there is", lambda s: s["reads"] >= 8)
+        others.step()
+        assert others.slowest < 16 * PATIENCE, "the others waited %.2f s" % others.slowest
 
 
 def deaf_reader(ctrl, reads, nsid=1, fill=60):

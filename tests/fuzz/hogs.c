@@ -9,7 +9,7 @@
 #include "wire/log.h"
 
 enum {
-	BLOCK = 4096, MS = 1000 * 1000, STEP_MS = 10, IO_STEP_MS = 100, SIP_MS = 300, SIP = 64 * 1024,
+	BLOCK = 4096, MS = 1000 * 1000, STEP_MS = 10, IO_STEP_MS = 100, SIP_MS = 300, SIP = 64 * 1024, TASTE = 4096,
 	RUDE_STEP = INT32_MAX, LONG = 1024 * 1024, KATO_MS = 5000, SEND_MS = 20, WAIT_MS = 1000, BLOCKS = 16 * 1024,
 	HELD = 3000,
 };
@@ -19,7 +19,7 @@ has_io(const struct hog *hog)
 {
 	return hog->kind == WRITER || hog->kind == LEAVER || hog->kind == VERIFIER ||
 	    hog->kind == TRIMMER || hog->kind == WAITER || hog->kind == STALLER || hog->kind == SENDER ||
-	    hog->kind == DEBTOR || hog->kind == STUCK || hog->kind == PAUSED;
+	    hog->kind == DEBTOR || hog->kind == STUCK || hog->kind == PAUSED || hog->kind == TASTER;
 }
 
 /* Of a sender: it writes, the next time when the last one is answered, 64 KiB each, where no other one does. */
@@ -299,6 +299,22 @@ sip(struct hog *hog)
 		hog->got += (uint64_t)got;
 }
 
+static void
+taste(struct hog *hog, unsigned commands)
+{
+	struct iovec iov = { hog->io.reactor->scratch, TASTE };
+	struct nvme_sqe sqe = {
+		.opcode = NVME_READ, .nsid = le32_of(1), .cdw12 = le32_of(LONG / BLOCK - 1),
+		.sgl1 = { .length = le32_of(LONG), .id = NVME_SGL_TRANSPORT },
+	};
+
+	for (unsigned i = 0; hog->step == 6 && i < commands; i++)
+		client_put_command(&hog->io, &sqe, NULL, 0);
+	client_push(&hog->io);
+	if (hog->io.stream != NULL && hog->io.stream->ops->readv(hog->io.stream, &iov, 1) == 0)
+		client_leave(&hog->io, true);
+}
+
 /* The connection, ended or not, is left for a new one, and what is sent there is no PDU. */
 static void
 be_rude(struct hog *hog)
@@ -341,6 +357,8 @@ act(struct hog *hog, const struct hogs *hogs)
 		stick(hog, hog->kind == PAUSED ? 1 : (unsigned)(hog - hogs->hog) % 3);
 	else if (hog->kind == SENDER)
 		send_asked(hog);
+	else if (hog->kind == TASTER)
+		taste(hog, hogs->asks);
 	else if ((hog->kind == WAITER || hog->kind == STALLER) && hog->step < 16)
 		wait_for_writes(hog, hogs->asks);
 	else if ((hog->kind == LEAVER || hog->kind == VERIFIER) && hog->step < 12)

@@ -33,6 +33,7 @@ enum hog_kind {
 	RUDE,    /* sends what is no PDU, again and again on connections that are new each time */
 	WISHER,  /* wishes to detach namespace 1 from itself, by lists in capsules; */
 	READER,  /* asks for one long answer and takes it */
+	TASTER,  /* has an I/O queue, asks for so many reads of 1 MiB, and takes a little of them each 300 ms */
 };
 
 struct hog {

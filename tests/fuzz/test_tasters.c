@@ -1,0 +1,120 @@
+/*
+ * test_tasters.c - who takes a read only in part does not keep its memory from
+ * others, in virtual time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cluster.h"
+#include "hogs.h"
+
+enum { TASTERS = 20, READS = 4 };
+
+static const uint64_t second = 1000 * 1000 * 1000;
+
+/* What the target says of the hogs. */
+struct said {
+	unsigned waited, unkept; /* closed because others waited for memory, or because there was none for a copy */
+};
+
+static void
+count_line(void *arg, const char *process, unsigned reactor, int level, const char *text)
+{
+	struct said *said = arg;
+
+	(void)process;
+	(void)reactor;
+	(void)level;
+	said->waited += strstr(text, "others wait for the memory") != NULL;
+	said->unkept += strstr(text, "no buffer is free to keep it in") != NULL;
+}
+
+/* How long a host's work takes beside them, in seconds: of nsid 1, as they do.  The stall timeout does not help. */
+static uint64_t
+work_beside(const char *spec, unsigned count, uint32_t slot_bytes, struct said *said)
+{
+	struct cluster_target target = {
+		.host = "10.0.0.1", .spec = spec, .reactors = 1, .stall_timeout_ms = 1000 * 1000,
+	};
+	struct cluster_host host = { .addr = "10.0.0.1", .queues = 2, .slot_bytes = slot_bytes, .ios = 200 };
+	struct sim_process_options hosts = { .start = cluster_host_start, .arg = &host };
+	struct sim_process_options served = {
+		.reactor = { 2304, 256 }, .start = cluster_target_start, .arg = &target, .address = "10.0.0.1",
+	};
+	struct sim_options options = sim_options_default();
+	struct hogs *hogs = calloc(1, sizeof(*hogs));
+	struct sim_process_options hog = { .start = hogs_start, .arg = hogs };
+	uint64_t seconds = 2;
+	struct sim *sim;
+
+	assert_non_null(hogs);
+	*said = (struct said){ 0 };
+	hogs->count = count;
+	hogs->asks = READS;
+	hogs->strangers = true;
+	for (unsigned i = 0; i < count; i++)
+		hogs->hog[i].kind = TASTER;
+	options.reset_ppm = 0;
+	options.log = count_line;
+	options.arg = said;
+	sim = sim_create(1, &options);
+	sim_process_create(sim, "target", 1, &served);
+	sim_process_create(sim, "hogs", 1, &hog);
+	sim_run_until(sim, seconds * second, NULL, NULL);
+	sim_process_create(sim, "host", 1, &hosts);
+	while (!host.finished && seconds < 100)
+		sim_run_until(sim, ++seconds * second, NULL, NULL);
+	assert_int_equal(host.failures + host.losses + host.wrong, 0);
+	sim_destroy(sim);
+	free(hogs);
+	return seconds - 2;
+}
+
+/* They have all that may be had, and what they take comes to nothing: 13 KiB in a second, of 1 MiB. */
+static void
+who_takes_a_read_of_a_file_in_part_is_ended_when_others_wait(void **state)
+{
+	struct said said;
+
+	(void)state;
+	assert_in_range(work_beside("file:volume.img,size=64M", TASTERS, 64 * 1024, &said), 1, 16);
+	assert_in_range(said.waited, 1, TASTERS);
+}
+
+/* What is kept for them is of a share of its own, which leaves something for everybody. */
+static void
+copies_for_who_takes_a_read_of_memory_in_part_keep_nothing_from_others(void **state)
+{
+	struct said said;
+
+	(void)state;
+	assert_in_range(work_beside("mem:64M", TASTERS, 64 * 1024, &said), 1, 2);
+	assert_in_range(work_beside("mem:64M", TASTERS, 256 * 1024, &said), 1, 2);
+}
+
+static void
+who_takes_reads_in_part_and_keeps_nobody_waiting_is_let_be(void **state)
+{
+	struct said said;
+
+	(void)state;
+	assert_in_range(work_beside("file:volume.img,size=64M", 4, 64 * 1024, &said), 1, 2);
+	assert_int_equal(said.waited + said.unkept, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_takes_a_read_of_a_file_in_part_is_ended_when_others_wait),
+		cmocka_unit_test(copies_for_who_takes_a_read_of_memory_in_part_keep_nothing_from_others),
+		cmocka_unit_test(who_takes_reads_in_part_and_keeps_nobody_waiting_is_let_be),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
