@@ -114,6 +114,8 @@ struct blk_ops {
 	bool (*cancel)(struct blk_chan *chan, struct blk_io *io);
 	/* Ends the lending of a read whose done() came with BLK_LENT set. */
 	void (*release)(struct blk_chan *chan, struct blk_io *io);
+	/* Whether somebody waits to change what is lent so.  NULL: it lends nothing. */
+	bool (*wanted)(const struct blk_chan *chan, const struct blk_io *io);
 	/* Nothing is in flight or lent; not from inside done(). */
 	void (*close_chan)(struct blk_chan *chan);
 	/* Makes it larger, to so many blocks, while it is used; with the reactor that opened it.  NULL: it

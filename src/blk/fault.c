@@ -204,6 +204,14 @@ fault_release(struct blk_chan *chan, struct blk_io *io)
 	fc->inner->blk->ops->release(fc->inner, io);
 }
 
+static bool
+fault_wanted(const struct blk_chan *chan, const struct blk_io *io)
+{
+	const struct fault_chan *fc = container_of(chan, const struct fault_chan, chan);
+
+	return fc->inner->blk->ops->wanted(fc->inner, io);
+}
+
 static void
 fault_close_chan(struct blk_chan *chan)
 {
@@ -281,6 +289,7 @@ static const struct blk_ops fault_ops = {
 	.submit = fault_submit,
 	.cancel = fault_cancel,
 	.release = fault_release,
+	.wanted = fault_wanted,
 	.close_chan = fault_close_chan,
 	.grow = fault_grow,
 	.stretch = fault_stretch,

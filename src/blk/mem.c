@@ -266,6 +266,12 @@ mem_release(struct blk_chan *chan, struct blk_io *io)
 	range_unshare(&mc->mem->range, io->lba, io->blocks);
 }
 
+static bool
+mem_wanted(const struct blk_chan *chan, const struct blk_io *io)
+{
+	return range_is_waited(&container_of(chan, const struct mem_chan, chan)->mem->range, io->lba, io->blocks);
+}
+
 static int
 mem_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 {
@@ -327,6 +333,7 @@ static const struct blk_ops mem_ops = {
 	.submit = mem_submit,
 	.cancel = mem_cancel,
 	.release = mem_release,
+	.wanted = mem_wanted,
 	.close_chan = mem_close_chan,
 	.grow = mem_grow,
 	.undo = blk_undo_blocks,

@@ -94,6 +94,15 @@ null_release(struct blk_chan *chan, struct blk_io *io)
 	io->flags &= ~(uint32_t)BLK_LENT;
 }
 
+/* There is nothing to change. */
+static bool
+null_wanted(const struct blk_chan *chan, const struct blk_io *io)
+{
+	(void)chan;
+	(void)io;
+	return false;
+}
+
 static int
 null_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 {
@@ -141,6 +150,7 @@ static const struct blk_ops null_ops = {
 	.submit = null_submit,
 	.cancel = null_cancel,
 	.release = null_release,
+	.wanted = null_wanted,
 	.close_chan = null_close_chan,
 	.grow = null_grow,
 	.undo = blk_undo_blocks,

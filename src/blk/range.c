@@ -192,13 +192,24 @@ range_note(struct range *range, uint64_t lba, uint32_t blocks)
 		atomic_fetch_or_explicit(slot_at(range, span, i), NOTED, memory_order_relaxed);
 }
 
+/* Relaxed: of what is noted the caller's hold tells, and who waits will wait a little longer. */
+static bool
+has(const struct range *range, struct span span, uint64_t bits)
+{
+	for (uint32_t i = 0; i < span.count; i++)
+		if ((atomic_load_explicit(slot_at(range, span, i), memory_order_relaxed) & bits) != 0)
+			return true;
+	return false;
+}
+
 bool
 range_is_noted(const struct range *range, uint64_t lba, uint32_t blocks)
 {
-	struct span span = span_of_blocks(range, lba, blocks);
+	return has(range, span_of_blocks(range, lba, blocks), NOTED);
+}
 
-	for (uint32_t i = 0; i < span.count; i++)
-		if ((atomic_load_explicit(slot_at(range, span, i), memory_order_relaxed) & NOTED) != 0)
-			return true;
-	return false;
+bool
+range_is_waited(const struct range *range, uint64_t lba, uint32_t blocks)
+{
+	return has(range, span_of_blocks(range, lba, blocks), WAITERS);
 }

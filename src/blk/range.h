@@ -125,6 +125,9 @@ void range_note(struct range *range, uint64_t lba, uint32_t blocks);
 /* Whether something is noted of any slot of these blocks, which the caller holds. */
 bool range_is_noted(const struct range *range, uint64_t lba, uint32_t blocks);
 
+/* Whether somebody waits for an exclusive hold of any slot of these blocks, which the caller holds. */
+bool range_is_waited(const struct range *range, uint64_t lba, uint32_t blocks);
+
 #define RANGE_OWNED (UINT64_C(1) << 63)
 
 /*

@@ -276,7 +276,7 @@ keeps_answer(const struct conn *conn)
 		since = req->since_ns;
 	return core->reactor->now_ns - since >= CONN_WAITED_FOR_S * second_ns &&
 	    (bufs_wanted(bufs, &req->bufs) ||
-	     (req->bufs.share == &core->slow && bufs_waited(bufs, req->bufs.large)));
+	     (req->bufs.share == &core->shares[SHARE_SLOW].bufs && bufs_waited(bufs, req->bufs.large)));
 }
 
 static bool

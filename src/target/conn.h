@@ -87,7 +87,9 @@ struct conn {
 	struct timer timer;       /* handshake and stalls */
 	struct timer lend_timer;  /* when memory of answers that were not sent is taken back */
 	struct list keep_node;    /* blocked, and some of them have buffers */
-	uint64_t lend_since_ns;   /* no buffer for what is half sent since then; 0: not so */
+	uint64_t lend_since_ns;   /* no buffer for what is half sent, and somebody waits for it, since then; 0: not so; */
+	uint64_t lend_from;       /* it is lent nothing before it has taken so many bytes (tx_bytes) */
+	uint64_t lend_moved_ns, lend_moved; /* and when its peer took the last of it, and what of tx_bytes then */
 	bool blocked;             /* the socket takes nothing now */
 	bool to_look;             /* and there may be memory to be taken back */
 	struct share *beyond;     /* of this one it has, or had, more in capsules than there should be; or NULL */
@@ -139,6 +141,18 @@ struct conn {
  * of which he took a part, in whatever steps: for 1 MiB, the most that a command and what a connection is asked for may
  * be, a line of 2 Mbit/s is enough. */
 enum { CONN_WAITED_FOR_S = 5 };
+
+/* borrow.c: who is lent memory of a volume, and how long he may keep what others wait for */
+void borrow_begin(struct conn *conn); /* of an I/O queue: its host is known */
+bool borrow_is_over(struct conn *conn, const struct request *req); /* it keeps what it was lent for too long */
+void borrow_refuse(struct conn *conn); /* so from now on its host is lent nothing */
+static inline bool
+borrow_may(const struct conn *conn)
+{
+	return conn->tx_bytes >= conn->lend_from;
+}
+/* Nanoseconds that its peer has beyond what anybody has, where others wait. */
+uint64_t borrow_earned_ns(const struct conn *conn);
 
 /* turn.c: what a core's connections receive and send in one turn */
 void turn_begin(struct core *core);
@@ -239,7 +253,7 @@ void share_ready(struct core *core, uint32_t slot); /* before the first command 
 static inline struct share *
 share_of(const struct request *req)
 {
-	return &req->conn->core->shares[req->slot < TARGET_VOLUMES_MAX ? req->slot : TARGET_VOLUMES_MAX];
+	return &req->conn->core->shares[req->slot < SHARE_NOBODY ? req->slot : SHARE_NOBODY];
 }
 /* It stands in the line: a list of requests by waiter.node, of which each is the first one of those who are `whose`. */
 void turn_join(struct list *line, const void *whose, struct request *req);

@@ -243,6 +243,7 @@ attached(struct conn *conn, const struct target_mail *mail)
 	conn->durable = mail->attached.durable;
 	conn->association = mail->attached.association;
 	memcpy(conn->hostid, data->hostid, sizeof(conn->hostid));
+	borrow_begin(conn);
 	conn->subsys = view_subsys(conn->core->view, data->subnqn);
 	conn->stats = events_stats(conn->core, conn->subsys);
 	if (conn->phase != CONN_NEW) {

@@ -350,7 +350,7 @@ target_reactor_bytes(void)
 	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX + 2 * CTRL_ID_WORDS * sizeof(uint64_t) +
 	    SCRATCH_PIECES * SCRATCH_BYTES + ADMIN_SMALL * BUFS_SMALL + ADMIN_LARGE * BUFS_LARGE +
 	    TARGET_VOLUMES_MAX * (sizeof(struct blk_chan *) + sizeof(struct resv *) + sizeof(struct list)) +
-	    (TARGET_VOLUMES_MAX + 1) * sizeof(struct share);
+	    SHARES * sizeof(struct share);
 }
 
 /* ---- start ---- */

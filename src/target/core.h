@@ -49,7 +49,25 @@ struct share {
 	struct list node;    /* in scratch.waiting: there are such */
 };
 
+enum {
+	SHARE_NOBODY = TARGET_VOLUMES_MAX, /* that of what is of no volume; */
+	SHARE_SLOW,                        /* of copies of what was lent, for those who take it in part; */
+	SHARE_REFUSED,                     /* and of what is copied instead of lent (borrow.c), of whatever volume */
+	SHARES,
+};
+
 enum { SHARE_LISTS = 256 };
+
+/* Hosts that held what was lent to them (borrow.c). */
+enum { BORROW_HOSTS = 16 };
+
+struct borrow {
+	struct borrow_host {
+		uint8_t hostid[16];
+		uint64_t until_ns; /* it is lent nothing; 0: nobody */
+	} hosts[BORROW_HOSTS];
+	unsigned next; /* of them to be forgotten */
+};
 
 enum { CONN_HOSTS = 256 }; /* that conn_host() tells apart */
 
@@ -122,8 +140,8 @@ struct core {
 	struct list reading, sending; /* connections that have something to read or to send in this turn */
 	struct list keeping;    /* those that cannot send now, and have buffers for it */
 	struct task receive, send;
-	struct share *shares;   /* by the number of the volume; the last one is of what is of none */
-	struct bufs_share slow; /* what copies of lent memory have, for peers that take a part (request_unlend()) */
+	struct share *shares;   /* by the number of the volume, and then those of none */
+	struct borrow borrow;
 	struct list firsts[SHARE_LISTS]; /* those who stand in some line before others, see turn_join() */
 	struct scratch scratch;
 	struct asked asked;

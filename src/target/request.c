@@ -239,7 +239,7 @@ request_unlend(struct request *req)
 	uint32_t i = 0;
 
 	/* A peer's that does not read, not a volume's that does not answer. */
-	if (!bufs_take(&core->reactor->bufs, &core->slow, req->xfer.length, &req->bufs))
+	if (!bufs_take(&core->reactor->bufs, &core->shares[SHARE_SLOW].bufs, req->xfer.length, &req->bufs))
 		return;
 	for (uint32_t k = 0; k < req->xfer.iov_count; k++) {
 		size_t left = req->xfer.iov[k].iov_len;

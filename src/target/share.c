@@ -4,8 +4,9 @@
  * A volume has as much as it leaves free (world/bufs.h, scratch.c), for its device
  * may not answer.  What is held, and who waits, is noted here volume by volume, and
  * outlives the volume: its number may be another's before the last of it is given back.
- * Copies for peers that do not read have one share together: they take from no volume
- * what it may have, whoever they are and whatever they read.
+ * Copies for hosts that take a read in part have one share together: they take from no
+ * volume what it may have, whoever they are and whatever they read.  So have those for
+ * hosts that are lent nothing.
  *
  * Those in a line stand there by whose they are: the first of each, the others behind
  * it.  Whoever has many waits behind his own.  Nothing is allocated.
@@ -19,11 +20,12 @@ share_begin(struct core *core)
 {
 	for (unsigned i = 0; i < SHARE_LISTS; i++)
 		list_init(&core->firsts[i]);
-	core->shares = arena_alloc(core->reactor->arena, (TARGET_VOLUMES_MAX + 1) * sizeof(*core->shares));
+	core->shares = arena_alloc(core->reactor->arena, SHARES * sizeof(*core->shares));
 	if (core->shares == NULL)
 		return -ENOMEM;
-	share_ready(core, TARGET_VOLUMES_MAX);
-	bufs_share_init(&core->slow);
+	share_ready(core, SHARE_NOBODY);
+	share_ready(core, SHARE_SLOW);
+	share_ready(core, SHARE_REFUSED);
 	return 0;
 }
 

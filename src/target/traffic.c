@@ -13,7 +13,7 @@
 
 enum {
 	LEND_NS = 1000000,      /* lent memory that was not sent by then is given back */
-	HALF_SENT_NS = 1000000000, /* without a buffer for what is half sent, the peer has so long to take it */
+	LEND_AGAIN_NS = 5000000, /* so often is looked whether what could not be is wanted, or can be copied */
 	AGAIN_BATCH = 4,        /* reads done again at a time, so that a slow peer cannot multiply them */
 };
 
@@ -287,22 +287,20 @@ take_back(struct conn *conn)
 
 /*
  * No buffer is free for the rest of what is half sent, and until it is sent
- * nobody can write those blocks: so it may not take for ever.  True: the peer
- * took too long and has lost its connection.
+ * nobody can write those blocks: where somebody wants to, it may not take long.
+ * True: the peer took too long and has lost its connection.
  */
 static bool
-keeps_too_long(struct conn *conn)
+keeps_too_long(struct conn *conn, struct request *req)
 {
-	uint64_t now = conn->core->reactor->now_ns;
 	char peer[80];
 
-	if (conn->lend_since_ns == 0)
-		conn->lend_since_ns = now;
-	if (now - conn->lend_since_ns < HALF_SENT_NS)
+	if (!borrow_is_over(conn, req))
 		return false;
+	borrow_refuse(conn);
 	conn->stream->ops->name(conn->stream, true, peer, sizeof(peer));
-	core_log_peer(conn->core, "%s: closed: it takes too long over a read, and no buffer is free to keep it in",
-	    peer);
+	core_log_peer(conn->core, "%s: closed: it takes too long over a read that others wait to write, and no buffer "
+	    "is free to keep it in", peer);
 	conn_kill(conn);
 	return true;
 }
@@ -350,8 +348,8 @@ lend_expired(struct timer *timer)
 	request_unlend(head);
 	if ((head->io.flags & BLK_LENT) == 0)
 		conn->lend_since_ns = 0;
-	else if (!keeps_too_long(conn))
-		timer_set(&conn->core->reactor->timers, timer, conn->core->reactor->now_ns + LEND_NS);
+	else if (!keeps_too_long(conn, head))
+		timer_set(&conn->core->reactor->timers, timer, conn->core->reactor->now_ns + LEND_AGAIN_NS);
 }
 
 /* ---- beginning ---- */

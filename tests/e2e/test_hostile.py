@@ -258,6 +258,29 @@ def test_peers_that_take_a_read_in_part(serve, tmp_path, ns, takes):
         assert others.slowest < 16 * PATIENCE, "the others waited %.2f s" % others.slowest
 
 
+@pytest.mark.line("W29")
+def test_who_kept_blocks_from_a_writer_is_lent_none_on_other_connections(serve):
+    """There is room to copy some of what they do not take: the others are closed, and when they return wait for room"""
+    target = serve("--stall-timeout", "30000", ns=["mem:64M"])
+    with Others(target) as others, nvme.Controller(target.address, hostid=b"\2" * 16) as ctrl:
+        ctrl.grant(40)
+
+        def deaf(qid):
+            queue = ctrl.io_queue(qid, rcvbuf=4096)
+            for _ in range(4):
+                queue.submit_read(0, MIB // BLOCK, nsid=1)
+
+        for qid in range(1, 21):
+            deaf(qid)
+        assert others.queue.write(0, bytes(MIB)).ok
+        before = target.stats()["connections"]
+        assert before < 23, "nobody was closed"
+        for qid in range(21, 31):
+            deaf(qid)
+            assert others.queue.write(0, bytes(MIB)).ok
+        assert target.stats()["connections"] == before + 10
+
+
 def deaf_reader(ctrl, reads, nsid=1, fill=60):
     """
     A queue that fills its socket with reads of 128 KiB, and then has 4 of 2304 small pieces for each of `reads`: a

@@ -1,6 +1,7 @@
 #include "hogs.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 
 #include "cluster.h"
@@ -303,6 +304,7 @@ static void
 taste(struct hog *hog, unsigned commands)
 {
 	struct iovec iov = { hog->io.reactor->scratch, TASTE };
+	ssize_t got = -EAGAIN;
 	struct nvme_sqe sqe = {
 		.opcode = NVME_READ, .nsid = le32_of(1), .cdw12 = le32_of(LONG / BLOCK - 1),
 		.sgl1 = { .length = le32_of(LONG), .id = NVME_SGL_TRANSPORT },
@@ -311,7 +313,9 @@ taste(struct hog *hog, unsigned commands)
 	for (unsigned i = 0; hog->step == 6 && i < commands; i++)
 		client_put_command(&hog->io, &sqe, NULL, 0);
 	client_push(&hog->io);
-	if (hog->io.stream != NULL && hog->io.stream->ops->readv(hog->io.stream, &iov, 1) == 0)
+	if (hog->io.stream != NULL)
+		got = hog->io.stream->ops->readv(hog->io.stream, &iov, 1);
+	if (got <= 0 && got != -EAGAIN)
 		client_leave(&hog->io, true);
 }
 

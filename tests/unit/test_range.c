@@ -146,7 +146,10 @@ whoever_waits_keeps_new_readers_and_writers_out(void **state)
 	struct range range = range_of(1 << 20, 4096);
 
 	assert_true(range_share(&range, 0, 1));
+	assert_false(range_is_waited(&range, 0, 1));
 	range_wait(&range, 0, 3 * STRIPE);
+	assert_true(range_is_waited(&range, 0, 1) && range_is_waited(&range, 2 * STRIPE, 2 * STRIPE));
+	assert_false(range_is_waited(&range, 3 * STRIPE, 1));
 	assert_false(range_share(&range, STRIPE, 1));
 	assert_false(range_own(&range, 2 * STRIPE, 1, false));
 	assert_false(range_own(&range, 0, 3 * STRIPE, true));
