@@ -11,20 +11,12 @@
 #include "target/conn.h"
 
 enum {
-	STILL_NS = 20000000,       /* so long may who has taken nothing yet take nothing more, */
+	STILL_NS = 20000000,       /* so long may who has earned nothing (conn_earned_ns()) take nothing more, */
 	KEPT_NS = 1000000000,      /* so long anybody, and so long may all of it take */
-	EARNED_BYTES = 16 * 1024,  /* for each of which that was taken it is a millisecond more */
-	EARNED_NS = 1000000,
 	REFUSED_BYTES = 64 * 1024 * 1024, /* who was refused is lent again when he has taken so much, */
 };
 
 static const uint64_t refused_ns = UINT64_C(60) * 1000 * 1000 * 1000; /* or on a connection after that */
-
-uint64_t
-borrow_earned_ns(const struct conn *conn)
-{
-	return conn->tx_bytes / EARNED_BYTES * EARNED_NS;
-}
 
 bool
 borrow_is_over(struct conn *conn, const struct request *req)
@@ -41,7 +33,7 @@ borrow_is_over(struct conn *conn, const struct request *req)
 	}
 	if (conn->lend_since_ns == 0)
 		conn->lend_since_ns = now;
-	return now - conn->lend_since_ns >= KEPT_NS || now - conn->lend_moved_ns >= STILL_NS + borrow_earned_ns(conn);
+	return now - conn->lend_since_ns >= KEPT_NS || now - conn->lend_moved_ns >= STILL_NS + conn_earned_ns(conn);
 }
 
 static struct borrow_host *

@@ -47,7 +47,8 @@ struct request {
 	bool dropped;             /* an admin command whose controller was reset meanwhile: it has no answer */
 	bool begun;               /* of a command done piece by piece (walk.c): something of it was at a device */
 	uint32_t block_size;      /* the same */
-	bool asks;                /* its buffers are for data that was asked for and has not come (asked.c) */
+	bool asks;                /* its buffers are for data that was asked for and has not come (asked.c); */
+	bool stranger;            /* and none that was asked for before had come on its connection */
 	struct conn *conn;
 	struct blk_chan *chan;    /* the device's, while and after it is there */
 	struct blk_io io;
@@ -124,7 +125,8 @@ struct conn {
 	struct fifo wishes;       /* those after it */
 	uint32_t wish_count;      /* with that one */
 	uint64_t resumed_ns;      /* when it was not paused any more */
-	uint32_t asked_bytes;     /* of buffers for data that was asked for and has not come */
+	uint32_t asked_bytes;     /* of buffers for data that was asked for and has not come; */
+	uint64_t brought;         /* and bytes of it that have come, in all */
 	struct fifo again;        /* requests in STAGE_AGAIN */
 	struct request *fused;    /* the first half of a fused pair whose second half must come next */
 	struct request *leaving;  /* from LEAVING on: the Disconnect */
@@ -139,8 +141,17 @@ struct conn {
 
 /* Who keeps memory that others wait for loses its connection after so long, be it for data that he owes or for an answer
  * of which he took a part, in whatever steps: for 1 MiB, the most that a command and what a connection is asked for may
- * be, a line of 2 Mbit/s is enough. */
-enum { CONN_WAITED_FOR_S = 5 };
+ * be, a line of 2 Mbit/s is enough.  Where one had to wait that has brought data before, who owes data has so long only when
+ * he has taken or brought 64 MiB: he begins with a second, for the same a line of 8 Mbit/s, and each CONN_EARNED_BYTES
+ * that went either way are a millisecond more.  Who wants to keep others waiting has to pay for it like who works. */
+enum { CONN_WAITED_FOR_S = 5, CONN_STRANGER_S = 1, CONN_EARNED_BYTES = 16 * 1024 };
+
+/* Nanoseconds that its peer has beyond what anybody has, where others wait. */
+static inline uint64_t
+conn_earned_ns(const struct conn *conn)
+{
+	return (conn->tx_bytes + conn->brought) / CONN_EARNED_BYTES * 1000000;
+}
 
 /* borrow.c: who is lent memory of a volume, and how long he may keep what others wait for */
 void borrow_begin(struct conn *conn); /* of an I/O queue: its host is known */
@@ -151,8 +162,6 @@ borrow_may(const struct conn *conn)
 {
 	return conn->tx_bytes >= conn->lend_from;
 }
-/* Nanoseconds that its peer has beyond what anybody has, where others wait. */
-uint64_t borrow_earned_ns(const struct conn *conn);
 
 /* turn.c: what a core's connections receive and send in one turn */
 void turn_begin(struct core *core);

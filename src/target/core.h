@@ -42,8 +42,12 @@ struct target {
 /* What a volume has of the memory that all of a core share, and who waits for more (share.c). */
 struct share {
 	struct bufs_share bufs;
-	uint32_t asked[2];   /* of these, small pieces and large ones for data that was asked for and has not come; */
-	uint64_t passed[2];  /* and the last turn in which one that would be asked was passed over because of them */
+	/* Of small pieces and large ones: those for data that was asked for and has not come, of all and of strangers; and
+	 * the last turn in which one of either class that would be asked was passed over because of them (asked.c). */
+	struct share_asked {
+		uint32_t pieces, strangers;
+		uint64_t passed[2];
+	} asked[2];
 	uint32_t scratch;    /* pieces */
 	struct list looking; /* requests that wait for such, by connection, see turn_join() */
 	struct list node;    /* in scratch.waiting: there are such */
@@ -96,28 +100,37 @@ struct log_limit {
 	struct timer minute;  /* when it is over */
 };
 
-/* Buffers for data that peers are asked for (asked.c); of small pieces and, [true], of large ones. */
+/* Buffers for data that peers are asked for (asked.c); of small pieces and, [true], of large ones.  A class is that of
+ * connections that have brought data that they were asked for and, [true], of those that have not, strangers. */
 struct asked_host {
 	uint32_t pieces[2];      /* so many are taken for what this host is asked for */
 	struct list waiting[2];  /* requests, by volume, see turn_join() */
-	struct list node[2];     /* in the order's line: there are such */
+	struct list node[2];     /* in its class's line: there are such */
 };
 
+struct asked_class {
+	uint32_t pieces;         /* so many are taken for it */
+	struct list node;        /* in the order's line: somebody of it waits */
+	struct list hosts;       /* that wait, in turn */
+};
 
 struct asked_order {
-	struct bufs_order order; /* in its line, hosts that wait, in turn */
+	struct bufs_order order; /* in its line, classes of which somebody waits, in turn */
 	struct core *core;
+	struct asked_class classes[2];
 	bool large;
-	bool short_of_share;     /* some wait for it, not for their volume's */
+	bool short_of_share;     /* some wait for it, not for their volume's; */
+	bool stuck;              /* and what is left of all of it is kept for one of them */
 	uint64_t turn;           /* so often was looked whose it is */
 };
 
 struct asked {
-	struct asked_host hosts[CONN_HOSTS]; /* by a hash of the host's id */
+	struct asked_host hosts[2][CONN_HOSTS]; /* by class, and a hash of the host's id */
 	uint32_t pieces[2];      /* of all of them */
 	struct asked_order orders[2];
 	struct timer timer;      /* runs while somebody waits for memory; */
 	uint64_t since_ns;       /* and since then it has */
+	uint64_t guarded_ns;     /* until then strangers have only a part: another one had to wait; 0: none had */
 };
 
 struct core {

@@ -97,6 +97,7 @@ void
 request_fetched(struct request *req)
 {
 	req->conn->asked_bytes -= req->xfer.length;
+	req->conn->brought += req->xfer.length;
 	if (req->partner == NULL)
 		asked_give(req);
 	request_next_turns(req->conn);
