@@ -90,6 +90,7 @@ abort_request(struct request *req)
 	case STAGE_MAIL:
 	case STAGE_EVENT:
 	case STAGE_ANSWER:
+	case STAGE_SLOW:
 		break;
 	}
 	return false;

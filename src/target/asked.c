@@ -366,7 +366,7 @@ keeps_answer(const struct conn *conn)
 	const struct bufs *bufs = &core->reactor->bufs;
 	uint64_t since = core->asked.since_ns;
 
-	if (req == NULL || !req->slow || conn->qid == 0 || req->bufs.bytes == 0)
+	if (req == NULL || req->stage != STAGE_SLOW || conn->qid == 0 || req->bufs.bytes == 0)
 		return false;
 	if (req->since_ns > since)
 		since = req->since_ns;

@@ -48,11 +48,25 @@ find(const struct conn *conn)
 	return NULL;
 }
 
+static void
+refuse(struct conn *conn)
+{
+	conn->lent_nothing = true;
+	conn->lend_from = conn->tx_bytes + REFUSED_BYTES;
+}
+
 void
 borrow_begin(struct conn *conn)
 {
 	if (find(conn) != NULL)
-		conn->lend_from = REFUSED_BYTES;
+		refuse(conn);
+}
+
+bool
+borrow_may_again(struct conn *conn)
+{
+	conn->lent_nothing = conn->tx_bytes < conn->lend_from;
+	return !conn->lent_nothing;
 }
 
 /* Its other connections are told once in that time. */
@@ -71,6 +85,6 @@ borrow_refuse(struct conn *conn)
 		struct conn *other = container_of(node, struct conn, node);
 
 		if (other->qid != 0 && memcmp(other->hostid, conn->hostid, sizeof(conn->hostid)) == 0)
-			other->lend_from = other->tx_bytes + REFUSED_BYTES;
+			refuse(other);
 	}
 }

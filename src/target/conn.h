@@ -28,6 +28,7 @@ enum stage {
 	STAGE_MAIL,   /* waiting for an answer of another core */
 	STAGE_EVENT,  /* an Asynchronous Event Request that is held */
 	STAGE_ANSWER, /* in line to be sent */
+	STAGE_SLOW,   /* the same, and its peer was found to have taken a part and not the rest */
 	STAGE_AGAIN,  /* read, but not taken by the peer in time: to be read again */
 };
 
@@ -41,8 +42,7 @@ struct turn {
 
 struct request {
 	struct xfer xfer;         /* first: tconn finds it by its slot */
-	enum stage stage : 8;
-	bool slow;                /* an answer, of which its peer was found to take a part and not the rest */
+	enum stage stage;
 	uint16_t slot;            /* of the volume that it was checked for */
 	bool dropped;             /* an admin command whose controller was reset meanwhile: it has no answer */
 	bool begun;               /* of a command done piece by piece (walk.c): something of it was at a device */
@@ -89,7 +89,8 @@ struct conn {
 	struct timer lend_timer;  /* when memory of answers that were not sent is taken back */
 	struct list keep_node;    /* blocked, and some of them have buffers */
 	uint64_t lend_since_ns;   /* no buffer for what is half sent, and somebody waits for it, since then; 0: not so; */
-	uint64_t lend_from;       /* it is lent nothing before it has taken so many bytes (tx_bytes) */
+	bool lent_nothing;        /* what it reads is copied first, */
+	uint64_t lend_from;       /* before it has taken so many bytes (tx_bytes) */
 	uint64_t lend_moved_ns, lend_moved; /* and when its peer took the last of it, and what of tx_bytes then */
 	bool blocked;             /* the socket takes nothing now */
 	bool to_look;             /* and there may be memory to be taken back */
@@ -157,11 +158,7 @@ conn_earned_ns(const struct conn *conn)
 void borrow_begin(struct conn *conn); /* of an I/O queue: its host is known */
 bool borrow_is_over(struct conn *conn, const struct request *req); /* it keeps what it was lent for too long */
 void borrow_refuse(struct conn *conn); /* so from now on its host is lent nothing */
-static inline bool
-borrow_may(const struct conn *conn)
-{
-	return conn->tx_bytes >= conn->lend_from;
-}
+bool borrow_may_again(struct conn *conn); /* one that was lent nothing */
 
 /* turn.c: what a core's connections receive and send in one turn */
 void turn_begin(struct core *core);

@@ -244,11 +244,25 @@ read_granted(struct bufs_waiter *waiter)
 	io_submit_late(req);
 }
 
-/* What is copied because its host is lent nothing is not the volume's. */
-static struct share *
-read_share(const struct request *req, const struct blk_chan *chan)
+static inline void
+read_lent(struct request *req, struct blk_chan *chan)
 {
-	return chan->blk->lends ? &req->conn->core->shares[SHARE_REFUSED] : share_of(req);
+	req->io.flags = BLK_MAY_LEND;
+	req->io.iov = req->iov;
+	req->io.iov_count = 2;
+	io_submit_to(req, chan, done);
+}
+
+/* What is copied because its host is lent nothing is not the volume's. */
+static __attribute__((noinline)) void
+read_copied(struct request *req, struct blk_chan *chan)
+{
+	struct share *share = chan->blk->lends ? &req->conn->core->shares[SHARE_REFUSED] : share_of(req);
+
+	if (chan->blk->lends && borrow_may_again(req->conn))
+		read_lent(req, chan);
+	else if (request_buffers(req, share, req->xfer.length, read_granted))
+		read_granted(&req->waiter);
 }
 
 static inline void
@@ -256,14 +270,10 @@ read_blocks(struct request *req)
 {
 	struct blk_chan *chan = req->conn->core->chans[req->slot];
 
-	if (chan->blk->lends && borrow_may(req->conn)) {
-		req->io.flags = BLK_MAY_LEND;
-		req->io.iov = req->iov;
-		req->io.iov_count = 2;
-		io_submit_to(req, chan, done);
-	} else if (request_buffers(req, read_share(req, chan), req->xfer.length, read_granted)) {
-		read_granted(&req->waiter);
-	}
+	if (chan->blk->lends && !req->conn->lent_nothing)
+		read_lent(req, chan);
+	else
+		read_copied(req, chan);
 }
 
 static void

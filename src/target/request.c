@@ -134,6 +134,7 @@ request_abandon(struct request *req)
 	case STAGE_FUSED:
 	case STAGE_EVENT:
 	case STAGE_ANSWER:
+	case STAGE_SLOW:
 		break;
 	}
 	request_free(req);
@@ -223,7 +224,6 @@ request_answer_data(struct request *req, struct iovec *iov, uint32_t count)
 		return;
 	}
 	req->stage = STAGE_ANSWER;
-	req->slow = false;
 	req->xfer.iov = iov;
 	req->xfer.iov_count = (uint8_t)count;
 	tconn_answer(&req->conn->tc, &req->xfer, NVME_OK, true);

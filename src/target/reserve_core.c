@@ -96,6 +96,7 @@ waits(const struct request *req, uint16_t slot)
 	case STAGE_MAIL:
 	case STAGE_EVENT:
 	case STAGE_ANSWER:
+	case STAGE_SLOW:
 		return false;
 	}
 	return false;

@@ -339,8 +339,8 @@ lend_expired(struct timer *timer)
 	if (conn->to_look)
 		take_back(conn);
 	head = traffic_half_sent(conn);
-	if (head != NULL && !head->slow) {
-		head->slow = true;
+	if (head != NULL && head->stage != STAGE_SLOW) {
+		head->stage = STAGE_SLOW;
 		head->since_ns = conn->core->reactor->now_ns;
 	}
 	if (head == NULL || !(head->io.flags & BLK_LENT))
