@@ -5,13 +5,16 @@ flood.py - what one host's reads take while others come in crowds.
     bench/flood.py [--build DIR] [--seconds S] [--reactors N]
 
 Prints the victim's p50, p99 and greatest latency (`weir perf`, random reads of
-4 KiB, one at a time) alone and under each flood.  Not a timed test: victim and
+4 KiB, one at a time, or what VICTIMS says) alone and under each flood.  Not a timed test: victim and
 flood share the machine, so the figures say what is unbounded, not what is fast.
 """
 import argparse
+import contextlib
 import json
 import os
 import resource
+import select
+import socket
 import subprocess
 import sys
 import tempfile
@@ -40,11 +43,12 @@ import target as targets
 from nvmetcp import Conn
 
 
-def victim(daemon):
+def victim(daemon, what):
     done = subprocess.run([targets.WEIR, "perf", "nvme+tcp://127.0.0.1:%d/%s?ns=1" % (daemon.port, nvme.SUBNQN),
-                           "--rw", "randread", "--qd", "1", "--time", str(OPTIONS.seconds), "--json"],
+                           *what, "--qd", "1", "--time", str(OPTIONS.seconds), "--json"],
                           stdout=subprocess.PIPE, check=True, text=True)
-    return json.loads(done.stdout)["read"]["latency_us"]
+    said = json.loads(done.stdout)
+    return said["read" if said["read"]["ios"] > 0 else "write"]["latency_us"]
 
 
 # ---- the floods: each is called again and again until the victim is done ----
@@ -125,12 +129,67 @@ def data_that_never_comes(daemon, state):
         queue.submit_write(0, bytes(32768), incapsule=False)
 
 
+def stand(daemon, state, place, hostid, begin, **how):
+    """An I/O queue at that place, of a controller of its own; a new one when it was closed."""
+    stands = state["stands"].setdefault(place, [])
+    if stands:
+        poll = select.poll()
+        poll.register(stands[1].conn.sock, 0)
+        if not poll.poll(0):
+            return stands[1]
+        stands[0].close()
+    stands[:] = [nvme.Controller(daemon.address, hostid=hostid), None]
+    stands[1] = stands[0].io_queue(**how)
+    begin(stands[1])
+    return stands[1]
+
+
+def hosts_that_are_deaf(daemon, state):
+    """20 of them take a little of 4 reads of 1 MiB each"""
+    for n in range(20):
+        queue = stand(daemon, state, n, b"\6%015d" % n,
+                      lambda queue: [queue.submit_read(0, 256) for _ in range(4)], rcvbuf=4096)
+        with contextlib.suppress(OSError):
+            queue.conn.sock.recv(4096, socket.MSG_DONTWAIT)
+    state["stop"].wait(0.3)
+
+
+def owe(queue):
+    queue.serve_r2ts = False
+    for _ in range(16):
+        queue.submit_write(0, bytes(1 << 20), incapsule=False)
+
+
+def hosts_that_are_invented(daemon, state):
+    """each of 40 queues is another host's each time; it writes 1 MiB, and sends no data"""
+    for n in range(40):
+        stand(daemon, state, n, os.urandom(16), owe)
+    state["stop"].wait(0.01)
+
+
+def half_sent_reads_beside_a_writer(daemon, state):
+    """30 queues of two hosts, that take none of their reads of 1 MiB; the blocks are written all the time"""
+    for n in range(30):
+        stand(daemon, state, n, b"\6%015d" % (n % 2),
+              lambda queue: [queue.submit_read(0, 256) for _ in range(4)], rcvbuf=2304)
+    stand(daemon, state, "writer", b"\7" * 16, lambda queue: None).write_zeroes(0, 1024)
+    state["stop"].wait(0.05)
+
+
 FLOODS = (nothing, hosts_that_come_and_go, refused_connects, half_open, a_thousand_controllers, admin_commands,
-          logs_of_all_reactors, aborts, resets, data_that_never_comes)
+          logs_of_all_reactors, aborts, resets, data_that_never_comes, hosts_that_are_deaf,
+          hosts_that_are_invented, half_sent_reads_beside_a_writer)
+
+
+# Whose victim needs buffers too, or those for long transfers, or what they keep from being written.
+OF_A_FILE = (data_that_never_comes, hosts_that_are_deaf)
+LONG = ("--rw", "randwrite", "--bs", "64k")
+VICTIMS = {hosts_that_are_deaf: LONG, hosts_that_are_invented: LONG,
+           half_sent_reads_beside_a_writer: ("--rw", "randread", "--size", "4M")}
 
 
 def volumes(function, folder):
-    return ["file:%s/volume.img,size=64M" % folder if function is data_that_never_comes else "mem:64M"]
+    return ["file:%s/volume.img,size=64M" % folder if function in OF_A_FILE else "mem:64M"]
 
 
 def flood(function, daemon, state):
@@ -144,17 +203,17 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     print("%-26s %9s %9s %9s %9s" % ("flood", "times", "p50 us", "p99 us", "max us"))
     for function in FLOODS:
-        state = {"stop": threading.Event(), "kept": [], "next": 0, "count": 0}
+        state = {"stop": threading.Event(), "kept": [], "next": 0, "count": 0, "stands": {}}
         with tempfile.TemporaryDirectory() as folder, targets.Daemon(
                 "--reactors", str(OPTIONS.reactors), ns=volumes(function, folder)) as daemon:
             thread = threading.Thread(target=flood, args=(function, daemon, state))
             thread.start()
             try:
-                latency = victim(daemon)
+                latency = victim(daemon, VICTIMS.get(function, ("--rw", "randread")))
             finally:
                 state["stop"].set()
                 thread.join()
-                for each in state["kept"]:
+                for each in state["kept"] + [stands[0] for stands in state["stands"].values()]:
                     each.close()
             daemon.no_connections()
         print("%-26s %9d %9.1f %9.1f %9.1f" % (function.__name__.replace("_", " "), state["count"], latency["p50"],
