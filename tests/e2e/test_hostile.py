@@ -230,10 +230,13 @@ def test_peers_that_never_read_their_answers(serve, tmp_path, ns):
 
 
 @pytest.mark.parametrize("ns", ["mem:64M", "file:{dir}/v.img,size=64M"], ids=["mem", "file"])
-@pytest.mark.parametrize("takes", [0, 16384], ids=["nothing", "a little"])
+@pytest.mark.parametrize("takes, rude", [(0, False), (16384, False), (0, True)], ids=["nothing", "a little", "rude"])
 @pytest.mark.line("W27")
-def test_peers_that_take_a_read_in_part(serve, tmp_path, ns, takes):
-    """What it lies in comes back when others wait for it, long before the stall time, which they stretch by a little"""
+def test_peers_that_take_a_read_in_part(serve, tmp_path, ns, takes, rude):
+    """
+    What it lies in comes back when others wait for it, long before the stall time, which they stretch by a little; also
+    where a TermReq is to follow what is half sent.
+    """
     target = serve("--stall-timeout", "30000", ns=[ns.format(dir=tmp_path)])
     with Others(target) as others, contextlib.ExitStack() as stack:
         others.step()
@@ -254,6 +257,8 @@ def test_peers_that_take_a_read_in_part(serve, tmp_path, ns, takes):
         stack.callback(stop.set)
         threading.Thread(target=sip, daemon=True).start()
         target.until("they have what there is", lambda s: s["reads"] >= 8)
+        for sock in hogs if rude else ():
+            sock.sendall(b"\xff\0\x08\0\x08\0\0\0")
         others.step()
         assert others.slowest < 16 * PATIENCE, "the others waited %.2f s" % others.slowest
 
