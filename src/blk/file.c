@@ -26,7 +26,6 @@
 
 enum {
 	STROKE_MAX = 1024 * 1024 * 1024,
-	RETRY_NS = 50 * 1000,     /* how often to look whether another reactor's hold has ended */
 	STUCK_MAX = 3,            /* so often a transfer may move less than a block */
 	LONGS_BEGUN = 4,          /* at once, per channel: disks can do several things, and have others to do */
 };
@@ -166,23 +165,20 @@ file_start(void *owner, struct blk_io *io)
 	return true;
 }
 
-/*
- * Own completions retry the line too; the timer is for holds of others.  With
- * no request free only a completion can help.
- */
+/* With no request free only a completion can help. */
 static void
 file_retry(struct file_chan *fc)
 {
 	if (fc->line.count > 0 && fc->free_count > 0)
 		line_retry(&fc->line, fc->free_count, file_start, fc);
-	if (fc->line.count > 0 && fc->free_count > 0 && !fc->retry.armed)
-		timer_set(&fc->chan.reactor->timers, &fc->retry, fc->chan.reactor->now_ns + RETRY_NS);
+	if (fc->free_count > 0)
+		retry_later(&fc->retry, &fc->line, fc->chan.reactor);
 }
 
 static void
 file_retry_fire(struct timer *timer)
 {
-	file_retry(container_of(timer, struct file_chan, retry));
+	file_retry(container_of(timer, struct file_chan, retry.timer));
 }
 
 /* Starts the I/O or puts it in line. */
@@ -452,7 +448,7 @@ file_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 	marks_chan_init(&fc->marks, &fb->marks, reactor);
 	fifo_init(&fc->finished);
 	task_init(&fc->collect, file_collect);
-	fc->retry.fire = file_retry_fire;
+	fc->retry.timer.fire = file_retry_fire;
 	for (int i = 0; i < FILE_REQUESTS; i++) {
 		fc->reqs[i].chan = fc;
 		fc->reqs[i].io.done = req_done;
@@ -468,7 +464,7 @@ file_close_chan(struct blk_chan *chan)
 	struct file_chan *fc = file_chan_of(chan);
 
 	assert(fc->line.count == 0 && fc->free_count == FILE_REQUESTS && fifo_empty(&fc->finished));
-	timer_clear(&chan->reactor->timers, &fc->retry);
+	timer_clear(&chan->reactor->timers, &fc->retry.timer);
 	task_cancel(&fc->collect);
 	marks_chan_fini(&fc->marks);
 	chan->reactor->world->file_close(fc->file);

@@ -7,7 +7,7 @@
 #include "blk/devices.h"
 #include "blk/line.h"
 #include "blk/marks.h"
-#include "world/reactor.h"
+#include "blk/retry.h"
 
 enum { FILE_REQUESTS = 256 }; /* in flight per channel */
 
@@ -47,7 +47,7 @@ struct file_chan {
 	uint32_t free_count;
 	struct fifo finished; /* not yet told */
 	struct task collect;
-	struct timer retry;
+	struct retry retry;
 	struct file_req reqs[FILE_REQUESTS];
 };
 

@@ -312,6 +312,7 @@ join(struct line *line, struct blk_io *io)
 {
 	io->flags |= LINE_WAITING;
 	line->count++;
+	line->moves++;
 	if (list_empty(&line->behind.waiting)) {
 		if (stand(line, &io->place, false))
 			return;
@@ -386,6 +387,7 @@ leave(struct line *line, struct blk_io *io)
 	list_remove(&io->place);
 	io->flags &= ~(uint32_t)LINE_WAITING;
 	line->count--;
+	line->moves++;
 }
 
 static struct blk_io *

@@ -58,6 +58,7 @@ struct line_zone {
 struct line {
 	struct range *range;
 	uint32_t count;
+	uint64_t moves;     /* how often somebody began to stand in it, or left */
 	uint32_t turn;      /* which zone is tried next */
 	uint32_t piece_max; /* blocks of one piece of a TRIM or WRITE_ZEROES */
 	uint32_t small_max; /* and of a small one */

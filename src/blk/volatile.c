@@ -21,7 +21,6 @@
 #include "blk/copy.h"
 
 enum {
-	RETRY_NS = 50 * 1000,       /* how often to look whether another reactor's hold has ended */
 	ZEROES_KEPT = 1024 * 1024,  /* bytes; more zeroes at once pass through */
 	LONGS_BEGUN = 4,            /* at once, per channel */
 	EARLY_ONE_IN = 4,           /* with a seed: so many writes send one block down */
@@ -242,20 +241,20 @@ vol_start(void *owner, struct blk_io *io)
 	return true;
 }
 
-/* With no request free only a completion can help; the timer is for holds of other reactors. */
+/* With no request free only a completion can help. */
 static void
 vol_retry(struct vol_chan *vc)
 {
 	if (vc->line.count > 0 && vc->free_count > 0)
 		line_retry(&vc->line, vc->free_count, vol_start, vc);
-	if (vc->line.count > 0 && vc->free_count > 0 && !vc->retry.armed)
-		timer_set(&vc->chan.reactor->timers, &vc->retry, vc->chan.reactor->now_ns + RETRY_NS);
+	if (vc->free_count > 0)
+		retry_later(&vc->retry, &vc->line, vc->chan.reactor);
 }
 
 static void
 vol_retry_fire(struct timer *timer)
 {
-	vol_retry(container_of(timer, struct vol_chan, retry));
+	vol_retry(container_of(timer, struct vol_chan, retry.timer));
 }
 
 /* Starts the I/O or puts it in line. */
@@ -339,7 +338,7 @@ vol_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 	fifo_init(&vc->riders);
 	fifo_init(&vc->sweep.riders);
 	task_init(&vc->collect, vol_collect);
-	vc->retry.fire = vol_retry_fire;
+	vc->retry.timer.fire = vol_retry_fire;
 	rng_seed(&vc->rng, vol->seed + reactor->index);
 	for (int i = 0; i < VOL_REQUESTS; i++) {
 		vc->reqs[i].chan = vc;
@@ -361,7 +360,7 @@ vol_close_chan(struct blk_chan *chan)
 
 	assert(vc->line.count == 0 && vc->free_count == VOL_REQUESTS && fifo_empty(&vc->finished));
 	assert(!vc->sweep.busy && fifo_empty(&vc->riders));
-	timer_clear(&chan->reactor->timers, &vc->retry);
+	timer_clear(&chan->reactor->timers, &vc->retry.timer);
 	task_cancel(&vc->collect);
 	vc->inner->blk->ops->close_chan(vc->inner);
 	arena_free(chan->reactor->arena, vc);

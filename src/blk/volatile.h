@@ -9,8 +9,7 @@
 #include "base/rng.h"
 #include "blk/finish.h"
 #include "blk/kept.h"
-#include "blk/line.h"
-#include "world/reactor.h"
+#include "blk/retry.h"
 
 enum {
 	VOL_REQUESTS = 128,         /* at the device below, per channel */
@@ -54,7 +53,7 @@ struct vol_chan {
 	struct line line;
 	struct fifo finished;
 	struct task collect;
-	struct timer retry;
+	struct retry retry;
 	struct rng rng;
 	struct sweep sweep;
 	struct fifo riders;        /* of the next sweep */

@@ -95,6 +95,54 @@ a_read_in_flight_keeps_a_write_of_another_reactor_waiting(void **state)
 	blk_end();
 }
 
+/* How often the first reactor is woken by the clock alone, in a second. */
+static unsigned
+wakes_in_a_second(void)
+{
+	const uint64_t end = fw.now_ns + 1000 * 1000 * 1000;
+	unsigned wakes = 0;
+
+	for (uint64_t next; (next = timers_next(&fw.reactors[0].timers)) < end; wakes++) {
+		fw.now_ns = next;
+		fake_turn(&fw);
+	}
+	fw.now_ns = end;
+	return wakes;
+}
+
+static void
+wait_long(const char *spec)
+{
+	struct test_io *r, *w[4];
+
+	blk_begin_file(spec);
+	fw.hold_files = true;
+	r = io_start(1, BLK_READ, 0, 3, 1);
+	w[0] = write_start(0, BLK_FUA, 3, 1, 'a'); /* another reactor holds its block, */
+	w[1] = write_start(0, BLK_FUA, 99, 1, 'a');
+	w[2] = write_start(0, BLK_FUA, 99, 1, 'b'); /* and we this one's */
+	turns(2);
+	assert_true(waits(w[0]) && !waits(w[1]) && waits(w[2]));
+	assert_in_range(wakes_in_a_second(), 50, 150);
+	turns(1);
+	w[3] = write_start(0, BLK_FUA, 3, 1, 'c'); /* who comes may have to wait for less */
+	turns(1);
+	assert_in_range(timers_next(&fw.reactors[0].timers), fw.now_ns, fw.now_ns + 50 * 1000);
+	fw.hold_files = false;
+	fake_files_finish(&fw);
+	io_ended(r, NVME_SC_SUCCESS);
+	for (unsigned i = 0; i < 4; i++)
+		io_ended(w[i], NVME_SC_SUCCESS);
+	blk_end();
+}
+
+static void
+who_waits_for_a_disk_that_does_not_answer_is_looked_at_rarely(void **state)
+{
+	wait_long("file:/v");
+	wait_long("volatile:@file:/v");
+}
+
 static void
 no_more_than_256_requests_of_a_channel_are_in_flight(void **state)
 {
@@ -368,6 +416,7 @@ main(void)
 		cmocka_unit_test(after_a_failed_durable_write_nothing_is_called_durable),
 		cmocka_unit_test(transient_data_for_a_file_is_always_kept),
 		cmocka_unit_test(a_read_in_flight_keeps_a_write_of_another_reactor_waiting),
+		cmocka_unit_test(who_waits_for_a_disk_that_does_not_answer_is_looked_at_rarely),
 		cmocka_unit_test(no_more_than_256_requests_of_a_channel_are_in_flight),
 		cmocka_unit_test(a_trim_punches_each_range_and_zeroes_are_synced_for_fua),
 		cmocka_unit_test(a_long_range_is_punched_at_a_stroke_and_in_pieces_where_zeros_are_written),
