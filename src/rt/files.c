@@ -100,10 +100,11 @@ push(struct file_job *job)
 	reactor_run_in(&files->core->reactor, PHASE_SUBMIT, &files->submit);
 }
 
+/* Of this kind, and of every range of this file. */
 static bool
 is_refusal(int64_t result)
 {
-	return result == -EOPNOTSUPP || result == -ENOSYS || result == -EINVAL;
+	return result == -EOPNOTSUPP || result == -ENOSYS || result == -ENODEV || result == -ENOTTY;
 }
 
 /* True: the file_io is done, and its result set. */
@@ -116,8 +117,10 @@ is_done(struct file_job *job)
 
 	if (result == -EINTR || result == -EAGAIN)
 		return false;
-	if ((kind == DISK_PUNCH || kind == DISK_ZERO) && is_refusal(result)) {
-		job->file->cannot |= 1u << kind;
+	/* -EINVAL: it cannot be done with this range, which does not fit the blocks of the device, say. */
+	if ((kind == DISK_PUNCH || kind == DISK_ZERO) && (is_refusal(result) || result == -EINVAL)) {
+		if (result != -EINVAL)
+			job->file->cannot |= 1u << kind;
 		job->attempt++;
 		io->result = -E2BIG;
 		return io->bytes > FILE_ZEROS_MAX && ways_of(io)[job->attempt] == DISK_WRITE;
