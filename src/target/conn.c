@@ -12,7 +12,10 @@
 #include "target/assoc.h"
 #include "target/command.h"
 
-enum { NS_PER_MS = 1000000 };
+enum {
+	NS_PER_MS = 1000000,
+	TERM_WAIT_MS = 30000, /* the specification's: so long at most a peer that was sent a TermReq is waited for */
+};
 
 /* ---- phases ---- */
 
@@ -59,6 +62,14 @@ static uint64_t
 stall_ns(const struct conn *conn)
 {
 	return (uint64_t)conn->core->view->stall_timeout_ms * NS_PER_MS;
+}
+
+static uint64_t
+term_wait_ns(const struct conn *conn)
+{
+	const uint64_t most = UINT64_C(1) * TERM_WAIT_MS * NS_PER_MS;
+
+	return stall_ns(conn) < most ? stall_ns(conn) : most;
 }
 
 void
@@ -306,7 +317,7 @@ conn_terminate(struct conn *conn)
 	leave(conn);
 	conn->held--;
 	conn_maybe_free(conn);
-	timer_set(&conn->core->reactor->timers, &conn->timer, conn->core->reactor->now_ns + stall_ns(conn));
+	timer_set(&conn->core->reactor->timers, &conn->timer, conn->core->reactor->now_ns + term_wait_ns(conn));
 	conn_send_soon(conn);
 }
 
