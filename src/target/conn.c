@@ -312,6 +312,7 @@ conn_terminate(struct conn *conn)
 	core_log_peer(conn->core, "%s: closed: %s (FES %u, FEI %" PRIu32 ")", peer, fault->why,
 	    fault->fes, fault->fei);
 	conn_enter(conn, CONN_TERMINATED);
+	conn->terminated_ns = conn->core->reactor->now_ns;
 	conn->held++;
 	abandon_requests(conn);
 	leave(conn);

@@ -104,6 +104,7 @@ struct conn {
 	uint64_t rx_pdus, tx_bytes;           /* progress, and what it was */
 	uint64_t rx_pdus_then, tx_bytes_then; /* when the stall timer was set */
 	uint64_t command_ns;      /* the last command's arrival */
+	uint64_t terminated_ns;   /* from TERMINATED on: since then */
 	uint32_t device_count;    /* requests in STAGE_DEVICE, or lent to core 0 */
 	uint32_t request_count;   /* requests not free */
 	uint32_t held;            /* by functions that still look at it, whatever becomes of it */

@@ -14,6 +14,7 @@
 enum {
 	LEND_NS = 1000000,      /* lent memory that was not sent by then is given back */
 	LEND_AGAIN_NS = 5000000, /* so often is looked whether what could not be is wanted, or can be copied */
+	HEED_NS = 1000000000,   /* after a TermReq the peer has so long to stop sending */
 	AGAIN_BATCH = 4,        /* reads done again at a time, so that a slow peer cannot multiply them */
 };
 
@@ -84,6 +85,17 @@ parse(struct conn *conn, const uint8_t *at, size_t left)
 	}
 }
 
+/*
+ * What came after a TermReq is read, or a close would reset the connection and might take the TermReq with it; and
+ * so it is seen when the peer closes.  Who does not heed it may not keep us at that.
+ */
+static void
+drop(struct conn *conn)
+{
+	if (conn->core->reactor->now_ns - conn->terminated_ns >= HEED_NS)
+		conn_end(conn, true);
+}
+
 /* What a read gave, as readv() says it: `direct` bytes first went to their place, the rest to `at`.
  * The caller holds the connection and has promised the buffers for what is at `at`. */
 void
@@ -96,8 +108,10 @@ traffic_take(struct conn *conn, ssize_t bytes, size_t direct, const uint8_t *at)
 			conn_end(conn, bytes < 0);
 		return;
 	}
-	if (conn->phase == CONN_TERMINATED)
+	if (conn->phase == CONN_TERMINATED) {
+		drop(conn);
 		return;
+	}
 	landed = (size_t)bytes < direct ? (size_t)bytes : direct;
 	if (landed > 0)
 		framer_landed(&conn->tc.framer, landed);
