@@ -328,6 +328,7 @@ static int
 explain(const struct serve_options *options)
 {
 	uint32_t volumes = options->told.spec_count > 0 ? options->told.spec_count : 1;
+	uint32_t connections = options->told.connections_max;
 	struct arena arena;
 	struct conf *conf;
 	int rc = 0;
@@ -337,10 +338,12 @@ explain(const struct serve_options *options)
 		volumes = 0;
 		for (uint32_t i = 0; i < conf->subsys_count; i++)
 			volumes += conf->subsys[i].ns_count + conf->subsys[i].pool_count;
+		connections = conf->connections_max;
 	}
 	arena_drop(&arena);
 	if (rc == 0)
-		explain_memory(options->rt.reactors, volumes);
+		explain_memory(options->rt.reactors, volumes,
+		    connections > 0 ? connections : CONF_DEFAULT_CONNECTIONS);
 	return rc == 0 ? EXIT_OK : EXIT_FAILED;
 }
 

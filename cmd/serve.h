@@ -48,7 +48,7 @@ int state_dir_take(const char *dir) __attribute__((warn_unused_result));
 enum { SERVE_SMALL_BUFS = 2304, SERVE_LARGE_BUFS = 256 };
 
 /* explain.c: prints how much memory serving takes, and how that adds up. */
-void explain_memory(unsigned reactors, uint32_t volumes);
+void explain_memory(unsigned reactors, uint32_t volumes, uint32_t connections);
 
 enum { SERVED_SPECS_MAX = 64 };
 

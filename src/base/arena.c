@@ -16,6 +16,12 @@ arena_init(struct arena *arena, size_t bytes_max)
 	list_init(&arena->blocks);
 }
 
+size_t
+arena_takes(size_t bytes, size_t align)
+{
+	return sizeof(struct block) + (align > 0 ? align : _Alignof(max_align_t)) + bytes;
+}
+
 static void *
 allocate(struct arena *arena, size_t bytes, size_t align, bool zeroed)
 {
@@ -30,7 +36,7 @@ allocate(struct arena *arena, size_t bytes, size_t align, bool zeroed)
 		return NULL;
 	if (arena->bytes_max > 0 && bytes > arena->bytes_max - arena->bytes)
 		return NULL;
-	start = zeroed ? calloc(1, sizeof(*block) + align + bytes) : malloc(sizeof(*block) + align + bytes);
+	start = zeroed ? calloc(1, arena_takes(bytes, align)) : malloc(arena_takes(bytes, align));
 	if (start == NULL)
 		return NULL;
 	at = (uintptr_t)start + sizeof(*block);

@@ -414,4 +414,4 @@ streams_close_all(struct rt *rt)
 	}
 }
 
-size_t rt_stream_bytes(void) { return sizeof(struct ksock); }
+size_t rt_stream_bytes(void) { return arena_takes(sizeof(struct ksock), 0); }

@@ -323,13 +323,13 @@ target_queue_bytes(uint32_t entries)
 size_t
 target_connection_bytes(void)
 {
-	return sizeof(struct conn) + TARGET_INCAPSULE;
+	return arena_takes(sizeof(struct conn), 0) + arena_takes(TARGET_INCAPSULE, 4096);
 }
 
 size_t
 target_controller_bytes(void)
 {
-	return sizeof(struct assoc) + ADMIN_OWN + shown_bytes() + registry_bytes() + wish_bytes();
+	return arena_takes(sizeof(struct assoc), 0) + arena_takes(ADMIN_OWN, 4096) + shown_bytes() + registry_bytes() + wish_bytes();
 }
 
 size_t

@@ -1,4 +1,5 @@
 """The daemon itself: options, start, end, and what it leaves behind."""
+import contextlib
 import os
 import re
 import resource
@@ -319,8 +320,8 @@ def test_help_and_version(binary):
 
 def test_explain_memory(binary):
     """prints the formula and ends"""
-    done = targets.run("serve", "--explain-memory", "--ns", "mem:1M", "--reactors", "2")
-    assert done.returncode == 0
+    done = targets.run("serve", "--explain-memory", "--ns", "mem:1M", "--reactors", "2", "--max-connections", "77")
+    assert done.returncode == 0 and "with all 77 connections" in done.stdout
     assert "connection" in done.stdout and "reactor" in done.stdout and "KiB" in done.stdout
 
 
@@ -329,11 +330,29 @@ def anonymous_kib(pid):
         return int(re.search(r"^Anonymous:\s+(\d+) kB", rollup.read(), re.MULTILINE).group(1))
 
 
+def explained(text, what):
+    return float(re.search(r"%ss x ([\d.]+) KiB" % what, text).group(1))
+
+
+def test_silent_connections_take_the_memory_that_is_explained(serve):
+    """what their memory is aligned with and found by is counted"""
+    if targets.sanitized():
+        pytest.skip("a sanitizer's own memory would hide it")
+    each = explained(targets.run("serve", "--explain-memory", "--ns", "mem:16M").stdout, "connection")
+    target = serve("--handshake-timeout", "60000")
+    before = anonymous_kib(target.pid)
+    with contextlib.ExitStack() as stack:
+        for _ in range(500):
+            stack.enter_context(socket.create_connection(target.address))
+        target.until("all are there", lambda stats: stats["connections"] == 500)
+        grown = anonymous_kib(target.pid) - before
+    assert 0.9 * 500 * each <= grown <= 500 * each + 256  # what malloc() takes in advance
+
+
 def test_connections_take_no_more_memory_than_explained(serve):
     """controllers, connections and queue entries, by the formula that --explain-memory prints"""
     text = targets.run("serve", "--explain-memory", "--ns", "mem:16M").stdout
-    controller, connection = (float(re.search(r"%ss x ([\d.]+) KiB" % what, text).group(1))
-                              for what in ("controller", "connection"))
+    controller, connection = (explained(text, what) for what in ("controller", "connection"))
     entry = int(re.search(r"queue entries x (\d+) bytes", text).group(1))
     target = serve(ns=["mem:16M"])
     with nvme.Controller(target.address) as ctrl:
