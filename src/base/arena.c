@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MUCH = 16 * 1024 * 1024 };
+
 struct block {
 	struct list node;
 	void *start; /* what calloc() returned */
@@ -46,6 +48,8 @@ allocate(struct arena *arena, size_t bytes, size_t align, bool zeroed)
 	block->bytes = bytes;
 	list_push(&arena->blocks, &block->node);
 	arena->bytes += bytes;
+	if (arena->bytes > arena->most)
+		arena->most = arena->bytes;
 	return (void *)at;
 }
 
@@ -91,6 +95,15 @@ arena_free(struct arena *arena, void *ptr)
 {
 	if (ptr != NULL)
 		block_release(arena, (struct block *)((uintptr_t)ptr - sizeof(struct block)));
+}
+
+bool
+arena_shrank(struct arena *arena)
+{
+	if (arena->most - arena->bytes < MUCH)
+		return false;
+	arena->most = arena->bytes;
+	return true;
 }
 
 void

@@ -17,6 +17,7 @@
 struct arena {
 	struct list blocks;
 	size_t bytes;      /* asked for and not given back */
+	size_t most;       /* of these, since arena_shrank() was last so */
 	size_t bytes_max;  /* 0: no limit */
 	uint64_t fail_at;  /* the n-th allocation from now fails (1: the next); 0: none */
 };
@@ -46,6 +47,9 @@ char *arena_strdup(struct arena *arena, const char *string) __attribute__((warn_
 
 /* Gives one block back; NULL is ignored. */
 void arena_free(struct arena *arena, void *ptr);
+
+/* Whether 16 MiB were given back since there was most, or since this was last so: malloc() may keep them. */
+bool arena_shrank(struct arena *arena);
 
 /* Gives everything back; the arena can be used again. */
 void arena_drop(struct arena *arena);

@@ -5,6 +5,8 @@
  * in the kernel when there has been none for a while.  What arrives, and what
  * is done about it, is known elsewhere.
  */
+#include <malloc.h>
+
 #include "rt/internal.h"
 #include "sys/clock.h"
 #include "sys/sigs.h"
@@ -103,6 +105,8 @@ sleep_until_due(struct core *core)
 	if (next_ns != UINT64_MAX)
 		timeout_ns = (int64_t)(next_ns - core->turn_ns);
 	streams_cool(core);
+	if (arena_shrank(&core->arena))
+		malloc_trim(0); /* takes milliseconds: nothing else is to be done now */
 	waker_doze(&core->waker);
 	if (!mail_waiting(core) && !files_ready(core) && !errands_ready(core) &&
 	    !stop_word_is_set(&core->rt->stop)) {
