@@ -80,7 +80,8 @@ left_of_volume(struct core *core, const struct share *volume, bool stranger, boo
 	uint32_t most = bufs_room(&core->reactor->bufs, &volume->bufs, large) / 2 * 7 / 8;
 	uint32_t all = left(most, volume->asked[large].pieces, pieces);
 
-	return stranger && is_guarded(core) ? left_for_strangers(most, volume->asked[large].strangers, pieces, all) : all;
+	return !stranger || !is_guarded(core) ? all :
+	    left_for_strangers(most, volume->asked[large].strangers, pieces, all);
 }
 
 /* The host would have more than were left for others.  Who has nothing may have what there is. */
@@ -182,8 +183,8 @@ asked_take(struct request *req, uint32_t bytes, void (*granted)(struct bufs_wait
 	return false;
 }
 
-/* What it waits for is not there: of the same volume, others wait behind it; where it is strangers that have too much of
- * it, only those. */
+/* What it waits for is not there: of the same volume, others wait behind it; where it is strangers that have too much
+ * of it, only those. */
 static bool
 is_behind(struct asked_order *order, struct request *req, uint32_t pieces, uint32_t most)
 {
@@ -354,10 +355,10 @@ keeps(const struct request *req)
 	    is_waited_for(conn->core, &place->bufs);
 }
 
-/* An answer of which the peer took a part, and then for too long not all, has a place that somebody waits for: of copies,
- * which have no line of their own, anybody who waits for any.  However it gets on: a few bytes now and then keep it as
- * well.  What counts is the time in which others waited: before that there was no hurry.  Those of which nothing was
- * sent are taken back at once (traffic.c). */
+/* An answer of which the peer took a part, and then for too long not all, has a place that somebody waits for: of
+ * copies, which have no line of their own, anybody who waits for any.  However it gets on: a few bytes now and then
+ * keep it as well.  What counts is the time in which others waited: before that there was no hurry.  Those of which
+ * nothing was sent are taken back at once (traffic.c). */
 static bool
 keeps_answer(const struct conn *conn)
 {

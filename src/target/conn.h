@@ -88,7 +88,7 @@ struct conn {
 	struct timer timer;       /* handshake and stalls */
 	struct timer lend_timer;  /* when memory of answers that were not sent is taken back */
 	struct list keep_node;    /* blocked, and some of them have buffers */
-	uint64_t lend_since_ns;   /* no buffer for what is half sent, and somebody waits for it, since then; 0: not so; */
+	uint64_t lend_since_ns;   /* no buffer for what is half sent, and it is waited for, since then; 0: not so; */
 	bool lent_nothing;        /* what it reads is copied first, */
 	uint64_t lend_from;       /* before it has taken so many bytes (tx_bytes) */
 	uint64_t lend_moved_ns, lend_moved; /* and when its peer took the last of it, and what of tx_bytes then */
@@ -141,11 +141,12 @@ struct conn {
 	char hostnqn[NVME_NQN_FIELD]; /* of an I/O queue */
 };
 
-/* Who keeps memory that others wait for loses its connection after so long, be it for data that he owes or for an answer
- * of which he took a part, in whatever steps: for 1 MiB, the most that a command and what a connection is asked for may
- * be, a line of 2 Mbit/s is enough.  Where one had to wait that has brought data before, who owes data has so long only when
- * he has taken or brought 64 MiB: he begins with a second, for the same a line of 8 Mbit/s, and each CONN_EARNED_BYTES
- * that went either way are a millisecond more.  Who wants to keep others waiting has to pay for it like who works. */
+/* Who keeps memory that others wait for loses its connection after so long, be it for data that he owes or for an
+ * answer of which he took a part, in whatever steps: for 1 MiB, the most that a command and what a connection is asked
+ * for may be, a line of 2 Mbit/s is enough.  Where one had to wait that has brought data before, who owes data has so
+ * long only when he has taken or brought 64 MiB: he begins with a second, for the same a line of 8 Mbit/s, and each
+ * CONN_EARNED_BYTES that went either way are a millisecond more.  Who wants to keep others waiting has to pay for it
+ * like who works. */
 enum { CONN_WAITED_FOR_S = 5, CONN_STRANGER_S = 1, CONN_EARNED_BYTES = 16 * 1024 };
 
 /* Nanoseconds that its peer has beyond what anybody has, where others wait. */

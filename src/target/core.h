@@ -42,8 +42,8 @@ struct target {
 /* What a volume has of the memory that all of a core share, and who waits for more (share.c). */
 struct share {
 	struct bufs_share bufs;
-	/* Of small pieces and large ones: those for data that was asked for and has not come, of all and of strangers; and
-	 * the last turn in which one of either class that would be asked was passed over because of them (asked.c). */
+	/* Of small pieces and large ones: those for data that was asked for and has not come, of all and of strangers;
+	 * and the last turn in which one of either class that would be asked was passed over because of them (asked.c). */
 	struct share_asked {
 		uint32_t pieces, strangers;
 		uint64_t passed[2];

@@ -137,8 +137,8 @@ who_was_lent_blocks_that_others_wait_to_write_is_ended_at_once(void **state)
 	assert_in_range(work_beside("mem:64M", 64, &many, 256 * 1024, &said), 1, 4);
 }
 
-/* However many hosts he invents who asks: seven of them have what there is for a volume, and all of them stand before it.
- * Once it has to wait, a second; then there is room. */
+/* However many hosts he invents who asks: seven of them have what there is for a volume, and all of them stand before
+ * it.  Once it has to wait, a second; then there is room. */
 static void
 who_brings_his_data_is_not_kept_waiting_by_strangers_who_do_not(void **state)
 {
