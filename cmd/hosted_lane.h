@@ -1,8 +1,8 @@
 /*
  * hosted_lane.h - wishes of hosts as they wait: those of one subsystem in one lane, where its hosts take turns.
  *
- * Lanes take turns, too.  A namespace that is to be created waits in its lane until it has a file, which takes a disk's time:
- * meanwhile those of other lanes are done.  A disk that does not answer is waited for LANE_PATIENCE_MS.
+ * Lanes take turns, too.  A namespace that is to be created waits in its lane until it has a file, which takes a disk's
+ * time: meanwhile those of other lanes are done.  A disk that does not answer is waited for LANE_PATIENCE_MS.
  */
 #ifndef WEIR_CMD_HOSTED_LANE_H
 #define WEIR_CMD_HOSTED_LANE_H

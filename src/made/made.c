@@ -6,8 +6,8 @@
 /* ---- by subsystem and NSID ---- */
 
 /*
- * A configuration asks for each of its namespaces, and there may be as many here: so they are chained by a hash.  A link
- * is a place in `ns` and one; 0: none.
+ * A configuration asks for each of its namespaces, and there may be as many here: so they are chained by a hash.  A
+ * link is a place in `ns` and one; 0: none.
  */
 static uint16_t *
 bucket(const struct made *made, const char *nqn, uint32_t nsid)
