@@ -33,7 +33,7 @@ explain_memory(unsigned reactors, uint32_t volumes, uint32_t connections)
 	    "                                         filters (fault:, volatile:) are not counted\n\n"
 	    "at most: %u reactors x %.1f MiB + controllers x %.1f KiB + connections x %.1f KiB\n"
 	    "    + queue entries x %zu bytes + subsystems x %zu KiB + %zu KiB + %u volumes x %zu KiB + RAM volumes\n"
-	    "with all %u connections that may be, each a controller's and its queue of %u entries filled once: %.1f GiB\n"
+	    "with all %u connections that may be, each with a controller and %u entries filled once: %.1f GiB\n"
 	    "not counted: the program, and what the kernel holds for sockets and for io_uring\n",
 	    reactors, REACTOR_SCRATCH / 1024, SERVE_SMALL_BUFS * BUFS_SMALL / 1024, SERVE_SMALL_BUFS, BUFS_SMALL / 1024,
 	    SERVE_LARGE_BUFS * BUFS_LARGE / 1024, SERVE_LARGE_BUFS, BUFS_LARGE / 1024, target_reactor_bytes() / 1024,

@@ -39,7 +39,7 @@ void *arena_alloc_raw(struct arena *arena, size_t bytes) __attribute__((warn_unu
 void *arena_alloc_aligned(struct arena *arena, size_t bytes, size_t align)
     __attribute__((warn_unused_result));
 
-/* What an allocation of so many bytes takes in all, with what it is found by and aligned with; `align` 0: for any type. */
+/* What an allocation takes in all, with what it is found by and aligned with; `align` 0: for any type. */
 size_t arena_takes(size_t bytes, size_t align);
 
 /* A copy of the string, or NULL. */

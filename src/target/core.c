@@ -329,7 +329,8 @@ target_connection_bytes(void)
 size_t
 target_controller_bytes(void)
 {
-	return arena_takes(sizeof(struct assoc), 0) + arena_takes(ADMIN_OWN, 4096) + shown_bytes() + registry_bytes() + wish_bytes();
+	return arena_takes(sizeof(struct assoc), 0) + arena_takes(ADMIN_OWN, 4096) + shown_bytes() +
+	    registry_bytes() + wish_bytes();
 }
 
 size_t

@@ -113,16 +113,17 @@ def test_what_waits_ends_unanswered(live, tmp_path, reactors):  # noqa: F811
 
 
 def test_wishes_that_the_keeper_has_not_begun_are_not_done(live, tmp_path):  # noqa: F811
-    target = live(hosted(namespace(1), top="state_dir: %s/state\n" % tmp_path))
+    target = live(hosted(namespace(1), namespace(2), top="state_dir: %s/state\n" % tmp_path))
     with connect(target) as ctrl:
         assert ctrl.set_feature(0x84, 1, nsid=1).ok
-        asked = [ctrl.admin.submit(nvme.sqe(0x09, nsid=1, cdw10=0x84, cdw11=n), send=False) for n in (0, 1, 1)]
+        asked = [ctrl.admin.submit(nvme.sqe(0x09, nsid=nsid, cdw10=0x84, cdw11=n), send=False)
+                 for nsid, n in ((1, 0), (2, 1), (2, 1))]
         reset = ctrl.admin.submit_raw(nvme.property_set_sqe(nvme.CC, nvme.CC_READY), send=False)
         ctrl.admin.conn.send(b"".join(request.capsule for request in asked + [reset]))
         ctrl.admin.wait(reset)
         ctrl.until(nvme.RDY, 0)
         ctrl.enable()
-        assert ctrl.identified(0, 1)[99] == 0 and not any(request.done for request in asked)
+        assert ctrl.identified(0, 2)[99] == 0 and not any(request.done for request in asked)
 
 
 @pytest.mark.parametrize("dgst", [0, 3])
