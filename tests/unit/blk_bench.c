@@ -199,6 +199,26 @@ waits(const struct test_io *t)
 }
 
 void
+mark(unsigned chan, uint64_t lba, uint32_t blocks)
+{
+	io_ended(io_start(chan, BLK_MARK_BAD, 0, lba, blocks), NVME_SC_SUCCESS);
+}
+
+void
+assert_bad(unsigned chan, uint64_t lba, uint32_t blocks, uint64_t first)
+{
+	struct test_io *t = io_make(chan, BLK_READ, blk->lends ? BLK_MAY_LEND : 0, lba, blocks);
+
+	io_submit(t);
+	turns(200);
+	assert_int_equal(t->done, 1);
+	assert_int_not_equal(t->io.flags & BLK_BAD, 0);
+	assert_int_equal(t->io.at, first);
+	assert_true(t->io.status.dnr);
+	io_ended(t, NVME_SC_READ_ERROR);
+}
+
+void
 turns(unsigned count)
 {
 	while (count-- > 0)

@@ -49,6 +49,10 @@ void io_release(struct test_io *t);
 void write_now(uint64_t lba, uint32_t blocks, int byte);
 void assert_block(uint64_t lba, int byte);
 
+/* Marks blocks as bad; and reading them fails, and says that `first` is the first that is bad. */
+void mark(unsigned chan, uint64_t lba, uint32_t blocks);
+void assert_bad(unsigned chan, uint64_t lba, uint32_t blocks, uint64_t first);
+
 void assert_bytes(const uint8_t *bytes, size_t count, int byte);
 
 /* A device with a channel on each reactor: alone; over a file /v of so many bytes; over one of four times IO_MAX. */

@@ -13,27 +13,6 @@ static const char *const specs[] = { "mem:4M", "file:/v", "fault:read-error=1000
 	"volatile:keep=64K,seed=3@file:/v", "volatile:@mem:4M" };
 
 static void
-mark(unsigned chan, uint64_t lba, uint32_t blocks)
-{
-	io_ended(io_start(chan, BLK_MARK_BAD, 0, lba, blocks), NVME_SC_SUCCESS);
-}
-
-/* Reading the blocks fails, and says that `first` is the first that is bad. */
-static void
-assert_bad(unsigned chan, uint64_t lba, uint32_t blocks, uint64_t first)
-{
-	struct test_io *t = io_make(chan, BLK_READ, blk->lends ? BLK_MAY_LEND : 0, lba, blocks);
-
-	io_submit(t);
-	turns(200);
-	assert_int_equal(t->done, 1);
-	assert_int_not_equal(t->io.flags & BLK_BAD, 0);
-	assert_int_equal(t->io.at, first);
-	assert_true(t->io.status.dnr);
-	io_ended(t, NVME_SC_READ_ERROR);
-}
-
-static void
 a_marked_block_cannot_be_read_and_its_neighbours_can(void **state)
 {
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
@@ -381,72 +360,6 @@ of_a_list_only_what_was_written_is_read(void **state)
 }
 
 static void
-a_volume_that_grows_has_marks_in_its_new_part(void **state)
-{
-	uint64_t more = 3 * BAD_PAGE_BLOCKS;
-
-	blk_begin_file("file:/v");
-	mark(0, FIRST, 1);
-	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
-	assert_int_equal(blk->blocks, more);
-	mark(0, more - 1, 1);
-	mark(1, BAD_PAGE_BLOCKS - 2, 4);
-	assert_bad(0, BAD_PAGE_BLOCKS - 4, 8, BAD_PAGE_BLOCKS - 2);
-	blk_begin_again();
-	assert_bad(0, FIRST, 1, FIRST);
-	assert_bad(0, more - 1, 1, more - 1);
-	assert_bad(0, BAD_PAGE_BLOCKS, 8, BAD_PAGE_BLOCKS);
-	blk_end();
-}
-
-/* The list is as it was; what grew over it again must not believe that nothing is marked there. */
-static void
-a_volume_that_was_longer_once_finds_its_marks_when_it_grows(void **state)
-{
-	uint64_t more = 3 * BAD_PAGE_BLOCKS;
-
-	blk_begin_file("file:/v");
-	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
-	mark(0, more - 1, 1);
-	fake_file_find(&fw, "/v")->size = 4 * IO_MAX;
-	blk_begin_again();
-	assert_int_equal(blk->blocks, 4 * IO_MAX / BS);
-	fw.fail_fetch = -EIO;
-	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), -EIO);
-	fw.fail_fetch = 0;
-	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
-	assert_bad(0, more - 1, 1, more - 1);
-	blk_end();
-}
-
-/* When that was read, it may be that the volume does not grow; and grows farther then. */
-static void
-marks_that_were_read_before_a_volume_grows_are_taken_when_it_does(void **state)
-{
-	const uint64_t some = 2 * BAD_PAGE_BLOCKS, more = 3 * BAD_PAGE_BLOCKS;
-	int64_t was;
-
-	blk_begin_file("file:/v");
-	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
-	mark(0, some - 1, 1);
-	mark(0, more - 1, 1);
-	fake_file_find(&fw, "/v")->size = 4 * IO_MAX;
-	blk_begin_again();
-	fw.fail_fetch = -EIO;
-	assert_int_equal(blk_stretch(blk, &fw.reactors[0], more, &was), -EIO);
-	fw.fail_fetch = 0;
-	assert_int_equal(blk_stretch(blk, &fw.reactors[0], some, &was), 0);
-	assert_int_equal(blk_stretch(blk, &fw.reactors[0], more, &was), 0);
-	fw.fail_fetch = fw.fail_open = -EIO;
-	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
-	fw.fail_fetch = fw.fail_open = 0;
-	assert_bad(0, some - 1, 1, some - 1);
-	assert_bad(0, more - 1, 1, more - 1);
-	assert_int_equal(blk_stretch(blk, &fw.reactors[0], 2 * more, &was), 0);
-	blk_end();
-}
-
-static void
 what_cannot_keep_marks_takes_none(void **state)
 {
 	blk_begin_file("null:4M");
@@ -507,9 +420,6 @@ main(void)
 		cmocka_unit_test(marks_of_two_reactors_in_one_page_are_both_kept),
 		cmocka_unit_test(a_list_that_is_not_of_this_volume_is_refused),
 		cmocka_unit_test(a_list_without_its_header_says_nothing),
-		cmocka_unit_test(a_volume_that_grows_has_marks_in_its_new_part),
-		cmocka_unit_test(a_volume_that_was_longer_once_finds_its_marks_when_it_grows),
-		cmocka_unit_test(marks_that_were_read_before_a_volume_grows_are_taken_when_it_does),
 		cmocka_unit_test(what_cannot_keep_marks_takes_none),
 		cmocka_unit_test(without_memory_a_mark_fails_and_nothing_else),
 	};
