@@ -198,6 +198,10 @@ marks_close(struct marks *marks)
 	if (reactor == NULL)
 		return;
 	take_pages(marks, false);
+	if (marks->file != NULL)
+		marks->annex->world->file_close(marks->file);
+	if (marks->annex != NULL)
+		marks->annex->world->annex_close(marks->annex);
 	arena_free(reactor->arena, marks->path);
 	range_fini(&marks->lock, reactor->arena);
 	bad_fini(&marks->bad);
@@ -296,16 +300,16 @@ begin(struct marks_chan *mc, int error)
 		write_header(mc);
 }
 
-/* Of the file as it was made; before it was perhaps shorter. */
+/* As long as it is now; before it was perhaps shorter. */
 static int
-open_again(struct marks_chan *mc)
+share(struct marks_chan *mc)
 {
 	const struct world_ops *world = mc->reactor->world;
 	int error;
 
 	if (mc->file != NULL)
 		world->file_close(mc->file);
-	error = world->file_open(mc->reactor, mc->marks->path, 0, BAD_PAGE, &mc->file);
+	error = world->file_share(mc->marks->file, mc->reactor, &mc->file);
 	if (error != 0)
 		mc->file = NULL;
 	return error;
@@ -316,9 +320,16 @@ static void
 make_file(struct errand *errand)
 {
 	struct marks_chan *mc = errand->owner;
-	int64_t was;
+	struct marks *marks = mc->marks;
 
-	mc->made = mc->reactor->world->file_make(mc->reactor, mc->marks->path, mc->bytes, &was);
+	if (marks->annex == NULL)
+		marks->annex = mc->reactor->world->annex_open(mc->reactor);
+	if (marks->annex == NULL)
+		mc->made = -ENOMEM;
+	else if (marks->file != NULL)
+		mc->made = marks->annex->world->file_extend(marks->file, mc->bytes);
+	else
+		mc->made = marks->annex->world->file_open(marks->annex, marks->path, mc->bytes, BAD_PAGE, &marks->file);
 }
 
 static void
@@ -326,7 +337,7 @@ file_made(struct errand *errand)
 {
 	struct marks_chan *mc = errand->owner;
 
-	begin(mc, mc->made == 0 ? open_again(mc) : mc->made);
+	begin(mc, mc->made == 0 ? share(mc) : mc->made);
 }
 
 /* Has what a change needs, memory, and the file as long as it must be, and begins it. */
@@ -342,8 +353,10 @@ prepare(struct marks_chan *mc)
 		begin(mc, -ENOMEM);
 	} else if (mc->file != NULL && mc->file->size >= mc->bytes) {
 		begin(mc, 0);
+	} else if (mc->marks->file != NULL && mc->marks->file->size >= mc->bytes) {
+		begin(mc, share(mc));
 	} else {
-		mc->errand = (struct errand){ .run = make_file, .done = file_made, .owner = mc };
+		mc->errand = (struct errand){ .run = make_file, .done = file_made, .owner = mc, .apart = true };
 		reactor->world->errand(reactor, &mc->errand);
 	}
 }

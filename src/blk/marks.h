@@ -25,7 +25,10 @@ struct marks {
 	 * file, of which these pages are not taken yet. */
 	uint64_t known, read;
 	struct fifo pages;
-	bool begun;           /* the file has its header; whoever owns the lock knows */
+	/* The file as changes use it, and its annex; NULL: not needed yet.  This is of whoever owns the lock, */
+	struct reactor *annex;
+	struct file *file;
+	bool begun;           /* like whether it has its header */
 };
 
 /* One change, its maker's again when done() is called: 0 or a negative errno, and then nothing has changed. */
@@ -41,12 +44,12 @@ struct marks_change {
 struct marks_chan {
 	struct marks *marks;
 	struct reactor *reactor;
-	struct file *file;    /* NULL: not needed yet */
+	struct file *file;    /* the volume's, shared; NULL: not needed yet */
 	uint8_t *image;       /* what is written; NULL: not needed yet */
 	struct file_io io;
 	struct iovec iov;
-	struct errand errand; /* which makes the file, */
-	uint64_t bytes;       /* and extends it to so many; */
+	struct errand errand; /* which makes the file, or extends it, */
+	uint64_t bytes;       /* to so many; */
 	int made;             /* what became of that */
 	struct fifo waiting;
 	struct marks_change *now;

@@ -145,3 +145,16 @@ def test_what_hosts_make_and_delete_is_opened_and_closed_beside_the_reactors(liv
         disk.closed(target)
         targets.until("the end of their files", lambda: disk.files() == [])
     assert disk.by_reactor() == []
+
+
+def test_blocks_are_marked_bad_beside_the_reactors(live, disk):
+    """the first one, one for which the list is longer, and both by hosts of several reactors"""
+    target = live(conf(*disk.volumes(1)), "--reactors", "2", env=disk.env)
+    target.applied(conf(*disk.volumes(1, size="256M")))
+    disk.watch()
+    with connect(target) as ctrl:
+        queues = [ctrl.io_queue(n) for n in (1, 2, 3, 4)]
+        for n, queue in enumerate(queues):
+            assert mark(queue, 3 + n).ok and mark(queue, (256 << 20) // 4096 - 1 - n).ok
+        assert not any(queue.read(3 + n).ok for n, queue in enumerate(queues))
+    assert disk.files() == ["1", "1.bad"] and disk.by_reactor() == []

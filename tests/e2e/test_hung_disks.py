@@ -8,7 +8,9 @@ import pytest
 
 import target as targets
 from namespaces import created, hosted
+from nvme import sqe
 from nvmetcp import PATIENCE
+from test_bad_blocks import mark
 from test_live import conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 
 SURVEY_S = 5  # how long disks are waited for
@@ -135,6 +137,19 @@ def test_hosts_are_served_while_a_disk_hangs_that_answered_when_it_was_asked_fir
         assert longest_read(queue, thread) < 0.5 * PATIENCE
         assert done[0].returncode == 0, done
         assert queue.read(0, nsid=3).ok
+
+
+def test_a_block_that_a_hung_disk_does_not_mark_holds_up_no_mark_elsewhere(live, tmp_path, disk):
+    sound = namespace(2, "file:%s/sound" % tmp_path)
+    target = live(conf(namespace(1, "file:%s/hung" % disk.folder), sound), env=disk.env)
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue(1)
+        disk.hang()
+        hung = queue.submit(sqe(0x04, nsid=1))
+        targets.until("the question", lambda: os.path.exists(disk.fifo + ".waits"), lambda: ctrl.keep_alive())
+        assert mark(queue, 0, nsid=2).ok and not hung.done
+        os.close(disk.answer())
+        assert queue.wait(hung).ok
 
 
 @pytest.mark.parametrize("word", ["apply", "diff"])

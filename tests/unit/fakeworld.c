@@ -398,6 +398,19 @@ fake_log(struct reactor *reactor, int level, const char *text)
 	print_message("# log %d: %s\n", level, text);
 }
 
+static struct reactor *
+fake_annex_open(struct reactor *reactor)
+{
+	world_of(reactor)->annexes++;
+	return reactor;
+}
+
+static void
+fake_annex_close(struct reactor *annex)
+{
+	world_of(annex)->annexes--;
+}
+
 static const struct world_ops fake_ops = {
 	.file_open = fake_file_open,
 	.file_share = fake_file_share,
@@ -416,6 +429,8 @@ static const struct world_ops fake_ops = {
 	.pages_discard = fake_pages_discard,
 	.post = fake_post,
 	.errand = fake_errand,
+	.annex_open = fake_annex_open,
+	.annex_close = fake_annex_close,
 	.random = fake_random,
 	.wall_ms = fake_wall_ms,
 	.log = fake_log,
@@ -446,6 +461,7 @@ fakeworld_fini(struct fakeworld *fw)
 	assert_int_equal(fw->in_flight, 0);
 	assert_true(fifo_empty(&fw->errands));
 	assert_int_equal(fw->pages_mapped, 0);
+	assert_int_equal(fw->annexes, 0);
 	for (int i = 0; i < FAKE_FILES; i++) {
 		assert_int_equal(fw->files[i].handles, 0);
 		arena_free(&fw->arena, fw->files[i].bytes);

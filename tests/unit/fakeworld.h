@@ -48,6 +48,7 @@ struct fakeworld {
 	bool hold_files;          /* requests wait for fake_files_finish(); else they finish in the next turn */
 	struct fifo errands;      /* given, not yet run: that is done before the next turn, */
 	bool hold_errands;        /* but while this is so */
+	unsigned annexes;         /* open; each is its reactor itself */
 	struct fake_finish finish[FAKE_REACTORS];
 	uint32_t align;           /* of every file; 0 is 1 */
 	int fail_open;            /* negative errno of every open, and of what makes a file or extends it */
