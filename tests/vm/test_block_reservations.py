@@ -12,7 +12,6 @@ WRITE_EXCLUSIVE, REGISTRANTS_ONLY = 1, 3
 CONFLICT = (
     r"nvme\w+n1: I/O Cmd\(0x\w+\) @ LBA \d+, \d+ blocks, I/O Error \(sct 0x0 / sc 0x(83|1b)\) MORE DNR",
     r"(critical nexus|I/O) error, dev nvme\w+n1, sector \d+ op 0x1:\(WRITE\)",
-    r"(nvme_log_error|blk_print_req_error): \d+ callbacks suppressed",
 )
 
 
