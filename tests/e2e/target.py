@@ -34,6 +34,13 @@ def sanitized():
     return b"__asan_" in code or b"__tsan_" in code
 
 
+def preload(name, folder):
+    """Compiles one of the libraries here, NAME.c, into the folder; its path is what LD_PRELOAD is to be."""
+    source, library = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".c"), "%s/%s.so" % (folder, name)
+    subprocess.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, source], check=True)
+    return library
+
+
 def until(what, condition, meanwhile=lambda: None, seconds=START_S):
     """Waits for a condition, and does something each time that it does not hold yet; never without end."""
     deadline = time.monotonic() + seconds

@@ -35,11 +35,9 @@ def hung_unlink(tmp_path_factory):
     if targets.sanitized():
         pytest.skip("a sanitizer is preloaded itself")
     folder = tmp_path_factory.mktemp("preload")
-    path, fifo = str(folder / "hung_unlink.so"), str(folder / "fifo")
+    fifo = str(folder / "fifo")
     os.mkfifo(fifo)
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hung_unlink.c")
-    subprocess.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", path, source], check=True)
-    return {"LD_PRELOAD": path, "WEIR_UNLINK_FIFO": fifo}
+    return {"LD_PRELOAD": targets.preload("hung_unlink", folder), "WEIR_UNLINK_FIFO": fifo}
 
 
 def listens(target):

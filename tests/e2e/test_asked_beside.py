@@ -1,6 +1,5 @@
 """What is asked of the disks of volumes that come, grow and go is asked by no reactor: it may take any time."""
 import os
-import subprocess
 
 import pytest
 
@@ -16,9 +15,7 @@ class Disk:
     def __init__(self, tmp_path):
         self.folder, self.asked = str(tmp_path / "disk"), str(tmp_path / "asked")
         os.mkdir(self.folder)
-        library = str(tmp_path / "asked_by.so")
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "asked_by.c")
-        subprocess.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, source], check=True)
+        library = targets.preload("asked_by", tmp_path)
         self.env = {"LD_PRELOAD": library, "WEIR_ASKED_FOLDER": self.folder, "WEIR_ASKED": self.asked}
 
     def watch(self):

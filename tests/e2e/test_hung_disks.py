@@ -1,6 +1,5 @@
 """A disk that does not answer what an operator's change asks of it holds up nobody but that change."""
 import os
-import subprocess
 import threading
 import time
 
@@ -22,9 +21,7 @@ class Disk:
     def __init__(self, tmp_path):
         self.folder, self.fifo = str(tmp_path / "hung"), str(tmp_path / "fifo")
         os.mkdir(self.folder)
-        library = str(tmp_path / "hung_folder.so")
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hung_folder.c")
-        subprocess.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, source], check=True)
+        library = targets.preload("hung_folder", tmp_path)
         self.env = {"LD_PRELOAD": library, "WEIR_HUNG_FOLDER": self.folder, "WEIR_HUNG_FIFO": self.fifo}
 
     def hang(self):
