@@ -393,17 +393,12 @@ bench_begin(struct bench *b, uint64_t seed, unsigned reactors, const char *text,
 {
 	const struct sim_options usual = sim_options_default();
 	struct sim_process_options served = { .reactor = { 256, 32 }, .start = target_begin, .arg = b };
-	char name[] = "test_serving.XXXXXX";
-	char *path;
 
 	*b = (struct bench){ .text = text, .askers = calloc(ASKERS, sizeof(*b->askers)) };
 	bench_disk = (struct bench_disk){ 0 };
 	fifo_init(&b->held);
-	assert_true(b->askers != NULL && mkdtemp(name) != NULL);
-	path = realpath(name, NULL);
-	assert_non_null(path);
-	snprintf(b->folder, sizeof(b->folder), "%s", path);
-	free(path);
+	snprintf(b->folder, sizeof(b->folder), P_tmpdir "/test_serving.XXXXXX");
+	assert_true(b->askers != NULL && mkdtemp(b->folder) != NULL);
 	b->sim = sim_create(seed, options != NULL ? options : &usual);
 	b->process = sim_process_create(b->sim, "target", reactors, &served);
 	bench_run(b, 5 * ms);

@@ -62,7 +62,7 @@ setup(void **state)
 
 	if (k == NULL)
 		return -1;
-	snprintf(k->dir, sizeof(k->dir), "test_record.XXXXXX");
+	snprintf(k->dir, sizeof(k->dir), P_tmpdir "/test_record.XXXXXX");
 	arena_init(&k->arena, 0);
 	k->made = made_copy(&k->arena, NULL, 0);
 	memset(&disk, 0, sizeof(disk));
