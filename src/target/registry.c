@@ -80,7 +80,7 @@ static bool
 host_is_dying(const struct entry *entry)
 {
 	list_for_each(&entry->roll->members, node)
-		if (entry_of(node)->state == ENTRY_DYING && entry_same_host(entry_of(node), entry))
+		if (entry_of(node)->state == ENTRY_DYING && entry_same_id(entry_of(node), entry))
 			return true;
 	return false;
 }
@@ -241,7 +241,7 @@ let_in(struct core *core, const struct entry *gone)
 	if (host_is_dying(gone))
 		return;
 	list_for_each(&gone->roll->waiting, node)
-		if (entry_same_host(entry_of(node), gone))
+		if (entry_same_id(entry_of(node), gone))
 			decide(core, entry_of(node));
 }
 

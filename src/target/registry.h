@@ -57,6 +57,7 @@ entry_of(struct list *node)
 	return container_of(node, struct entry, node);
 }
 
+/* Which host it is, in all that its I/O is for: of the living ones the NQN is the same then. */
 static inline bool
 entry_same_id(const struct entry *a, const struct entry *b)
 {
@@ -67,13 +68,6 @@ static inline bool
 entry_same_nqn(const struct entry *a, const struct entry *b)
 {
 	return strncmp(a->hostnqn, b->hostnqn, sizeof(a->hostnqn)) == 0;
-}
-
-/* Both say so: who has the one alone is somebody else, or took what is another's. */
-static inline bool
-entry_same_host(const struct entry *a, const struct entry *b)
-{
-	return entry_same_id(a, b) && entry_same_nqn(a, b);
 }
 
 /* A host has one identifier, and an identifier is one host's: two like these cannot both be who they say. */

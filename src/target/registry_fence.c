@@ -21,7 +21,7 @@ fenced(struct core *core, uint16_t key, uint32_t ended)
 static bool
 waits_for(const struct entry *entry, const struct entry *member)
 {
-	if (member == entry || !entry_same_host(member, entry) || member->number >= entry->fence.below)
+	if (member == entry || !entry_same_id(member, entry) || member->number >= entry->fence.below)
 		return false;
 	return entry->fence.named == WEIR_FENCE_OLDER || entry->fence.named == member->cntlid;
 }

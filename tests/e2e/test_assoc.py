@@ -189,18 +189,20 @@ def test_an_identifier_is_one_hosts(serve):
         pass
 
 
-def test_neither_a_wait_nor_a_fence_is_for_who_has_the_identifier_alone(serve):
-    """while the last one that had it is dying: its I/O is not his"""
-    target = slow(serve, 2000)
+@pytest.mark.line("W70")
+def test_an_identifier_is_waited_for_whatever_name_comes_with_it(serve):
+    """the I/O of the last one that had it is over before anybody with it may write"""
+    target = slow(serve, 400)
     ctrl, queue = connected(target.address)
+    began = time.monotonic()
     begin_write(queue)
     ctrl.close()
     noticed(target, 1)
-    began = time.monotonic()
-    with nvme.Controller(target.address, hostnqn=nvme.name_of(OTHER), hostid=nvme.HOSTID) as again:
-        assert grant(again) == FENCE_BIT
-        assert fence(again).dw0 == 0
-        assert time.monotonic() - began < 1.5
+    again, queue = connected(target.address, hostnqn=nvme.name_of(OTHER), hostid=nvme.HOSTID)
+    assert block(queue) == OLD, "the write of the dead association has yet to land"
+    assert time.monotonic() - began >= 0.35
+    assert fence(again).dw0 == 0
+    again.close()
     target.no_connections()
 
 
