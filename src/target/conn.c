@@ -386,7 +386,7 @@ timer_fired(struct timer *timer)
 		    "%s: closed: not authenticated within %" PRIu32 " ms", peer,
 		    conn->core->view->handshake_timeout_ms);
 	else if (serving)
-		core_log_peer(conn->core, "%s: closed: no progress within %" PRIu32 " ms", peer,
+		core_log_peer(conn->core, "%s: closed: what it began was not over within %" PRIu32 " ms", peer,
 		    conn->core->view->stall_timeout_ms);
 	conn_end(conn, true);
 }
