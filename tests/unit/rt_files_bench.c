@@ -1,18 +1,19 @@
 #include "rt_files_bench.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/rng.h"
 
-char files_path[] = "test_rt_files.XXXXXX";
+char files_path[] = P_tmpdir "/test_rt_files.XXXXXX";
 
 int
 files_make_path(void **state)
 {
 	int fd;
 
-	strcpy(files_path, "test_rt_files.XXXXXX");
+	strcpy(files_path, P_tmpdir "/test_rt_files.XXXXXX");
 	fd = mkstemp(files_path);
 	alarm(100);
 	return fd < 0 ? -1 : close(fd);
