@@ -15,7 +15,7 @@ from nvmetcp import PATIENCE
 from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 
 FILES = 4
-SLOW_S = 0.4  # each fsync()
+SLOW_S = 0.4 * PATIENCE  # each fsync()
 
 
 @pytest.fixture
