@@ -64,7 +64,7 @@ ana_holds(struct admin *cmd, bool lost_alone)
 	return false;
 }
 
-/* A namespace that changes its group is told of by page 04h, not by this (5.2). */
+/* A namespace that changes its group is ns_compare()'s. */
 void
 ana_compare(struct ctrl *ctrl, const struct subsys_info *old, const struct subsys_info *new)
 {

@@ -68,6 +68,9 @@ ns_compare(struct ctrl *ctrl, const struct subsys_ns_diff *diff)
 		is = NULL;
 	if (was != NULL && is != NULL ? !ns_same(was, is) : was != is)
 		events_ns_changed(ctrl, diff->nsid);
+	/* Page 04h brings hosts to Identify, not to page 0Ch, which has the state of the other group (8.1). */
+	if (was != NULL && is != NULL && was->ana_group != is->ana_group)
+		events_notify(ctrl, CTRL_ANA_CHANGED);
 }
 
 void

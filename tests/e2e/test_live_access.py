@@ -72,13 +72,14 @@ def test_a_write_whose_data_comes_when_its_group_has_changed(live, state, status
 
 @pytest.mark.line("R05")
 def test_a_namespace_that_changes_its_group(live):
-    """00h and page 04h, not 03h, where both groups are in the same state"""
+    """00h and page 04h, as Identify has changed, then 03h, also where both groups are in the same state"""
     groups = "    ana_groups: [{id: 4}, {id: 9}]\n"
     target = live(conf(namespace(1, ana_group=4), namespace(2, ana_group=4), groups=groups))
     with connect(target) as ctrl:
         held = watch(ctrl)
         target.applied(conf(namespace(1, ana_group=4), namespace(2, ana_group=9), groups=groups))
         assert event(ctrl, held) == NS_NOTICE and changed(ctrl) == [2]
+        assert event(ctrl, watch(ctrl)) == ANA_NOTICE and ctrl.log(0x0C, 4096, rae=False).ok
         held = watch(ctrl)
         assert ctrl.identified(0, 2)[92] == 9 and not held.done
 

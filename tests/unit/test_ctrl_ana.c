@@ -218,17 +218,18 @@ a_group_that_comes_is_told_of(void **state)
 }
 
 static void
-a_namespace_that_changes_its_group_is_a_changed_namespace(void **state)
+a_namespace_that_changes_its_group_is_told_of_by_both_notices(void **state)
 {
 	struct bench *b = bench_multipath();
 	struct snapshot *next = bench_copy(b);
 	const struct nvme_identify_ns *id = (const void *)b->out;
 
-	assert_true(hold(b, 1));
-	assert_true(hold(b, 2));
+	for (uint16_t cid = 1; cid <= 3; cid++)
+		assert_true(hold(b, cid));
 	next->ns[3].ana_group = 1;
 	bench_update(b, next);
 	assert_int_equal(event(b), 0x040002);
+	assert_int_equal(event(b), 0x0c0302);
 	assert_int_equal(event(b), NO_EVENT);
 	assert_int_equal(get_log(b, NVME_LOG_CHANGED_NS, 4096), NVME_SC_SUCCESS);
 	assert_int_equal(get_le32(b->out), 4);
@@ -236,6 +237,25 @@ a_namespace_that_changes_its_group_is_a_changed_namespace(void **state)
 	assert_int_equal(le32_get(id->anagrpid), 1);
 	assert_int_equal(identify(b, NVME_CNS_CSI_INDEPENDENT_NS, 4), NVME_SC_SUCCESS);
 	assert_int_equal(get_le32(b->out + 4), 1);
+	test_free(b);
+}
+
+static void
+a_namespace_elsewhere_that_changes_its_group_is_not_told_of(void **state)
+{
+	struct bench *b = bench_multipath();
+	struct snapshot *next = bench_copy(b);
+
+	assert_true(hold(b, 1));
+	next->ns[3].listed = true; /* at nobody's */
+	bench_update(b, next);
+	assert_int_equal(event(b), 0x040002);
+	assert_int_equal(get_log(b, NVME_LOG_CHANGED_NS, 4096), NVME_SC_SUCCESS);
+	assert_true(hold(b, 1));
+	next = bench_copy(b);
+	next->ns[3].ana_group = 1;
+	bench_update(b, next);
+	assert_int_equal(event(b), NO_EVENT);
 	test_free(b);
 }
 
@@ -345,7 +365,8 @@ main(void)
 		cmocka_unit_test(the_largest_page_is_read_in_parts),
 		cmocka_unit_test(a_state_that_changes_here_is_told_of_and_one_elsewhere_is_not),
 		cmocka_unit_test(a_group_that_comes_is_told_of),
-		cmocka_unit_test(a_namespace_that_changes_its_group_is_a_changed_namespace),
+		cmocka_unit_test(a_namespace_that_changes_its_group_is_told_of_by_both_notices),
+		cmocka_unit_test(a_namespace_elsewhere_that_changes_its_group_is_not_told_of),
 		cmocka_unit_test(states_answer_io_and_let_identify_pass),
 		cmocka_unit_test(states_hold_back_what_is_about_the_namespace_alone),
 	};

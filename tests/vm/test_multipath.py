@@ -73,6 +73,22 @@ def test_a_change_that_nobody_ends_does_not_cost_the_connection(paths, guest, jo
     goes_over(guest, "nvme1", "nvme0")
 
 
+def test_a_namespace_that_changes_its_group(paths, guest, job, kernel_log):
+    """the kernel takes up the state of the new one, also where no command of its own would fail"""
+    kernel_log.allow(*NOBODY, r"nvme\d: rescanning namespaces")
+    paths.subsystem["ana_groups"] = [{"id": 1, "on": {"b": "non-optimized"}}, {"id": 2, "on": {"a": "inaccessible"}}]
+    paths.apply()
+    guest.run("until_true 30 ana_state_is nvme1 non-optimized")
+    for group, a, b, used, unused in (
+        (2, "inaccessible", "optimized", "nvme1", "nvme0"),
+        (1, "optimized", "non-optimized", "nvme0", "nvme1"),
+    ):
+        paths.namespaces[0]["ana_group"] = group
+        paths.apply()
+        guest.run(f"until_true 30 ana_state_is nvme0 {a} && until_true 30 ana_state_is nvme1 {b}")
+        goes_over(guest, used, unused)
+
+
 def test_both_ways_are_used_where_the_host_wants_it(paths, guest, job):
     guest.run("echo round-robin >/sys/class/nvme-subsystem/nvme-subsys0/iopolicy")
     for controller in ("nvme0", "nvme1"):
