@@ -7,6 +7,7 @@ import uuid
 import pytest
 
 import nvme
+import reservations
 from namespaces import (
     ALL, BLOCK, NONE, PERMANENT, PROTECT, UNTIL_POWER_CYCLE, WRITE_PROTECTED, attach, connect, created, delete, detach,
     hosted, nsids, protect, protection, start_again)
@@ -57,6 +58,23 @@ def test_protected_and_no_longer(live, tmp_path, reactors):  # noqa: F811
                     assert bool(ctrl.identified(0, 1)[99]) == (state == PROTECT)
         held = watch(a)
         assert protect(b, 2, NONE).ok and a.keep_alive().ok and not held.done, "nothing has changed"
+
+
+@pytest.mark.line("R09", "W83")
+@pytest.mark.parametrize("kind", reservations.TYPES)
+def test_a_reservation_does_not_hold_it_back(live, tmp_path, kind):  # noqa: F811
+    """whoever holds the namespace: Set Features is of the other commands, which the matrix allows"""
+    target = live(conf(namespace(1), namespace(2), top=kept(tmp_path)))
+    holder, stranger = [reservations.Host(target.address(), n, subnqn=NQN) for n in range(2)]
+    assert holder.register(new=1) == holder.acquire(1, reservations.TYPES[kind]) == OK
+    assert stranger.queue.write(0, bytes(BLOCK)).status == reservations.CONFLICT
+    for nsid in (1, ALL):
+        assert protect(stranger.ctrl, nsid, PROTECT).ok
+        assert holder.queue.write(0, bytes(BLOCK)).status == WRITE_PROTECTED
+        assert stranger.queue.write(0, bytes(BLOCK)).status == reservations.CONFLICT, "which comes first"
+        assert protect(stranger.ctrl, nsid, NONE).ok and holder.queue.write(0, bytes(BLOCK)).ok
+    holder.close()
+    stranger.close()
 
 
 @pytest.mark.line("W97")
