@@ -102,6 +102,57 @@ def test_a_write_that_waits_for_buffers_is_aborted(serve):
 
 
 @pytest.mark.line("I27")
+def test_a_read_that_waits_for_buffers_is_aborted(serve, tmp_path):
+    """what it would have taken, the next one in line takes"""
+    target = serve(ns=["fault:hold=0@file:%s/v.img,size=16M" % tmp_path])
+    with nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        held = [queue.submit_read(0, 256) for _ in range(12)]  # more than a volume has buffers for
+        first, second = queue.submit_read(256, 256), queue.submit_read(512, 256)
+        assert queue.read(8).ok and not first.done
+        assert abort(ctrl, 1, first)
+        assert queue.wait(first).status == ABORTED
+        assert not second.done
+        for read in held:
+            assert abort(ctrl, 1, read)
+            assert queue.wait(read).status == ABORTED
+        assert queue.wait(second).ok and bytes(second.got) == bytes(MIB)
+        assert queue.read(256, 256).ok
+
+
+@pytest.mark.line("I27")
+def test_a_write_whose_capsule_waits_for_a_buffer_is_not_aborted(serve, tmp_path):
+    """it is half received: it ends as if nothing had been said"""
+    target = serve(ns=["fault:hold=0@file:%s/v.img,size=16M" % tmp_path])
+    with nvme.Controller(target.address) as ctrl:
+        others = [ctrl.io_queue(qid, entries=1024) for qid in (1, 2)]
+        for _ in range(600):  # together more than a volume has buffers for
+            for other in others:
+                other.submit_write(0, bytes(2 * BLOCK))
+        queue = ctrl.io_queue(3)
+        # One goes to what its connection was promised, one to its reserve; for the third there is nothing.
+        first, second, third = [queue.submit_write(at, b"x" * 2 * BLOCK) for at in (0, 0, 8)]
+        assert not any(abort(ctrl, 3, third) for _ in range(50))
+        for write in (first, second):
+            assert abort(ctrl, 3, write)
+            assert queue.wait(write).status == ABORTED
+        assert queue.wait(third).ok
+        assert bytes(queue.read(8, 16).got) == b"x" * 2 * BLOCK + bytes(14 * BLOCK), "long reads have buffers of their own"
+
+
+@pytest.mark.line("I27")
+def test_half_of_a_whole_fused_pair_is_not_aborted(waiting):
+    """also where it has not begun: both end together"""
+    ctrl, queue, (first, *_) = waiting
+    pair = [queue.submit(nvme.sqe(opcode, nsid=1, flags=nvme.PSDT_SGL | half, cdw10=1024), bytes(BLOCK),
+                         incapsule=False) for opcode, half in ((0x05, 1), (0x01, 2))]
+    assert not abort(ctrl, 1, pair[0]) and not abort(ctrl, 1, pair[1])
+    queue.serve_r2ts = True
+    queue.send_data(first)
+    assert all(half.ok for half in queue.wait(*pair))
+
+
+@pytest.mark.line("I27")
 def test_half_of_a_fused_pair_is_aborted(ctrl):
     """the other half, when it comes, is alone: 0:0A"""
     queue = ctrl.io_queue()

@@ -5,7 +5,7 @@ import pytest
 
 import nvme
 from nvme import CC, CC_READY, INVALID_FIELD
-from nvmetcp import Closed, patch
+from nvmetcp import Closed, patch, tries
 
 BLOCK = 4096
 
@@ -57,6 +57,20 @@ def test_controllers_of_one_host_end_alone(target, end):
         second.send_data(write)
         assert second.wait(write).ok
         assert bytes(second.read(0, 16).got) == data and two.keep_alive().ok
+
+
+@pytest.mark.line("F12", "I01", "I02")
+def test_identify_says_that_there_may_be_others(target):
+    """CMIC: of several ports and controllers, none of them a virtual function, ANA as page 0Ch; NMIC: shared"""
+    with nvme.Controller(target.address) as one, nvme.Controller(target.address) as two:
+        pages = [ctrl.identified(1) for ctrl in (one, two)]
+        for ctrl, page in zip((one, two), pages):
+            assert u(page, 78, 2) == ctrl.cntlid
+            assert page[76] == 3 | ctrl.log(0x0C, 16).ok << 3
+            assert ctrl.identified(0, 1)[30] == 1
+        assert one.cntlid != two.cntlid
+        for at, end in ((4, 24), (768, 1024)):
+            assert pages[0][at:end] == pages[1][at:end] != bytes(end - at), "one subsystem"
 
 
 # ---- a controller's fields ----
@@ -134,6 +148,30 @@ def test_the_error_log_keeps_the_newest(ctrl):
     counts = [u(log, 64 * n, 8) for n in range(entries)]
     assert counts == list(range(first + entries + 6, first + 6, -1))
     assert not any(log[64 * entries:]), "nothing behind the last"
+
+
+@pytest.mark.line("W40", "I08", "W93")
+def test_failures_that_come_all_at_once_are_all_counted(target):
+    """in the log, which need not have a line for each, and by SMART"""
+    with nvme.Controller(target.address) as ctrl:
+        def errors():
+            return u(ctrl.logged(2, 512), 176, 16)
+        entries, before = ctrl.identified(1)[262] + 1, errors()
+        queue = ctrl.io_queue(entries=1024)
+        failing = [queue.submit_read(1 << 40, 1, send=False) for _ in range(1000)]
+        queue.conn.send(*[request.capsule for request in failing])
+        queue.wait(*failing)
+        assert not any(request.ok for request in failing)
+        assert nvme.STRANGER or not all(request.more for request in failing), "too slow to be told of one by one"
+        for _ in tries():
+            if errors() >= before + 1000:
+                break
+        assert errors() == before + 1000
+        assert ctrl.get_feature(0x7F).status == INVALID_FIELD
+        log = ctrl.logged(1, 64 * entries)
+        counts = [u(log, 64 * n, 8) for n in range(entries)]
+        assert counts[0] == 1001 and counts[-1] > 0 and counts == sorted(set(counts), reverse=True)
+        assert [u(log, 64 * n + 8, 2) for n in range(entries)] == [0] + [1] * (entries - 1)
 
 
 # ---- events ----

@@ -91,8 +91,10 @@ def test_only_fabrics_commands_before_enabling(fresh, opcode):
 def test_enabling_in_two_steps_as_linux_does(fresh):
     assert fresh.set(CC, CC_READY).ok
     assert fresh.get(CC) == CC_READY and fresh.get(CSTS) & nvme.RDY == 0
+    began, limit = time.monotonic(), (fresh.get(CAP, 8) >> 24 & 0xFF) * 0.5
     assert fresh.set(CC, CC_READY | 1).ok
     assert fresh.until(nvme.RDY, nvme.RDY) & nvme.CFS == 0
+    assert time.monotonic() - began <= limit, "TO is %.1f s" % limit
     assert fresh.get(CC) == CC_READY | 1
     assert fresh.identify(1).ok
 
@@ -318,7 +320,19 @@ def test_no_keep_alive_timer_where_none_was_asked(serve):
     target = serve()
     with nvme.Controller(target.address, kato=0, subnqn=nvme.DISCOVERY) as ctrl:
         stays_open(ctrl.admin.conn, 0.5)
-        assert ctrl.keep_alive().ok
+        assert ctrl.keep_alive().ok and ctrl.get_feature(0x0F).dw0 == 0
+
+
+@pytest.mark.parametrize("subnqn", [nvme.SUBNQN, nvme.DISCOVERY])
+@pytest.mark.line("L15", "L16")
+def test_the_keep_alive_timer_ends_with_kato_0(serve, subnqn):
+    """and another time begins it anew"""
+    target = serve()
+    with nvme.Controller(target.address, kato=400, subnqn=subnqn) as ctrl:
+        assert ctrl.set_feature(0x0F, 0).ok and ctrl.get_feature(0x0F).dw0 == 0
+        stays_open(ctrl.admin.conn, 1)
+        assert ctrl.set_feature(0x0F, 400).ok
+        ctrl.admin.conn.expect_close()
 
 
 @pytest.mark.line("L16")
