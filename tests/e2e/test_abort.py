@@ -61,6 +61,23 @@ def test_a_write_whose_turn_has_not_come_is_aborted(waiting):
 
 
 @pytest.mark.line("I27")
+def test_the_turn_of_a_write_that_was_aborted_is_the_next_ones(ctrl):
+    """for which there is room, where there was none for it"""
+    queue = ctrl.io_queue()
+    queue.serve_r2ts = False
+    first, second, third = [queue.submit_write(256 * n, os.urandom(MIB >> shift)) for n, shift in enumerate((1, 0, 2))]
+    until_asked(queue, first)
+    assert not third.r2ts
+    assert abort(ctrl, 1, second)
+    assert queue.wait(second).status == ABORTED
+    until_asked(queue, third)
+    for write in (third, first):
+        while not write.done:
+            queue.send_data(write) if write.r2ts else queue.step()
+        assert write.ok
+
+
+@pytest.mark.line("I27")
 def test_a_write_whose_data_is_asked_for_is_not(waiting):
     """its R2T stands: it ends as if nothing had been said"""
     ctrl, queue, (first, second, third) = waiting
@@ -70,6 +87,18 @@ def test_a_write_whose_data_is_asked_for_is_not(waiting):
     queue.wait(first, second, third)
     assert first.ok and second.ok and third.ok
     assert bytes(queue.read(0, 256).got) == first.data
+
+
+@pytest.mark.line("I27")
+def test_writes_of_a_queue_that_leaves_are_aborted(waiting):
+    """Disconnect is answered when the others are"""
+    ctrl, queue, (first, *later) = waiting
+    leaving = queue.submit_raw(nvme.disconnect_sqe())
+    assert all(abort(ctrl, 1, write) for write in later)
+    queue.send_data(first)
+    queue.wait(first, leaving, *later)
+    assert first.ok and leaving.ok and all(write.status == ABORTED for write in later)
+    queue.conn.expect_close()
 
 
 @pytest.mark.line("I27")
@@ -90,9 +119,9 @@ def test_a_write_that_waits_for_buffers_is_aborted(serve):
             until_asked(queue, request)
             held += 1
         queue, request = holders[31]
+        behind = queue.submit_write(512, os.urandom(MIB))
         assert abort(ctrl, 32, request)
         assert queue.wait(request).status == ABORTED
-        behind = queue.submit_write(512, os.urandom(MIB))
         for holder, request in holders[:31]:
             until_asked(holder, request)
             holder.send_data(request)
@@ -223,12 +252,12 @@ def test_a_command_at_a_device_that_lets_go_is_aborted(serve):
 @pytest.mark.line("I27")
 def test_an_abort_of_nothing(ctrl):
     """an unknown command, a queue that is not there, one that is done: success, and DW0 bit 0"""
-    queue = ctrl.io_queue()
+    queue, event = ctrl.io_queue(), ctrl.aer()
     read = queue.read(0)
     assert not abort(ctrl, 1, read)
     for queue_id in (2, 128, 129, 0xFFFF):
-        assert not abort(ctrl, queue_id, read)
-    assert queue.read(0).ok
+        assert not abort(ctrl, queue_id, read) and not abort(ctrl, queue_id, event), "of another queue"
+    assert queue.read(0).ok and not event.done
 
 
 @pytest.mark.line("I27")
