@@ -23,6 +23,7 @@ from nvmetcp import PATIENCE, require
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("WEIR_BUILD", os.path.join(REPO, "build"))
+FILES = os.environ.get("WEIR_FILES")  # how targets read and write files where a test says nothing of it
 WEIR = os.path.join(BUILD, "cmd", "weir")
 START_S = 10 * PATIENCE
 STOP_S = 1 * PATIENCE
@@ -64,6 +65,8 @@ class Daemon:
             self.command += ["--ns", spec]
         if PATIENCE > 1 and "--stop-timeout" not in args:
             args += ("--stop-timeout", str(int(900 * PATIENCE)))
+        if FILES and "--files" not in args:
+            args += ("--files", FILES)
         self.command += args
         self.errors = tempfile.TemporaryFile()
         environment = dict(os.environ, **(env or {}))
