@@ -9,7 +9,7 @@
 
 #include "world/reactor.h"
 
-/* The world has eight threads for errands apart. */
+/* Of the world's sixteen threads for errands apart. */
 enum { POOL_JOBS_MAKE = 3, POOL_JOBS_REMOVE = 2 };
 
 struct pool_jobs {

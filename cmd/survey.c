@@ -16,7 +16,7 @@ enum { PATHS_MIN = 16, NS_PER_MS = 1000000 };
 
 struct path {
 	const char *text; /* NULL: a place of the table that is free */
-	bool folder;
+	bool folder, asked;
 	uint64_t id[2];   /* of a file; */
 	int rc;           /* of a folder; the errand's until it is done */
 };
@@ -27,6 +27,7 @@ struct survey {
 	struct arena arena;
 	struct path *paths;    /* by hash; at least half of them are free */
 	uint32_t room, count;
+	struct path *leg;      /* that is asked for now, with all others of its folder */
 	struct errand errand;
 	struct timer patience;
 	pthread_mutex_t lock;
@@ -38,16 +39,22 @@ struct survey {
 
 /* ---- what there is to be asked ---- */
 
+static uint64_t
+hash(const char *text, size_t length)
+{
+	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < length; i++)
+		sum = (sum ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
+	return sum;
+}
+
 /* The place of a path, or the free one that it would have. */
 static struct path *
 place(const struct survey *survey, const char *text)
 {
-	uint32_t hash = 2166136261;
-
-	for (const char *at = text; *at != '\0'; at++)
-		hash = (hash ^ (uint8_t)*at) * 16777619;
-	for (;; hash++) {
-		struct path *path = &survey->paths[hash % survey->room];
+	for (uint64_t at = hash(text, strlen(text));; at++) {
+		struct path *path = &survey->paths[at % survey->room];
 
 		if (path->text == NULL || strcmp(path->text, text) == 0)
 			return path;
@@ -145,6 +152,8 @@ survey_make(struct serving *serving, const struct conf *next, bool opens)
 
 /* ---- beside the reactor ---- */
 
+static void asked(struct errand *errand);
+
 static void
 note(struct survey *survey, const char *now)
 {
@@ -164,25 +173,66 @@ try_open(const char *path)
 }
 
 static void
+ask_one(struct survey *survey, struct path *path)
+{
+	struct reactor *reactor = survey->serving->reactor;
+
+	note(survey, path->text);
+	path->asked = true;
+	if (path->folder)
+		path->rc = access(path->text, R_OK | W_OK | X_OK) == 0 ? 0 : -errno;
+	else if (reactor->world->file_id(reactor, path->text, path->id) != 0)
+		memset(path->id, 0, sizeof(path->id)); /* what cannot be looked at is nobody's */
+	else if (survey->opens)
+		try_open(path->text);
+}
+
+/* Bytes of the folder that it lies in, or is. */
+static size_t
+folder_length(const struct path *path)
+{
+	const char *name = path->folder ? NULL : strrchr(path->text, '/');
+
+	return name != NULL ? (size_t)(name - path->text) : strlen(path->text);
+}
+
+/* Two that are spelt alike are on one disk: more is not known before it has answered. */
+static bool
+is_beside(const struct path *path, const struct path *other)
+{
+	size_t length = folder_length(path);
+
+	return folder_length(other) == length && memcmp(path->text, other->text, length) == 0;
+}
+
+static void
 ask(struct errand *errand)
 {
 	struct survey *survey = container_of(errand, struct survey, errand);
-	struct reactor *reactor = survey->serving->reactor;
 
-	for (uint32_t i = 0; i < survey->room; i++) {
-		struct path *path = &survey->paths[i];
-
-		if (path->text == NULL)
-			continue;
-		note(survey, path->text);
-		if (path->folder)
-			path->rc = access(path->text, R_OK | W_OK | X_OK) == 0 ? 0 : -errno;
-		else if (reactor->world->file_id(reactor, path->text, path->id) != 0)
-			memset(path->id, 0, sizeof(path->id)); /* what cannot be looked at is nobody's */
-		else if (survey->opens)
-			try_open(path->text);
-	}
+	for (struct path *path = survey->leg; path < survey->paths + survey->room; path++)
+		if (path->text != NULL && !path->asked && is_beside(path, survey->leg))
+			ask_one(survey, path);
 	note(survey, NULL);
+}
+
+/* On the reactor: folder by folder, so that one that does not answer holds up no other survey of others. */
+static bool
+next_leg(struct survey *survey)
+{
+	struct reactor *reactor = survey->serving->reactor;
+	struct path *end = survey->paths + survey->room;
+
+	while (survey->leg < end && (survey->leg->text == NULL || survey->leg->asked))
+		survey->leg++;
+	if (survey->leg == end)
+		return false;
+	survey->errand = (struct errand){
+		.run = ask, .done = asked, .apart = true,
+		.disk = hash(survey->leg->text, folder_length(survey->leg)),
+	};
+	reactor->world->errand(reactor, &survey->errand);
+	return true;
 }
 
 static void
@@ -190,6 +240,8 @@ asked(struct errand *errand)
 {
 	struct survey *survey = container_of(errand, struct survey, errand);
 
+	if (!survey->dropped && next_leg(survey))
+		return;
 	survey->asking = false;
 	timer_clear(&survey->serving->reactor->timers, &survey->patience);
 	if (survey->dropped)
@@ -232,8 +284,8 @@ survey_ask(struct survey *survey, void (*then)(void *owner, int rc, const char *
 	survey->patience.fire = impatient;
 	timer_set(&reactor->timers, &survey->patience,
 	    reactor->now_ns + (uint64_t)SURVEY_PATIENCE_MS * NS_PER_MS);
-	survey->errand = (struct errand){ .run = ask, .done = asked, .apart = true };
-	reactor->world->errand(reactor, &survey->errand);
+	survey->leg = survey->paths;
+	(void)next_leg(survey); /* there is one */
 }
 
 void

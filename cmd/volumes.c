@@ -155,7 +155,9 @@ volume_close(struct volume *volume)
 
 	volume->retired = volume->closing = true;
 	volume->leavings = leavings_of(volume->serving, volume);
-	volume->errand = (struct errand){ .run = run_close, .done = closed, .apart = true };
+	volume->errand = (struct errand){
+		.run = run_close, .done = closed, .apart = true, .disk = volume->file.id[0],
+	};
 	reactor->world->errand(reactor, &volume->errand);
 }
 

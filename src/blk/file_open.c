@@ -127,7 +127,8 @@ look(struct file_blk *fb, struct reactor *reactor, char why[BLK_WHY])
 	if (error != 0 || file->device)
 		return error;
 	fb->blk.bad = &fb->marks.bad;
-	return marks_open(&fb->marks, reactor, &fb->range, fb->blk.path, fb->blk.blocks, block_size, why);
+	return marks_open(&fb->marks, reactor, &fb->range, fb->file, fb->blk.path, fb->blk.blocks, block_size,
+	    why);
 }
 
 int

@@ -147,12 +147,13 @@ load(struct marks *marks, uint64_t blocks, bool *begun, char why[BLK_WHY])
 }
 
 int
-marks_open(struct marks *marks, struct reactor *reactor, struct range *range, const char *path, uint64_t blocks,
-    uint32_t block_size, char why[BLK_WHY])
+marks_open(struct marks *marks, struct reactor *reactor, struct range *range, const struct file *file,
+    const char *path, uint64_t blocks, uint32_t block_size, char why[BLK_WHY])
 {
 	size_t length = strlen(path);
 	int error;
 
+	marks->disk = file->id[0];
 	marks->block_size = block_size;
 	fifo_init(&marks->pages);
 	error = bad_init(&marks->bad, reactor, range, blocks);
@@ -356,7 +357,9 @@ prepare(struct marks_chan *mc)
 	} else if (mc->marks->file != NULL && mc->marks->file->size >= mc->bytes) {
 		begin(mc, share(mc));
 	} else {
-		mc->errand = (struct errand){ .run = make_file, .done = file_made, .owner = mc, .apart = true };
+		mc->errand = (struct errand){
+			.run = make_file, .done = file_made, .owner = mc, .apart = true, .disk = mc->marks->disk,
+		};
 		reactor->world->errand(reactor, &mc->errand);
 	}
 }

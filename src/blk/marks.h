@@ -20,6 +20,7 @@ struct marks {
 	struct bad bad;
 	struct range lock;    /* of a single slot: owned by whoever makes a change */
 	char *path;
+	uint64_t disk;        /* that it lies on, as errands know it */
 	uint32_t block_size;
 	/* Of the reactor that opened it: so many blocks' marks are known, and those of so many were looked for in the
 	 * file, of which these pages are not taken yet. */
@@ -58,10 +59,10 @@ struct marks_chan {
 	struct timer retry;
 };
 
-/* Reads what is kept beside the volume at `path`; 0, or a negative errno and perhaps `why`.  Either way
- * marks_close() follows. */
-int marks_open(struct marks *marks, struct reactor *reactor, struct range *range, const char *path, uint64_t blocks,
-    uint32_t block_size, char why[BLK_WHY]) __attribute__((warn_unused_result));
+/* Reads what is kept beside the volume at `path`, which is this file; 0, or a negative errno and perhaps `why`.
+ * Either way marks_close() follows. */
+int marks_open(struct marks *marks, struct reactor *reactor, struct range *range, const struct file *file,
+    const char *path, uint64_t blocks, uint32_t block_size, char why[BLK_WHY]) __attribute__((warn_unused_result));
 /* Reads what is kept of blocks that are not there yet, and changes nothing that others use. */
 int marks_read(struct marks *marks, uint64_t blocks, char why[BLK_WHY]) __attribute__((warn_unused_result));
 /* So many blocks are there now, of which that was read.  0, or -ENOMEM. */

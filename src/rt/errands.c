@@ -3,15 +3,17 @@
  *
  * One of them has the errands that are done in order, one at a time.  Those
  * that are apart have up to ERRANDS_APART others: one that hangs holds up none
- * of the rest.  What waits does so on the reactor's side.  A thread is made
- * when there is first something for it, and ends with rt_run().
+ * of the rest.  Of these one disk has no more than ERRANDS_OF_DISK, however many
+ * errands wait for it: a disk that hangs costs its own users alone.  What waits
+ * does so on the reactor's side.  A thread is made when there is first something
+ * for it, and ends with rt_run().
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "rt/internal.h"
 
-enum { ERRANDS_APART = 8 };
+enum { ERRANDS_APART = 16, ERRANDS_OF_DISK = 2 };
 
 /* A thread, which has one errand at a time. */
 struct lane {
@@ -23,7 +25,7 @@ struct lane {
 	bool stopping;        /* under the lock */
 	struct ring done;     /* of one errand */
 	struct errand *slots[1];
-	bool under_way;       /* from here on the reactor's */
+	const struct errand *now; /* it has; NULL: none.  From here on the reactor's */
 };
 
 struct errands {
@@ -74,7 +76,8 @@ lane_open(struct core *core)
 		return NULL;
 	lane->core = core;
 	lane->next = NULL;
-	lane->stopping = lane->under_way = false;
+	lane->now = NULL;
+	lane->stopping = false;
 	ring_init(&lane->done, lane->slots, 1, sizeof(lane->slots[0]));
 	pthread_mutex_init(&lane->lock, NULL);
 	pthread_cond_init(&lane->work, NULL);
@@ -100,27 +103,62 @@ lane_close(struct lane *lane)
 	free(lane);
 }
 
+static bool
+may_run(const struct errands *errands, const struct errand *errand)
+{
+	unsigned out = 0;
+
+	for (unsigned i = 0; i < errands->apart_count && errand->apart && errand->disk != 0; i++)
+		out += errands->apart[i]->now != NULL && errands->apart[i]->now->disk == errand->disk;
+	return out < ERRANDS_OF_DISK;
+}
+
+/* The first that may run, out of the line; or NULL. */
+static struct errand *
+take(const struct errands *errands, struct fifo *waiting)
+{
+	struct errand *found = NULL;
+	struct fifo_node *node;
+	struct fifo passed;
+
+	fifo_init(&passed);
+	while (found == NULL && (node = fifo_pop(waiting)) != NULL) {
+		struct errand *errand = container_of(node, struct errand, node);
+
+		if (may_run(errands, errand))
+			found = errand;
+		else
+			fifo_push(&passed, node);
+	}
+	fifo_splice(&passed, waiting);
+	fifo_splice(waiting, &passed);
+	return found;
+}
+
 /* The next one, if it has none. */
 static void
-hand_over(struct lane *lane, struct fifo *waiting)
+hand_over(const struct errands *errands, struct lane *lane, struct fifo *waiting)
 {
-	struct fifo_node *node = lane->under_way ? NULL : fifo_pop(waiting);
+	struct errand *errand = lane->now == NULL ? take(errands, waiting) : NULL;
 
-	if (node == NULL)
+	if (errand == NULL)
 		return;
-	lane->under_way = true;
+	lane->now = errand;
 	pthread_mutex_lock(&lane->lock);
-	lane->next = container_of(node, struct errand, node);
+	lane->next = errand;
 	pthread_cond_signal(&lane->work);
 	pthread_mutex_unlock(&lane->lock);
 }
 
-/* One that has nothing to do, or else any; NULL: there is none, and no thread to be had. */
+/* One that has nothing to do, or else any; NULL: there is none, and no thread to be had.  None is made for what may not
+ * run yet. */
 static struct lane *
-lane_apart(struct core *core, struct errands *errands)
+lane_apart(struct core *core, struct errands *errands, const struct errand *errand)
 {
+	if (!may_run(errands, errand))
+		return errands->apart[0];
 	for (unsigned i = 0; i < errands->apart_count; i++)
-		if (!errands->apart[i]->under_way)
+		if (errands->apart[i]->now == NULL)
 			return errands->apart[i];
 	if (errands->apart_count < ERRANDS_APART) {
 		struct lane *lane = lane_open(core);
@@ -154,7 +192,7 @@ lane_for(struct core *core, const struct errand *errand)
 	if (errands == NULL)
 		return NULL;
 	if (errand->apart)
-		return lane_apart(core, errands);
+		return lane_apart(core, errands, errand);
 	if (errands->ordered == NULL)
 		errands->ordered = lane_open(core);
 	return errands->ordered;
@@ -172,7 +210,7 @@ world_errand(struct reactor *reactor, struct errand *errand)
 		return;
 	}
 	fifo_push(&core->errands->waiting[errand->apart], &errand->node);
-	hand_over(lane, &core->errands->waiting[errand->apart]);
+	hand_over(core->errands, lane, &core->errands->waiting[errand->apart]);
 }
 
 bool
@@ -195,9 +233,9 @@ collect(struct core *core, struct lane *lane, struct fifo *waiting)
 
 	if (lane == NULL || !ring_take(&lane->done, &errand))
 		return;
-	lane->under_way = false;
+	lane->now = NULL;
 	core->moved++;
-	hand_over(lane, waiting);
+	hand_over(core->errands, lane, waiting);
 	errand->done(errand);
 }
 

@@ -140,7 +140,10 @@ struct errand {
 	void (*run)(struct errand *errand);  /* on another thread: touches nothing that a reactor may meanwhile */
 	void (*done)(struct errand *errand); /* on the reactor */
 	void *owner;
-	bool apart; /* in no order with any other: it waits for none that hangs, while there are not many of them */
+	bool apart; /* in no order with any other: it waits for none that hangs, */
+	/* but for those apart of the same disk, by any number that its givers know it by, of which two are run at a time.
+	 * 0: none is named, and its giver sees to it that there are few. */
+	uint64_t disk;
 };
 
 /* ---- the operations ---- */

@@ -1,5 +1,6 @@
 """A disk that does not answer what an operator's change asks of it holds up nobody but that change."""
 import os
+import tempfile
 import threading
 import time
 
@@ -147,6 +148,22 @@ def test_a_block_that_a_hung_disk_does_not_mark_holds_up_no_mark_elsewhere(live,
         assert mark(queue, 0, nsid=2).ok and not hung.done
         os.close(disk.answer())
         assert queue.wait(hung).ok
+
+
+def test_many_volumes_of_a_hung_disk_hold_up_no_other_disk(live, disk):
+    """more than there are threads for what takes a disk's time"""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
+        many = [namespace(n, "file:%s/%d" % (disk.folder, n), "1M") for n in range(1, 25)]
+        target = live(conf(*many, namespace(100, "file:%s/sound" % elsewhere)), env=disk.env)
+        with connect(target) as ctrl:
+            queue = ctrl.io_queue(1)
+            disk.hang()
+            hung = [queue.submit(sqe(0x04, nsid=n)) for n in range(1, 25)]
+            targets.until("the question", lambda: os.path.exists(disk.fifo + ".waits"), lambda: ctrl.keep_alive())
+            assert mark(queue, 0, nsid=100).ok and not any(request.done for request in hung)
+            os.close(disk.answer())
+            assert all(queue.wait(request).ok for request in hung)
+        target.daemon.stop()
 
 
 @pytest.mark.parametrize("word", ["apply", "diff"])

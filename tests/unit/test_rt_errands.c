@@ -217,6 +217,46 @@ what_is_apart_waits_for_none_that_hangs(void **state)
 	bench_close(&bench);
 }
 
+/* When all of other disks are done, those of the one that hangs may end too. */
+static void
+count_sound(struct errand *errand)
+{
+	struct bench *bench = job_of(errand)->bench;
+	char bytes[ERRANDS] = { 0 };
+
+	if (++bench->done == ERRANDS / 2)
+		MUST(write(bench->pipe[1], bytes, ERRANDS / 2) == ERRANDS / 2);
+	if (bench->done == ERRANDS)
+		rt_stop(bench->rt);
+}
+
+/* Half of them of a disk that hangs, the others of the rest of the world. */
+static void
+give_of_a_disk_that_hangs(struct timer *timer)
+{
+	struct bench *bench = container_of(timer, struct bench, timer);
+
+	for (unsigned i = 0; i < ERRANDS; i++) {
+		bool hangs = i < ERRANDS / 2;
+
+		give_job(bench, i, (struct errand){ .run = hangs ? hang : pass, .done = count_sound, .apart = true,
+			.disk = hangs ? 7 : i % 3 });
+	}
+}
+
+static void
+a_disk_that_hangs_costs_its_own_users_alone(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_open(&bench);
+	set_timer(&bench, give_of_a_disk_that_hangs, 0);
+	assert_int_equal(rt_run(bench.rt), 0);
+	assert_int_equal(bench.done, ERRANDS);
+	bench_close(&bench);
+}
+
 /* More than there are threads, and the reactor ends before. */
 static void
 give_apart_and_stop(struct timer *timer)
@@ -261,6 +301,7 @@ main(void)
 		cmocka_unit_test(the_reactor_turns_while_errands_are_run_in_order),
 		cmocka_unit_test(what_was_given_is_run_before_the_reactors_end),
 		cmocka_unit_test(what_is_apart_waits_for_none_that_hangs),
+		cmocka_unit_test(a_disk_that_hangs_costs_its_own_users_alone),
 		cmocka_unit_test(more_than_there_are_threads_are_run_before_the_reactors_end),
 		cmocka_unit_test(where_nothing_runs_it_is_done_at_once),
 	};
