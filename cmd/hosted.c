@@ -325,10 +325,10 @@ hosted_waits(const struct hosted *hosted)
 }
 
 void
-hosted_applied(struct hosted *hosted, int rc)
+hosted_applied(struct hosted *hosted, int rc, const char *why)
 {
 	if (rc != 0) {
-		undo(hosted, rc);
+		refused(hosted, rc, why);
 		return;
 	}
 	state_drop(hosted->state);

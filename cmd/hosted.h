@@ -79,8 +79,8 @@ bool hosted_waits(const struct hosted *hosted);
 void hosted_complain(struct hosted *hosted, const struct target_wish *wish, int rc, const char *why);
 struct nvme_status hosted_failure(const struct target_wish *wish, int rc);
 
-/* The wish at work has been applied, or not. */
-void hosted_applied(struct hosted *hosted, int rc);
+/* The wish at work has been applied, or not, and why. */
+void hosted_applied(struct hosted *hosted, int rc, const char *why);
 
 void hosted_end(struct hosted *hosted);
 

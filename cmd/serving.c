@@ -141,7 +141,7 @@ applied(struct target_applied *applied, int rc, const char *why)
 	else if (serving->next != NULL)
 		applied_configuration(serving, rc, why);
 	else
-		hosted_applied(&serving->hosted, rc);
+		hosted_applied(&serving->hosted, rc, why);
 	go_on(serving);
 }
 

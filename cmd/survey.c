@@ -89,18 +89,29 @@ add_file(struct survey *survey, const char *text)
 	return rc;
 }
 
+/* Where it is kept what was of a namespace, or a subsystem, that is new; a question changes nothing, and needs it not. */
+static int
+add_state(struct survey *survey)
+{
+	const char *state_dir = survey->serving->now->conf->state_dir;
+
+	return survey->opens && state_dir != NULL ? add(survey, state_dir, true) : 0;
+}
+
 /* Of a volume that is served nothing is asked, but where it is to grow. */
 static int
 add_namespace(struct survey *survey, const struct conf_subsys *subsys, const struct conf_ns *ns)
 {
 	const struct volume *volume = volume_find(survey->serving, subsys, ns);
 	char spec[CONF_SPEC], path[BLK_SPEC];
+	int rc;
 
 	if (volume != NULL)
 		return volume->blk->path != NULL && volume->blk->blocks < ns->size / ns->block_size ?
 		    add(survey, volume->blk->path, false) : 0;
 	conf_volume_spec(ns, spec);
-	return blk_spec_path(spec, path) ? add_file(survey, path) : 0;
+	rc = add_state(survey);
+	return rc == 0 && blk_spec_path(spec, path) ? add_file(survey, path) : rc;
 }
 
 static int
@@ -109,6 +120,8 @@ add_subsys(struct survey *survey, const struct conf_subsys *subsys)
 	const char *folder = hosted_new_folder(survey->serving->now->conf, subsys);
 	int rc = folder != NULL ? add(survey, folder, true) : 0;
 
+	if (rc == 0 && hosted_subsys(survey->serving->now->conf, subsys->nqn) == NULL)
+		rc = add_state(survey);
 	for (uint32_t i = 0; i < subsys->ns_count && rc == 0; i++)
 		rc = add_namespace(survey, subsys, &subsys->ns[i]);
 	return rc;

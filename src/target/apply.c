@@ -2,8 +2,8 @@
  * apply.c - from one view to the next, on all cores, whole or not at all.
  *
  * Core 0 leads.  First what can fail: the view is made, what was kept of new
- * volumes is read, new addresses are listened on, every core opens its channels
- * to new volumes (PREPARE).  If any of it fails, it is undone (DISCARD) and
+ * volumes is read (in an errand: hosts are served meanwhile), new addresses are
+ * listened on, every core opens its channels to new volumes (PREPARE).  If any of it fails, it is undone (DISCARD) and
  * nothing has changed.  Then what cannot:
  * every core takes the view, tells its controllers, and ends whoever may not be
  * connected any more (SWITCH).  When all have, the old view goes, and the
@@ -30,6 +30,13 @@ to_all(struct core *core, enum target_mail_kind kind)
 	core->target->change->left = core->reactor->count;
 	for (unsigned i = 0; i < core->reactor->count; i++)
 		core_post(core, i, &mail);
+}
+
+/* Or about to begin with that. */
+static bool
+stopping(const struct core *core)
+{
+	return core->draining || core->undrained > 0;
 }
 
 /* A target that is being drained has closed them all. */
@@ -68,35 +75,66 @@ listen_new(struct core *core, struct change *change, char why[256])
 	return 0;
 }
 
-/* What was kept of the volumes and of the subsystems that are new. */
+/* ---- what was kept of the volumes and of the subsystems that are new ---- */
+
+/* `reads`: there may be any. */
 static int
-load_new(struct core *core, struct view *view, char why[256])
+load_begin(struct core *core, struct view *view, bool *reads, char why[256])
 {
 	const struct change *change = core->target->change;
 	int rc = 0;
 
+	*reads = false;
 	for (uint32_t i = 0; i < change->opened_count && rc == 0; i++)
-		rc = reserve_load(core, change->opened[i], why);
-	return rc == 0 ? events_prepare(core, view, why) : rc;
+		rc = reserve_load_begin(core, change->opened[i], reads);
+	if (rc != 0)
+		snprintf(why, 256, "out of memory");
+	return rc == 0 ? events_prepare(core, view, reads, why) : rc;
 }
 
-/* No core has a channel to the new volumes any more: they are the caller's again. */
+/* In an errand, or before anything is served. */
 static void
-discarded(struct core *core)
+load(struct errand *errand)
+{
+	struct change *change = container_of(errand, struct change, errand);
+	struct target *target = errand->owner;
+
+	change->error = 0;
+	for (uint32_t i = 0; i < change->opened_count && change->error == 0; i++)
+		change->error = reserve_load(target, change->opened[i], change->why);
+	if (change->error == 0)
+		change->error = events_load(target, change->why);
+}
+
+/* It is used from now on. */
+static int
+load_end(struct target *target)
+{
+	struct change *change = target->change;
+	int rc = change->error;
+
+	for (uint32_t i = 0; i < change->opened_count && rc == 0; i++)
+		rc = reserve_loaded(target, change->opened[i]);
+	if (rc == 0)
+		rc = events_loaded(target);
+	if (rc != 0 && change->why[0] == '\0')
+		snprintf(change->why, sizeof(change->why), "what was kept cannot be read: %s", strerrordesc_np(-rc));
+	return rc;
+}
+
+/* Nothing has changed: the new volumes are the caller's again. */
+static void
+undone(struct core *core, int error)
 {
 	struct target *target = core->target;
 	struct change *change = target->change;
 	struct target_applied *applied = target->applied;
 	struct blk **unused = (void *)core->page; /* where nothing else is now */
 	uint32_t count = change->opened_count;
-	int error = change->error;
 	char why[256];
 
 	static_assert(TARGET_VOLUMES_MAX * sizeof(*unused) <= CTRL_PAGE_MAX, "all volumes there can be");
-	if (--change->left > 0)
-		return;
-	snprintf(why, sizeof(why), "a volume cannot be opened: %s", strerrordesc_np(-error));
-	unlisten(core, change->portals_new);
+	memcpy(why, change->why, sizeof(why));
 	for (uint32_t i = 0; i < count; i++)
 		unused[i] = target->volumes[change->opened[i]].blk;
 	change_forget(target, change);
@@ -104,6 +142,40 @@ discarded(struct core *core)
 	applied->applied(applied, error, why);
 	for (uint32_t i = 0; i < count; i++)
 		applied->unused(applied, unused[i]);
+}
+
+static void
+loaded(struct errand *errand)
+{
+	struct change *change = container_of(errand, struct change, errand);
+	struct core *core = ((struct target *)errand->owner)->cores[0];
+	int rc = load_end(core->target);
+
+	if (rc == 0 && stopping(core)) {
+		snprintf(change->why, sizeof(change->why), "the target is stopping");
+		rc = -EBUSY;
+	}
+	if (rc == 0)
+		rc = listen_new(core, change, change->why);
+	if (rc == 0)
+		to_all(core, MAIL_PREPARE);
+	else
+		undone(core, rc);
+}
+
+/* ---- all cores ---- */
+
+/* No core has a channel to the new volumes any more. */
+static void
+discarded(struct core *core)
+{
+	struct change *change = core->target->change;
+
+	if (--change->left > 0)
+		return;
+	snprintf(change->why, sizeof(change->why), "a volume cannot be opened: %s", strerrordesc_np(-change->error));
+	unlisten(core, change->portals_new);
+	undone(core, change->error);
 }
 
 /* All is there: every core shall take the view. */
@@ -236,10 +308,11 @@ target_apply(struct target *target, const struct target_config *config, struct t
     char why[256])
 {
 	struct core *core = target->cores[0];
+	bool reads;
 	int rc;
 
-	if (target->change != NULL || core->draining) {
-		snprintf(why, 256, core->draining ? "the target is stopping" :
+	if (target->change != NULL || stopping(core)) {
+		snprintf(why, 256, stopping(core) ? "the target is stopping" :
 		    "another configuration is being applied");
 		return -EBUSY;
 	}
@@ -247,17 +320,22 @@ target_apply(struct target *target, const struct target_config *config, struct t
 	if (rc != 0)
 		return rc;
 	target->change->asker = config->asker;
-	rc = load_new(core, target->change->view, why);
+	target->applied = applied;
+	rc = load_begin(core, target->change->view, &reads, why);
+	if (rc == 0 && reads) {
+		target->change->errand = (struct errand){ .run = load, .done = loaded, .owner = target };
+		core->reactor->world->errand(core->reactor, &target->change->errand);
+		return 0;
+	}
 	if (rc == 0)
 		rc = listen_new(core, target->change, why);
-	if (rc != 0) {
-		change_forget(target, target->change);
-		change_free(target);
-		return rc;
+	if (rc == 0) {
+		to_all(core, MAIL_PREPARE);
+		return 0;
 	}
-	target->applied = applied;
-	to_all(core, MAIL_PREPARE);
-	return 0;
+	change_forget(target, target->change);
+	change_free(target);
+	return rc;
 }
 
 /* The first view, before any core runs; `change` stands until core 0 listens. */
@@ -279,6 +357,25 @@ static void
 begin_generation(struct core *core, struct view *view)
 {
 	view->discovery.genctr = core->reactor->world->wall_ms(core->reactor);
+}
+
+/* Nothing is served yet that could not wait. */
+static int
+load_first(struct core *core, char why[256])
+{
+	struct target *target = core->target;
+	struct change *change = target->change;
+	bool reads;
+	int rc = load_begin(core, target->view, &reads, why);
+
+	if (rc != 0 || !reads)
+		return rc;
+	change->errand.owner = target;
+	load(&change->errand);
+	rc = load_end(target);
+	if (rc != 0)
+		memcpy(why, change->why, sizeof(change->why));
+	return rc;
 }
 
 /* A core's part of it. */
@@ -307,7 +404,7 @@ apply_begin(struct core *core, char why[256])
 	begin_generation(core, target->change->view);
 	anatt_note(core, target->view, NULL);
 	anatt_wait(core);
-	rc = load_new(core, target->view, why);
+	rc = load_first(core, why);
 	for (unsigned i = 0; i < core->reactor->count && rc == 0; i++)
 		for (uint32_t slot = 0; slot < TARGET_VOLUMES_MAX && target->cores[i] != NULL; slot++)
 			if (target->volumes[slot].reserve != NULL)

@@ -10,7 +10,9 @@
 struct change {
 	struct view *view;           /* that it leads to */
 	uint32_t left;               /* cores that have not answered */
-	int error;                   /* of the first that failed */
+	int error;                   /* of the first that failed, */
+	char why[256];               /* in words */
+	struct errand errand;        /* which reads what was kept of what is new */
 	struct view_numbers numbers;
 	uint16_t asker;              /* the controller whose host wished it; 0: the operator */
 	uint32_t portals_new;        /* bit n: portal n is of the new view alone */

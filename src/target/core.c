@@ -6,6 +6,7 @@
 
 #include "target/assoc.h"
 #include "target/command.h"
+#include "target/state_file.h"
 
 enum { DRAIN_NS = 500 * 1000 * 1000 };
 
@@ -366,6 +367,7 @@ target_create(struct arena *arena, const struct target_config *config, struct ta
 	if (target == NULL)
 		return -ENOMEM;
 	target->arena = arena;
+	list_init(&target->state_files);
 	target->keeper = config->keeper;
 	if (config->state_dir != NULL && strlen(config->state_dir) >= sizeof(target->state_dir)) {
 		snprintf(why, 256, "the name of the folder for states is too long");
@@ -428,6 +430,7 @@ target_fini(struct target *target, struct reactor *reactor)
 
 	if (core == NULL)
 		return;
+	target->over = target->over || reactor->index == 0;
 	turn_end(core);
 	asked_end(core);
 	core_log_end(core);
@@ -441,6 +444,8 @@ target_fini(struct target *target, struct reactor *reactor)
 	share_end(core);
 	admin_bufs_end(core);
 	events_end(core);
+	if (reactor->index == 0)
+		state_files_end(target);
 	registry_end(core);
 	arena_free(reactor->arena, core);
 	target->cores[reactor->index] = NULL;

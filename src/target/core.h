@@ -37,6 +37,9 @@ struct target {
 	struct target_applied *applied; /* of the last one */
 	struct target_keeper *keeper;  /* of core 0 */
 	struct events events; /* core 0's */
+	struct list state_files; /* core 0's: see state_file.h */
+	struct reactor *state_annex; /* and the errands' that open them; NULL: not needed yet */
+	bool over;            /* core 0 ends: nothing is done beside it any more */
 };
 
 /* What a volume has of the memory that all of a core share, and who waits for more (share.c). */
@@ -236,12 +239,19 @@ const struct resv *reserve_state(const struct target *target, uint32_t slot);
 void reserve_forget(struct target *target, uint32_t slot);
 void reserve_end(struct core *core);
 
-/* reserve_kept.c: under which names they are kept, and what was kept of a volume that is new */
+/* reserve_kept.c: under which names they are kept, */
 int reserve_names(struct target *target, const struct view *view, char why[256]) __attribute__((warn_unused_result));
-int reserve_load(struct core *core, uint16_t slot, char why[256]) __attribute__((warn_unused_result));
+/* and what was kept of a volume that is new: `reads` is set if there may be any; it is read by an errand in order; and
+ * then, if all went well, used. */
+int reserve_load_begin(struct core *core, uint16_t slot, bool *reads) __attribute__((warn_unused_result));
+int reserve_load(struct target *target, uint16_t slot, char why[256]) __attribute__((warn_unused_result));
+int reserve_loaded(struct target *target, uint16_t slot) __attribute__((warn_unused_result));
 
-/* events.c: the logs, as core 0 keeps them */
-int events_prepare(struct core *core, struct view *view, char why[256]) __attribute__((warn_unused_result));
+/* events.c: the logs, as core 0 keeps them; those that are new are made, read by an errand in order, and used */
+int events_prepare(struct core *core, struct view *view, bool *reads, char why[256])
+    __attribute__((warn_unused_result));
+int events_load(struct target *target, char why[256]) __attribute__((warn_unused_result));
+int events_loaded(struct target *target) __attribute__((warn_unused_result));
 void events_forget_new(struct target *target);
 void events_switch(struct core *core, const struct view *old, const struct view *view, uint16_t asker);
 void events_mail(struct core *core, const struct target_mail *mail);

@@ -220,7 +220,7 @@ make(struct core *core, const struct view_subsys *subsys, char why[256])
 	memcpy(log->nqn, subsys->info.nqn, sizeof(log->nqn));
 	memcpy(log->identity, subsys->identity, sizeof(log->identity));
 	eventlog_init(&log->log);
-	return events_kept_open(log, why);
+	return events_kept_make(log);
 }
 
 /* The other subsystem whose log would lie in the same file, or NULL. */
@@ -239,10 +239,11 @@ same_file(const struct target *target, const struct view_subsys *subsys)
 
 /* A log for each subsystem of a view that may come to hold; events_switch() or events_forget_new() follows. */
 int
-events_prepare(struct core *core, struct view *view, char why[256])
+events_prepare(struct core *core, struct view *view, bool *reads, char why[256])
 {
 	struct target *target = core->target;
 
+	target->events.fresh = NULL;
 	for (uint32_t i = 0; i < EVENTS_LOGS; i++)
 		if (target->events.logs[i] != NULL)
 			target->events.logs[i]->wanted = false;
@@ -268,7 +269,28 @@ events_prepare(struct core *core, struct view *view, char why[256])
 		}
 		subsys->events = find(target, subsys->info.nqn)->number;
 	}
+	*reads |= target->events.fresh != NULL;
 	return 0;
+}
+
+int
+events_load(struct target *target, char why[256])
+{
+	int rc = 0;
+
+	for (struct events_log *log = target->events.fresh; log != NULL && rc == 0; log = log->next_new)
+		rc = events_kept_load(log, why);
+	return rc;
+}
+
+int
+events_loaded(struct target *target)
+{
+	int rc = 0;
+
+	for (struct events_log *log = target->events.fresh; log != NULL && rc == 0; log = log->next_new)
+		rc = events_kept_loaded(log);
+	return rc;
 }
 
 /* The view does not come to hold. */
@@ -303,7 +325,7 @@ static void
 end(struct events_log *log)
 {
 	log->ending = true;
-	if (log->file == NULL)
+	if (log->place == NULL)
 		forget(log);
 	else
 		events_count(log);
@@ -321,9 +343,9 @@ minute(struct timer *timer)
 
 		if (log == NULL || !log->begun || log->ending)
 			continue;
-		if (log->file != NULL || events_smart_due(log))
+		if (log->place != NULL || events_smart_due(log))
 			events_count(log);
-		if (log->file != NULL)
+		if (log->place != NULL)
 			events_kept_again(log);
 	}
 }

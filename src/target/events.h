@@ -45,6 +45,7 @@ struct events_served {
 /* Core 0's. */
 struct events {
 	struct events_log *logs[EVENTS_LOGS];
+	struct events_log *fresh; /* logs of the view that is being applied that are to be read first */
 	uint32_t next;          /* where the search for a free number begins: they are used again late */
 	struct events_copy copies[EVENTS_COPIES];
 	uint64_t refused_ns;    /* when it was said last that there is no copy for a host; 0: never */

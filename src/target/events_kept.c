@@ -89,7 +89,7 @@ write_now(struct timer *timer)
 		.op = FILE_WRITE, .durable = true, .offset = eventlog_slot(sequence), .iov = &log->iov, .iov_count = 1,
 		.done = written, .owner = log,
 	};
-	log->core->reactor->world->file_submit(log->file, &log->io);
+	log->core->reactor->world->file_submit(log->place->file, &log->io);
 }
 
 void
@@ -97,7 +97,7 @@ events_kept_changed(struct events_log *log)
 {
 	uint64_t now_ns = log->core->reactor->now_ns, due_ns = log->written_ns + PAUSE_NS;
 
-	if (log->file == NULL)
+	if (log->place == NULL)
 		return;
 	log->dirty = true;
 	if (log->written_ns == 0 || due_ns < now_ns || log->ending)
@@ -123,8 +123,7 @@ decode(struct events_log *log, const uint8_t *slots, const char *path, char why[
 	case EVENTLOG_FOUND:
 		return 0;
 	case EVENTLOG_DAMAGED:
-		core_log(log->core, 0, "the events of %s in %s are damaged: they are lost, and begin anew", log->nqn,
-		    path);
+		log->damaged = true;
 		return 0;
 	case EVENTLOG_FOREIGN:
 		snprintf(why, 256, "%.150s: events of another subsystem, or of a later version", path);
@@ -136,56 +135,69 @@ decode(struct events_log *log, const uint8_t *slots, const char *path, char why[
 static int
 read_slots(struct events_log *log, const char *path, char why[256])
 {
-	struct arena *arena = log->core->reactor->arena;
-	uint8_t *slots = arena_alloc_aligned(arena, FILE_LEN, EVENTLOG_IMAGE_ALIGN);
-	int64_t got;
-	int rc;
+	uint8_t *slots = NULL;
+	int64_t got = state_file_read(log->place, FILE_LEN, EVENTLOG_IMAGE_ALIGN, &slots);
+	int rc = got < 0 ? (int)got : got < FILE_LEN ? -EIO : 0;
 
-	if (slots == NULL) {
-		snprintf(why, 256, "out of memory");
-		return -ENOMEM;
-	}
-	got = log->core->reactor->world->file_fetch(log->file, 0, slots, FILE_LEN);
-	if (got == FILE_LEN) {
-		rc = decode(log, slots, path, why);
-	} else {
-		rc = got < 0 ? (int)got : -EIO;
+	if (rc != 0)
 		snprintf(why, 256, "the events kept in %.150s cannot be read: %s", path, strerrordesc_np(-rc));
-	}
-	arena_free(arena, slots);
+	else
+		rc = decode(log, slots, path, why);
+	if (got >= 0)
+		state_file_read_end(log->place, slots);
 	return rc;
 }
 
 int
-events_kept_open(struct events_log *log, char why[256])
+events_kept_load(struct events_log *log, char why[256])
 {
-	struct reactor *reactor = log->core->reactor;
 	char path[PATH_LEN];
 	int rc;
 
-	if (log->core->target->state_dir[0] == '\0')
+	path_of(log, path);
+	rc = state_file_open(log->place, path, FILE_LEN, EVENTLOG_IMAGE_ALIGN);
+	if (rc == 0)
+		return read_slots(log, path, why);
+	snprintf(why, 256, "events cannot be kept in %.150s: %s", path, strerrordesc_np(-rc));
+	return rc;
+}
+
+int
+events_kept_loaded(struct events_log *log)
+{
+	char path[PATH_LEN];
+
+	path_of(log, path);
+	if (log->damaged)
+		core_log(log->core, 0, "the events of %s in %s are damaged: they are lost, and begin anew", log->nqn,
+		    path);
+	return state_file_use(log->place);
+}
+
+/* ---- life ---- */
+
+int
+events_kept_make(struct events_log *log)
+{
+	struct target *target = log->core->target;
+
+	if (target->state_dir[0] == '\0')
 		return 0;
 	log->timer.fire = write_now;
-	log->image = arena_alloc_aligned(reactor->arena, EVENTLOG_SLOT_LEN, EVENTLOG_IMAGE_ALIGN);
-	if (log->image == NULL) {
-		snprintf(why, 256, "out of memory");
+	log->image = arena_alloc_aligned(log->core->reactor->arena, EVENTLOG_SLOT_LEN, EVENTLOG_IMAGE_ALIGN);
+	log->place = state_file_make(target);
+	if (log->image == NULL || log->place == NULL)
 		return -ENOMEM;
-	}
-	path_of(log, path);
-	rc = reactor->world->file_open(reactor, path, FILE_LEN, EVENTLOG_IMAGE_ALIGN, &log->file);
-	if (rc != 0) {
-		log->file = NULL;
-		snprintf(why, 256, "events cannot be kept in %.150s: %s", path, strerrordesc_np(-rc));
-		return rc;
-	}
-	return read_slots(log, path, why);
+	log->next_new = target->events.fresh;
+	target->events.fresh = log;
+	return 0;
 }
 
 void
 events_kept_close(struct events_log *log)
 {
 	timer_clear(&log->core->reactor->timers, &log->timer);
-	if (log->file != NULL)
-		log->core->reactor->world->file_close(log->file);
+	if (log->place != NULL)
+		state_file_close(log->place);
 	arena_free(log->core->reactor->arena, log->image);
 }

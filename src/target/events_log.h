@@ -6,6 +6,7 @@
 #define WEIR_TARGET_EVENTS_LOG_H
 
 #include "target/core.h"
+#include "target/state_file.h"
 
 struct events_log {
 	struct core *core;      /* 0 */
@@ -21,7 +22,9 @@ struct events_log {
 	bool to_count;          /* waits for its counts */
 
 	/* events_kept.c: */
-	struct file *file;      /* NULL: it lies in memory alone */
+	struct state_file *place; /* NULL: it lies in memory alone */
+	struct events_log *next_new; /* that is to be read, see events->fresh */
+	bool damaged;           /* it was found so, and begins anew */
 	uint8_t *image;         /* a slot of it, aligned */
 	uint64_t sequence;      /* that is durable; 0: none */
 	bool dirty;             /* there is something that was not written */
@@ -60,7 +63,10 @@ void events_take_back(struct core *core, struct eventlog *given);
 void events_lent_end(struct core *core);
 
 /* events_kept.c */
-int events_kept_open(struct events_log *log, char why[256]) __attribute__((warn_unused_result));
+int events_kept_make(struct events_log *log) __attribute__((warn_unused_result));
+/* Opens and reads it, by an errand in order; and then it is used: in memory it is what it was. */
+int events_kept_load(struct events_log *log, char why[256]) __attribute__((warn_unused_result));
+int events_kept_loaded(struct events_log *log) __attribute__((warn_unused_result));
 /* The log is not what is in the file: soon it will be. */
 void events_kept_changed(struct events_log *log);
 /* It was tried in vain: again. */

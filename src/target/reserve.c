@@ -222,18 +222,23 @@ struct reserve *
 reserve_make(struct core *core, uint16_t slot)
 {
 	struct reserve *reserve = arena_alloc(core->reactor->arena, sizeof(*reserve));
+	bool keeps = core->target->volumes[slot].keeps;
 
 	if (reserve == NULL)
 		return NULL;
 	reserve->image = arena_alloc_aligned(core->reactor->arena, RESV_SLOT_LEN, 4096);
-	if (reserve->image == NULL) {
+	reserve->place = keeps ? state_file_make(core->target) : NULL;
+	if (reserve->image == NULL || (keeps && reserve->place == NULL)) {
+		if (reserve->place != NULL)
+			state_file_close(reserve->place);
+		arena_free(core->reactor->arena, reserve->image);
 		arena_free(core->reactor->arena, reserve);
 		return NULL;
 	}
 	reserve->core = core;
 	reserve->slot = slot;
 	list_init(&reserve->waiting);
-	resv_init(&reserve->copies[0], core->target->volumes[slot].keeps);
+	resv_init(&reserve->copies[0], keeps);
 	return reserve;
 }
 
@@ -256,7 +261,8 @@ reserve_forget(struct target *target, uint32_t slot)
 		return;
 	arena = reserve->core->reactor->arena;
 	target->volumes[slot].reserve = NULL;
-	reserve_close(reserve);
+	if (reserve->place != NULL)
+		state_file_close(reserve->place);
 	arena_free(arena, reserve->image);
 	arena_free(arena, reserve);
 }

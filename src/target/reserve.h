@@ -9,6 +9,7 @@
 
 #include "resv/image.h"
 #include "target/conn.h"
+#include "target/state_file.h"
 #include "wire/identify.h"
 
 /* Who of the registrants has a controller now; cores fill it one after the other. */
@@ -34,7 +35,7 @@ struct reserve {
 	struct errand errand; /* makes the file */
 	char path[RESERVE_PATH]; /* of it; the errand's too */
 	int error;            /* what came of that */
-	struct file *file;    /* NULL: not needed yet */
+	struct state_file *place; /* NULL: it is not kept; its file is there when it was needed first */
 	uint8_t *image;       /* a slot of it, aligned */
 	uint64_t sequence;    /* that is durable; 0: none */
 	struct iovec iov;
@@ -59,6 +60,5 @@ void reserve_kept(struct reserve *reserve, bool durable);
 
 /* reserve_kept.c: makes the state durable; reserve_kept() follows, perhaps from inside. */
 void reserve_keep(struct reserve *reserve);
-void reserve_close(struct reserve *reserve);
 
 #endif

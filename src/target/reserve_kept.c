@@ -2,8 +2,8 @@
  * reserve_kept.c - where reservations lie that survive a loss of power.
  *
  * A file per namespace, named by its UUID; it is made when there is first
- * something to keep, read when the volume becomes part of the target, and never
- * removed.  doc/formats/reservations.md says what is in it and in which order
+ * something to keep, read when the volume becomes part of the target, both in
+ * errands (state_file.h), and never removed.  doc/formats/reservations.md says what is in it and in which order
  * it is written.
  */
 #include <assert.h>
@@ -125,56 +125,62 @@ decode(struct reserve *reserve, const uint8_t (*slots)[RESV_SLOT_LEN], const cha
 static int
 read_slots(struct reserve *reserve, const char *path, char why[256])
 {
-	struct core *core = reserve->core;
-	uint8_t (*slots)[RESV_SLOT_LEN] = arena_alloc_aligned(core->reactor->arena, FILE_LEN, 4096);
-	int64_t got = 0;
-	int rc;
+	uint8_t *slots = NULL;
+	int64_t got = state_file_read(reserve->place, FILE_LEN, 4096, &slots);
+	int rc = got < 0 ? (int)got : got < FILE_LEN ? -EUCLEAN : 0;
 
-	if (slots == NULL)
-		return -ENOMEM;
-	memset(slots, 0, FILE_LEN);
-	if (reserve->file->size > 0)
-		got = core->reactor->world->file_fetch(reserve->file, 0, slots, FILE_LEN);
-	if (got < 0 || (got > 0 && got < FILE_LEN)) {
-		rc = got < 0 ? (int)got : -EUCLEAN;
+	if (rc != 0)
 		snprintf(why, 256, "the reservations kept in %.120s cannot be read: %s", path,
 		    got < 0 ? strerrordesc_np((int)-got) : "the file is too short");
-	} else {
+	else
 		rc = decode(reserve, (const void *)slots, path, why);
-	}
-	arena_free(core->reactor->arena, slots);
+	if (got >= 0)
+		state_file_read_end(reserve->place, slots);
 	return rc;
 }
 
 int
-reserve_load(struct core *core, uint16_t slot, char why[256])
+reserve_load_begin(struct core *core, uint16_t slot, bool *reads)
 {
 	struct target_volume *volume = &core->target->volumes[slot];
-	char path[RESERVE_PATH];
-	struct file *file;
-	int rc;
 
 	if (!volume->keeps)
 		return 0;
-	path_of(core->target, slot, path);
-	rc = core->reactor->world->file_open(core->reactor, path, 0, RESV_SLOT_LEN, &file);
+	*reads = true;
+	volume->reserve = reserve_make(core, slot);
+	return volume->reserve != NULL ? 0 : -ENOMEM;
+}
+
+int
+reserve_load(struct target *target, uint16_t slot, char why[256])
+{
+	struct reserve *reserve = target->volumes[slot].reserve;
+	int rc;
+
+	if (reserve == NULL)
+		return 0;
+	path_of(target, slot, reserve->path);
+	rc = state_file_open(reserve->place, reserve->path, 0, RESV_SLOT_LEN);
+	if (rc == 0)
+		return reserve->place->held->size > 0 ? read_slots(reserve, reserve->path, why) : 0;
 	if (rc == -ENOENT)
 		return 0;
-	if (rc != 0) {
-		snprintf(why, 256, "the reservations kept in %.120s cannot be read: %s", path, strerrordesc_np(-rc));
-		return rc;
-	}
-	volume->reserve = reserve_make(core, slot);
-	if (volume->reserve == NULL) {
-		core->reactor->world->file_close(file);
-		snprintf(why, 256, "out of memory");
-		return -ENOMEM;
-	}
-	volume->reserve->file = file;
-	rc = read_slots(volume->reserve, path, why);
-	if (rc != 0)
-		reserve_forget(core->target, slot);
+	snprintf(why, 256, "the reservations kept in %.120s cannot be read: %s", reserve->path, strerrordesc_np(-rc));
 	return rc;
+}
+
+/* Of most there is nothing. */
+int
+reserve_loaded(struct target *target, uint16_t slot)
+{
+	struct reserve *reserve = target->volumes[slot].reserve;
+
+	if (reserve == NULL)
+		return 0;
+	if (reserve->place->held != NULL && reserve->place->held->size > 0)
+		return state_file_use(reserve->place);
+	reserve_forget(target, slot);
+	return 0;
 }
 
 /* ---- writing ---- */
@@ -206,7 +212,7 @@ write_next(struct reserve *reserve)
 		.op = FILE_WRITE, .durable = true, .offset = (uint64_t)resv_slot(sequence) * RESV_SLOT_LEN,
 		.iov = &reserve->iov, .iov_count = 1, .done = written, .owner = reserve,
 	};
-	reserve->core->reactor->world->file_submit(reserve->file, &reserve->io);
+	reserve->core->reactor->world->file_submit(reserve->place->file, &reserve->io);
 }
 
 static void
@@ -225,30 +231,26 @@ written(struct file_io *io)
 		reserve_kept(reserve, true);
 }
 
-/* Its name and its length have to be durable before anything is written: no reactor stands still for that. */
+/* Its name and its length have to be durable before anything is written. */
 static void
 make(struct errand *errand)
 {
 	struct reserve *reserve = errand->owner;
-	struct reactor *reactor = reserve->core->reactor;
-	int64_t was;
 
-	reserve->error = reactor->world->file_make(reactor, reserve->path, FILE_LEN, &was);
+	reserve->error = state_file_open(reserve->place, reserve->path, FILE_LEN, RESV_SLOT_LEN);
 }
 
 static void
 made(struct errand *errand)
 {
 	struct reserve *reserve = errand->owner;
-	struct reactor *reactor = reserve->core->reactor;
 
 	if (reserve->error == 0)
-		reserve->error = reactor->world->file_open(reactor, reserve->path, 0, RESV_SLOT_LEN, &reserve->file);
+		reserve->error = state_file_use(reserve->place);
 	if (reserve->error == 0) {
 		write_next(reserve);
 		return;
 	}
-	reserve->file = NULL;
 	complain(reserve, -reserve->error);
 	reserve_kept(reserve, false);
 }
@@ -258,20 +260,11 @@ reserve_keep(struct reserve *reserve)
 {
 	struct core *core = reserve->core;
 
-	if (reserve->file != NULL && reserve->file->size >= FILE_LEN) {
+	if (reserve->place->file != NULL) {
 		write_next(reserve);
 		return;
 	}
-	reserve_close(reserve);
 	path_of(core->target, reserve->slot, reserve->path);
 	reserve->errand = (struct errand){ .run = make, .done = made, .owner = reserve };
 	core->reactor->world->errand(core->reactor, &reserve->errand);
-}
-
-void
-reserve_close(struct reserve *reserve)
-{
-	if (reserve->file != NULL)
-		reserve->core->reactor->world->file_close(reserve->file);
-	reserve->file = NULL;
 }

@@ -139,7 +139,8 @@ struct target_applied {
 	/* All reactors serve the new config, rc 0; or nothing has changed, and rc and `why` say why. */
 	void (*applied)(struct target_applied *applied, int rc, const char *why);
 	/* The volume was of the old config and is not of the new one: nobody uses it any more.  Comes
-	 * after applied(), once for each; also of those of a new config that was not applied. */
+	 * after applied(), once for each; also of those of a new config that was not applied.  The file of its
+	 * reservations is closed by an errand in order, which was given before. */
 	void (*unused)(struct target_applied *applied, struct blk *volume);
 };
 
@@ -151,7 +152,8 @@ struct target_applied {
  * way.  Else nothing has changed, `applied` is not told, and `why` says: -EBUSY:
  * another one is under way, or a volume was given up and is not unused yet, or
  * the events of a subsystem that was are still being written;
- * -EINVAL, -ENOMEM, or what listening on a new address or reading a file said.
+ * -EINVAL, -ENOMEM, or what listening on a new address said.  What was kept of what is new is read in an errand: with
+ * it, what has failed of that, or of a new address, `applied` is told.
  */
 int target_apply(struct target *target, const struct target_config *config, struct target_applied *applied,
     char why[256]) __attribute__((warn_unused_result));
@@ -174,8 +176,8 @@ bool target_keeps(const struct target *target, const struct blk *volume, uint8_t
  * reactor 0. */
 bool target_writes_events(const struct target *target, const char *nqn);
 
-/* In which file events of the subsystem of this identity are kept.  Who makes it before it asks for such a subsystem,
- * so long and in an errand, spares reactor 0 what that takes. */
+/* In which file events of the subsystem of this identity are kept, and how long that is.  It stays once it is made: who
+ * shall take it away where nothing came of the subsystem makes it before. */
 enum { TARGET_EVENTS_PATH = 576, TARGET_EVENTS_BYTES = 128 * 1024 };
 void target_events_path(const char *state_dir, const uint8_t identity[16], char path[TARGET_EVENTS_PATH]);
 

@@ -163,6 +163,7 @@ kill_target(struct reserved *r)
 		model_crash(&r->models[ns]);
 		r->ns[ns] = (struct rsvd_ns){ .there = RSVD_IS | RSVD_IS_NOT };
 	}
+	rsvd_unspoil(r);
 	r->applying = false;
 	rsvd_model_changed(r);
 	r->kill_at = UINT64_MAX;

@@ -9,6 +9,7 @@
 #ifndef WEIR_TESTS_RESERVED_H
 #define WEIR_TESTS_RESERVED_H
 
+#include "resv/image.h"
 #include "base/rng.h"
 #include "host/qpair.h"
 #include "probe.h"
@@ -121,8 +122,11 @@ struct reserved {
 	struct listener taken;
 	struct target_applied applied;
 	bool applying, must_fail;
+	int expected;                /* what that is to say; 0: anything */
+	bool spoilt;                 /* what is kept of the one that changes, which was this: */
+	uint8_t kept[RESV_SLOTS * RESV_SLOT_LEN];
 	unsigned changing;           /* the namespace */
-	int refuse_in;               /* the n-th open or fetch of what is kept fails */
+	int refuse_in;               /* the n-th open or fetch of what is kept of the one that changes fails */
 	uint32_t version;
 	uint64_t kill_at;     /* so many events; UINT64_MAX: not now */
 	bool fails, quiet;    /* writes of state fail now and then; hosts begin nothing more but a last report */
@@ -159,6 +163,8 @@ void rsvd_config(struct reserved *r, unsigned mask, struct rsvd_config *out);
 int rsvd_volume_open(struct reserved *r, struct reactor *reactor, unsigned ns, char why[256]);
 void rsvd_operate_begin(struct reserved *r, struct reactor *reactor);
 int rsvd_file_refusal(void *arg, const char *path);
+/* The change that is under way has failed, or will not be: what is kept is as it was. */
+void rsvd_unspoil(struct reserved *r);
 void rsvd_state_path(unsigned ns, char path[80]);
 
 /* reserved.c: the target, and a whole history; `r` is zeroed but for `applies`, which may be set. */

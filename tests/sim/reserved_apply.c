@@ -14,7 +14,10 @@
 #include "resv/image.h"
 #include "sim/disk.h"
 
-enum { TAKEN_PORT = 4999, FILE_LEN = RESV_SLOTS * RESV_SLOT_LEN };
+enum {
+	TAKEN_PORT = 4999, FILE_LEN = RESV_SLOTS * RESV_SLOT_LEN,
+	STATE_HANDLES = 2, /* of a file that is kept: who holds it, and reactor 0 */
+};
 
 static const uint8_t uuids[RSVD_NS][16] = { { 0x11, 1, 2, 3 }, { 0x22, 1, 2, 3 } };
 static const uint8_t another[16] = { 0x33, 1, 2, 3 };
@@ -95,8 +98,12 @@ rsvd_file_refusal(void *arg, const char *path)
 {
 	static const int errors[] = { -EACCES, -EIO, -EMFILE };
 	struct reserved *r = arg;
+	char of[80];
 
-	if (strncmp(path, RSVD_STATE "/", strlen(RSVD_STATE "/")) != 0 || r->refuse_in == 0 || --r->refuse_in > 0)
+	if (r->refuse_in == 0)
+		return 0;
+	rsvd_state_path(r->changing, of);
+	if (strcmp(path, of) != 0 || --r->refuse_in > 0)
 		return 0;
 	return errors[r->version % 3];
 }
@@ -147,7 +154,26 @@ damage_older(struct reserved *r, struct sim_file *file)
 		damage(r, file, n[0] > n[1]);
 }
 
+void
+rsvd_unspoil(struct reserved *r)
+{
+	struct sim_file *file = r->spoilt ? state_file(r, r->changing) : NULL;
+
+	for (unsigned i = 0; i < RESV_SLOTS && file != NULL; i++)
+		slot_put(file, i, r->kept + i * RESV_SLOT_LEN);
+	r->spoilt = false;
+	r->refuse_in = 0;
+}
+
 /* ---- a change ---- */
+
+static bool
+is_as_expected(int rc, int expected)
+{
+	if (expected == -EACCES)
+		return rc == -EACCES || rc == -EIO || rc == -EMFILE;
+	return rc == expected || (expected == -ENOMEM && rc == 0);
+}
 
 static void
 applied(struct target_applied *told, int rc, const char *why)
@@ -155,8 +181,15 @@ applied(struct target_applied *told, int rc, const char *why)
 	struct reserved *r = container_of(told, struct reserved, applied);
 	struct rsvd_ns *ns = &r->ns[r->changing];
 
-	if ((rc != 0) != r->must_fail)
-		rsvd_wrong(r, "applied: %d, %s", rc, why);
+	if ((rc != 0) != r->must_fail || (r->expected != 0 && !is_as_expected(rc, r->expected)))
+		rsvd_wrong(r, "applied: %d, %s; not %d", rc, why, r->expected);
+	if (rc != 0)
+		rsvd_unspoil(r);
+	r->spoilt = false;
+	r->refuse_in = 0;
+	if (state_file(r, r->changing) != NULL &&
+	    sim_process_files(r->target_process, state_file(r, r->changing)) > STATE_HANDLES)
+		rsvd_wrong(r, "what is kept of a volume that was unused is open still");
 	ns->probe.refuse = PROBE_NOWHERE;
 	if (ns->leaving) {
 		set_there(r, r->changing, RSVD_IS_NOT);
@@ -175,15 +208,11 @@ unused(struct target_applied *told, struct blk *blk)
 {
 	struct reserved *r = container_of(told, struct reserved, applied);
 	struct rsvd_ns *ns = &r->ns[r->changing];
-	const struct sim_file *file;
 
 	if (&ns->probe.blk != blk || !ns->leaving || ns->there != RSVD_IS_NOT)
 		rsvd_wrong(r, "a volume is unused that was not given up");
 	if (ns->probe.channels != 0 || ns->probe.busy != 0)
 		rsvd_wrong(r, "a volume is unused with something in flight");
-	file = state_file(r, r->changing);
-	if (file != NULL && sim_process_files(r->target_process, file) != 0)
-		rsvd_wrong(r, "what is kept of a volume that is unused is open still");
 	r->applying = ns->leaving = false;
 	ns->probe.poisoned = true;
 	if (rng_below(&r->rng, 2) == 0) {
@@ -218,6 +247,7 @@ take_away(struct reserved *r, unsigned ns)
 
 	r->changing = ns;
 	r->must_fail = false;
+	r->expected = 0;
 	r->ns[ns].leaving = true;
 	rsvd_config(r, present(r) & ~(1u << ns), &c);
 	set_there(r, ns, RSVD_IS | RSVD_IS_NOT);
@@ -226,7 +256,16 @@ take_away(struct reserved *r, unsigned ns)
 		rsvd_wrong(r, "namespace %u cannot be taken away: %d, %s", ns, rc, why);
 }
 
-/* What is wrong with the next change; answers what is to be said of it. */
+/* What reading it will say, or what comes after that. */
+static int
+comes_late(struct reserved *r, int expected)
+{
+	r->must_fail = expected != 0;
+	r->expected = expected;
+	return 0;
+}
+
+/* What is wrong with the next change; answers what is to be said of it at once. */
 static int
 make_trouble(struct reserved *r, unsigned ns, enum rsvd_trouble trouble, struct rsvd_config *c)
 {
@@ -234,22 +273,24 @@ make_trouble(struct reserved *r, unsigned ns, enum rsvd_trouble trouble, struct 
 	struct target_ns *last = &c->ns[c->subsys.ns_count - 1];
 
 	r->must_fail = false;
+	r->expected = 0;
+	r->spoilt = file != NULL && (trouble == RSVD_DAMAGED || trouble == RSVD_FOREIGN);
 	switch (trouble) {
 	case RSVD_NO_OPEN:
 	case RSVD_NO_FETCH:
 		r->refuse_in = trouble == RSVD_NO_OPEN ? 1 : 2;
-		return file != NULL || trouble == RSVD_NO_OPEN ? -EACCES : 0;
+		return comes_late(r, file != NULL || trouble == RSVD_NO_OPEN ? -EACCES : 0);
 	case RSVD_DAMAGED:
 		for (unsigned i = 0; i < RESV_SLOTS && file != NULL; i++)
 			damage(r, file, i);
-		return file != NULL ? -EUCLEAN : 0;
+		return comes_late(r, file != NULL ? -EUCLEAN : 0);
 	case RSVD_FOREIGN:
 		if (file != NULL)
 			make_foreign(r, file);
-		return file != NULL ? -EINVAL : 0;
+		return comes_late(r, file != NULL ? -EINVAL : 0);
 	case RSVD_TAKEN_PORT:
 		c->listen[c->config.listen_count++] = (struct target_listen){ .host = "10.0.0.1", .port = TAKEN_PORT };
-		return -EADDRINUSE;
+		return comes_late(r, -EADDRINUSE);
 	case RSVD_NO_CHANNEL:
 		r->ns[ns].probe.refuse = (unsigned)rng_below(&r->rng, r->reactors);
 		r->must_fail = true;
@@ -274,14 +315,6 @@ make_trouble(struct reserved *r, unsigned ns, enum rsvd_trouble trouble, struct 
 	return 0;
 }
 
-static bool
-is_as_expected(int rc, int expected)
-{
-	if (expected == -EACCES)
-		return rc == -EACCES || rc == -EIO || rc == -EMFILE;
-	return rc == expected || (expected == -ENOMEM && rc == 0);
-}
-
 /* What a change that is refused must leave as it was. */
 static uint64_t
 held(const struct reserved *r)
@@ -299,7 +332,6 @@ bring_back(struct reserved *r, unsigned ns)
 	enum rsvd_trouble trouble = rng_below(&r->rng, 2) == 0 ? RSVD_NO_TROUBLE :
 	    (enum rsvd_trouble)rng_below(&r->rng, RSVD_TROUBLES);
 	struct sim_file *file = state_file(r, ns);
-	uint8_t kept[FILE_LEN];
 	struct rsvd_config c;
 	uint64_t before;
 	char why[256] = "";
@@ -312,14 +344,13 @@ bring_back(struct reserved *r, unsigned ns)
 	if (file != NULL && rng_below(&r->rng, 4) == 0)
 		damage_older(r, file);
 	if (file != NULL)
-		sim_file_peek(file, 0, kept, sizeof(kept), false);
+		sim_file_peek(file, 0, r->kept, sizeof(r->kept), false);
 	r->changing = ns;
 	r->ns[ns].probe.poisoned = false;
 	rsvd_config(r, present(r) | 1u << ns, &c);
 	expected = make_trouble(r, ns, trouble, &c);
 	before = held(r);
 	rc = begin(r, &c, why);
-	r->refuse_in = 0;
 	r->reactor0->arena->fail_at = 0;
 	if (!is_as_expected(rc, expected))
 		rsvd_wrong(r, "target_apply: %d, %s; not %d", rc, why, expected);
@@ -329,12 +360,11 @@ bring_back(struct reserved *r, unsigned ns)
 		rsvd_wrong(r, "target_apply: %d, and something of it is left", rc);
 	r->counts.troubles[trouble] += rc != 0 || r->must_fail;
 	if (rc != 0) {
-		for (unsigned i = 0; i < RESV_SLOTS && file != NULL; i++)
-			slot_put(file, i, kept + i * RESV_SLOT_LEN);
+		rsvd_unspoil(r);
 		r->ns[ns].probe.poisoned = true;
 		return;
 	}
-	r->counts.back += file != NULL;
+	r->counts.back += file != NULL && !r->must_fail;
 	set_there(r, ns, r->must_fail ? RSVD_IS_NOT : RSVD_IS | RSVD_IS_NOT);
 }
 
