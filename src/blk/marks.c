@@ -12,7 +12,6 @@ enum {
 	VERSION = 1,
 	IMAGE_PAGES = BLK_MARK_MAX / BAD_PAGE_BLOCKS + 1, /* a change has marks in so many pages at most */
 	FETCH_BYTES = 64 * 1024,
-	RETRY_NS = 50 * 1000, /* how often to look whether another reactor's change is done */
 };
 
 /* The first page of the file; the rest of it is zero, and so is all of it until the first mark is kept. */
@@ -373,8 +372,10 @@ lock(struct marks_chan *mc)
 		mc->waits = false;
 		return true;
 	}
-	if (!mc->waits)
+	if (!mc->waits) {
 		range_wait(range, 0, 1);
+		mc->waited++;
+	}
 	mc->waits = true;
 	return false;
 }
@@ -386,7 +387,7 @@ work(struct marks_chan *mc)
 	if (mc->now != NULL || fifo_empty(&mc->waiting))
 		return;
 	if (!lock(mc)) {
-		timer_set(&mc->reactor->timers, &mc->retry, mc->reactor->now_ns + RETRY_NS);
+		retry_wait(&mc->retry, mc->waited, mc->reactor);
 		return;
 	}
 	mc->now = container_of(fifo_pop(&mc->waiting), struct marks_change, node);
@@ -402,7 +403,7 @@ work_task(struct task *task)
 static void
 retry_fire(struct timer *timer)
 {
-	work(container_of(timer, struct marks_chan, retry));
+	work(container_of(timer, struct marks_chan, retry.timer));
 }
 
 void
@@ -418,7 +419,7 @@ marks_chan_init(struct marks_chan *mc, struct marks *marks, struct reactor *reac
 	*mc = (struct marks_chan){ .marks = marks, .reactor = reactor };
 	fifo_init(&mc->waiting);
 	task_init(&mc->work, work_task);
-	mc->retry.fire = retry_fire;
+	mc->retry.timer.fire = retry_fire;
 }
 
 void
@@ -426,7 +427,7 @@ marks_chan_fini(struct marks_chan *mc)
 {
 	assert(mc->now == NULL && fifo_empty(&mc->waiting) && !mc->waits);
 	task_cancel(&mc->work);
-	timer_clear(&mc->reactor->timers, &mc->retry);
+	timer_clear(&mc->reactor->timers, &mc->retry.timer);
 	if (mc->file != NULL)
 		mc->reactor->world->file_close(mc->file);
 	arena_free(mc->reactor->arena, mc->image);

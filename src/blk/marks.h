@@ -13,6 +13,7 @@
 #include "blk/bad.h"
 #include "blk/devices.h"
 #include "blk/range.h"
+#include "blk/retry.h"
 #include "world/reactor.h"
 
 /* Of a volume. */
@@ -55,8 +56,9 @@ struct marks_chan {
 	struct fifo waiting;
 	struct marks_change *now;
 	bool waits;           /* for the lock, and the lock knows */
+	uint64_t waited;      /* so many did */
 	struct task work;
-	struct timer retry;
+	struct retry retry;
 };
 
 /* Reads what is kept beside the volume at `path`, which is this file; 0, or a negative errno and perhaps `why`.

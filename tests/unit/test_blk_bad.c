@@ -229,6 +229,34 @@ while_the_list_is_made_only_those_that_need_it_wait(void **state)
 	blk_end();
 }
 
+/* It looks twice as late each time, ten milliseconds at most. */
+static void
+who_waits_for_a_list_that_is_not_made_looks_seldom(void **state)
+{
+	uint64_t end, next;
+	unsigned wakes = 0;
+	struct test_io *a, *b;
+
+	blk_begin_file("file:/v");
+	fw.hold_errands = true;
+	a = io_start(0, BLK_MARK_BAD, 0, FIRST, 1);
+	turns(5);
+	b = io_start(1, BLK_MARK_BAD, 0, FIRST + 1, 1);
+	turns(5);
+	assert_in_range(timers_next(&fw.reactors[1].timers), fw.now_ns, fw.now_ns + 50 * 1000);
+	end = fw.now_ns + UINT64_C(1000000000);
+	for (; (next = timers_next(&fw.reactors[1].timers)) < end; wakes++) {
+		fw.now_ns = next > fw.now_ns ? next : fw.now_ns;
+		fake_turn(&fw);
+	}
+	assert_in_range(wakes, 100, 115);
+	fw.hold_errands = false;
+	io_ended(a, NVME_SC_SUCCESS);
+	fw.now_ns += UINT64_C(10000000);
+	io_ended(b, NVME_SC_SUCCESS);
+	blk_end();
+}
+
 static void
 a_mark_that_cannot_be_kept_is_not_made(void **state)
 {
@@ -415,6 +443,7 @@ main(void)
 		cmocka_unit_test(a_mark_is_durable_before_it_is_answered),
 		cmocka_unit_test(what_is_written_over_a_mark_is_durable_before_the_mark_goes),
 		cmocka_unit_test(while_the_list_is_made_only_those_that_need_it_wait),
+		cmocka_unit_test(who_waits_for_a_list_that_is_not_made_looks_seldom),
 		cmocka_unit_test(a_mark_that_cannot_be_kept_is_not_made),
 		cmocka_unit_test(a_write_whose_mark_cannot_be_taken_away_fails),
 		cmocka_unit_test(marks_of_two_reactors_in_one_page_are_both_kept),
