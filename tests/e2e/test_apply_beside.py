@@ -10,6 +10,7 @@ import uuid
 import pytest
 
 import target as targets
+from disk import disk  # noqa: F401: a fixture
 from namespaces import created, delete, hosted
 from nvmetcp import PATIENCE
 from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
@@ -27,17 +28,6 @@ def slow(live, tmp_path):
     return lambda text, seconds=SLOW_S: live(text, prefix=[
         "strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", "signal=none", "-e", "trace=fsync", "-e",
         "inject=fsync:delay_enter=%d" % (seconds * 1e6)])
-
-
-@pytest.fixture(scope="module")
-def hung_unlink(tmp_path_factory):
-    """strace would keep the process until a delay is over"""
-    if targets.sanitized():
-        pytest.skip("a sanitizer is preloaded itself")
-    folder = tmp_path_factory.mktemp("preload")
-    fifo = str(folder / "fifo")
-    os.mkfifo(fifo)
-    return {"LD_PRELOAD": targets.preload("hung_unlink", folder), "WEIR_UNLINK_FIFO": fifo}
 
 
 def listens(target):
@@ -162,11 +152,11 @@ def test_a_target_that_is_killed_leaves_it_unknown(slow, tmp_path):
 
 
 @pytest.mark.parametrize("signals", [1, 2])
-def test_a_target_ends_in_time_while_a_file_is_removed(live, tmp_path, hung_unlink, signals):
+def test_a_target_ends_in_time_while_a_file_is_removed(live, tmp_path, disk, signals):
     """within a second, and at once where it is asked twice; the file goes with the next start"""
-    (tmp_path / "pool").mkdir()
-    text = hosted(volume="file:%s/pool" % tmp_path, top="state_dir: %s/state\n" % tmp_path)
-    target = live(text, env=hung_unlink)
+    text = hosted(volume="file:%s" % disk.folder, top="state_dir: %s/state\n" % tmp_path)
+    target = live(text, env=disk.hangs("unlink"))  # strace would keep the process until a delay is over
+    disk.hang()
     with connect(target) as ctrl:
         assert delete(ctrl, created(ctrl)).ok
     target.daemon.no_connections()
@@ -179,8 +169,8 @@ def test_a_target_ends_in_time_while_a_file_is_removed(live, tmp_path, hung_unli
     took = time.monotonic() - began
     target.daemon.stopped = True
     assert took < (2 if signals == 1 else 0.8) * targets.STOP_S, took
-    assert len(os.listdir(tmp_path / "pool")) == 1
-    assert live(text).daemon.alive() and os.listdir(tmp_path / "pool") == []
+    assert len(disk.files()) == 1
+    assert live(text).daemon.alive() and disk.files() == []
 
 
 def large(subsystems, **lists):

@@ -4,53 +4,10 @@ import os
 import pytest
 
 import target as targets
+from disk import disk  # noqa: F401: a fixture
 from namespaces import created, delete, hosted
 from test_bad_blocks import mark
 from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
-
-
-class Disk:
-    """A folder, and a list of what the first reactor has asked of it."""
-
-    def __init__(self, tmp_path):
-        self.folder, self.asked = str(tmp_path / "disk"), str(tmp_path / "asked")
-        os.mkdir(self.folder)
-        library = targets.preload("asked_by", tmp_path)
-        self.env = {"LD_PRELOAD": library, "WEIR_ASKED_FOLDER": self.folder, "WEIR_ASKED": self.asked}
-
-    def watch(self):
-        open(self.asked, "w").close()
-
-    def by_reactor(self):
-        with open(self.asked) as f:
-            return f.read().splitlines()
-
-    def files(self):
-        return sorted(os.listdir(self.folder))
-
-    def opened(self, target):
-        """paths of its descriptors"""
-        fds, links = "/proc/%d/fd" % target.daemon.process.pid, []
-        for fd in os.listdir(fds):
-            try:
-                links.append(os.readlink("%s/%s" % (fds, fd)))
-            except OSError:
-                pass  # closed meanwhile
-        return [link for link in links if link.startswith(self.folder)]
-
-    def closed(self, target, but=0):
-        """files, by whatever descriptors"""
-        targets.until("the end of what is open", lambda: len(set(self.opened(target))) == but)
-
-    def volumes(self, *numbers, size="16M"):
-        return [namespace(n, "file:%s/%d" % (self.folder, n), size) for n in numbers]
-
-
-@pytest.fixture
-def disk(tmp_path):
-    if targets.sanitized():
-        pytest.skip("a sanitizer is preloaded itself")
-    return Disk(tmp_path)
 
 
 def test_at_the_start_reactors_ask_for_themselves(live, disk):

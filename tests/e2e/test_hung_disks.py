@@ -7,6 +7,7 @@ import time
 import pytest
 
 import target as targets
+from disk import disk  # noqa: F401: a fixture
 from namespaces import created, hosted
 from nvme import sqe
 from nvmetcp import PATIENCE
@@ -14,35 +15,6 @@ from test_bad_blocks import mark
 from test_live import conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 
 SURVEY_S = 5  # how long disks are waited for
-
-
-class Disk:
-    """A folder that answers, or does not."""
-
-    def __init__(self, tmp_path):
-        self.folder, self.fifo = str(tmp_path / "hung"), str(tmp_path / "fifo")
-        os.mkdir(self.folder)
-        library = targets.preload("hung_folder", tmp_path)
-        self.env = {"LD_PRELOAD": library, "WEIR_HUNG_FOLDER": self.folder, "WEIR_HUNG_FIFO": self.fifo}
-
-    def hang(self):
-        os.mkfifo(self.fifo)
-
-    def answer(self):
-        """from now on, and whoever waits"""
-        fd = os.open(self.fifo, os.O_RDWR)
-        os.unlink(self.fifo)
-        return fd
-
-
-@pytest.fixture
-def disk(tmp_path):
-    if targets.sanitized():
-        pytest.skip("a sanitizer is preloaded itself")
-    disk = Disk(tmp_path)
-    yield disk
-    if os.path.exists(disk.fifo):
-        os.close(disk.answer())
 
 
 def beside(act):
@@ -100,7 +72,7 @@ def test_who_asks_of_a_hung_disk_is_told_so_and_nobody_else_waits(live, tmp_path
 
 def test_a_file_that_does_not_open_refuses_an_apply_and_no_diff(live, disk):
     """which needs to know no more than which file it is"""
-    target = live(conf(namespace(1)), env=dict(disk.env, WEIR_HUNG_OPEN="1"))
+    target = live(conf(namespace(1)), env=disk.hangs("open64 tries"))
     more = conf(namespace(1), namespace(2, "file:%s/v" % disk.folder))
     with open(disk.folder + "/v", "wb") as f:
         f.truncate(16 << 20)
@@ -117,7 +89,7 @@ def test_a_file_that_does_not_open_refuses_an_apply_and_no_diff(live, disk):
 
 def test_hosts_are_served_while_a_disk_hangs_that_answered_when_it_was_asked_first(live, disk):
     """the apply waits for it"""
-    target = live(conf(namespace(1)), env=dict(disk.env, WEIR_HUNG_OPEN="late"))
+    target = live(conf(namespace(1)), env=disk.hangs("open64"))
     more = conf(namespace(1), *[namespace(n, "file:%s/%d" % (disk.folder, n), "0") for n in (2, 3)])
     more = more.replace("        size: 0\n", "")  # as long as they are
     for n in (2, 3):
@@ -127,7 +99,7 @@ def test_hosts_are_served_while_a_disk_hangs_that_answered_when_it_was_asked_fir
         queue = ctrl.io_queue(1)
         disk.hang()
         thread, done = beside(lambda: target.apply(more))
-        targets.until("the first file", lambda: os.path.exists(disk.fifo + ".waits"))
+        disk.waits()
         for _ in range(1000):
             assert queue.read(0).ok
         assert thread.is_alive() and ctrl.keep_alive().ok
@@ -144,7 +116,7 @@ def test_a_block_that_a_hung_disk_does_not_mark_holds_up_no_mark_elsewhere(live,
         queue = ctrl.io_queue(1)
         disk.hang()
         hung = queue.submit(sqe(0x04, nsid=1))
-        targets.until("the question", lambda: os.path.exists(disk.fifo + ".waits"), lambda: ctrl.keep_alive())
+        disk.waits(lambda: ctrl.keep_alive())
         assert mark(queue, 0, nsid=2).ok and not hung.done
         os.close(disk.answer())
         assert queue.wait(hung).ok
@@ -159,7 +131,7 @@ def test_many_volumes_of_a_hung_disk_hold_up_no_other_disk(live, disk):
             queue = ctrl.io_queue(1)
             disk.hang()
             hung = [queue.submit(sqe(0x04, nsid=n)) for n in range(1, 25)]
-            targets.until("the question", lambda: os.path.exists(disk.fifo + ".waits"), lambda: ctrl.keep_alive())
+            disk.waits(lambda: ctrl.keep_alive())
             assert mark(queue, 0, nsid=100).ok and not any(request.done for request in hung)
             os.close(disk.answer())
             assert all(queue.wait(request).ok for request in hung)
@@ -173,7 +145,7 @@ def test_a_target_ends_in_time_while_a_disk_does_not_answer(live, disk, word):
     with connect(target) as ctrl:
         text = conf(namespace(1), namespace(2, "file:%s/v" % disk.folder))
         thread, _ = beside(lambda: target.apply(text) if word == "apply" else diff(target, text))
-        targets.until("the question", lambda: os.path.exists(disk.fifo + ".waits"))
+        disk.waits()
         assert ctrl.keep_alive().ok
     target.daemon.no_connections()
     began = time.monotonic()

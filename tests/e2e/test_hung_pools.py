@@ -7,10 +7,10 @@ import pytest
 import nvme
 import target as targets
 import test_live
+from disk import disk  # noqa: F401: a fixture
 from namespaces import CREATE, attach, create, created, delete, detach, files, like, nsids, protect
 from nvme import sqe
 from nvmetcp import PATIENCE, tries
-from test_hung_disks import disk, longest_read  # noqa: F401: `disk` is a fixture
 from test_hung_disks import beside
 from test_live import live, namespace  # noqa: F401: `live` is a fixture
 
@@ -56,17 +56,13 @@ def aborted(ctrl, request):
     assert abort.ok and abort.dw0 == 0 and request.done and request.status == ABORTED, (abort, request)
 
 
-def waits(disk):
-    targets.until("the question", lambda: os.path.exists(disk.fifo + ".waits"))
-
-
 def test_hosts_of_others_and_the_operator_do_not_wait_for_a_pool_that_hangs(two, tmp_path, disk):
     target, text, sound = two
     with connect(target) as ctrl, other(target) as away:
         queue = ctrl.io_queue()
         disk.hang()
         asked = ask(ctrl)
-        waits(disk)
+        disk.waits()
         began = time.monotonic()
         nsid = created(away)
         assert files(sound) and attach(away, nsid).ok and protect(away, nsid, 1).ok and protect(away, nsid, 0).ok
@@ -87,7 +83,7 @@ def test_hosts_of_the_pool_are_told_in_time_and_can_do_what_needs_no_disk(two, d
         nsid = created(ctrl)
         disk.hang()
         asked, began = ask(ctrl), time.monotonic()
-        waits(disk)
+        disk.waits()
         later = second.admin.submit(sqe(0x09, nsid=100, cdw10=0x84, cdw11=1))
         assert second.admin.wait(later).ok and time.monotonic() - began > PATIENCE_S - 1
         assert ctrl.admin.wait(asked).status == INTERRUPTED and PATIENCE_S - 1 < time.monotonic() - began
@@ -113,7 +109,7 @@ def test_what_waits_for_a_pool_that_hangs_ends_at_an_abort_or_a_reset(two, disk)
     with connect(target, hostid=bytes(15) + b"\7") as first, connect(target, hostid=bytes(15) + b"\10") as second:
         disk.hang()
         asked, began = ask(first), time.monotonic()
-        waits(disk)
+        disk.waits()
         for request in reversed([ask(second), ask(second)]):
             aborted(second, request)
         ask(second)
@@ -134,7 +130,7 @@ def test_a_file_that_was_made_where_the_pool_is_no_more_goes(two, tmp_path, disk
     with connect(target) as ctrl:
         disk.hang()
         asked = ask(ctrl)
-        waits(disk)
+        disk.waits()
         target.applied(pools(tmp_path, sound, sound))
         os.close(disk.answer())
         assert ctrl.admin.wait(asked).status == INTERRUPTED
@@ -160,7 +156,7 @@ def test_what_is_deleted_in_a_pool_that_hangs_holds_up_no_files_of_others(two, d
         assert attach(away, kept).ok
         disk.hang()
         assert delete(ctrl, gone).ok
-        waits(disk)
+        disk.waits()
         queue, keys = away.io_queue(), bytes(8) + bytes([1] * 8)
         assert queue.call(sqe(0x0D, nsid=kept, cdw10=0), keys).ok, "to register takes a file"
         assert delete(away, nsid).ok
@@ -175,7 +171,7 @@ def test_a_host_that_goes_away_meanwhile_comes_back(two, disk):
     ctrl = connect(target)
     disk.hang()
     ask(ctrl)
-    waits(disk)
+    disk.waits()
     ctrl.close()
     thread, done = beside(lambda: connect(target))
     thread.join(PATIENCE_S + 10 * PATIENCE)
@@ -189,7 +185,7 @@ def test_a_target_ends_in_time_while_a_pool_hangs(two, live, tmp_path, disk):
     with connect(target) as ctrl, other(target) as away:
         disk.hang()
         ask(ctrl)
-        waits(disk)
+        disk.waits()
         nsid = created(away)
         began = time.monotonic()
         target.daemon.process.terminate()

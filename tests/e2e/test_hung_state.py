@@ -7,23 +7,15 @@ import time
 import pytest
 
 import target as targets
-import test_asked_beside
+from disk import disk  # noqa: F401: a fixture
 from namespaces import attach, created, delete, hosted, nsids, submit_create
 from nvme import sqe
 from nvmetcp import PATIENCE
-from test_hung_disks import beside, disk, longest_read  # noqa: F401: `disk` is a fixture
+from test_hung_disks import beside, longest_read
 from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 
 OTHER = "  - nqn: nqn.2026-11.example:other\n    namespaces: [{nsid: 9, volume: mem, size: 1M}]\n"
 KEYS = bytes(8) + bytes([1] * 8)
-
-
-@pytest.fixture
-def watched(tmp_path):
-    """A folder for states, and what the first reactor asks of it."""
-    if targets.sanitized():
-        pytest.skip("a sanitizer is preloaded itself")
-    return test_asked_beside.Disk(tmp_path)
 
 
 def files(tmp_path, *numbers):
@@ -42,10 +34,6 @@ def served(target, ctrl, queue):
     with connect(target) as another:
         assert another.io_queue(1).read(0).ok
     assert time.monotonic() - began < 2 * PATIENCE
-
-
-def waits(disk):
-    targets.until("the question", lambda: os.path.exists(disk.fifo + ".waits"))
 
 
 @pytest.mark.parametrize("what", ["a namespace", "a subsystem"])
@@ -71,12 +59,12 @@ def test_hosts_are_served_while_the_file_of_a_state_does_not_open(live, tmp_path
     """of a disk that answered when it was asked first: the apply waits for it"""
     text = conf(*files(tmp_path, 1), top="state_dir: %s\n" % disk.folder)
     more = text + ("".join(files(tmp_path, 2)) if what == "a namespace" else OTHER)
-    target = live(text, env=dict(disk.env, WEIR_HUNG_OPEN="1"))
+    target = live(text, env=disk.hangs("open64 tries"))
     with connect(target) as ctrl:
         queue = ctrl.io_queue(1)
         disk.hang()
         thread, done = beside(lambda: target.apply(more))
-        waits(disk)
+        disk.waits()
         served(target, ctrl, queue)
         assert thread.is_alive()
         os.close(disk.answer())
@@ -89,13 +77,13 @@ def test_hosts_are_served_while_one_registers_and_another_makes_a_namespace(live
     pool = tmp_path / "pool"
     pool.mkdir()
     text = hosted(*files(tmp_path, 1), volume="file:%s" % pool, top="state_dir: %s\n" % disk.folder)
-    target = live(text, env=dict(disk.env, WEIR_HUNG_OPEN="1"))
+    target = live(text, env=disk.hangs("open64 tries"))
     with connect(target) as ctrl, connect(target) as wishing, connect(target) as registering:
         queue, reserving = ctrl.io_queue(1), registering.io_queue(1)
         assert attach(ctrl, created(ctrl), ctrl).ok
         disk.hang()
         registered = register(reserving)
-        waits(disk)
+        disk.waits()
         wished = submit_create(wishing, 256)
         served(target, ctrl, queue)
         assert not registered.done and not wished.done
@@ -106,10 +94,10 @@ def test_hosts_are_served_while_one_registers_and_another_makes_a_namespace(live
 
 def test_a_target_ends_in_time_while_its_state_does_not_open(live, tmp_path, disk):
     text = conf(*files(tmp_path, 1), top="state_dir: %s\n" % disk.folder)
-    target = live(text, env=dict(disk.env, WEIR_HUNG_OPEN="1"))
+    target = live(text, env=disk.hangs("open64 tries"))
     disk.hang()
     thread, _ = beside(lambda: target.apply(text + "".join(files(tmp_path, 2))))
-    waits(disk)
+    disk.waits()
     target.daemon.no_connections()
     began = time.monotonic()
     target.daemon.process.terminate()
@@ -119,27 +107,27 @@ def test_a_target_ends_in_time_while_its_state_does_not_open(live, tmp_path, dis
     thread.join()
 
 
-def test_what_is_kept_is_opened_and_closed_beside_the_reactors(live, tmp_path, watched):
+def test_what_is_kept_is_opened_and_closed_beside_the_reactors(live, tmp_path, disk):
     """reservations that are made, found, and left; events of a subsystem that comes and goes; what hosts make"""
     pool = tmp_path / "pool"
     pool.mkdir()
-    text = hosted(*files(tmp_path, 1), volume="file:%s" % pool, top="state_dir: %s\n" % watched.folder)
-    target = live(text, env=watched.env)
-    watched.watch()
+    text = hosted(*files(tmp_path, 1), volume="file:%s" % pool, top="state_dir: %s\n" % disk.folder)
+    target = live(text, env=disk.env)
+    disk.watch()
     both = text + "".join(files(tmp_path, 2))
     with connect(target) as ctrl:
         target.applied(both)
         queue = ctrl.io_queue(1)
         assert queue.wait(register(queue, 2)).ok
-        assert [name for name in watched.opened(target) if "/reservations/" in name]
+        assert [name for name in disk.opened(target) if "/reservations/" in name]
         target.applied(text)
-        targets.until("the end of it", lambda: not [n for n in watched.opened(target) if "/reservations/" in n])
+        targets.until("the end of it", lambda: not [n for n in disk.opened(target) if "/reservations/" in n])
         target.applied(both + OTHER)
         assert queue.call(sqe(0x0E, nsid=2, cdw10=15, cdw11=1), want=64).got[5] == 1, "who was registered is back"
         target.applied(both)
         targets.until("the end of its events", lambda: len(
-            {name for name in watched.opened(target) if "/events/" in name}) == 1)
+            {name for name in disk.opened(target) if "/events/" in name}) == 1)
         nsid = created(ctrl)
         assert attach(ctrl, nsid).ok and queue.wait(register(queue, nsid)).ok and delete(ctrl, nsid).ok
         targets.until("the end of its file", lambda: not os.listdir(pool))
-    assert watched.by_reactor() == []
+    assert disk.by_reactor() == []
