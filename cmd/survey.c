@@ -89,7 +89,8 @@ add_file(struct survey *survey, const char *text)
 	return rc;
 }
 
-/* Where it is kept what was of a namespace, or a subsystem, that is new; a question changes nothing, and needs it not. */
+/* Where it is kept what was of a namespace or a subsystem that is new, and what hosts wish; a question changes nothing,
+ * and needs it not. */
 static int
 add_state(struct survey *survey)
 {
@@ -157,6 +158,8 @@ survey_make(struct serving *serving, const struct conf *next, bool opens)
 	rc = survey->paths != NULL ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < next->subsys_count && rc == 0; i++)
 		rc = add_subsys(survey, &next->subsys[i]);
+	if (rc == 0 && hosted_works(&serving->hosted))
+		rc = add_state(survey); /* the wish goes first, and may wait for that */
 	if (rc == 0)
 		return survey;
 	survey_free(survey);

@@ -92,6 +92,27 @@ def test_hosts_are_served_while_one_registers_and_another_makes_a_namespace(live
         assert len(nsids(ctrl, 0x10)) == 3
 
 
+def test_an_apply_behind_a_wish_that_waits_for_its_state_is_refused_in_time(live, tmp_path, disk):
+    """and is not, once the disk answers"""
+    pool = tmp_path / "pool"
+    pool.mkdir()
+    text = hosted(*files(tmp_path, 1), volume="file:%s" % pool, top="state_dir: %s\n" % disk.folder)
+    target = live(text, env=disk.env)
+    with connect(target) as ctrl, connect(target) as wishing:
+        queue = ctrl.io_queue(1)
+        disk.hang()
+        wished = submit_create(wishing, 256)
+        disk.waits()
+        larger = text.replace("size: 16M", "size: 32M")
+        thread, done = beside(lambda: target.apply(larger))
+        assert longest_read(queue, thread) < 0.5 * PATIENCE
+        assert done[0].returncode == 1 and "%s: the disk has not answered" % disk.folder in done[0].stderr, done
+        assert not wished.done
+        os.close(disk.answer())
+        assert wishing.admin.wait(wished).ok
+        target.applied(larger)
+
+
 def test_a_target_ends_in_time_while_its_state_does_not_open(live, tmp_path, disk):
     text = conf(*files(tmp_path, 1), top="state_dir: %s\n" % disk.folder)
     target = live(text, env=disk.hangs("open64 tries"))
