@@ -138,6 +138,20 @@ def test_many_volumes_of_a_hung_disk_hold_up_no_other_disk(live, disk):
         target.daemon.stop()
 
 
+def test_what_is_asked_of_a_hung_disk_again_and_again_holds_up_no_other_disk(live, tmp_path, disk):
+    """more often than there are threads for it"""
+    text = conf(namespace(1))
+    target = live(text, env=disk.env)
+    disk.hang()
+    for _ in range(3):
+        asked = [beside(lambda n=n: diff(target, text + MORE["unsized"] % disk.folder, str(n))) for n in range(7)]
+        for thread, done in asked:
+            thread.join()
+            assert done[0].returncode == 1 and "answer" in done[0].stdout + done[0].stderr, done
+    target.applied(conf(namespace(1), namespace(2, "file:%s/sound" % tmp_path)))
+    os.close(disk.answer())
+
+
 @pytest.mark.parametrize("word", ["apply", "diff"])
 def test_a_target_ends_in_time_while_a_disk_does_not_answer(live, disk, word):
     target = live(conf(namespace(1)), env=disk.env)
