@@ -2,7 +2,7 @@
 """
 flood.py - what one host's reads take while others come in crowds.
 
-    bench/flood.py [--build DIR] [--seconds S] [--reactors N]
+    bench/flood.py [--build DIR] [--seconds S] [--reactors N] [--only PART_OF_A_NAME]
 
 Prints the victim's p50, p99 and greatest latency (`weir perf`, random reads of
 4 KiB, one at a time, or what VICTIMS says) alone and under each flood.  Not a timed test: victim and
@@ -25,6 +25,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "tests", "e2e"))
 sys.dont_write_bytecode = True
 
 OTHER = b"\5" * 16
+KNOWN_READS = 100  # of 64 KiB: who has read so much is no stranger
 
 
 def options():
@@ -32,6 +33,7 @@ def options():
     parser.add_argument("--build", default=os.path.join(HERE, "..", "build"))
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--reactors", type=int, default=1)
+    parser.add_argument("--only", default="", help="the floods whose name has this in it")
     return parser.parse_args()
 
 
@@ -154,6 +156,25 @@ def hosts_that_are_deaf(daemon, state):
     state["stop"].wait(0.3)
 
 
+def deaf_readers(daemon, state, hosts):
+    """64 queues of so many hosts take nothing of 4 reads of 1 MiB each; the victim has read some MiB before they come"""
+    if daemon.stats()["reads"] < KNOWN_READS:
+        state["stop"].wait(0.01)
+        return
+    for n in range(64):
+        stand(daemon, state, n, b"\6%015d" % (n % hosts),
+              lambda queue: [queue.submit_read(0, 256) for _ in range(4)], rcvbuf=4096)
+    state["stop"].wait(0.05)
+
+
+def deaf_readers_of_one_host(daemon, state):
+    deaf_readers(daemon, state, 1)
+
+
+def deaf_readers_of_64_hosts(daemon, state):
+    deaf_readers(daemon, state, 64)
+
+
 def owe(queue):
     queue.serve_r2ts = False
     for _ in range(16):
@@ -178,13 +199,15 @@ def half_sent_reads_beside_a_writer(daemon, state):
 
 FLOODS = (nothing, hosts_that_come_and_go, refused_connects, half_open, a_thousand_controllers, admin_commands,
           logs_of_all_reactors, aborts, resets, data_that_never_comes, hosts_that_are_deaf,
-          hosts_that_are_invented, half_sent_reads_beside_a_writer)
+          deaf_readers_of_one_host, deaf_readers_of_64_hosts, hosts_that_are_invented, half_sent_reads_beside_a_writer)
 
 
 # Whose victim needs buffers too, or those for long transfers, or what they keep from being written.
-OF_A_FILE = (data_that_never_comes, hosts_that_are_deaf)
+OF_A_FILE = (data_that_never_comes, hosts_that_are_deaf, deaf_readers_of_one_host, deaf_readers_of_64_hosts)
 LONG = ("--rw", "randwrite", "--bs", "64k")
-VICTIMS = {hosts_that_are_deaf: LONG, hosts_that_are_invented: LONG,
+LONG_READS = ("--rw", "randread", "--bs", "64k")
+VICTIMS = {hosts_that_are_deaf: LONG, deaf_readers_of_one_host: LONG_READS, deaf_readers_of_64_hosts: LONG_READS,
+           hosts_that_are_invented: LONG,
            half_sent_reads_beside_a_writer: ("--rw", "randread", "--size", "4M")}
 
 
@@ -203,6 +226,8 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     print("%-26s %9s %9s %9s %9s" % ("flood", "times", "p50 us", "p99 us", "max us"))
     for function in FLOODS:
+        if OPTIONS.only not in function.__name__:
+            continue
         state = {"stop": threading.Event(), "kept": [], "next": 0, "count": 0, "stands": {}}
         with tempfile.TemporaryDirectory() as folder, targets.Daemon(
                 "--reactors", str(OPTIONS.reactors), ns=volumes(function, folder)) as daemon:

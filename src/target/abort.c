@@ -62,9 +62,7 @@ abort_request(struct request *req)
 		conn->asked_bytes -= req->xfer.length;
 		request_next_turns(conn);
 		return true;
-	case STAGE_BUFS:
-		if (conn->stalled == req)
-			return false; /* its capsule is half received */
+	case STAGE_READ:
 		request_unwait(req);
 		request_answer(req, aborted_status());
 		return true;
@@ -87,6 +85,7 @@ abort_request(struct request *req)
 	case STAGE_ADMIN:
 	case STAGE_PARTNER:
 	case STAGE_FILL:
+	case STAGE_BUFS: /* its capsule is half received */
 	case STAGE_MAIL:
 	case STAGE_EVENT:
 	case STAGE_ANSWER:

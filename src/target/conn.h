@@ -17,7 +17,8 @@ enum { SLOT_ENDED = UINT16_MAX };
 enum stage {
 	STAGE_NEW,
 	STAGE_SHARE,  /* in line for buffers for data that it asks for, and its host's share of these (asked.c) */
-	STAGE_BUFS,   /* in line for other buffers */
+	STAGE_READ,   /* the same, for data that it is sent */
+	STAGE_BUFS,   /* in line for a buffer for the data of its capsule */
 	STAGE_ADMIN,  /* an admin command in line for memory for its data (admin_bufs.c) */
 	STAGE_SCRATCH, /* in line for a scratch buffer */
 	STAGE_FUSED,  /* half of a fused pair that waits for the other half */
@@ -47,8 +48,9 @@ struct request {
 	bool dropped;             /* an admin command whose controller was reset meanwhile: it has no answer */
 	bool begun;               /* of a command done piece by piece (walk.c): something of it was at a device */
 	uint32_t block_size;      /* the same */
-	bool asks;                /* its buffers are for data that was asked for and has not come (asked.c); */
-	bool stranger;            /* and none that was asked for before had come on its connection */
+	bool asks;                /* its buffers wait for its peer (asked.c): */
+	bool by_peer;             /* to take what is in them, or to bring what they are for; */
+	bool stranger;            /* and its connection had not shown that it does so */
 	struct conn *conn;
 	struct blk_chan *chan;    /* the device's, while and after it is there */
 	struct blk_io io;
@@ -149,6 +151,9 @@ struct conn {
  * like who works. */
 enum { CONN_WAITED_FOR_S = 5, CONN_STRANGER_S = 1, CONN_EARNED_BYTES = 16 * 1024 };
 
+/* Who was sent so much takes what he asks for: more than kernels keep for who reads nothing (4 MiB: tcp_wmem). */
+enum { CONN_SHOWN_BYTES = 5 * 1024 * 1024 };
+
 /* Nanoseconds that its peer has beyond what anybody has, where others wait. */
 static inline uint64_t
 conn_earned_ns(const struct conn *conn)
@@ -222,9 +227,6 @@ void request_abandon(struct request *req);
 void request_unlend(struct request *req);
 void request_release(struct request *req);
 void request_unread(struct request *req);
-/* true: req->bufs holds `bytes` bytes of the share; false: `granted` will be called. */
-bool request_buffers(struct request *req, struct share *share, uint32_t bytes,
-    void (*granted)(struct bufs_waiter *));
 static inline struct request *
 request_of(struct bufs_waiter *waiter)
 {
@@ -234,7 +236,7 @@ request_of(struct bufs_waiter *waiter)
 /* request_fetch.c: data that is asked for by R2T */
 void request_fetch(struct request *req);
 void request_fetched(struct request *req);
-void request_unwait(struct request *req); /* in STAGE_SHARE or STAGE_BUFS, it ends */
+void request_unwait(struct request *req); /* in STAGE_SHARE, STAGE_READ or STAGE_BUFS, it ends */
 void request_next_turns(struct conn *conn);
 void request_ask(struct request *req, struct iovec *iov, uint32_t count);
 /* Its data is on its way; also while a further R2T is in line: others may be outstanding. */
@@ -244,14 +246,21 @@ request_owed(const struct request *req)
 	return req->xfer.state == XFER_RECEIVING || req->xfer.state == XFER_ASKING;
 }
 
-/* asked.c: how much may be asked for at a time of all connections of a core, and how long who waits has to */
+/* asked.c: buffers for data that peers are asked for, or ask for: who may have how much, and whose turn it is */
 /* True: req->bufs holds `bytes` bytes, to be asked for; false: `granted` is called, now or later. */
-bool asked_take(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *));
-void asked_give(struct request *req); /* its data is there, or will not come */
-void asked_leave(struct request *req); /* in STAGE_SHARE, it ends */
-void asked_watch(struct core *core); /* somebody waits for memory */
+bool asked_fetch(struct request *req, uint32_t bytes, void (*granted)(struct bufs_waiter *));
+/* The same: xfer.length bytes of the share, for what is read or reported. */
+bool asked_send(struct request *req, struct share *share, void (*granted)(struct bufs_waiter *));
+void asked_give(struct request *req); /* its data is there, or will not come; or was taken, or will not be */
+void asked_leave(struct request *req); /* in STAGE_SHARE or STAGE_READ, it ends */
+bool asked_guarded(const struct core *core); /* one waited who is no stranger */
+bool asked_short(const struct core *core, bool large); /* somebody waits for the share of what peers are asked for */
 void asked_begin(struct core *core);
-void asked_end(struct core *core);
+
+/* patience.c: who keeps others waiting for too long */
+void patience_watch(struct core *core); /* somebody waits for memory */
+void patience_begin(struct core *core);
+void patience_end(struct core *core);
 
 /* share.c: what volumes have of the memory that all share; turns */
 int share_begin(struct core *core) __attribute__((warn_unused_result));

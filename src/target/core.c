@@ -409,6 +409,7 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 		list_init(&core->assocs_by_key[i]);
 	turn_begin(core);
 	asked_begin(core);
+	patience_begin(core);
 	target->cores[reactor->index] = core;
 	reactor->owner = core;
 	reactor->on_mail = on_mail;
@@ -432,7 +433,7 @@ target_fini(struct target *target, struct reactor *reactor)
 		return;
 	target->over = target->over || reactor->index == 0;
 	turn_end(core);
-	asked_end(core);
+	patience_end(core);
 	core_log_end(core);
 	apply_end(core);
 	list_for_each(&core->assocs, node)

@@ -45,12 +45,12 @@ struct target {
 /* What a volume has of the memory that all of a core share, and who waits for more (share.c). */
 struct share {
 	struct bufs_share bufs;
-	/* Of small pieces and large ones: those for data that was asked for and has not come, of all and of strangers;
-	 * and the last turn in which one of either class that would be asked was passed over because of them (asked.c). */
+	/* Of small pieces and large ones, for data that peers are asked for and, [true], ask for: those of all and of
+	 * strangers; and the last turn in which one of either class was passed over because of them (asked.c). */
 	struct share_asked {
 		uint32_t pieces, strangers;
 		uint64_t passed[2];
-	} asked[2];
+	} asked[2][2];
 	uint32_t scratch;    /* pieces */
 	struct list looking; /* requests that wait for such, by connection, see turn_join() */
 	struct list node;    /* in scratch.waiting: there are such */
@@ -103,15 +103,16 @@ struct log_limit {
 	struct timer minute;  /* when it is over */
 };
 
-/* Buffers for data that peers are asked for (asked.c); of small pieces and, [true], of large ones.  A class is that of
- * connections that have brought data that they were asked for and, [true], of those that have not, strangers. */
+/* Buffers that wait for peers (asked.c).  A class is that of connections that have shown what they do with such and,
+ * [true], of those that have not, strangers. */
 struct asked_host {
-	uint32_t pieces[2];      /* so many are taken for what this host is asked for */
-	struct list waiting[2];  /* requests, by volume, see turn_join() */
-	struct list node[2];     /* in its class's line: there are such */
+	uint32_t pieces;         /* so many are taken for it */
+	struct list waiting;     /* requests, by volume, see turn_join() */
+	struct list node;        /* in its class's line: there are such */
 };
 
 struct asked_class {
+	struct asked_host all[CONN_HOSTS]; /* by a hash of the host's id */
 	uint32_t pieces;         /* so many are taken for it */
 	struct list node;        /* in the order's line: somebody of it waits */
 	struct list hosts;       /* that wait, in turn */
@@ -121,19 +122,21 @@ struct asked_order {
 	struct bufs_order order; /* in its line, classes of which somebody waits, in turn */
 	struct core *core;
 	struct asked_class classes[2];
-	bool large;
+	bool by_peer, large;     /* of data that peers ask for, not that they are asked for; of large pieces */
 	bool short_of_share;     /* some wait for it, not for their volume's; */
 	bool stuck;              /* and what is left of all of it is kept for one of them */
 	uint64_t turn;           /* so often was looked whose it is */
 };
 
 struct asked {
-	struct asked_host hosts[2][CONN_HOSTS]; /* by class, and a hash of the host's id */
-	uint32_t pieces[2];      /* of all of them */
-	struct asked_order orders[2];
-	struct timer timer;      /* runs while somebody waits for memory; */
-	uint64_t since_ns;       /* and since then it has */
+	struct asked_order orders[2][2]; /* of data that peers are asked for and, [true], ask for; of either pool */
 	uint64_t guarded_ns;     /* until then strangers have only a part: another one had to wait; 0: none had */
+};
+
+/* Who keeps memory that others wait for (patience.c). */
+struct patience {
+	struct timer timer;      /* runs while somebody waits; */
+	uint64_t since_ns;       /* and since then somebody has */
 };
 
 struct core {
@@ -161,6 +164,7 @@ struct core {
 	struct list firsts[SHARE_LISTS]; /* those who stand in some line before others, see turn_join() */
 	struct scratch scratch;
 	struct asked asked;
+	struct patience patience;
 	struct bufs admin_bufs; /* for admin commands that their connection's own memory is too small for; */
 	struct bufs_share admin_hosts[CONN_HOSTS]; /* and what hosts have of it */
 	struct list admin_next; /* admin connections whose line may go on */

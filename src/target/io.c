@@ -261,7 +261,7 @@ read_copied(struct request *req, struct blk_chan *chan)
 
 	if (chan->blk->lends && borrow_may_again(req->conn))
 		read_lent(req, chan);
-	else if (request_buffers(req, share, req->xfer.length, read_granted))
+	else if (asked_send(req, share, read_granted))
 		read_granted(&req->waiter);
 }
 

@@ -124,6 +124,7 @@ request_abandon(struct request *req)
 		admin_bufs_leave(req);
 		break;
 	case STAGE_SHARE:
+	case STAGE_READ:
 	case STAGE_BUFS:
 		request_unwait(req);
 		break;
@@ -273,28 +274,12 @@ request_unread(struct request *req)
 		stats->read_blocks512 -= req->xfer.length / 512;
 	}
 	bufs_give(&req->conn->core->reactor->bufs, &req->bufs);
+	asked_give(req);
 	req->stage = STAGE_AGAIN;
 	fifo_push(&req->conn->again, &req->xfer.tx_node);
 }
 
 /* ---- data ---- */
-
-bool
-request_buffers(struct request *req, struct share *share, uint32_t bytes, void (*granted)(struct bufs_waiter *))
-{
-	struct bufs *bufs = &req->conn->core->reactor->bufs;
-
-	if (bufs_take(bufs, &share->bufs, bytes, &req->bufs))
-		return true;
-	req->stage = STAGE_BUFS;
-	req->waiter = (struct bufs_waiter){
-		.bytes = bytes, .share = &share->bufs, .list = &req->bufs, .granted = granted,
-	};
-	bufs_wait(bufs, &req->waiter);
-	traffic_buffers_short(req->conn->core);
-	asked_watch(req->conn->core);
-	return false;
-}
 
 /* Not before Connect and, where the host has to, its showing who it is; nor behind a Disconnect (Base 2.0, 6.4). */
 void

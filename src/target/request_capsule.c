@@ -84,6 +84,23 @@ capsule_granted(struct bufs_waiter *waiter)
 	conn_resume(req->conn);
 }
 
+/* The connection is not read before there is a buffer. */
+static void
+stall(struct request *req, struct share *share, uint32_t bytes)
+{
+	struct conn *conn = req->conn;
+
+	conn->stalled = req;
+	conn_pause(conn);
+	req->stage = STAGE_BUFS;
+	req->waiter = (struct bufs_waiter){
+		.bytes = bytes, .share = &share->bufs, .list = &req->bufs, .granted = capsule_granted,
+	};
+	bufs_wait(&conn->core->reactor->bufs, &req->waiter);
+	traffic_buffers_short(conn->core);
+	patience_watch(conn->core);
+}
+
 void
 request_receive(struct request *req, uint32_t bytes)
 {
@@ -106,8 +123,6 @@ request_receive(struct request *req, uint32_t bytes)
 	} else if (conn->reserve_user == NULL) {
 		into_reserve(req);
 	} else {
-		conn->stalled = req;
-		conn_pause(conn);
-		request_buffers(req, share, bytes, capsule_granted);
+		stall(req, share, bytes);
 	}
 }

@@ -56,7 +56,7 @@ static void
 fetch_now(struct request *req)
 {
 	req->conn->asked_bytes += fused_asks(req);
-	if (asked_take(req, bytes_of(req), granted))
+	if (asked_fetch(req, bytes_of(req), granted))
 		ask(req);
 }
 
@@ -107,7 +107,7 @@ request_fetched(struct request *req)
 void
 request_unwait(struct request *req)
 {
-	if (req->stage == STAGE_SHARE)
+	if (req->stage != STAGE_BUFS)
 		asked_leave(req);
 	else
 		bufs_unwait(&req->conn->core->reactor->bufs, &req->waiter);

@@ -82,6 +82,7 @@ waits(const struct request *req, uint16_t slot)
 		return false;
 	switch (req->stage) {
 	case STAGE_SHARE:
+	case STAGE_READ:
 	case STAGE_BUFS:
 	case STAGE_SCRATCH:
 	case STAGE_FUSED:
@@ -118,8 +119,8 @@ end_command(struct request *req, uint16_t slot)
 		chan->blk->ops->cancel(chan, &req->io);
 	} else if (waits(req, slot)) {
 		req->slot = SLOT_ENDED;
-		if (req->stage == STAGE_BUFS && req->sqe.opcode == NVME_READ && req != conn->stalled)
-			bufs_unwait(&conn->core->reactor->bufs, &req->waiter);
+		if (req->stage == STAGE_READ && req->sqe.opcode == NVME_READ)
+			asked_leave(req);
 		else if (req->stage == STAGE_SCRATCH && req->partner == NULL)
 			scratch_leave(req);
 		else

@@ -171,7 +171,7 @@ void
 reserve_begin_report(struct request *req, const struct capsule *capsule)
 {
 	(void)capsule;
-	if (request_buffers(req, share_of(req), req->xfer.length, report_granted))
+	if (asked_send(req, share_of(req), report_granted))
 		lend_again(req);
 }
 

@@ -173,10 +173,10 @@ bufs_beyond(const struct bufs *bufs, const struct bufs_share *share)
 
 /* ---- waiting ---- */
 
-static bool
-is_ordered(const struct bufs_pool *pool, const struct bufs_line *line)
+static struct bufs_order *
+order_of(struct bufs_line *line)
 {
-	return pool->order != NULL && line == &pool->order->line;
+	return container_of(line, struct bufs_order, line);
 }
 
 /* The line whose turn it is, and who in it, if there are as many pieces as he needs; else NULL. */
@@ -188,7 +188,7 @@ next(struct bufs_pool *pool, struct bufs_waiter **waiter)
 	list_for_each(&pool->lines, node) {
 		struct bufs_line *line = container_of(node, struct bufs_line, node);
 
-		*waiter = is_ordered(pool, line) ? pool->order->next(pool->order) :
+		*waiter = line->ordered ? order_of(line)->next(order_of(line)) :
 		    container_of(line->waiting.next, struct bufs_waiter, node);
 		if (*waiter == NULL || !may_have(pool, (*waiter)->share, (*waiter)->bytes))
 			continue;
@@ -202,8 +202,8 @@ next(struct bufs_pool *pool, struct bufs_waiter **waiter)
 static void
 leave(struct bufs_pool *pool, struct bufs_line *line, struct bufs_waiter *waiter)
 {
-	if (is_ordered(pool, line))
-		pool->order->leave(pool->order, waiter);
+	if (line->ordered)
+		order_of(line)->leave(order_of(line), waiter);
 	else
 		list_remove(&waiter->node);
 	list_remove(&line->node);
@@ -256,10 +256,18 @@ bufs_unwait(struct bufs *bufs, struct bufs_waiter *waiter)
 }
 
 void
-bufs_ordered(struct bufs *bufs, bool large)
+bufs_order_init(struct bufs_order *order)
+{
+	list_init(&order->line.node);
+	list_init(&order->line.waiting);
+	order->line.ordered = true;
+}
+
+void
+bufs_ordered(struct bufs *bufs, bool large, struct bufs_order *order)
 {
 	struct bufs_pool *pool = bufs_pool(bufs, large);
-	struct bufs_line *line = &pool->order->line;
+	struct bufs_line *line = &order->line;
 
 	if (list_empty(&line->waiting))
 		list_remove(&line->node);

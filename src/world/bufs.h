@@ -10,7 +10,8 @@
  * nobody has more of a pool than he leaves free, so one who gives nothing back has
  * half, a second one a quarter, and others find something.  (Choudhury and Hahne,
  * Dynamic Queue Length Thresholds, 1998.)  Each has a line of his own, first come
- * first served, and the lines of those who have not their share take turns.
+ * first served, and the lines of those who have not their share take turns, as do
+ * lines in which somebody else says whose turn it is (bufs_order).
  */
 #ifndef WEIR_WORLD_BUFS_H
 #define WEIR_WORLD_BUFS_H
@@ -34,6 +35,7 @@ enum {
 struct bufs_line {
 	struct list node;    /* among the pool's lines, while somebody waits in it */
 	struct list waiting; /* waiters, by node */
+	bool ordered;        /* that of a bufs_order */
 };
 
 /* What one has of one pool. */
@@ -80,7 +82,6 @@ struct bufs_pool {
 	uint8_t *memory;
 	struct list lines;        /* in which somebody waits for pieces of this pool, in turn */
 	struct bufs_part nobody;  /* of those who wait and are of no share */
-	struct bufs_order *order; /* NULL: there is none */
 	void **free; /* a stack: the piece given back last is the one in the cache */
 	uint32_t count, free_count;
 	uint32_t promised;        /* pieces that only bufs_take_promised() may take */
@@ -155,8 +156,11 @@ void bufs_unwait(struct bufs *bufs, struct bufs_waiter *waiter);
 /* Gives all pieces back; an empty list is ignored. */
 void bufs_give(struct bufs *bufs, struct bufs_list *list);
 
-/* Somebody came into the line of the pool's `order`, or left it, or something else changed that counts there. */
-void bufs_ordered(struct bufs *bufs, bool large);
+/* The caller's, who sets next() and leave(); a line of one of the pools, with others if there are such. */
+void bufs_order_init(struct bufs_order *order);
+
+/* Somebody came into that line of the pool, or left it, or something else changed that counts there. */
+void bufs_ordered(struct bufs *bufs, bool large, struct bufs_order *order);
 
 /* Somebody waits for what the list holds: pieces of its share, or such of the pool as everybody may have. */
 bool bufs_wanted(const struct bufs *bufs, const struct bufs_list *list);

@@ -22,7 +22,8 @@ class Others:
     """A host whose I/O goes on; each step proves that it is served."""
 
     def __init__(self, target):
-        self.ctrl = nvme.Controller(target.address, hostid=b"\1" * 16, timeout=30 * PATIENCE)
+        self.hostid = b"\1" * 16
+        self.ctrl = nvme.Controller(target.address, hostid=self.hostid, timeout=30 * PATIENCE)
         self.queue = self.ctrl.io_queue()
         self.slowest = 0.0
 
@@ -286,12 +287,32 @@ def test_who_kept_blocks_from_a_writer_is_lent_none_on_other_connections(serve):
         assert target.stats()["connections"] == before + 10
 
 
-def deaf_reader(ctrl, reads, nsid=1, fill=60):
+@pytest.mark.parametrize("hosts, seconds", [(1, 2), (64, 8)], ids=["of one host", "each of a host of its own"])
+@pytest.mark.line("W27")
+def test_who_reads_is_not_kept_waiting_by_many_who_do_not(serve, tmp_path, hosts, seconds):
+    """Eight of them have what there is for a volume, each for 5 s at most, and so would keep others waiting for 40 s"""
+    target = serve("--stall-timeout", "60000", ns=["file:%s/v.img,size=64M" % tmp_path])
+    with Others(target) as others, contextlib.ExitStack() as stack:
+        for _ in range(100):
+            others.step()
+        others.slowest = 0.0
+        for n in range(64):
+            ctrl = stack.enter_context(nvme.Controller(target.address, hostid=b"\2%015d" % (n % hosts)))
+            queue = ctrl.io_queue(rcvbuf=4096)
+            for _ in range(4):
+                queue.submit_read(0, MIB // BLOCK)
+        target.until("they have what there is", lambda s: s["reads"] >= 100 + 3 * (4 if hosts == 1 else 8))
+        for _ in range(50):
+            others.step()
+        assert others.slowest < seconds * PATIENCE, "the others waited %.2f s" % others.slowest
+
+
+def deaf_reader(ctrl, reads, nsid=1, fill=40):
     """
     A queue that fills its socket with reads of 128 KiB, and then has 4 of 2304 small pieces for each of `reads`: a
-    volume has half of those that are left.
+    volume has half of those that are left, and a host half of that.
     """
-    deaf, _ = ctrl.try_io_queue(len(ctrl.queues), 1024, rcvbuf=4096, sq_flow=False)
+    deaf = ctrl.io_queue(len(ctrl.queues), 1024, rcvbuf=4096, sq_flow=False)
     deaf.conn.sock.sendall(b"".join(capsule(nvme.sqe(
         2, cid=cid, nsid=nsid, sgl1=nvme.sgl(0x5A, blocks * BLOCK), cdw12=blocks - 1))
         for cid, blocks in enumerate([32] * fill + [8] * reads)))
@@ -301,11 +322,11 @@ def deaf_reader(ctrl, reads, nsid=1, fill=60):
 def test_memory_of_answers_that_are_not_taken_is_there_when_others_need_it(serve, tmp_path):
     """though nothing had happened for a while when they asked for it"""
     target = serve("--stall-timeout", "30000", ns=["file:%s/v.img,size=64M" % tmp_path])
-    with Others(target) as others, nvme.Controller(target.address) as ctrl:
+    with Others(target) as others, nvme.Controller(target.address, hostid=others.hostid) as ctrl:
         for _ in range(20):
             others.step()
-        deaf = deaf_reader(ctrl, 288)
-        target.until("all is read", lambda s: s["reads"] == 368)
+        deaf = deaf_reader(ctrl, 144)
+        target.until("all is read", lambda s: s["reads"] == 204)
         for _ in range(100):
             assert ctrl.keep_alive().ok
         began = time.monotonic()
@@ -318,13 +339,16 @@ def test_memory_of_answers_that_are_not_taken_is_there_when_others_need_it(serve
 @pytest.mark.parametrize("pad", [4, 228])
 def test_data_behind_padding_where_buffers_are_short(serve, tmp_path, pad):
     """Of a peer that does not read: then PDUs are received piece by piece, and the piece at hand may be 1 MiB"""
-    target = serve("--stall-timeout", "30000", ns=["file:%s/%d.img,size=64M" % (tmp_path, n) for n in range(3)])
+    target = serve("--stall-timeout", "30000", ns=["file:%s/%d.img,size=64M" % (tmp_path, n) for n in range(6)])
     with nvme.Controller(target.address) as ctrl:
         queue = ctrl.io_queue()
         for _ in range(40):  # the kernel's receive buffer grows with what comes
             assert queue.write(0, os.urandom(MIB)).ok
-        deaf = [deaf_reader(ctrl, 288, nsid=2), deaf_reader(ctrl, 144, nsid=3, fill=30)]
-        target.until("all is read", lambda s: s["reads"] == 522)
+        deaf, all_reads = [], 0
+        for nsid, reads in zip(range(2, 7), (144, 108, 81, 60, 45)):
+            deaf.append(deaf_reader(ctrl, reads, nsid=nsid, fill=30))
+            all_reads += 30 + reads
+            target.until("all is read", lambda s: s["reads"] == all_reads)
         assert queue.read(0).ok
         queue.serve_r2ts = False
         request = queue.submit_write(0, os.urandom(MIB))

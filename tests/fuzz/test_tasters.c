@@ -24,6 +24,8 @@ struct said {
 
 static const struct hogs few = { .count = 4, .asks = READS, .strangers = true, .hog = { { .kind = TASTER } } },
 	many = { .count = TASTERS, .asks = READS, .strangers = true, .hog = { { .kind = TASTER } } },
+	one_host = { .count = HOGS, .asks = 1, .hog = { { .kind = TASTER } } },
+	invented = { .count = HOGS, .asks = 1, .strangers = true, .hog = { { .kind = TASTER } } },
 	debtors = { .count = HOGS, .asks = 1, .strangers = true, .hog = { { .kind = DEBTOR } } },
 	nobody = { .count = 0 };
 
@@ -154,6 +156,25 @@ who_brings_his_data_is_not_kept_waiting_by_strangers_who_do_not(void **state)
 	assert_in_range(said.waited, 1, HOGS);
 }
 
+/* Eight of them have what there is for a volume.  What one host keeps leaves room for another one, which waits for
+ * nothing; as many hosts as anybody invents keep others waiting once, a second. */
+static void
+who_takes_what_he_reads_is_not_kept_waiting_by_those_who_do_not(void **state)
+{
+	struct cluster_host host = { .addr = "10.0.0.1", .queues = 2, .slot_bytes = 64 * 1024, .ios = 50 * 1000 };
+	const char *spec = "file:volume.img,size=64M";
+	uint64_t alone, beside;
+	struct said said;
+
+	(void)state;
+	alone = work(spec, 256, &nobody, true, host, &said);
+	beside = work(spec, 256, &one_host, true, host, &said);
+	assert_in_range(beside, 10, alone + 3);
+	beside = work(spec, 256, &invented, true, host, &said);
+	assert_in_range(beside, 10, alone + 20);
+	assert_in_range(said.waited, 1, HOGS);
+}
+
 int
 main(void)
 {
@@ -162,6 +183,7 @@ main(void)
 		cmocka_unit_test(copies_for_who_takes_a_read_of_memory_in_part_keep_nothing_from_others),
 		cmocka_unit_test(who_takes_reads_in_part_and_keeps_nobody_waiting_is_let_be),
 		cmocka_unit_test(who_was_lent_blocks_that_others_wait_to_write_is_ended_at_once),
+		cmocka_unit_test(who_takes_what_he_reads_is_not_kept_waiting_by_those_who_do_not),
 		cmocka_unit_test(who_brings_his_data_is_not_kept_waiting_by_strangers_who_do_not),
 	};
 

@@ -206,9 +206,7 @@ of_one_share_nobody_passes_who_waits_for_it(void **state)
 
 	assert_int_equal(bufs_init(&bufs, &arena, 16, 16), 0);
 	o.bufs = &bufs;
-	list_init(&o.order.line.node);
-	list_init(&o.order.line.waiting);
-	bufs.large.order = &o.order;
+	bufs_order_init(&o.order);
 	ask(&mine, &bufs, 4 * BUFS_LARGE);
 	asks.waiter = (struct bufs_waiter){
 		.bytes = 12 * BUFS_LARGE, .share = asks.share, .list = &asks.list, .granted = granted,
@@ -216,12 +214,12 @@ of_one_share_nobody_passes_who_waits_for_it(void **state)
 	asks.waits = o.shut = true;
 	asks.share->part[true].asks++;
 	list_push(&o.order.line.waiting, &asks.waiter.node);
-	bufs_ordered(&bufs, true);
+	bufs_ordered(&bufs, true, &o.order);
 	ask(&later, &bufs, BUFS_LARGE);
 	assert_true(later.holds);
 	give_back(&bufs, &later, 1);
 	o.shut = false;
-	bufs_ordered(&bufs, true);
+	bufs_ordered(&bufs, true, &o.order);
 	ask(&later, &bufs, BUFS_LARGE);
 	assert_true(asks.waits && later.waits); /* it alone could have what it wants */
 	ask(&other, &bufs, BUFS_LARGE);
