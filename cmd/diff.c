@@ -76,6 +76,8 @@ read_running(struct arena *arena, const char *control, struct conf **conf)
 
 	if (rc == 0)
 		rc = config_parse(arena, "the running target", text, bytes, conf);
+	else if (rc == 1)
+		fprintf(stderr, "weir: the target does not say what it serves: %.*s", (int)bytes, text);
 	free(text);
 	return rc;
 }

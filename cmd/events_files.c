@@ -1,6 +1,7 @@
 #include "events_files.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,9 +92,12 @@ events_files_clean(const struct conf *conf)
 		return;
 	snprintf(path, sizeof(path), "%.*s/events", CONF_STATE_DIR_MAX, conf->state_dir);
 	dir = opendir(path);
-	while (dir != NULL && (entry = readdir(dir)) != NULL)
+	while (dir != NULL && (errno = 0, entry = readdir(dir)) != NULL)
 		if (is_gone(conf, dirfd(dir), entry->d_name, &gone))
 			add(&found, dirfd(dir), &gone);
+	if (errno != 0 && errno != ENOENT)
+		fprintf(stderr, "weir: warning: %s cannot be looked through for events of subsystems that are gone: %s\n",
+		    path, strerror(errno));
 	if (dir != NULL)
 		closedir(dir);
 	if (found.removed > 0)

@@ -144,14 +144,22 @@ undo(struct hosted *hosted, int rc)
 void
 hosted_complain(struct hosted *hosted, const struct target_wish *wish, int rc, const char *why)
 {
-	target_log_peer(hosted->serving->target, "what host %s wishes of namespaces of %s is not done: %s: %s",
-	    wish->asker.hostnqn, wish->nqn, why, strerrordesc_np(-rc));
+	target_log_peer(hosted->serving->target, "what host %s wishes of namespaces of %s is not done: %s%s%s",
+	    wish->asker.hostnqn, wish->nqn, why, rc != 0 ? ": " : "", rc != 0 ? strerrordesc_np(-rc) : "");
 }
 
 static void
 refused(struct hosted *hosted, int rc, const char *why)
 {
 	hosted_complain(hosted, hosted->now, rc, why);
+	undo(hosted, rc);
+}
+
+/* Why it cannot be served says it all. */
+static void
+not_served(struct hosted *hosted, int rc, const char *why)
+{
+	hosted_complain(hosted, hosted->now, 0, why);
 	undo(hosted, rc);
 }
 
@@ -208,7 +216,7 @@ apply(struct hosted *hosted)
 
 	hosted->noted = false;
 	if (rc != 0)
-		refused(hosted, rc, why);
+		not_served(hosted, rc, why);
 }
 
 static void
@@ -256,6 +264,8 @@ start(struct hosted *hosted, struct lane *lane)
 	hosted->next = state_make(hosted->state->made, CONF_NS_MAX);
 	if (hosted->next != NULL)
 		sc = hosted_change(hosted, hosted->now);
+	if (sc == NVME_SC_INTERNAL)
+		hosted_complain(hosted, hosted->now, -ENOMEM, "what it comes to cannot be worked out");
 	if (sc != NVME_SC_SUCCESS)
 		give_up(hosted, nvme_status_of(sc, sc != NVME_SC_INTERNAL && sc != NVME_SC_INTERRUPTED));
 	else if (made_same(hosted->next->made, hosted->state->made))
@@ -328,7 +338,7 @@ void
 hosted_applied(struct hosted *hosted, int rc, const char *why)
 {
 	if (rc != 0) {
-		refused(hosted, rc, why);
+		not_served(hosted, rc, why);
 		return;
 	}
 	state_drop(hosted->state);
@@ -344,10 +354,14 @@ wished(struct target_keeper *keeper, struct target_wish *wish)
 {
 	struct hosted *hosted = container_of(keeper, struct hosted, keeper);
 
-	if (lane_push(hosted, wish) == 0)
+	int rc = lane_push(hosted, wish);
+
+	if (rc == 0) {
 		hosted_next(hosted);
-	else
-		target_wish_done(hosted->serving->target, wish, nvme_status_of(NVME_SC_INTERNAL, false), 0);
+		return;
+	}
+	hosted_complain(hosted, wish, rc, "it cannot wait for its turn");
+	target_wish_done(hosted->serving->target, wish, nvme_status_of(NVME_SC_INTERNAL, false), 0);
 }
 
 static void

@@ -13,6 +13,7 @@
 #include "refuse.h"
 #include "survey.h"
 #include "sys/disk.h"
+#include "sys/line.h"
 
 enum { SMALLEST = 1024 * 1024, NAME_BYTES = 64 };
 
@@ -87,8 +88,18 @@ hosted_remove_reservations(const char *state_dir, const uint8_t uuid[16])
 	made_uuid_text(uuid, text);
 	if (fd >= 0 && unlinkat(fd, text, 0) == 0)
 		(void)fsync(fd);
+	else if (errno != ENOENT)
+		line_say("weir: warning: reservations of a namespace that is deleted stay in %s/%s: %s\n", folder, text,
+		    strerrordesc_np(errno));
 	if (fd >= 0)
 		close(fd);
+}
+
+static void
+remove_one(const char *path)
+{
+	if (unlink(path) != 0 && errno != ENOENT)
+		line_say("weir: error: %s, of a namespace that is deleted, stays: %s\n", path, strerrordesc_np(errno));
 }
 
 void
@@ -97,8 +108,8 @@ hosted_remove_volume(const char *path)
 	char bad[CONF_SPEC + sizeof(BLK_BAD_SUFFIX)];
 
 	snprintf(bad, sizeof(bad), "%.*s" BLK_BAD_SUFFIX, CONF_SPEC, path);
-	unlink(bad);
-	unlink(path);
+	remove_one(bad);
+	remove_one(path);
 }
 
 void
@@ -177,7 +188,7 @@ clean_folder(const struct hosted *hosted, const char *pool)
 	uint8_t uuid[16];
 	int rc;
 
-	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+	while (dir != NULL && (errno = 0, entry = readdir(dir)) != NULL) {
 		if (!is_stray(hosted->state->made, entry->d_name, uuid))
 			continue;
 		rc = remove_stray(hosted, pool, uuid);
@@ -189,6 +200,9 @@ clean_folder(const struct hosted *hosted, const char *pool)
 			    hosted_folder(pool), entry->d_name,
 			    rc == -EBUSY ? "somebody else uses it" : strerrordesc_np(-rc));
 	}
+	if (errno != 0)
+		fprintf(stderr, "weir: warning: %s cannot be looked through for files that no namespace has: %s\n", pool,
+		    strerror(errno));
 	if (dir != NULL)
 		closedir(dir);
 }

@@ -79,6 +79,7 @@ int
 record_begin(struct record *record, const char *dir, struct arena *arena, struct made **made, char why[256])
 {
 	char path[PATH_BYTES];
+	bool read;
 	int fd, rc;
 
 	*made = NULL;
@@ -98,13 +99,14 @@ record_begin(struct record *record, const char *dir, struct arena *arena, struct
 		return 0;
 	rc = fd < 0 ? -errno : read_all(fd, &record->text, &record->bytes);
 	record->there = true;
-	if (rc == 0)
+	read = rc == 0;
+	if (read)
 		rc = made_parse(arena, record->text, record->bytes, made);
-	if (rc == -EUCLEAN)
+	if (read && rc == -EUCLEAN)
 		snprintf(why, 256,
 		    "the namespaces that hosts have made, kept in %.120s, are damaged; without the file there are "
 		    "none, and the files they lie in stay", path);
-	else if (rc == -EINVAL)
+	else if (read && rc == -EINVAL)
 		snprintf(why, 256, "%.180s is not a record of namespaces, or one of a later version", path);
 	else if (rc != 0)
 		snprintf(why, 256, "%.180s cannot be read: %s", path, strerrordesc_np(-rc));

@@ -13,6 +13,7 @@ enum {
 	IMAGE_PAGES = BLK_MARK_MAX / BAD_PAGE_BLOCKS + 1, /* a change has marks in so many pages at most */
 	FETCH_BYTES = 64 * 1024,
 };
+#define TOLD_NS (60 * UINT64_C(1000000000)) /* how often it is said that it fails */
 
 /* The first page of the file; the rest of it is zero, and so is all of it until the first mark is kept. */
 struct marks_header {
@@ -209,6 +210,20 @@ marks_close(struct marks *marks)
 
 /* ---- changing ---- */
 
+static void
+complain(struct marks_chan *mc, int error)
+{
+	char text[512];
+
+	if (mc->told && mc->reactor->now_ns - mc->told_ns < TOLD_NS)
+		return;
+	mc->told = true;
+	mc->told_ns = mc->reactor->now_ns;
+	snprintf(text, sizeof(text), "%.300s: which blocks are bad cannot be kept there: %s", mc->marks->path,
+	    strerrordesc_np(-error));
+	mc->reactor->world->log(mc->reactor, 0, text);
+}
+
 /* The change is made, or cannot be. */
 static void
 end(struct marks_chan *mc, int error)
@@ -218,6 +233,8 @@ end(struct marks_chan *mc, int error)
 	mc->now = NULL;
 	if (error == 0)
 		bad_set(&mc->marks->bad, change->lba, change->blocks, change->marked);
+	else
+		complain(mc, error);
 	range_disown(&mc->marks->lock, 0, 1);
 	if (!fifo_empty(&mc->waiting))
 		reactor_run_in(mc->reactor, PHASE_COLLECT, &mc->work);

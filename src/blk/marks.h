@@ -57,6 +57,8 @@ struct marks_chan {
 	struct marks_change *now;
 	bool waits;           /* for the lock, and the lock knows */
 	uint64_t waited;      /* so many did */
+	bool told;            /* it was said, last at */
+	uint64_t told_ns;     /* that a change cannot be made */
 	struct task work;
 	struct retry retry;
 };

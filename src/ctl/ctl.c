@@ -140,7 +140,8 @@ question_whole(struct asker *asker)
 	asker->ctl->asked(asker->ctl, &asker->question);
 }
 
-static bool
+/* NULL; or why it cannot. */
+static const char *
 grow(struct asker *asker)
 {
 	struct arena *arena = asker->ctl->reactor->arena;
@@ -148,27 +149,28 @@ grow(struct asker *asker)
 	char *buffer;
 
 	if (asker->used > CTL_TEXT_MAX)
-		return false;
+		return "too long\n";
 	buffer = arena_alloc_raw(arena, room);
 	if (buffer == NULL)
-		return false;
+		return "out of memory\n";
 	if (asker->used > 0)
 		memcpy(buffer, asker->buffer, asker->used);
 	arena_free(arena, asker->buffer);
 	asker->buffer = buffer;
 	asker->room = room;
-	return true;
+	return NULL;
 }
 
 static void
 question_on(struct asker *asker)
 {
 	for (;;) {
+		const char *why = asker->used == asker->room ? grow(asker) : NULL;
 		struct iovec iov;
 		ssize_t bytes;
 
-		if (asker->used == asker->room && !grow(asker)) {
-			refuse(asker, "too long\n");
+		if (why != NULL) {
+			refuse(asker, why);
 			return;
 		}
 		iov = (struct iovec){ asker->buffer + asker->used, asker->room - asker->used };

@@ -47,19 +47,29 @@ rest_end(struct timer *timer)
 	list_push(&acc->core->accepting, &acc->node);
 }
 
+/* Once, until one is accepted again. */
 static void
-rest(struct kaccept *acc, int rc)
+tell(struct kaccept *acc, const char *what, int rc)
 {
 	struct reactor *reactor = &acc->core->reactor;
 	char line[128];
 
-	list_remove(&acc->node);
-	timer_set(&reactor->timers, &acc->rest, reactor->now_ns + REST_NS);
 	if (acc->told)
 		return;
 	acc->told = true;
-	snprintf(line, sizeof(line), "no more connections for now: %s", strerror(-rc));
+	snprintf(line, sizeof(line), "%s: %s", what, strerrordesc_np(-rc));
 	reactor->world->log(reactor, 1, line);
+}
+
+static void
+rest(struct kaccept *acc, int rc)
+{
+	struct reactor *reactor = &acc->core->reactor;
+
+	list_remove(&acc->node);
+	timer_set(&reactor->timers, &acc->rest, reactor->now_ns + REST_NS);
+	tell(acc, rc == -ENOSPC ? "no more connections for now, fs.epoll.max_user_watches are in use" :
+	    "no more connections for now", rc);
 }
 
 /* Has the world run short?  Everything else is the one connection's own trouble. */
@@ -67,6 +77,14 @@ static bool
 is_shortage(int rc)
 {
 	return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS || rc == -ENOSPC;
+}
+
+/* As accept(2) has it, they are of one whose peer or way is gone, and need no words. */
+static bool
+is_gone(int rc)
+{
+	return rc == -ECONNABORTED || rc == -ECONNRESET || rc == -ENOTCONN || rc == -EPERM || rc == -EPROTO ||
+	    rc == -ENETDOWN || rc == -ENETUNREACH || rc == -EHOSTDOWN || rc == -EHOSTUNREACH || rc == -EINTR;
 }
 
 /* False: nothing more now, or the listener is gone. */
@@ -90,8 +108,11 @@ accept_one(struct core *core, struct kaccept *acc)
 		rest(acc, rc);
 		return false;
 	}
-	if (rc != 0)
+	if (rc != 0) {
+		if (!is_gone(rc))
+			tell(acc, "a connection is not accepted", rc);
 		return true;
+	}
 	acc->told = false;
 	acc->listener->accepted(acc->listener, stream);
 	return core->accept_now == acc;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "rt/files.h"
+#include "sys/line.h"
 
 enum { ANY_BLOCK = 4096 }; /* nothing is read or written */
 
@@ -159,6 +160,18 @@ is_sync_error(const struct kdisk *kdisk, int rc)
 	return rc == -EIO || (cached && (rc == -ENOSPC || rc == -EDQUOT));
 }
 
+/* Who is not has written nothing yet. */
+static bool
+is_shared(struct rt *rt, const struct kdisk *kdisk)
+{
+	bool shared;
+
+	pthread_mutex_lock(&rt->lock);
+	shared = kdisk->users > 1;
+	pthread_mutex_unlock(&rt->lock);
+	return shared;
+}
+
 /* Other processes are kept out, and it is as long as it must be.  All use it in the way of the first. */
 static int
 settle(struct rt *rt, struct kdisk *kdisk, uint64_t size, uint32_t block)
@@ -196,8 +209,8 @@ kdisk_open(struct rt *rt, const char *path, uint64_t size, uint32_t block, struc
 	}
 	now->was = was;
 	now->fd = fd;
-	if (kdisk != NULL && is_sync_error(kdisk, rc))
-		(void)kdisk_lose(rt, kdisk);
+	if (kdisk != NULL && is_sync_error(kdisk, rc) && is_shared(rt, kdisk))
+		kdisk_lose(rt, kdisk, -rc);
 	if (rc != 0 && rc != -EBUSY && was < 0)
 		(void)!disk_remove(path);
 	if (rc != 0 && kdisk != NULL)
@@ -216,12 +229,12 @@ kdisk_extend(struct rt *rt, struct kdisk *kdisk, uint64_t size, struct disk *now
 	*now = kdisk->disk;
 	pthread_mutex_unlock(&kdisk->lock);
 	if (is_sync_error(kdisk, rc))
-		(void)kdisk_lose(rt, kdisk);
+		kdisk_lose(rt, kdisk, -rc);
 	return rc;
 }
 
-bool
-kdisk_lose(struct rt *rt, struct kdisk *kdisk)
+void
+kdisk_lose(struct rt *rt, struct kdisk *kdisk, int error)
 {
 	bool was;
 
@@ -229,7 +242,9 @@ kdisk_lose(struct rt *rt, struct kdisk *kdisk)
 	was = kdisk->lost;
 	kdisk->lost = true;
 	pthread_mutex_unlock(&rt->lock);
-	return !was;
+	if (!was)
+		line_say("weir: error: %.300s: what was written to it may be lost: %s; until it is opened anew nothing of it "
+		    "can be flushed\n", kdisk->path, strerrordesc_np(error));
 }
 
 bool
@@ -257,7 +272,7 @@ kdisk_undo(struct rt *rt, const char *path, int64_t was, const uint64_t id[2])
 	rc = memcmp(kdisk->disk.id, id, sizeof(kdisk->disk.id)) == 0 ? disk_undo(&kdisk->disk, path, was) : -ESTALE;
 	pthread_mutex_unlock(&kdisk->lock);
 	if (is_sync_error(kdisk, rc))
-		(void)kdisk_lose(rt, kdisk);
+		kdisk_lose(rt, kdisk, -rc);
 	kdisk_close(rt, kdisk, now.fd);
 	return rc;
 }

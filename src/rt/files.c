@@ -14,6 +14,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The ways to make a range read as zeros; the last one always works, and takes its time. */
@@ -21,6 +23,7 @@ static const enum disk_kind punch_ways[] = { DISK_PUNCH, DISK_ZERO, DISK_WRITE }
 static const enum disk_kind zero_ways[] = { DISK_ZERO, DISK_PUNCH, DISK_WRITE };
 
 enum { ZEROS_BYTES = 64 * 1024 };
+#define TOLD_NS (60 * UINT64_C(1000000000)) /* how often it is said that a file fails */
 static const _Alignas(4096) uint8_t zeros[ZEROS_BYTES];
 
 static const enum disk_kind *
@@ -222,6 +225,24 @@ run_submit(struct task *task)
 		reactor_run_in(reactor, PHASE_COLLECT, &files->collect);
 }
 
+/* What it means for a sync, and for what is to be durable, is kdisk_lose()'s to say. */
+static void
+complain(struct kfile *file, const struct file_io *io)
+{
+	static const char *const what[] = {
+		[FILE_READ] = "it cannot be read", [FILE_WRITE] = "it cannot be written to",
+		[FILE_PUNCH] = "blocks of it cannot be given back", [FILE_ZERO] = "blocks of it cannot be zeroed",
+	};
+	struct reactor *reactor = file->file.reactor;
+	char text[512];
+
+	if (file->told_ns != 0 && reactor->now_ns - file->told_ns < TOLD_NS)
+		return;
+	file->told_ns = reactor->now_ns;
+	snprintf(text, sizeof(text), "%.300s: %s: %s", file->disk->path, what[io->op], strerrordesc_np((int)-io->result));
+	reactor->world->log(reactor, 0, text);
+}
+
 /* No job has it any more. */
 static void
 end(struct kfile *file, struct file_io *io)
@@ -238,6 +259,8 @@ end(struct kfile *file, struct file_io *io)
 	}
 	if (durable && file->file.direct)
 		sync_unneeded(file, io);
+	else if (io->result < 0 && io->result != -E2BIG && io->op != FILE_SYNC)
+		complain(file, io);
 	io->done(io);
 }
 

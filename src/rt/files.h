@@ -53,6 +53,7 @@ struct kfile {
 	unsigned in_flight;
 	int kept;              /* what the engine calls it; 0: by its descriptor */
 	unsigned cannot;       /* bits of enum disk_kind that this file has refused */
+	uint64_t told_ns;      /* when it was last said that something of it has failed; 0: never */
 	struct file_io sync;   /* files_sync.c: the one that is under way, if `syncs`, */
 	bool syncs;
 	struct fifo syncing;   /* those that it is for, */
@@ -157,8 +158,8 @@ void kdisk_close(struct rt *rt, struct kdisk *kdisk, int fd);
 struct device *device_take(struct arena *arena, struct list *devices, uint64_t id);
 void device_give(struct arena *arena, struct device *device);
 
-/* What was written may be lost.  True: that was not known. */
-bool kdisk_lose(struct rt *rt, struct kdisk *kdisk);
+/* What was written may be lost, of which the operator is told once; `error` is the errno that says why.  Any thread. */
+void kdisk_lose(struct rt *rt, struct kdisk *kdisk, int error);
 bool kdisk_is_lost(struct rt *rt, const struct kdisk *kdisk);
 
 #endif

@@ -195,7 +195,7 @@ world_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
 		rc = disk_perform(&sync);
 	} while (rc == -EINTR);
 	if (rc < 0) {
-		(void)kdisk_lose(core_of(file->reactor)->rt, kfile->disk);
+		kdisk_lose(core_of(file->reactor)->rt, kfile->disk, (int)-rc);
 		return rc;
 	}
 	while (moved < bytes) {

@@ -10,24 +10,8 @@
  * later sync says anything about what it has lost.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "rt/files.h"
-
-/* Once for each file. */
-static void
-lose(struct kfile *file, int error)
-{
-	struct reactor *reactor = file->file.reactor;
-	char text[512];
-
-	if (!kdisk_lose(core_of(reactor)->rt, file->disk))
-		return;
-	snprintf(text, sizeof(text), "%.300s: what was written to it may be lost: %s; "
-	    "until it is opened anew nothing of it can be flushed", file->disk->path, strerrordesc_np(error));
-	reactor->world->log(reactor, 0, text);
-}
 
 static bool
 has_no_room(int64_t error)
@@ -61,7 +45,7 @@ sync_ended(struct kfile *file)
 	bool lost;
 
 	if (result < 0)
-		lose(file, (int)-result);
+		kdisk_lose(core_of(file->file.reactor)->rt, file->disk, (int)-result);
 	lost = file->file.lost = kdisk_is_lost(core_of(file->file.reactor)->rt, file->disk);
 	fifo_init(&ended);
 	fifo_splice(&ended, &file->syncing);
@@ -84,6 +68,6 @@ void
 sync_unneeded(struct kfile *file, const struct file_io *io)
 {
 	if (io->result < 0 && !has_no_room(io->result))
-		lose(file, (int)-io->result);
+		kdisk_lose(core_of(file->file.reactor)->rt, file->disk, (int)-io->result);
 	file->file.lost = kdisk_is_lost(core_of(file->file.reactor)->rt, file->disk);
 }

@@ -249,9 +249,8 @@ sock_accept(int listening, const struct sock_options *options)
 		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
 	rc = set_options(fd, options);
 	if (rc != 0) {
-		/* The peer is gone already: what it gave us is no use to anybody. */
 		close(fd);
-		return -ECONNABORTED;
+		return rc == -EINVAL ? -ECONNABORTED : rc; /* the peer is gone already */
 	}
 	return fd;
 }

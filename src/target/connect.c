@@ -68,9 +68,11 @@ connected(const struct conn *conn, uint16_t cntlid)
 	return cntlid | (conn->phase == CONN_AUTH ? NVME_CONNECT_ATR : 0u);
 }
 
+/* For want of memory, which may be there when it asks again. */
 static void
 busy(struct request *req)
 {
+	core_log_peer(req->conn->core, "a controller was refused: out of memory");
 	refuse(req, nvme_status_of(NVME_SC_CONNECT_BUSY, false), (struct nvme_connect_fault){ 0 });
 }
 

@@ -185,6 +185,8 @@ adopt(struct core *core, struct stream *stream, uint16_t portal)
 	/* Attached in any case: only what is of a reactor can be closed. */
 	int rc = stream->ops->attach(stream, core->reactor);
 
+	if (rc != 0)
+		core_log_peer(core, "a connection was refused: %s", strerrordesc_np(-rc));
 	if (rc != 0 || !serves(core, portal)) {
 		stream->ops->close(stream, true);
 		core_conn_gone(core);

@@ -125,6 +125,8 @@ admission(struct core *core, struct entry *entry)
 		return CTRL_HOST_NO_ROOM;
 	if (fixed)
 		cntlid = statics_take(&roll->statics, core->reactor->arena, subsys->info.static_ids, entry->cntlid);
+	if (fixed && roll->statics == NULL)
+		core_log_peer(core, "a controller was refused: out of memory");
 	if (cntlid == 0)
 		return CTRL_HOST_NO_ROOM;
 	entry->cntlid = cntlid;
@@ -185,6 +187,7 @@ join(struct core *core, const struct target_mail *mail)
 		roll = roll_make(core, data->subnqn);
 	if (entry == NULL || roll == NULL) {
 		arena_free(core->reactor->arena, entry);
+		core_log_peer(core, "a controller was refused: out of memory");
 		answer(core, mail->key, mail->join.conn, CTRL_HOST_NO_ROOM, 0);
 		return;
 	}

@@ -185,6 +185,7 @@ arrived(struct core *core, struct request *req, uint16_t slot)
 	if (volume->reserve == NULL)
 		volume->reserve = reserve_make(core, slot);
 	if (volume->reserve == NULL) {
+		core_log_peer(core, "a command of reservations is not done: out of memory");
 		answer(core, req, slot, nvme_status_of(NVME_SC_INTERNAL, false));
 		return;
 	}

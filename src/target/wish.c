@@ -118,6 +118,7 @@ wish_begin(struct request *req, const struct ctrl_reply *reply)
 	}
 	wish = arena_alloc(arena, sizeof(*wish) + id_count(reply) * sizeof(wish->cntlids[0]));
 	if (wish == NULL) {
+		core_log_peer(conn->core, "what a host wishes of namespaces is not done: out of memory");
 		answer(req, nvme_status_of(NVME_SC_INTERNAL, false));
 		return;
 	}
