@@ -14,7 +14,7 @@ explain_memory(unsigned reactors, uint32_t volumes, uint32_t connections)
 	size_t subsys = target_subsys_bytes(), readers = target_readers_bytes();
 	size_t controller = target_controller_bytes(), volume = blk_bytes(reactors) + rt_annex_bytes();
 	size_t reactor = REACTOR_SCRATCH + SERVE_SMALL_BUFS * BUFS_SMALL + SERVE_LARGE_BUFS * BUFS_LARGE +
-	    target_reactor_bytes() + rt_files_bytes() + reactors * rt_mail_bytes();
+	    target_reactor_bytes() + rt_files_bytes() + rt_mail_bytes(reactors);
 
 	printf("Memory is reserved at start and taken from the machine when it is first used.\n\n"
 	    "per reactor (%u):\n"
@@ -37,7 +37,7 @@ explain_memory(unsigned reactors, uint32_t volumes, uint32_t connections)
 	    "not counted: the program, and what the kernel holds for sockets and for io_uring\n",
 	    reactors, REACTOR_SCRATCH / 1024, SERVE_SMALL_BUFS * BUFS_SMALL / 1024, SERVE_SMALL_BUFS, BUFS_SMALL / 1024,
 	    SERVE_LARGE_BUFS * BUFS_LARGE / 1024, SERVE_LARGE_BUFS, BUFS_LARGE / 1024, target_reactor_bytes() / 1024,
-	    rt_files_bytes() / 1024, reactors * rt_mail_bytes() / 1024, rt_mail_bytes() / 1024,
+	    rt_files_bytes() / 1024, rt_mail_bytes(reactors) / 1024, (rt_mail_bytes(1) - rt_mail_bytes(0)) / 1024,
 	    (double)controller / kib, (double)connection / kib, (double)target_queue_bytes(128) / kib, slot,
 	    subsys / 1024, readers / 1024, volume / 1024, reactors, (double)reactor / mib, (double)controller / kib,
 	    (double)connection / kib, slot, subsys / 1024, readers / 1024, volumes, volume / 1024,

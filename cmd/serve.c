@@ -279,11 +279,13 @@ stop(struct serve *serve)
 static int
 run(struct serve *serve, struct configured *first)
 {
-	int rc = rt_create(&serve->rt, &serve->options.rt);
+	const char *missing;
+	int rc;
 
+	serve->options.rt.missing = &missing;
+	rc = rt_create(&serve->rt, &serve->options.rt);
 	if (rc != 0) {
-		fprintf(stderr, "weir: cannot start%s: %s\n", serve->options.rt.files == RT_FILES_URING ||
-		    serve->options.rt.moves == RT_MOVES_URING ? " with io_uring, as was asked" : "", strerror(-rc));
+		fprintf(stderr, "weir: cannot start: there is no %s: %s\n", missing, strerror(-rc));
 		configured_drop(first);
 		return rc;
 	}

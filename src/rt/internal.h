@@ -28,6 +28,7 @@ enum {
 	LOOK_TURNS = 32,         /* how often the engine is asked nevertheless */
 	LOOK_NS = 20 * 1000,
 	MAIL_SLOTS = 2048,       /* per ring */
+	MAIL_SPARE = 1024,       /* letters of a reactor, for when there is no memory */
 };
 
 struct core {
@@ -51,6 +52,7 @@ struct core {
 	bool signal_due;
 
 	struct outbox *outbox;   /* one per reactor of the process */
+	struct letters *letters; /* for mail where there is no memory for it */
 	bool posted;             /* mail, in this turn */
 	bool outbox_busy;        /* some waits for room in a ring */
 	struct kfiles *files;    /* NULL before the first file is opened */

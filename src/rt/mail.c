@@ -15,6 +15,12 @@ struct letter {
 	struct mail mail;
 };
 
+/* What memory was taken for at the start: of mail that memory is not found for when it is to be kept, so much is kept. */
+struct letters {
+	struct letter list[MAIL_SPARE];
+	struct fifo free;
+};
+
 struct outbox {
 	struct fifo waiting;
 	uint32_t count;
@@ -44,12 +50,34 @@ mail_open(struct rt *rt)
 		struct core *core = rt->cores[i];
 
 		core->outbox = arena_alloc(&core->arena, rt->count * sizeof(*core->outbox));
-		if (core->outbox == NULL)
+		core->letters = arena_alloc_raw(&core->arena, sizeof(*core->letters));
+		if (core->outbox == NULL || core->letters == NULL)
 			return -ENOMEM;
+		fifo_init(&core->letters->free);
+		for (unsigned n = 0; n < MAIL_SPARE; n++)
+			fifo_push(&core->letters->free, &core->letters->list[n].node);
 		for (unsigned to = 0; to < rt->count; to++)
 			fifo_init(&core->outbox[to].waiting);
 	}
 	return 0;
+}
+
+static struct letter *
+letter_take(struct core *core)
+{
+	struct letter *letter = arena_alloc(&core->arena, sizeof(*letter));
+	struct fifo_node *spare = letter == NULL ? fifo_pop(&core->letters->free) : NULL;
+
+	return spare != NULL ? container_of(spare, struct letter, node) : letter;
+}
+
+static void
+letter_give(struct core *core, struct letter *letter)
+{
+	if (letter >= core->letters->list && letter < core->letters->list + MAIL_SPARE)
+		fifo_push(&core->letters->free, &letter->node);
+	else
+		arena_free(&core->arena, letter);
 }
 
 /* Mail cannot be lost and the sender cannot wait: if this fails, our own sums were wrong. */
@@ -59,7 +87,7 @@ keep(struct core *core, struct outbox *box, const struct mail *mail)
 	struct letter *letter = NULL;
 
 	if (box->count < RT_MAIL_MAX)
-		letter = arena_alloc(&core->arena, sizeof(*letter));
+		letter = letter_take(core);
 	if (letter == NULL) {
 		core->reactor.world->log(&core->reactor, 0, "mail between reactors cannot be kept");
 		abort();
@@ -95,7 +123,7 @@ flush_one(struct core *core, struct core *to, struct outbox *box)
 		if (!ring_put(ring_between(core, to), &first->mail))
 			break;
 		fifo_pop(&box->waiting);
-		arena_free(&core->arena, first);
+		letter_give(core, first);
 		box->count--;
 		box->posted = true;
 	}
@@ -139,4 +167,9 @@ mail_waiting(const struct core *core)
 	return false;
 }
 
-size_t rt_mail_bytes(void) { return sizeof(struct ring) + MAIL_SLOTS * sizeof(struct mail) + sizeof(struct outbox); }
+size_t
+rt_mail_bytes(unsigned reactors)
+{
+	return reactors * (sizeof(struct ring) + MAIL_SLOTS * sizeof(struct mail) + sizeof(struct outbox)) +
+	    sizeof(struct letters);
+}

@@ -122,6 +122,8 @@ drop_mail(struct reactor *reactor, const struct mail *mail)
 	reactor->world->log(reactor, 1, "mail to a reactor that takes none");
 }
 
+static const char watches[] = "room in an epoll (fs.epoll.max_user_watches)";
+
 static void
 woken(struct source *source, unsigned events)
 {
@@ -131,6 +133,15 @@ static void
 signalled(struct source *source, unsigned events)
 {
 	container_of(source, struct core, signals)->signal_due = true;
+}
+
+/* Hands `rc` on; where that is a failure it is said what was not to be had. */
+static int
+needs(struct rt *rt, const char *what, int rc)
+{
+	if (rc != 0 && rt->options.missing != NULL)
+		*rt->options.missing = what;
+	return rc;
 }
 
 /* Without one each socket is read and written by a system call of its own. */
@@ -159,20 +170,20 @@ core_open(struct core *core, struct rt *rt, unsigned index)
 	arena_init(&core->arena, 0);
 	rc = reactor_init(&core->reactor, &rt_world, &core->arena, index, rt->count, &rt->options.reactor);
 	if (rc != 0)
-		return rc;
+		return needs(rt, "memory", rc);
 	core->reactor.now_ns = clock_now_ns();
 	core->reactor.on_mail = drop_mail;
 	rc = rt->engine->open(&core->arena, &core->engine);
 	if (rc != 0)
-		return rc;
+		return needs(rt, "epoll", rc);
 	core->waker.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (core->waker.fd < 0)
-		return -errno;
+		return needs(rt, "eventfd", -errno);
 	core->waker_source.event = woken;
 	rc = open_sockring(core);
 	if (rc != 0)
-		return rc;
-	return rt->engine->add(core->engine, core->waker.fd, &core->waker_source);
+		return needs(rt, "io_uring for sockets, as was asked", rc);
+	return needs(rt, watches, rt->engine->add(core->engine, core->waker.fd, &core->waker_source));
 }
 
 struct reactor *
@@ -227,10 +238,10 @@ signals_open(struct rt *rt)
 	int fd = sigs_open(&rt->signals_before);
 
 	if (fd < 0)
-		return fd;
+		return needs(rt, "signalfd", fd);
 	core->signal_fd = fd;
 	core->signals.event = signalled;
-	return rt->engine->add(core->engine, fd, &core->signals);
+	return needs(rt, watches, rt->engine->add(core->engine, fd, &core->signals));
 }
 
 /* Where there is one processor, who spins keeps the others from what it waits for. */
@@ -252,7 +263,7 @@ cores_open(struct rt *rt)
 
 	rt->cores = arena_alloc(&rt->arena, count * sizeof(*rt->cores));
 	if (rt->cores == NULL)
-		return -ENOMEM;
+		return needs(rt, "memory", -ENOMEM);
 	/* Known before the first is opened: a reactor is told how many there are. */
 	rt->count = count;
 	for (unsigned i = 0; i < count; i++) {
@@ -260,13 +271,13 @@ cores_open(struct rt *rt)
 
 		rt->cores[i] = aligned_alloc(64, sizeof(struct core));
 		if (rt->cores[i] == NULL)
-			return -ENOMEM;
+			return needs(rt, "memory", -ENOMEM);
 		memset(rt->cores[i], 0, sizeof(struct core));
 		rc = core_open(rt->cores[i], rt, i);
 		if (rc != 0)
 			return rc;
 	}
-	return mail_open(rt);
+	return needs(rt, "memory", mail_open(rt));
 }
 
 int
@@ -277,6 +288,8 @@ rt_create(struct rt **out, const struct rt_options *options)
 
 	assert(options->reactors >= 1 && options->reactors <= RT_REACTORS_MAX);
 	assert(options->inherited_count <= RT_INHERITED_MAX);
+	if (options->missing != NULL)
+		*options->missing = "memory";
 	if (rt == NULL)
 		return -ENOMEM;
 	memset(rt, 0, sizeof(*rt));
@@ -297,7 +310,7 @@ rt_create(struct rt **out, const struct rt_options *options)
 		if (rc != 0)
 			goto fail;
 	}
-	rc = files_check(rt);
+	rc = needs(rt, "io_uring for files, as was asked", files_check(rt));
 	if (rc != 0)
 		goto fail;
 	*out = rt;

@@ -60,6 +60,8 @@ struct rt_options {
 	 * do by themselves. */
 	void (*on_signal)(struct reactor *reactor, int signal);
 	void *owner;                    /* of the process: rt_owner() */
+	/* Where rt_create() fails: what there is none of, in words; NULL: nobody asks. */
+	const char **missing;
 };
 
 /* One reactor, not pinned, 150 us of spinning. */
@@ -76,10 +78,10 @@ void *rt_owner(const struct rt *rt);
 /* "io_uring", "threads", or "none" while no file is open: how this reactor serves files. */
 const char *rt_files_engine(struct reactor *reactor);
 
-/* For sums: bytes of a stream, of the mail from one reactor to another, of a reactor that serves files, of an
+/* For sums: bytes of a stream, of the mail from one reactor to so many, of a reactor that serves files, of an
  * annex. */
 size_t rt_stream_bytes(void);
-size_t rt_mail_bytes(void);
+size_t rt_mail_bytes(unsigned reactors);
 size_t rt_files_bytes(void);
 size_t rt_annex_bytes(void);
 

@@ -126,6 +126,24 @@ a_reactor_can_write_to_itself(void **state)
 	rt_destroy(rt);
 }
 
+static void
+mail_that_there_is_no_memory_for_is_kept_all_the_same(void **state)
+{
+	uint32_t next = BURST - 3000; /* of which a ring holds 2048 */
+	struct rt *rt = open_rt(1, 0, NULL);
+	struct reactor *reactor = rt_reactor(rt, 0);
+
+	reactor->owner = &next;
+	reactor->on_mail = count_own;
+	reactor->arena->bytes_max = reactor->arena->bytes;
+	for (uint32_t i = next; i < BURST; i++)
+		reactor->world->post(reactor, 0, &(struct mail){ .arg = i });
+	assert_int_equal(rt_run(rt), 0);
+	assert_int_equal(next, BURST);
+	reactor->arena->bytes_max = 0;
+	rt_destroy(rt);
+}
+
 /* ---- one ping at a time, each to a sleeper ---- */
 
 struct pings {
@@ -319,6 +337,7 @@ main(void)
 		cmocka_unit_test(mail_arrives_once_and_in_order_also_when_the_rings_are_full),
 		cmocka_unit_test(mail_wakes_reactors_that_sleep_whenever_they_can),
 		cmocka_unit_test(a_reactor_can_write_to_itself),
+		cmocka_unit_test(mail_that_there_is_no_memory_for_is_kept_all_the_same),
 		cmocka_unit_test(a_mail_wakes_a_sleeper_and_costs_few_system_calls),
 		cmocka_unit_test(an_idle_reactor_sleeps_until_its_timer_and_makes_no_system_calls),
 		cmocka_unit_test(sleepers_stop_when_told_to_and_can_run_again),
