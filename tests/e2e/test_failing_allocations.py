@@ -1,7 +1,7 @@
 """
 Every allocation of the program fails in turn, once: it says so and ends, or goes on, and never crashes or hangs.
 
-The run is that of test_failing_calls.py.  Which there are is counted in a run in which none fails; every day some of
+The run is that of failing.py.  Which there are is counted in a run in which none fails; every day some of
 them are tried (`DAILY`), WEIR_FAILING=all tries all.
 """
 import concurrent.futures
@@ -11,39 +11,63 @@ import subprocess
 
 import pytest
 
+import failing
 import target as targets
-from test_failing_calls import ALL, AT_ONCE, clean_run, conf, end, namespace, one_run, start
+from failing import AT_ONCE
+from test_live import conf, namespace
 
 MIB = 1 << 20
-DAILY = 40
-HERE = os.path.dirname(os.path.abspath(__file__))
+DAILY = 10
+OF_A_THREAD = 3  # blocks at most, and one more time for all: they are made when they are needed, and stay
+STACKS = 5  # of ended threads, which the C library keeps with a block each: who fails to get io_uring makes threads
+CLEAN = 3  # runs, of which the one that keeps most is taken: not all do the same
 
 
 @pytest.fixture(scope="module")
 def preload(tmp_path_factory):
     if targets.sanitized():
         pytest.skip("a sanitizer has an allocator of its own")
-    path = str(tmp_path_factory.mktemp("preload") / "failing_malloc.so")
-    subprocess.run(["cc", "-std=gnu17", "-O1", "-shared", "-fPIC", "-o", path, os.path.join(HERE, "failing_malloc.c")],
-                   check=True)
-    return path
+    return targets.preload("failing_malloc", tmp_path_factory.mktemp("preload"))
 
 
-def failing(preload, number=0, count_to=""):
-    return ["env", "LD_PRELOAD=" + preload, "WEIR_FAIL_ALLOCATION=%d" % number, "WEIR_ALLOCATIONS=" + str(count_to)]
+def failing_at(preload, number=0, told=""):
+    return ["env", "LD_PRELOAD=" + preload, "WEIR_FAIL_ALLOCATION=%d" % number, "WEIR_ALLOCATIONS=%s" % told]
 
 
-def chosen(count):
-    """All, or some, from the first to the last."""
-    if ALL or count <= DAILY:
-        return range(1, count + 1)
-    return sorted({1 + i * (count - 1) // (DAILY - 1) for i in range(DAILY)})
+def telling_places(preload, told):
+    return [*failing_at(preload, 0, told), "WEIR_PLACES=%s.places" % told]
 
 
-def serve_once(folder, preload, number):
-    """That one fails; a host may be told at Connect that the target is busy."""
-    return one_run(os.path.join(folder, str(number)), "uring", failing(preload, number), codes="12",
-                   refused="Connect failed: .*1:81")
+def told(path):
+    """how many allocations there were, how many failed, and how many blocks were kept"""
+    try:
+        with open(path) as f:
+            return [int(word) for word in f.read().split()]
+    except FileNotFoundError:
+        return []
+
+
+def kept_now(daemon, path):
+    """blocks, in this moment; None: it has ended"""
+    path += ".now"
+    if os.path.exists(path):
+        os.unlink(path)
+    daemon.process.send_signal(signal.SIGWINCH)
+    targets.until("the blocks are counted", lambda: told(path) or not daemon.alive())
+    return told(path)[2] if daemon.alive() else 0
+
+
+def threads_of(daemon):
+    return len(os.listdir("/proc/%d/task" % daemon.pid))
+
+
+def places_of(path):
+    """of each place, which is what calls it, up to main(): the number of the first allocation there"""
+    first = {}
+    with open(path + ".places") as f:
+        for number, line in enumerate(f, 1):
+            first.setdefault(line, number)
+    return sorted(first.values())
 
 
 def all_of(numbers, perform):
@@ -53,16 +77,38 @@ def all_of(numbers, perform):
     assert not wrong, "\n".join(wrong)
 
 
-def test_serve(preload, binary, tmp_path):
-    """its start, two hosts and more, another configuration, and its end"""
-    folder = tmp_path / "counted"
-    folder.mkdir()
-    daemon = start(folder, "uring", failing(preload, count_to=tmp_path / "count"))
-    assert clean_run(daemon, str(folder)) == (0, 0)
-    assert end(daemon) == 0
-    count = int((tmp_path / "count").read_text())
-    assert count > 100
-    all_of(chosen(count), lambda n: serve_once(str(tmp_path), preload, n))
+@pytest.mark.parametrize("setting", failing.SETTINGS)
+def test_serve(preload, binary, tmp_path, setting):
+    """its start, hosts, other configurations, and its end; nothing is kept that a run without a failure does not"""
+    counts, most, threads, at_the_end = [], 0, 0, 0
+    for n in range(CLEAN):
+        folder, path = tmp_path / ("clean%d" % n), str(tmp_path / "told")
+        folder.mkdir()
+        open_files, (kept, running) = failing.clean_run(folder, setting, telling_places(preload, path),
+                                                        lambda daemon: (kept_now(daemon, path), threads_of(daemon)))
+        counts.append(told(path)[0])
+        most, threads, at_the_end = max(most, kept), max(threads, running), max(at_the_end, told(path)[2])
+    assert max(counts) > 100
+
+    def serve_once(number):
+        folder, path = str(tmp_path / str(number)), str(tmp_path / ("told%d" % number))
+
+        def quiet(daemon):
+            more = threads_of(daemon) - threads
+            failing.sinks_to("blocks", most + (more + 1) * OF_A_THREAD * (more > 0), lambda: kept_now(daemon, path),
+                             lambda: not daemon.alive())
+
+        def ended():
+            left = told(path)[2] - STACKS * (setting in failing.AUTO)
+            assert left <= at_the_end, "%d blocks are left at the end, and not %d" % (left, at_the_end)
+
+        def tell(run, code, said):
+            failing.record(folder, run, code, said, setting=setting, call="allocation", error="ENOMEM", n=number,
+                           struck=told(path)[1] if told(path) else 0)
+        return failing.one_run(folder, setting, failing_at(preload, number, path), open_files, quiet, ended, "12", tell)
+    places = places_of(path)
+    failing.record_counts(setting, {"allocation": [len(places), max(counts)]})
+    all_of(failing.chosen(places, range(1, max(counts) + 1), DAILY), serve_once)
 
 
 def test_apply_leaves_files_as_they_were(preload, serve, tmp_path):
@@ -82,7 +128,7 @@ def test_apply_leaves_files_as_they_were(preload, serve, tmp_path):
         return {name: os.path.getsize(folder / name) // MIB for name in os.listdir(folder)}
 
     path.write_text(text(0))
-    daemon = serve("--control", control, config=str(path), prefix=failing(preload))
+    daemon = serve("--control", control, config=str(path), prefix=failing_at(preload))
     step = refused = spared = 0
     while spared < 3:  # it has no more allocations
         step += 1
@@ -113,7 +159,7 @@ def test_commands(preload, binary, tmp_path, words):
     (tmp_path / "other.yaml").write_text(conf(namespace(1), namespace(2)))
 
     def run(number, count_to=""):
-        return subprocess.run([*failing(preload, number, count_to), targets.WEIR, *words], cwd=tmp_path,
+        return subprocess.run([*failing_at(preload, number, count_to), targets.WEIR, *words], cwd=tmp_path,
                               capture_output=True, text=True, timeout=targets.START_S)
 
     sound = run(0, tmp_path / "count")
@@ -125,4 +171,4 @@ def test_commands(preload, binary, tmp_path, words):
         if done.returncode in (1, 2) and "memory" in done.stderr.lower():
             return None
         return "exit code %d, %s%s" % (done.returncode, done.stdout, done.stderr)
-    all_of(range(1, int((tmp_path / "count").read_text()) + 1), once)
+    all_of(range(1, told(tmp_path / "count")[0] + 1), once)

@@ -1,14 +1,13 @@
 """
 Every system call of the target fails in turn, once: it says so and ends, or goes on, and never crashes or hangs.
 
-strace makes the N-th call of a name fail, in each thread.  A run is: start, two hosts that use a RAM volume and a
-file, a third one afterwards, which makes a namespace of a file, marks a block bad, reserves, and reads the events; the
-operator applies another configuration, and has the file read again; the end; the events of all that are kept
-meanwhile.  What fails at the start is an exit code of 1 and a line that says
-what; what fails later may cost one host its connection or some commands their success, and nothing else.
+strace makes the N-th call of a name fail, in each thread; the run is that of failing.py.  What fails at the start is an
+exit code of 1 and a line that says what; what fails later may cost one host its connection or some commands their
+success, and nothing else.
 
-Which N there are is taken from a run in which nothing fails.  Every day a few of each are tried (`PER_CALL`);
-WEIR_FAILING=all tries all of them, with more than one error.
+Which N there are is taken from a run in which nothing fails, and from which places: what calls it, up to main().  Every
+day some places are tried, WEIR_FAILING=places tries each, and one of each call with further errors; WEIR_FAILING=all
+tries every single call, and each place with further errors.
 """
 import collections
 import concurrent.futures
@@ -16,26 +15,15 @@ import os
 import re
 import resource
 import shutil
-import signal
-import struct
 import subprocess
-import time
 
 import pytest
 
-import events
-import namespaces
-import nvme
+import failing
 import target as targets
-from nvmetcp import PATIENCE, Closed
-from test_live import conf, namespace
+from failing import AT_ONCE, SETTINGS
 
-BLOCK = 4096
-MIB = 1 << 20
-ALL = os.environ.get("WEIR_FAILING") == "all"
-PER_CALL = None if ALL else 4
-AT_ONCE = 3  # runs side by side: they mostly wait
-FAILED_MAX = 34  # commands: a call fails in each thread once, of which 32 serve files; others may need what failed
+PER_CALL = 2
 
 # What each may say, the likeliest first.
 ERRORS = {
@@ -55,6 +43,7 @@ ERRORS = {
     "fsync": ("EIO", "EINVAL"),
     "ftruncate": ("ENOSPC", "EFBIG", "EINVAL"),
     "getdents64": ("EIO", "ENOENT"),
+    "getpeername": ("ENOTCONN", "ENOBUFS"),
     "getrandom": ("ENOSYS", "EINTR"),
     "getsockname": ("ENOBUFS",),
     "io_uring_enter": ("EAGAIN", "EINTR", "ENOMEM", "EBUSY"),
@@ -69,6 +58,7 @@ ERRORS = {
     "munmap": ("ENOMEM",),
     "newfstatat": ("EIO", "EACCES"),
     "openat": ("EMFILE", "EACCES"),
+    "poll": ("EINTR", "ENOMEM"),
     "pread64": ("EIO",),
     "preadv": ("EIO", "EINTR", "EAGAIN"),
     "preadv2": ("EOPNOTSUPP", "EIO"),
@@ -92,316 +82,139 @@ ERRORS = {
 }
 # Those that cannot fail, or only where they are passed nonsense; brk() says no errno, close() always closes.  Nor
 # does it fail that a descriptor is taken from an epoll.
-SURE = {"arch_prctl", "brk", "clock_nanosleep", "close", "execve", "exit", "exit_group", "futex", "getpid", "prlimit64",
-        "restart_syscall", "rseq", "rt_sigaction", "rt_sigprocmask", "set_robust_list", "set_tid_address"}
+SURE = {"arch_prctl", "brk", "clock_nanosleep", "close", "execve", "exit", "exit_group", "futex", "getpid", "openat2",
+        "prlimit64", "readv", "restart_syscall", "rseq", "rt_sigaction", "rt_sigprocmask", "set_robust_list",
+        "set_tid_address"}
+# To fail is how they say that a peer is gone, which needs no words.
+BY_PEERS = {"recvfrom", "recvmsg", "sendmsg", "sendto", "shutdown"}
 # The C library ends a process that it cannot take the stack of an ended thread back from.
 STACK = resource.getrlimit(resource.RLIMIT_STACK)[0] + resource.getpagesize()
 SURE_LINE = re.compile(r"EPOLL_CTL_DEL|\bmunmap\(\w+, %d\b" % STACK)
-ENGINES = {
-    "uring": ("--files", "uring", "--sockets", "uring"),
-    "threads": ("--files", "threads", "--sockets", "calls"),
-}
 
 
-class Host:
-    """Writes and reads; its connection may break, and commands may fail."""
-
-    def __init__(self, address):
-        self.address, self.ctrl, self.queue = address, None, None
-        self.broken, self.failed = False, 0
-
-    def step(self, perform):
-        try:
-            return None if self.broken else perform()
-        except (Closed, OSError) as error:
-            assert not isinstance(error, TimeoutError), "it hangs"
-            self.broken = True
-            return None
-
-    def connect(self):
-        def perform():
-            self.ctrl = nvme.Controller(self.address)
-            self.queue, connect = self.ctrl.try_io_queue()
-            self.broken = not connect.ok  # as it is once its admin queue is gone
-        self.step(perform)
-
-    def io(self, base):
-        for nsid in (1, 2):
-            for data in (os.urandom(BLOCK), os.urandom(16 * BLOCK)):
-                self.step(lambda: self.round(base, nsid, data))
-
-    def round(self, base, nsid, data):
-        queue, blocks = self.queue, len(data) // BLOCK
-        made = [queue.write(base, data, nsid=nsid), queue.write(base + 32, data, nsid=nsid, fua=True),
-                queue.flush(nsid)]
-        if all(request.ok for request in made):
-            found = queue.read(base, blocks, nsid=nsid)
-            made.append(found)
-            assert not found.ok or bytes(found.got) == data, "it reads what was not written"
-        made += [queue.deallocate([(base, 2)], nsid=nsid), queue.write_zeroes(base + 8, 2, nsid=nsid)]
-        zeros = queue.read(base + 8, 2, nsid=nsid)
-        assert not (made[-1].ok and zeros.ok) or not any(zeros.got), "zeroes that are none"
-        self.failed += sum(not request.ok for request in made + [zeros])
-
-    def manage(self):
-        """What hosts may do besides reading and writing; what is built on something that failed is left out."""
-        for perform in (self.own_namespace, self.bad_block, self.reservation, self.events):
-            self.step(lambda: self.note(perform()))
-
-    def note(self, made):
-        self.failed += sum(not request.ok for request in made)
-
-    def own_namespace(self):
-        made = [namespaces.create(self.ctrl, 256)]
-        nsid = made[0].dw0
-        if not made[0].ok:
-            return made
-        made.append(namespaces.attach(self.ctrl, nsid))
-        if made[-1].ok:
-            data = os.urandom(BLOCK)
-            made += [self.queue.write(3, data, nsid=nsid), self.queue.read(3, nsid=nsid)]
-            assert not all(request.ok for request in made) or bytes(made[-1].got) == data
-            made += [namespaces.protect(self.ctrl, nsid, state) for state in (namespaces.PROTECT, namespaces.NONE)]
-        if made[-1].ok:
-            made.append(namespaces.delete(self.ctrl, nsid))
-        return made
-
-    def bad_block(self):
-        marked = self.queue.call(nvme.sqe(0x04, nsid=2, cdw10=600))
-        read = self.queue.read(600, nsid=2)
-        assert not marked.ok or not read.ok, "what was made unreadable is read"
-        return [marked, self.queue.write(600, bytes(BLOCK), nsid=2), self.queue.read(600, nsid=2)]
-
-    def reservation(self):
-        keys = struct.pack("<QQ", 7, 7)
-        made = [self.queue.call(nvme.sqe(0x0D, nsid=2, cdw10=3 << 30), struct.pack("<QQ", 0, 7))]
-        if made[0].ok:  # acquired, released, and nobody is registered any more
-            made += [self.queue.call(nvme.sqe(0x11, nsid=2, cdw10=1 << 8), keys),
-                     self.queue.call(nvme.sqe(0x15, nsid=2, cdw10=1 << 8), keys[:8])]
-            made.append(self.queue.call(nvme.sqe(0x0D, nsid=2, cdw10=1 | 2 << 30), struct.pack("<QQ", 7, 0)))
-        return made
-
-    def events(self):
-        made = [events.establish(self.ctrl)]
-        if made[0].ok:
-            assert events.rest(self.ctrl, made[0].got).count > 0
-            made.append(events.release(self.ctrl))
-        return made
-
-    def close(self):
-        if self.ctrl:
-            self.ctrl.close()
+def traced(library, *options):
+    """What makes strace look at the program from its main() on."""
+    words = ["-f", "-qqq", "-e", "signal=none", *options]
+    return ["env", "LD_PRELOAD=" + library, "WEIR_STRACE=" + "\n".join(words)]
 
 
-def configuration(folder, *more):
-    return namespaces.hosted(
-        namespace(1), namespace(2, "file:%s/v.img" % folder), *more, nqn=nvme.SUBNQN, size="64M",
-        volume="file:%s" % folder, top="state_dir: %s/state\n" % folder)
-
-
-def write(path, text):
-    with open(path, "w") as f:
-        f.write(text)
-
-
-def files(folder):
-    """Of the operator's namespaces, with their sizes."""
-    return {name: os.path.getsize(os.path.join(folder, name)) // MIB for name in ("v.img", "w.img")
-            if os.path.exists(os.path.join(folder, name))}
-
-
-def operate(daemon, folder):
-    """One more namespace, and back; what fails is said.  How much failed."""
-    path = os.path.join(folder, "weir.yaml")
-    more = [namespace(5, "file:%s/w.img" % folder)]
-    write(path + ".more", configuration(folder, *more))
-    before = files(folder)
-    done = targets.run("apply", "--control", os.path.join(folder, "control"), path + ".more")
-    assert done.returncode == 0 or done.stderr.strip(), "it fails and does not say why"
-    made = files(folder)
-    if "in use already" in done.stderr:  # who has locked it since it was made is not robbed of it
-        before["w.img"] = 0
-    assert made == before or made == {**before, "w.img": 16}, "files %s became %s" % (before, made)
-    said = len(daemon.stderr())
-    daemon.process.send_signal(signal.SIGHUP)
-    until = time.monotonic() + 2 * PATIENCE
-    while not re.search(r"applied|nothing has changed", daemon.stderr()[said:]) and time.monotonic() < until:
-        try:
-            daemon.process.wait(0.005)
-            break
-        except subprocess.TimeoutExpired:
-            pass
-    else:
-        # What it says may be what cannot be written.  Asked only now: calls are counted.
-        if time.monotonic() >= until:
-            left = targets.run("diff", "--control", os.path.join(folder, "control"), path)
-            assert left.returncode == 0, "SIGHUP is not heeded; stderr:\n%s" % daemon.stderr()
-    assert files(folder) == made, "files %s became %s" % (made, files(folder))
-    return int(done.returncode != 0) + ("not applied" in daemon.stderr()[said:])
-
-
-def clean_run(daemon, folder):
-    """Two hosts side by side, one that follows, and the operator; how many lost connections, and commands that failed."""
-    hosts = [Host(daemon.address) for _ in range(2)]
-    try:
-        for host in hosts:
-            host.connect()
-        for n in range(2):
-            for i, host in enumerate(hosts):
-                host.io(64 * (2 * n + i))
-    finally:
-        for host in hosts:
-            host.close()
-    last = Host(daemon.address)
-    last.connect()
-    last.io(512)
-    last.manage()
-    last.close()
-    failed = operate(daemon, folder)
-    return sum(host.broken for host in hosts + [last]), failed + sum(host.failed for host in hosts + [last])
-
-
-def strace(*options):
-    return ["strace", "-D", "-f", "-qqq", "-e", "signal=none", *options]
-
-
-def start(folder, engine, prefix):
-    folder = str(folder)
-    write(os.path.join(folder, "weir.yaml"), configuration(folder))
-    return targets.Daemon(*ENGINES[engine], "--control", os.path.join(folder, "control"), prefix=prefix,
-                          config=os.path.join(folder, "weir.yaml"))
-
-
-def end(daemon):
-    """By SIGTERM; what it ended with."""
-    if daemon.alive():
-        daemon.process.terminate()
-    try:
-        daemon.process.communicate(timeout=10 * PATIENCE)
-    except subprocess.TimeoutExpired:
-        raise AssertionError("SIGTERM does not end it; stderr:\n%s" % daemon.stderr())
-    daemon.stopped = True
-    return daemon.process.returncode
-
-
-def one_run(folder, engine, injection, codes="1", refused=None):
-    """
-    One run in which something fails; what is wrong about it, or None.  It may end with one of `codes` before it
-    serves, and say why; or fail as the pattern `refused` has it.
-    """
-    os.mkdir(folder)
-    daemon = None
-    try:
-        daemon = start(folder, engine, injection)
-        broken, failed = clean_run(daemon, folder)
-        code = end(daemon)
-        # The connection that is struck; where it is the listener's or all sockets' call, none.
-        # After a durable write has failed nothing of its volume can be flushed, and that is said.
-        lost = "may be lost" in daemon.stderr()
-        if broken > 1 or (failed > FAILED_MAX and not lost):
-            return "%d hosts lost their connection, %d commands failed, it ended with %d; stderr:\n%s" % (
-                broken, failed, code, daemon.stderr())
-        if code != 0:
-            return "it ended with %d after it had served; stderr:\n%s" % (code, daemon.stderr())
-    except AssertionError as wrong:
-        said = re.search(r"the daemon ended \((-?\w+)\); stderr:\n(.*)", str(wrong), re.S)
-        ended = daemon is None and said and said[1] in codes and re.match(r"weir: .*\S", said[2])
-        if not ended and not (daemon and refused and re.match(refused, str(wrong)) and end(daemon) == 0):
-            return str(wrong)
-    finally:
-        if daemon is not None:
-            daemon.kill()
-        shutil.rmtree(folder)
-    return None
-
-
-def try_one(folder, engine, call, error, n):
+def try_one(library, folder, setting, open_files, call, error, n):
     """The n-th call of that name fails.  In another run that may be one that cannot."""
-    folder = os.path.join(folder, "%s-%s-%s-%d" % (engine, call, error, n))
-    injection = strace("-o", folder + ".trace", "-e", "trace=%s" % call,
+    folder = os.path.join(folder, "%s-%s-%s-%d" % (setting, call, error, n))
+    trace = folder + ".trace"
+
+    def tell(run, code, said):
+        failing.record(folder, run, code, said, setting=setting, call=call, error=error, n=n, struck=struck(trace)[0])
+
+    injection = traced(library, "-o", trace, "-e", "trace=%s" % call,
                        "-e", "inject=%s:error=%s:when=%d" % (call, error, n))
-    wrong = one_run(folder, engine, injection)
-    return None if wrong and struck_a_sure_one(folder + ".trace") else wrong
+    wrong = failing.one_run(folder, setting, injection, open_files, tell=tell, by_peers=call in BY_PEERS)
+    sure = struck(trace)[1]
+    os.unlink(trace)
+    return None if wrong and sure else wrong
 
 
-def struck_a_sure_one(path):
-    began = {}
+def struck(path):
+    """How many calls failed, and whether one of them cannot."""
+    began, count, sure = {}, 0, False
     with open(path) as trace:
         for line in trace:
             thread = line.partition(" ")[0]
             began[thread] = began.get(thread, "") + line if "resumed>" in line else line
-            if "(INJECTED)" in line and SURE_LINE.search(began[thread]):
-                return True
-    return False
+            if "(INJECTED)" in line:
+                count, sure = count + 1, sure or SURE_LINE.search(began[thread]) is not None
+    return count, sure
 
 
 @pytest.fixture(scope="module")
-def tracing():
+def tracer(binary, tmp_path_factory):
     if not shutil.which("strace"):
         pytest.skip("needs strace")
     if targets.sanitized():
         pytest.skip("a sanitizer's own calls are not to fail")
-    tried = subprocess.run(strace("-o", "/dev/null", "true"), stderr=subprocess.PIPE, text=True)
+    folder = tmp_path_factory.mktemp("traced")
+    library = targets.preload("traced", folder)
+    tried = subprocess.run([*traced(library, "-o", str(folder / "trace")), targets.WEIR, "--version"],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if tried.returncode != 0:
         pytest.skip("strace may not trace here: %s" % tried.stderr.strip())
+    return library
 
 
 @pytest.fixture(scope="module")
-def counted(tracing, tmp_path_factory):
-    """engine: call: the numbers, among all calls of that name in a thread, of those after the loader's"""
-    calls = {}
-    for engine in ENGINES:
-        folder = tmp_path_factory.mktemp(engine)
-        daemon = start(folder, engine, strace("-o", str(folder / "trace")))
-        assert clean_run(daemon, str(folder)) == (0, 0)
-        assert end(daemon) == 0
-        calls[engine] = count(open(folder / "trace"))
-    return calls
+def counted(tracer, tmp_path_factory):
+    """setting: what a run has open at its end, and of each call the places and all numbers in some thread"""
+    found = {}
+    for setting in SETTINGS:
+        folder = tmp_path_factory.mktemp(setting)
+        open_files, _ = failing.clean_run(folder, setting, traced(tracer, "-k", "-o", str(folder / "trace")))
+        with open(folder / "trace") as trace:
+            found[setting] = open_files, count(trace)
+        failing.record_counts(setting, {call: [len(places), len(numbers)]
+                                        for call, (places, numbers) in found[setting][1].items()})
+    return found
 
 
 def count(lines):
-    """What fails has a number, in every thread: one that the loader has is of no use, whoever else has it."""
-    seen, ours, sure = (collections.defaultdict(of) for of in (collections.Counter, set, set))
-    loaded = False
+    """
+    Of each call: a number for each place that it is made from, and all numbers.  Those that cannot fail are left
+    out, unless another thread's has the number, too.
+    """
+    seen, places, numbers = collections.defaultdict(collections.Counter), {}, collections.defaultdict(set)
+    began = re.compile(r"(\d+) +(\w+)\(")
+    call, n, stack = None, 0, []
+
+    def note():
+        if call:
+            places.setdefault((call, tuple(stack)), n)
+            numbers[call].add(n)
     for line in lines:
-        match = re.match(r"(\d+) +(\w+)\((.*)", line)
-        if not match:
-            continue
-        thread, call = match[1], match[2]
-        seen[thread][call] += 1
-        loaded = loaded or call == "prlimit64"  # the loader's last call but one
-        (ours if loaded and not SURE_LINE.search(line) else sure)[call].add(seen[thread][call])
-    return {call: sorted(numbers - sure[call]) for call, numbers in ours.items()}
+        match = began.match(line)
+        if match:
+            note()
+            seen[match[1]][match[2]] += 1
+            call, n, stack = None if SURE_LINE.search(line) else match[2], seen[match[1]][match[2]], []
+        elif line.startswith(" >"):
+            stack.append(re.sub(r" \[.*", "", line))
+    note()
+    return {name: (sorted({n for (of, _), n in places.items() if of == name}), sorted(of_name))
+            for name, of_name in numbers.items()}
 
 
-def chosen(numbers):
-    """All, or a few from the first to the last."""
-    if PER_CALL is None or len(numbers) <= PER_CALL:
-        return numbers
-    return sorted({numbers[i * (len(numbers) - 1) // (PER_CALL - 1)] for i in range(PER_CALL)})
+def chosen(call, places, numbers):
+    """Which fail, and with which error."""
+    some = failing.chosen(places, numbers, PER_CALL)
+    first, *others = ERRORS[call]
+    again = {"some": [], "places": failing.spread(places, 1), "all": places}[failing.HOW_MANY]
+    return [(first, n) for n in some] + [(error, n) for error in others for n in again]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_no_call_is_forgotten(counted, engine):
+def turn(counted, call):
+    """Every day a call fails in one setting of those that make it."""
+    makers = [setting for setting in SETTINGS if call in counted[setting][1]]
+    return makers[list(ERRORS).index(call) % len(makers)] if makers else None
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_no_call_is_forgotten(counted, setting):
     """each that it makes is in the table above, or cannot fail"""
-    assert sorted(set(counted[engine]) - SURE - set(ERRORS)) == []
+    assert sorted(set(counted[setting][1]) - SURE - set(ERRORS)) == []
 
 
 @pytest.mark.parametrize("call", ERRORS)
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_call_that_fails_once_is_survived_or_said(counted, binary, tmp_path, engine, call):
-    numbers = chosen(counted[engine].get(call, []))
-    if not numbers:
-        return  # this engine does without it
-    errors = ERRORS[call] if ALL else ERRORS[call][:1]
-    runs = [(error, n) for error in errors for n in numbers]
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_call_that_fails_once_is_survived_or_said(tracer, counted, tmp_path, setting, call):
+    open_files, calls = counted[setting]
+    if failing.HOW_MANY == "some" and setting != turn(counted, call):
+        return
+    runs = chosen(call, *calls.get(call, ([], [])))  # there may be none: this setting does without it
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        wrong = list(pool.map(lambda run: try_one(str(tmp_path), engine, call, *run), runs))
+        wrong = list(pool.map(lambda run: try_one(tracer, str(tmp_path), setting, open_files, call, *run), runs))
     wrong = ["%s, number %d, says %s: %s" % (call, n, error, what) for (error, n), what in zip(runs, wrong) if what]
     assert not wrong, "\n".join(wrong)
 
 
-def test_who_cannot_make_its_threads_was_never_ready(tracing, binary):
-    prefix = strace("-o", "/dev/null", "-e", "trace=clone,clone3", "-e", "inject=clone,clone3:error=EAGAIN")
+def test_who_cannot_make_its_threads_was_never_ready(tracer, binary):
+    prefix = traced(tracer, "-o", "/dev/null", "-e", "trace=clone,clone3", "-e", "inject=clone,clone3:error=EAGAIN")
     with pytest.raises(AssertionError, match=r"the daemon ended \(1\); stderr:\nweir: cannot run: .*unavailable"):
         targets.Daemon("--reactors", "2", prefix=prefix)
