@@ -93,25 +93,25 @@ req_send(struct file_req *req, enum file_op op)
 
 static void marked(struct marks_change *change, int error);
 
-/* Marks the piece as bad, or as good again. */
+/* Marks the piece as bad or as good again, or has the list say what it is. */
 static void
-req_mark(struct file_req *req, bool bad)
+req_mark(struct file_req *req, enum marks_kind kind)
 {
 	struct file_chan *fc = req->chan;
 	struct blk_range piece = line_piece(&fc->line, req->blk_io);
 
 	req->change = (struct marks_change){
-		.lba = piece.lba, .blocks = piece.blocks, .marked = bad, .done = marked,
+		.lba = piece.lba, .blocks = piece.blocks, .kind = kind, .done = marked,
 	};
 	marks_change(&fc->marks, &req->change);
 }
 
 static bool
-touches_bad(struct file_chan *fc, const struct blk_io *io, uint64_t *first)
+touches(struct file_chan *fc, const struct bad *marked, const struct blk_io *io, uint64_t *first)
 {
 	struct blk_range piece = line_piece(&fc->line, io);
 
-	return fc->chan.blk->bad != NULL && bad_any(fc->chan.blk->bad, piece.lba, piece.blocks, first);
+	return fc->chan.blk->bad != NULL && bad_any(marked, piece.lba, piece.blocks, first);
 }
 
 /* The piece is held, and a block that is to be read is bad: it is over. */
@@ -120,7 +120,7 @@ file_refuses(struct file_chan *fc, struct blk_io *io)
 {
 	uint64_t first;
 
-	if ((io->op != BLK_READ && io->op != BLK_COMPARE_WRITE) || !touches_bad(fc, io, &first))
+	if ((io->op != BLK_READ && io->op != BLK_COMPARE_WRITE) || !touches(fc, &fc->marks.marks->bad, io, &first))
 		return false;
 	line_drop(&fc->line, io);
 	io->flags |= BLK_BAD;
@@ -130,17 +130,11 @@ file_refuses(struct file_chan *fc, struct blk_io *io)
 	return true;
 }
 
-/* The piece is held and a request is free.  Always true: the I/O has left the line. */
-static bool
-file_start(void *owner, struct blk_io *io)
+static void
+req_begin(struct file_req *req)
 {
-	struct file_req *req;
+	const struct blk_io *io = req->blk_io;
 
-	if (file_refuses(owner, io))
-		return true;
-	req = req_take(owner, io);
-	req->mends = (io->op == BLK_WRITE || io->op == BLK_WRITE_ZEROES) &&
-	    touches_bad(owner, io, &(uint64_t){ 0 });
 	switch (io->op) {
 	case BLK_READ:
 	case BLK_COMPARE_WRITE:
@@ -159,9 +153,29 @@ file_start(void *owner, struct blk_io *io)
 		req_send(req, FILE_PUNCH);
 		break;
 	case BLK_MARK_BAD:
-		req_mark(req, true);
+		req_mark(req, MARKS_BAD);
 		break;
 	}
+}
+
+/* The piece is held and a request is free.  Always true: the I/O has left the line. */
+static bool
+file_start(void *owner, struct blk_io *io)
+{
+	struct file_chan *fc = owner;
+	const struct marks *marks = fc->marks.marks;
+	bool writes = io->op == BLK_WRITE || io->op == BLK_WRITE_ZEROES;
+	bool changes = writes || io->op == BLK_COMPARE_WRITE || io->op == BLK_TRIM;
+	struct file_req *req;
+
+	if (file_refuses(fc, io))
+		return true;
+	req = req_take(fc, io);
+	req->mends = writes && touches(fc, &marks->bad, io, &(uint64_t){ 0 });
+	if (changes && !req->mends && touches(fc, &marks->doubt, io, &(uint64_t){ 0 }))
+		req_mark(req, MARKS_AGAIN);
+	else
+		req_begin(req);
 	return true;
 }
 
@@ -335,7 +349,7 @@ req_mend(struct file_req *req, enum file_op was)
 	if (req->blk_io->op == BLK_WRITE_ZEROES && was != FILE_SYNC)
 		req_send(req, FILE_SYNC);
 	else
-		req_mark(req, false);
+		req_mark(req, MARKS_GOOD);
 }
 
 static void
@@ -343,6 +357,10 @@ marked(struct marks_change *change, int error)
 {
 	struct file_req *req = container_of(change, struct file_req, change);
 
+	if (error == 0 && change->kind == MARKS_AGAIN) {
+		req_begin(req);
+		return;
+	}
 	req->mends = false;
 	req_end(req, error, nvme_status_of_errno(error, true));
 }
@@ -423,8 +441,6 @@ file_cancel(struct blk_chan *chan, struct blk_io *io)
 static void
 file_release(struct blk_chan *chan, struct blk_io *io)
 {
-	(void)chan;
-	(void)io;
 	assert(false);
 }
 

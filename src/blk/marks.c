@@ -158,6 +158,8 @@ marks_open(struct marks *marks, struct reactor *reactor, struct range *range, co
 	fifo_init(&marks->pages);
 	error = bad_init(&marks->bad, reactor, range, blocks);
 	if (error == 0)
+		error = bad_init(&marks->doubt, reactor, range, blocks);
+	if (error == 0)
 		error = range_init(&marks->lock, reactor->arena, 1, block_size, reactor->count);
 	if (error != 0)
 		return error;
@@ -187,6 +189,8 @@ marks_grow(struct marks *marks, uint64_t blocks)
 
 	assert(blocks <= marks->read);
 	if (error == 0)
+		error = bad_grow(&marks->doubt, blocks);
+	if (error == 0)
 		take_pages(marks, true);
 	return error;
 }
@@ -205,6 +209,7 @@ marks_close(struct marks *marks)
 		marks->annex->world->annex_close(marks->annex);
 	arena_free(reactor->arena, marks->path);
 	range_fini(&marks->lock, reactor->arena);
+	bad_fini(&marks->doubt);
 	bad_fini(&marks->bad);
 }
 
@@ -231,10 +236,10 @@ end(struct marks_chan *mc, int error)
 	struct marks_change *change = mc->now;
 
 	mc->now = NULL;
-	if (error == 0)
-		bad_set(&mc->marks->bad, change->lba, change->blocks, change->marked);
-	else
+	if (error != 0)
 		complain(mc, error);
+	else if (change->kind != MARKS_AGAIN)
+		bad_set(&mc->marks->bad, change->lba, change->blocks, change->kind == MARKS_BAD);
 	range_disown(&mc->marks->lock, 0, 1);
 	if (!fifo_empty(&mc->waiting))
 		reactor_run_in(mc->reactor, PHASE_COLLECT, &mc->work);
@@ -264,8 +269,14 @@ static void
 pages_written(struct file_io *io)
 {
 	struct marks_chan *mc = io->owner;
+	const struct marks_change *change = mc->now;
+	struct bad *doubt = &mc->marks->doubt;
+	int error = error_of(mc);
 
-	end(mc, error_of(mc));
+	/* Of its own blocks alone: of the others in these pages the old ones said the same as the new ones. */
+	if (error != 0 || bad_any(doubt, change->lba, change->blocks, &(uint64_t){ 0 }))
+		bad_set(doubt, change->lba, change->blocks, error != 0);
+	end(mc, error);
 }
 
 /* The pages as they will be, from the bits as they are: nobody changes any while we own the lock. */
@@ -278,7 +289,9 @@ write_pages(struct marks_chan *mc)
 	assert(change->blocks > 0 && last - first < IMAGE_PAGES);
 	for (uint64_t page = first; page <= last; page++)
 		memcpy(mc->image + (page - first) * BAD_PAGE, bad_page(&mc->marks->bad, page), BAD_PAGE);
-	bad_put_bits(mc->image, change->lba - first * BAD_PAGE_BLOCKS, change->blocks, change->marked);
+	if (change->kind != MARKS_AGAIN)
+		bad_put_bits(mc->image, change->lba - first * BAD_PAGE_BLOCKS, change->blocks,
+		    change->kind == MARKS_BAD);
 	write_image(mc, (first + 1) * BAD_PAGE, (last - first + 1) * BAD_PAGE, pages_written);
 }
 

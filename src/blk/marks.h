@@ -4,6 +4,8 @@
  * PATH.bad is made when a block is marked for the first time; doc/formats/bad.md
  * says what is in it.  A mark holds, and is taken away, when the file has it
  * durably: the change is then made in memory too (bad.h), and done() is called.
+ * A write of the file that failed may have landed: what stands there of its blocks
+ * is in doubt from then on, until it is written again.
  * One change of a volume is under way at a time, whatever reactor it is of.
  * It does not know what else is done with the blocks, whose hold is its caller's.
  */
@@ -19,6 +21,7 @@
 /* Of a volume. */
 struct marks {
 	struct bad bad;
+	struct bad doubt;     /* blocks of which the file may say what memory does not */
 	struct range lock;    /* of a single slot: owned by whoever makes a change */
 	char *path;
 	uint64_t disk;        /* that it lies on, as errands know it */
@@ -33,12 +36,17 @@ struct marks {
 	bool begun;           /* like whether it has its header */
 };
 
-/* One change, its maker's again when done() is called: 0 or a negative errno, and then nothing has changed. */
+enum marks_kind {
+	MARKS_BAD, MARKS_GOOD,
+	MARKS_AGAIN,          /* as they are: the file is to say so beyond doubt */
+};
+
+/* One change, its maker's again when done() is called: 0 or a negative errno, and then nothing has changed in memory. */
 struct marks_change {
 	struct fifo_node node;
 	uint64_t lba;
 	uint32_t blocks;      /* BLK_MARK_MAX at most */
-	bool marked;
+	enum marks_kind kind;
 	void (*done)(struct marks_change *change, int error);
 };
 

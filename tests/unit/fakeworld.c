@@ -243,6 +243,8 @@ file_move(struct fakeworld *fw, struct fake_file *file, struct file_io *io)
 static int64_t
 file_do(struct fakeworld *fw, struct fake_file *file, struct file_io *io)
 {
+	if (fw->fail[io->op] != 0 && fw->fails_late && io->op == FILE_WRITE)
+		(void)file_move(fw, file, io);
 	if (fw->fail[io->op] != 0)
 		return fw->fail[io->op];
 	if (fw->writes_zeros && (io->op == FILE_PUNCH || io->op == FILE_ZERO) && io->bytes > FILE_ZEROS_MAX)

@@ -55,6 +55,7 @@ struct fakeworld {
 	int fail_fetch;           /* and of every fetch */
 	uint64_t fetched;         /* bytes, so */
 	int fail[FILE_ZERO + 1];  /* by file_op: negative errno of every such request */
+	bool fails_late;          /* when it was done */
 	uint64_t short_by;        /* the next read or write moves so much less */
 	bool writes_zeros;        /* no more than FILE_ZEROS_MAX at a time */
 	uint64_t disk_bytes;      /* a write past this offset fails with -ENOSPC; 0: no limit */

@@ -298,6 +298,103 @@ a_write_whose_mark_cannot_be_taken_away_fails(void **state)
 	blk_end();
 }
 
+/* Marks the block, in vain: the write of the list fails, and has landed. */
+static void
+mark_in_vain(uint64_t lba)
+{
+	fw.fails_late = true;
+	fw.fail[FILE_WRITE] = -EIO;
+	io_ended(io_start(0, BLK_MARK_BAD, 0, lba, 1), NVME_SC_WRITE_FAULT);
+	fw.fail[FILE_WRITE] = 0;
+	assert_block(lba, 'a');
+}
+
+static struct test_io *
+change_one(unsigned how)
+{
+	static const struct blk_range range = { FIRST, 1 };
+	static _Alignas(4096) uint8_t old[BS], is[BS], to[BS];
+	static const struct iovec expected = { is, BS };
+	struct test_io *t;
+
+	memset(is, 'a', BS);
+	memset(to, 'b', BS);
+	switch (how) {
+	case 0:
+		return write_start(1, 0, FIRST, 1, 'b');
+	case 1:
+		return io_start(1, BLK_WRITE_ZEROES, 0, FIRST - 1, 3);
+	case 2:
+		t = io_make(1, BLK_TRIM, 0, 0, 0);
+		t->io.ranges = &range;
+		t->io.range_count = 1;
+		break;
+	default:
+		t = io_make(1, BLK_COMPARE_WRITE, 0, FIRST, 1);
+		t->iov[0] = (struct iovec){ to, BS };
+		t->io.iov_count = 1;
+		t->io.expected = &expected;
+		t->io.expected_count = 1;
+		t->io.old = old;
+		break;
+	}
+	io_submit(t);
+	return t;
+}
+
+static void
+what_is_written_after_a_mark_that_failed_is_there_at_the_next_start(void **state)
+{
+	static const int found[] = { 'b', 0, 0, 'b' };
+
+	for (unsigned how = 0; how < sizeof(found) / sizeof(found[0]); how++) {
+		struct test_io *t;
+
+		blk_begin_file("file:/v");
+		write_now(FIRST - 1, 3, 'a');
+		mark(0, 200, 1);
+		mark_in_vain(FIRST);
+		assert_int_not_equal(fake_file_find(&fw, "/v.bad")->bytes[BS + FIRST / 8], 0);
+		fw.fail[FILE_WRITE] = -EIO; /* it is not changed before the list is certain */
+		t = change_one(how);
+		io_ended(t, NVME_SC_WRITE_FAULT);
+		fw.fail[FILE_WRITE] = 0;
+		assert_block(FIRST, 'a');
+		io_ended(change_one(how), NVME_SC_SUCCESS);
+		io_ended(io_start(1, BLK_FLUSH, 0, 0, 0), NVME_SC_SUCCESS);
+		blk_begin_again();
+		assert_block(FIRST, found[how]);
+		assert_bad(0, 200, 1, 200);
+		blk_end();
+	}
+}
+
+/* What was in doubt is so no more; and what is not concerned never was. */
+static void
+a_list_that_was_in_doubt_is_written_once(void **state)
+{
+	blk_begin_file("file:/v");
+	write_now(0, 256, 'a');
+	mark(0, 200, 1);
+	mark_in_vain(FIRST);
+	fw.durable = 0;
+	write_now(FIRST + 1, 8, 'b');
+	write_now(0, FIRST, 'b');
+	assert_int_equal(fw.durable, 0);
+	write_now(FIRST, 1, 'b');
+	assert_int_equal(fw.durable, 1);
+	write_now(FIRST, 1, 'c');
+	assert_int_equal(fw.durable, 1);
+	mark_in_vain(FIRST + 9);
+	mark(0, FIRST + 9, 1);
+	fw.durable = 0;
+	write_now(FIRST + 9, 1, 'b');
+	assert_int_equal(fw.durable, 2); /* its data, and the list */
+	write_now(FIRST + 9, 1, 'c');
+	assert_int_equal(fw.durable, 2);
+	blk_end();
+}
+
 static void
 marks_of_two_reactors_in_one_page_are_both_kept(void **state)
 {
@@ -446,6 +543,8 @@ main(void)
 		cmocka_unit_test(who_waits_for_a_list_that_is_not_made_looks_seldom),
 		cmocka_unit_test(a_mark_that_cannot_be_kept_is_not_made),
 		cmocka_unit_test(a_write_whose_mark_cannot_be_taken_away_fails),
+		cmocka_unit_test(what_is_written_after_a_mark_that_failed_is_there_at_the_next_start),
+		cmocka_unit_test(a_list_that_was_in_doubt_is_written_once),
 		cmocka_unit_test(marks_of_two_reactors_in_one_page_are_both_kept),
 		cmocka_unit_test(a_list_that_is_not_of_this_volume_is_refused),
 		cmocka_unit_test(a_list_without_its_header_says_nothing),

@@ -74,6 +74,24 @@ marks_that_were_read_before_a_volume_grows_are_taken_when_it_does(void **state)
 	blk_end();
 }
 
+static void
+a_mark_that_failed_is_in_doubt_also_in_a_part_that_is_new(void **state)
+{
+	uint64_t more = 3 * BAD_PAGE_BLOCKS;
+
+	blk_begin_file("file:/v");
+	assert_int_equal(blk->ops->grow(blk, &fw.reactors[0], more), 0);
+	mark(0, FIRST, 1);
+	fw.fails_late = true;
+	fw.fail[FILE_WRITE] = -EIO;
+	io_ended(io_start(0, BLK_MARK_BAD, 0, more - 1, 1), NVME_SC_WRITE_FAULT);
+	fw.fail[FILE_WRITE] = 0;
+	write_now(more - 1, 1, 'b');
+	blk_begin_again();
+	assert_block(more - 1, 'b');
+	blk_end();
+}
+
 int
 main(void)
 {
@@ -81,6 +99,7 @@ main(void)
 		cmocka_unit_test(a_volume_that_grows_has_marks_in_its_new_part),
 		cmocka_unit_test(a_volume_that_was_longer_once_finds_its_marks_when_it_grows),
 		cmocka_unit_test(marks_that_were_read_before_a_volume_grows_are_taken_when_it_does),
+		cmocka_unit_test(a_mark_that_failed_is_in_doubt_also_in_a_part_that_is_new),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
