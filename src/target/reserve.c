@@ -93,9 +93,9 @@ change(struct reserve *reserve)
 
 	*state = reserve->copies[reserve->current];
 	status = apply(reserve->now, state, &reserve->effect);
-	if (!nvme_ok(status) || !reserve->effect.changed)
+	if (!nvme_ok(status) || (!reserve->effect.changed && !reserve->doubt))
 		finish(reserve, status);
-	else if (!reserve->effect.persist)
+	else if (!reserve->effect.persist && !reserve->doubt)
 		publish(reserve);
 	else
 		reserve_keep(reserve);

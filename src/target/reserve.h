@@ -38,6 +38,7 @@ struct reserve {
 	struct state_file *place; /* NULL: it is not kept; its file is there when it was needed first */
 	uint8_t *image;       /* a slot of it, aligned */
 	uint64_t sequence;    /* that is durable; 0: none */
+	bool doubt;           /* a write of the next one failed, and may have landed: the file may say what is not so */
 	struct iovec iov;
 	struct file_io io;
 };

@@ -219,8 +219,11 @@ static void
 written(struct file_io *io)
 {
 	struct reserve *reserve = io->owner;
+	bool failed = io->result != RESV_SLOT_LEN;
 
-	if (io->result != RESV_SLOT_LEN) {
+	if (reserve->sequence >= RESV_SEQUENCE_FORMATTED) /* those that format say nothing yet */
+		reserve->doubt = failed;
+	if (failed) {
 		complain(reserve, io->result < 0 ? (int)-io->result : EIO);
 		reserve_kept(reserve, false);
 		return;

@@ -5,7 +5,11 @@ import pytest
 
 import nvme
 import target as targets
+from nvme import OK
+from reservations import EA, PERSIST, UNREGISTER, Host
 from test_bad_blocks import mark
+
+A = 0xAAAA
 
 
 class Failing:
@@ -51,3 +55,56 @@ def test_what_is_written_after_a_mark_that_failed(serve, tmp_path, failing):
         queue = ctrl.io_queue()
         assert bytes(queue.read(8).got) == b"a" * 4096
         assert queue.read(100).status == nvme.READ_ERROR
+
+
+def set_persist(host, value):
+    return host.ctrl.set_feature(PERSIST, value, nsid=1).status
+
+
+def let_go(host):
+    assert host.release(A, EA) == OK and host.register(0, A, action=UNREGISTER) == OK
+
+
+def clear_what_is_clear(host):
+    assert set_persist(host, 0) == OK
+
+
+@pytest.mark.parametrize("after", [let_go, clear_what_is_clear])
+def test_what_is_done_after_reservations_that_could_not_be_kept(serve, tmp_path, failing, after):
+    """what is kept may say that they are to be kept, until it is written again"""
+    how = {"ns": ["file:%s/volume,size=16M" % tmp_path]}
+    target = serve("--files", "threads", "--state-dir", str(tmp_path / "state"), env=failing.env("/reservations/"), **how)
+    host = Host(target.address, 0)
+    assert set_persist(host, 1) == OK and set_persist(host, 0) == OK
+    assert host.register(A) == OK and host.acquire(A, EA) == OK
+    failing.fail()
+    assert set_persist(host, 1) == nvme.INTERNAL and not host.report().ptpl
+    failing.mend()
+    after(host)
+    host.close()
+    target.stop()
+    other = Host(serve("--state-dir", str(tmp_path / "state"), **how).address, 1)
+    assert other.report().count == 0 and not other.report().ptpl and other.io("write") == OK
+    other.close()
+
+
+def test_what_is_kept_is_in_doubt_only_where_a_state_may_have_landed(serve, tmp_path, failing):
+    """not where the file could not be formatted, and not once a write has succeeded"""
+    target = serve("--files", "threads", "--state-dir", str(tmp_path / "state"),
+                   ns=["file:%s/volume,size=16M" % tmp_path], env=failing.env("/reservations/"))
+    host = Host(target.address, 0)
+    failing.fail()
+    assert set_persist(host, 1) == nvme.INTERNAL
+    assert host.register(A) == OK and host.acquire(A, EA) == OK
+    let_go(host)
+    failing.mend()
+    assert set_persist(host, 1) == OK
+    failing.fail()
+    assert set_persist(host, 0) == nvme.INTERNAL
+    failing.mend()
+    assert set_persist(host, 0) == OK
+    failing.fail()
+    assert host.register(A) == OK, "of what is not kept nothing is written"
+    assert set_persist(host, 1) == nvme.INTERNAL
+    assert host.acquire(A, EA) == nvme.INTERNAL and host.report().type == 0, "nobody knows what is kept"
+    host.close()
