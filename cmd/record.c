@@ -62,7 +62,7 @@ sync_folder(struct record *record)
 {
 	int rc = fsync(record->fd) == 0 ? 0 : -errno;
 
-	record->unsynced = rc != 0;
+	record->doubt = rc != 0;
 	return rc;
 }
 
@@ -131,7 +131,7 @@ print(const struct made *made, char **text, size_t *bytes)
 	return text_end(memory, text);
 }
 
-/* Over what was there, which gives its room. */
+/* Over what was there, which gives its room: all of it, since what an fsync() could not write no later one will. */
 static int
 write_all(int fd, const char *text, size_t bytes)
 {
@@ -148,6 +148,32 @@ write_all(int fd, const char *text, size_t bytes)
 		}
 	}
 	return ftruncate(fd, length) == 0 && fsync(fd) == 0 ? 0 : -errno;
+}
+
+/* What shall be said, beside what is. */
+static int
+write_beside(struct record *record)
+{
+	int fd = openat(record->fd, beside, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int rc = fd < 0 ? -errno : write_all(fd, record->next, record->next_bytes);
+
+	if (fd >= 0 && close(fd) != 0 && rc == 0)
+		rc = -errno;
+	if (rc != 0)
+		record_discard(record);
+	return rc;
+}
+
+/* The same, once more. */
+static int
+prepare_again(struct record *record)
+{
+	record->next = malloc(record->bytes);
+	if (record->next == NULL)
+		return -ENOMEM;
+	memcpy(record->next, record->text, record->bytes);
+	record->next_bytes = record->bytes;
+	return write_beside(record);
 }
 
 static bool
@@ -172,9 +198,10 @@ record_discard(struct record *record)
 int
 record_prepare(struct record *record, const struct made *made, bool always)
 {
-	int fd, rc;
+	bool nothing = !record->there && !record->doubt && !anything_kept(made);
+	int rc;
 
-	if (record->dir[0] == '\0' || (!always && !record->there && !anything_kept(made)))
+	if (record->dir[0] == '\0' || (nothing && !always))
 		return 0;
 	rc = print(made, &record->next, &record->next_bytes);
 	if (rc != 0 || (record->there && record->next_bytes == record->bytes &&
@@ -183,25 +210,21 @@ record_prepare(struct record *record, const struct made *made, bool always)
 		record->next = NULL;
 		return rc;
 	}
-	fd = openat(record->fd, beside, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	rc = fd < 0 ? -errno : write_all(fd, record->next, record->next_bytes);
-	if (fd >= 0 && close(fd) != 0 && rc == 0)
-		rc = -errno;
-	if (rc != 0)
-		record_discard(record);
-	return rc;
+	return write_beside(record);
 }
 
 int
 record_commit(struct record *record)
 {
-	if (record->next == NULL)
-		return record->unsynced ? sync_folder(record) : 0;
-	if (renameat(record->fd, beside, record->fd, name) != 0) {
-		int error = errno;
+	int rc = record->next == NULL && record->doubt && record->there ? prepare_again(record) : 0;
 
+	if (rc != 0 || record->next == NULL)
+		return rc;
+	if (renameat(record->fd, beside, record->fd, name) != 0) {
+		rc = -errno;
+		record->doubt = true;
 		record_discard(record);
-		return -error;
+		return rc;
 	}
 	free(record->text);
 	record->text = record->next;

@@ -12,7 +12,7 @@ struct record {
 	char dir[512];     /* empty: nothing is kept */
 	int fd;            /* of that folder, wherever it is moved; while dir is not empty, -1: none */
 	bool there;        /* a file is */
-	bool unsynced;     /* but a loss of power may bring back the one before */
+	bool doubt;        /* or may be another than `text`: a rename or its sync failed, and may have landed or not */
 	char *text, *next; /* what it says, and shall say; malloc()ed */
 	size_t bytes, next_bytes;
 };
@@ -25,7 +25,7 @@ int record_begin(struct record *record, const char *dir, struct arena *arena, st
  * errno. */
 int record_prepare(struct record *record, const struct made *made, bool always) __attribute__((warn_unused_result));
 
-/* It takes the place of the old one, durably; also where what was to be so once could not be. */
+/* It takes the place of the old one, durably.  Where there is no next one, what is said to be there is beyond doubt. */
 int record_commit(struct record *record) __attribute__((warn_unused_result));
 
 /* Or it is not to be; what was written is room for the next. */

@@ -34,6 +34,8 @@ make_one(const char *path)
 		rc = -errno;
 	if (fd >= 0)
 		close(fd);
+	if (rc != 0) /* or the next start would take it for durable */
+		(void)rmdir(path);
 	return rc;
 }
 
