@@ -198,6 +198,8 @@ world_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
 		kdisk_lose(core_of(file->reactor)->rt, kfile->disk, (int)-rc);
 		return rc;
 	}
+	if (!file->direct)
+		disk_forget(kfile->fd);
 	while (moved < bytes) {
 		struct iovec iov = { at + moved, bytes - moved };
 		struct disk_req req = {

@@ -291,6 +291,8 @@ disk_undo(struct disk *disk, const char *path, int64_t was)
 	return 0;
 }
 
+void disk_forget(int fd) { (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); }
+
 uint64_t
 disk_data(int fd, uint64_t offset)
 {

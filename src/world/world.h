@@ -186,8 +186,8 @@ struct world_ops {
 	int (*file_undo)(struct reactor *reactor, const char *path, int64_t was, const uint64_t id[2])
 	    __attribute__((warn_unused_result));
 	/* Reads at once, and blocks meanwhile: for what must be known before anything is served, before
-	 * reactors run too.  What it reads is durable, though a process that was killed may have left it in a
-	 * cache.  Buffer, offset and bytes are aligned.  Bytes read, or a negative errno. */
+	 * reactors run too.  What it reads is durable, though a process that was killed, or whose writes failed,
+	 * may have left something else in a cache.  Buffer, offset and bytes are aligned.  Bytes read, or a negative errno. */
 	int64_t (*file_fetch)(struct file *file, uint64_t offset, void *to, size_t bytes)
 	    __attribute__((warn_unused_result));
 	/* The first byte from `offset` on that may be other than zero, or `offset`: all before it lie in holes.

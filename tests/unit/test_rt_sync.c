@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/syscall.h>
@@ -24,6 +25,7 @@ static struct {
 	int error;    /* of the next one; 0: none */
 	unsigned count;
 	int fd;       /* of the last one */
+	bool fails_silently;
 } disk = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static int
@@ -43,6 +45,16 @@ perform(long call, int fd)
 		return (int)syscall(call, fd);
 	errno = error;
 	return -1;
+}
+
+/* What was written may not have reached the medium, which has what it had. */
+int
+posix_fadvise(int fd, off_t offset, off_t length, int advice)
+{
+	assert_true(offset == 0 && length == 0 && advice == POSIX_FADV_DONTNEED);
+	if (disk.fails_silently)
+		MUST(pwrite(fd, "kept", 4, 0) == 4);
+	return 0;
 }
 
 int fdatasync(int fd) { return perform(SYS_fdatasync, fd); }
@@ -212,6 +224,25 @@ one_sync_serves_all_that_came_before_it_began(void **state)
 	rt_destroy(crowd.rt);
 }
 
+/* A process before this one was told of it, and the kernel says it once. */
+static void
+what_is_fetched_is_what_the_medium_has(void **state)
+{
+	struct rt *rt = files_open_rt(1, RT_FILES_THREADS);
+	struct file *file = open_cached(rt, 0);
+	char got[4];
+
+	assert_int_equal(write_durably(file), 4);
+	assert_int_equal(file->reactor->world->file_fetch(file, 0, got, 4), 4);
+	assert_memory_equal(got, "safe", 4);
+	disk.fails_silently = true;
+	assert_int_equal(file->reactor->world->file_fetch(file, 0, got, 4), 4);
+	disk.fails_silently = false;
+	assert_memory_equal(got, "kept", 4);
+	file->reactor->world->file_close(file);
+	rt_destroy(rt);
+}
+
 static void
 a_growth_that_is_taken_back_does_not_hide_what_was_lost(void **state)
 {
@@ -237,6 +268,7 @@ main(void)
 		with_file(who_share_a_file_in_the_page_cache_have_a_descriptor_each),
 		with_file(a_durable_write_says_of_its_own_bytes_whether_they_are),
 		with_file(one_sync_serves_all_that_came_before_it_began),
+		with_file(what_is_fetched_is_what_the_medium_has),
 		with_file(a_growth_that_is_taken_back_does_not_hide_what_was_lost),
 	};
 
