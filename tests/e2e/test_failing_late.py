@@ -108,3 +108,14 @@ def test_what_is_kept_is_in_doubt_only_where_a_state_may_have_landed(serve, tmp_
     assert set_persist(host, 1) == nvme.INTERNAL
     assert host.acquire(A, EA) == nvme.INTERNAL and host.report().type == 0, "nobody knows what is kept"
     host.close()
+
+
+def test_a_folder_whose_name_could_not_be_made_durable_is_not_left(tmp_path, failing):
+    """the next start would take it for durable, were it there"""
+    (tmp_path / "above").mkdir()
+    state = tmp_path / "above" / "state"
+    failing.fail()
+    result = targets.run("serve", "--ns", "mem:1M", "--listen", "127.0.0.1:0", "--state-dir", state,
+                         env=dict(os.environ, **failing.env("/above")))
+    assert result.returncode == 1 and "cannot make the state directory" in result.stderr
+    assert not state.exists()
