@@ -307,6 +307,8 @@ move(struct sim_file *file, const struct file_io *io, uint64_t bytes)
 	}
 }
 
+static bool is_late(const struct sim_io *sio) { return sio->fault < INT64_MIN / 2; }
+
 static int64_t
 perform(struct sim_io *sio)
 {
@@ -314,7 +316,7 @@ perform(struct sim_io *sio)
 	struct sim_file *file = sio->handle->file;
 	uint64_t bytes = io_bytes(io);
 
-	if (sio->fault < 0)
+	if (sio->fault < 0 && !is_late(sio))
 		return sio->fault;
 	if (io->offset > (uint64_t)1 << FILE_BYTES_MAX_SHIFT || bytes > (uint64_t)1 << FILE_BYTES_MAX_SHIFT)
 		return -EFBIG;
@@ -376,6 +378,8 @@ sim_file_handle(struct sim *sim, struct sim_event *event)
 	}
 	reactor = sio->handle->reactor;
 	sio->io->result = perform(sio);
+	if (is_late(sio))
+		sio->io->result = sim_late(0) - sio->fault;
 	settle(sio);
 	sim_trace(sim, SIM_IO, sim_reactor_name(reactor), sio->io->offset, (uint64_t)sio->io->result);
 	list_remove(&sio->node);

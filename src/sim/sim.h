@@ -72,7 +72,8 @@ struct sim_options {
 
 	/*
 	 * Asked once per file operation: 0 lets it be, a negative errno fails it without any
-	 * effect, a positive number lets a read or write move at most so many bytes.
+	 * effect, a positive number lets a read or write move at most so many bytes.  sim_late(error): it is
+	 * done, and fails.
 	 */
 	int64_t (*file_fault)(void *arg, const char *path, const struct file_io *io);
 	/* Asked at each open of a file and each fetch from one: 0, or the negative errno that it fails with. */
@@ -82,6 +83,12 @@ struct sim_options {
 	void (*trace)(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b);
 	void *arg; /* of them all */
 };
+
+static inline int64_t
+sim_late(int error)
+{
+	return INT64_MIN + error;
+}
 
 struct sim_process_options {
 	struct reactor_options reactor; /* zeros: the smallest pools that are allowed */

@@ -66,18 +66,6 @@ target_begin(struct reactor *reactor, void *arg)
 
 /* ---- what is done to it ---- */
 
-/* Where a kill has left the end of a slot, and now the same is to be written again, its beginning alone makes it whole:
- * the command that fails is done at the next start, which 0:06 leaves open, and no oracle can know. */
-static bool
-stands_there(const struct reserved *r, const char *path, const struct file_io *io)
-{
-	const uint8_t *image = io->iov->iov_base;
-	uint8_t end[4];
-
-	sim_file_peek(sim_file_find(r->sim, path), io->offset + RESV_SLOT_LEN - sizeof(end), end, sizeof(end), false);
-	return memcmp(end, image + RESV_SLOT_LEN - sizeof(end), sizeof(end)) == 0;
-}
-
 /* The moment of a write of what is kept is a good one to be killed; and some of them fail. */
 static int64_t
 file_fault(void *arg, const char *path, const struct file_io *io)
@@ -98,7 +86,9 @@ file_fault(void *arg, const char *path, const struct file_io *io)
 		return 0;
 	r->faults++;
 	r->counts.faults++;
-	if (rng_below(&r->rng, 2) == 0 || stands_there(r, path, io))
+	if (rng_below(&r->rng, 3) == 0)
+		return sim_late(EIO);
+	if (rng_below(&r->rng, 2) == 0)
 		return -ENOSPC;
 	return (int64_t)(512 * (1 + rng_below(&r->rng, 4)));
 }

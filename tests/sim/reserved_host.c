@@ -101,6 +101,7 @@ command_done(struct hio *io)
 	enum nvme_sc sc = nvme_sc(io->req.status);
 	bool absent = sc == NVME_SC_INVALID_NS || (sc == NVME_SC_INVALID_FIELD && h->what.op == MODEL_SET_PTPL);
 	bool failed = sc == NVME_SC_INTERNAL || sc == NVME_SC_PREEMPT_ABORTED || absent;
+	bool lands = !absent && r->faults != h->faults_before;
 
 	h->commanding = false;
 	r->counts.commands++;
@@ -116,10 +117,10 @@ command_done(struct hio *io)
 			rsvd_wrong(r, "host %u: %03x of a namespace that is not there", h->index, (unsigned)sc);
 		/* Of all namespaces those are meant that are there. */
 		if (sc == NVME_SC_HOST_ABORTED || (h->everywhere && (failed || h->there[ns] & RSVD_IS_NOT)))
-			model_forget(&r->models[ns], h->index);
+			model_forget(&r->models[ns], h->index, lands);
 		else if (!failed)
 			judge(h, ns);
-		else if (!model_failed(&r->models[ns], h->index))
+		else if (!model_failed(&r->models[ns], h->index, lands))
 			rsvd_wrong(r, "host %u: what failed was done", h->index);
 	}
 	if (r->quiet && h->what.op == MODEL_REPORT && nvme_ok(io->req.status))

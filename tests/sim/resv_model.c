@@ -214,6 +214,34 @@ put(struct model *model, const struct model_world *world)
 	model->worlds[model->count++] = *world;
 }
 
+/* What is kept is what is so. */
+static void
+settle(struct model_world *world)
+{
+	world->doubt = 0;
+	memset(&world->kept, 0, sizeof(world->kept));
+}
+
+/* Where it was not done it may have been written, if it would have been. */
+static void
+land(struct model *model, unsigned host)
+{
+	unsigned count = model->count;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct model_world world = model->worlds[i];
+		uint32_t victims;
+
+		world.kept = world.state;
+		if (do_command(&world.kept, host, &model->commands[host], &victims) != model_status_result(OK))
+			continue;
+		if (!world.state.ptpl && !world.kept.ptpl && !world.doubt)
+			continue;
+		world.doubt = 1;
+		put(model, &world);
+	}
+}
+
 /* Whatever is under way may be done next. */
 static void
 widen(struct model *model)
@@ -228,6 +256,8 @@ widen(struct model *model)
 				continue;
 			next.result[h].is = do_command(&next.state, h, &model->commands[h], &victims);
 			next.result[h].victims = victims;
+			if (next.result[h].is == model_status_result(OK))
+				settle(&next);
 			put(model, &next);
 		}
 	}
@@ -239,6 +269,7 @@ model_begin(struct model *model, unsigned host, const struct model_command *comm
 	assert(model->stages[host] == MODEL_IDLE);
 	model->commands[host] = *command;
 	model->stages[host] = MODEL_UNDER_WAY;
+	model->spanning[host] = false;
 	widen(model);
 }
 
@@ -271,37 +302,57 @@ model_end(struct model *model, unsigned host, uint64_t result, uint32_t *victims
 }
 
 bool
-model_failed(struct model *model, unsigned host)
+model_failed(struct model *model, unsigned host, bool lands)
 {
+	bool lost = model->stages[host] == MODEL_LOST, is;
 	uint32_t victims;
 
-	return leave(model, host, 0, false, &victims);
+	/* What landed then was found when what is kept was read. */
+	is = leave(model, host, 0, model->spanning[host] && lands, &victims);
+	if (lands && !lost)
+		land(model, host);
+	return is;
 }
 
 void
-model_forget(struct model *model, unsigned host)
+model_forget(struct model *model, unsigned host, bool lands)
 {
+	bool lost = model->stages[host] == MODEL_LOST;
 	uint32_t victims;
 
 	leave(model, host, 0, true, &victims);
+	if (lands && !lost)
+		land(model, host);
 }
 
-/* Of each world what was to be kept. */
+static void
+put_survivor(struct model *model, struct model_world world, struct model_state kept)
+{
+	if (!kept.ptpl) {
+		memset(&kept, 0, sizeof(kept));
+		memset(kept.order, MODEL_NOBODY, MODEL_HOSTS);
+		kept.holder = MODEL_NOBODY;
+	}
+	world.state = kept;
+	settle(&world);
+	put(model, &world);
+}
+
+/* Of each world what was to be kept, or is: of each there may be two. */
 static void
 survive(struct model *model)
 {
+	static struct model_world before[MODEL_WORLDS];
 	unsigned count = model->count;
 
+	for (unsigned h = 0; h < MODEL_HOSTS; h++)
+		model->spanning[h] = model->stages[h] != MODEL_IDLE;
+	memcpy(before, model->worlds, count * sizeof(before[0]));
 	model->count = 0;
 	for (unsigned i = 0; i < count; i++) {
-		struct model_world world = model->worlds[i];
-
-		if (!world.state.ptpl) {
-			memset(&world.state, 0, sizeof(world.state));
-			memset(world.state.order, MODEL_NOBODY, MODEL_HOSTS);
-			world.state.holder = MODEL_NOBODY;
-		}
-		put(model, &world);
+		put_survivor(model, before[i], before[i].state);
+		if (before[i].doubt)
+			put_survivor(model, before[i], before[i].kept);
 	}
 }
 

@@ -41,6 +41,8 @@ struct model_world {
 	struct model_state state;
 	/* By host: what came of its command, 0: it was not done. */
 	struct { uint64_t is, victims; } result[MODEL_HOSTS];
+	uint64_t doubt;           /* a write failed, and has landed: what is kept is another state, this one */
+	struct model_state kept;
 };
 
 enum model_stage { MODEL_IDLE, MODEL_UNDER_WAY, MODEL_LOST }; /* lost: of a former life */
@@ -48,6 +50,7 @@ enum model_stage { MODEL_IDLE, MODEL_UNDER_WAY, MODEL_LOST }; /* lost: of a form
 struct model {
 	struct model_command commands[MODEL_HOSTS];
 	enum model_stage stages[MODEL_HOSTS];
+	bool spanning[MODEL_HOSTS]; /* it was under way when the namespace went, or the target */
 	unsigned count;
 	struct model_world worlds[MODEL_WORLDS];
 };
@@ -62,11 +65,12 @@ void model_begin(struct model *model, unsigned host, const struct model_command 
  * abort has put out, whichever of the worlds it is. */
 bool model_end(struct model *model, unsigned host, uint64_t result, uint32_t *victims);
 
-/* It was answered that it could not be done, and so was not; false: in none of the worlds. */
-bool model_failed(struct model *model, unsigned host);
+/* It was answered that it could not be done, and so was not; false: in none of the worlds.  `lands`: since a write
+ * failed, which may be there all the same. */
+bool model_failed(struct model *model, unsigned host, bool lands);
 
 /* It will not be answered. */
-void model_forget(struct model *model, unsigned host);
+void model_forget(struct model *model, unsigned host, bool lands);
 
 /* The target goes, and with it what was not to be kept. */
 void model_crash(struct model *model);

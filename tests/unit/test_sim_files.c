@@ -179,6 +179,33 @@ file_operations_fail_as_the_hook_says(void **state)
 	sim_destroy(sim);
 }
 
+static int64_t
+fail_late(void *arg, const char *path, const struct file_io *io)
+{
+	return sim_late(EIO);
+}
+
+static void
+what_fails_late_was_done(void **state)
+{
+	struct sim_options options = sim_options_default();
+	struct toy_writer writer = { .path = "f", .ops = 1 };
+	struct sim_file *file;
+	uint8_t byte = 0;
+	struct sim *sim;
+
+	options.file_fault = fail_late;
+	sim = sim_create(6, &options);
+	toy_process(sim, "writer", 1, toy_writer_start, &writer);
+	assert_int_equal(sim_run_until(sim, TOY_FOREVER, NULL, NULL), SIM_END_IDLE);
+	assert_true(writer.failed > 0);
+	file = sim_file_find(sim, "f");
+	for (uint64_t at = 0; byte == 0 && at < sim_file_size(file); at++)
+		sim_file_peek(file, at, &byte, 1, false);
+	assert_int_not_equal(byte, 0);
+	sim_destroy(sim);
+}
+
 struct puncher {
 	struct file *file;
 	struct file_io io;
@@ -388,6 +415,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_fails_late_was_done),
 		cmocka_unit_test(a_crash_loses_unsynced_writes_only),
 		cmocka_unit_test(a_killed_process_loses_no_completed_write),
 		cmocka_unit_test(a_crash_tears_the_write_it_finds_where_sectors_end),
