@@ -408,7 +408,8 @@ hosted_begin(struct hosted *hosted, struct serving *serving, const struct conf *
 		hosted->state->made = made;
 	else
 		hosted->state->made->id = clock_random();
-	return hosted_check(hosted, NULL, NULL, conf, why);
+	rc = hosted_check(hosted, NULL, conf, why);
+	return rc == 0 ? hosted_check_folders(NULL, NULL, conf, why) : rc;
 }
 
 void

@@ -1,9 +1,10 @@
 /*
  * hosted.h - namespaces that hosts make: the keeper of their wishes (target/wish.h).
  *
- * Does one after the other, and none while a configuration is being applied.
- * What is opened and how it is applied is serving's; what takes a disk's time is
- * done beside the reactor; how they wait is hosted_lane.h's.  (doc/namespaces.md)
+ * Does one after the other, and none while a configuration is being applied whose
+ * files are there.  What is opened and how it is applied is serving's; what takes a
+ * disk's time is done beside the reactor; how they wait is hosted_lane.h's.
+ * (doc/namespaces.md)
  */
 #ifndef WEIR_CMD_HOSTED_H
 #define WEIR_CMD_HOSTED_H
@@ -52,10 +53,15 @@ int hosted_begin(struct hosted *hosted, struct serving *serving, const struct co
 /* Removes files of namespaces that were given up, or never came to be: once all that are kept are open. */
 void hosted_clean(struct hosted *hosted, const struct conf *conf);
 
-/* Whether a configuration has a place for all that hosts have made, as a survey says of its folders; NULL: as they say
- * now.  0, or -EINVAL and why. */
-int hosted_check(const struct hosted *hosted, const struct survey *survey, const struct conf *now,
-    const struct conf *next, char why[256]) __attribute__((warn_unused_result));
+/* Whether a configuration has a place for all that hosts have made; `now` NULL: it is the first one.  0, or -EINVAL
+ * and why. */
+int hosted_check(const struct hosted *hosted, const struct conf *now, const struct conf *next, char why[256])
+    __attribute__((warn_unused_result));
+
+/* Whether hosts can make namespaces where it says, as a survey says; NULL: as the folders say now.  0, or -EINVAL and
+ * why. */
+int hosted_check_folders(const struct survey *survey, const struct conf *now, const struct conf *next, char why[256])
+    __attribute__((warn_unused_result));
 
 /* The folder where hosts may make namespaces of a subsystem, if it is not that which they have already; or NULL. */
 const char *hosted_new_folder(const struct conf *now, const struct conf_subsys *subsys);

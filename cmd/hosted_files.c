@@ -302,8 +302,7 @@ check_folder(const struct survey *survey, const struct conf *now, const struct c
 }
 
 int
-hosted_check(const struct hosted *hosted, const struct survey *survey, const struct conf *now,
-    const struct conf *next, char why[256])
+hosted_check(const struct hosted *hosted, const struct conf *now, const struct conf *next, char why[256])
 {
 	const struct made *made = hosted->state->made;
 	int rc = 0;
@@ -311,6 +310,14 @@ hosted_check(const struct hosted *hosted, const struct survey *survey, const str
 	for (uint32_t i = 0; i < made->count && rc == 0; i++)
 		if (made->ns[i].own)
 			rc = check_one(made, &made->ns[i], now, next, why);
+	return rc;
+}
+
+int
+hosted_check_folders(const struct survey *survey, const struct conf *now, const struct conf *next, char why[256])
+{
+	int rc = 0;
+
 	for (uint32_t i = 0; i < next->subsys_count && rc == 0; i++)
 		rc = check_folder(survey, now, &next->subsys[i], why);
 	return rc;

@@ -75,7 +75,7 @@ files_undone(struct apply_files *files)
 {
 	struct serving *serving = container_of(files, struct serving, files);
 
-	serving->busy = serving->making = false;
+	serving->making = false;
 	applied_configuration(serving, files->rc, files->why);
 	go_on(serving);
 }
@@ -84,7 +84,7 @@ files_undone(struct apply_files *files)
 static void
 refused_configuration(struct serving *serving, int rc, const char *why)
 {
-	serving->busy = serving->making = true;
+	serving->making = true;
 	serving->files.rc = rc;
 	snprintf(serving->files.why, sizeof(serving->files.why), "%s", why);
 	apply_files_undo(&serving->files, serving->reactor, files_undone);
@@ -93,33 +93,48 @@ refused_configuration(struct serving *serving, int rc, const char *why)
 static void
 files_made(struct apply_files *files)
 {
-	struct serving *serving = container_of(files, struct serving, files);
+	go_on(container_of(files, struct serving, files));
+}
 
-	serving->busy = false;
-	go_on(serving);
+/* Its files are there.  Hosts had their wishes meanwhile: there may be no place any more for what they have made. */
+static void
+change(struct serving *serving)
+{
+	char why[256];
+	int rc = hosted_check(&serving->hosted, serving->now->conf, serving->next->conf, why);
+
+	serving->making = false;
+	if (rc == 0)
+		rc = apply(serving, serving->next, serving->hosted.state->made, why);
+	if (rc != 0)
+		refused_configuration(serving, rc, why);
+}
+
+static void
+operators_turn(struct serving *serving)
+{
+	struct configured *parked = serving->parked;
+	char why[256];
+	int rc;
+
+	if (serving->making && !serving->files.beside) {
+		change(serving);
+	} else if (parked != NULL && serving->surveyed) {
+		serving->parked = NULL;
+		rc = begin(serving, parked, why);
+		if (rc != 0)
+			serving->told(serving->owner, rc, why);
+	}
 }
 
 /* The wish at work, and then what waits: first the operator, then hosts. */
 static void
 go_on(struct serving *serving)
 {
-	struct configured *parked = serving->surveyed && !hosted_works(&serving->hosted) ? serving->parked : NULL;
-	char why[256];
-	int rc;
-
 	if (serving_busy(serving))
 		return;
-	if (serving->making) {
-		serving->making = false;
-		rc = apply(serving, serving->next, serving->hosted.state->made, why);
-		if (rc != 0)
-			refused_configuration(serving, rc, why);
-		return;
-	}
-	if (parked != NULL)
-		serving->parked = NULL;
-	if (parked != NULL && (rc = begin(serving, parked, why)) != 0)
-		serving->told(serving->owner, rc, why);
+	if (!hosted_works(&serving->hosted))
+		operators_turn(serving);
 	hosted_next(&serving->hosted);
 }
 
@@ -136,12 +151,12 @@ applied(struct target_applied *applied, int rc, const char *why)
 
 	volumes_settle(serving, rc == 0);
 	serving->busy = false;
-	if (serving->next != NULL && rc != 0)
-		refused_configuration(serving, rc, why);
-	else if (serving->next != NULL)
-		applied_configuration(serving, rc, why);
-	else
+	if (hosted_works(&serving->hosted))
 		hosted_applied(&serving->hosted, rc, why);
+	else if (rc != 0)
+		refused_configuration(serving, rc, why);
+	else
+		applied_configuration(serving, rc, why);
 	go_on(serving);
 }
 
@@ -185,7 +200,9 @@ serving_fits(const struct serving *serving, const struct survey *survey, const s
 	int rc = configured_listens(serving->now->conf, next, why);
 
 	if (rc == 0)
-		rc = hosted_check(&serving->hosted, survey, serving->now->conf, next, why);
+		rc = hosted_check(&serving->hosted, serving->now->conf, next, why);
+	if (rc == 0)
+		rc = hosted_check_folders(survey, serving->now->conf, next, why);
 	return rc == 0 ? volumes_fit(serving, survey, next, why) : rc;
 }
 
@@ -292,7 +309,7 @@ begin(struct serving *serving, struct configured *next, char why[256])
 		return rc;
 	}
 	serving->next = next;
-	serving->busy = serving->making = true;
+	serving->making = true;
 	apply_files_make(&serving->files, serving->reactor, files_made);
 	return 0;
 }

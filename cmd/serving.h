@@ -57,10 +57,10 @@ struct serving {
 	struct target_applied applied;
 	struct hosted hosted;    /* what hosts wish, and have made */
 	bool starting;           /* a file that is lost costs its namespace, not the target */
-	bool busy;               /* something is being applied: */
-	struct configured *now, *next; /* next: a configuration, or NULL: a wish */
+	bool busy;               /* something is being applied: the wish at work, or where none is `next` */
+	struct configured *now, *next;
 	struct apply_files files;      /* of next; */
-	bool making;                   /* they are being made, or taken back, or it has not begun since */
+	bool making;                   /* they are being made, or taken back, or it has not begun since: wishes are done */
 	struct configured *parked;     /* one that waits until a wish is done, or what was taken away given up, */
 	struct survey *survey;         /* or its disks have answered; */
 	bool surveyed;                 /* they have */

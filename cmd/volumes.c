@@ -178,9 +178,9 @@ volume_withdraw(struct volume *volume)
 static struct opening *
 opening_find(struct serving *serving, const char *nqn, uint32_t nsid)
 {
-	struct opening *opening = hosted_opening(&serving->hosted, nqn, nsid);
-
-	return opening != NULL ? opening : apply_files_opening(&serving->files, nqn, nsid);
+	if (hosted_works(&serving->hosted)) /* a configuration's may be a thread's yet */
+		return hosted_opening(&serving->hosted, nqn, nsid);
+	return apply_files_opening(&serving->files, nqn, nsid);
 }
 
 /* Before anything is done to the file. */

@@ -8,11 +8,11 @@ import pytest
 
 import target as targets
 from disk import disk  # noqa: F401: a fixture
-from namespaces import created, hosted
+from namespaces import attach, created, delete, hosted
 from nvme import sqe
 from nvmetcp import PATIENCE
 from test_bad_blocks import mark
-from test_live import conf, connect, live, namespace  # noqa: F401: `live` is a fixture
+from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 
 SURVEY_S = 5  # how long disks are waited for
 
@@ -107,6 +107,79 @@ def test_hosts_are_served_while_a_disk_hangs_that_answered_when_it_was_asked_fir
         assert longest_read(queue, thread) < 0.5 * PATIENCE
         assert done[0].returncode == 0, done
         assert queue.read(0, nsid=3).ok
+
+
+def begun(target, disk, text):
+    """an apply that waits for a disk which answered when it was asked first"""
+    disk.hang()
+    thread, done = beside(lambda: target.apply(text))
+    targets.until("the file", lambda: os.path.exists(disk.fifo + ".waits"))
+    return thread, done
+
+
+def test_what_hosts_wish_is_done_while_an_apply_waits_for_its_disk(live, disk):
+    """and the apply after it, beside what they have made"""
+    text = hosted(namespace(100))
+    target = live(text, env=disk.hangs("open64"))
+    with connect(target) as ctrl:
+        gone = created(ctrl)
+        thread, done = begun(target, disk, text + namespace(101, "file:%s/v" % disk.folder))
+        made = created(ctrl)
+        assert attach(ctrl, made).ok and delete(ctrl, gone).ok and active(ctrl) == [made, 100]
+        queue = ctrl.io_queue()
+        assert queue.write(0, b"\x5a" * 4096, nsid=made).ok and thread.is_alive()
+        os.close(disk.answer())
+        thread.join()
+        assert done[0].returncode == 0, done
+        assert active(ctrl) == [made, 100, 101] and queue.read(0, nsid=101).ok
+        assert bytes(queue.read(0, nsid=made).got) == b"\x5a" * 4096
+
+
+def test_an_apply_is_held_to_what_hosts_have_made_while_it_waited(live, disk):
+    """whole or not at all"""
+    def text(nsid):
+        return hosted(namespace(100)) + namespace(nsid, "file:%s/v" % disk.folder)
+    target = live(hosted(namespace(100)), env=disk.hangs("open64"))
+    with connect(target) as ctrl:
+        thread, done = begun(target, disk, text(1))
+        assert created(ctrl) == 1
+        os.close(disk.answer())
+        thread.join()
+        assert done[0].returncode == 1 and "namespace 1 of" in done[0].stderr, done
+        assert "is one that a host has made" in done[0].stderr and not os.listdir(disk.folder), done
+        target.applied(text(2))
+        assert attach(ctrl, 1).ok and active(ctrl) == [1, 2, 100]
+
+
+def steps(disk, thread):
+    """how often who makes a change asks the disk for anything; each time it hangs, and answers when it is looked at"""
+    def goes_on():
+        if os.path.exists(disk.fifo + ".waits") or not thread.is_alive():
+            return True
+        try:
+            os.close(os.open(disk.fifo, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:  # nobody waits: not yet, or not any more
+            pass
+        return False
+    while True:
+        targets.until("a question, or the end", goes_on)
+        if not thread.is_alive():
+            return
+        os.unlink(disk.fifo + ".waits")
+        yield os.listdir(disk.folder)
+
+
+def test_what_hosts_wish_is_done_while_files_are_made_and_taken_back(live, disk):
+    text = hosted(namespace(100))
+    target = live(text, env=disk.hangs("open64"))
+    with connect(target) as ctrl:
+        thread, done = begun(target, disk, text + namespace(1) + namespace(2, "file:%s/v" % disk.folder))
+        seen = []
+        for there in steps(disk, thread):
+            seen.append(there)
+            assert created(ctrl) == len(seen)
+        assert done[0].returncode == 1 and "namespace 1 of" in done[0].stderr, done
+        assert len(seen) > 1 and not os.listdir(disk.folder)
 
 
 def test_a_block_that_a_hung_disk_does_not_mark_holds_up_no_mark_elsewhere(live, tmp_path, disk):
