@@ -245,8 +245,7 @@ hosted_group_there(const struct conf_subsys *subsys, uint32_t id)
 }
 
 static int
-check_one(const struct made *made, const struct made_ns *ns, const struct conf *now, const struct conf *next,
-    char why[256])
+check_one(const struct made_ns *ns, const struct conf *now, const struct conf *next, char why[256])
 {
 	const struct conf_subsys *subsys = hosted_subsys(next, ns->nqn);
 	const struct conf_subsys *had = now != NULL ? hosted_subsys(now, ns->nqn) : NULL;
@@ -263,14 +262,24 @@ check_one(const struct made *made, const struct made_ns *ns, const struct conf *
 	if (!hosted_group_there(subsys, ns->ana_group))
 		return refuse(why, -EINVAL, "namespace %u of %.120s, which a host has made, is in ANA group %u",
 		    ns->nsid, ns->nqn, ns->ana_group);
-	if (made_bytes(made, ns->nqn) > subsys->pool_size)
+	return 0;
+}
+
+/* Once for all of them: each sum looks at all that there are. */
+static int
+check_sums(const struct made *made, const struct conf_subsys *subsys, char why[256])
+{
+	uint64_t bytes = made_bytes(made, subsys->nqn);
+	uint32_t count = made_count(made, subsys->nqn);
+
+	if (bytes > subsys->pool_size)
 		return refuse(why, -EINVAL,
 		    "hosts have made namespaces of %" PRIu64 " bytes in %.120s, more than `host_namespaces` allows",
-		    made_bytes(made, ns->nqn), ns->nqn);
-	if (made_count(made, ns->nqn) > subsys->pool_count)
+		    bytes, subsys->nqn);
+	if (count > subsys->pool_count)
 		return refuse(why, -EINVAL,
-		    "hosts have made %u namespaces in %.120s, more than the `count` of `host_namespaces`",
-		    made_count(made, ns->nqn), ns->nqn);
+		    "hosts have made %u namespaces in %.120s, more than the `count` of `host_namespaces`", count,
+		    subsys->nqn);
 	return 0;
 }
 
@@ -309,7 +318,10 @@ hosted_check(const struct hosted *hosted, const struct conf *now, const struct c
 
 	for (uint32_t i = 0; i < made->count && rc == 0; i++)
 		if (made->ns[i].own)
-			rc = check_one(made, &made->ns[i], now, next, why);
+			rc = check_one(&made->ns[i], now, next, why);
+	for (uint32_t i = 0; i < next->subsys_count && rc == 0; i++)
+		if (next->subsys[i].pool != NULL)
+			rc = check_sums(made, &next->subsys[i], why);
 	return rc;
 }
 
