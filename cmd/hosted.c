@@ -135,9 +135,9 @@ hosted_failure(const struct target_wish *wish, int rc)
 
 /* Nothing has changed; a file that was made for a new namespace goes. */
 static void
-undo(struct hosted *hosted, int rc)
+undo(struct hosted *hosted, struct nvme_status status)
 {
-	hosted->undone = hosted_failure(hosted->now, rc);
+	hosted->undone = status;
 	beside(hosted, forget, forgotten);
 }
 
@@ -152,7 +152,7 @@ static void
 refused(struct hosted *hosted, int rc, const char *why)
 {
 	hosted_complain(hosted, hosted->now, rc, why);
-	undo(hosted, rc);
+	undo(hosted, hosted_failure(hosted->now, rc));
 }
 
 /* Why it cannot be served says it all. */
@@ -160,7 +160,7 @@ static void
 not_served(struct hosted *hosted, int rc, const char *why)
 {
 	hosted_complain(hosted, hosted->now, 0, why);
-	undo(hosted, rc);
+	undo(hosted, hosted_failure(hosted->now, rc));
 }
 
 /* Before there is a file of ours there is a record, or nobody would know whose it is. */
@@ -212,9 +212,14 @@ static void
 apply(struct hosted *hosted)
 {
 	char why[256] = "";
-	int rc = serving_change(hosted->serving, hosted->next->made, why);
+	int rc;
 
 	hosted->noted = false;
+	if (hosted->stopping) {
+		undo(hosted, nvme_status_of(NVME_SC_INTERRUPTED, false));
+		return;
+	}
+	rc = serving_change(hosted->serving, hosted->next->made, why);
 	if (rc != 0)
 		not_served(hosted, rc, why);
 }

@@ -223,6 +223,37 @@ what_waits_when_the_target_stops_is_not_begun(void **state)
 	}
 }
 
+/* Its record is written, and it has its turn only now. */
+static bool
+wish_noted(const struct bench *b)
+{
+	return hosted_works(&b->serving.hosted) && !serving_busy(&b->serving);
+}
+
+static void
+stop(struct bench *b)
+{
+	serving_stop(&b->serving);
+}
+
+static void
+what_was_begun_and_not_applied_when_the_target_stops_is_to_be_tried_again(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 6; seed++) {
+		struct asker *a;
+		struct bench b;
+
+		bench_begin(&b, seed, 1 + (unsigned)(seed % 3), everybody, NULL);
+		a = bench_host(&b, NQN_A, ASKS);
+		bench_ask(a, ASK_CREATE, 1);
+		bench_meet(&b, wish_noted, stop, second);
+		bench_run(&b, 20 * ms);
+		assert_true(a->answered == 1 && a->interrupted == 1 && made(&b) == 0);
+		bench_end(&b);
+	}
+}
+
 int
 main(void)
 {
@@ -232,6 +263,7 @@ main(void)
 		cmocka_unit_test(what_was_begun_for_a_fenced_path_is_done_when_the_fence_is_answered),
 		cmocka_unit_test(nothing_is_done_for_a_host_that_was_put_out_when_the_operator_is_told),
 		cmocka_unit_test(what_waits_when_the_target_stops_is_not_begun),
+		cmocka_unit_test(what_was_begun_and_not_applied_when_the_target_stops_is_to_be_tried_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
