@@ -258,7 +258,8 @@ check_one(const struct made_ns *ns, const struct conf *now, const struct conf *n
 		return refuse(why, -EINVAL,
 		    "hosts have made namespaces in %.120s, for which `host_namespaces` has no place", ns->nqn);
 	if (hosted_conf_ns(subsys, ns->nsid) != NULL)
-		return refuse(why, -EINVAL, "namespace %u of %.120s is one that a host has made", ns->nsid, ns->nqn);
+		return refuse(why, -EINVAL, "namespace %u of %.100s is one that a host has made: the configuration's "
+		    "needs another number, or its host deletes it first", ns->nsid, ns->nqn);
 	if (!hosted_group_there(subsys, ns->ana_group))
 		return refuse(why, -EINVAL, "namespace %u of %.120s, which a host has made, is in ANA group %u",
 		    ns->nsid, ns->nqn, ns->ana_group);

@@ -34,6 +34,26 @@ def start(serve, tmp_path):
     return start
 
 
+def test_a_number_that_an_apply_freed_and_a_host_took_is_not_given_back(start, tmp_path):
+    """nothing of either is lost: a file that has it still does not start, and says what to do"""
+    def text(*namespaces):
+        return hosted(*namespaces, volume="file:%s/pool" % tmp_path, top="state_dir: %s/state\n" % tmp_path)
+    target = start(text=text(namespace(1), namespace(2)))
+    target.applied(text(namespace(2)))
+    with connect(target) as ctrl:
+        assert created(ctrl) == 1
+    target.daemon.stop()
+    with open(target.path, "w") as f:
+        f.write(text(namespace(1), namespace(2)))
+    done = targets.run("serve", "--control", "none", "--config", target.path, timeout=targets.START_S)
+    assert done.returncode == 1 and len(files(tmp_path / "pool")) == 1, done
+    assert "namespace 1 of" in done.stderr and "the configuration's needs another number, or its host deletes it " \
+        "first\n" in done.stderr, done
+    target = start(text=text(namespace(2), namespace(3)))
+    with connect(target) as ctrl:
+        assert nsids(ctrl, 0x10) == [1, 2, 3]
+
+
 def record(tmp_path):
     return tmp_path / "state" / "namespaces"
 
