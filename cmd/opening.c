@@ -1,8 +1,12 @@
 #include "opening.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "refuse.h"
 #include "serve.h"
@@ -42,11 +46,71 @@ opening_look(struct reactor *reactor, const char *path, struct volume_names *nam
 		look(reactor, stem, "", names->of);
 }
 
+/* Also of what is not there yet: then realpath() leaves where it would be. */
+static bool
+leads_to(const char *path, char real[PATH_MAX])
+{
+	return realpath(path, real) != NULL || errno == ENOENT;
+}
+
+static bool
+lies_in(const char *real, const char *folder)
+{
+	char whole[PATH_MAX];
+	size_t length;
+
+	if (realpath(folder, whole) == NULL)
+		return false;
+	length = strlen(whole);
+	return strncmp(real, whole, length) == 0 && real[length] == '/';
+}
+
+static bool
+is_link_to_nothing(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && access(path, F_OK) != 0;
+}
+
+int
+opening_place(const char *path, const char *state_dir, char why[256])
+{
+	char real[PATH_MAX], stem[CONF_SPEC], bad[CONF_SPEC + sizeof(BLK_BAD_SUFFIX)];
+
+	snprintf(bad, sizeof(bad), "%.*s" BLK_BAD_SUFFIX, CONF_SPEC, path);
+	if (is_link_to_nothing(bad))
+		return refuse(why, -EINVAL, "%.120s, where its bad blocks would be listed, is a link to what is not there",
+		    bad);
+	if (!leads_to(path, real))
+		return 0; /* who opens it says why that cannot be */
+	if (state_dir != NULL && lies_in(real, state_dir))
+		return refuse(why, -EINVAL, "%.100s: it lies in %.100s, where the target keeps what is its own", path,
+		    state_dir);
+	if (!volume_stem(path, stem) && volume_stem(real, stem) && access(stem, F_OK) == 0)
+		return refuse(why, -EINVAL, "%.80s: it is a link to %.130s, the list of bad blocks of another file",
+		    path, real);
+	return 0;
+}
+
+/* 0, or why not. */
+static int
+place(struct opening *opening)
+{
+	char path[BLK_SPEC];
+
+	return blk_spec_path(opening->spec, path) ? opening_place(path, opening->state_dir, opening->why) : 0;
+}
+
 void
 opening_run(struct opening *opening)
 {
-	struct reactor *annex = opening->reactor->world->annex_open(opening->reactor);
+	struct reactor *annex;
 
+	opening->rc = place(opening);
+	if (opening->rc != 0)
+		return;
+	annex = opening->reactor->world->annex_open(opening->reactor);
 	if (annex == NULL) {
 		opening->rc = refuse(opening->why, -ENOMEM, "out of memory");
 		return;

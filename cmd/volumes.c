@@ -265,11 +265,17 @@ static int
 volume_open_configured(struct serving *serving, const struct conf_subsys *subsys, const struct conf_ns *ns,
     const char *given, struct volume **out, char why[256])
 {
-	char spec[CONF_SPEC], reason[256];
-	int rc;
+	const char *how = given;
+	char spec[CONF_SPEC], path[BLK_SPEC], reason[256];
+	int rc = 0;
 
 	conf_volume_spec(ns, spec);
-	rc = volume_open(serving, subsys->nqn, ns->nsid, given != NULL ? given : spec, ns->block_size, out, reason);
+	if (given == NULL)
+		how = spec;
+	if (serving->starting && blk_spec_path(how, path)) /* later who opens it beside the reactor has looked */
+		rc = opening_place(path, serving->now->conf->state_dir, reason);
+	if (rc == 0)
+		rc = volume_open(serving, subsys->nqn, ns->nsid, how, ns->block_size, out, reason);
 	if (rc != 0 && given != NULL)
 		return refuse(why, rc, "--ns %.100s: %.140s", given, reason);
 	if (rc != 0)

@@ -5,6 +5,7 @@ import pytest
 
 import nvme
 import target as targets
+from namespaces import attach, created, hosted
 from test_live import NQN, active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 
 BLOCK = 4096
@@ -23,6 +24,10 @@ def folder(tmp_path):
     os.symlink("v", folder / "soft")
     os.symlink(str(folder), tmp_path / "way")
     return str(folder)
+
+
+def files_below(folder):
+    return [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
 
 
 def sizes(folder):
@@ -90,6 +95,55 @@ def test_a_list_of_bad_blocks_is_no_volume(live, folder, first, second, marked):
         assert active(ctrl) == [1] and sizes(folder) == before
         if marked:
             assert not ctrl.io_queue(2).read(600).ok
+
+
+@pytest.mark.parametrize("link, to, names", [
+    ("w", "v.bad", ("v", "w")), ("w", "v.bad", ("w", "v")), ("v.bad", "w", ("v", "w")), ("v.bad", "w", ("w", "v"))])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_link_makes_no_volume_of_what_would_be_a_list_of_bad_blocks(live, folder, link, to, names, steps):
+    """while neither is there; in one change or in two, in either order, nor at the start"""
+    os.symlink(to, os.path.join(folder, link))
+    target = live(conf())
+    many = [file(folder, name, nsid=2 + n) for n, name in enumerate(names)]
+    with connect(target) as ctrl:
+        if steps == 2:
+            target.apply(conf(many[0]))
+        before = active(ctrl), set(os.listdir(folder))
+        done = target.apply(conf(*many))
+        assert done.returncode == 1 and ("bad blocks" in done.stderr or "is already served" in done.stderr), done
+        assert (active(ctrl), set(os.listdir(folder))) == before
+    target.daemon.stop()
+    done = targets.run("serve", "--control", "none", "--config", target.path, timeout=targets.START_S)
+    assert done.returncode == 1 and set(os.listdir(folder)) == before[1], done
+
+
+@pytest.mark.parametrize("name", ["namespaces", "events/%s", "new", "../link"])
+def test_what_lies_in_the_state_folder_is_no_volume(live, tmp_path, name):
+    """nothing is done to it, and the target starts again"""
+    top = "state_dir: %s/state\n" % tmp_path
+    (tmp_path / "pool").mkdir()
+
+    def text(*more):
+        return hosted(namespace(1), *more, volume="file:%s/pool" % tmp_path, top=top)
+    target = live(text())
+    state = str(tmp_path / "state")
+    os.symlink("state/reservations/new", tmp_path / "link")
+    if "%s" in name:
+        name = name % os.listdir(state + "/events")[0]
+    with connect(target) as ctrl:
+        made = created(ctrl)
+        before = {at: os.path.getsize(at) for at in files_below(state)}
+        other = text(namespace(9, "file:%s/%s" % (state, name)))
+        done = target.apply(other)
+        assert done.returncode == 1 and "it lies in %s, where the target keeps" % state in done.stderr, done
+        assert {at: os.path.getsize(at) for at in files_below(state)} == before
+        assert active(ctrl) == [1] and attach(ctrl, made).ok
+    target.daemon.stop()
+    with open(target.path, "w") as f:
+        f.write(other)
+    done = targets.run("serve", "--control", "none", "--config", target.path, timeout=targets.START_S)
+    assert done.returncode == 1 and "it lies in %s, where the target keeps" % state in done.stderr, done
+    assert live(text()).daemon.alive()
 
 
 WORDS = [("v", "fault:delay=1@%s", {}), ("v", "volatile:@%s", {}), ("v", "%s", {"block_size": 512}),
