@@ -122,7 +122,7 @@ fetch(struct marks *marks, struct file *file, uint64_t pages, uint8_t *buffer, b
 }
 
 static int
-load(struct marks *marks, uint64_t blocks, bool *begun, char why[BLK_WHY])
+load(struct marks *marks, uint64_t blocks, bool *begun, bool *absent, char why[BLK_WHY])
 {
 	uint64_t pages = (blocks + BAD_PAGE_BLOCKS - 1) / BAD_PAGE_BLOCKS;
 	struct reactor *reactor = marks->bad.reactor;
@@ -136,6 +136,7 @@ load(struct marks *marks, uint64_t blocks, bool *begun, char why[BLK_WHY])
 		error = fetch(marks, file, pages, buffer, begun, why);
 		reactor->world->file_close(file);
 	} else if (error == -ENOENT) {
+		*absent = true;
 		error = 0;
 	}
 	if (error == 0)
@@ -168,7 +169,7 @@ marks_open(struct marks *marks, struct reactor *reactor, struct range *range, co
 		return -ENOMEM;
 	memcpy(marks->path, path, length);
 	memcpy(marks->path + length, BLK_BAD_SUFFIX, sizeof(BLK_BAD_SUFFIX));
-	error = load(marks, blocks, &marks->begun, why);
+	error = load(marks, blocks, &marks->begun, &marks->absent, why);
 	take_pages(marks, error == 0);
 	return error;
 }
@@ -178,7 +179,7 @@ marks_read(struct marks *marks, uint64_t blocks, char why[BLK_WHY])
 {
 	why[0] = '\0';
 	take_pages(marks, false); /* of a change that came to nothing */
-	return blocks > marks->known ? load(marks, blocks, &(bool){ false }, why) : 0;
+	return blocks > marks->known ? load(marks, blocks, &(bool){ false }, &(bool){ false }, why) : 0;
 }
 
 /* What is listed of blocks that were not there is listed still: the file may have been longer once. */
@@ -345,6 +346,20 @@ share(struct marks_chan *mc)
 	return error;
 }
 
+/* One that was not there may be the file of another volume now, by whatever names: nothing of ours is written to it. */
+static int
+open_file(struct marks *marks, uint64_t bytes)
+{
+	const struct world_ops *world = marks->annex->world;
+	int error = world->file_open(marks->annex, marks->path, bytes, BAD_PAGE, &marks->file);
+
+	if (error != 0 || !marks->absent || marks->file->was < 0)
+		return error;
+	world->file_close(marks->file);
+	marks->file = NULL;
+	return -EEXIST;
+}
+
 /* Beside the reactor: it may take as long as the disk likes. */
 static void
 make_file(struct errand *errand)
@@ -359,7 +374,7 @@ make_file(struct errand *errand)
 	else if (marks->file != NULL)
 		mc->made = marks->annex->world->file_extend(marks->file, mc->bytes);
 	else
-		mc->made = marks->annex->world->file_open(marks->annex, marks->path, mc->bytes, BAD_PAGE, &marks->file);
+		mc->made = open_file(marks, mc->bytes);
 }
 
 static void

@@ -33,7 +33,8 @@ struct marks {
 	/* The file as changes use it, and its annex; NULL: not needed yet.  This is of whoever owns the lock, */
 	struct reactor *annex;
 	struct file *file;
-	bool begun;           /* like whether it has its header */
+	bool begun;           /* like whether it has its header, */
+	bool absent;          /* or was not there yet: then it is made, and what is there by its name is another's */
 };
 
 enum marks_kind {

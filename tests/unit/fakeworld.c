@@ -95,14 +95,17 @@ fake_file_open(struct reactor *reactor, const char *path, uint64_t size, uint32_
 	struct fake_file *of = fake_file_find(fw, path);
 	struct fake_handle *handle;
 	int64_t was = of != NULL ? (int64_t)of->size : -1;
-	int error = have_file(reactor, path, size);
+	int error;
 
-	if (error != 0)
-		return error;
-	of = fake_file_find(fw, path);
 	handle = arena_alloc(&fw->arena, sizeof(*handle));
 	if (handle == NULL)
 		return -ENOMEM;
+	error = have_file(reactor, path, size);
+	if (error != 0) {
+		arena_free(&fw->arena, handle);
+		return error;
+	}
+	of = fake_file_find(fw, path);
 	handle->file = (struct file){
 		.reactor = reactor, .size = of->size, .was = was, .align = 1, .device = of->device,
 		.id = { 0, (uintptr_t)of },

@@ -278,6 +278,21 @@ a_mark_that_cannot_be_kept_is_not_made(void **state)
 	blk_end();
 }
 
+/* It may be another volume by now, to which a link of that name leads. */
+static void
+a_list_that_was_not_there_is_made_and_never_found(void **state)
+{
+	struct fake_file *other;
+
+	blk_begin_file("file:/v");
+	write_now(FIRST, 1, 'a');
+	other = fake_file_make(&fw, "/v.bad", IO_MAX);
+	io_ended(io_start(0, BLK_MARK_BAD, 0, FIRST, 1), NVME_SC_INTERNAL);
+	assert_int_equal(other->size, IO_MAX);
+	assert_block(FIRST, 'a');
+	blk_end();
+}
+
 static void
 a_write_whose_mark_cannot_be_taken_away_fails(void **state)
 {
@@ -542,6 +557,7 @@ main(void)
 		cmocka_unit_test(while_the_list_is_made_only_those_that_need_it_wait),
 		cmocka_unit_test(who_waits_for_a_list_that_is_not_made_looks_seldom),
 		cmocka_unit_test(a_mark_that_cannot_be_kept_is_not_made),
+		cmocka_unit_test(a_list_that_was_not_there_is_made_and_never_found),
 		cmocka_unit_test(a_write_whose_mark_cannot_be_taken_away_fails),
 		cmocka_unit_test(what_is_written_after_a_mark_that_failed_is_there_at_the_next_start),
 		cmocka_unit_test(a_list_that_was_in_doubt_is_written_once),
