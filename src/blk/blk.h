@@ -147,7 +147,7 @@ struct blk {
 	char spec[BLK_SPEC];  /* as the operator wrote it */
 	char *path;           /* of the file of the world that holds its blocks; NULL: none does */
 	const struct bad *bad; /* which blocks are marked (bad.h); NULL: it takes no BLK_MARK_BAD */
-	uint32_t number;       /* whoever serves it finds it by */
+	uint64_t number;       /* whoever serves it finds it by */
 	uint64_t before;       /* blocks before the last grow() */
 };
 

@@ -16,8 +16,8 @@ struct change {
 	struct view_numbers numbers;
 	uint16_t asker;              /* the controller whose host wished it; 0: the operator */
 	uint32_t portals_new;        /* bit n: portal n is of the new view alone */
-	uint16_t slots[TARGET_VOLUMES_MAX]; /* of the new view's namespaces */
-	uint16_t opened[TARGET_VOLUMES_MAX]; /* of them those that are of no view yet */
+	uint64_t volumes[TARGET_VOLUMES_MAX]; /* of the new view's namespaces */
+	uint16_t opened[TARGET_VOLUMES_MAX]; /* the slots of those that are of no view yet */
 	uint32_t opened_count;
 };
 

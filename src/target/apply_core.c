@@ -123,9 +123,12 @@ give_up_others(struct core *core, const struct view *view)
 	for (uint32_t i = 0; i < view->subsys_count; i++) {
 		const struct view_subsys *subsys = &view->subsys[i];
 
-		for (uint32_t k = 0; k < subsys->ns_limit; k++)
+		for (uint32_t k = 0; k < subsys->ns_limit; k++) {
+			uint16_t slot = volume_slot(subsys->ns[k].volume);
+
 			if (subsys->ns[k].info != NULL)
-				wanted[subsys->ns[k].slot / 64] |= UINT64_C(1) << subsys->ns[k].slot % 64;
+				wanted[slot / 64] |= UINT64_C(1) << slot % 64;
+		}
 	}
 	for (uint32_t slot = 0; slot < TARGET_VOLUMES_MAX; slot++)
 		if (core->chans[slot] != NULL && !(wanted[slot / 64] >> slot % 64 & 1))

@@ -9,30 +9,31 @@
 
 #include "target/apply.h"
 
-enum { SLOT_NONE = UINT16_MAX };
-
 /* ---- numbers of volumes and portals ---- */
 
-static uint16_t
-volume_find(const struct target *target, const struct blk *blk)
+static struct target_volume *
+volume_find(struct target *target, const struct blk *blk)
 {
-	return target->volumes[blk->number].blk == blk ? (uint16_t)blk->number : SLOT_NONE;
+	struct target_volume *volume = &target->volumes[volume_slot(blk->number)];
+
+	return volume->blk == blk ? volume : NULL;
 }
 
-static uint16_t
+/* Numbers whose slot another one has are passed over, and never given. */
+static struct target_volume *
 volume_add(struct target *target, struct blk *blk)
 {
 	for (uint32_t i = 0; i < TARGET_VOLUMES_MAX; i++) {
-		uint32_t slot = (target->volume_next + i) % TARGET_VOLUMES_MAX;
+		uint64_t number = target->volume_next++;
+		struct target_volume *volume = &target->volumes[volume_slot(number)];
 
-		if (target->volumes[slot].blk != NULL)
+		if (volume->blk != NULL)
 			continue;
-		target->volumes[slot] = (struct target_volume){ .blk = blk };
-		blk->number = slot;
-		target->volume_next = slot + 1;
-		return (uint16_t)slot;
+		*volume = (struct target_volume){ .blk = blk };
+		blk->number = number;
+		return volume;
 	}
-	return SLOT_NONE;
+	return NULL;
 }
 
 /* Gives every volume of the config a number. */
@@ -46,27 +47,27 @@ number_volumes(struct target *target, const struct target_config *config, struct
 	for (uint32_t i = 0; i < config->subsys_count; i++) {
 		for (uint32_t k = 0; k < config->subsys[i].ns_count; k++) {
 			struct blk *blk = config->subsys[i].ns[k].volume;
-			uint16_t slot = volume_find(target, blk);
+			struct target_volume *volume = volume_find(target, blk);
 
-			if (slot != SLOT_NONE && target->volumes[slot].left > 0) {
+			if (volume != NULL && volume->left > 0) {
 				snprintf(why, 256, "%.180s: it is still being given up", blk->spec);
 				return -EBUSY;
 			}
-			if (slot == SLOT_NONE) {
-				slot = volume_add(target, blk);
-				if (slot != SLOT_NONE)
-					change->opened[change->opened_count++] = slot;
+			if (volume == NULL) {
+				volume = volume_add(target, blk);
+				if (volume != NULL)
+					change->opened[change->opened_count++] = volume_slot(blk->number);
 			}
-			if (slot == SLOT_NONE || target->volumes[slot].wanted) {
-				snprintf(why, 256, "%.180s: %s", blk->spec, slot != SLOT_NONE ? "in two namespaces" :
+			if (volume == NULL || volume->wanted) {
+				snprintf(why, 256, "%.180s: %s", blk->spec, volume != NULL ? "in two namespaces" :
 				    "too many volumes, with those that are being given up");
 				return -EINVAL;
 			}
-			target->volumes[slot].wanted = true;
-			change->slots[count++] = slot;
+			volume->wanted = true;
+			change->volumes[count++] = blk->number;
 		}
 	}
-	change->numbers.slots = change->slots;
+	change->numbers.volumes = change->volumes;
 	return 0;
 }
 

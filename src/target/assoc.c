@@ -249,7 +249,7 @@ flush_step(struct assoc *assoc)
 		if (ns->info == NULL)
 			continue;
 		assoc->flush_io = (struct blk_io){ .op = BLK_FLUSH, .done = flushed, .owner = assoc };
-		assoc->flush_chan = assoc->core->chans[ns->slot];
+		assoc->flush_chan = assoc->core->chans[volume_slot(ns->volume)];
 		assoc->flush_chan->busy++;
 		blk_submit(assoc->flush_chan, &assoc->flush_io);
 		return;

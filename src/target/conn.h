@@ -11,7 +11,7 @@
 #include "tcp/tconn.h"
 
 /* In place of a request's volume: its host was put out, and it goes to no device any more. */
-enum { SLOT_ENDED = UINT16_MAX };
+#define VOLUME_ENDED UINT64_MAX
 
 /* Where a request is while its xfer is HELD. */
 enum stage {
@@ -44,7 +44,7 @@ struct turn {
 struct request {
 	struct xfer xfer;         /* first: tconn finds it by its slot */
 	enum stage stage;
-	uint16_t slot;            /* of the volume that it was checked for */
+	uint64_t volume;          /* that it was checked for: its number */
 	bool dropped;             /* an admin command whose controller was reset meanwhile: it has no answer */
 	bool begun;               /* of a command done piece by piece (walk.c): something of it was at a device */
 	uint32_t block_size;      /* the same */
@@ -265,12 +265,12 @@ void patience_end(struct core *core);
 /* share.c: what volumes have of the memory that all share; turns */
 int share_begin(struct core *core) __attribute__((warn_unused_result));
 void share_end(struct core *core);
-void share_ready(struct core *core, uint32_t slot); /* before the first command of a volume of that number */
+void share_ready(struct core *core, uint32_t slot); /* before the first command of a volume of that slot */
 /* That of the volume that the request was checked for. */
 static inline struct share *
 share_of(const struct request *req)
 {
-	return &req->conn->core->shares[req->slot < SHARE_NOBODY ? req->slot : SHARE_NOBODY];
+	return &req->conn->core->shares[req->volume != VOLUME_ENDED ? volume_slot(req->volume) : SHARE_NOBODY];
 }
 /* It stands in the line: a list of requests by waiter.node, of which each is the first one of those who are `whose`. */
 void turn_join(struct list *line, const void *whose, struct request *req);

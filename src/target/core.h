@@ -14,9 +14,9 @@
 
 struct conn;
 
-/* A volume of the target, by a number that every core knows it by.  Core 0's. */
+/* A volume of the target, by the slot that every core knows it by.  Core 0's. */
 struct target_volume {
-	struct blk *blk;      /* NULL: the number is free */
+	struct blk *blk;      /* NULL: the slot is free */
 	uint32_t left;        /* cores that still have a channel to it, once it is not used any more */
 	struct target_applied *applied; /* told when none has, by the config that gave it up */
 	bool wanted;          /* by the view that holds, or the one that is being applied */
@@ -29,7 +29,7 @@ struct target {
 	struct arena *arena;
 	char state_dir[512];  /* empty: nothing is kept */
 	struct target_volume volumes[TARGET_VOLUMES_MAX];
-	uint32_t volume_next; /* where the search for a free number begins: they are used again late */
+	uint64_t volume_next; /* the next one's number */
 	uint8_t portals[TARGET_LISTENERS_MAX]; /* by listener of the config that holds; core 0's */
 	struct core *cores[64];
 	struct view *view;    /* the one every core has, or is about to have; core 0's */
@@ -143,14 +143,14 @@ struct core {
 	struct target *target;
 	struct reactor *reactor;
 	const struct view *view;
-	struct blk_chan **chans; /* by the number of the volume, TARGET_VOLUMES_MAX of them */
+	struct blk_chan **chans; /* by the slot of the volume, TARGET_VOLUMES_MAX of them */
 	uint64_t retiring[TARGET_VOLUMES_MAX / 64]; /* volumes given up: their channels are closed when they are idle */
 	struct timer retire_timer;
 	struct timer anatt_timer; /* core 0's: the next group's change state is over (anatt.c) */
 	struct target_applied anatt_applied;
-	const struct resv **resv; /* by the same number: who holds it; NULL: nobody, so nobody is held back */
+	const struct resv **resv; /* by the same slot: who holds it; NULL: nobody, so nobody is held back */
 	uint32_t resv_count;    /* how many are not NULL */
-	struct list *lines;     /* by the same number: commands of reservations that wait for their turn, hostline.h */
+	struct list *lines;     /* by the same slot: commands of reservations that wait for their turn, hostline.h */
 	uint64_t lent[TARGET_VOLUMES_MAX / 64]; /* core 0 has one of them, see reserve_lend.c */
 	uint64_t ptpl[TARGET_VOLUMES_MAX / 64]; /* reservations that survive a loss of power */
 	uint64_t ending[TARGET_VOLUMES_MAX / 64]; /* volumes whose commands are to end, see reserve_core.c */
@@ -159,7 +159,7 @@ struct core {
 	struct list reading, sending; /* connections that have something to read or to send in this turn */
 	struct list keeping;    /* those that cannot send now, and have buffers for it */
 	struct task receive, send;
-	struct share *shares;   /* by the number of the volume, and then those of none */
+	struct share *shares;   /* by the slot of the volume, and then those of none */
 	struct borrow borrow;
 	struct list firsts[SHARE_LISTS]; /* those who stand in some line before others, see turn_join() */
 	struct scratch scratch;

@@ -23,7 +23,7 @@ first_done(struct blk_io *io, struct nvme_status status)
 	bool finishing = io_returned(req, status);
 
 	if (!nvme_ok(status))
-		request_answer(req, req->slot == SLOT_ENDED ? io_ended() : status);
+		request_answer(req, req->volume == VOLUME_ENDED ? io_ended() : status);
 	else if (req->sqe.opcode == NVME_READ)
 		io_again(req);
 	else

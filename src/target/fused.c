@@ -79,7 +79,7 @@ done(struct blk_io *io, struct nvme_status status)
 		compare->io.flags |= write->io.flags & BLK_BAD;
 		compare->io.at = write->io.at;
 		compare->walked = 0; /* which block differs the device does not say */
-		fail(compare, write->slot == SLOT_ENDED ? io_ended() : status);
+		fail(compare, write->volume == VOLUME_ENDED ? io_ended() : status);
 	}
 	if (finishing)
 		conn_send_soon(conn);

@@ -43,7 +43,7 @@ done(struct blk_io *io, struct nvme_status status)
 	bool finishing = io_returned(req, status);
 
 	if (!nvme_ok(status)) {
-		request_answer(req, req->slot == SLOT_ENDED ? io_ended() : status);
+		request_answer(req, req->volume == VOLUME_ENDED ? io_ended() : status);
 	} else if (io->op == BLK_READ) {
 		count(conn->stats, req);
 		request_answer_data(req, io->iov, io->iov_count);
@@ -71,7 +71,7 @@ static __attribute__((noinline)) struct nvme_status
 check_gate(const struct request *req, const struct view_ns *ns, const struct io_rule *rule, bool begun)
 {
 	const struct conn *conn = req->conn;
-	const struct resv *resv = conn->core->resv[ns->slot];
+	const struct resv *resv = conn->core->resv[volume_slot(ns->volume)];
 
 	if (ns->gate & (GATE_ABSENT | GATE_LISTED) && !conn_has(conn, ns))
 		return nvme_status_of(NVME_SC_INVALID_NS, true);
@@ -109,9 +109,9 @@ struct nvme_status
 io_ns_again(const struct request *req, const struct view_ns **ns)
 {
 	*ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
-	if (req->slot == SLOT_ENDED)
+	if (req->volume == VOLUME_ENDED)
 		return io_ended();
-	if (*ns == NULL || (*ns)->slot != req->slot || !conn_has(req->conn, *ns))
+	if (*ns == NULL || (*ns)->volume != req->volume || !conn_has(req->conn, *ns))
 		return nvme_status_of(NVME_SC_INVALID_NS, true);
 	return NVME_OK;
 }
@@ -134,7 +134,7 @@ check_again(const struct request *req, bool begun)
 static inline void
 submit(struct request *req)
 {
-	io_submit_to(req, req->conn->core->chans[req->slot], done);
+	io_submit_to(req, req->conn->core->chans[volume_slot(req->volume)], done);
 }
 
 struct nvme_status
@@ -143,7 +143,7 @@ io_submit(struct request *req, bool begun, void (*on_done)(struct blk_io *, stru
 	struct nvme_status status = check_again(req, begun);
 
 	if (nvme_ok(status))
-		io_submit_to(req, req->conn->core->chans[req->slot], on_done);
+		io_submit_to(req, req->conn->core->chans[volume_slot(req->volume)], on_done);
 	return status;
 }
 
@@ -208,7 +208,7 @@ check_write_zeroes(struct request *req, const struct view_ns *ns)
 static struct nvme_status
 check_write_uncorrectable(struct request *req, const struct view_ns *ns)
 {
-	if (req->conn->core->chans[ns->slot]->blk->bad == NULL)
+	if (req->conn->core->chans[volume_slot(ns->volume)]->blk->bad == NULL)
 		return nvme_status_of(NVME_SC_INVALID_OPCODE, true);
 	req->io.op = BLK_MARK_BAD;
 	return check_range(req, ns);
@@ -268,7 +268,7 @@ read_copied(struct request *req, struct blk_chan *chan)
 static inline void
 read_blocks(struct request *req)
 {
-	struct blk_chan *chan = req->conn->core->chans[req->slot];
+	struct blk_chan *chan = req->conn->core->chans[volume_slot(req->volume)];
 
 	if (chan->blk->lends && !req->conn->lent_nothing)
 		read_lent(req, chan);
@@ -389,7 +389,7 @@ flush_next(struct request *req)
 		request_answer(req, status);
 		return;
 	}
-	req->slot = ns->slot;
+	req->volume = ns->volume;
 	submit(req);
 }
 
@@ -462,7 +462,7 @@ check(struct request *req)
 		return req->sqe.opcode == NVME_FLUSH && nsid == UINT32_MAX ? rule->check(req, NULL) :
 		    nvme_status_of(NVME_SC_INVALID_NS, true);
 	ns = &subsys->ns[nsid - 1];
-	req->slot = ns->slot;
+	req->volume = ns->volume;
 	if (has_gate(req, ns)) {
 		struct nvme_status status = check_gate(req, ns, rule, false);
 

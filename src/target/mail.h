@@ -98,10 +98,10 @@ struct target_mail {
 		} stream;
 		int failure;              /* PREPARED: 0 or a negative errno */
 		const struct view *view;  /* SWITCH */
-		uint16_t slot;            /* RETIRED: the volume */
+		uint16_t slot;            /* RETIRED: of the volume */
 		struct {
 			struct request *req; /* lent to core 0, with all that it refers to */
-			uint16_t slot;       /* the namespace */
+			uint16_t slot;       /* of its volume, which nobody else has before RESERVED */
 			struct nvme_status status; /* RESERVED */
 		} reserve;
 		struct { /* core 0's: it stands until all have answered */
@@ -111,7 +111,7 @@ struct target_mail {
 				struct reserve_found *found;      /* WHO: whose turn it is writes to it */
 			};
 			uint32_t nsid;
-			uint16_t slot;
+			uint16_t slot; /* of its volume, which nobody else has before */
 		} resv;
 		struct {
 			struct conn *conn;                      /* token */

@@ -13,7 +13,7 @@ share_said(const struct request *req)
 	const struct conn *conn = req->conn;
 	const struct view_ns *ns = conn->qid != 0 ? conn_ns(conn, le32_get(req->sqe.nsid)) : NULL;
 
-	return &conn->core->shares[ns != NULL ? ns->slot : SHARE_NOBODY];
+	return &conn->core->shares[ns != NULL ? volume_slot(ns->volume) : SHARE_NOBODY];
 }
 
 /* Where the volume has more than it should have by that, its connection goes on with care (turn.c). */

@@ -21,11 +21,13 @@ bool
 reserve_ptpl(const struct core *core, const struct view_subsys *subsys, uint32_t nsid)
 {
 	const struct view_ns *ns;
+	uint16_t slot;
 
 	if (subsys == NULL || nsid - 1 >= subsys->ns_limit)
 		return false;
 	ns = &subsys->ns[nsid - 1];
-	return ns->info != NULL && core->ptpl[ns->slot / 64] >> ns->slot % 64 & 1;
+	slot = volume_slot(ns->volume);
+	return ns->info != NULL && core->ptpl[slot / 64] >> slot % 64 & 1;
 }
 
 /* Commands look at their connection, which they have at hand. */
@@ -78,7 +80,8 @@ waits(const struct request *req, uint16_t slot)
 {
 	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
 
-	if (req->xfer.state == XFER_FREE || req->xfer.state == XFER_ANSWERING || ns == NULL || ns->slot != slot)
+	if (req->xfer.state == XFER_FREE || req->xfer.state == XFER_ANSWERING || ns == NULL ||
+	    volume_slot(ns->volume) != slot)
 		return false;
 	switch (req->stage) {
 	case STAGE_SHARE:
@@ -115,10 +118,10 @@ end_command(struct request *req, uint16_t slot)
 	struct blk_chan *chan = conn->core->chans[slot];
 
 	if (at_device(req, chan) && le32_get(req->sqe.nsid) != UINT32_MAX) {
-		req->slot = SLOT_ENDED;
+		req->volume = VOLUME_ENDED;
 		chan->blk->ops->cancel(chan, &req->io);
 	} else if (waits(req, slot)) {
-		req->slot = SLOT_ENDED;
+		req->volume = VOLUME_ENDED;
 		if (req->stage == STAGE_READ && req->sqe.opcode == NVME_READ)
 			asked_leave(req);
 		else if (req->stage == STAGE_SCRATCH && req->partner == NULL)
@@ -152,7 +155,7 @@ still_at_device(const struct core *core, uint32_t slot)
 		const struct conn *conn = container_of(node, struct conn, node);
 
 		for (uint32_t i = 0; i < conn->tc.slots_used; i++)
-			if (conn->slots[i].slot == SLOT_ENDED && at_device(&conn->slots[i], core->chans[slot]))
+			if (conn->slots[i].volume == VOLUME_ENDED && at_device(&conn->slots[i], core->chans[slot]))
 				return true;
 	}
 	return false;
@@ -215,7 +218,7 @@ has_ns(const struct assoc *assoc, const struct target_mail *mail)
 	uint32_t nsid = mail->resv.nsid;
 
 	return assoc->admin != NULL && subsys != NULL && nsid - 1 < subsys->ns_limit &&
-	    present_has(assoc, &subsys->ns[nsid - 1]) && subsys->ns[nsid - 1].slot == mail->resv.slot;
+	    present_has(assoc, &subsys->ns[nsid - 1]) && volume_slot(subsys->ns[nsid - 1].volume) == mail->resv.slot;
 }
 
 static void

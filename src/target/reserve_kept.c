@@ -44,7 +44,7 @@ same_file(const struct target *target, uint32_t slot)
 bool
 target_keeps(const struct target *target, const struct blk *blk, uint8_t uuid[16])
 {
-	const struct target_volume *volume = &target->volumes[blk->number];
+	const struct target_volume *volume = &target->volumes[volume_slot(blk->number)];
 	bool keeps = volume->blk == blk && volume->keeps;
 
 	if (keeps)
@@ -66,7 +66,7 @@ refuse_file(const struct target *target, uint32_t slot, uint32_t other, char why
 static int
 name_volume(struct target *target, const struct view_ns *ns, char why[256])
 {
-	struct target_volume *volume = &target->volumes[ns->slot];
+	struct target_volume *volume = &target->volumes[volume_slot(ns->volume)];
 	bool keeps = ns->info->rescap & NVME_RESCAP_PTPL;
 	uint32_t other;
 
@@ -80,8 +80,8 @@ name_volume(struct target *target, const struct view_ns *ns, char why[256])
 	volume->named = true;
 	volume->keeps = keeps;
 	memcpy(volume->uuid, ns->info->uuid, sizeof(volume->uuid));
-	other = keeps ? same_file(target, ns->slot) : TARGET_VOLUMES_MAX;
-	return other != TARGET_VOLUMES_MAX ? refuse_file(target, ns->slot, other, why) : 0;
+	other = keeps ? same_file(target, volume_slot(ns->volume)) : TARGET_VOLUMES_MAX;
+	return other != TARGET_VOLUMES_MAX ? refuse_file(target, volume_slot(ns->volume), other, why) : 0;
 }
 
 int

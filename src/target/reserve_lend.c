@@ -54,7 +54,7 @@ reserve_check_report(struct request *req, const struct view_ns *ns)
 
 /* Its connection or the namespace may have gone while it waited. */
 static struct nvme_status
-check_again(const struct request *req, uint16_t slot)
+check_again(const struct request *req)
 {
 	const struct assoc *assoc = req->conn->assoc;
 	uint32_t nsid = reserve_nsid(req);
@@ -65,7 +65,7 @@ check_again(const struct request *req, uint16_t slot)
 	if (req->conn->qid != 0)
 		return io_ns_again(req, &ns);
 	ns = assoc->subsys != NULL && nsid <= assoc->subsys->ns_limit ? &assoc->subsys->ns[nsid - 1] : NULL;
-	return ns != NULL && ns->slot == slot && present_has(assoc, ns) ? NVME_OK :
+	return ns != NULL && ns->volume == req->volume && present_has(assoc, ns) ? NVME_OK :
 	    nvme_status_of(NVME_SC_INVALID_NS, true);
 }
 
@@ -94,7 +94,7 @@ line_goes_on(struct core *core, uint16_t slot)
 	core->lent[slot / 64] |= UINT64_C(1) << slot % 64;
 	for (unsigned ended = 0; !list_empty(line) && ended < ENDED_AT_ONCE; ended++) {
 		mail.reserve.req = hostline_pop(line);
-		status = check_again(mail.reserve.req, slot);
+		status = check_again(mail.reserve.req);
 		if (nvme_ok(status)) {
 			core_post(core, 0, &mail);
 			return;
@@ -112,11 +112,13 @@ line_goes_on(struct core *core, uint16_t slot)
 
 /* It stands still from now on until reserve_returned(). */
 static void
-lend(struct request *req, uint16_t slot, uint32_t nsid)
+lend(struct request *req, uint64_t volume, uint32_t nsid)
 {
 	struct core *core = req->conn->core;
+	uint16_t slot = volume_slot(volume);
 
 	req->stage = STAGE_MAIL;
+	req->volume = volume;
 	req->walked = nsid;
 	req->conn->device_count++; /* a connection that finishes waits for it */
 	hostline_push(&core->lines[slot], req);
@@ -133,7 +135,7 @@ lend_again(struct request *req)
 	struct nvme_status status = io_ns_again(req, &ns);
 
 	if (nvme_ok(status))
-		lend(req, req->slot, le32_get(req->sqe.nsid));
+		lend(req, req->volume, le32_get(req->sqe.nsid));
 	else
 		request_answer(req, status);
 }
@@ -187,7 +189,7 @@ lend_next(struct request *req)
 
 		if (!present_has(req->conn->assoc, ns) || !(ns->info->rescap & NVME_RESCAP_PTPL))
 			continue;
-		lend(req, ns->slot, nsid);
+		lend(req, ns->volume, nsid);
 		return true;
 	}
 	return false;
@@ -200,7 +202,7 @@ reserve_set_ptpl(struct request *req, uint32_t nsid)
 
 	req->walked = 0;
 	if (nsid != UINT32_MAX)
-		lend(req, subsys->ns[nsid - 1].slot, nsid);
+		lend(req, subsys->ns[nsid - 1].volume, nsid);
 	else if (!lend_next(req))
 		request_answer(req, NVME_OK);
 }

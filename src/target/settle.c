@@ -44,7 +44,7 @@ flush_next(struct target_wish *wish)
 		if ((wish->nsid != UINT32_MAX && wish->nsid != settle->nsid) || !present_has(conn->assoc, ns))
 			continue;
 		settle->io = (struct blk_io){ .op = BLK_FLUSH, .done = flushed, .owner = wish };
-		settle->chan = conn->core->chans[ns->slot];
+		settle->chan = conn->core->chans[volume_slot(ns->volume)];
 		settle->chan->busy++;
 		blk_submit(settle->chan, &settle->io);
 		return;
@@ -88,7 +88,7 @@ still_writes(const struct request *req, const struct target_wish *wish)
 	    (wish->nsid != UINT32_MAX && wish->nsid != nsid))
 		return false;
 	ns = conn_ns(req->conn, nsid);
-	return ns != NULL && ns->gate & GATE_PROTECT && req->chan == req->conn->core->chans[ns->slot];
+	return ns != NULL && ns->gate & GATE_PROTECT && req->chan == req->conn->core->chans[volume_slot(ns->volume)];
 }
 
 static bool

@@ -3,7 +3,7 @@
  *
  * A volume has as much as it leaves free (world/bufs.h, scratch.c), for its device
  * may not answer.  What is held, and who waits, is noted here volume by volume, and
- * outlives the volume: its number may be another's before the last of it is given back.
+ * outlives the volume: its slot may be another's before the last of it is given back.
  * Copies for hosts that take a read in part have one share together: they take from no
  * volume what it may have, whoever they are and whatever they read.  So have those for
  * hosts that are lent nothing.

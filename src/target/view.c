@@ -167,7 +167,7 @@ fill_list(const struct target_ns *ns, struct parts *parts, struct ns_info *info)
 }
 
 static void
-fill_ns(const struct target_subsys *told, const struct target_ns *ns, const struct view_numbers *numbers, uint16_t slot,
+fill_ns(const struct target_subsys *told, const struct target_ns *ns, const struct view_numbers *numbers, uint64_t number,
     const struct view_subsys *subsys, struct parts *parts, struct ns_info *info, struct view_ns *entry)
 {
 	const struct blk *volume = ns->volume;
@@ -187,7 +187,7 @@ fill_ns(const struct target_subsys *told, const struct target_ns *ns, const stru
 	while (subsys->info.ana[ana].id != info->ana_group)
 		ana++;
 	*entry = (struct view_ns){
-		.info = info, .blocks = info->blocks, .block_size = info->block_size, .slot = slot, .ana = ana,
+		.info = info, .blocks = info->blocks, .block_size = info->block_size, .volume = number, .ana = ana,
 		.gate = gate_of(info, &subsys->info.ana[ana]),
 	};
 }
@@ -296,7 +296,7 @@ fill_names(const struct target_subsys *told, struct subsys_info *info)
 
 static void
 fill_subsys(const struct target_config *config, const struct target_subsys *told,
-    const struct view_numbers *numbers, const uint16_t *slots, struct parts *parts, const struct view *old,
+    const struct view_numbers *numbers, const uint64_t *volumes, struct parts *parts, const struct view *old,
     struct view_subsys *subsys)
 {
 	const struct view_subsys *before = NULL;
@@ -331,7 +331,7 @@ fill_subsys(const struct target_config *config, const struct target_subsys *told
 	for (uint32_t i = 0; i < subsys->ns_limit; i++)
 		parts->ns[i].gate = GATE_ABSENT;
 	for (uint32_t i = 0; i < told->ns_count; i++)
-		fill_ns(told, &told->ns[i], numbers, slots[i], subsys, parts, &parts->info[i],
+		fill_ns(told, &told->ns[i], numbers, volumes[i], subsys, parts, &parts->info[i],
 		    &parts->ns[told->ns[i].nsid - 1]);
 	if (before != NULL)
 		count_changes(subsys, parts->ana, before);
@@ -377,7 +377,7 @@ view_make(struct arena *arena, const struct target_config *config, const struct 
     const struct view *old)
 {
 	struct layout layout = { NULL, 0 };
-	const uint16_t *slots = numbers->slots;
+	const uint64_t *volumes = numbers->volumes;
 	struct view *view;
 	size_t bytes;
 
@@ -396,8 +396,8 @@ view_make(struct arena *arena, const struct target_config *config, const struct 
 		const struct target_subsys *told = &config->subsys[i];
 		struct parts parts = lay_subsys(&layout, told);
 
-		fill_subsys(config, told, numbers, slots, &parts, old, &view->subsys[i]);
-		slots += told->ns_count;
+		fill_subsys(config, told, numbers, volumes, &parts, old, &view->subsys[i]);
+		volumes += told->ns_count;
 		view->subsys_count++;
 	}
 	fill_discovery(config, numbers, old, view);

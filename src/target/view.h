@@ -18,12 +18,20 @@ enum view_gate {
 	GATE_RESV = 8,    /* somebody may hold it: never here, but in conn->gate */
 };
 
+/* A volume has a number that no other ever has; and by it a slot, which is another's when it is gone.  Whether it still is
+ * the same is asked of the number alone. */
+static inline uint16_t
+volume_slot(uint64_t volume)
+{
+	return (uint16_t)(volume % TARGET_VOLUMES_MAX);
+}
+
 /* What an I/O command must know of its namespace, by NSID. */
 struct view_ns {
 	const struct ns_info *info; /* NULL: there is none, and then gate says so */
 	uint64_t blocks;
+	uint64_t volume; /* its number */
 	uint32_t block_size;
-	uint16_t slot;  /* of its volume: target->volumes[] */
 	uint8_t gate;
 	uint8_t ana;    /* index into the subsystem's groups */
 };
@@ -57,7 +65,7 @@ struct view {
 /* How a config's listeners and volumes are numbered in the target. */
 struct view_numbers {
 	uint8_t portal[TARGET_LISTENERS_MAX]; /* by listener of the config */
-	const uint16_t *slots;                /* by namespace, in the order of the config */
+	const uint64_t *volumes;              /* by namespace, in the order of the config */
 	bool keeps;                           /* there is somewhere to keep reservations */
 };
 

@@ -154,7 +154,7 @@ piece_done(struct blk_io *io, struct nvme_status status)
 	bool finishing = io_returned(req, status);
 
 	req->begun = true;
-	if (!nvme_ok(status) && req->slot == SLOT_ENDED)
+	if (!nvme_ok(status) && req->volume == VOLUME_ENDED)
 		status = io_ended();
 	if (nvme_ok(status) && req->sqe.opcode == NVME_COMPARE)
 		status = compare(req);
@@ -210,11 +210,12 @@ walk_next(struct request *req)
 void
 walk_begin(struct request *req, bool begun)
 {
-	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
-
+	const struct view_ns *ns;
 	/* Its data may have taken a while, and the namespace has gone meanwhile, or the host was put out. */
-	if (ns == NULL || ns->slot != req->slot) {
-		request_answer(req, req->slot == SLOT_ENDED ? io_ended() : nvme_status_of(NVME_SC_INVALID_NS, true));
+	struct nvme_status status = io_ns_again(req, &ns);
+
+	if (!nvme_ok(status)) {
+		request_answer(req, status);
 		return;
 	}
 	req->begun = begun;

@@ -299,7 +299,7 @@ target_may_write(const struct target *target, const struct target_wish *wish, ui
 	const struct resv *state = NULL;
 
 	if (subsys != NULL && nsid >= 1 && nsid <= subsys->ns_limit && subsys->ns[nsid - 1].info != NULL)
-		state = reserve_state(target, subsys->ns[nsid - 1].slot);
+		state = reserve_state(target, volume_slot(subsys->ns[nsid - 1].volume));
 	return state == NULL || resv_access(state, wish->hostid) & RESV_WRITE;
 }
 

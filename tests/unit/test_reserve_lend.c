@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "target/assoc.h"
 #include "target/command.h"
 #include "target/hostline.h"
 #include "target/reserve.h"
@@ -54,7 +55,7 @@ begin(void **state)
 	b->subsys.ns_limit = NAMESPACES;
 	for (unsigned i = 0; i < NAMESPACES; i++) {
 		b->info[i].nsid = i + 1;
-		b->ns[i] = (struct view_ns){ .info = &b->info[i], .slot = (uint16_t)(SLOT + i) };
+		b->ns[i] = (struct view_ns){ .info = &b->info[i], .volume = SLOT + i };
 	}
 	assert_int_equal(reserve_lend_begin(&b->core), 0);
 	return 0;
@@ -79,7 +80,7 @@ command(struct bench *b, unsigned n, unsigned host, uint32_t nsid)
 	*conn = (struct conn){
 		.core = &b->core, .phase = CONN_LIVE, .qid = 1, .subsys = &b->subsys, .held = 1, .request_count = 1,
 		.hostid = { (uint8_t)host, (uint8_t)(host >> 8), 1 },
-		.first = { .conn = conn, .slot = b->ns[nsid - 1].slot },
+		.first = { .conn = conn, .volume = nsid <= NAMESPACES ? b->ns[nsid - 1].volume : 0 },
 	};
 	conn->slots = &conn->first;
 	conn->first.sqe.opcode = NVME_RESV_REGISTER;
@@ -216,6 +217,34 @@ what_nobody_waits_for_any_more_does_not_go_to_core_0(void **state)
 	assert_int_equal(b->count, round + 1);
 }
 
+/* It stood in line for a volume that has gone since, and another one has its place: of all it has the next one's turn. */
+static void
+whose_volume_is_another_one_does_not_go_to_core_0(void **state)
+{
+	struct bench *b = *state;
+	struct assoc assoc = { .subsys = &b->subsys };
+	struct request *io = command(b, 1, 1, 1), *all = command(b, 2, 2, UINT32_MAX);
+
+	for (unsigned i = 0; i < NAMESPACES; i++)
+		b->info[i].rescap = NVME_RESCAP_PTPL;
+	arrives(b, 0, 1, 1);
+	b->conns[1].blocked = true; /* its answer stays in line */
+	fifo_init(&b->conns[1].tc.out);
+	io->xfer.state = XFER_HELD;
+	reserve_data(io);
+	b->conns[2].qid = 0;
+	b->conns[2].assoc = &assoc;
+	reserve_set_ptpl(all, UINT32_MAX);
+	assert_int_equal(b->count, 1);
+	b->ns[0].volume += TARGET_VOLUMES_MAX;
+	assert_int_equal(volume_slot(b->ns[0].volume), SLOT);
+	comes_back(b, 0);
+	assert_int_equal(le16_get(io->xfer.status), le16_get(nvme_status_put(nvme_status_of(NVME_SC_INVALID_NS, true))));
+	assert_int_equal(b->count, 2);
+	assert_ptr_equal(b->posted[1].reserve.req, all);
+	assert_int_equal(b->posted[1].reserve.slot, SLOT + 1);
+}
+
 int
 main(void)
 {
@@ -225,6 +254,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(core_0_has_one_command_of_a_namespace_at_a_time, begin, end),
 		cmocka_unit_test_setup_teardown(another_host_waits_for_one_of_the_first, begin, end),
 		cmocka_unit_test_setup_teardown(what_nobody_waits_for_any_more_does_not_go_to_core_0, begin, end),
+		cmocka_unit_test_setup_teardown(whose_volume_is_another_one_does_not_go_to_core_0, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

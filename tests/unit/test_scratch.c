@@ -53,7 +53,7 @@ static struct request *
 request_new(struct bench *b, struct request *req, uint16_t volume)
 {
 	req->conn = &b->conn;
-	req->slot = volume;
+	req->volume = volume;
 	return req;
 }
 

@@ -36,7 +36,7 @@ a_view_says_what_the_config_does(void **state)
 	assert_int_equal(b->ns_limit, 3);
 	assert_null(b->ns[1].info);
 	assert_true(b->ns[0].blocks == 10 && b->ns[2].blocks == 1000);
-	assert_true(b->ns[0].slot == 104 && b->ns[2].slot == 105); /* behind the four of the first */
+	assert_true(b->ns[0].volume == 104 && b->ns[2].volume == 105); /* behind the four of the first */
 	assert_int_equal(b->ns[0].gate, GATE_ANA);
 	assert_int_equal(b->ns[2].gate, GATE_PROTECT);
 	assert_int_equal(b->info.ana[b->ns[0].ana].state[1], NVME_ANA_INACCESSIBLE);

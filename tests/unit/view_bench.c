@@ -20,7 +20,7 @@ view_setup(void **state)
 		s->referrals[i] = (struct target_listen){ .host = "10.0.0.2", .port = (uint16_t)(4420 + i) };
 	for (unsigned i = 0; i < SUBSYS * NS; i++) {
 		s->volumes[i] = (struct blk){ .blocks = 1000, .block_size = 4096 };
-		s->slots[i] = (uint16_t)(100 + i);
+		s->numbered[i] = 100 + i;
 		s->ns[i / NS][i % NS] = (struct target_ns){
 			.nsid = 1 + 2 * (i % NS), .volume = &s->volumes[i], .id = { (uint8_t)(i + 1) },
 		};
@@ -44,7 +44,7 @@ view_setup(void **state)
 	s->ns[1][1].ana_group = 5;
 	for (unsigned i = 0; i < TARGET_LISTENERS_MAX; i++)
 		s->numbers.portal[i] = (uint8_t)i;
-	s->numbers.slots = s->slots;
+	s->numbers.volumes = s->numbered;
 	*state = s;
 	return 0;
 }

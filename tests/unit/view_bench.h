@@ -27,7 +27,7 @@ struct view_sample {
 	struct target_ns ns[SUBSYS][NS];
 	struct blk volumes[SUBSYS * NS];
 	const char *hosts[HOSTS];
-	uint16_t slots[SUBSYS * NS];
+	uint64_t numbered[SUBSYS * NS];
 	struct view_numbers numbers;
 	struct view *view;
 	char why[256];
