@@ -158,16 +158,21 @@ admin_abort_event(struct assoc *assoc, uint16_t cid)
 static void
 drop(struct request *req)
 {
-	if (req->stage == STAGE_EVENT || req->stage == STAGE_ADMIN)
+	if (req->stage == STAGE_EVENT || req->stage == STAGE_ADMIN) {
 		request_abandon(req);
-	else if (req->stage == STAGE_MAIL || req->stage == STAGE_FILL)
+	} else if (req->stage == STAGE_MAIL) {
 		req->dropped = true;
+	} else if (req->stage == STAGE_FILL) {
+		req->dropped = true;
+		tconn_ignore(&req->conn->tc, &req->xfer);
+		request_spent(req);
+	}
 }
 
 /*
  * Nothing of before a reset is completed after it (Base 2.0, 3.7.2).  What only waits, held events among it, ends at
  * once; what others have when it comes back, and what is being sent in pieces when it is out, and the reset lasts
- * until then; for what the host owes data to it does not wait.
+ * until then.  What the host owes data to it may bring yet, or not: that goes nowhere, and nobody waits for it.
  */
 void
 admin_drop(struct assoc *assoc)
@@ -284,10 +289,12 @@ admin_command(struct request *req, const struct capsule *capsule)
 void
 admin_data(struct request *req)
 {
-	if (req->dropped)
+	if (req->dropped) {
+		req->dropped = false;
 		request_free(req);
-	else if (req->xfer.data_bad)
+	} else if (req->xfer.data_bad) {
 		request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));
-	else
+	} else {
 		execute(req, req->bufs.iov[0].iov_base, req->xfer.length);
+	}
 }

@@ -324,6 +324,13 @@ conn_terminate(struct conn *conn)
 
 /* ---- timers ---- */
 
+/* Not for a command that was dropped. */
+static bool
+owes_data(const struct request *req)
+{
+	return request_owed(req) && !req->dropped;
+}
+
 /* Is there anything whose progress the peer owes us? */
 static bool
 peer_owes(const struct conn *conn)
@@ -331,7 +338,7 @@ peer_owes(const struct conn *conn)
 	if (conn->blocked || conn->fused != NULL || (!conn->paused && framer_midway(&conn->tc.framer)))
 		return true;
 	for (uint32_t i = 0; i < conn->tc.slots_used; i++)
-		if (request_owed(&conn->slots[i]))
+		if (owes_data(&conn->slots[i]))
 			return true;
 	return false;
 }
@@ -350,7 +357,7 @@ peer_stalls(const struct conn *conn)
 	for (uint32_t i = 0; i < conn->tc.slots_used; i++) {
 		const struct request *req = &conn->slots[i];
 
-		if (request_owed(req) && now - req->since_ns >= stall_ns(conn))
+		if (owes_data(req) && now - req->since_ns >= stall_ns(conn))
 			return true;
 	}
 	return false;

@@ -253,13 +253,15 @@ data_arrived(struct tconn *tc, struct xfer *xfer, uint32_t bytes, bool ok, struc
 	return TCONN_DATA;
 }
 
-/* Copies data that came whole with its header to its place in the transfer. */
+/* Copies data that came whole with its header to its place in the transfer, if it has one. */
 static void
 place(const struct xfer *xfer, const uint8_t *data, uint32_t bytes)
 {
 	const struct iovec *iov = xfer->iov;
 	size_t at = xfer->moved;
 
+	if (iov == NULL)
+		return;
 	while (at >= iov->iov_len) {
 		at -= iov->iov_len;
 		iov++;
@@ -380,6 +382,15 @@ tconn_ask(struct tconn *tc, struct xfer *xfer)
 	xfer->asked = xfer->moved = 0;
 	assert((uint64_t)tc->slot_count * (xfer->length / tc->r2t_bytes + 1) <= UINT16_MAX);
 	ask_more(tc, xfer);
+}
+
+void
+tconn_ignore(struct tconn *tc, struct xfer *xfer)
+{
+	assert(xfer->state == XFER_RECEIVING || xfer->state == XFER_ASKING);
+	assert(tc->filling != xfer || !framer_midway(&tc->framer));
+	xfer->iov = NULL;
+	xfer->iov_count = 0;
 }
 
 void

@@ -46,7 +46,7 @@ struct xfer {
 	uint32_t ddgst;
 	uint32_t wire_len;   /* bytes of the PDUs now in line, once they were gathered */
 	uint32_t sent;       /* and of those, bytes that went out */
-	struct iovec *iov;   /* the data: exactly `length` bytes */
+	struct iovec *iov;   /* the data: exactly `length` bytes; of what is received, NULL: it goes nowhere */
 };
 
 _Static_assert(offsetof(struct xfer, dw1) == offsetof(struct xfer, dw0) + 4, "looked at as one");
@@ -136,6 +136,10 @@ void tconn_incapsule(struct tconn *tc, struct xfer *xfer);
 
 /* Asks the host for xfer->length bytes to xfer->iov by R2Ts, the first of them now; TCONN_DATA follows. */
 void tconn_ask(struct tconn *tc, struct xfer *xfer);
+
+/* The data that is on its way goes nowhere from now on: its place is the owner's again.  TCONN_DATA follows.  Between
+ * PDUs: not while some of it is coming. */
+void tconn_ignore(struct tconn *tc, struct xfer *xfer);
 
 /* Answers a command; with_data: xfer->length bytes of xfer->iov go first, and the status is success. */
 void tconn_answer(struct tconn *tc, struct xfer *xfer, struct nvme_status status, bool with_data);

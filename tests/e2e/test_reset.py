@@ -5,7 +5,8 @@ import time
 import pytest
 
 import nvme
-from namespaces import ALL, connect, hosted
+from namespaces import ALL, ATTACHED, connect, hosted
+from nvmetcp import Closed
 from reservations import CLEAR, Host
 from test_assoc import ALL_OLDER, FENCE, fence, grant
 from test_live import live, namespace  # noqa: F401: `live` is a fixture
@@ -146,3 +147,62 @@ def test_what_goes_out_in_pieces_is_out_before_the_reset_is_over(serve, dgst):
         ctrl.enable()
         again = admin.submit(nvme.sqe(0x06, cdw10=1), want=4096, cid=second.cid)
         assert admin.wait(again).ok and ctrl.keep_alive().ok
+
+
+# ---- what is owed ----
+
+def owing(ctrl, data=bytes(4096)):
+    """A Namespace Attachment whose data was asked for"""
+    ctrl.admin.serve_r2ts = False
+    request = ctrl.admin.submit(nvme.sqe(0x15, nsid=1), data, incapsule=False)
+    while not request.r2ts:
+        ctrl.admin.step()
+    ctrl.admin.serve_r2ts = True
+    return request
+
+
+def halves(ctrl, request):
+    """Its data, in two PDUs"""
+    (ttag, _, length), = request.r2ts
+    return [ctrl.admin.conn.h2cdata(request.cid, ttag, at, request.data[at:end], end == length)
+            for at, end in ((0, 1000), (1000, length))]
+
+
+@pytest.mark.parametrize("dgst, begun", [(0, False), (0, True), (3, True)])
+def test_data_owed_for_a_command_of_before_a_reset(live, dgst, begun):  # noqa: F811
+    """keeps nothing from what comes after it, and goes nowhere when it comes, be it between that of another command"""
+    target = live(hosted(namespace(1)))
+    with connect(target, dgst=dgst) as ctrl:
+        late, pdus = [], []
+        for _ in range(2):
+            late.append(owing(ctrl, b"\xff" * 4096))
+            first, second = halves(ctrl, late[-1])
+            if begun:
+                ctrl.admin.conn.send(first)
+            pdus.append(second if begun else first + second)
+            ctrl.disable()
+            ctrl.enable()
+            assert ctrl.identify(1).ok
+        now = owing(ctrl, struct.pack("<HH", 1, ctrl.cntlid).ljust(4096, b"\0"))
+        first, second = halves(ctrl, now)
+        ctrl.admin.conn.send(first + b"".join(pdus) + second)
+        assert ctrl.admin.wait(now).status == ATTACHED, "its own data was looked at"
+        assert ctrl.identify(1).ok and not any(request.done for request in late)
+
+
+def test_data_that_never_comes_after_a_reset(live):  # noqa: F811
+    """of the old life's nobody is held to it; of the new one's as ever"""
+    target = live(hosted(namespace(1), top="timeouts: { stall: 300ms }\n"))
+    with connect(target) as ctrl, connect(target) as other:
+        owing(ctrl)
+        ctrl.disable()
+        ctrl.enable()
+        owing(other)
+        with pytest.raises(Closed):
+            while True:
+                other.admin.step()
+        assert ctrl.identify(1).ok
+        owing(ctrl)
+        with pytest.raises(Closed):
+            while True:
+                ctrl.admin.step()
