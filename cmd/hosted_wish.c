@@ -125,6 +125,7 @@ delete(struct hosted *hosted, const struct target_wish *wish, const struct conf_
 struct found {
 	struct made_controller *list;
 	uint32_t count;
+	uint64_t newest; /* the last one that the wish may mean */
 };
 
 static void
@@ -134,7 +135,7 @@ note(void *arg, const struct target_controller *controller)
 
 	if (found->list != NULL)
 		found->list[found->count] = (struct made_controller){ controller->cntlid, controller->association,
-		    controller->hostnqn, controller->leaving };
+		    controller->hostnqn, controller->leaving || controller->association > found->newest };
 	found->count++;
 }
 
@@ -144,7 +145,7 @@ attach(struct hosted *hosted, const struct target_wish *wish, const struct conf_
 	const struct target *target = hosted->serving->target;
 	struct made *made = hosted->next->made;
 	struct made_ns *ns = made_own(made, subsys->nqn, wish->nsid);
-	struct found found = { 0 };
+	struct found found = { .newest = wish->newest };
 
 	if (ns == NULL && hosted_conf_ns(subsys, wish->nsid) != NULL)
 		return wish->kind == WISH_ATTACH ? NVME_SC_NS_ATTACHED : NVME_SC_DENIED;

@@ -124,7 +124,8 @@ struct ctrl_reply {
 	uint32_t nsid, value; /* what it is about */
 	uint64_t previous_ms;
 	struct ns_info create; /* of a Create, also of one that is refused */
-	const struct nvme_ctrl_ids *cntlids; /* in the command's data */
+	const struct nvme_ctrl_ids *cntlids; /* in the command's data, of controllers up to this one: */
+	uint64_t newest;
 };
 
 /* A controller fresh after Connect (which the caller has checked): disabled, nothing granted. */
@@ -211,6 +212,7 @@ struct ctrl_given {
 	const struct eventlog *events;
 	/* Bits by id, CTRL_ID_WORDS of them: I/O controllers, and those that have the namespace of the command. */
 	const uint64_t *there, *attached;
+	uint64_t newest; /* the number of the last association that began before that was so */
 	bool ptpl; /* its reservations survive a loss of power */
 };
 

@@ -187,6 +187,7 @@ admin_ns_attachment(struct admin *cmd)
 	cmd->reply->action = select == NVME_NS_ATTACH ? CTRL_NS_ATTACH : CTRL_NS_DETACH;
 	cmd->reply->nsid = nsid;
 	cmd->reply->cntlids = list;
+	cmd->reply->newest = cmd->given->newest;
 }
 
 /* ---- Identify 10h, 12h, 13h ---- */

@@ -113,7 +113,7 @@ take_sides(struct arena *arena, const struct made_ns *ns, const uint16_t *cntlid
 
 		side->host = i > 0 && of_one_host(side, side - 1) ? side[-1].host :
 		    has_host(ns, side->controller->hostnqn);
-		if (!side->controller->leaving && cntlid_count > 0)
+		if (!side->controller->unnamed && cntlid_count > 0)
 			at = bsearch(&side->controller->cntlid, cntlids, cntlid_count, sizeof(*cntlids), by_cntlid);
 		if (at != NULL)
 			s->named[at - cntlids] = side;

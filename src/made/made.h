@@ -31,7 +31,7 @@ struct made_controller {
 	uint16_t cntlid;
 	uint64_t association;
 	const char *hostnqn;
-	bool leaving;          /* what it has may change, but nobody names it any more */
+	bool unnamed;          /* what it has may change, but it is not meant by its id */
 };
 
 struct made_ns {

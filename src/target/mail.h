@@ -125,6 +125,7 @@ struct target_mail {
 		} joined;
 		struct {
 			uint64_t *there, *attached; /* the asker's: core 0 writes to them meanwhile */
+			uint64_t newest;            /* PRESENT: the number of the last association */
 			uint32_t nsid;
 		} present;
 		struct {

@@ -23,7 +23,9 @@ static void
 next(struct core *core)
 {
 	struct present *present = core->present;
-	struct target_mail mail = { .kind = MAIL_PRESENT_ASK, .present = { present->there, present->attached, 0 } };
+	struct target_mail mail = {
+		.kind = MAIL_PRESENT_ASK, .present = { .there = present->there, .attached = present->attached },
+	};
 
 	if (present->now != NULL || fifo_empty(&present->waiting))
 		return;
@@ -49,12 +51,12 @@ present_ask(struct request *req, const void *in, uint32_t in_len)
 }
 
 static void
-told(struct core *core)
+told(struct core *core, uint64_t newest)
 {
 	struct present *present = core->present;
 	struct request *req = present->now;
 	struct conn *conn = req->conn;
-	struct ctrl_given given = { .there = present->there, .attached = present->attached };
+	struct ctrl_given given = { .there = present->there, .attached = present->attached, .newest = newest };
 
 	conn->held++;
 	conn->device_count--;
@@ -77,11 +79,12 @@ present_mail(struct core *core, const struct target_mail *mail)
 	struct target_mail back = *mail;
 
 	if (mail->kind == MAIL_PRESENT) {
-		told(core);
+		told(core, mail->present.newest);
 		return;
 	}
-	registry_present(core, mail->key, mail->present.nsid, mail->present.there, mail->present.attached);
 	back.kind = MAIL_PRESENT;
+	back.present.newest = registry_present(core, mail->key, mail->present.nsid, mail->present.there,
+	    mail->present.attached);
 	core_post(core, mail->from, &back);
 }
 

@@ -329,7 +329,7 @@ registry_view(struct core *core)
 
 /* ---- who asks which there are ---- */
 
-void
+uint64_t
 registry_present(struct core *core, uint16_t key, uint32_t nsid, uint64_t *there, uint64_t *attached)
 {
 	const struct entry *asker = core->registry->by_key[key];
@@ -337,7 +337,7 @@ registry_present(struct core *core, uint16_t key, uint32_t nsid, uint64_t *there
 	const struct ns_info *ns;
 
 	if (asker == NULL)
-		return; /* it has gone meanwhile */
+		return 0; /* it has gone meanwhile */
 	subsys = view_subsys(core->view, asker->roll->nqn);
 	ns = subsys != NULL ? subsys_ns(&subsys->info, nsid) : NULL;
 	list_for_each(&asker->roll->members, node) {
@@ -350,6 +350,7 @@ registry_present(struct core *core, uint16_t key, uint32_t nsid, uint64_t *there
 		if (ns != NULL && subsys_attached(ns, entry->hostnqn, entry->number))
 			attached[entry->cntlid / 64] |= bit;
 	}
+	return core->registry->number;
 }
 
 void

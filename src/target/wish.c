@@ -42,6 +42,7 @@ fill(struct target_wish *wish, const struct ctrl *ctrl, const struct ctrl_reply 
 	memcpy(wish->asker_nqn, ctrl->hostnqn, sizeof(wish->asker_nqn));
 	wish->asker = (struct target_controller){ ctrl->cntlid, ctrl->association, wish->asker_nqn, false };
 	memcpy(wish->hostid, ctrl->hostid, sizeof(wish->hostid));
+	wish->newest = reply->newest;
 	wish->cntlid_count = id_count(reply);
 	for (uint32_t i = 0; i < wish->cntlid_count; i++)
 		wish->cntlids[i] = le16_get(reply->cntlids->cntlid[i]);

@@ -56,6 +56,7 @@ struct target_wish {
 	struct request *abort;  /* the Abort that is answered after it, or NULL; */
 	uint16_t key;           /* by which it knows the asker; */
 	struct settle settle;   /* and what is to be on the medium, of one that protects */
+	uint64_t newest;        /* the last association that it may mean: ids are used again */
 	uint32_t cntlid_count;
 	uint16_t cntlids[];     /* ascending */
 };

@@ -8,10 +8,12 @@ import nvme
 import target as targets
 import test_live
 from disk import disk  # noqa: F401: a fixture
-from namespaces import CREATE, attach, create, created, delete, detach, files, like, nsids, protect
+from namespaces import ATTACH, CREATE, CTRL_LIST, attach, controllers, create, created, delete, detach, files, ids, like
+from namespaces import nsids, protect
 from nvme import sqe
 from nvmetcp import PATIENCE, tries
 from test_hung_disks import beside
+from test_static import until_free
 from test_live import live, namespace  # noqa: F401: `live` is a fixture
 
 PATIENCE_S = 15  # how long a pool is waited for
@@ -123,6 +125,26 @@ def test_what_waits_for_a_pool_that_hangs_ends_at_an_abort_or_a_reset(two, disk)
         os.close(disk.answer())
         targets.until("the file to go", lambda: not files(disk.folder))
         assert created(second) == 1 and len(files(disk.folder)) == 1
+
+
+def test_an_attach_that_waits_means_the_controller_that_had_the_id_when_it_came(live, tmp_path, disk):  # noqa: F811
+    """not one of another host that has it since, as the few ids of static controllers are used again at once"""
+    text = pools(tmp_path, disk.folder, tmp_path).replace(
+        "    namespaces:", "    controllers: static\n    limits: {controllers: 3}\n    namespaces:", 1)
+    target = live(text, env=disk.env)
+    with connect(target, cntlid=1) as ctrl:
+        nsid = created(ctrl)
+        meant = connect(target, cntlid=2, hostid=bytes(15) + b"\7")
+        disk.hang()
+        ask(ctrl)
+        waits(disk)
+        late = ctrl.admin.submit(sqe(0x15, nsid=nsid, cdw10=ATTACH), ids([2]).ljust(4096, b"\0"))
+        assert controllers(ctrl) == [1, 2]
+        meant.close()
+        with until_free(target, 2, hostid=bytes(15) + b"\10") as another:
+            os.close(disk.answer())
+            assert ctrl.admin.wait(late).status == CTRL_LIST and nsids(another) == [100]
+            assert attach(ctrl, nsid, 2).ok and nsids(another) == [nsid, 100]
 
 
 def test_a_file_that_was_made_where_the_pool_is_no_more_goes(two, tmp_path, disk):

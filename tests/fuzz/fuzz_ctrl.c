@@ -65,7 +65,7 @@ ask(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint8_t *out, struct ctrl_rep
 	uint32_t needs = ctrl_needs(ctrl, sqe), bytes = ctrl_admin_data_in(sqe);
 	const struct ctrl_given given = {
 		needs & CTRL_NEEDS_STATS ? &stats : NULL, needs & CTRL_NEEDS_EVENTS ? &events : NULL,
-		needs & CTRL_NEEDS_CONTROLLERS ? cntlids : NULL, needs & CTRL_NEEDS_CONTROLLERS ? cntlids : NULL,
+		needs & CTRL_NEEDS_CONTROLLERS ? cntlids : NULL, needs & CTRL_NEEDS_CONTROLLERS ? cntlids : NULL, 0,
 		needs & CTRL_NEEDS_PTPL && le32_get(sqe->nsid) % 2 != 0,
 	};
 	struct subsys_diff diff = { .old = NULL };
