@@ -254,6 +254,9 @@ hosted_change(struct hosted *hosted, const struct target_wish *wish)
 		return NVME_SC_INTERRUPTED;
 	if (subsys == NULL || (wish->kind != WISH_PROTECT && subsys->pool == NULL))
 		return NVME_SC_INVALID_OPCODE; /* the configuration is another by now */
+	if (wish->kind != WISH_CREATE && wish->nsid != UINT32_MAX &&
+	    !target_still_named(hosted->serving->target, wish))
+		return NVME_SC_INVALID_NS;
 	switch (wish->kind) {
 	case WISH_CREATE:
 		return create(hosted, wish, subsys);

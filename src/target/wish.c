@@ -48,6 +48,14 @@ fill(struct target_wish *wish, const struct ctrl *ctrl, const struct ctrl_reply 
 		wish->cntlids[i] = le16_get(reply->cntlids->cntlid[i]);
 }
 
+/* Or NULL. */
+static const struct view_ns *
+find_ns(const struct view_subsys *subsys, uint32_t nsid)
+{
+	return subsys != NULL && nsid - 1 < subsys->ns_limit && subsys->ns[nsid - 1].info != NULL ?
+	    &subsys->ns[nsid - 1] : NULL;
+}
+
 static struct nvme_status
 aborted_status(void)
 {
@@ -111,6 +119,7 @@ wish_begin(struct request *req, const struct ctrl_reply *reply)
 {
 	struct conn *conn = req->conn;
 	struct arena *arena = conn->core->reactor->arena;
+	const struct view_ns *ns = find_ns(conn->assoc->subsys, reply->nsid);
 	struct target_wish *wish;
 
 	if (conn->wish_count == TARGET_WISHES_MAX) {
@@ -124,6 +133,7 @@ wish_begin(struct request *req, const struct ctrl_reply *reply)
 		return;
 	}
 	fill(wish, &conn->assoc->ctrl, reply);
+	wish->volume = ns != NULL ? ns->volume : 0;
 	wish->over = false;
 	wish->req = req;
 	wish->abort = NULL;
@@ -294,13 +304,19 @@ wish_over(struct core *core, struct target_wish *wish)
 }
 
 bool
+target_still_named(const struct target *target, const struct target_wish *wish)
+{
+	const struct view_ns *ns = find_ns(view_subsys(target->view, wish->nqn), wish->nsid);
+
+	return ns != NULL && ns->volume == wish->volume;
+}
+
+bool
 target_may_write(const struct target *target, const struct target_wish *wish, uint32_t nsid)
 {
-	const struct view_subsys *subsys = view_subsys(target->view, wish->nqn);
-	const struct resv *state = NULL;
+	const struct view_ns *ns = find_ns(view_subsys(target->view, wish->nqn), nsid);
+	const struct resv *state = ns != NULL ? reserve_state(target, volume_slot(ns->volume)) : NULL;
 
-	if (subsys != NULL && nsid >= 1 && nsid <= subsys->ns_limit && subsys->ns[nsid - 1].info != NULL)
-		state = reserve_state(target, volume_slot(subsys->ns[nsid - 1].volume));
 	return state == NULL || resv_access(state, wish->hostid) & RESV_WRITE;
 }
 

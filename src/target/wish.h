@@ -55,6 +55,7 @@ struct target_wish {
 	struct request *req;    /* the target's; */
 	struct request *abort;  /* the Abort that is answered after it, or NULL; */
 	uint16_t key;           /* by which it knows the asker; */
+	uint64_t volume;        /* of the namespace `nsid` when it came; */
 	struct settle settle;   /* and what is to be on the medium, of one that protects */
 	uint64_t newest;        /* the last association that it may mean: ids are used again */
 	uint32_t cntlid_count;
@@ -81,6 +82,9 @@ void target_wish_done(struct target *target, struct target_wish *wish, struct nv
  * bring about.  No '\n'; what cannot be seen is shown as numbers. */
 void target_log_peer(struct target *target, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void target_log_storage(struct target *target, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Whether `nsid` is the namespace that it was when the wish came: NSIDs are used again. */
+bool target_still_named(const struct target *target, const struct target_wish *wish);
 
 /* Whether reservations of a namespace let the asker change it, as they are now. */
 bool target_may_write(const struct target *target, const struct target_wish *wish, uint32_t nsid);

@@ -7,6 +7,8 @@ import struct
 
 import pytest
 
+import namespaces
+from namespaces import ATTACH, DELETE, PROTECT, PROTECTION, controllers, created, delete, hosted, ids, nsids
 from nvme import INVALID_NS, sqe
 from nvmetcp import tries
 from test_live import NQN, connect, conf, live, namespace  # noqa: F401: a fixture
@@ -64,3 +66,20 @@ def test_data_that_comes_when_the_namespace_is_another(live, size):  # noqa: F81
         assert [request.status for request in owing] == [INVALID_NS] * len(owing)
         for slba in (0, 8, 100):
             assert bytes(queues[0].read(slba, 1, block_size=size).got) == bytes(size)
+
+
+def test_a_wish_that_waits_while_its_nsid_becomes_another_ones(live, tmp_path):  # noqa: F811
+    """is not done to the new namespace, whoever has made that"""
+    target = live(hosted(namespace(100, "fault:delay=600@mem"), top="state_dir: %s\n" % tmp_path))
+    with namespaces.connect(target) as ctrl, namespaces.connect(target, 2) as other:
+        nsid = created(ctrl)
+        slow = ctrl.admin.submit(sqe(0x09, nsid=100, cdw10=PROTECTION, cdw11=PROTECT))
+        late = [ctrl.admin.submit(command, data) for command, data in [
+            (sqe(0x15, nsid=nsid, cdw10=ATTACH), ids([ctrl.cntlid]).ljust(4096, b"\0")),
+            (sqe(0x0D, nsid=nsid, cdw10=DELETE), b""),
+        ]]
+        assert ctrl.identify(1).ok and controllers(ctrl) and not slow.done
+        assert delete(other, nsid).ok and created(other) == nsid and not slow.done
+        ctrl.admin.wait(slow, *late)
+        assert slow.ok and [request.status for request in late] == [INVALID_NS] * len(late)
+        assert nsids(other, 0x10) == [nsid, 100] and nsids(ctrl) == [100]
