@@ -6,6 +6,7 @@
 
 #include "serve.h"
 #include "survey.h"
+#include "sys/line.h"
 #include "volumes.h"
 #include "world/reactor.h"
 
@@ -168,10 +169,9 @@ undo_one(struct reactor *reactor, struct apply_file *file)
 	}
 	file->done = false;
 	if (rc == -ESTALE)
-		fprintf(stderr, "weir: %s is another file by now, and left alone\n", path);
+		line_say("weir: %s is another file by now, and left alone\n", path);
 	else if (rc != 0)
-		fprintf(stderr, "weir: %s stays as the change that failed has made it: %s\n", path,
-		    strerrordesc_np(-rc));
+		line_say("weir: %s stays as the change that failed has made it: %s\n", path, strerrordesc_np(-rc));
 }
 
 /* The last first: one file may be there by two names. */

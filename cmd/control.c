@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "serve.h"
 #include "survey.h"
+#include "sys/line.h"
 #include "text.h"
 
 enum { PATH_BYTES = 108 };
@@ -72,12 +73,13 @@ told(void *owner, int rc, const char *why)
 	control->asker = NULL;
 	control->again = NULL;
 	if (rc != 0)
-		fprintf(stderr, "weir: the configuration is not applied, and nothing has changed: %s\n", why);
+		line_say("weir: the configuration is not applied, and nothing has changed: %s\n", why);
 	else if (control->changes_bytes == 0)
-		fprintf(stderr, "weir: a configuration is applied that changes nothing\n");
+		line_say("weir: a configuration is applied that changes nothing\n");
 	else
-		fprintf(stderr, "weir: a new configuration is applied\n%.*s", (int)control->changes_bytes,
-		    control->changes);
+		line_say("weir: a new configuration is applied\n");
+	if (rc == 0)
+		line_say_all(control->changes, control->changes_bytes);
 	if (rc == 0)
 		listen_warn(control->serving->now->conf, control->opened);
 	if (asker != NULL)
@@ -114,25 +116,25 @@ control_reload(struct control *control, const char *path)
 	struct configured *next;
 
 	if (control->stopping) {
-		fprintf(stderr, "weir: SIGHUP: the configuration is not read again: the target is stopping\n");
+		line_say("weir: SIGHUP: the configuration is not read again: the target is stopping\n");
 		return;
 	}
 	if (path == NULL) {
-		fprintf(stderr, "weir: SIGHUP: there is no --config to be read again\n");
+		line_say("weir: SIGHUP: there is no --config to be read again\n");
 		return;
 	}
 	if (!config_stays(path)) {
-		fprintf(stderr, "weir: SIGHUP: %s is no regular file, and not read again\n", path);
+		line_say("weir: SIGHUP: %s is no regular file, and not read again\n", path);
 		return;
 	}
 	if (serving_applies(control->serving)) {
-		fprintf(stderr, "weir: SIGHUP: the configuration is read again when what is being applied is done\n");
+		line_say("weir: SIGHUP: the configuration is read again when what is being applied is done\n");
 		control->again = path;
 		return;
 	}
 	next = configured_make();
 	if (next == NULL || config_read(&next->arena, path, &next->conf) != 0) {
-		fprintf(stderr, "weir: the configuration is not applied, and nothing has changed\n");
+		line_say("weir: the configuration is not applied, and nothing has changed\n");
 		configured_drop(next);
 		return;
 	}

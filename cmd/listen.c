@@ -9,6 +9,7 @@
 #include "cmd.h"
 #include "serve.h"
 #include "sys/inherit.h"
+#include "sys/line.h"
 #include "sys/sock.h"
 
 int
@@ -158,6 +159,6 @@ listen_warn(const struct conf *conf, uint32_t opened)
 {
 	for (uint32_t i = 0; i < conf->listener_count; i++)
 		if (opened >> i & 1)
-			fprintf(stderr, "weir: warning: %s is reachable from the network, and every host is allowed\n",
+			line_say("weir: warning: %s is reachable from the network, and every host is allowed\n",
 			    conf->listeners[i].address.host);
 }

@@ -15,6 +15,7 @@
 #include "serve.h"
 #include "survey.h"
 #include "sys/clock.h"
+#include "sys/line.h"
 
 enum {
 	NS_PER_MS = 1000 * 1000,
@@ -46,11 +47,10 @@ static void
 print_stats(void *owner, const struct target_stats *sum)
 {
 	(void)owner;
-	printf("{\"now_ns\":%" PRIu64 ",\"turns\":%" PRIu64 ",\"busy_turns\":%" PRIu64 ",\"busy_ns\":%" PRIu64
+	line_print("{\"now_ns\":%" PRIu64 ",\"turns\":%" PRIu64 ",\"busy_turns\":%" PRIu64 ",\"busy_ns\":%" PRIu64
 	    ",\"syscalls\":%" PRIu64 ",\"reads\":%" PRIu64 ",\"writes\":%" PRIu64 ",\"connections\":%" PRIu64 "}\n",
 	    clock_now_ns(), sum->turns, sum->busy_turns, sum->busy_ns, sum->syscalls, sum->reads, sum->writes,
 	    sum->connections);
-	fflush(stdout);
 }
 
 /* ---- volumes ---- */
@@ -185,7 +185,7 @@ stop_expired(struct timer *timer)
 	struct serve *serve = container_of(timer, struct serve, stop_limit);
 
 	/* A host whose wish is at a disk is waited for, too. */
-	fprintf(stderr, !serve->drained && !serving_waits(&serve->serving) ?
+	line_say(!serve->drained && !serving_waits(&serve->serving) ?
 	    "weir: a volume did not finish its I/O in time; leaving it\n" : surveys_wait(&serve->serving) ?
 	    "weir: a disk did not answer in time; leaving it\n" :
 	    "weir: files were not made or removed in time; leaving them\n");
@@ -231,7 +231,7 @@ say_ready(struct timer *timer)
 		return;
 	/* Who waits for that line would wait for ever. */
 	serve->failed = -errno;
-	fprintf(stderr, "weir: cannot write to standard output: %s\n", strerror(-serve->failed));
+	line_say("weir: cannot write to standard output: %s\n", strerror(-serve->failed));
 	if (serve->stop_count++ == 0)
 		stop_begin(serve, rt_reactor(serve->rt, 0));
 }

@@ -10,6 +10,7 @@
 #include "apply_files.h"
 #include "refuse.h"
 #include "serve.h"
+#include "sys/line.h"
 
 /* ---- one ---- */
 
@@ -429,7 +430,7 @@ volumes_undo(struct serving *serving)
 
 		volume->changed = false;
 		if (rc != 0)
-			fprintf(stderr, "weir: %s stays as the change that failed has made it: %s\n", volume->blk->path,
+			line_say("weir: %s stays as the change that failed has made it: %s\n", volume->blk->path,
 			    strerrordesc_np(-rc));
 	}
 }

@@ -93,6 +93,33 @@ lines_that_nobody_reads_are_lost_and_counted(void **state)
 }
 
 static void
+many_lines_are_said_in_pieces_of_whole_ones(void **state)
+{
+	static char text[MANY * LONG + 1];
+	const char *said;
+	char after[256];
+	size_t written;
+
+	(void)state;
+	for (unsigned i = 0; i < MANY; i++)
+		snprintf(text + i * LONG, LONG + 1, "%0*u\n", LONG - 1, i);
+	line_say_all("", 0);
+	line_say_all(text, PIPE_BUF / LONG * 2 * LONG);
+	said = drain();
+	assert_int_equal(strlen(said), PIPE_BUF / LONG * 2 * LONG);
+	assert_memory_equal(said, text, strlen(said));
+	line_say_all(text, MANY * LONG);
+	said = drain();
+	written = strlen(said) / LONG;
+	assert_in_range(written, 1, MANY - 1);
+	assert_memory_equal(said, text, written * LONG);
+	line_say("weir: again\n");
+	snprintf(after, sizeof(after), "weir: warning: %zu lines before this one could not be written\nweir: again\n",
+	    MANY - written);
+	assert_string_equal(drain(), after);
+}
+
+static void
 where_nobody_can_read_any_more_it_is_nothing(void **state)
 {
 	(void)state;
@@ -107,6 +134,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_line_is_written_as_it_is_and_a_long_one_is_cut, begin, end),
 		cmocka_unit_test_setup_teardown(lines_that_nobody_reads_are_lost_and_counted, begin, end),
+		cmocka_unit_test_setup_teardown(many_lines_are_said_in_pieces_of_whole_ones, begin, end),
 		cmocka_unit_test_setup_teardown(where_nobody_can_read_any_more_it_is_nothing, begin, end),
 	};
 
