@@ -27,6 +27,7 @@ int cmd_apply(int argc, char **argv);
 
 struct arena;
 struct conf;
+struct conf_errors;
 
 /*
  * config.c: the configuration in a file, "-" is standard input, into the arena, which is its own.  0, or a
@@ -40,10 +41,17 @@ const char *config_shown(const char *path);
 /* Whether it can be read once more, at once: it is a regular file; or is not there, which reading says. */
 bool config_stays(const char *path);
 
-/* Its two halves: the text, which is malloc()ed; and what it says.  `path` is for what is wrong. */
+/* Its two halves: the text, which is malloc()ed; and what it says, with `path` for what is wrong. */
 int config_text(const char *path, char **text, size_t *bytes) __attribute__((warn_unused_result));
 int config_parse(struct arena *arena, const char *path, const char *text, size_t bytes, struct conf **conf)
     __attribute__((warn_unused_result));
+
+/* The first half without a word.  0, or a negative errno. */
+int config_load(const char *path, char **text, size_t *bytes) __attribute__((warn_unused_result));
+
+/* Says what is wrong with it line by line: errors of conf_parse(), if any, and what that or config_load() answered. */
+void config_complain(void (*say)(const char *format, ...), const char *path, const struct conf_errors *errors,
+    int error);
 
 struct argp;
 

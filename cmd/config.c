@@ -2,6 +2,7 @@
  * config.c - a configuration from a file, with what is wrong with it on stderr.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,33 @@ const char *
 config_shown(const char *path)
 {
 	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+void
+config_complain(void (*say)(const char *format, ...), const char *path, const struct conf_errors *errors, int error)
+{
+	const char *shown = config_shown(path);
+
+	for (uint32_t i = 0; i < errors->count; i++)
+		if (errors->list[i].line == 0)
+			say("%s: %s\n", shown, errors->list[i].text);
+		else
+			say("%s:%u: %s\n", shown, errors->list[i].line, errors->list[i].text);
+	if (errors->more)
+		say("%s: and more\n", shown);
+	if (errors->count == 0)
+		say("weir: %s: %s\n", shown, strerror(-error));
+}
+
+/* However long that takes. */
+static void
+say_all(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
 }
 
 /* All of it, or one byte more than a configuration may have. */
@@ -35,7 +63,7 @@ read_all(const char *path, char *text, size_t *bytes)
 }
 
 int
-config_text(const char *path, char **text, size_t *bytes)
+config_load(const char *path, char **text, size_t *bytes)
 {
 	int error;
 
@@ -46,7 +74,17 @@ config_text(const char *path, char **text, size_t *bytes)
 		return 0;
 	free(*text);
 	*text = NULL;
-	fprintf(stderr, "weir: %s: %s\n", config_shown(path), strerror(-error));
+	return error;
+}
+
+int
+config_text(const char *path, char **text, size_t *bytes)
+{
+	const struct conf_errors none = { .count = 0 };
+	int error = config_load(path, text, bytes);
+
+	if (error != 0)
+		config_complain(say_all, path, &none, error);
 	return error;
 }
 
@@ -56,15 +94,8 @@ config_parse(struct arena *arena, const char *path, const char *text, size_t byt
 	struct conf_errors errors = { .count = 0 };
 	int error = conf_parse(arena, text, bytes, conf, &errors);
 
-	for (uint32_t i = 0; i < errors.count; i++)
-		if (errors.list[i].line == 0)
-			fprintf(stderr, "%s: %s\n", config_shown(path), errors.list[i].text);
-		else
-			fprintf(stderr, "%s:%u: %s\n", config_shown(path), errors.list[i].line, errors.list[i].text);
-	if (errors.more)
-		fprintf(stderr, "%s: and more\n", config_shown(path));
-	if (error == -ENOMEM)
-		fprintf(stderr, "weir: %s: %s\n", config_shown(path), strerror(-error));
+	if (error != 0)
+		config_complain(say_all, path, &errors, error);
 	return error;
 }
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -63,15 +62,25 @@ answer(struct ctl_question *asker, const struct control *control, int rc, const 
 	ctl_answer(asker, false, text, strlen(text));
 }
 
+/* SIGHUP may have come meanwhile. */
+static void
+go_on(struct control *control)
+{
+	const char *again = control->again;
+
+	if (again == NULL || control->reread.busy)
+		return;
+	control->again = NULL;
+	control_reload(control, again);
+}
+
 static void
 told(void *owner, int rc, const char *why)
 {
 	struct control *control = owner;
 	struct ctl_question *asker = control->asker;
-	const char *again = control->again;
 
 	control->asker = NULL;
-	control->again = NULL;
 	if (rc != 0)
 		line_say("weir: the configuration is not applied, and nothing has changed: %s\n", why);
 	else if (control->changes_bytes == 0)
@@ -84,8 +93,7 @@ told(void *owner, int rc, const char *why)
 		listen_warn(control->serving->now->conf, control->opened);
 	if (asker != NULL)
 		answer(asker, control, rc, why);
-	if (again != NULL)
-		control_reload(control, again);
+	go_on(control);
 }
 
 /* Takes the configuration.  Without an asker none is being applied. */
@@ -95,7 +103,7 @@ apply(struct control *control, struct configured *next, struct ctl_question *ask
 	char why[256];
 	int rc;
 
-	if (serving_applies(control->serving)) {
+	if (serving_applies(control->serving) || reread_waits(&control->reread)) {
 		snprintf(why, sizeof(why), "another configuration is being applied\n");
 		ctl_answer(asker, false, why, strlen(why));
 		configured_drop(next);
@@ -110,11 +118,20 @@ apply(struct control *control, struct configured *next, struct ctl_question *ask
 		told(control, rc, why);
 }
 
+static void
+reread_done(void *owner, struct configured *next)
+{
+	struct control *control = owner;
+
+	if (next != NULL)
+		apply(control, next, NULL);
+	else
+		go_on(control);
+}
+
 void
 control_reload(struct control *control, const char *path)
 {
-	struct configured *next;
-
 	if (control->stopping) {
 		line_say("weir: SIGHUP: the configuration is not read again: the target is stopping\n");
 		return;
@@ -123,22 +140,13 @@ control_reload(struct control *control, const char *path)
 		line_say("weir: SIGHUP: there is no --config to be read again\n");
 		return;
 	}
-	if (!config_stays(path)) {
-		line_say("weir: SIGHUP: %s is no regular file, and not read again\n", path);
-		return;
-	}
-	if (serving_applies(control->serving)) {
-		line_say("weir: SIGHUP: the configuration is read again when what is being applied is done\n");
+	if (control->reread.busy || serving_applies(control->serving)) {
+		line_say("weir: SIGHUP: the configuration is read again when what is being %s is done\n",
+		    control->reread.busy ? "read" : "applied");
 		control->again = path;
 		return;
 	}
-	next = configured_make();
-	if (next == NULL || config_read(&next->arena, path, &next->conf) != 0) {
-		line_say("weir: the configuration is not applied, and nothing has changed\n");
-		configured_drop(next);
-		return;
-	}
-	apply(control, next, NULL);
+	reread_begin(&control->reread, control->serving->reactor, path, reread_done, control);
 }
 
 /* ---- questions ---- */
@@ -306,15 +314,25 @@ control_stop(struct control *control)
 		ctl_answer(fits->question, false, "the target is stopping\n", 23);
 		fits_end(fits);
 	}
+	if (reread_waits(&control->reread))
+		line_say("weir: SIGHUP: the configuration is not read again: the target is stopping\n");
+	reread_stop(&control->reread);
 	serving_stop(control->serving);
 	if (control->listening)
 		ctl_stop(&control->ctl);
+}
+
+bool
+control_waits(const struct control *control)
+{
+	return control->reread.busy;
 }
 
 void
 control_end(struct control *control)
 {
 	control_stop(control);
+	reread_end(&control->reread);
 	control->asker = NULL;
 	if (control->listening)
 		ctl_end(&control->ctl);

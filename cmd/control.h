@@ -9,6 +9,7 @@
 #define WEIR_CMD_CONTROL_H
 
 #include "ctl/ctl.h"
+#include "reread.h"
 #include "serving.h"
 
 struct control {
@@ -18,7 +19,8 @@ struct control {
 	bool listening, stopping;
 	struct list fits;     /* questions that wait for a survey */
 	struct ctl_question *asker; /* of the apply that is under way; NULL: it was SIGHUP */
-	const char *again;    /* the file is to be read again when that is done; NULL: it is not */
+	struct reread reread; /* of SIGHUP */
+	const char *again;    /* the file is to be read again when what is under way is done; NULL: it is not */
 	char *changes;        /* text of what it changes; malloc()ed */
 	size_t changes_bytes, changes_room;
 	uint32_t opened;      /* listeners that it opens to everybody */
@@ -33,13 +35,16 @@ void control_default_path(char path[108]);
 int control_begin(struct control *control, struct serving *serving, bool always, char why[256])
     __attribute__((warn_unused_result));
 
-/* Reads the file again and applies it, now or after what is being applied; what comes of it is said on stderr.  NULL:
- * there is none. */
+/* Reads the file again, beside the reactor, and applies it, now or after what is being applied; what comes of it is said
+ * on stderr.  NULL: there is none. */
 void control_reload(struct control *control, const char *path);
 
 /* The target is being drained: no question is taken any more, and of those that wait nothing is begun.  What is being
  * applied ends, and who asked for it is told. */
 void control_stop(struct control *control);
+
+/* Whether a disk is waited for that has the file: nothing else comes of it when the target is being drained. */
+bool control_waits(const struct control *control);
 
 /* Nothing is being applied any more. */
 void control_end(struct control *control);

@@ -118,7 +118,7 @@ stop_or_look(struct timer *timer)
 	struct reactor *reactor = rt_reactor(serve->rt, 0);
 
 	/* Who asked for a configuration that is being applied is told what became of it. */
-	if (serving_waits(&serve->serving) || serving_applies(&serve->serving))
+	if (serving_waits(&serve->serving) || serving_applies(&serve->serving) || control_waits(&serve->control))
 		timer_set(&reactor->timers, timer, reactor->now_ns + LOOK_NS);
 	else
 		rt_stop(serve->rt);
@@ -186,7 +186,8 @@ stop_expired(struct timer *timer)
 
 	/* A host whose wish is at a disk is waited for, too. */
 	line_say(!serve->drained && !serving_waits(&serve->serving) ?
-	    "weir: a volume did not finish its I/O in time; leaving it\n" : surveys_wait(&serve->serving) ?
+	    "weir: a volume did not finish its I/O in time; leaving it\n" :
+	    surveys_wait(&serve->serving) || control_waits(&serve->control) ?
 	    "weir: a disk did not answer in time; leaving it\n" :
 	    "weir: files were not made or removed in time; leaving them\n");
 	leave(serve, rt_reactor(serve->rt, 0));
