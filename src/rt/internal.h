@@ -11,7 +11,6 @@
 #define WEIR_RT_INTERNAL_H
 
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "base/ring.h"
@@ -84,7 +83,6 @@ struct rt {
 	struct pool *pool;       /* the threads of files; NULL until needed */
 	struct stop_word stop;
 	bool running;            /* written while nothing moves */
-	sigset_t signals_before;
 };
 
 static inline struct core *core_of(struct reactor *reactor) { return (struct core *)reactor; }

@@ -223,6 +223,8 @@ core_close(struct core *core)
 		core->rt->engine->close(core->engine);
 	if (core->sockring != NULL)
 		sockring_close(core->sockring);
+	if (core->signal_fd >= 0)
+		close(core->signal_fd);
 	if (core->waker.fd >= 0)
 		close(core->waker.fd);
 	if (core->reactor.scratch != NULL)
@@ -235,7 +237,7 @@ static int
 signals_open(struct rt *rt)
 {
 	struct core *core = rt->cores[0];
-	int fd = sigs_open(&rt->signals_before);
+	int fd = sigs_open();
 
 	if (fd < 0)
 		return needs(rt, "signalfd", fd);
@@ -330,13 +332,8 @@ rt_destroy(struct rt *rt)
 	for (unsigned i = 0; rt->cores != NULL && i < rt->count && rt->cores[i] != NULL; i++)
 		files_close(rt->cores[i]);
 	pool_stop(rt->pool);
-	for (unsigned i = 0; rt->cores != NULL && i < rt->count && rt->cores[i] != NULL; i++) {
-		int fd = rt->cores[i]->signal_fd;
-
+	for (unsigned i = 0; rt->cores != NULL && i < rt->count && rt->cores[i] != NULL; i++)
 		core_close(rt->cores[i]);
-		if (fd >= 0)
-			sigs_close(fd, &rt->signals_before);
-	}
 	disks_close(rt);
 	arena_drop(&rt->arena);
 	pthread_mutex_destroy(&rt->lock);

@@ -56,8 +56,8 @@ struct rt_options {
 	 * are the process's from rt_create() on. */
 	int inherited_first;
 	unsigned inherited_count;       /* RT_INHERITED_MAX at most */
-	/* Called on reactor 0 for SIGTERM, SIGINT, SIGHUP and SIGUSR1; NULL: they do what they
-	 * do by themselves. */
+	/* Called on reactor 0 for SIGTERM, SIGINT, SIGHUP and SIGUSR1, which this thread has blocked from then on:
+	 * what comes after rt_run() does nothing.  NULL: they do what they do by themselves. */
 	void (*on_signal)(struct reactor *reactor, int signal);
 	void *owner;                    /* of the process: rt_owner() */
 	/* Where rt_create() fails: what there is none of, in words; NULL: nobody asks. */

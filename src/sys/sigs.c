@@ -1,13 +1,14 @@
 #include "sys/sigs.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { TRIES = 3 };
 
 int
-sigs_open(sigset_t *before)
+sigs_open(void)
 {
 	sigset_t ours;
 	int fd;
@@ -20,7 +21,7 @@ sigs_open(sigset_t *before)
 	fd = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	pthread_sigmask(SIG_BLOCK, &ours, before);
+	pthread_sigmask(SIG_BLOCK, &ours, NULL);
 	return fd;
 }
 
@@ -39,11 +40,4 @@ sigs_take(int fd)
 			break;
 	}
 	return 0;
-}
-
-void
-sigs_close(int fd, const sigset_t *before)
-{
-	pthread_sigmask(SIG_SETMASK, before, NULL);
-	close(fd);
 }

@@ -4,19 +4,14 @@
 #ifndef WEIR_SYS_SIGS_H
 #define WEIR_SYS_SIGS_H
 
-#include <signal.h>
-
 /*
  * Blocks SIGTERM, SIGINT, SIGHUP and SIGUSR1 in this thread and those it makes
- * from now on, keeps in `before` what was blocked, and answers a descriptor
- * they are read from; or negative errno, and nothing is changed.
+ * from now on, and answers a descriptor they are read from, which is the
+ * caller's; or negative errno, and nothing is changed.  They stay blocked when
+ * that is closed: one that comes while the process ends must not kill it.
  */
-int sigs_open(sigset_t *before) __attribute__((warn_unused_result));
+int sigs_open(void) __attribute__((warn_unused_result));
 
 /* The next signal; 0: none. */
 int sigs_take(int fd);
-
-/* Restores what was blocked before. */
-void sigs_close(int fd, const sigset_t *before);
-
 #endif

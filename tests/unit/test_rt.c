@@ -317,6 +317,26 @@ a_signal_wakes_reactor_0_and_is_handed_to_its_owner(void **state)
 }
 
 static void
+a_signal_that_comes_after_the_end_does_nothing(void **state)
+{
+	struct rt_options options = rt_options_default();
+	struct timespec none = { 0, 0 };
+	sigset_t blocked;
+	struct rt *rt;
+	int last = 0;
+
+	options.owner = &last;
+	options.on_signal = take_signal;
+	assert_int_equal(rt_create(&rt, &options), 0);
+	rt_destroy(rt);
+	assert_int_equal(kill(getpid(), SIGHUP), 0);
+	assert_int_equal(last, 0);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGHUP);
+	assert_int_equal(sigtimedwait(&blocked, NULL, &none), SIGHUP);
+}
+
+static void
 a_processor_that_is_not_there_is_an_error(void **state)
 {
 	struct rt_options options = rt_options_default();
@@ -342,6 +362,7 @@ main(void)
 		cmocka_unit_test(an_idle_reactor_sleeps_until_its_timer_and_makes_no_system_calls),
 		cmocka_unit_test(sleepers_stop_when_told_to_and_can_run_again),
 		cmocka_unit_test(a_signal_wakes_reactor_0_and_is_handed_to_its_owner),
+		cmocka_unit_test(a_signal_that_comes_after_the_end_does_nothing),
 		cmocka_unit_test(a_processor_that_is_not_there_is_an_error),
 	};
 
