@@ -76,6 +76,8 @@ cmd_apply(int argc, char **argv)
 		fwrite(answer, 1, answer_bytes, stdout);
 	else if (rc == 1)
 		fprintf(stderr, "weir: not applied, and nothing has changed: %.*s", (int)answer_bytes, answer);
+	else if (rc == -EBUSY)
+		fprintf(stderr, "weir: not applied, and nothing has changed\n");
 	else if (rc == -ENODATA)
 		fprintf(stderr, "weir: whether the configuration was applied before that is not known\n");
 	free(text);

@@ -77,9 +77,36 @@ exchange(int fd, const char *word, const char *text, size_t bytes, char **answer
 	if (rc == 0 || rc == -EPIPE || rc == -ECONNRESET) {
 		shutdown(fd, SHUT_WR);
 		rc = receive_all(fd, memory);
+		if (rc == -ECONNRESET && ftell(memory) > 0)
+			rc = 0; /* he was, and that was the end of it */
 	}
 	if (text_end(memory, answer) != 0 && rc == 0)
 		rc = -ENOMEM;
+	return rc;
+}
+
+static bool
+starts(const char *whole, size_t bytes, const char *word)
+{
+	return bytes >= strlen(word) && memcmp(whole, word, strlen(word)) == 0;
+}
+
+/* 0: it is one; or a negative errno after having said so. */
+static int
+look(const char *path, int rc, const char *whole, size_t bytes)
+{
+	if (bytes == 0 && (rc == 0 || rc == -ECONNRESET)) {
+		fprintf(stderr, "weir: the target at %s ended before it answered\n", path);
+		return -ENODATA;
+	}
+	if (rc == 0 && starts(whole, bytes, "busy\n")) {
+		fprintf(stderr, "weir: the target at %s is busy: %.*s", path, (int)bytes - 5, whole + 5);
+		return -EBUSY;
+	}
+	if (rc == 0 && !starts(whole, bytes, "ok\n") && !starts(whole, bytes, "error\n"))
+		rc = -EPROTO;
+	if (rc != 0)
+		fprintf(stderr, "weir: no target answers at %s: %s\n", path, strerror(-rc));
 	return rc;
 }
 
@@ -88,30 +115,26 @@ control_ask(const char *path, const char *word, const char *text, size_t bytes, 
 {
 	char default_path[108], *whole = NULL;
 	size_t whole_bytes = 0;
-	bool ok;
 	int fd, rc;
+	bool ok;
 
 	if (path == NULL) {
 		control_default_path(default_path);
 		path = default_path;
 	}
 	fd = dial(path);
-	rc = fd >= 0 ? exchange(fd, word, text, bytes, &whole, &whole_bytes) : fd;
-	if (fd >= 0)
-		close(fd);
-	ok = rc == 0 && whole_bytes >= 3 && memcmp(whole, "ok\n", 3) == 0;
-	if (fd >= 0 && whole_bytes == 0 && (rc == 0 || rc == -ECONNRESET)) {
-		fprintf(stderr, "weir: the target at %s ended before it answered\n", path);
-		free(whole);
-		return -ENODATA;
+	if (fd < 0) {
+		fprintf(stderr, "weir: no target answers at %s: %s\n", path, strerror(-fd));
+		return fd;
 	}
-	if (rc == 0 && !ok && (whole_bytes < 6 || memcmp(whole, "error\n", 6) != 0))
-		rc = -EPROTO;
+	rc = exchange(fd, word, text, bytes, &whole, &whole_bytes);
+	close(fd);
+	rc = look(path, rc, whole, whole_bytes);
 	if (rc != 0) {
-		fprintf(stderr, "weir: no target answers at %s: %s\n", path, strerror(-rc));
 		free(whole);
 		return rc;
 	}
+	ok = whole[0] == 'o';
 	*answer_bytes = whole_bytes - (ok ? 3 : 6);
 	memmove(whole, whole + (ok ? 3 : 6), *answer_bytes);
 	*answer = whole;

@@ -201,16 +201,28 @@ ready(struct stream *stream, unsigned events)
 		question_on(asker);
 }
 
+/* His question is not read, nor kept, and that is all he is told. */
+static void
+turn_away(struct stream *stream, const char *answer)
+{
+	struct iovec iov = { (char *)answer, strlen(answer) };
+
+	stream->ops->close(stream, stream->ops->writev(stream, &iov, 1) != (ssize_t)iov.iov_len);
+}
+
 static void
 accepted(struct listener *listener, struct stream *stream)
 {
 	struct ctl *ctl = listener->owner;
-	struct asker *asker = NULL;
+	struct asker *asker;
 
-	if (ctl->asker_count < CTL_ASKERS_MAX)
-		asker = arena_alloc(ctl->reactor->arena, sizeof(*asker));
+	if (ctl->asker_count == CTL_ASKERS_MAX) {
+		turn_away(stream, "busy\nothers ask already, and no more can at once\n");
+		return;
+	}
+	asker = arena_alloc(ctl->reactor->arena, sizeof(*asker));
 	if (asker == NULL) {
-		stream->ops->close(stream, true);
+		turn_away(stream, "busy\nout of memory\n");
 		return;
 	}
 	asker->ctl = ctl;

@@ -3,8 +3,9 @@
  *
  * A question is a line that says what is wanted, then whatever belongs to it
  * until the asker has closed his side.  An answer is a line, `ok` or `error`,
- * and text.  What the words mean is its user's.  It knows no file system: the
- * world listens at a path as it does at an address.
+ * and text; or `busy`, where the question was not read: so many ask already.
+ * What the words mean is its user's.  It knows no file system: the world
+ * listens at a path as it does at an address.
  *
  * Everything is called on one reactor.
  */

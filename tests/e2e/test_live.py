@@ -374,6 +374,23 @@ def test_the_control_socket_is_for_its_owner(live):
     assert target.applied(conf(namespace(1))) == "nothing has changed\n"
 
 
+def test_who_asks_while_eight_others_do_is_told_that_nothing_was_done(live):
+    target = live(conf(namespace(1)))
+    others = [socket.socket(socket.AF_UNIX) for _ in range(8)]
+    for other in others:
+        other.connect(target.control)
+    # Small, and more than a socket takes before anybody reads it.
+    for more in ("", "# %s\n" % ("x" * 4095) * 500):
+        done = target.apply(conf(namespace(1), namespace(2)) + more)
+        assert done.returncode == 1 and done.stderr.startswith("weir: the target at %s is busy: " % target.control), done
+        assert done.stderr.endswith("weir: not applied, and nothing has changed\n")
+    done = targets.run("diff", "--control", target.control, target.path)
+    assert done.returncode == 2 and " is busy: " in done.stderr and done.stderr.count("\n") == 1, done
+    for other in others:
+        other.close()
+    targets.until("a turn", lambda: target.apply(conf(namespace(1), namespace(2))).returncode == 0)
+
+
 @pytest.mark.line("O18")
 @pytest.mark.parametrize("kind", ["mem", "file"])
 def test_namespaces_are_taken_away_under_load(live, tmp_path, kind):

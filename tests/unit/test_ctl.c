@@ -154,6 +154,52 @@ a_question_that_is_not_whole_is_refused_when_the_target_stops(void **state)
 	fakeworld_fini(&b.fw);
 }
 
+/* Askers at one socket, of whom none is answered before the end; what the last is told. */
+static void
+crowd(struct bench *askers, unsigned count, uint64_t fail_at)
+{
+	const struct world_ops *before;
+	struct bench *b = &askers[0];
+
+	fakeworld_init(&b->fw, 1);
+	b->reactor = &b->fw.reactors[0];
+	before = b->reactor->world;
+	b->reactor->world = &world;
+	assert_int_equal(ctl_listen(&b->ctl, b->reactor, "/socket", asked, b), 0);
+	b->reactor->arena->fail_at = fail_at;
+	for (unsigned i = 0; i < count; i++) {
+		askers[i].question = "";
+		askers[i].stream = (struct stream){ .ops = &stream_ops, .reactor = b->reactor };
+		b->ctl.listener.accepted(&b->ctl.listener, &askers[i].stream);
+		assert_int_equal(askers[i].closed, i == count - 1);
+	}
+	assert_true(b->ctl.asker_count == count - 1 && !askers[count - 1].aborted);
+	b->reactor->arena->fail_at = 0;
+	ctl_end(&b->ctl);
+	b->reactor->world = before;
+	fakeworld_fini(&b->fw);
+}
+
+static void
+who_is_one_too_many_is_told_so(void **state)
+{
+	struct bench askers[CTL_ASKERS_MAX + 1] = { 0 };
+
+	(void)state;
+	crowd(askers, CTL_ASKERS_MAX + 1, 0);
+	assert_string_equal(askers[CTL_ASKERS_MAX].answer, "busy\nothers ask already, and no more can at once\n");
+}
+
+static void
+who_finds_no_memory_is_told_so(void **state)
+{
+	struct bench asker = { 0 };
+
+	(void)state;
+	crowd(&asker, 1, 1);
+	assert_string_equal(asker.answer, "busy\nout of memory\n");
+}
+
 int
 main(void)
 {
@@ -161,6 +207,8 @@ main(void)
 		cmocka_unit_test(a_question_is_answered_in_a_word_and_a_text),
 		cmocka_unit_test(whether_it_is_done_is_answered_without_memory_too),
 		cmocka_unit_test(a_question_that_is_not_whole_is_refused_when_the_target_stops),
+		cmocka_unit_test(who_is_one_too_many_is_told_so),
+		cmocka_unit_test(who_finds_no_memory_is_told_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
