@@ -12,6 +12,19 @@
 #include "control.h"
 #include "text.h"
 
+/* Where anybody may make a socket, as in /tmp, another user's may wait for what we have to tell. */
+static int
+look_whose(int fd, const char *path)
+{
+	struct ucred peer = { .uid = (uid_t)-1 };
+	socklen_t length = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && (peer.uid == geteuid() || peer.uid == 0))
+		return 0;
+	fprintf(stderr, "weir: the socket at %s is of another user (%u), who is told nothing\n", path, peer.uid);
+	return -EPERM;
+}
+
 static int
 dial(const char *path)
 {
@@ -127,9 +140,12 @@ control_ask(const char *path, const char *word, const char *text, size_t bytes, 
 		fprintf(stderr, "weir: no target answers at %s: %s\n", path, strerror(-fd));
 		return fd;
 	}
-	rc = exchange(fd, word, text, bytes, &whole, &whole_bytes);
+	rc = look_whose(fd, path);
+	if (rc == 0) {
+		rc = exchange(fd, word, text, bytes, &whole, &whole_bytes);
+		rc = look(path, rc, whole, whole_bytes);
+	}
 	close(fd);
-	rc = look(path, rc, whole, whole_bytes);
 	if (rc != 0) {
 		free(whole);
 		return rc;

@@ -50,9 +50,10 @@ bool control_waits(const struct control *control);
 void control_end(struct control *control);
 
 /*
- * The other side, for commands: asks and waits.  The answer's text is malloc()ed.  0: ok; 1: an error, which the
- * text says; or a negative errno after having said on stderr what is wrong, -ENODATA where the target ended, or went
- * away, without an answer to what it had been asked; -EBUSY where it did not read the question.
+ * The other side, for commands: asks and waits, where this user's target listens, or root's.  The answer's text is
+ * malloc()ed.  0: ok; 1: an error, which the text says; or a negative errno after having said on stderr what is wrong,
+ * -ENODATA where the target ended, or went away, without an answer to what it had been asked; -EBUSY where it did not
+ * read the question.
  */
 int control_ask(const char *path, const char *word, const char *text, size_t bytes, char **answer,
     size_t *answer_bytes) __attribute__((warn_unused_result));

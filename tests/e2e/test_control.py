@@ -1,6 +1,7 @@
 """Where the control socket is: one target has it."""
 import os
 import shutil
+import socket
 import subprocess
 
 import pytest
@@ -15,6 +16,27 @@ def is_new(path):
         return os.stat(path).st_mtime > 0
     except FileNotFoundError:
         return False
+
+
+def test_a_socket_of_another_user_is_not_asked(tmp_path):
+    """who may have made it before the target did"""
+    if os.geteuid() != 0:
+        pytest.skip("needs another user")
+    path, control = tmp_path / "weir.yaml", str(tmp_path / "control")
+    path.write_text(conf(namespace(1)))
+    with socket.socket(socket.AF_UNIX) as theirs:
+        theirs.bind(control)
+        os.seteuid(65534)
+        try:
+            theirs.listen()
+        finally:
+            os.seteuid(0)
+        said = "weir: the socket at %s is of another user (65534), who is told nothing\n" % control
+        for word, status in (("apply", 1), ("diff", 2)):
+            done = targets.run(word, "--control", control, path, timeout=targets.START_S)
+            assert (done.returncode, done.stdout, done.stderr) == (status, "", said)
+            with theirs.accept()[0] as asker:
+                assert asker.recv(1) == b""
 
 
 @pytest.mark.parametrize("left", [False, True])
