@@ -12,7 +12,17 @@
 #include "volumes.h"
 #include "world/reactor.h"
 
-enum { PATHS_MIN = 16, NS_PER_MS = 1000000 };
+enum {
+	PATHS_MIN = 16,
+	NS_PER_MS = 1000000,
+	/*
+	 * Surveys whose errand is the world's: of one folder as many as it runs for one disk, and half of its threads at
+	 * most.  The others wait here, and are gone as soon as nobody waits for them: however often a disk that hangs is
+	 * asked, it keeps no more of them than these.
+	 */
+	OF_FOLDER = 2,
+	AT_ONCE = 8,
+};
 
 struct path {
 	const char *text; /* NULL: a place of the table that is free */
@@ -32,7 +42,8 @@ struct survey {
 	struct timer patience;
 	pthread_mutex_t lock;
 	const char *now;       /* which is being asked for, under the lock; NULL: none yet, or none any more */
-	bool opens, asking, dropped;
+	bool opens, dropped;
+	bool asking, given;    /* it is not done yet; and the errand is the world's, else it waits for its turn */
 	void (*then)(void *owner, int rc, const char *why);
 	void *owner;
 };
@@ -232,11 +243,12 @@ ask(struct errand *errand)
 	note(survey, NULL);
 }
 
-/* On the reactor: folder by folder, so that one that does not answer holds up no other survey of others. */
+/* ---- on the reactor: whose turn it is ---- */
+
+/* Folder by folder, so that one that does not answer holds up no other survey of others. */
 static bool
 next_leg(struct survey *survey)
 {
-	struct reactor *reactor = survey->serving->reactor;
 	struct path *end = survey->paths + survey->room;
 
 	while (survey->leg < end && (survey->leg->text == NULL || survey->leg->asked))
@@ -247,23 +259,62 @@ next_leg(struct survey *survey)
 		.run = ask, .done = asked, .apart = true,
 		.disk = hash(survey->leg->text, folder_length(survey->leg)),
 	};
-	reactor->world->errand(reactor, &survey->errand);
 	return true;
+}
+
+static bool
+may_ask(const struct serving *serving, const struct survey *survey)
+{
+	unsigned all = 0, of_folder = 0;
+
+	list_for_each(&serving->surveys, node) {
+		const struct survey *other = container_of(node, struct survey, node);
+
+		all += other->given;
+		of_folder += other->given && other->errand.disk == survey->errand.disk;
+	}
+	return survey->asking && !survey->given && all < AT_ONCE && of_folder < OF_FOLDER;
+}
+
+/* The oldest first. */
+static struct survey *
+next_turn(const struct serving *serving)
+{
+	list_for_each(&serving->surveys, node) {
+		struct survey *survey = container_of(node, struct survey, node);
+
+		if (may_ask(serving, survey))
+			return survey;
+	}
+	return NULL;
+}
+
+static void
+go_on(struct serving *serving)
+{
+	struct survey *survey;
+
+	while ((survey = next_turn(serving)) != NULL) {
+		survey->given = true;
+		serving->reactor->world->errand(serving->reactor, &survey->errand);
+	}
 }
 
 static void
 asked(struct errand *errand)
 {
 	struct survey *survey = container_of(errand, struct survey, errand);
+	struct serving *serving = survey->serving;
 
-	if (!survey->dropped && next_leg(survey))
-		return;
-	survey->asking = false;
-	timer_clear(&survey->serving->reactor->timers, &survey->patience);
+	survey->given = false;
+	survey->asking = !survey->dropped && next_leg(survey);
+	if (!survey->asking)
+		timer_clear(&serving->reactor->timers, &survey->patience);
 	if (survey->dropped)
 		survey_free(survey);
-	else if (survey->then != NULL)
+	else if (!survey->asking && survey->then != NULL)
 		survey->then(survey->owner, 0, "");
+	go_on(serving);
 }
 
 static void
@@ -296,12 +347,12 @@ survey_ask(struct survey *survey, void (*then)(void *owner, int rc, const char *
 		then(owner, 0, "");
 		return;
 	}
-	survey->asking = true;
 	survey->patience.fire = impatient;
 	timer_set(&reactor->timers, &survey->patience,
 	    reactor->now_ns + (uint64_t)SURVEY_PATIENCE_MS * NS_PER_MS);
 	survey->leg = survey->paths;
-	(void)next_leg(survey); /* there is one */
+	survey->asking = next_leg(survey);
+	go_on(survey->serving);
 }
 
 void
@@ -311,7 +362,7 @@ survey_drop(struct survey *survey)
 		return;
 	timer_clear(&survey->serving->reactor->timers, &survey->patience);
 	survey->dropped = true;
-	if (!survey->asking)
+	if (!survey->given)
 		survey_free(survey);
 }
 

@@ -2,7 +2,7 @@
  * survey.h - what disks say of the paths that a configuration names and that are not served yet: beside the reactor.
  *
  * A disk may take its time, or not answer at all.  It is asked apart from everything else, nothing is changed by it,
- * and who waits for the answer does so no longer than SURVEY_PATIENCE_MS.
+ * and who waits for the answer does so no longer than SURVEY_PATIENCE_MS.  A disk that hangs keeps a few of them.
  */
 #ifndef WEIR_CMD_SURVEY_H
 #define WEIR_CMD_SURVEY_H

@@ -212,15 +212,20 @@ def test_many_volumes_of_a_hung_disk_hold_up_no_other_disk(live, disk):
 
 
 def test_what_is_asked_of_a_hung_disk_again_and_again_holds_up_no_other_disk(live, tmp_path, disk):
-    """more often than there are threads for it"""
-    text = conf(namespace(1))
+    """more often than there are threads for it; nor does what it is asked stay in memory"""
+    text, took = conf(namespace(1)), []
+    more = text + SUBSYS + "    namespaces:\n" + "".join(
+        "      - {nsid: %d, volume: \"file:%s/%s%d\", size: 16M}\n" % (n, disk.folder, "v" * 100, n)
+        for n in range(1, 1000))
     target = live(text, env=disk.env)
     disk.hang()
     for _ in range(3):
-        asked = [beside(lambda n=n: diff(target, text + MORE["unsized"] % disk.folder, str(n))) for n in range(7)]
+        asked = [beside(lambda n=n: diff(target, more, str(n))) for n in range(7)]
         for thread, done in asked:
             thread.join()
             assert done[0].returncode == 1 and "answer" in done[0].stdout + done[0].stderr, done
+        took.append(target.daemon.rss_kib())
+    assert took[2] - took[1] < 2048, took
     target.applied(conf(namespace(1), namespace(2, "file:%s/sound" % tmp_path)))
     os.close(disk.answer())
 
