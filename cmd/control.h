@@ -35,8 +35,8 @@ void control_default_path(char path[108]);
 int control_begin(struct control *control, struct serving *serving, bool always, char why[256])
     __attribute__((warn_unused_result));
 
-/* Reads the file again, beside the reactor, and applies it, now or after what is being applied; what comes of it is said
- * on stderr.  NULL: there is none. */
+/* Reads the file again, beside the reactor, and applies it, now or after what is being applied; what comes of it is
+ * said on stderr.  NULL: there is none. */
 void control_reload(struct control *control, const char *path);
 
 /* The target is being drained: no question is taken any more, and of those that wait nothing is begun.  What is being

@@ -96,11 +96,11 @@ events_files_clean(const struct conf *conf)
 		if (is_gone(conf, dirfd(dir), entry->d_name, &gone))
 			add(&found, dirfd(dir), &gone);
 	if (errno != 0 && errno != ENOENT)
-		fprintf(stderr, "weir: warning: %s cannot be looked through for events of subsystems that are gone: %s\n",
-		    path, strerror(errno));
+		fprintf(stderr, "weir: warning: %s cannot be looked through for events of subsystems that are gone: "
+		    "%s\n", path, strerror(errno));
 	if (dir != NULL)
 		closedir(dir);
 	if (found.removed > 0)
-		fprintf(stderr, "weir: events of %u subsystems that are gone are removed from %s: of %u they are kept\n",
-		    found.removed, path, EVENTS_FILES_GONE);
+		fprintf(stderr, "weir: events of %u subsystems that are gone are removed from %s: of %u they are "
+		    "kept\n", found.removed, path, EVENTS_FILES_GONE);
 }

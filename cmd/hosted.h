@@ -81,7 +81,8 @@ struct opening *hosted_opening(const struct hosted *hosted, const char *nqn, uin
 /* Whether a disk that was asked for anything has not answered yet. */
 bool hosted_waits(const struct hosted *hosted);
 
-/* Tells the operator why a wish comes to nothing, with the errno `rc` unless `why` says it all (0); and what its host is told. */
+/* Tells the operator why a wish comes to nothing, with the errno `rc` unless `why` says it all (0); and what its host
+ * is told. */
 void hosted_complain(struct hosted *hosted, const struct target_wish *wish, int rc, const char *why);
 struct nvme_status hosted_failure(const struct target_wish *wish, int rc);
 

@@ -201,8 +201,8 @@ clean_folder(const struct hosted *hosted, const char *pool)
 			    rc == -EBUSY ? "somebody else uses it" : strerrordesc_np(-rc));
 	}
 	if (errno != 0)
-		fprintf(stderr, "weir: warning: %s cannot be looked through for files that no namespace has: %s\n", pool,
-		    strerror(errno));
+		fprintf(stderr, "weir: warning: %s cannot be looked through for files that no namespace has: %s\n",
+		    pool, strerror(errno));
 	if (dir != NULL)
 		closedir(dir);
 }

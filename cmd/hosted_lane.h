@@ -19,7 +19,8 @@ struct hosted;
 struct made;
 struct made_ns;
 
-/* The file of a namespace that is to be created: it is made, its volume opened, and removed where nothing comes of the rest. */
+/* The file of a namespace that is to be created: it is made, its volume opened, and removed where nothing comes of
+ * the rest. */
 struct lane_file {
 	struct list node;         /* in hosted->files */
 	struct hosted *hosted;

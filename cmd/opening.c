@@ -80,8 +80,8 @@ opening_place(const char *path, const char *state_dir, char why[256])
 
 	snprintf(bad, sizeof(bad), "%.*s" BLK_BAD_SUFFIX, CONF_SPEC, path);
 	if (is_link_to_nothing(bad))
-		return refuse(why, -EINVAL, "%.120s, where its bad blocks would be listed, is a link to what is not there",
-		    bad);
+		return refuse(why, -EINVAL, "%.120s, where its bad blocks would be listed, is a link to what is not "
+		    "there", bad);
 	if (!leads_to(path, real))
 		return 0; /* who opens it says why that cannot be */
 	if (state_dir != NULL && lies_in(real, state_dir))

@@ -48,9 +48,9 @@ int opening_undo(struct opening *opening) __attribute__((warn_unused_result));
 /* Closes it, if it is still the opening's; files stay. */
 void opening_close(struct opening *opening);
 
-/* Whether a volume may be in the file that a path leads to, or would: before anything is done to it.  Not in the state
- * folder (NULL: there is none), and no link stands for a list of bad blocks: while nothing is there nobody knows that it
- * is one.  0, or -EINVAL and why. */
+/* Whether a volume may be in the file that a path leads to, or would: before anything is done to it.  Not in the
+ * state folder (NULL: there is none), and no link stands for a list of bad blocks: while nothing is there nobody
+ * knows that it is one.  0, or -EINVAL and why. */
 int opening_place(const char *path, const char *state_dir, char why[256]) __attribute__((warn_unused_result));
 
 /* Looks where the path of a volume leads. */

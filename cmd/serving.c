@@ -343,7 +343,8 @@ serving_applies(const struct serving *serving)
 bool
 serving_waits(const struct serving *serving)
 {
-	return surveys_wait(serving) || serving->files.beside || hosted_waits(&serving->hosted) || volumes_wait(serving);
+	return surveys_wait(serving) || serving->files.beside || hosted_waits(&serving->hosted) ||
+	    volumes_wait(serving);
 }
 
 bool

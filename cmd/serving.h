@@ -60,7 +60,7 @@ struct serving {
 	bool busy;               /* something is being applied: the wish at work, or where none is `next` */
 	struct configured *now, *next;
 	struct apply_files files;      /* of next; */
-	bool making;                   /* they are being made, or taken back, or it has not begun since: wishes are done */
+	bool making;                   /* they are being made, or taken back, or wait to begin: wishes are done */
 	struct configured *parked;     /* one that waits until a wish is done, or what was taken away given up, */
 	struct survey *survey;         /* or its disks have answered; */
 	bool surveyed;                 /* they have */

@@ -16,9 +16,9 @@ enum {
 	PATHS_MIN = 16,
 	NS_PER_MS = 1000000,
 	/*
-	 * Surveys whose errand is the world's: of one folder as many as it runs for one disk, and half of its threads at
-	 * most.  The others wait here, and are gone as soon as nobody waits for them: however often a disk that hangs is
-	 * asked, it keeps no more of them than these.
+	 * Surveys whose errand is the world's: of one folder as many as it runs for one disk, and half of its threads
+	 * at most.  The others wait here, and are gone as soon as nobody waits for them: however often a disk that
+	 * hangs is asked, it keeps no more of them than these.
 	 */
 	OF_FOLDER = 2,
 	AT_ONCE = 8,

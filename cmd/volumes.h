@@ -23,7 +23,7 @@ struct volume {
 	struct volume *same;  /* the next one with this hash */
 	struct blk *blk;
 	struct reactor *annex; /* with which it was opened */
-	struct opening *opening; /* by which, and to which it goes back if the change fails; NULL: by none that is kept */
+	struct opening *opening; /* by which, and to which it goes back if the change fails; NULL: none that is kept */
 	struct serving *serving;
 	struct errand errand;  /* which closes it */
 	struct leavings *leavings; /* what goes then, see volumes.c; NULL: nothing */

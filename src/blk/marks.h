@@ -42,7 +42,7 @@ enum marks_kind {
 	MARKS_AGAIN,          /* as they are: the file is to say so beyond doubt */
 };
 
-/* One change, its maker's again when done() is called: 0 or a negative errno, and then nothing has changed in memory. */
+/* One change, its maker's again when done() is called: 0, or a negative errno and nothing in memory has changed. */
 struct marks_change {
 	struct fifo_node node;
 	uint64_t lba;

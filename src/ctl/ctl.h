@@ -44,7 +44,8 @@ int ctl_listen(struct ctl *ctl, struct reactor *reactor, const char *path,
 /* The text is copied, or where there is no memory for it one that says so; the question is no more. */
 void ctl_answer(struct ctl_question *question, bool ok, const char *text, size_t bytes);
 
-/* No more questions: those that are not whole yet are answered that the target is stopping.  The others still are to be. */
+/* No more questions: those that are not whole yet are answered that the target is stopping.  The others still are to
+ * be. */
 void ctl_stop(struct ctl *ctl);
 
 /* Ends it, with all who ask. */

@@ -243,8 +243,8 @@ kdisk_lose(struct rt *rt, struct kdisk *kdisk, int error)
 	kdisk->lost = true;
 	pthread_mutex_unlock(&rt->lock);
 	if (!was)
-		line_say("weir: error: %.300s: what was written to it may be lost: %s; until it is opened anew nothing of it "
-		    "can be flushed\n", kdisk->path, strerrordesc_np(error));
+		line_say("weir: error: %.300s: what was written to it may be lost: %s; until it is opened anew nothing "
+		    "of it can be flushed\n", kdisk->path, strerrordesc_np(error));
 }
 
 bool

@@ -239,7 +239,8 @@ complain(struct kfile *file, const struct file_io *io)
 	if (file->told_ns != 0 && reactor->now_ns - file->told_ns < TOLD_NS)
 		return;
 	file->told_ns = reactor->now_ns;
-	snprintf(text, sizeof(text), "%.300s: %s: %s", file->disk->path, what[io->op], strerrordesc_np((int)-io->result));
+	snprintf(text, sizeof(text), "%.300s: %s: %s", file->disk->path, what[io->op],
+	    strerrordesc_np((int)-io->result));
 	reactor->world->log(reactor, 0, text);
 }
 

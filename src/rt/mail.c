@@ -15,7 +15,8 @@ struct letter {
 	struct mail mail;
 };
 
-/* What memory was taken for at the start: of mail that memory is not found for when it is to be kept, so much is kept. */
+/* What memory was taken for at the start: of mail that memory is not found for when it is to be kept, so much is
+ * kept. */
 struct letters {
 	struct letter list[MAIL_SPARE];
 	struct fifo free;

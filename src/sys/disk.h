@@ -54,8 +54,8 @@ int disk_undo(struct disk *disk, const char *path, int64_t was) __attribute__((w
 /* Removes a file, durably; a link that leads to it stays. */
 int disk_remove(const char *path) __attribute__((warn_unused_result));
 
-/* What the page cache has of the file goes, as far as it was written: what is read next is what the medium has.  Of pages
- * that could not be written the kernel says so once, keeps them, and takes them for written. */
+/* What the page cache has of the file goes, as far as it was written: what is read next is what the medium has.  Of
+ * pages that could not be written the kernel says so once, keeps them, and takes them for written. */
 void disk_forget(int fd);
 
 /* The first byte from `offset` on that is not in a hole, as far as is known; UINT64_MAX: none. */

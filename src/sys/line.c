@@ -14,8 +14,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t lost; /* lines since the last one that was written */
 
 /*
- * A pipe that may be written to takes PIPE_BUF bytes at once; so do terminals and sockets, as good as always.  It is not
- * set to O_NONBLOCK, for that would be so for all who share it.
+ * A pipe that may be written to takes PIPE_BUF bytes at once; so do terminals and sockets, as good as always.  It is
+ * not set to O_NONBLOCK, for that would be so for all who share it.
  */
 static bool
 put(int fd, const char *text, size_t bytes)

@@ -49,9 +49,10 @@ io_submit_to(struct request *req, struct blk_chan *chan, void (*done)(struct blk
 	chan->busy++;
 	blk_submit(chan, &req->io);
 }
-/* To the device of the command's namespace; `begun`: something of the command has been there.  Anything but NVME_OK: that is not there any more, or not so.
- * done() begins with io_returned(), and if that was true ends with conn_send_soon(): the connection is about
- * to end and looks whether this was the last. */
+
+/* To the device of the command's namespace; `begun`: something of the command has been there.  Anything but NVME_OK:
+ * that is not there any more, or not so.  done() begins with io_returned(), and if that was true ends with
+ * conn_send_soon(): the connection is about to end and looks whether this was the last. */
 struct nvme_status io_submit(struct request *req, bool begun,
     void (*done)(struct blk_io *io, struct nvme_status status));
 /* The same for a command of one I/O, which it answers where that cannot be. */

@@ -224,8 +224,8 @@ void registry_end(struct core *core);
 size_t registry_bytes(void);
 void registry_mail(struct core *core, const struct target_mail *mail);
 void registry_view(struct core *core); /* it has another one now */
-/* Those of the controller's subsystem, and those that have the namespace: bits by id, both cleared before.  The number of
- * the last association that began. */
+/* Those of the controller's subsystem, and those that have the namespace: bits by id, both cleared before.  The
+ * number of the last association that began. */
 uint64_t registry_present(struct core *core, uint16_t key, uint32_t nsid, uint64_t *there, uint64_t *attached);
 /* What the keeper has of the controller, which is not gone before that is done; NULL: it is done. */
 void registry_wish(struct core *core, uint16_t key, struct target_wish *wish);

@@ -1,9 +1,10 @@
 /*
  * state_file.h - a file of the state folder, as core 0 uses it.
  *
- * The disk of that folder may take any time, or not answer at all, and core 0 has hosts to serve.  So all that asks it
- * for anything but reads and writes is done by errands, in order, with an annex that all these files have together.
- * Core 0 shares the file that is so held, and gives it back, without asking the disk.  What lies in it is not known here.
+ * The disk of that folder may take any time, or not answer at all, and core 0 has hosts to serve.  So all that asks
+ * it for anything but reads and writes is done by errands, in order, with an annex that all these files have
+ * together.  Core 0 shares the file that is so held, and gives it back, without asking the disk.  What lies in it is
+ * not known here.
  */
 #ifndef WEIR_TARGET_STATE_FILE_H
 #define WEIR_TARGET_STATE_FILE_H
@@ -27,8 +28,8 @@ struct state_file *state_file_make(struct target *target);
 int state_file_open(struct state_file *state_file, const char *path, uint64_t size, uint32_t block)
     __attribute__((warn_unused_result));
 
-/* The same way, of one that is open: its first bytes, `align`ed.  So many were there, and state_file_read_end() follows;
- * or a negative errno. */
+/* The same way, of one that is open: its first bytes, `align`ed.  So many were there, and state_file_read_end()
+ * follows; or a negative errno. */
 int64_t state_file_read(struct state_file *state_file, size_t bytes, size_t align, uint8_t **out)
     __attribute__((warn_unused_result));
 void state_file_read_end(struct state_file *state_file, uint8_t *bytes);

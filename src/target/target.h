@@ -193,13 +193,13 @@ void target_ask_stats(struct target *target, void (*told)(void *owner, const str
  * How much mail from one core to another may be under way, whatever hosts send.  Everything that is posted is either
  * answered, and asked for one at a time or a stated number, or said once.
  *
- * Of an I/O queue: 64 failed commands of which its controller did not hear yet, or the answers to them (request.c),
- * 2 that tell how many more; 1 each of Connect, CACHE, CLOSE, DETACH and CONN_GONE, and of their answers, and of ALIVE,
- * which is asked again where a core did not answer for a whole keep-alive time after a reset.  Of an admin queue: 1 of
- * each of its 128 commands, be it ABORT, FENCE, PRESENT_ASK, WISH, SETTLE after it or EVENTS_COPY, and of each the copy
- * that is given back; 8 events, 8 FENCEs of before resets; 4 that make statistics up; JOIN, DYING, LEFT, END and
- * CONN_GONE.  Of a volume: 1 command of reservations, 1 of TAKE, TELL and WHO, RETIRED.  Of a core: what is asked of all
- * for a new view, the end, and what is counted and kept of each subsystem.
+ * Of an I/O queue: 64 failed commands of which its controller did not hear yet, or the answers to them (request.c), 2
+ * that tell how many more; 1 each of Connect, CACHE, CLOSE, DETACH and CONN_GONE, and of their answers, and of ALIVE,
+ * which is asked again where a core did not answer for a whole keep-alive time after a reset.  Of an admin queue: 1
+ * of each of its 128 commands, be it ABORT, FENCE, PRESENT_ASK, WISH, SETTLE after it or EVENTS_COPY, and of each the
+ * copy that is given back; 8 events, 8 FENCEs of before resets; 4 that make statistics up; JOIN, DYING, LEFT, END and
+ * CONN_GONE.  Of a volume: 1 command of reservations, 1 of TAKE, TELL and WHO, RETIRED.  Of a core: what is asked of
+ * all for a new view, the end, and what is counted and kept of each subsystem.
  */
 enum {
 	TARGET_MAIL_QUEUE = 80,

@@ -167,8 +167,8 @@ fill_list(const struct target_ns *ns, struct parts *parts, struct ns_info *info)
 }
 
 static void
-fill_ns(const struct target_subsys *told, const struct target_ns *ns, const struct view_numbers *numbers, uint64_t number,
-    const struct view_subsys *subsys, struct parts *parts, struct ns_info *info, struct view_ns *entry)
+fill_ns(const struct target_subsys *told, const struct target_ns *ns, const struct view_numbers *numbers,
+    uint64_t number, const struct view_subsys *subsys, struct parts *parts, struct ns_info *info, struct view_ns *entry)
 {
 	const struct blk *volume = ns->volume;
 	uint8_t ana = 0;

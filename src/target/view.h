@@ -18,8 +18,8 @@ enum view_gate {
 	GATE_RESV = 8,    /* somebody may hold it: never here, but in conn->gate */
 };
 
-/* A volume has a number that no other ever has; and by it a slot, which is another's when it is gone.  Whether it still is
- * the same is asked of the number alone. */
+/* A volume has a number that no other ever has; and by it a slot, which is another's when it is gone.  Whether it
+ * still is the same is asked of the number alone. */
 static inline uint16_t
 volume_slot(uint64_t volume)
 {

@@ -140,10 +140,9 @@ struct errand {
 	void (*run)(struct errand *errand);  /* on another thread: touches nothing that a reactor may meanwhile */
 	void (*done)(struct errand *errand); /* on the reactor */
 	void *owner;
-	bool apart; /* in no order with any other: it waits for none that hangs, */
-	/* but for those apart of the same disk, by any number that its givers know it by, of which two are run at a time.
-	 * 0: none is named, and its giver sees to it that there are few. */
-	uint64_t disk;
+	bool apart;    /* in no order with any other: it waits for none that hangs, but for those of its disk */
+	uint64_t disk; /* by any number that its givers know it by: of those apart two are run at a time; 0: none is
+	                * named, and its giver sees to it that there are few */
 };
 
 /* ---- the operations ---- */
@@ -169,8 +168,8 @@ struct world_ops {
 	 * it is smaller. */
 	int (*file_open)(struct reactor *reactor, const char *path, uint64_t size, uint32_t block,
 	    struct file **file) __attribute__((warn_unused_result));
-	/* The same file once more, for another reactor: asks the disk nothing, whatever the path leads to by now.  `file`
-	 * was opened with an annex, and is closed after those that share it. */
+	/* The same file once more, for another reactor: asks the disk nothing, whatever the path leads to by now.
+	 * `file` was opened with an annex, and is closed after those that share it. */
 	int (*file_share)(struct file *file, struct reactor *reactor, struct file **shared)
 	    __attribute__((warn_unused_result));
 	/* Makes a file and extends it as file_open() does, size > 0, and leaves it closed; `was` as in struct file.
@@ -185,9 +184,9 @@ struct world_ops {
 	 * removes it, as `was` says.  -ESTALE: the path leads to another one than `id`, and nothing is done. */
 	int (*file_undo)(struct reactor *reactor, const char *path, int64_t was, const uint64_t id[2])
 	    __attribute__((warn_unused_result));
-	/* Reads at once, and blocks meanwhile: for what must be known before anything is served, before
-	 * reactors run too.  What it reads is durable, though a process that was killed, or whose writes failed,
-	 * may have left something else in a cache.  Buffer, offset and bytes are aligned.  Bytes read, or a negative errno. */
+	/* Reads at once, and blocks meanwhile: for what must be known before anything is served, before reactors run
+	 * too.  What it reads is durable, though a process that was killed, or whose writes failed, may have left
+	 * something else in a cache.  Buffer, offset and bytes are aligned.  Bytes read, or a negative errno. */
 	int64_t (*file_fetch)(struct file *file, uint64_t offset, void *to, size_t bytes)
 	    __attribute__((warn_unused_result));
 	/* The first byte from `offset` on that may be other than zero, or `offset`: all before it lie in holes.

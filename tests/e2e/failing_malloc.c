@@ -1,10 +1,10 @@
 /*
  * failing_malloc.c - preloaded into `weir`: the allocation of which WEIR_FAIL_ALLOCATION tells the number fails.
  *
- * After the N-th SIGUSR2 they are counted anew, and the N-th one fails.
- * WEIR_ALLOCATIONS is a file, in which the program writes at its end: how many it made (since they are counted), how many
- * failed, and how many blocks it has not given back.  SIGWINCH, which it knows nothing of, writes the same at any moment,
- * to that path and ".now".  WEIR_PLACES is a file that gets a line for each allocation: what calls it, as addresses.
+ * After the N-th SIGUSR2 they are counted anew, and the N-th one fails. WEIR_ALLOCATIONS is a file, in which the
+ * program writes at its end: how many it made (since they are counted), how many failed, and how many blocks it has
+ * not given back.  SIGWINCH, which it knows nothing of, writes the same at any moment, to that path and ".now".
+ * WEIR_PLACES is a file that gets a line for each allocation: what calls it, as addresses.
  */
 #include <errno.h>
 #include <execinfo.h>

@@ -1,8 +1,9 @@
 /*
- * traced.c - preloaded into `weir`: strace looks at it from main() on, so that what the loader calls counts for nothing.
+ * traced.c - preloaded into `weir`: strace looks at it from main() on, so that what the loader calls counts for
+ * nothing.
  *
- * WEIR_STRACE is what strace is told, words with a line feed between them.  It is waited for by calls that no test makes
- * fail: openat2(), readv() and clock_nanosleep().
+ * WEIR_STRACE is what strace is told, words with a line feed between them.  It is waited for by calls that no test
+ * makes fail: openat2(), readv() and clock_nanosleep().
  */
 #include <fcntl.h>
 #include <linux/openat2.h>

@@ -217,7 +217,8 @@ what_nobody_waits_for_any_more_does_not_go_to_core_0(void **state)
 	assert_int_equal(b->count, round + 1);
 }
 
-/* It stood in line for a volume that has gone since, and another one has its place: of all it has the next one's turn. */
+/* It stood in line for a volume that has gone since, and another one has its place: of all it has the next one's
+ * turn. */
 static void
 whose_volume_is_another_one_does_not_go_to_core_0(void **state)
 {
@@ -239,7 +240,8 @@ whose_volume_is_another_one_does_not_go_to_core_0(void **state)
 	b->ns[0].volume += TARGET_VOLUMES_MAX;
 	assert_int_equal(volume_slot(b->ns[0].volume), SLOT);
 	comes_back(b, 0);
-	assert_int_equal(le16_get(io->xfer.status), le16_get(nvme_status_put(nvme_status_of(NVME_SC_INVALID_NS, true))));
+	assert_int_equal(le16_get(io->xfer.status),
+	    le16_get(nvme_status_put(nvme_status_of(NVME_SC_INVALID_NS, true))));
 	assert_int_equal(b->count, 2);
 	assert_ptr_equal(b->posted[1].reserve.req, all);
 	assert_int_equal(b->posted[1].reserve.slot, SLOT + 1);
