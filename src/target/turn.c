@@ -17,6 +17,9 @@ enum {
 	RECEIVE_MIN = 4096,     /* with buffers for less than this, PDUs are received one piece at a time */
 	RECEIVE_MORE = 32 * 1024,
 	RECEIVE_TURN = REACTOR_SCRATCH, /* of one connection in a turn, and then what one more read gives */
+	/* A PDU takes some 90 ns, however little is in it: a whole read of crumbs takes a millisecond. */
+	CRUMBS_MANY = 256,      /* who has sent more is read by less, for good: else he would do it every other time */
+	RECEIVE_CRUMBS = 16 * 1024,
 };
 
 /* ---- receiving ---- */
@@ -48,18 +51,21 @@ capsules_in(size_t bytes)
 /*
  * How much may be received at once beside what goes straight to its place: so
  * much that every capsule in it finds its buffer; where buffers are short, no
- * more than the piece of a PDU at hand, which may be all of its data.
+ * more than the piece of a PDU at hand, which may be all of its data; and of who
+ * sends crumbs no more than takes about as long as what others send.
  */
 static size_t
 receive_limit(const struct conn *conn, size_t direct)
 {
 	const struct bufs *bufs = &conn->core->reactor->bufs;
+	size_t limit;
 
 	if (conn->phase == CONN_TERMINATED)
 		return REACTOR_SCRATCH;
 	if (is_careful(conn))
 		return framer_need(&conn->tc.framer) - direct;
-	return (size_t)(bufs_promisable(bufs) - 1) * CAPSULE_MIN;
+	limit = (size_t)(bufs_promisable(bufs) - 1) * CAPSULE_MIN;
+	return conn->tc.crumbs > CRUMBS_MANY && limit > RECEIVE_CRUMBS ? RECEIVE_CRUMBS : limit;
 }
 
 /* One read and what came with it; the bytes, or 0 when nothing more is to be read now. */

@@ -283,6 +283,7 @@ on_h2cdata(struct tconn *tc, const struct frame_item *frame, struct tconn_item *
 
 	if (event != TCONN_MORE)
 		return event;
+	tc->crumbs += tc->framer.shape.data_len < TCONN_CRUMB;
 	if (frame->data != NULL) {
 		place(xfer, frame->data, tc->framer.shape.data_len);
 		return data_arrived(tc, xfer, tc->framer.shape.data_len, frame->data_ok, item);

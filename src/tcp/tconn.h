@@ -59,6 +59,7 @@ struct tconn_limits {
 };
 
 enum { TCONN_R2TS = 4 }; /* so many of one command are outstanding at most, whatever the host allows */
+enum { TCONN_CRUMB = 64 }; /* bytes: whose H2CData have less makes much work of little data */
 
 enum tconn_state {
 	TCONN_HELLO,       /* waiting for ICReq: nothing was agreed */
@@ -84,6 +85,7 @@ struct tconn {
 	size_t slot_bytes;
 	uint32_t slot_count;
 	uint32_t slots_used; /* from the first on; what the others hold is anybody's, and nobody looks at it */
+	uint64_t crumbs;     /* such H2CData that have come */
 	struct xfer *filling; /* whose data the framer is receiving */
 	struct fifo out;     /* xfers in line to be sent */
 	struct xfer *long_one; /* the one in it that goes in pieces: after each it lets the others pass */

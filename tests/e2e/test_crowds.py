@@ -1,5 +1,8 @@
 """Many connections and controllers of one host: what is done for others costs no more for it."""
 import contextlib
+import os
+import signal
+import socket
 
 import pytest
 
@@ -7,7 +10,6 @@ import nvme
 from namespaces import attach, connect, created, detach, hosted
 from nvmetcp import capsule
 from test_live import live, namespace  # noqa: F401: `live` is a fixture
-
 
 
 def busy_ns(target):
@@ -60,3 +62,33 @@ def test_a_wish_is_not_paid_for_by_each_connection_with_each_namespace(live):  #
             stack.enter_context(connect(target, number + 2)).io_queue(1, 2)
         many = min(cost() for _ in range(12))
         assert many < 2 * few, "%d ns beside few, %d ns beside many" % (few, many)
+
+
+def test_who_sends_many_small_pieces_is_read_a_little_at_a_time(serve):
+    """9,000 of them take as long as 10 MiB of others' data, so a turn does not take them all"""
+    target = serve("--reactors", "1")
+    with nvme.Controller(target.address) as ctrl:
+        queue = ctrl.io_queue()
+        queue.serve_r2ts = False
+
+        def turns_for_a_write():
+            """Of 128 KiB in H2CData of 4 bytes; as much as a socket takes of them lies there when it is read."""
+            request = queue.submit_write(0, bytes(128 << 10))
+            while not request.r2ts:
+                queue.step()
+            ttag, offset, length = request.r2ts.pop()
+            out = b"".join(queue.conn.h2cdata(request.cid, ttag, at, bytes(4), at + 4 == offset + length)
+                           for at in range(offset, offset + length, 4))
+            before = target.stats()["busy_turns"]
+            os.kill(target.pid, signal.SIGSTOP)
+            try:
+                taken = queue.conn.sock.send(out, socket.MSG_DONTWAIT)
+            finally:
+                os.kill(target.pid, signal.SIGCONT)
+            queue.conn.send(out[taken:])
+            assert queue.wait(request).ok
+            return target.stats()["busy_turns"] - before, taken
+
+        turns_for_a_write()
+        turns, taken = turns_for_a_write()
+        assert taken > 128 << 10 and turns >= taken // (32 << 10), "%d turns for %d bytes" % (turns, taken)
