@@ -137,7 +137,7 @@ def test_an_attach_that_waits_means_the_controller_that_had_the_id_when_it_came(
         meant = connect(target, cntlid=2, hostid=bytes(15) + b"\7")
         disk.hang()
         ask(ctrl)
-        waits(disk)
+        disk.waits()
         late = ctrl.admin.submit(sqe(0x15, nsid=nsid, cdw10=ATTACH), ids([2]).ljust(4096, b"\0"))
         assert controllers(ctrl) == [1, 2]
         meant.close()
