@@ -50,6 +50,11 @@ def test_a_signal_while_something_is_being_applied_is_not_lost(live, tmp_path, f
         """whoever asks whether something is being applied is in the way of it for a moment"""
         targets.until("slow", lambda: "being applied" not in apply(slow, "slow").stderr)
 
+    def again():
+        """what it says tells whether the file was read"""
+        target.daemon.process.send_signal(signal.SIGHUP)
+        target.daemon.stats()  # by a signal too: the first was taken when this is answered
+
     with connect(target) as ctrl:
         queue = ctrl.io_queue()
         queue.submit_write(0, bytes(4096))
@@ -58,14 +63,15 @@ def test_a_signal_while_something_is_being_applied_is_not_lost(live, tmp_path, f
         write(slow)
         if first == "signal":
             target.daemon.process.send_signal(signal.SIGHUP)
-            target.daemon.stats()  # by a signal too: the first was taken when this is answered
+            targets.until("the change", lambda: "when what is being applied is done" in said(), again)
         else:
             threading.Thread(target=until_taken, daemon=True).start()
             targets.until("the change", lambda: "being applied" in apply(conf(namespace(5)), "same").stderr)
         for nsid in (6, 7):
+            words = said().count("is read again when")
             write(conf(namespace(5), namespace(nsid)))
             target.daemon.process.send_signal(signal.SIGHUP)
-            targets.until("word of it", lambda: said().count("is read again when") >= nsid - 5, lambda: alive(ctrl))
+            targets.until("word of it", lambda: said().count("is read again when") > words, lambda: alive(ctrl))
         targets.until("the last one", lambda: active(ctrl) == [5, 7], lambda: alive(ctrl))
         targets.until("word of that", lambda: "+ namespace 7" in said())
         assert "+ namespace 6" not in said()
