@@ -307,15 +307,17 @@ def test_who_reads_is_not_kept_waiting_by_many_who_do_not(serve, tmp_path, hosts
         assert others.slowest < seconds * PATIENCE, "the others waited %.2f s" % others.slowest
 
 
-def deaf_reader(ctrl, reads, nsid=1, fill=40):
+def deaf_reader(target, ctrl, reads, nsid=1, fill=40):
     """
     A queue that fills its socket with reads of 128 KiB, and then has 4 of 2304 small pieces for each of `reads`: a
-    volume has half of those that are left, and a host half of that.
+    volume has half of those that are left, and a host half of that.  All is read when this returns.
     """
     deaf = ctrl.io_queue(len(ctrl.queues), 1024, rcvbuf=4096, sq_flow=False)
-    deaf.conn.sock.sendall(b"".join(capsule(nvme.sqe(
-        2, cid=cid, nsid=nsid, sgl1=nvme.sgl(0x5A, blocks * BLOCK), cdw12=blocks - 1))
-        for cid, blocks in enumerate([32] * fill + [8] * reads)))
+    before = target.stats()["reads"]
+    for cids, blocks in ((range(fill), 32), (range(fill, fill + reads), 8)):
+        deaf.conn.sock.sendall(b"".join(capsule(nvme.sqe(
+            2, cid=cid, nsid=nsid, sgl1=nvme.sgl(0x5A, blocks * BLOCK), cdw12=blocks - 1)) for cid in cids))
+        target.until("all is read", lambda s: s["reads"] == before + cids.stop)
     return deaf
 
 
@@ -325,8 +327,7 @@ def test_memory_of_answers_that_are_not_taken_is_there_when_others_need_it(serve
     with Others(target) as others, nvme.Controller(target.address, hostid=others.hostid) as ctrl:
         for _ in range(20):
             others.step()
-        deaf = deaf_reader(ctrl, 144)
-        target.until("all is read", lambda s: s["reads"] == 204)
+        deaf = deaf_reader(target, ctrl, 144)
         for _ in range(100):
             assert ctrl.keep_alive().ok
         began = time.monotonic()
@@ -344,11 +345,8 @@ def test_data_behind_padding_where_buffers_are_short(serve, tmp_path, pad):
         queue = ctrl.io_queue()
         for _ in range(40):  # the kernel's receive buffer grows with what comes
             assert queue.write(0, os.urandom(MIB)).ok
-        deaf, all_reads = [], 0
-        for nsid, reads in zip(range(2, 7), (144, 108, 81, 60, 45)):
-            deaf.append(deaf_reader(ctrl, reads, nsid=nsid, fill=30))
-            all_reads += 30 + reads
-            target.until("all is read", lambda s: s["reads"] == all_reads)
+        deaf = [deaf_reader(target, ctrl, reads, nsid=nsid, fill=30)
+                for nsid, reads in zip(range(2, 7), (144, 108, 81, 60, 45))]
         assert queue.read(0).ok
         queue.serve_r2ts = False
         request = queue.submit_write(0, os.urandom(MIB))
