@@ -82,7 +82,7 @@ ERRORS = {
 }
 # Those that cannot fail, or only where they are passed nonsense; brk() says no errno, close() always closes.  Nor
 # does it fail that a descriptor is taken from an epoll.
-SURE = {"arch_prctl", "brk", "clock_nanosleep", "close", "execve", "exit", "exit_group", "futex", "getpid", "openat2",
+SURE = {"arch_prctl", "brk", "clock_nanosleep", "close", "execve", "exit", "exit_group", "futex", "getpid",
         "prlimit64", "readv", "restart_syscall", "rseq", "rt_sigaction", "rt_sigprocmask", "set_robust_list",
         "set_tid_address"}
 # To fail is how they say that a peer is gone, which needs no words.
@@ -94,7 +94,7 @@ SURE_LINE = re.compile(r"EPOLL_CTL_DEL|\bmunmap\(\w+, %d\b" % STACK)
 
 def traced(library, *options):
     """What makes strace look at the program from its main() on."""
-    words = ["-f", "-qqq", "-e", "signal=none", *options]
+    words = ["-f", "--quiet=exit,path-resolution,personality,superseded,thread-execve", "-e", "signal=none", *options]
     return ["env", "LD_PRELOAD=" + library, "WEIR_STRACE=" + "\n".join(words)]
 
 
