@@ -7,7 +7,7 @@ import time
 import pytest
 
 import target as targets
-from disk import disk  # noqa: F401: a fixture
+from disk import disk, ends_in_time  # noqa: F401: `disk` is a fixture
 from namespaces import attach, created, delete, hosted
 from nvme import sqe
 from nvmetcp import PATIENCE
@@ -239,10 +239,5 @@ def test_a_target_ends_in_time_while_a_disk_does_not_answer(live, disk, word):
         thread, _ = beside(lambda: target.apply(text) if word == "apply" else diff(target, text))
         disk.waits()
         assert ctrl.keep_alive().ok
-    target.daemon.no_connections()
-    began = time.monotonic()
-    target.daemon.process.terminate()
-    assert target.daemon.process.wait(10 * PATIENCE) == 3
-    target.daemon.stopped = True
-    assert time.monotonic() - began < 2 * targets.STOP_S
+    ends_in_time(target)
     thread.join()

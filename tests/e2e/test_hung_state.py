@@ -7,7 +7,7 @@ import time
 import pytest
 
 import target as targets
-from disk import disk  # noqa: F401: a fixture
+from disk import disk, ends_in_time  # noqa: F401: `disk` is a fixture
 from namespaces import attach, created, delete, hosted, nsids, submit_create
 from nvme import sqe
 from nvmetcp import PATIENCE
@@ -119,12 +119,7 @@ def test_a_target_ends_in_time_while_its_state_does_not_open(live, tmp_path, dis
     disk.hang()
     thread, _ = beside(lambda: target.apply(text + "".join(files(tmp_path, 2))))
     disk.waits()
-    target.daemon.no_connections()
-    began = time.monotonic()
-    target.daemon.process.terminate()
-    assert target.daemon.process.wait(10 * PATIENCE) == 3
-    target.daemon.stopped = True
-    assert time.monotonic() - began < 2 * targets.STOP_S
+    ends_in_time(target)
     thread.join()
 
 
