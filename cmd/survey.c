@@ -37,7 +37,7 @@ struct survey {
 	struct arena arena;
 	struct path *paths;    /* by hash; at least half of them are free */
 	uint32_t room, count;
-	struct path *leg;      /* that is asked for now, with all others of its folder */
+	struct path *leg;      /* whose folder is being asked for, with all others in it */
 	struct errand errand;
 	struct timer patience;
 	pthread_mutex_t lock;

@@ -68,8 +68,8 @@ rest(struct kaccept *acc, int rc)
 
 	list_remove(&acc->node);
 	timer_set(&reactor->timers, &acc->rest, reactor->now_ns + REST_NS);
-	tell(acc, rc == -ENOSPC ? "no more connections for now, fs.epoll.max_user_watches are in use" :
-	    "no more connections for now", rc);
+	tell(acc, rc == -ENOSPC ? "no connection can be taken, fs.epoll.max_user_watches are in use" :
+	    "no connection can be taken", rc);
 }
 
 /* Has the world run short?  Everything else is the one connection's own trouble. */
