@@ -1,0 +1,71 @@
+/*
+ * weir/discovery.h - which subsystems there are, asked of a discovery service.
+ *
+ * NVMe Base 2.0, 5.16.1.23 (log page 70h) and NVMe over Fabrics.
+ */
+#ifndef WEIR_DISCOVERY_H
+#define WEIR_DISCOVERY_H
+
+#include <weir/subsys.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum weir_subtype { WEIR_SUBTYPE_REFERRAL = 1, WEIR_SUBTYPE_NVM = 2, WEIR_SUBTYPE_CURRENT_DISCOVERY = 3 };
+enum weir_transport { WEIR_TRANSPORT_RDMA = 1, WEIR_TRANSPORT_FC = 2, WEIR_TRANSPORT_TCP = 3 };
+
+struct weir_discovered {
+	uint8_t transport, adrfam; /* adrfam 1: IPv4, 2: IPv6 */
+	uint8_t subtype;           /* enum weir_subtype */
+	uint8_t treq, sectype;     /* of TCP: 0 plain, 1 TLS 1.2, 2 TLS 1.3 */
+	uint16_t eflags;
+	uint16_t portid;
+	uint16_t cntlid;           /* 0xffff: dynamic, 0xfffe: static */
+	uint16_t admin_max;        /* entries of the admin queue */
+	char address[257], service[33]; /* TRADDR and TRSVCID */
+	char subnqn[WEIR_NQN_MAX + 1];
+	unsigned level;            /* 0: from the service that was asked; 1: from one it refers to, ... */
+};
+
+struct weir_discovery {
+	uint64_t generation;       /* of the service that was asked */
+	unsigned count;
+	struct weir_discovered *entries; /* malloc()ed: weir_discovery_free() */
+};
+
+struct weir_discovery_options {
+	uint32_t size;
+	uint32_t connect_ms;       /* of each service; 0: 10000 */
+	unsigned referrals;        /* how deep referrals are followed: each service once, 16 at most; 0: not at all */
+	bool hdgst, ddgst;
+};
+
+/* Asks the discovery service of a URI without a subsystem.  Blocks.  A referral that does not answer is left out and
+ * said in the host's log.  Errors as of weir_subsys_connect(). */
+int weir_discover(struct weir_host *host, const char *uri, const struct weir_discovery_options *options,
+    struct weir_discovery *discovery);
+void weir_discovery_free(struct weir_discovery *discovery);
+
+/* A URI for weir_subsys_connect() and the tools, cut as by snprintf(); of a referral one for weir_discover(). */
+size_t weir_discovered_uri(const struct weir_discovered *entry, char *text, size_t bytes);
+
+/* ---- being told of changes ---- */
+
+struct weir_discovery_watch;
+
+/*
+ * Stays connected (KATO; persistent discovery controller) and calls `changed` from the service thread, after the
+ * first reading and whenever the log has changed or the service is back; the discovery is valid during the call,
+ * which must not block.  It comes back by itself when it is lost.
+ */
+int weir_discovery_watch(struct weir_host *host, const char *uri, const struct weir_discovery_options *options,
+    void (*changed)(void *arg, const struct weir_discovery *discovery), void *arg,
+    struct weir_discovery_watch **watch);
+void weir_discovery_unwatch(struct weir_discovery_watch *watch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
