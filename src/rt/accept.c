@@ -205,6 +205,7 @@ world_listen(struct reactor *reactor, struct listener *listener)
 	rc = core->rt->engine->add(core->engine, acc->fd, &acc->source);
 	if (rc != 0)
 		goto fail;
+	core->watched++;
 	listener->impl = acc;
 	return 0;
 fail:
@@ -222,6 +223,7 @@ world_unlisten(struct reactor *reactor, struct listener *listener)
 
 	if (core->accept_now == acc)
 		core->accept_now = NULL;
+	core->watched--;
 	list_remove(&acc->node);
 	timer_clear(&reactor->timers, &acc->rest);
 	if (acc->local)

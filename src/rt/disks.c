@@ -10,10 +10,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rt/files.h"
-#include "sys/line.h"
 
 enum { ANY_BLOCK = 4096 }; /* nothing is read or written */
 
@@ -182,7 +182,7 @@ settle(struct rt *rt, struct kdisk *kdisk, uint64_t size, uint32_t block)
 		return -EBUSY;
 	/* A predecessor that is just ending is waited for before anything is served: then nobody waits for us. */
 	if (!kdisk->ours)
-		rc = disk_lock(&kdisk->disk, !rt->running);
+		rc = disk_lock(&kdisk->disk, !rt->cores[0]->runs);
 	kdisk->ours |= rc == 0;
 	return rc == 0 ? disk_extend(&kdisk->disk, size) : rc;
 }
@@ -236,15 +236,18 @@ kdisk_extend(struct rt *rt, struct kdisk *kdisk, uint64_t size, struct disk *now
 void
 kdisk_lose(struct rt *rt, struct kdisk *kdisk, int error)
 {
+	char text[512];
 	bool was;
 
 	pthread_mutex_lock(&rt->lock);
 	was = kdisk->lost;
 	kdisk->lost = true;
 	pthread_mutex_unlock(&rt->lock);
-	if (!was)
-		line_say("weir: error: %.300s: what was written to it may be lost: %s; until it is opened anew nothing "
-		    "of it can be flushed\n", kdisk->path, strerrordesc_np(error));
+	if (was)
+		return;
+	snprintf(text, sizeof(text), "%.300s: what was written to it may be lost: %s; until it is opened anew nothing "
+	    "of it can be flushed", kdisk->path, strerrordesc_np(error));
+	rt_say(rt, 0, text);
 }
 
 bool

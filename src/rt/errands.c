@@ -6,7 +6,7 @@
  * of the rest.  Of these one disk has no more than ERRANDS_OF_DISK, however many
  * errands wait for it: a disk that hangs costs its own users alone.  What waits
  * does so on the reactor's side.  A thread is made when there is first something
- * for it, and ends with rt_run().
+ * for it, and ends with rt_run(), or when its reactor is given back.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ lane_open(struct core *core)
 	ring_init(&lane->done, lane->slots, 1, sizeof(lane->slots[0]));
 	pthread_mutex_init(&lane->lock, NULL);
 	pthread_cond_init(&lane->work, NULL);
-	if (pthread_create(&lane->thread, NULL, lane_main, lane) == 0)
+	if (thread_make(core->rt, &lane->thread, NULL, lane_main, lane) == 0)
 		return lane;
 	pthread_cond_destroy(&lane->work);
 	pthread_mutex_destroy(&lane->lock);
@@ -202,7 +202,7 @@ void
 world_errand(struct reactor *reactor, struct errand *errand)
 {
 	struct core *core = core_of(reactor);
-	struct lane *lane = core->rt->running ? lane_for(core, errand) : NULL;
+	struct lane *lane = core->runs ? lane_for(core, errand) : NULL;
 
 	if (lane == NULL) {
 		errand->run(errand);

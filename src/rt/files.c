@@ -324,6 +324,7 @@ files_need(struct core *core)
 	struct kfiles *files;
 	int rc = -ENOMEM;
 
+	assert(!core->rt->options.attended);
 	if (core->files != NULL)
 		return 0;
 	files = arena_alloc(arena, sizeof(*files));

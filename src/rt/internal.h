@@ -19,6 +19,7 @@
 #include "sys/engine.h"
 
 struct errands;
+struct inbox;
 struct kfiles;
 struct pool;
 
@@ -26,6 +27,7 @@ enum {
 	HOT_MAX = 4,             /* streams that are polled directly, without asking the engine */
 	LOOK_TURNS = 32,         /* how often the engine is asked nevertheless */
 	LOOK_NS = 20 * 1000,
+	LOOK_SELDOM_NS = 1000 * 1000, /* the same, where the engine could tell of nothing else */
 	MAIL_SLOTS = 2048,       /* per ring */
 	MAIL_SPARE = 1024,       /* letters of a reactor, for when there is no memory */
 };
@@ -38,10 +40,13 @@ struct core {
 	struct sockring *sockring; /* NULL: there is none */
 	struct waker waker;
 	struct source waker_source;
+	struct flag stop;
+	struct flag called;      /* something is in its inbox */
 	pthread_t thread;
 
 	struct list hot;         /* streams that moved bytes lately, the latest at the end */
 	unsigned hot_count;
+	unsigned watched;        /* streams, hot or not, and what else is there that only the engine tells of */
 	struct list lingering;   /* streams that were closed, the first at the front, by hot_node */
 	unsigned linger_count;
 	struct list accepting;   /* listeners that may have connections */
@@ -56,7 +61,13 @@ struct core {
 	bool outbox_busy;        /* some waits for room in a ring */
 	struct kfiles *files;    /* NULL before the first file is opened */
 	struct errands *errands; /* NULL before the first */
+	bool runs;               /* written while it has no turn */
 	bool annex;              /* it never runs, and of all this has its reactor, rt and arena */
+
+	struct source due;       /* of one that is taken: its timerfd (else -1), */
+	int timer_fd;
+	uint64_t armed_ns;       /* and for when that is set; UINT64_MAX: it is not */
+	bool roused;             /* its own waker was called, and the engine has yet to say so */
 
 	uint64_t moved;          /* counts whatever was of use: bytes, mail, connections */
 	uint64_t turn_ns;        /* when the last turn began */
@@ -68,9 +79,13 @@ struct core {
 };
 
 struct rt {
-	struct core **cores;
-	struct ring *rings;      /* from * count + to */
-	unsigned count;
+	struct core **cores;     /* NULL: it is not taken, in a process that is attended */
+	unsigned count;          /* of these */
+	unsigned threads;        /* so many, from the first on, have a thread of ours: all, or one of those attended */
+	unsigned ringed;         /* so many have rings between them: all, or none of those attended */
+	struct ring *rings;      /* from * ringed + to */
+	struct inbox *inboxes;   /* one for each of those attended, or NULL */
+	uint64_t taken[RT_REACTORS_MAX / 64]; /* a bit for each of these that somebody has; under the lock */
 	struct rt_options options;
 	const struct engine_ops *engine;
 	uint64_t spin_ns;
@@ -81,16 +96,35 @@ struct rt {
 	struct list devices;     /* that those lie on */
 	uint64_t inherited;      /* a bit for each socket that we were handed, until a listener takes it */
 	struct pool *pool;       /* the threads of files; NULL until needed */
-	struct stop_word stop;
-	bool running;            /* written while nothing moves */
 };
 
 static inline struct core *core_of(struct reactor *reactor) { return (struct core *)reactor; }
 
 extern const struct world_ops rt_world;
 
+/* rt.c */
+/* rt->cores[index]: 0 or negative errno, and then what there is of it is left to be closed. */
+int core_make(struct rt *rt, unsigned index) __attribute__((warn_unused_result));
+void core_close(struct core *core);
+/* Its thread begins, and is to end; the latter from any thread, and from a signal handler. */
+int core_start(struct core *core) __attribute__((warn_unused_result));
+void core_stop(struct core *core);
+/* 0 or negative errno.  Where the process is attended all signals are for others. */
+int thread_make(const struct rt *rt, pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+    __attribute__((warn_unused_result));
+void rt_say(const struct rt *rt, int level, const char *text);
+
 /* loop.c */
 void core_run(struct core *core);
+/* True if it was of use. */
+bool core_turn(struct core *core);
+/* Another turn would do something: left by this one, or by others. */
+bool core_is_due(const struct core *core);
+bool core_is_called(const struct core *core);
+/* The same, after asking the engine if the last turn has not. */
+bool core_look(struct core *core);
+/* Until something comes, at most until `end_ns`; false: a signal was handled instead. */
+bool core_sleep(struct core *core, uint64_t end_ns);
 
 /* streams.c */
 int streams_adopt(struct core *core, int fd, bool connected, struct stream **stream)
@@ -102,6 +136,8 @@ void world_move(struct reactor *reactor, bool out, struct stream_move *moves, un
 bool streams_poll(struct core *core);
 /* No stream is hot: the engine reports all that follows. */
 void streams_cool(struct core *core);
+/* None waits for its peer any more. */
+void streams_end_lingering(struct core *core);
 void streams_close_all(struct rt *rt);
 
 /* accept.c */
@@ -111,13 +147,25 @@ void accept_ready(struct core *core);
 
 /* mail.c */
 int mail_open(struct rt *rt) __attribute__((warn_unused_result));
+/* There is no going on. */
+void mail_lost(struct core *core) __attribute__((noreturn));
 void world_post(struct reactor *reactor, unsigned to, const struct mail *mail);
 void mail_deliver(struct core *core);
 /* Puts into the rings what did not fit, and wakes those that were posted to. */
 void mail_flush(struct core *core);
 bool mail_waiting(const struct core *core);
 
-/* rt.c */
+/* inbox.c: mail, and calls, of a process that is attended */
+int inboxes_open(struct rt *rt) __attribute__((warn_unused_result));
+void inboxes_close(struct rt *rt);
+/* From now on mail and calls for that core are kept. */
+int inbox_open(struct core *core) __attribute__((warn_unused_result));
+/* Runs the calls that are left, and drops mail; from now on nobody leaves it anything, or wakes it for that. */
+void inbox_close(struct core *core);
+void inbox_post(struct core *from, unsigned to, const struct mail *mail);
+/* Hands over mail, then calls. */
+void inbox_empty(struct core *core);
+
 struct reactor *world_annex_open(struct reactor *reactor);
 void world_annex_close(struct reactor *annex);
 

@@ -12,22 +12,25 @@
 #include "sys/sigs.h"
 
 /* The sources note what they are told and do nothing else. */
-static void
+static bool
 look(struct core *core, int64_t timeout_ns)
 {
-	core->rt->engine->wait(core->engine, timeout_ns);
 	core->reactor.syscalls++;
 	core->look_turns = 0;
 	core->look_ns = core->turn_ns;
+	core->roused = false;
+	return core->rt->engine->wait(core->engine, timeout_ns);
 }
 
 /* With few hot streams the engine is asked seldom: it only tells of the others. */
 static bool
 look_due(struct core *core)
 {
+	uint64_t look_ns = core->hot_count == core->watched ? LOOK_SELDOM_NS : LOOK_NS;
+
 	if (core->hot_count == 0 || core->hot_count > HOT_MAX)
 		return true;
-	return ++core->look_turns >= LOOK_TURNS || core->turn_ns - core->look_ns >= LOOK_NS;
+	return ++core->look_turns >= LOOK_TURNS || core->turn_ns - core->look_ns >= look_ns;
 }
 
 static void
@@ -53,12 +56,14 @@ receive(struct core *core)
 
 	core->looked = false;
 	if (!looked && look_due(core)) {
-		look(core, 0);
+		(void)look(core, 0);
 		looked = true;
 	}
 	if (!streams_poll(core) && !looked)
-		look(core, 0);
+		(void)look(core, 0);
 	mail_deliver(core);
+	if (flag_is_set(&core->called))
+		inbox_empty(core);
 	accept_ready(core);
 	if (core->signal_due)
 		take_signals(core);
@@ -68,9 +73,8 @@ receive(struct core *core)
 		errands_collect(core);
 }
 
-/* True if it was of use. */
-static bool
-turn(struct core *core)
+bool
+core_turn(struct core *core)
 {
 	struct reactor *reactor = &core->reactor;
 	uint64_t moved = core->moved, now_ns = clock_now_ns();
@@ -90,30 +94,51 @@ turn(struct core *core)
 	return busy;
 }
 
-/*
- * Nothing has been of use for a while.  Between waker_doze() and the wait all
- * that others may leave without the engine seeing it is looked at once more.
- */
-static void
-sleep_until_due(struct core *core)
+bool
+core_is_due(const struct core *core)
+{
+	return reactor_next(&core->reactor) <= core->turn_ns || core->outbox_busy || !list_empty(&core->accepting);
+}
+
+bool
+core_is_called(const struct core *core)
+{
+	return mail_waiting(core) || files_ready(core) || errands_ready(core) || flag_is_set(&core->called) ||
+	    flag_is_set(&core->stop);
+}
+
+bool
+core_look(struct core *core)
+{
+	if (core->look_ns != core->turn_ns)
+		(void)look(core, 0);
+	return core->looked = core_is_due(core) || core_is_called(core);
+}
+
+/* Between waker_doze() and the wait all that others may leave without the engine seeing it is looked at once more. */
+bool
+core_sleep(struct core *core, uint64_t end_ns)
 {
 	uint64_t next_ns = reactor_next(&core->reactor);
 	int64_t timeout_ns = -1;
+	bool slept = true;
 
-	if (next_ns <= core->turn_ns || core->outbox_busy || !list_empty(&core->accepting))
-		return;
+	if (core_is_due(core))
+		return true;
+	if (next_ns > end_ns)
+		next_ns = end_ns;
 	if (next_ns != UINT64_MAX)
 		timeout_ns = (int64_t)(next_ns - core->turn_ns);
 	streams_cool(core);
-	if (arena_shrank(&core->arena))
+	if (!core->rt->options.attended && arena_shrank(&core->arena))
 		malloc_trim(0); /* takes milliseconds: nothing else is to be done now */
 	waker_doze(&core->waker);
-	if (!mail_waiting(core) && !files_ready(core) && !errands_ready(core) &&
-	    !stop_word_is_set(&core->rt->stop)) {
-		look(core, timeout_ns);
+	if (!core_is_called(core)) {
+		slept = look(core, timeout_ns);
 		core->looked = true;
 	}
 	waker_rise(&core->waker);
+	return slept;
 }
 
 void
@@ -121,10 +146,11 @@ core_run(struct core *core)
 {
 	core->useful_ns = clock_now_ns();
 	core->was_busy = false;
-	while (!stop_word_is_set(&core->rt->stop)) {
-		if (turn(core))
+	while (!flag_is_set(&core->stop)) {
+		/* Nothing has been of use for a while: whatever woke it, the next turn finds it. */
+		if (core_turn(core))
 			core->useful_ns = core->turn_ns;
 		else if (core->turn_ns - core->useful_ns >= core->rt->spin_ns)
-			sleep_until_due(core);
+			(void)core_sleep(core, UINT64_MAX);
 	}
 }

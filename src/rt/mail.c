@@ -3,7 +3,7 @@
  *
  * A ring from each to each.  What does not fit waits in the sender's outbox,
  * and all that follows for the same receiver waits behind it, so that the
- * order is kept.
+ * order is kept.  A process that is attended has inboxes instead (inbox.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct outbox {
 static struct ring *
 ring_between(const struct core *from, const struct core *to)
 {
-	return &from->rt->rings[from->reactor.index * from->rt->count + to->reactor.index];
+	return &from->rt->rings[from->reactor.index * from->rt->ringed + to->reactor.index];
 }
 
 int
@@ -60,6 +60,7 @@ mail_open(struct rt *rt)
 		for (unsigned to = 0; to < rt->count; to++)
 			fifo_init(&core->outbox[to].waiting);
 	}
+	rt->ringed = rt->count;
 	return 0;
 }
 
@@ -81,7 +82,14 @@ letter_give(struct core *core, struct letter *letter)
 		arena_free(&core->arena, letter);
 }
 
-/* Mail cannot be lost and the sender cannot wait: if this fails, our own sums were wrong. */
+/* Mail cannot be lost and the sender cannot wait: where it cannot be kept, our own sums were wrong. */
+void
+mail_lost(struct core *core)
+{
+	core->reactor.world->log(&core->reactor, 0, "mail between reactors cannot be kept");
+	abort();
+}
+
 static void
 keep(struct core *core, struct outbox *box, const struct mail *mail)
 {
@@ -89,10 +97,8 @@ keep(struct core *core, struct outbox *box, const struct mail *mail)
 
 	if (box->count < RT_MAIL_MAX)
 		letter = letter_take(core);
-	if (letter == NULL) {
-		core->reactor.world->log(&core->reactor, 0, "mail between reactors cannot be kept");
-		abort();
-	}
+	if (letter == NULL)
+		mail_lost(core);
 	letter->mail = *mail;
 	fifo_push(&box->waiting, &letter->node);
 	box->count++;
@@ -103,11 +109,16 @@ void
 world_post(struct reactor *reactor, unsigned to, const struct mail *mail)
 {
 	struct core *core = core_of(reactor);
-	struct outbox *box = &core->outbox[to];
 	struct mail stamped = *mail;
+	struct outbox *box;
 
 	assert(to < reactor->count);
 	stamped.from = (uint16_t)reactor->index;
+	if (core->rt->inboxes != NULL) {
+		inbox_post(core, to, &stamped);
+		return;
+	}
+	box = &core->outbox[to];
 	box->posted = true;
 	core->posted = true;
 	if (box->count > 0 || !ring_put(ring_between(core, core->rt->cores[to]), &stamped))
@@ -140,7 +151,7 @@ mail_flush(struct core *core)
 	if (!core->posted && !core->outbox_busy)
 		return;
 	core->posted = core->outbox_busy = false;
-	for (unsigned i = 0; i < core->rt->count; i++)
+	for (unsigned i = 0; i < core->rt->ringed; i++)
 		core->outbox_busy |= flush_one(core, core->rt->cores[i], &core->outbox[i]);
 }
 
@@ -148,7 +159,7 @@ mail_flush(struct core *core)
 void
 mail_deliver(struct core *core)
 {
-	for (unsigned i = 0; i < core->rt->count; i++) {
+	for (unsigned i = 0; i < core->rt->ringed; i++) {
 		struct ring *ring = ring_between(core->rt->cores[i], core);
 		struct mail mail;
 
@@ -162,7 +173,7 @@ mail_deliver(struct core *core)
 bool
 mail_waiting(const struct core *core)
 {
-	for (unsigned i = 0; i < core->rt->count; i++)
+	for (unsigned i = 0; i < core->rt->ringed; i++)
 		if (ring_has(ring_between(core->rt->cores[i], core)))
 			return true;
 	return false;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,13 +77,22 @@ world_wall_ms(struct reactor *reactor)
 }
 
 /* It does not wait: of all others would, too. */
-static void
-world_log(struct reactor *reactor, int level, const char *text)
+void
+rt_say(const struct rt *rt, int level, const char *text)
 {
 	static const char *const levels[] = { "error: ", "warning: ", "" };
 
+	if (rt->options.log != NULL)
+		rt->options.log(rt->options.owner, level, text);
+	else if (!rt->options.attended)
+		line_say("weir: %s%s\n", levels[level], text);
+}
+
+static void
+world_log(struct reactor *reactor, int level, const char *text)
+{
 	reactor->syscalls++;
-	line_say("weir: %s%s\n", levels[level], text);
+	rt_say(core_of(reactor)->rt, level, text);
 }
 
 const struct world_ops rt_world = {
@@ -163,7 +173,7 @@ core_open(struct core *core, struct rt *rt, unsigned index)
 	int rc;
 
 	core->rt = rt;
-	core->signal_fd = core->waker.fd = -1;
+	core->signal_fd = core->waker.fd = core->timer_fd = -1;
 	list_init(&core->hot);
 	list_init(&core->lingering);
 	list_init(&core->accepting);
@@ -216,7 +226,19 @@ world_annex_close(struct reactor *annex)
 
 size_t rt_annex_bytes(void) { return sizeof(struct core); }
 
-static void
+int
+core_make(struct rt *rt, unsigned index)
+{
+	struct core *core = aligned_alloc(64, sizeof(*core));
+
+	if (core == NULL)
+		return needs(rt, "memory", -ENOMEM);
+	memset(core, 0, sizeof(*core));
+	rt->cores[index] = core;
+	return core_open(core, rt, index);
+}
+
+void
 core_close(struct core *core)
 {
 	if (core->engine != NULL)
@@ -227,6 +249,8 @@ core_close(struct core *core)
 		close(core->signal_fd);
 	if (core->waker.fd >= 0)
 		close(core->waker.fd);
+	if (core->timer_fd >= 0)
+		close(core->timer_fd);
 	if (core->reactor.scratch != NULL)
 		reactor_fini(&core->reactor);
 	arena_drop(&core->arena);
@@ -243,6 +267,7 @@ signals_open(struct rt *rt)
 		return needs(rt, "signalfd", fd);
 	core->signal_fd = fd;
 	core->signals.event = signalled;
+	core->watched++;
 	return needs(rt, watches, rt->engine->add(core->engine, fd, &core->signals));
 }
 
@@ -268,33 +293,29 @@ cores_open(struct rt *rt)
 		return needs(rt, "memory", -ENOMEM);
 	/* Known before the first is opened: a reactor is told how many there are. */
 	rt->count = count;
-	for (unsigned i = 0; i < count; i++) {
-		int rc;
+	rt->threads = rt->options.attended ? 1 : count;
+	for (unsigned i = 0; i < rt->threads; i++) {
+		int rc = core_make(rt, i);
 
-		rt->cores[i] = aligned_alloc(64, sizeof(struct core));
-		if (rt->cores[i] == NULL)
-			return needs(rt, "memory", -ENOMEM);
-		memset(rt->cores[i], 0, sizeof(struct core));
-		rc = core_open(rt->cores[i], rt, i);
 		if (rc != 0)
 			return rc;
 	}
-	return needs(rt, "memory", mail_open(rt));
+	return needs(rt, "memory", rt->options.attended ? inboxes_open(rt) : mail_open(rt));
 }
 
 int
 rt_create(struct rt **out, const struct rt_options *options)
 {
-	struct rt *rt = aligned_alloc(64, sizeof(*rt));
+	struct rt *rt = calloc(1, sizeof(*rt));
 	int rc;
 
 	assert(options->reactors >= 1 && options->reactors <= RT_REACTORS_MAX);
 	assert(options->inherited_count <= RT_INHERITED_MAX);
+	assert(!options->attended || options->on_signal == NULL);
 	if (options->missing != NULL)
 		*options->missing = "memory";
 	if (rt == NULL)
 		return -ENOMEM;
-	memset(rt, 0, sizeof(*rt));
 	rt->options = *options;
 	rt->inherited = options->inherited_count > 0 ? UINT64_MAX >> (RT_INHERITED_MAX - options->inherited_count) : 0;
 	rt->engine = &engine_epoll;
@@ -315,6 +336,7 @@ rt_create(struct rt **out, const struct rt_options *options)
 	rc = needs(rt, "io_uring for files, as was asked", files_check(rt));
 	if (rc != 0)
 		goto fail;
+	rt->options.missing = NULL;
 	*out = rt;
 	return 0;
 fail:
@@ -329,11 +351,14 @@ rt_destroy(struct rt *rt)
 		return;
 	streams_close_all(rt);
 	/* Before any core goes: a thread of the pool may be about to wake it. */
-	for (unsigned i = 0; rt->cores != NULL && i < rt->count && rt->cores[i] != NULL; i++)
-		files_close(rt->cores[i]);
+	for (unsigned i = 0; rt->cores != NULL && i < rt->count; i++)
+		if (rt->cores[i] != NULL)
+			files_close(rt->cores[i]);
 	pool_stop(rt->pool);
-	for (unsigned i = 0; rt->cores != NULL && i < rt->count && rt->cores[i] != NULL; i++)
-		core_close(rt->cores[i]);
+	for (unsigned i = 0; rt->cores != NULL && i < rt->count; i++)
+		if (rt->cores[i] != NULL)
+			core_close(rt->cores[i]);
+	inboxes_close(rt);
 	disks_close(rt);
 	arena_drop(&rt->arena);
 	pthread_mutex_destroy(&rt->lock);
@@ -375,26 +400,48 @@ pin(const struct rt *rt, unsigned index, pthread_attr_t *attr)
 	return sched_setaffinity(0, sizeof(set), &set) == 0 ? 0 : -errno;
 }
 
-static int
-thread_start(struct rt *rt, unsigned index)
+int
+thread_make(const struct rt *rt, pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
 {
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	if (rt->options.attended)
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = -pthread_create(thread, attr, run, arg);
+	if (rt->options.attended)
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+int
+core_start(struct core *core)
+{
+	struct rt *rt = core->rt;
 	pthread_attr_t attr;
 	int rc;
 
 	pthread_attr_init(&attr);
-	rc = rt->options.cpu_count > 0 ? pin(rt, index, &attr) : 0;
+	rc = rt->options.cpu_count > 0 ? pin(rt, core->reactor.index, &attr) : 0;
 	if (rc == 0)
-		rc = -pthread_create(&rt->cores[index]->thread, &attr, thread_main, rt->cores[index]);
+		rc = thread_make(rt, &core->thread, &attr, thread_main, core);
 	pthread_attr_destroy(&attr);
 	return rc;
 }
 
 void
+core_stop(struct core *core)
+{
+	flag_set(&core->stop, true);
+	(void)waker_call(&core->waker);
+}
+
+void
 rt_stop(struct rt *rt)
 {
-	stop_word_set(&rt->stop, true);
-	for (unsigned i = 0; i < rt->count; i++)
-		(void)waker_call(&rt->cores[i]->waker);
+	for (unsigned i = 0; i < rt->threads; i++)
+		core_stop(rt->cores[i]);
 }
 
 int
@@ -404,14 +451,16 @@ rt_run(struct rt *rt)
 	cpu_set_t before;
 	int rc = 0;
 
+	assert(!rt->options.attended);
 	if (rt->options.cpu_count > 0) {
 		if (sched_getaffinity(0, sizeof(before), &before) != 0)
 			return -errno;
 		rc = pin(rt, 0, NULL);
 	}
-	rt->running = true;
+	for (unsigned i = 0; i < rt->count; i++)
+		rt->cores[i]->runs = true;
 	while (rc == 0 && started < rt->count) {
-		rc = thread_start(rt, started);
+		rc = core_start(rt->cores[started]);
 		started += rc == 0;
 	}
 	if (rc == 0)
@@ -421,8 +470,10 @@ rt_run(struct rt *rt)
 		pthread_join(rt->cores[i]->thread, NULL);
 	for (unsigned i = 0; i < rt->count; i++)
 		errands_end(rt->cores[i]);
-	rt->running = false; /* which errands ask, too */
-	stop_word_set(&rt->stop, false);
+	for (unsigned i = 0; i < rt->count; i++) {
+		rt->cores[i]->runs = false; /* not before: what errands give is left to them, too */
+		flag_set(&rt->cores[i]->stop, false);
+	}
 	if (rt->options.cpu_count > 0)
 		(void)sched_setaffinity(0, sizeof(before), &before);
 	return rc;

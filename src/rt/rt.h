@@ -6,6 +6,11 @@
  * moves meanwhile.  During rt_run() each reactor is its own thread's.  When it
  * returns all errands have been run; done() of the last may not have been called.
  *
+ * An *attended* process lives in a program that is somebody else's: reactor 0
+ * has a thread of ours from rt_start() to rt_end(), each of the others is
+ * taken by a thread of the caller's, which attends to it by calling rt_turn().
+ * It prints nothing, handles no signal, and has no files.
+ *
  * A turn: look at the sockets, deliver mail, accept, then reactor_turn().  A
  * reactor that found nothing to do for `spin_us` sleeps in the kernel until a
  * socket, a file, a mail, a signal or a timer wakes it.
@@ -62,6 +67,12 @@ struct rt_options {
 	void *owner;                    /* of the process: rt_owner() */
 	/* Where rt_create() fails: what there is none of, in words; NULL: nobody asks. */
 	const char **missing;
+	/* In place of lines on standard error, from any thread of the process; NULL: those, or nothing where it is
+	 * attended.  `level` as in world_ops. */
+	void (*log)(void *owner, int level, const char *text);
+	/* Of `reactors`, which is a maximum then, number 0 is for rt_start() and the others for rt_take(): one that is
+	 * not taken has nothing.  on_signal is NULL. */
+	bool attended;
 };
 
 /* One reactor, not pinned, 150 us of spinning. */
@@ -85,7 +96,7 @@ size_t rt_mail_bytes(unsigned reactors);
 size_t rt_files_bytes(void);
 size_t rt_annex_bytes(void);
 
-/* Runs all reactors, number 0 on the calling thread, until rt_stop().  May be run again.
+/* Runs all reactors, number 0 on the calling thread, until rt_stop().  May be run again.  Not of one that is attended.
  * -EAGAIN: a thread could not be made; -EINVAL: a reactor could not be pinned. */
 int rt_run(struct rt *rt) __attribute__((warn_unused_result));
 
@@ -94,5 +105,61 @@ void rt_stop(struct rt *rt);
 
 /* Closes what is still open.  A half-built one and NULL are accepted. */
 void rt_destroy(struct rt *rt);
+
+/* ---- of one that is attended ---- */
+
+/* Runs reactor 0 on a thread of its own, which has all signals blocked, until rt_end(); before that the caller may use
+ * reactor 0.  -EAGAIN: there is no thread; -EINVAL: it could not be pinned.  Before anybody else uses the process. */
+int rt_start(struct rt *rt) __attribute__((warn_unused_result));
+
+/*
+ * Stops reactor 0 and waits for it, once.  Then what was left to it, errands without done() and calls, is run on the
+ * calling thread, which may use reactor 0 again.  Mail to it is dropped from then on.
+ */
+void rt_end(struct rt *rt);
+
+/*
+ * A reactor for the calling thread, from any thread; it takes no mail unless its on_mail is set before anybody is told
+ * of it.  It is used by one thread at a time: who hands it to another has its own means to do so.  0, -EAGAIN: all are
+ * taken, or negative errno: -ENOMEM, -EMFILE, -ENOSPC (fs.epoll.max_user_watches).
+ */
+int rt_take(struct rt *rt, struct reactor **reactor) __attribute__((warn_unused_result));
+
+/*
+ * Gives it back, outside of its turn; all its streams, listeners and timers are gone, and nobody calls it any more.
+ * Errands and calls that are left to it are run, without done(); mail that was posted to it is dropped, what it has
+ * posted arrives.  Streams that it had closed do not wait for their peers any more.
+ */
+void rt_give(struct reactor *reactor);
+
+/*
+ * One turn; true: it was of use.  If not, and `timeout_ns` is not 0, there are more until one was, the time is over
+ * (negative: never is), or a signal was handled: for `spin_us` one after another, then after sleeping in the kernel.
+ * Never sleeps with 0, and was of no use then only if there was nothing to do.
+ *
+ * `now_ns` of the reactor is that of the last turn: what is begun between two is best begun by a task in the next.
+ */
+bool rt_turn(struct reactor *reactor, int64_t timeout_ns);
+
+/*
+ * A descriptor that stays the reactor's.  When rt_turn() has returned, poll() finds it readable as soon as there is
+ * something to do: bytes, room or an end on a stream, mail, a call, a timer that is due, what the turn has left.  It
+ * may be so without cause; it is not so again once rt_turn() has answered false.  Nothing is to be read from it.
+ * Streams that are used, tasks that are asked for and timers that are set outside of a turn need one: rt_turn().
+ */
+int rt_fd(struct reactor *reactor);
+
+/* Run once by a reactor, outside of all else in its turn; from then on it is its owner's. */
+struct rt_call {
+	struct fifo_node node; /* ours until it is run */
+	void (*run)(struct rt_call *call, struct reactor *reactor);
+	void *owner;
+};
+
+/*
+ * Has it run in a turn of reactor `index`, which is woken, in the order in which calls came; from any thread.  Number 0
+ * may be called from rt_create() on until rt_end() is called, another one while it is taken.
+ */
+void rt_call(struct rt *rt, unsigned index, struct rt_call *call);
 
 #endif

@@ -297,6 +297,7 @@ sock_close(struct stream *stream, bool abort)
 	struct ksock *sock = sock_of(stream);
 
 	cool(core, sock);
+	core->watched--;
 	reactor_stream_gone(stream);
 	if (abort) {
 		sock_abort(sock->fd);
@@ -316,6 +317,7 @@ sock_detach(struct stream *stream)
 	struct ksock *sock = sock_of(stream);
 
 	cool(core, sock);
+	core->watched--;
 	reactor_stream_gone(stream);
 	core->rt->engine->remove(core->engine, sock->fd);
 	core->reactor.syscalls++;
@@ -332,6 +334,7 @@ sock_attach(struct stream *stream, struct reactor *reactor)
 	stream->reactor = reactor;
 	sock->holds = STREAM_READABLE | STREAM_WRITABLE;
 	rc = core->rt->engine->add(core->engine, sock->fd, &sock->source);
+	core->watched++; /* until it is closed or detached, also where it could not be added */
 	core->reactor.syscalls++;
 	return rc;
 }
@@ -384,6 +387,7 @@ streams_adopt(struct core *core, int fd, bool connected, struct stream **stream)
 	sock->fd = fd;
 	rc = sock_attach(&sock->stream, &core->reactor);
 	if (rc != 0) {
+		core->watched--;
 		sock_free(sock);
 		return rc;
 	}
@@ -402,6 +406,13 @@ world_connect(struct reactor *reactor, const char *host, uint16_t port, struct s
 
 	reactor->syscalls += 4;
 	return fd < 0 ? fd : streams_adopt(core, fd, false, stream);
+}
+
+void
+streams_end_lingering(struct core *core)
+{
+	while (!list_empty(&core->lingering))
+		linger_end(core, container_of(core->lingering.next, struct ksock, hot_node));
 }
 
 void

@@ -59,22 +59,22 @@ waker_call(struct waker *waker)
 	return true;
 }
 
-/* The word to stop; read once per turn. */
-struct stop_word {
+/* A word for a reactor that it reads once per turn: to stop, or that something is in its inbox. */
+struct flag {
 	_Alignas(64) _Atomic uint32_t set;
 };
 
 /* Relaxed: the word carries nothing else; waker_call() after it orders it before a sleep. */
 static inline void
-stop_word_set(struct stop_word *word, bool set)
+flag_set(struct flag *flag, bool set)
 {
-	atomic_store_explicit(&word->set, set, memory_order_relaxed);
+	atomic_store_explicit(&flag->set, set, memory_order_relaxed);
 }
 
 static inline bool
-stop_word_is_set(const struct stop_word *word)
+flag_is_set(const struct flag *flag)
 {
-	return atomic_load_explicit(&word->set, memory_order_relaxed) != 0;
+	return atomic_load_explicit(&flag->set, memory_order_relaxed) != 0;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef WEIR_SYS_ENGINE_H
 #define WEIR_SYS_ENGINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct arena;
@@ -35,9 +36,13 @@ struct engine_ops {
 	/*
 	 * Waits until something happens, at most `timeout_ns` (rounded up to what the engine
 	 * can do; 0: only looks; negative: for ever), and calls event() of each source that
-	 * has something.  event() may remove its own descriptor and no other.
+	 * has something.  event() may remove its own descriptor and no other.  False: a signal was
+	 * handled instead.
 	 */
-	void (*wait)(struct engine *engine, int64_t timeout_ns);
+	bool (*wait)(struct engine *engine, int64_t timeout_ns);
+
+	/* What poll() finds readable while wait() has something to tell; the engine's. */
+	int (*fd)(const struct engine *engine);
 };
 
 extern const struct engine_ops engine_epoll;

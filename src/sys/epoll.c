@@ -72,7 +72,7 @@ timeout_ms(int64_t timeout_ns)
 	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-static void
+static bool
 epoll_look(struct engine *engine, int64_t timeout_ns)
 {
 	int n = epoll_wait(engine->fd, engine->events, BATCH, timeout_ms(timeout_ns));
@@ -91,7 +91,10 @@ epoll_look(struct engine *engine, int64_t timeout_ns)
 			events |= ENGINE_HUP;
 		source->event(source, events);
 	}
+	return n >= 0;
 }
+
+static int epoll_fd(const struct engine *engine) { return engine->fd; }
 
 const struct engine_ops engine_epoll = {
 	.open = epoll_open,
@@ -99,4 +102,5 @@ const struct engine_ops engine_epoll = {
 	.add = epoll_add,
 	.remove = epoll_remove,
 	.wait = epoll_look,
+	.fd = epoll_fd,
 };
