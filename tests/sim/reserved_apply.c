@@ -278,7 +278,8 @@ make_trouble(struct reserved *r, unsigned ns, enum rsvd_trouble trouble, struct 
 	switch (trouble) {
 	case RSVD_NO_OPEN:
 	case RSVD_NO_FETCH:
-		r->refuse_in = trouble == RSVD_NO_OPEN ? 1 : 2;
+		/* Of a file that is not there nothing is fetched: the next open would be that of a host's command. */
+		r->refuse_in = trouble == RSVD_NO_OPEN ? 1 : file != NULL ? 2 : 0;
 		return comes_late(r, file != NULL || trouble == RSVD_NO_OPEN ? -EACCES : 0);
 	case RSVD_DAMAGED:
 		for (unsigned i = 0; i < RESV_SLOTS && file != NULL; i++)
