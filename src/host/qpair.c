@@ -5,24 +5,30 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { MDTS = 1024 * 1024 };
+static const uint64_t ENDING_NS = 500 * 1000 * 1000;
 
 /* ---- ending ---- */
 
+/*
+ * Commands go back to their owners after the connection was reset: else the socket could go on to send what it has
+ * taken of them, however late, when it has been sent again elsewhere and the blocks belong to a younger write.
+ */
 static void
-release(struct qpair *qp)
+release(struct qpair *qp, bool abort)
 {
 	struct hreq *req;
 
 	qp->state = QPAIR_DOWN;
 	task_cancel(&qp->send);
+	timer_clear(&qp->reactor->timers, &qp->ending);
 	if (qp->stream != NULL)
-		qp->stream->ops->close(qp->stream, false);
+		qp->stream->ops->close(qp->stream, abort);
 	qp->stream = NULL;
 	while ((req = hconn_orphan(&qp->hc)) != NULL) {
 		struct hio *io = container_of(req, struct hio, req);
 
-		if (!req->answered)
+		io->lost = !req->answered;
+		if (io->lost)
 			req->status = nvme_status_of(NVME_SC_HOST_ABORTED, false);
 		if (io != &qp->connect)
 			io->done(io);
@@ -39,7 +45,14 @@ void
 qpair_close(struct qpair *qp)
 {
 	if (qp->state != QPAIR_DOWN)
-		release(qp);
+		release(qp, false);
+}
+
+void
+qpair_abort(struct qpair *qp)
+{
+	if (qp->state != QPAIR_DOWN)
+		release(qp, true);
 }
 
 static void
@@ -47,9 +60,39 @@ go_down(struct qpair *qp, int error, const char *why)
 {
 	if (qp->state == QPAIR_DOWN)
 		return;
-	snprintf(qp->why, sizeof(qp->why), "%s", why);
-	release(qp);
+	/* Of one that is ending the reason was another one, and stands there. */
+	if (qp->state == QPAIR_ENDING)
+		error = -EPROTO;
+	else
+		snprintf(qp->why, sizeof(qp->why), "%s", why);
+	release(qp, true);
 	qp->down(qp, error);
+}
+
+static void
+waited_enough(struct timer *timer)
+{
+	go_down(container_of(timer, struct qpair, ending), -EPROTO, "");
+}
+
+/*
+ * The target broke a rule, and a TermReq is in line.  A reset would overtake it, but nothing less may come before
+ * the commands go back to their owners (see above): so the target has some time to read it and to close.
+ */
+static void
+terminate(struct qpair *qp)
+{
+	const struct pdu_fault *fault = &qp->hc.fault;
+	char why[sizeof(qp->why)];
+
+	snprintf(why, sizeof(why), "%s (FES %u, FEI %" PRIu32 ")", fault->why, fault->fes, fault->fei);
+	if (qp->hc.state != HCONN_TERMINATING) {
+		go_down(qp, -EPROTO, why);
+		return;
+	}
+	memcpy(qp->why, why, sizeof(why));
+	qp->state = QPAIR_ENDING;
+	timer_set(&qp->reactor->timers, &qp->ending, qp->reactor->now_ns + ENDING_NS);
 }
 
 /* ---- Connect ---- */
@@ -76,6 +119,7 @@ connected(struct hio *io)
 	if (!nvme_ok(status)) {
 		char why[160];
 
+		qp->connect_status = status;
 		snprintf(why, sizeof(why), "Connect of queue %u was refused: %s (%u:%02x%s)%s", qp->options.qid,
 		    nvme_status_text(status, true), status.sct, status.sc, status.dnr ? ", do not retry" : "",
 		    wrong_name(status, io->req.dw0));
@@ -163,8 +207,6 @@ send_now(struct task *task)
 
 		io->done(io);
 	}
-	if (qp->state != QPAIR_DOWN && qp->hc.state == HCONN_ENDED)
-		go_down(qp, -EPROTO, qp->hc.fault.why);
 }
 
 static void
@@ -172,7 +214,7 @@ parse(struct qpair *qp, const uint8_t *at, size_t left)
 {
 	struct hreq *req;
 
-	while (qp->state != QPAIR_DOWN) {
+	while (qp->state < QPAIR_ENDING) {
 		switch (hconn_next(&qp->hc, &at, &left, &req)) {
 		case HCONN_MORE:
 			return;
@@ -185,21 +227,9 @@ parse(struct qpair *qp, const uint8_t *at, size_t left)
 			io->done(io);
 			break;
 		}
-		case HCONN_CLOSING: {
-			char why[160];
-
-			snprintf(why, sizeof(why), "%s (FES %u, FEI %" PRIu32 ")", qp->hc.fault.why,
-			    qp->hc.fault.fes, qp->hc.fault.fei);
-			/* The TermReq goes out first, as far as the socket takes it. */
-			if (qp->hc.state == HCONN_TERMINATING && !qp->blocked) {
-				gather_reset(qp->gather);
-				hconn_gather(&qp->hc, qp->gather);
-				(void)qp->stream->ops->writev(qp->stream, qp->gather->iov + qp->gather->first,
-				    (int)(qp->gather->count - qp->gather->first));
-			}
-			go_down(qp, -EPROTO, why);
+		case HCONN_CLOSING:
+			terminate(qp);
 			return;
-		}
 		}
 	}
 }
@@ -208,7 +238,7 @@ static void
 receive(struct qpair *qp)
 {
 	struct iovec iov[BUFS_IOV_MAX + 1];
-	int count = framer_direct(&qp->hc.framer, iov, BUFS_IOV_MAX);
+	int count = qp->state == QPAIR_ENDING ? 0 : framer_direct(&qp->hc.framer, iov, BUFS_IOV_MAX);
 	size_t direct = 0, landed;
 	ssize_t bytes;
 
@@ -223,6 +253,8 @@ receive(struct qpair *qp)
 		    bytes < 0 ? strerror(-(int)bytes) : "the target closed the connection");
 		return;
 	}
+	if (qp->state == QPAIR_ENDING)
+		return;
 	landed = (size_t)bytes < direct ? (size_t)bytes : direct;
 	if (landed > 0)
 		framer_landed(&qp->hc.framer, landed);
@@ -256,7 +288,7 @@ qpair_open(struct qpair *qp, struct reactor *reactor, struct gather *gather,
 	struct hconn_options hc = {
 		.hdgst = options->hdgst, .ddgst = options->ddgst,
 		/* Connect's data always travels in the capsule. */
-		.incapsule_max = NVME_ADMIN_INCAPSULE, .data_max = MDTS,
+		.incapsule_max = NVME_ADMIN_INCAPSULE, .data_max = QPAIR_TRANSFER_MAX,
 	};
 	struct arena *arena = reactor->arena;
 	int rc = -ENOMEM;
@@ -272,6 +304,8 @@ qpair_open(struct qpair *qp, struct reactor *reactor, struct gather *gather,
 	qp->cids = arena_alloc(arena, options->entries * sizeof(*qp->cids));
 	qp->data = arena_alloc(arena, sizeof(*qp->data));
 	memset(&qp->connect, 0, sizeof(qp->connect));
+	qp->connect_status = NVME_OK;
+	qp->ending = (struct timer){ .fire = waited_enough };
 	hconn_init(&qp->hc, &hc, NULL, NULL, 0);
 	if (qp->reqs == NULL || qp->cids == NULL || qp->data == NULL)
 		goto fail;
@@ -284,13 +318,20 @@ qpair_open(struct qpair *qp, struct reactor *reactor, struct gather *gather,
 	set_wants(qp);
 	return 0;
 fail:
-	release(qp);
+	release(qp, true);
 	return rc;
+}
+
+bool
+qpair_room(const struct qpair *qp, unsigned n)
+{
+	return qp->state == QPAIR_UP && qp->hc.free_count >= n;
 }
 
 bool
 qpair_submit(struct qpair *qp, struct hio *io)
 {
+	io->lost = false;
 	if (qp->state != QPAIR_UP || !hconn_submit(&qp->hc, &io->req))
 		return false;
 	send_soon(qp);

@@ -12,9 +12,13 @@
 #include "wire/fabrics.h"
 #include "world/reactor.h"
 
+enum { QPAIR_TRANSFER_MAX = 1024 * 1024 }; /* bytes of one command */
+
 /* A request with the one who waits for it. */
 struct hio {
 	struct hreq req;
+	bool lost;                    /* once it is done: its connection ended before it was answered, so nobody knows
+	                               * whether it was executed; req.status is NVME_SC_HOST_ABORTED */
 	void (*done)(struct hio *io); /* from the reactor's turn; never from inside a submit */
 	void *owner;
 };
@@ -36,6 +40,8 @@ enum qpair_state {
 	QPAIR_HELLO,      /* ICReq is out */
 	QPAIR_CONNECTING, /* Connect is out */
 	QPAIR_UP,
+	QPAIR_ENDING,     /* the target broke a rule: it is told by a TermReq, and its close waited for, half a second
+	                   * at most; what was in flight is done after that */
 	QPAIR_DOWN,
 };
 
@@ -47,8 +53,10 @@ struct qpair {
 	struct hconn hc;
 	struct gather *gather;     /* the reactor's */
 	struct task send;
+	struct timer ending;
 	bool blocked;
 	struct hio connect;
+	struct nvme_status connect_status; /* where the target refused it; else 0 */
 	struct nvme_connect_data *data;
 	struct iovec data_iov;
 	struct hreq **reqs;
@@ -64,10 +72,20 @@ struct qpair {
 int qpair_open(struct qpair *qp, struct reactor *reactor, struct gather *gather,
     const struct qpair_options *options) __attribute__((warn_unused_result));
 
-/* Sends it, at the end of this turn; false: as many as the queue holds are in flight, or it is not up. */
+/* Whether it is up and `n` more commands fit. */
+bool qpair_room(const struct qpair *qp, unsigned n);
+
+/* Sends it, at the end of this turn; false: as many as the queue holds are in flight, or it is not up.  Two that
+ * are submitted one after the other follow each other on the wire, as the halves of a fused command must. */
 bool qpair_submit(struct qpair *qp, struct hio *io);
 
-/* Ends it without calling down(); what is in flight is done with Host Aborted.  Frees its memory. */
+/*
+ * Both end it without calling down(); what is in flight is done as lost.  They free its memory.
+ * The first in good order: what was written still reaches the target.  So nothing may be in flight that somebody
+ * sends again elsewhere.  The other one gives it up, as down() has done: by a reset, after which nothing more of
+ * it is sent.
+ */
 void qpair_close(struct qpair *qp);
+void qpair_abort(struct qpair *qp);
 
 #endif
