@@ -16,7 +16,7 @@
 
 enum key {
 	KEY_RW = 1000, KEY_MIX, KEY_BS, KEY_QD, KEY_QUEUES, KEY_TIME, KEY_VERIFY, KEY_JSON, KEY_HDGST,
-	KEY_DDGST, KEY_FLOW, KEY_SIZE, KEY_SEED, KEY_CPUS, KEY_HOSTNQN,
+	KEY_DDGST, KEY_FLOW, KEY_SIZE, KEY_SEED, KEY_CPUS, KEY_HOSTNQN, KEY_IOS,
 };
 
 static const struct argp_option options[] = {
@@ -26,6 +26,7 @@ static const struct argp_option options[] = {
 	{ "qd", KEY_QD, "N", 0, "I/Os in flight on each queue (default 32)", 0 },
 	{ "queues", KEY_QUEUES, "N", 0, "I/O queues (default 1)", 0 },
 	{ "time", KEY_TIME, "SECONDS", 0, "how long (default 10)", 0 },
+	{ "ios", KEY_IOS, "N", 0, "so many I/Os, however long they take", 0 },
 	{ "size", KEY_SIZE, "SIZE", 0, "use only this much of the namespace, from its start", 0 },
 	{ "verify", KEY_VERIFY, NULL, 0, "check what is read against what was written, and all of it at the end", 0 },
 	{ "seed", KEY_SEED, "N", 0, "of the random numbers (default 1)", 0 },
@@ -81,6 +82,7 @@ parse(int key, char *arg, struct argp_state *state)
 		perf->queues = (unsigned)option_number_of(state, "--queues", arg, 1, HOST_QUEUES_MAX);
 		return 0;
 	case KEY_TIME: perf->seconds = option_number_of(state, "--time", arg, 1, 86400); return 0;
+	case KEY_IOS: perf->ios = option_number_of(state, "--ios", arg, 1, UINT64_MAX); return 0;
 	case KEY_SIZE: perf->size = size(state, "--size", arg); return 0;
 	case KEY_SEED: perf->seed = option_number_of(state, "--seed", arg, 0, UINT64_MAX); return 0;
 	case KEY_VERIFY: perf->verify = true; return 0;

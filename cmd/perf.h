@@ -15,6 +15,7 @@ struct perf_options {
 	int fixed_mix;    /* percent of reads that --rw means; -1: `mix` says */
 	unsigned mix, qd, queues;
 	uint64_t bs, seconds, size, seed;
+	uint64_t ios;     /* so many instead of `seconds`; 0: as many as go */
 	int cpu;          /* -1: not pinned */
 };
 

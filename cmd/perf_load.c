@@ -47,6 +47,7 @@ struct perf {
 	enum phase phase;
 	unsigned in_flight;
 	uint64_t begun_ns, end_ns;
+	uint64_t left;      /* I/Os to begin still */
 	struct timer second;
 	uint64_t shown_ios;
 	bool failed;
@@ -190,8 +191,9 @@ choose(struct perf *perf, struct work *work)
 		work->slot = perf->next;
 		return perf->next++ < perf->slots;
 	}
-	if (perf->phase != LOADING || now(perf) >= perf->end_ns)
+	if (perf->phase != LOADING || perf->left == 0 || now(perf) >= perf->end_ns)
 		return false;
+	perf->left--;
 	work->write = rng_below(&perf->rng, 100) >= perf->options->mix;
 	do {
 		work->slot = perf->options->random ? rng_below(&perf->rng, perf->slots) :
@@ -232,8 +234,10 @@ every_second(struct timer *timer)
 	struct perf *perf = container_of(timer, struct perf, second);
 	uint64_t ios = perf->result->read.hist.count + perf->result->write.hist.count;
 
-	fprintf(stderr, "\r\033[K%3" PRIu64 " of %" PRIu64 " s: %" PRIu64 " IOPS",
-	    (now(perf) - perf->begun_ns + NS_PER_S / 2) / NS_PER_S, perf->options->seconds, ios - perf->shown_ios);
+	fprintf(stderr, "\r\033[K%3" PRIu64, (now(perf) - perf->begun_ns + NS_PER_S / 2) / NS_PER_S);
+	if (perf->options->ios == 0)
+		fprintf(stderr, " of %" PRIu64, perf->options->seconds);
+	fprintf(stderr, " s: %" PRIu64 " IOPS", ios - perf->shown_ios);
 	perf->shown_ios = ios;
 	timer_set(&rt_reactor(perf->rt, 0)->timers, timer, now(perf) + NS_PER_S);
 }
@@ -298,7 +302,8 @@ ready(struct host *host)
 	if (prepare(perf) != 0)
 		return;
 	perf->begun_ns = reactor->now_ns;
-	perf->end_ns = reactor->now_ns + perf->options->seconds * NS_PER_S;
+	perf->end_ns = perf->options->ios > 0 ? UINT64_MAX : reactor->now_ns + perf->options->seconds * NS_PER_S;
+	perf->left = perf->options->ios > 0 ? perf->options->ios : UINT64_MAX;
 	if (perf->options->progress) {
 		perf->second.fire = every_second;
 		timer_set(&reactor->timers, &perf->second, reactor->now_ns + NS_PER_S);

@@ -52,6 +52,17 @@ def test_each_kind_of_load(target, rw, sides):
     assert found["errors"] == 0
 
 
+@pytest.mark.parametrize("ios, options", [
+    (1, ["--qd", "1"]), (1, ["--qd", "32", "--queues", "2"]), (1000, ["--qd", "128"]),
+    (5000, ["--rw", "randrw", "--verify"])], ids=str)
+def test_as_many_ios_as_were_asked_for(serve, ios, options):
+    target = serve()
+    found = report(perf(target, "--ios", str(ios), "--json", *options))
+    assert found["read"]["ios"] + found["write"]["ios"] == ios and found["errors"] == 0
+    if "--verify" not in options:
+        assert target.no_connections()["reads"] == ios
+
+
 def test_what_perf_counts_the_target_counts(serve):
     target = serve()
     before = target.stats()
@@ -107,8 +118,9 @@ def test_a_wrong_uri_is_named(binary, uri):
 
 @pytest.mark.parametrize("args, words", [
     (["--rw", "sideways"], "sideways"), (["--mix", "101"], "101"), (["--bs", "0"], "--bs"), (["--bs", "x"], "--bs"),
-    (["--qd", "0"], "--qd"), (["--queues", "0"], "--queues"), (["--time", "0"], "--time"), (["--nope"], "nope"),
-    (["--rw", "randread", "--verify"], "--verify"), (["--rw", "randrw", "--mix", "100", "--verify"], "--verify")])
+    (["--qd", "0"], "--qd"), (["--queues", "0"], "--queues"), (["--time", "0"], "--time"), (["--ios", "0"], "--ios"),
+    (["--nope"], "nope"), (["--rw", "randread", "--verify"], "--verify"),
+    (["--rw", "randrw", "--mix", "100", "--verify"], "--verify")])
 def test_a_wrong_option_is_named(binary, args, words):
     done = targets.run("perf", "nvme+tcp://127.0.0.1:1/nqn.2026-11.local.weir:default?ns=1", *args)
     assert done.returncode == 2 and words in done.stderr, done
