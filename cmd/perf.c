@@ -165,6 +165,9 @@ print_json(const struct perf_result *result)
 	json_object_object_add(object, "seconds", json_object_new_double(seconds));
 	json_object_object_add(object, "read", json_side(&result->read, seconds));
 	json_object_object_add(object, "write", json_side(&result->write, seconds));
+	json_object_object_add(object, "syscalls", json_object_new_uint64(result->turns.syscalls));
+	json_object_object_add(object, "busy_turns", json_object_new_uint64(result->turns.busy));
+	json_object_object_add(object, "busy_ns", json_object_new_uint64(result->turns.busy_ns));
 	json_object_object_add(object, "errors", json_object_new_uint64(result->errors));
 	json_object_object_add(verify, "enabled", json_object_new_boolean(result->verify));
 	json_object_object_add(verify, "checked", json_object_new_uint64(result->checked));

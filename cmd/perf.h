@@ -24,9 +24,15 @@ struct perf_side {
 	uint64_t bytes;
 };
 
+/* What the I/O thread did: entries into the kernel, turns that were of use, and what those took. */
+struct perf_turns {
+	uint64_t syscalls, busy, busy_ns;
+};
+
 struct perf_result {
 	struct perf_side read, write;
 	uint64_t elapsed_ns;
+	struct perf_turns turns; /* of the load, as elapsed_ns */
 	uint64_t errors;
 	char first_error[96];
 	bool verify;

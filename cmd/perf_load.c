@@ -48,6 +48,7 @@ struct perf {
 	unsigned in_flight;
 	uint64_t begun_ns, end_ns;
 	uint64_t left;      /* I/Os to begin still */
+	struct perf_turns turns; /* before the load */
 	struct timer second;
 	uint64_t shown_ios;
 	bool failed;
@@ -97,6 +98,17 @@ now(const struct perf *perf)
 	return rt_reactor(perf->rt, 0)->now_ns;
 }
 
+static struct perf_turns
+turns(const struct perf *perf)
+{
+	const struct reactor *reactor = rt_reactor(perf->rt, 0);
+
+	return (struct perf_turns){
+		reactor->syscalls - perf->turns.syscalls, reactor->busy_turns - perf->turns.busy,
+		reactor->busy_ns - perf->turns.busy_ns,
+	};
+}
+
 static void
 check(struct perf *perf, const struct work *work)
 {
@@ -143,6 +155,7 @@ phase_over(struct perf *perf)
 {
 	if (perf->phase == LOADING) {
 		perf->result->elapsed_ns = now(perf) - perf->begun_ns;
+		perf->result->turns = turns(perf);
 		timer_clear(&rt_reactor(perf->rt, 0)->timers, &perf->second);
 		if (perf->options->progress)
 			fprintf(stderr, "\r\033[K%s", perf->written != NULL ? "reading back ..." : "");
@@ -302,6 +315,7 @@ ready(struct host *host)
 	if (prepare(perf) != 0)
 		return;
 	perf->begun_ns = reactor->now_ns;
+	perf->turns = turns(perf);
 	perf->end_ns = perf->options->ios > 0 ? UINT64_MAX : reactor->now_ns + perf->options->seconds * NS_PER_S;
 	perf->left = perf->options->ios > 0 ? perf->options->ios : UINT64_MAX;
 	if (perf->options->progress) {

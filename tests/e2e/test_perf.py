@@ -63,6 +63,13 @@ def test_as_many_ios_as_were_asked_for(serve, ios, options):
         assert target.no_connections()["reads"] == ios
 
 
+def test_what_the_io_thread_did_is_said(target):
+    found = report(perf(target, "--ios", "20000", "--qd", "32", "--json"))
+    assert found["busy_turns"] >= 20000 / 32
+    assert found["syscalls"] >= 2 * 20000 / 32, "each turn receives and sends"
+    assert 0 < found["busy_ns"] <= found["seconds"] * 1e9
+
+
 def test_what_perf_counts_the_target_counts(serve):
     target = serve()
     before = target.stats()
