@@ -16,7 +16,7 @@
 
 enum key {
 	KEY_RW = 1000, KEY_MIX, KEY_BS, KEY_QD, KEY_QUEUES, KEY_TIME, KEY_VERIFY, KEY_JSON, KEY_HDGST,
-	KEY_DDGST, KEY_FLOW, KEY_SIZE, KEY_SEED, KEY_CPUS, KEY_HOSTNQN, KEY_IOS,
+	KEY_DDGST, KEY_FLOW, KEY_SIZE, KEY_SEED, KEY_CPUS, KEY_HOSTNQN, KEY_IOS, KEY_CONGESTION,
 };
 
 static const struct argp_option options[] = {
@@ -34,6 +34,8 @@ static const struct argp_option options[] = {
 	{ "ddgst", KEY_DDGST, NULL, 0, "data digests", 0 },
 	{ "flow-control", KEY_FLOW, NULL, 0, "SQ flow control: every read has a completion", 0 },
 	{ "cpus", KEY_CPUS, "N", 0, "pin to this processor", 0 },
+	{ "tcp-congestion", KEY_CONGESTION, "NAME", 0,
+	    "congestion control of the connections (default: the system's)", 0 },
 	{ "hostnqn", KEY_HOSTNQN, "NQN", 0, "who we say we are", 0 },
 	{ "json", KEY_JSON, NULL, 0, "print the result as one JSON object", 0 },
 	{ 0 },
@@ -95,6 +97,7 @@ parse(int key, char *arg, struct argp_state *state)
 		if (option_cpu_missing(&perf->cpu, 1) >= 0)
 			argp_error(state, "--cpus '%s': there is no such processor for this process", arg);
 		return 0;
+	case KEY_CONGESTION: perf->congestion = arg; return 0;
 	case KEY_HOSTNQN: perf->hostnqn = arg; return 0;
 	case ARGP_KEY_ARG:
 		if (perf->uri_text != NULL)

@@ -10,6 +10,7 @@
 
 struct perf_options {
 	const char *uri_text, *hostnqn;
+	const char *congestion; /* NULL: the system's */
 	struct host_uri uri;
 	bool random, verify, json, hdgst, ddgst, sq_flow, progress;
 	int fixed_mix;    /* percent of reads that --rw means; -1: `mix` says */

@@ -367,6 +367,7 @@ perf_run(const struct perf_options *options, struct perf_result *result)
 	rt.reactor = (struct reactor_options){ BUFS_IOV_MAX, BUFS_IOV_MAX };
 	rt.cpus = &options->cpu;
 	rt.cpu_count = options->cpu >= 0;
+	rt.sockets.congestion = options->congestion;
 	hist_init(&result->read.hist);
 	hist_init(&result->write.hist);
 	result->verify = options->verify;

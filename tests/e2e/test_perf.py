@@ -63,6 +63,13 @@ def test_as_many_ios_as_were_asked_for(serve, ios, options):
         assert target.no_connections()["reads"] == ios
 
 
+def test_the_congestion_control_is_the_one_that_was_named(target):
+    found = report(perf(target, "--ios", "1000", "--tcp-congestion", "reno", "--json"))
+    assert found["read"]["ios"] == 1000
+    done = perf(target, "--ios", "1000", "--tcp-congestion", "nonesuch")
+    assert done.returncode == 1 and "cannot connect" in done.stderr, done
+
+
 def test_what_the_io_thread_did_is_said(target):
     found = report(perf(target, "--ios", "20000", "--qd", "32", "--json"))
     assert found["busy_turns"] >= 20000 / 32
