@@ -1,0 +1,47 @@
+"""
+forward - paths to a target that can be cut: weir-forward, of bench/, started and killed for a test.
+"""
+import os
+import re
+import select
+import subprocess
+import time
+
+from nvmetcp import require
+from target import BUILD, START_S
+
+FORWARD = os.path.join(BUILD, "bench", "weir-forward")
+
+
+class Path:
+    """Connections to `port` here go on to `onward` at 127.0.0.1."""
+
+    def __init__(self, onward, port=0):
+        self.onward, self.port, self.process = onward, port, None
+        self.open()
+
+    def open(self):
+        """Also again, after it was cut: at the same port."""
+        self.process = subprocess.Popen([FORWARD, "127.0.0.1:%d" % self.port, "127.0.0.1:%d" % self.onward],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        said, deadline = b"", time.monotonic() + START_S
+        while not said.endswith(b"ready\n"):
+            left = deadline - time.monotonic()
+            require(left > 0 and select.select([self.process.stdout], [], [], left)[0], "weir-forward says nothing")
+            piece = os.read(self.process.stdout.fileno(), 4096)
+            require(piece, "weir-forward ended: %s", self.process.poll())
+            said += piece
+        self.port = int(re.search(rb"listening on [0-9.]+:(\d+)", said).group(1))
+
+    def cut(self):
+        """Both peers of each connection see a reset, and whoever comes is refused."""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.returncode is None:
+            self.cut()
