@@ -47,6 +47,7 @@ struct weir_subsys_options {
 	enum weir_policy policy;
 	bool hdgst, ddgst;          /* header and data digests */
 	bool sq_flow;               /* SQ flow control: each read has a completion */
+	bool plain;                 /* nothing of Weir's extension is asked for, as if the target had none */
 	uint16_t queues;            /* I/O queues to ask each controller for: that many can be open; 0: 16 */
 	uint16_t cntlid;            /* 0: a dynamic controller; else that static one, 0xfffe: any */
 	uint32_t kato_ms;           /* keep alive; 0: 5000 */
@@ -84,8 +85,7 @@ const char *weir_subsys_nqn(const struct weir_subsys *subsys);
 enum weir_path_state {
 	WEIR_PATH_CONNECTING,
 	WEIR_PATH_LIVE,
-	WEIR_PATH_LOST,       /* what was in flight on it is being settled */
-	WEIR_PATH_WAITING,    /* until it is tried again */
+	WEIR_PATH_WAITING,    /* it is lost, or was not there: until it is tried again */
 };
 
 struct weir_path_info {

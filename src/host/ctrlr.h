@@ -56,6 +56,7 @@ struct ctrlr_options {
 	uint16_t cntlid;           /* a static controller, or any of them (NVME_CNTLID_STATIC); 0: a dynamic one */
 	uint16_t queues;           /* I/O queues to ask for; 0: none, as of a discovery controller */
 	bool hdgst, ddgst, sq_flow;
+	bool plain;                /* asks for nothing of Weir's extension, as if the target had none */
 	uint32_t kato_ms;          /* 0: no keep alive */
 	uint32_t connect_ms;       /* until ready; 0: 10 s.  A controller that says that it is not enabled yet has the
 	                            * time in which it says it will be (CAP.TO), and these then begin anew */

@@ -13,7 +13,7 @@
 #include "host/internal.h"
 #include "wire/identify.h"
 
-enum { NS_PER_MS = 1000000, ADMIN_ENTRIES = 32, RDY_POLL_NS = NS_PER_MS, DEFAULT_CONNECT_MS = 10000 };
+enum { ADMIN_ENTRIES = 32, RDY_POLL_NS = NS_PER_MS, DEFAULT_CONNECT_MS = 10000 };
 
 static const uint64_t SHUTDOWN_NS = 5000000000;
 

@@ -47,6 +47,8 @@ struct sim {
 	struct fifo spare;      /* events not in use */
 
 	struct list processes, links, listeners, files;
+	struct list cuts;
+	struct fifo held_back;  /* events of links that are cut by silence */
 	uint32_t process_count, link_count;
 	uint16_t next_port;
 	struct fifo spare_pages;

@@ -5,6 +5,7 @@
  * order, except that a reset overtakes.  Addresses are texts that are compared:
  * there is no routing.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -225,6 +226,82 @@ sim_net_crash(struct sim_process *process, bool half_open)
 	}
 }
 
+/* ---- cuts ---- */
+
+struct cut {
+	struct list node;
+	char host[64];
+	uint16_t port;
+	enum sim_cut how;
+};
+
+static struct cut *
+cut_find(const struct sim *sim, const char *host, uint16_t port)
+{
+	list_for_each(&sim->cuts, node) {
+		struct cut *cut = container_of(node, struct cut, node);
+
+		if (cut->port == port && strcmp(cut->host, host) == 0)
+			return cut;
+	}
+	return NULL;
+}
+
+static bool
+is_cut(const struct sim_link *link, enum sim_cut how)
+{
+	const struct cut *cut = cut_find(link->sim, link->host, link->port);
+
+	return cut != NULL && cut->how == how;
+}
+
+void
+sim_cut(struct sim *sim, const char *host, uint16_t port, enum sim_cut how)
+{
+	struct cut *cut = sim_alloc(sim, sizeof(*cut));
+
+	assert(cut_find(sim, host, port) == NULL);
+	snprintf(cut->host, sizeof(cut->host), "%s", host);
+	cut->port = port;
+	cut->how = how;
+	list_push(&sim->cuts, &cut->node);
+	if (how != SIM_CUT_RESET)
+		return;
+	list_for_each(&sim->links, node) {
+		struct sim_link *link = container_of(node, struct sim_link, node);
+
+		if (link->port != port || strcmp(link->host, host) != 0)
+			continue;
+		sim_link_event(link, SIM_RESET, 0, 0, sim->now_ns);
+		sim_link_event(link, SIM_RESET, 1, 0, sim->now_ns);
+	}
+}
+
+/* What was held back arrives in the order it would have. */
+void
+sim_mend(struct sim *sim, const char *host, uint16_t port)
+{
+	struct cut *cut = cut_find(sim, host, port);
+	struct fifo_node *node;
+	struct fifo held;
+
+	assert(cut != NULL);
+	list_remove(&cut->node);
+	arena_free(&sim->arena, cut);
+	held = sim->held_back;
+	if (fifo_empty(&held))
+		return;
+	fifo_init(&sim->held_back);
+	while ((node = fifo_pop(&held)) != NULL) {
+		struct sim_event *event = container_of(node, struct sim_event, node);
+
+		if (is_cut(event->link, SIM_CUT_HOLD))
+			fifo_push(&sim->held_back, &event->node);
+		else
+			sim_event_put(sim, event, sim->now_ns);
+	}
+}
+
 /* ---- what arrives ---- */
 
 /* A client's first packet: it is answered whether or not somebody listens. */
@@ -234,7 +311,7 @@ arrive_syn(struct sim_link *link)
 	struct sim *sim = link->sim;
 	struct sim_listener *listener = listener_find(sim, link->host, link->port);
 	struct sim_stream *stream;
-	int error = listener == NULL ? ECONNREFUSED : 0;
+	int error = listener == NULL || is_cut(link, SIM_CUT_RESET) ? ECONNREFUSED : 0;
 
 	sim_trace(sim, SIM_SYN, link->id, error == 0, 0);
 	if (link->ends[0].stream == NULL)
@@ -343,7 +420,15 @@ sim_net_handle(struct sim *sim, struct sim_event *event)
 {
 	struct sim_link *link = event->link;
 
-	if (event->kind == SIM_SYN)
+	bool cut = is_cut(link, SIM_CUT_HOLD);
+
+	if (cut && event->kind != SIM_RESET) {
+		fifo_push(&sim->held_back, &event->node);
+		return;
+	}
+	if (cut)
+		sim_trace(sim, SIM_RESET, link->id, event->side, 1);
+	else if (event->kind == SIM_SYN)
 		arrive_syn(link);
 	else if (event->kind == SIM_CONNECTED)
 		arrive_connected(link, (int)event->count);

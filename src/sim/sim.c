@@ -46,6 +46,8 @@ sim_create(uint64_t seed, const struct sim_options *options)
 	list_init(&sim->processes);
 	list_init(&sim->links);
 	list_init(&sim->listeners);
+	list_init(&sim->cuts);
+	fifo_init(&sim->held_back);
 	list_init(&sim->files);
 	return sim;
 }

@@ -164,6 +164,18 @@ unsigned sim_process_streams(const struct sim_process *process);
 /* The same of files: of one, or, NULL, of all. */
 unsigned sim_process_files(const struct sim_process *process, const struct sim_file *file);
 
+/* ---- the network between a listener and whoever connects to it ---- */
+
+enum sim_cut {
+	SIM_CUT_RESET, /* connections are reset, both ends are told; nobody answers there */
+	SIM_CUT_HOLD,  /* silence: what is on its way, or is sent, is held back, and comes when it is mended, though
+	                * who sent it may have given up long before; resets, which nobody sends again, are lost */
+};
+
+/* Until it is mended; the address is as it is listened at. */
+void sim_cut(struct sim *sim, const char *host, uint16_t port, enum sim_cut how);
+void sim_mend(struct sim *sim, const char *host, uint16_t port);
+
 /* ---- files, for tests and oracles ---- */
 
 /* NULL: no such file. */

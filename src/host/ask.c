@@ -1,0 +1,367 @@
+/*
+ * ask.c - what a controller is asked beside I/O: ANA states, and who its namespaces are.
+ *
+ * What is to be asked is noted down, and asked one after the other, so that it
+ * does not matter how often or when somebody wants to know.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/internal.h"
+
+enum { LOG_BYTES = 512, BLOCK_SHIFT_MIN = 9, BLOCK_SHIFT_MAX = 16 };
+
+/* While states are in change, or seem wrong, they are asked for again. */
+static const uint64_t ANA_AGAIN_NS = 100 * (uint64_t)NS_PER_MS;
+
+static void
+ask(struct assoc *assoc, struct nvme_sqe sqe, uint32_t bytes, void (*done)(struct ctrlr_cmd *))
+{
+	struct hreq *req = &assoc->ask.io.req;
+
+	assert(bytes <= assoc->page_bytes);
+	memset(assoc->page, 0, bytes);
+	assoc->page_iov = (struct iovec){ assoc->page, bytes };
+	req->sqe = sqe;
+	req->data = HREQ_READ;
+	req->length = bytes;
+	req->iov = &assoc->page_iov;
+	req->iov_count = 1;
+	assoc->ask.owner = assoc;
+	assoc->ask.done = done;
+	assoc->asking = true;
+	ctrlr_submit(assoc->ctrlr, &assoc->ask);
+}
+
+/* NULL: nobody wants to know any more. */
+static struct assoc *
+answered(struct ctrlr_cmd *cmd)
+{
+	struct assoc *assoc = cmd->owner;
+
+	assoc->asking = false;
+	if (assoc_is_up(assoc) && !cmd->io.lost && nvme_sc(cmd->io.req.status) != NVME_SC_HOST_ABORTED)
+		return assoc;
+	assoc_free(assoc);
+	return NULL;
+}
+
+/* ---- log pages ---- */
+
+static void
+get_log(struct assoc *assoc, uint8_t lid, uint32_t flags, uint32_t bytes, void (*done)(struct ctrlr_cmd *))
+{
+	uint32_t dwords = bytes / 4 - 1;
+
+	ask(assoc, (struct nvme_sqe){
+		.opcode = NVME_ADMIN_GET_LOG_PAGE, .nsid = le32_of(UINT32_MAX),
+		.cdw10 = le32_of(lid | flags | dwords << 16), .cdw11 = le32_of(dwords >> 16),
+	}, bytes, done);
+}
+
+/* What it said does not matter: that it was read lets its event come again. */
+static void
+log_read(struct ctrlr_cmd *cmd)
+{
+	struct assoc *assoc = answered(cmd);
+
+	if (assoc != NULL)
+		ask_on(assoc);
+}
+
+static void
+ana_again(struct timer *timer)
+{
+	struct assoc *assoc = container_of(timer, struct assoc, ana_again);
+
+	assoc->want_ana = true;
+	ask_on(assoc);
+}
+
+static void
+ana_soon(struct assoc *assoc)
+{
+	struct reactor *reactor = assoc->subsys->reactor;
+
+	assoc->ana_again.fire = ana_again;
+	if (!assoc->ana_again.armed)
+		timer_set(&reactor->timers, &assoc->ana_again, reactor->now_ns + ANA_AGAIN_NS);
+}
+
+static void
+note_groups(struct assoc *assoc)
+{
+	const struct nvme_log_ana *log = (const void *)assoc->page;
+	uint32_t at = sizeof(*log), end = assoc->page_iov.iov_len > 0 ? (uint32_t)assoc->page_iov.iov_len : 0;
+	unsigned count = le16_get(log->group_count);
+	bool changing = false;
+
+	assoc->ana_count = 0;
+	for (unsigned i = 0; i < count && i < ANA_GROUPS_MAX; i++, at += sizeof(struct nvme_log_ana_group)) {
+		const struct nvme_log_ana_group *group = (const void *)(assoc->page + at);
+
+		if (at + sizeof(*group) > end)
+			break;
+		assoc->ana[i].id = le32_get(group->id);
+		assoc->ana[i].state = group->state & 15;
+		changing |= assoc->ana[i].state == NVME_ANA_CHANGE;
+		assoc->ana_count = i + 1;
+	}
+	if (changing)
+		ana_soon(assoc);
+}
+
+static void
+ana_read(struct ctrlr_cmd *cmd)
+{
+	struct assoc *assoc = answered(cmd);
+	char why[160];
+
+	if (assoc == NULL)
+		return;
+	if (!nvme_ok(cmd->io.req.status)) {
+		snprintf(why, sizeof(why), "the target does not tell its ANA states: %s",
+		    nvme_status_text(cmd->io.req.status, false));
+		assoc_lose(assoc, -EPROTO, why);
+		return;
+	}
+	note_groups(assoc);
+	if (assoc->state == ASSOC_LIVE)
+		subsys_event(assoc->subsys, SUBSYS_ANA, assoc->path->index, 0, 0, "");
+	ask_on(assoc);
+}
+
+static void
+changed_read(struct ctrlr_cmd *cmd)
+{
+	struct assoc *assoc = answered(cmd);
+
+	if (assoc == NULL)
+		return;
+	for (unsigned slot = 0; slot < SUBSYS_NAMESPACES_MAX; slot++)
+		assoc->ns[slot].wanted = assoc->subsys->ns[slot] != NULL;
+	ask_on(assoc);
+}
+
+enum nvme_ana_state
+assoc_ana(const struct assoc *assoc, unsigned slot)
+{
+	const struct assoc_ns *ns = &assoc->ns[slot];
+
+	if (!ns->usable)
+		return 0;
+	if (!ctrlr_facts(assoc->ctrlr)->ana)
+		return NVME_ANA_OPTIMIZED;
+	for (unsigned i = 0; i < assoc->ana_count; i++)
+		if (assoc->ana[i].id == ns->ana_group)
+			return assoc->ana[i].state;
+	return 0;
+}
+
+/* ---- namespaces ---- */
+
+static bool
+is_known_format(const struct nvme_identify_ns *id)
+{
+	const struct nvme_lba_format *format = &id->lbaf[(id->flbas & 15) | (id->flbas >> 1 & 0x30)];
+
+	return format->lbads >= BLOCK_SHIFT_MIN && format->lbads <= BLOCK_SHIFT_MAX && le16_get(format->ms) == 0;
+}
+
+static uint32_t
+block_size(const struct nvme_identify_ns *id)
+{
+	return 1u << id->lbaf[(id->flbas & 15) | (id->flbas >> 1 & 0x30)].lbads;
+}
+
+/* Blocks of a Compare and Write that are done as one (NVM Command Set 1.0, 2.1.4). */
+static uint32_t
+compare_write_blocks(const struct assoc *assoc, const struct nvme_identify_ns *id)
+{
+	const struct nvme_identify_ctrl *ctrl = ctrlr_identity(assoc->ctrlr);
+
+	if (!(le16_get(ctrl->fuses) & NVME_FUSES_COMPARE_WRITE))
+		return 0;
+	if (id->nsfeat & NVME_NSFEAT_ATOMICS && le16_get(id->nacwu) > 0)
+		return le16_get(id->nacwu) + 1u;
+	return le16_get(ctrl->acwu) + 1u;
+}
+
+static bool
+is_same(const struct subsys_ns *ns, const struct nvme_identify_ns *id, const uint8_t *descriptors)
+{
+	return ns->block_size == block_size(id) &&
+	    memcmp(ns->identify.nguid, id->nguid, sizeof(id->nguid)) == 0 &&
+	    memcmp(ns->identify.eui64, id->eui64, sizeof(id->eui64)) == 0 &&
+	    memcmp(ns->descriptors, descriptors, sizeof(ns->descriptors)) == 0;
+}
+
+static void
+adopt(struct assoc *assoc, struct subsys_ns *ns, const struct nvme_identify_ns *id)
+{
+	ns->blocks = le64_get(id->nsze);
+	ns->block_size = block_size(id);
+	ns->transfer_max = ctrlr_facts(assoc->ctrlr)->transfer_max;
+	ns->compare_write_blocks = compare_write_blocks(assoc, id);
+	ns->ana_group = le32_get(id->anagrpid);
+	ns->volatile_cache = ctrlr_identity(assoc->ctrlr)->vwc & NVME_VWC_PRESENT;
+	ns->identify = *id;
+}
+
+static void
+seen(struct assoc *assoc, unsigned slot)
+{
+	const struct nvme_identify_ns *id = &assoc->identify;
+	struct subsys_ns *ns = assoc->subsys->ns[slot];
+	struct assoc_ns *here = &assoc->ns[slot];
+	bool was_usable = here->usable, is_new = ns->block_size == 0;
+	uint64_t blocks = ns->blocks;
+
+	here->usable = false;
+	here->ana_group = le32_get(id->anagrpid);
+	if (le64_get(id->ncap) > 0 && is_known_format(id)) {
+		if (is_new)
+			memcpy(ns->descriptors, assoc->page, sizeof(ns->descriptors));
+		here->usable = is_new || is_same(ns, id, assoc->page);
+		if (here->usable)
+			adopt(assoc, ns, id);
+		else
+			subsys_event(assoc->subsys, SUBSYS_NAMESPACE, assoc->path->index, ns->nsid, 0,
+			    "another identity than by other paths, or before: it is not used by this one");
+	}
+	if (!is_new && (here->usable != was_usable || blocks != ns->blocks))
+		subsys_event(assoc->subsys, SUBSYS_NAMESPACE, assoc->path->index, ns->nsid, 0, "");
+}
+
+static void
+descriptors_read(struct ctrlr_cmd *cmd)
+{
+	struct assoc *assoc = answered(cmd);
+
+	if (assoc == NULL)
+		return;
+	/* Where a target has none, the other names must do. */
+	if (!nvme_ok(cmd->io.req.status))
+		memset(assoc->page, 0, NVME_IDENTIFY_LEN);
+	if (assoc->subsys->ns[assoc->ask_slot] != NULL)
+		seen(assoc, assoc->ask_slot);
+	ask_on(assoc);
+}
+
+static void
+identify(struct assoc *assoc, uint8_t cns, uint32_t nsid, void (*done)(struct ctrlr_cmd *))
+{
+	ask(assoc, (struct nvme_sqe){
+		.opcode = NVME_ADMIN_IDENTIFY, .nsid = le32_of(nsid), .cdw10 = le32_of(cns),
+	}, NVME_IDENTIFY_LEN, done);
+}
+
+static void
+namespace_read(struct ctrlr_cmd *cmd)
+{
+	struct assoc *assoc = answered(cmd);
+
+	if (assoc == NULL)
+		return;
+	/* One that is not there is as good as one of no blocks. */
+	if (!nvme_ok(cmd->io.req.status))
+		memset(assoc->page, 0, NVME_IDENTIFY_LEN);
+	memcpy(&assoc->identify, assoc->page, sizeof(assoc->identify));
+	if (assoc->subsys->ns[assoc->ask_slot] != NULL)
+		identify(assoc, 3, assoc->subsys->ns[assoc->ask_slot]->nsid, descriptors_read);
+	else
+		ask_on(assoc);
+}
+
+/* ---- one after the other ---- */
+
+static bool
+ask_namespace(struct assoc *assoc)
+{
+	for (unsigned slot = 0; slot < SUBSYS_NAMESPACES_MAX; slot++) {
+		if (!assoc->ns[slot].wanted || assoc->subsys->ns[slot] == NULL)
+			continue;
+		assoc->ns[slot].wanted = false;
+		assoc->ask_slot = slot;
+		identify(assoc, 0, assoc->subsys->ns[slot]->nsid, namespace_read);
+		return true;
+	}
+	return false;
+}
+
+static uint32_t
+ana_bytes(const struct assoc *assoc)
+{
+	uint32_t groups = ctrlr_facts(assoc->ctrlr)->ana_groups;
+
+	groups = groups < ANA_GROUPS_MAX ? groups : ANA_GROUPS_MAX;
+	return (uint32_t)(sizeof(struct nvme_log_ana) + groups * sizeof(struct nvme_log_ana_group));
+}
+
+void
+ask_on(struct assoc *assoc)
+{
+	if (assoc->asking || !assoc_is_up(assoc))
+		return;
+	if (assoc->want_changed) {
+		assoc->want_changed = false;
+		get_log(assoc, NVME_LOG_CHANGED_NS, 0, NVME_IDENTIFY_LEN, changed_read);
+	} else if (assoc->want_log != 0) {
+		uint8_t lid = assoc->want_log;
+
+		assoc->want_log = 0;
+		get_log(assoc, lid, 0, LOG_BYTES, log_read);
+	} else if (assoc->want_ana) {
+		assoc->want_ana = false;
+		get_log(assoc, NVME_LOG_ANA, NVME_ANA_RGO, ana_bytes(assoc), ana_read);
+	} else if (!ask_namespace(assoc)) {
+		assoc_asked(assoc);
+	}
+}
+
+int
+ask_start(struct assoc *assoc)
+{
+	uint32_t bytes = ana_bytes(assoc);
+
+	assoc->page_bytes = bytes > NVME_IDENTIFY_LEN ? bytes : NVME_IDENTIFY_LEN;
+	assoc->page = arena_alloc_aligned(assoc->subsys->reactor->arena, assoc->page_bytes, 4096);
+	if (assoc->page == NULL)
+		return -ENOMEM;
+	assoc->want_ana = ctrlr_facts(assoc->ctrlr)->ana;
+	for (unsigned slot = 0; slot < SUBSYS_NAMESPACES_MAX; slot++)
+		assoc->ns[slot].wanted = assoc->subsys->ns[slot] != NULL;
+	ask_on(assoc);
+	return 0;
+}
+
+void
+ask_event(struct assoc *assoc, uint32_t dw0)
+{
+	uint32_t type = dw0 & 7, information = dw0 >> 8 & 0xff;
+	uint8_t lid = (uint8_t)(dw0 >> 16);
+
+	if (type == NVME_EVENT_NOTICE && information == NVME_NOTICE_ANA) {
+		assoc->want_ana = true;
+	} else if (type == NVME_EVENT_NOTICE && information == NVME_NOTICE_NS) {
+		assoc->want_changed = true;
+	} else {
+		assoc->want_log = lid;
+		subsys_event(assoc->subsys, SUBSYS_HEALTH, assoc->path->index, 0, dw0, "");
+	}
+	ask_on(assoc);
+}
+
+void
+ask_stale(struct assoc *assoc)
+{
+	if (ctrlr_facts(assoc->ctrlr)->ana)
+		ana_soon(assoc);
+}
+
+void
+ask_end(struct assoc *assoc)
+{
+	timer_clear(&assoc->subsys->reactor->timers, &assoc->ana_again);
+}

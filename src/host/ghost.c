@@ -1,0 +1,204 @@
+/*
+ * ghost.c - when is a lost association over?
+ *
+ * The one question that a write's being sent again hangs on, and its two
+ * answers: FENCE, and time (doc/failover.md).  It knows associations; how lanes
+ * park what is theirs it does not.
+ */
+#include <errno.h>
+
+#include "host/internal.h"
+
+static const uint64_t AGAIN_NS = 10 * (uint64_t)NS_PER_MS;
+
+static void
+over(struct assoc *ghost)
+{
+	struct subsys *subsys = ghost->subsys;
+
+	ghost_end(ghost);
+	lanes_over(ghost);
+	/* Those that were held back by it. */
+	for (unsigned i = 0; i < subsys->path_count; i++) {
+		struct assoc *assoc = subsys->paths[i].assoc;
+
+		if (assoc != NULL && assoc->state == ASSOC_ASKING)
+			ask_on(assoc);
+	}
+	assoc_free(ghost);
+}
+
+void
+ghost_end(struct assoc *ghost)
+{
+	ghost->state = ASSOC_GONE;
+	timer_clear(&ghost->subsys->reactor->timers, &ghost->quiet);
+	timer_clear(&ghost->subsys->reactor->timers, &ghost->fence_again);
+}
+
+bool
+ghosts_hold(const struct subsys *subsys)
+{
+	list_for_each(&subsys->assocs, node) {
+		const struct assoc *assoc = container_of(node, struct assoc, node);
+
+		if (assoc->state == ASSOC_GHOST && assoc->given_up)
+			return true;
+	}
+	return false;
+}
+
+/* ---- by FENCE ---- */
+
+static void
+look_again(struct timer *timer)
+{
+	ghosts_look(container_of(timer, struct assoc, fence_again)->subsys);
+}
+
+static void
+fenced(struct ctrlr_cmd *cmd)
+{
+	struct assoc *ghost = cmd->owner, *carrier = ghost->carrier;
+
+	ghost->carrier = NULL;
+	carrier->carrying--;
+	if (ghost->state != ASSOC_GHOST) {
+		assoc_free(ghost);
+	} else if (!cmd->io.lost && nvme_ok(cmd->io.req.status)) {
+		over(ghost);
+	} else {
+		/* One that refuses it for good does not know it, whatever it said before. */
+		if (!cmd->io.lost && cmd->io.req.status.dnr)
+			carrier->fences = false;
+		timer_set(&ghost->subsys->reactor->timers, &ghost->fence_again,
+		    ghost->subsys->reactor->now_ns + AGAIN_NS);
+	}
+	assoc_free(carrier);
+}
+
+static void
+send_fence(struct assoc *ghost, struct assoc *carrier)
+{
+	ghost->carrier = carrier;
+	carrier->carrying++;
+	ghost->fence.owner = ghost;
+	ghost->fence.done = fenced;
+	ghost->fence.io.req.sqe = (struct nvme_sqe){
+		.opcode = WEIR_ADMIN_FENCE, .cdw10 = le32_of(ghost->terms.cntlid),
+	};
+	ghost->fence.io.req.data = HREQ_NONE;
+	ctrlr_submit(carrier->ctrlr, &ghost->fence);
+}
+
+/* An association that can carry it, or whose controller has got the ghost's id since. */
+static struct assoc *
+find_carrier(const struct subsys *subsys)
+{
+	for (unsigned i = 0; i < subsys->path_count; i++) {
+		struct assoc *assoc = subsys->paths[i].assoc;
+
+		if (assoc != NULL && assoc_is_up(assoc) && assoc->fences)
+			return assoc;
+	}
+	return NULL;
+}
+
+static bool
+id_came_again(const struct subsys *subsys, const struct assoc *ghost)
+{
+	for (unsigned i = 0; i < subsys->path_count; i++) {
+		const struct assoc *assoc = subsys->paths[i].assoc;
+
+		if (assoc != NULL && assoc_is_up(assoc) && assoc->fences && assoc->terms.cntlid == ghost->terms.cntlid)
+			return true;
+	}
+	return false;
+}
+
+/* ---- by time ---- */
+
+static void
+quiet_is_over(struct timer *timer)
+{
+	over(container_of(timer, struct assoc, quiet));
+}
+
+/* A path is up, and not one of those that are knows FENCE. */
+static bool
+nobody_fences(const struct subsys *subsys)
+{
+	bool up = false;
+
+	for (unsigned i = 0; i < subsys->path_count; i++) {
+		const struct assoc *assoc = subsys->paths[i].assoc;
+
+		up |= assoc != NULL && assoc_is_up(assoc);
+	}
+	return up && find_carrier(subsys) == NULL;
+}
+
+static void
+wait_quietly(struct assoc *ghost)
+{
+	const struct subsys *subsys = ghost->subsys;
+	uint64_t wait_ms = (uint64_t)ghost->quiet_ms + subsys->options.fence_margin_ms;
+
+	if (ghost->strands > 0 || ghost->quiet.armed || ghost->quiet_ms == 0)
+		return;
+	if (ghost->fences && !nobody_fences(subsys))
+		return;
+	timer_set(&subsys->reactor->timers, &ghost->quiet, subsys->reactor->now_ns + wait_ms * NS_PER_MS);
+}
+
+/* ---- which ---- */
+
+static void
+look(struct assoc *ghost)
+{
+	struct assoc *carrier;
+
+	if (ghost->strands == 0 && ghost->parked == 0 && !ghost->given_up) {
+		over(ghost);
+		return;
+	}
+	if (ghost->carrier != NULL || ghost->fence_again.armed)
+		return;
+	if (ghost->fences && id_came_again(ghost->subsys, ghost)) {
+		over(ghost);
+		return;
+	}
+	carrier = find_carrier(ghost->subsys);
+	if (carrier != NULL)
+		send_fence(ghost, carrier);
+	else
+		wait_quietly(ghost);
+}
+
+void
+ghost_begin(struct assoc *ghost)
+{
+	ghost->quiet.fire = quiet_is_over;
+	ghost->fence_again.fire = look_again;
+	ghosts_look(ghost->subsys);
+}
+
+void
+ghosts_look_now(struct task *task)
+{
+	struct subsys *subsys = container_of(task, struct subsys, look);
+
+	list_for_each(&subsys->assocs, node) {
+		struct assoc *assoc = container_of(node, struct assoc, node);
+
+		if (assoc->state == ASSOC_GHOST)
+			look(assoc);
+	}
+}
+
+/* Later in this turn: who calls may be at work on any of them. */
+void
+ghosts_look(struct subsys *subsys)
+{
+	reactor_run_in(subsys->reactor, PHASE_SUBMIT, &subsys->look);
+}

@@ -1,0 +1,317 @@
+/*
+ * lane_flight.c - one I/O on its way: sent, answered, lost, sent again, given up.
+ *
+ * The rules are those of doc/failover.md; an I/O is in exactly one place.  What
+ * grows old is counted in ticks of the lane's own turns, so that a thread that
+ * does not poll blames nobody.
+ */
+#include <errno.h>
+
+#include "host/internal.h"
+
+enum { TICKS = 8 };
+
+static const uint64_t REST_NS = 20 * NS_PER_MS;
+
+/* ---- from place to place ---- */
+
+static void
+move(struct flight *flight, struct list *to, enum flight_state state)
+{
+	list_remove(&flight->node);
+	list_push(to, &flight->node);
+	flight->state = state;
+	flight->tick = flight->lane->tick;
+}
+
+void
+flight_wait(struct flight *flight)
+{
+	move(flight, &flight->lane->waiting, FLIGHT_WAITING);
+}
+
+/* The target has asked for a pause, in one way or another. */
+static void
+flight_rest(struct flight *flight)
+{
+	struct lane *lane = flight->lane;
+
+	move(flight, &lane->resting, FLIGHT_RESTING);
+	if (!lane->rest.armed)
+		timer_set(&lane->reactor->timers, &lane->rest, lane->reactor->now_ns + REST_NS);
+}
+
+static void
+rested(struct timer *timer)
+{
+	struct lane *lane = container_of(timer, struct lane, rest);
+	struct list *node;
+
+	while ((node = lane->resting.next) != &lane->resting)
+		flight_wait(container_of(node, struct flight, node));
+	lane_pump_soon(lane);
+}
+
+void
+flight_finish(struct flight *flight, int error, struct nvme_status status)
+{
+	struct lane *lane = flight->lane;
+	struct flight *mate = flight->mate;
+	const struct hreq *req = &flight->hio.req;
+	struct lane_result result = { error, status, 0, 0 };
+
+	if (error == 0) {
+		result.dw0 = req->dw0;
+		result.dw1 = req->dw1;
+	}
+	list_remove(&flight->node);
+	if (flight->page != NULL)
+		lane->free_pages[lane->page_free++] = flight->page;
+	flight->page = NULL;
+	flight->mate = NULL;
+	flight->state = FLIGHT_FREE;
+	list_push(&lane->free, &flight->node);
+	if (mate != NULL) {
+		mate->mate = NULL;
+		mate->state = FLIGHT_FREE;
+		list_push(&lane->free, &mate->node);
+	}
+	lane->in_flight--;
+	lane->done_count++;
+	flight->done(flight->arg, &result);
+}
+
+/* It has been nowhere to go for too long. */
+void
+flight_give_up(struct flight *flight)
+{
+	struct lane *lane = flight->lane;
+
+	if (flight->state == FLIGHT_PARKED)
+		host_post(lane->reactor, 0, (struct mail){
+			.kind = HOST_GAVE_UP, .arg = flight->serial,
+			.words = { (uintptr_t)lane->subsys, (uintptr_t)lane },
+		});
+	flight_finish(flight, -ETIMEDOUT, NVME_OK);
+}
+
+/* ---- what came of it ---- */
+
+static void
+lost(struct flight *flight)
+{
+	struct lane *lane = flight->lane;
+
+	if (lane->leaving)
+		flight_finish(flight, -ESHUTDOWN, NVME_OK);
+	else if (lane_op_changes(flight->op))
+		move(flight, &lane->parked, FLIGHT_PARKED);
+	else
+		flight_wait(flight);
+}
+
+static void
+tell_stale(struct strand *strand)
+{
+	struct lane *lane = strand->lane;
+
+	if (strand->stale)
+		return;
+	strand->stale = true;
+	host_post(lane->reactor, 0, (struct mail){
+		.kind = HOST_PATH_STALE, .arg = strand->serial,
+		.words = { (uintptr_t)lane->subsys, (uintptr_t)lane },
+	});
+}
+
+/* Refused for a reason that passes, and so often already? */
+static bool
+passes(const struct flight *flight, struct nvme_status status)
+{
+	if (status.dnr || flight->tries >= LANE_TRIES_MAX)
+		return false;
+	switch (nvme_sc(status)) {
+	case NVME_SC_INTERRUPTED:
+	case NVME_SC_TRANSIENT_TRANSPORT:
+	case NVME_SC_NS_NOT_READY:
+	case NVME_SC_SQ_DELETED:
+		return true;
+	default:
+		return status.sct == NVME_SCT_PATH;
+	}
+}
+
+static bool
+is_ana(struct nvme_status status)
+{
+	enum nvme_sc sc = nvme_sc(status);
+
+	return sc == NVME_SC_ANA_INACCESSIBLE || sc == NVME_SC_ANA_TRANSITION || sc == NVME_SC_ANA_PERSISTENT_LOSS;
+}
+
+static void
+refused(struct flight *flight, struct strand *strand, struct nvme_status status)
+{
+	int error = nvme_status_errno(status);
+
+	if (flight->lane->leaving) {
+		flight_finish(flight, error, status);
+	} else if (is_ana(status)) {
+		tell_stale(strand);
+		flight_wait(flight);
+		lane_pump_soon(flight->lane);
+	} else if (passes(flight, status)) {
+		flight->tries++;
+		flight_rest(flight);
+	} else {
+		if (flight->aborting && nvme_sc(status) == NVME_SC_ABORT_REQUESTED)
+			error = -ETIMEDOUT;
+		flight_finish(flight, error, status);
+	}
+}
+
+/* Both halves of a Compare and Write have an end: it is the Compare's, where that failed. */
+static void
+both_done(struct flight *flight, struct strand *strand)
+{
+	const struct hio *compare = &flight->hio, *write = &flight->mate->hio;
+
+	if (!compare->lost && !nvme_ok(compare->req.status))
+		refused(flight, strand, compare->req.status);
+	else if (compare->lost || write->lost)
+		lost(flight);
+	else if (!nvme_ok(write->req.status))
+		refused(flight, strand, write->req.status);
+	else
+		flight_finish(flight, 0, NVME_OK);
+}
+
+static void
+done(struct hio *hio)
+{
+	struct flight *flight = container_of(hio, struct flight, hio);
+	struct strand *strand;
+
+	if (flight->state == FLIGHT_MATE)
+		flight = flight->mate;
+	strand = flight->strand;
+	strand->in_flight--;
+	if (flight->mate == NULL) {
+		if (hio->lost)
+			lost(flight);
+		else if (nvme_ok(hio->req.status))
+			flight_finish(flight, 0, NVME_OK);
+		else
+			refused(flight, strand, hio->req.status);
+	} else if (++flight->answers == 2) {
+		both_done(flight, strand);
+	}
+	if (!list_empty(&strand->lane->waiting))
+		lane_pump_soon(strand->lane);
+}
+
+void
+flight_send(struct flight *flight, struct strand *strand)
+{
+	bool room;
+
+	if (flight->serial != 0)
+		flight->lane->resent++;
+	move(flight, &strand->sent, FLIGHT_SENT);
+	flight->strand = strand;
+	flight->serial = strand->serial;
+	flight->aborting = false;
+	flight->hio.done = done;
+	strand->in_flight++;
+	room = qpair_submit(&strand->qp, &flight->hio);
+	if (room && flight->mate != NULL) {
+		flight->answers = 0;
+		flight->mate->hio.done = done;
+		strand->in_flight++;
+		/* Behind one another on the wire, as fused commands must be. */
+		room = qpair_submit(&strand->qp, &flight->mate->hio);
+	}
+	assert(room); /* lane_choose() has seen to it */
+}
+
+/* ---- what grows old ---- */
+
+static void
+abort_one(struct flight *flight)
+{
+	struct lane *lane = flight->lane;
+
+	flight->aborting = true;
+	host_post(lane->reactor, 0, (struct mail){
+		.kind = HOST_STRAND_ABORT, .arg = flight->serial,
+		.words = { (uintptr_t)lane->subsys, (uintptr_t)lane,
+			lane->qid | (uint64_t)flight->hio.req.cid << 16 },
+	});
+}
+
+/* The oldest first.  What is not answered half the time after its Abort has lost its connection. */
+static void
+age_sent(struct strand *strand)
+{
+	struct lane *lane = strand->lane;
+
+	list_for_each(&strand->sent, node) {
+		struct flight *flight = container_of(node, struct flight, node);
+		uint32_t age = lane->tick - flight->tick;
+
+		if (age < lane->io_ticks)
+			return;
+		if (!flight->aborting)
+			abort_one(flight);
+		else if (age >= lane->io_ticks + lane->io_ticks / 2) {
+			strand_fail(strand, -ETIMEDOUT, "an I/O was not answered, nor was it aborted");
+			return;
+		}
+	}
+}
+
+static void
+age_waiting(struct lane *lane, struct list *list)
+{
+	list_for_each(list, node) {
+		struct flight *flight = container_of(node, struct flight, node);
+
+		if (lane->tick - flight->tick >= lane->loss_ticks)
+			flight_give_up(flight);
+	}
+}
+
+static void
+tick(struct timer *timer)
+{
+	struct lane *lane = container_of(timer, struct lane, ticker);
+
+	lane->tick++;
+	for (unsigned i = 0; i < lane->paths; i++)
+		if (lane->strands[i].state == STRAND_USABLE)
+			age_sent(&lane->strands[i]);
+	age_waiting(lane, &lane->waiting);
+	age_waiting(lane, &lane->parked);
+	lane_tick_start(lane);
+}
+
+void
+lane_tick_start(struct lane *lane)
+{
+	if (!lane->ticker.armed && lane->in_flight > 0)
+		timer_set(&lane->reactor->timers, &lane->ticker, lane->reactor->now_ns + lane->tick_ns);
+}
+
+void
+lane_ticks_init(struct lane *lane, const struct subsys_options *options)
+{
+	uint32_t least = options->io_timeout_ms < options->loss_ms ? options->io_timeout_ms : options->loss_ms;
+	uint32_t tick_ms = least / TICKS > 0 ? least / TICKS : 1;
+
+	lane->tick_ns = (uint64_t)tick_ms * NS_PER_MS;
+	/* One more than it takes: the tick at hand had begun. */
+	lane->io_ticks = options->io_timeout_ms / tick_ms + 1;
+	lane->loss_ticks = options->loss_ms == UINT32_MAX ? UINT32_MAX : options->loss_ms / tick_ms + 1;
+	lane->ticker.fire = tick;
+	lane->rest.fire = rested;
+}

@@ -1,0 +1,184 @@
+/*
+ * lane_io.c - what a caller wants as a command, or two.
+ *
+ * Knows the I/O commands of the NVM Command Set (1.0, 3.2) and what makes an
+ * I/O impossible from the start; not where it is sent.  Whether blocks are
+ * inside the namespace is the target's to say: it knows first when one grows.
+ */
+#include <errno.h>
+
+#include "host/internal.h"
+
+enum { BLOCKS_MAX = 65536, PAGE_IOVS = LANE_PAGE / sizeof(struct iovec) };
+
+static const struct {
+	uint8_t opcode;
+	uint8_t transfers;   /* times its blocks of data */
+	enum hreq_data data;
+	bool blocks, ranges; /* it has such */
+	bool changes;
+} ops[LANE_OPS] = {
+	[LANE_READ] = { NVME_READ, 1, HREQ_READ, true, false, false },
+	[LANE_WRITE] = { NVME_WRITE, 1, HREQ_WRITE, true, false, true },
+	[LANE_FLUSH] = { NVME_FLUSH, 0, HREQ_NONE, false, false, false },
+	[LANE_WRITE_ZEROES] = { NVME_WRITE_ZEROES, 0, HREQ_NONE, true, false, true },
+	[LANE_DEALLOCATE] = { NVME_DATASET_MGMT, 0, HREQ_WRITE, false, true, true },
+	[LANE_COMPARE] = { NVME_COMPARE, 1, HREQ_WRITE, true, false, false },
+	[LANE_COMPARE_AND_WRITE] = { NVME_COMPARE, 2, HREQ_WRITE, true, false, true },
+	[LANE_VERIFY] = { NVME_VERIFY, 0, HREQ_NONE, true, false, false },
+	[LANE_COPY] = { NVME_COPY, 0, HREQ_WRITE, false, true, true },
+};
+
+bool
+lane_op_changes(enum lane_op op)
+{
+	return ops[op].changes;
+}
+
+static uint64_t
+iov_total(const struct iovec *iov, uint32_t count)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		bytes += iov[i].iov_len;
+	return bytes;
+}
+
+static bool
+possible(const struct lane_io *io, const struct view_ns *ns)
+{
+	uint64_t bytes = (uint64_t)io->blocks * ns->block_size;
+
+	if (ops[io->op].blocks && (io->blocks == 0 || io->blocks > BLOCKS_MAX || io->lba > UINT64_MAX - io->blocks))
+		return false;
+	if (ops[io->op].ranges && (io->range_count == 0 || io->range_count > LANE_RANGES_MAX))
+		return false;
+	if (io->op == LANE_COMPARE_AND_WRITE && io->blocks > ns->compare_write_blocks)
+		return false;
+	if (ops[io->op].transfers == 0)
+		return true;
+	/* The last piece of what is compared may be the first of what is written. */
+	if (bytes > ns->transfer_max || io->iov_count >= (io->op == LANE_COMPARE_AND_WRITE ? PAGE_IOVS : HREQ_IOV_MAX))
+		return false;
+	return iov_total(io->iov, io->iov_count) == bytes * ops[io->op].transfers;
+}
+
+/* Every source block is read: a range of a Copy has at most 65536. */
+static int
+put_ranges(struct flight *flight, const struct lane_io *io)
+{
+	bool copy = io->op == LANE_COPY;
+	struct nvme_copy_range *from = flight->page;
+	struct nvme_dsm_range *dsm = flight->page;
+	struct hreq *req = &flight->hio.req;
+
+	for (uint32_t i = 0; i < io->range_count; i++) {
+		const struct lane_range *range = &io->ranges[i];
+
+		if (range->blocks == 0 || (copy && range->blocks > BLOCKS_MAX))
+			return -EINVAL;
+		if (copy)
+			from[i] = (struct nvme_copy_range){
+				.slba = le64_of(range->lba), .nlb = le16_of((uint16_t)(range->blocks - 1)),
+			};
+		else
+			dsm[i] = (struct nvme_dsm_range){
+				.blocks = le32_of(range->blocks), .slba = le64_of(range->lba),
+			};
+	}
+	req->length = io->range_count * (uint32_t)(copy ? sizeof(*from) : sizeof(*dsm));
+	flight->page_iov = (struct iovec){ flight->page, req->length };
+	req->iov = &flight->page_iov;
+	req->iov_count = 1;
+	if (copy) {
+		req->sqe.cdw12 = le32_of(io->range_count - 1);
+	} else {
+		req->sqe.cdw10 = le32_of(io->range_count - 1);
+		req->sqe.cdw11 = le32_of(NVME_DSM_AD);
+	}
+	return 0;
+}
+
+/* The pieces of a Compare and Write: those of the first half, and those of the second. */
+static void
+split(struct flight *flight, const struct lane_io *io, uint32_t half)
+{
+	struct iovec *out = flight->page;
+	uint32_t left = half, count = 0, first = 0;
+
+	for (uint32_t i = 0; i < io->iov_count; i++) {
+		struct iovec piece = io->iov[i];
+
+		if (first == 0 && piece.iov_len >= left) {
+			out[count++] = (struct iovec){ piece.iov_base, left };
+			first = count;
+			piece.iov_base = (uint8_t *)piece.iov_base + left;
+			piece.iov_len -= left;
+		} else if (first == 0) {
+			left -= (uint32_t)piece.iov_len;
+		}
+		if (piece.iov_len > 0)
+			out[count++] = piece;
+	}
+	flight->hio.req.iov = out;
+	flight->hio.req.iov_count = first;
+	flight->mate->hio.req.iov = out + first;
+	flight->mate->hio.req.iov_count = count - first;
+}
+
+static void
+fuse(struct flight *flight, const struct lane_io *io, uint32_t half)
+{
+	struct hreq *first = &flight->hio.req, *second = &flight->mate->hio.req;
+
+	first->sqe.flags = NVME_FUSE_FIRST;
+	second->sqe = first->sqe;
+	second->sqe.flags = NVME_FUSE_SECOND;
+	second->sqe.opcode = NVME_WRITE;
+	if (io->flags & LANE_FUA)
+		second->sqe.cdw12 = le32_of(le32_get(second->sqe.cdw12) | NVME_RW_FUA);
+	second->data = HREQ_WRITE;
+	second->length = half;
+	split(flight, io, half);
+}
+
+static uint32_t
+flags_of(const struct lane_io *io)
+{
+	uint32_t flags = 0;
+
+	if (io->flags & LANE_FUA && (io->op == LANE_READ || io->op == LANE_WRITE || io->op == LANE_WRITE_ZEROES))
+		flags |= NVME_RW_FUA;
+	if (io->flags & LANE_UNMAP && io->op == LANE_WRITE_ZEROES)
+		flags |= NVME_WZ_DEAC;
+	return flags;
+}
+
+int
+flight_build(struct flight *flight, const struct lane_io *io, const struct view_ns *ns)
+{
+	struct hreq *req = &flight->hio.req;
+
+	if (!possible(io, ns))
+		return -EINVAL;
+	req->sqe = (struct nvme_sqe){
+		.opcode = ops[io->op].opcode,
+		.nsid = le32_of(io->nsid),
+	};
+	if (ops[io->op].blocks || io->op == LANE_COPY) {
+		req->sqe.cdw10 = le32_of((uint32_t)io->lba);
+		req->sqe.cdw11 = le32_of((uint32_t)(io->lba >> 32));
+	}
+	if (ops[io->op].blocks)
+		req->sqe.cdw12 = le32_of((io->blocks - 1) | flags_of(io));
+	req->data = ops[io->op].data;
+	req->length = io->blocks * ns->block_size;
+	req->iov = io->iov;
+	req->iov_count = io->iov_count;
+	if (ops[io->op].ranges)
+		return put_ranges(flight, io);
+	if (io->op == LANE_COMPARE_AND_WRITE)
+		fuse(flight, io, req->length);
+	return 0;
+}

@@ -1,0 +1,257 @@
+/*
+ * lane_path.c - the strands of a lane: which one an I/O goes by, connecting, breaking, and what grows old.
+ *
+ * A strand tells its subsystem what happens to it, and is told what becomes of
+ * its association; it never decides that itself.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "host/internal.h"
+#include "wire/log.h"
+
+/* ---- choosing ---- */
+
+const struct view_ns *
+lane_ns(struct lane *lane, uint32_t nsid)
+{
+	const struct view *view = lane->view;
+
+	if (lane->ns != NULL && lane->ns->nsid == nsid)
+		return lane->ns;
+	for (unsigned i = 0; i < view->count; i++)
+		if (view->ns[i].nsid == nsid)
+			return lane->ns = &view->ns[i];
+	return NULL;
+}
+
+/*
+ * Optimized before Non-Optimized; of equals the first from the turn on, or the least busy one.  One that is full
+ * is no reason to use a worse one: it has room again sooner than that answers.
+ */
+struct strand *
+lane_choose(struct lane *lane, const struct view_ns *ns, unsigned commands)
+{
+	uint8_t best_state = NVME_ANA_INACCESSIBLE;
+	struct strand *best = NULL;
+
+	for (unsigned i = 0; i < lane->paths; i++) {
+		unsigned path = lane->turn + i < lane->paths ? lane->turn + i : lane->turn + i - lane->paths;
+		struct strand *strand = &lane->strands[path];
+		uint8_t state = ns->state[path];
+
+		if (strand->state != STRAND_USABLE || strand->stale || state == 0 || state > best_state)
+			continue;
+		if (state < best_state)
+			best = NULL;
+		best_state = state;
+		/* One entry of a queue is never used (Base 2.0, 3.3.1.2). */
+		if (qpair_room(&strand->qp, commands + 1) && (best == NULL ||
+		    (lane->policy == SUBSYS_QUEUE_DEPTH && strand->in_flight < best->in_flight)))
+			best = strand;
+	}
+	if (best != NULL && ++lane->turn >= lane->paths)
+		lane->turn = 0;
+	return best;
+}
+
+/* ---- a strand's life ---- */
+
+static void
+tell(struct strand *strand, enum host_mail_kind kind, int error)
+{
+	struct lane *lane = strand->lane;
+
+	host_post(lane->reactor, 0, (struct mail){
+		.kind = (uint16_t)kind, .arg = strand->serial,
+		.words = { (uintptr_t)lane->subsys, (uintptr_t)lane, (uint64_t)(int64_t)error, (uintptr_t)strand->why },
+	});
+}
+
+static void
+strand_up(struct qpair *qp)
+{
+	struct strand *strand = qp->owner;
+	struct lane *lane = strand->lane;
+
+	timer_clear(&lane->reactor->timers, &strand->limit);
+	strand->state = STRAND_USABLE;
+	tell(strand, HOST_STRAND_UP, 0);
+	lane_pump_soon(lane);
+	lane_strand_settled(lane, 0, NULL);
+}
+
+static void
+strand_broken(struct qpair *qp, int error)
+{
+	struct strand *strand = qp->owner;
+	struct lane *lane = strand->lane;
+	bool opening = strand->state == STRAND_OPENING;
+
+	timer_clear(&lane->reactor->timers, &strand->limit);
+	strand->state = STRAND_BROKEN;
+	if (qp->why != strand->why)
+		snprintf(strand->why, sizeof(strand->why), "%s", qp->why);
+	tell(strand, HOST_STRAND_DOWN, error);
+	lane_pump_soon(lane);
+	if (opening)
+		lane_strand_settled(lane, error, strand->why);
+}
+
+static void
+too_late(struct timer *timer)
+{
+	struct strand *strand = container_of(timer, struct strand, limit);
+
+	strand_fail(strand, -ETIMEDOUT, "the target did not answer in time: Connect of an I/O queue");
+}
+
+void
+strand_open(struct lane *lane, unsigned path, const struct strand_terms *terms)
+{
+	struct strand *strand = &lane->strands[path];
+	const struct subsys_options *of = terms->options;
+	uint32_t entries = lane->options.depth + 1;
+	struct qpair_options options = {
+		.host = terms->address.host, .port = terms->address.port,
+		.hdgst = of->hdgst, .ddgst = of->ddgst, .sq_flow = of->sq_flow,
+		.qid = lane->qid, .cntlid = terms->cntlid, .incapsule_max = terms->incapsule_max,
+		.entries = (uint16_t)(entries < terms->entries_max ? entries : terms->entries_max),
+		.subnqn = of->subnqn, .hostnqn = of->hostnqn,
+	};
+	int rc;
+
+	assert(strand->state == STRAND_NONE);
+	memcpy(options.hostid, of->hostid, sizeof(options.hostid));
+	strand->lane = lane;
+	strand->serial = terms->serial;
+	strand->stale = false;
+	strand->in_flight = 0;
+	strand->why[0] = '\0';
+	strand->state = STRAND_OPENING;
+	list_init(&strand->sent);
+	if (path >= lane->paths)
+		lane->paths = path + 1;
+	strand->qp.owner = strand;
+	strand->qp.up = strand_up;
+	strand->qp.down = strand_broken;
+	rc = qpair_open(&strand->qp, lane->reactor, lane->gather, &options);
+	if (rc != 0) {
+		strand_fail(strand, rc, strerror(-rc));
+		return;
+	}
+	strand->limit.fire = too_late;
+	timer_set(&lane->reactor->timers, &strand->limit,
+	    lane->reactor->now_ns + (uint64_t)terms->connect_ms * NS_PER_MS);
+}
+
+void
+strand_reset(struct strand *strand)
+{
+	timer_clear(&strand->lane->reactor->timers, &strand->limit);
+	strand->state = STRAND_BROKEN; /* before what was in flight looks for another one */
+	qpair_abort(&strand->qp);
+}
+
+void
+strand_fail(struct strand *strand, int error, const char *why)
+{
+	bool opening = strand->state == STRAND_OPENING;
+
+	snprintf(strand->why, sizeof(strand->why), "%s", why);
+	strand_reset(strand);
+	tell(strand, HOST_STRAND_DOWN, error);
+	lane_pump_soon(strand->lane);
+	if (opening)
+		lane_strand_settled(strand->lane, error, strand->why);
+}
+
+/* ---- what the subsystem says ---- */
+
+static struct strand *
+find_strand(struct lane *lane, uint32_t serial)
+{
+	for (unsigned i = 0; i < lane->paths; i++)
+		if (lane->strands[i].state != STRAND_NONE && lane->strands[i].serial == serial)
+			return &lane->strands[i];
+	return NULL;
+}
+
+static void
+closed(struct lane *lane, uint32_t serial)
+{
+	host_post(lane->reactor, 0, (struct mail){
+		.kind = HOST_STRAND_CLOSED, .arg = serial,
+		.words = { (uintptr_t)lane->subsys, (uintptr_t)lane, lane_parked(lane, serial) },
+	});
+}
+
+void
+lane_close_strand(struct lane *lane, struct strand *strand)
+{
+	if (strand->state != STRAND_BROKEN && lane->leaving && strand->in_flight == 0) {
+		timer_clear(&lane->reactor->timers, &strand->limit);
+		qpair_close(&strand->qp);
+	} else if (strand->state != STRAND_BROKEN) {
+		strand_reset(strand);
+	}
+	strand->state = STRAND_NONE;
+	closed(lane, strand->serial);
+}
+
+static void
+take_view(struct lane *lane, const struct view *view)
+{
+	const struct view *old = lane->leaving ? view : lane->view;
+
+	if (!lane->leaving) {
+		lane->view = view;
+		lane->ns = NULL;
+		for (unsigned i = 0; i < lane->paths; i++)
+			lane->strands[i].stale = false;
+		lane_pump_soon(lane);
+	}
+	host_post(lane->reactor, 0, (struct mail){
+		.kind = HOST_VIEW_BACK, .words = { (uintptr_t)lane->subsys, (uintptr_t)lane, (uintptr_t)old },
+	});
+}
+
+void
+lane_on_mail(struct lane *lane, const struct mail *mail)
+{
+	struct strand *strand;
+
+	switch ((enum host_mail_kind)mail->kind) {
+	case HOST_LANE_JOINED:
+		lane_joined(lane, (uint16_t)mail->arg, (const struct view *)(uintptr_t)mail->words[1],
+		    (unsigned)mail->words[2]);
+		break;
+	case HOST_LANE_LEFT:
+		lane_left(lane);
+		break;
+	case HOST_VIEW:
+		take_view(lane, (const struct view *)(uintptr_t)mail->words[1]);
+		break;
+	case HOST_STRAND_OPEN: {
+		const struct strand_terms *terms = (const void *)(uintptr_t)mail->words[1];
+
+		if (lane->leaving)
+			closed(lane, terms->serial);
+		else
+			strand_open(lane, mail->arg, terms);
+		break;
+	}
+	case HOST_STRAND_CLOSE:
+		strand = find_strand(lane, mail->arg);
+		if (strand != NULL) /* else it was closed since, and that was said */
+			lane_close_strand(lane, strand);
+		break;
+	case HOST_ASSOC_OVER:
+		lane_assoc_over(lane, mail->arg);
+		break;
+	case HOST_LANE_JOIN: case HOST_LANE_LEAVE: case HOST_VIEW_BACK: case HOST_STRAND_UP: case HOST_STRAND_DOWN:
+	case HOST_STRAND_CLOSED: case HOST_STRAND_ABORT: case HOST_PATH_STALE: case HOST_GAVE_UP:
+		assert(!"mail of a lane came to one");
+		break;
+	}
+}

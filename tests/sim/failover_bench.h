@@ -1,0 +1,91 @@
+/*
+ * failover_bench.h - a target with two listeners, and a host with several lanes, whose paths are cut.
+ *
+ * Each slot of the volume has one I/O at a time, from whichever lane: so there
+ * is one right answer to every read, whatever was lost, parked and sent again
+ * in between.
+ */
+#ifndef WEIR_TESTS_FAILOVER_BENCH_H
+#define WEIR_TESTS_FAILOVER_BENCH_H
+
+#include "cluster.h"
+#include "host/lane.h"
+#include "host/subsys.h"
+
+enum { FAIL_PATHS = 2, FAIL_LANES = 2, FAIL_SLOTS = 16, FAIL_WORKS = 8, FAIL_BLOCKS = 2, FAIL_BLOCK = 4096 };
+
+struct fail;
+
+struct fail_target {
+	const char *spec;
+	struct target *target;
+	struct blk *volume;
+	unsigned started;
+};
+
+struct fail_slot {
+	uint32_t version;   /* what a read finds */
+	uint32_t maybe;     /* or this, which nobody knows; 0: no */
+	uint32_t issued;
+	bool torn;          /* its blocks are of two versions: it is written next */
+	bool busy;
+};
+
+struct fail_work {
+	struct fail *fail;
+	unsigned slot, at;  /* at: the reactor whose lane it was given to */
+	uint8_t op;
+	uint32_t version;
+	bool busy;
+	struct iovec iov[3];
+	uint8_t *data;      /* 2 x the slot: Compare and Write has two halves */
+};
+
+/* A cluster of one target and one host; the test sets the first lines. */
+struct fail {
+	struct subsys_options options;
+	struct fail_target target;
+	uint64_t ios;       /* how many to do; then it closes everything */
+	unsigned paths;     /* 1 or 2 */
+	bool fused;         /* Compare and Write, too */
+
+	struct sim *sim;
+	struct sim_process *target_process, *host_process;
+	struct reactor *reactors[1 + FAIL_LANES];
+	struct subsys *subsys;
+	struct subsys_find find;
+	struct lane *lanes[FAIL_LANES];
+	struct fail_seat { struct fail *fail; unsigned at; } seats[FAIL_LANES];
+	unsigned lanes_up, lanes_closed;
+	struct rng rng;
+	struct fail_slot slots[FAIL_SLOTS];
+	struct fail_work works[FAIL_WORKS];
+	uint64_t begun, done, reads, wrong, twice, stale, timeouts, failures;
+	uint64_t resent;
+	unsigned in_flight;
+	unsigned lost, given_up;
+	bool may_end;    /* set by the test: all is read back, and the host goes */
+	bool loading, loaded, reading_back, leaving, finished;
+	unsigned read_back;
+	struct timer look;
+	char why[200];   /* of the last I/O that failed */
+	size_t before[1 + FAIL_LANES]; /* bytes of the arenas */
+};
+
+/* Defaults: two paths, 200 ms of keep alive, a minute without a path. */
+void fail_init(struct fail *f);
+
+/* Starts both processes. */
+void fail_start(struct fail *f, uint64_t seed, const struct sim_options *options);
+
+void fail_cut(struct fail *f, unsigned path, enum sim_cut how);
+void fail_mend(struct fail *f, unsigned path);
+
+bool fail_finished(void *arg);
+bool fail_loading(void *arg); /* has begun */
+bool fail_loaded(void *arg);  /* all but the reading back is done */
+
+/* All was done once and right, and the host has left nothing behind. */
+void fail_check(struct fail *f);
+
+#endif

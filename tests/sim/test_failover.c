@@ -1,0 +1,269 @@
+/*
+ * test_failover.c - a host whose paths are cut at every event loses, doubles and reorders no write.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "failover_bench.h"
+
+enum { MS = 1000 * 1000 };
+
+static uint64_t seed_first, seed_count = 60;
+
+static struct sim_options
+options(void)
+{
+	struct sim_options options = sim_options_default();
+
+	options.max_ns = 600ULL * 1000 * MS;
+	options.max_events = 20 * 1000 * 1000;
+	return options;
+}
+
+static void
+run(struct fail *f, uint64_t ms)
+{
+	sim_run_until(f->sim, sim_now(f->sim) + ms * MS, NULL, NULL);
+}
+
+/* The load to its end; then whatever may come late; then all is read back. */
+static void
+end(struct fail *f)
+{
+	sim_run_until(f->sim, sim_now(f->sim) + 120000ULL * MS, fail_loaded, f);
+	run(f, 1000);
+	f->may_end = true;
+	sim_run_until(f->sim, sim_now(f->sim) + 120000ULL * MS, fail_finished, f);
+}
+
+static void
+without_a_cut_nothing_is_sent_again(void **state)
+{
+	struct sim_options sim = options();
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + 10; seed++) {
+		struct fail f;
+
+		fail_init(&f);
+		f.options.policy = seed % 2 ? SUBSYS_QUEUE_DEPTH : SUBSYS_ROUND_ROBIN;
+		f.options.hdgst = seed & 2;
+		f.options.ddgst = seed & 4;
+		f.paths = 1 + (seed & 1);
+		fail_start(&f, seed, &sim);
+		end(&f);
+		assert_int_equal(f.resent + f.lost + f.stale + f.timeouts, 0);
+		assert_true(f.reads > 50);
+		fail_check(&f);
+	}
+}
+
+struct until {
+	struct fail *fail;
+	uint64_t events;
+};
+
+static bool
+reached(void *arg)
+{
+	const struct until *until = arg;
+
+	return sim_events(until->fail->sim) >= until->events;
+}
+
+/* One run, in which one path is cut at that event; 0: its load was over before. */
+static uint64_t
+cut_at(uint64_t event, bool plain, uint64_t *resent)
+{
+	struct sim_options sim = options();
+	enum sim_cut how = event / 2 % 2 ? SIM_CUT_HOLD : SIM_CUT_RESET;
+	unsigned path = (unsigned)(event % 2);
+	struct fail f;
+	struct until until = { &f, event };
+	uint64_t events;
+
+	fail_init(&f);
+	f.options.plain = plain;
+	f.ios = 120;
+	f.target.spec = "fault:delay-write=1@mem:1M";
+	sim.latency_ns = 300 * 1000; /* so that much is under way */
+	fail_start(&f, 11, &sim);
+	sim_run_until(f.sim, 60000ULL * MS, reached, &until);
+	events = f.loaded ? 0 : event + 1;
+	fail_cut(&f, path, how);
+	/* Silence is most dangerous when it ends after the host has given up, and before the target has. */
+	run(&f, how == SIM_CUT_HOLD ? 80 + event * 7 % 200 : event * 7 % 500);
+	fail_mend(&f, path);
+	end(&f);
+	*resent += f.resent;
+	fail_check(&f);
+	return events;
+}
+
+static void
+at_every_event(bool plain, unsigned step)
+{
+	uint64_t resent = 0, event = 0;
+
+	while (cut_at(event, plain, &resent) != 0)
+		event += step;
+	assert_true(event > 500);
+	assert_true(resent > event / step);
+}
+
+static void
+one_path_is_cut_at_every_event(void **state)
+{
+	(void)state;
+	at_every_event(false, 3);
+}
+
+static void
+one_path_of_a_plain_target_is_cut_at_every_event(void **state)
+{
+	(void)state;
+	at_every_event(true, 7);
+}
+
+/* Both paths, again and again, also at the same time; the target's process dies now and then, its machine does not. */
+static void
+storm(uint64_t seed, bool plain, uint64_t *resent, uint64_t *lost)
+{
+	struct sim_options sim = options();
+	struct fail f;
+
+	fail_init(&f);
+	f.options.plain = plain;
+	f.options.hdgst = seed & 1;
+	f.options.ddgst = seed & 2;
+	f.paths = seed % 5 == 0 ? 1 : 2;
+	f.options.policy = seed & 4 ? SUBSYS_QUEUE_DEPTH : SUBSYS_ROUND_ROBIN;
+	f.target.spec = "fault:delay-write=2@file:volume.img,size=1M";
+	f.ios = 600;
+	sim.reset_ppm = seed % 3 == 0 ? 300 : 0;
+	fail_start(&f, seed, &sim);
+	/* It is not to be lost while it comes up: its first connect may fail for good. */
+	sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
+	for (int i = 0; i < 12 && !f.loaded; i++) {
+		unsigned path = (unsigned)sim_below(f.sim, f.paths);
+
+		run(&f, sim_below(f.sim, 20));
+		if (sim_below(f.sim, 4) == 0) {
+			sim_process_crash(f.target_process, SIM_CRASH_KEEPS_WRITES |
+			    (unsigned)sim_below(f.sim, 2) * SIM_CRASH_HALF_OPEN);
+			run(&f, sim_below(f.sim, 100));
+			sim_process_start(f.target_process);
+			continue;
+		}
+		fail_cut(&f, path, sim_below(f.sim, 2) ? SIM_CUT_HOLD : SIM_CUT_RESET);
+		run(&f, sim_below(f.sim, 400));
+		if (f.paths == 2 && sim_below(f.sim, 3) == 0) {
+			fail_cut(&f, 1 - path, SIM_CUT_RESET);
+			run(&f, sim_below(f.sim, 300));
+			fail_mend(&f, 1 - path);
+		}
+		fail_mend(&f, path);
+	}
+	end(&f);
+	*resent += f.resent;
+	*lost += f.lost;
+	fail_check(&f);
+}
+
+static void
+paths_and_targets_come_and_go(void **state)
+{
+	uint64_t resent = 0, lost = 0;
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++)
+		storm(seed, seed % 4 == 3, &resent, &lost);
+	assert_true(resent > 5 * seed_count);
+	assert_true(lost > 2 * seed_count);
+}
+
+/* What cannot be sent anywhere ends after loss_ms; when a path is back all goes on. */
+static void
+io_is_given_up_and_goes_on(void **state)
+{
+	struct sim_options sim = options();
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + 10; seed++) {
+		struct fail f;
+
+		fail_init(&f);
+		f.options.loss_ms = 500;
+		f.options.plain = seed & 1;
+		f.ios = 400;
+		fail_start(&f, seed, &sim);
+		sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
+		run(&f, 5);
+		fail_cut(&f, 0, SIM_CUT_HOLD);
+		fail_cut(&f, 1, SIM_CUT_HOLD);
+		run(&f, 900);
+		assert_true(f.timeouts >= FAIL_WORKS);
+		assert_int_equal(f.given_up, 1);
+		fail_mend(&f, 0);
+		fail_mend(&f, 1);
+		end(&f);
+		fail_check(&f);
+	}
+}
+
+/* What was given up may still happen: nothing is written before it cannot any more, else it would overtake that. */
+static void
+what_was_given_up_overtakes_nothing(void **state)
+{
+	struct sim_options sim = options();
+	unsigned given_up = 0;
+
+	(void)state;
+	sim.latency_ns = 300 * 1000;
+	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++) {
+		struct fail f;
+
+		fail_init(&f);
+		f.options.loss_ms = 10;
+		f.options.plain = seed & 1;
+		f.target.spec = "fault:delay-write=1@mem:1M";
+		f.ios = 400;
+		fail_start(&f, seed, &sim);
+		sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
+		run(&f, 5);
+		/* One falls silent, the other one is there again first: what is in the first comes last. */
+		fail_cut(&f, 0, SIM_CUT_HOLD);
+		fail_cut(&f, 1, SIM_CUT_RESET);
+		run(&f, 100 + sim_below(f.sim, 100));
+		fail_mend(&f, 1);
+		run(&f, 20 + sim_below(f.sim, 100));
+		fail_mend(&f, 0);
+		end(&f);
+		given_up += f.timeouts > 0;
+		fail_check(&f);
+	}
+	assert_true(given_up > seed_count / 2);
+}
+
+int
+main(void)
+{
+	const char *first = getenv("WEIR_SEED_FIRST"), *count = getenv("WEIR_SEEDS");
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_cut_nothing_is_sent_again),
+		cmocka_unit_test(one_path_is_cut_at_every_event),
+		cmocka_unit_test(one_path_of_a_plain_target_is_cut_at_every_event),
+		cmocka_unit_test(paths_and_targets_come_and_go),
+		cmocka_unit_test(io_is_given_up_and_goes_on),
+		cmocka_unit_test(what_was_given_up_overtakes_nothing),
+	};
+
+	seed_first = first != NULL ? strtoull(first, NULL, 10) : 1;
+	seed_count = count != NULL ? strtoull(count, NULL, 10) : seed_count;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
