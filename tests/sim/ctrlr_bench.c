@@ -1,10 +1,13 @@
 #include "ctrlr_bench.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "wire/feature.h"
+
+enum { RETRY_NS = 2 * 1000 * 1000 };
 
 static void work(struct guest *g);
 
@@ -31,6 +34,8 @@ cmd_done(struct ctrlr_cmd *cmd)
 		g->overtakings += own->number < g->next_answer[own->cmd.io.req.data];
 		g->next_answer[own->cmd.io.req.data] = own->number + 1;
 	}
+	if (g->done == g->end_after)
+		guest_end(g);
 	work(g);
 }
 
@@ -97,6 +102,8 @@ ready(struct ctrlr *c)
 	g->ready_ns = g->reactor->now_ns;
 	g->facts = *ctrlr_facts(c);
 	memcpy(g->subnqn, ctrlr_identity(c)->subnqn, sizeof(g->subnqn));
+	if (g->end_when_ready)
+		guest_end(g);
 	work(g);
 }
 
@@ -117,7 +124,7 @@ lost(struct ctrlr *c, int error, const char *why)
 	ctrlr_destroy(c);
 	g->ctrlr = NULL;
 	if (g->again)
-		timer_set(&g->reactor->timers, &g->retry, g->reactor->now_ns + 2 * ms);
+		timer_set(&g->reactor->timers, &g->retry, g->reactor->now_ns + RETRY_NS);
 }
 
 static void
@@ -132,32 +139,47 @@ event(struct ctrlr *c, uint32_t dw0)
 
 /* ---- beginning and end ---- */
 
+/* The first time each allocation fails in turn before. */
 static void
 try(struct timer *timer)
 {
 	struct guest *g = container_of(timer, struct guest, retry);
+	struct arena *arena = g->reactor->arena;
+	int rc;
 
-	g->opened++;
-	assert_int_equal(ctrlr_open(g->reactor, &g->options, &g->ctrlr), 0);
+	if (g->opened++ == 0)
+		arena->fail_at = 1;
+	while ((rc = ctrlr_open(g->reactor, &g->options, &g->ctrlr)) == -ENOMEM) {
+		assert_int_equal(arena->bytes, g->before);
+		arena->fail_at = ++g->unopened + 1;
+	}
+	assert_int_equal(rc, 0);
+	arena->fail_at = 0;
 	work(g);
 }
 
-static void
-end(struct timer *timer)
+void
+guest_end(struct guest *g)
 {
-	struct guest *g = container_of(timer, struct guest, end);
 	struct ctrlr *c = g->ctrlr;
 
 	timer_clear(&g->reactor->timers, &g->retry);
-	g->again = false;
-	if (c == NULL)
+	g->again = g->leaves = false;
+	if (c == NULL || g->ended)
 		return;
+	g->ended = true;
 	if (g->by_close) {
 		ctrlr_close(c, closed);
 	} else {
 		ctrlr_destroy(c);
 		g->ctrlr = NULL;
 	}
+}
+
+static void
+end(struct timer *timer)
+{
+	guest_end(container_of(timer, struct guest, end));
 }
 
 static int

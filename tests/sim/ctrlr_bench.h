@@ -16,8 +16,6 @@
 
 enum { GUEST_CMDS = 64 };
 
-static const uint64_t us = 1000, ms = 1000 * 1000, second = 1000 * 1000 * 1000;
-
 struct guest;
 
 struct guest_cmd {
@@ -36,6 +34,8 @@ struct guest {
 	bool leaves;               /* once all commands are done: closes it */
 	uint64_t commands;         /* to be done, GUEST_CMDS at a time */
 	uint64_t end_ns;           /* when it is ended whatever it does; 0: never */
+	uint64_t end_after;        /* so many commands it is ended, by who hears of the last one; 0: never */
+	bool end_when_ready;
 	bool by_close;             /* then: else it is destroyed */
 	void (*on_event)(struct guest *g, uint32_t dw0);
 
@@ -48,8 +48,8 @@ struct guest {
 	size_t before;             /* bytes of its arena without a controller */
 	uint64_t submitted, done, answered, lost_cmds, unsent;
 	uint64_t next_answer[HREQ_WRITE], overtakings; /* of those with data, and of those without */
-	bool up;
-	unsigned opened, readies, losts, closes, events;
+	bool up, ended;
+	unsigned unopened, opened, readies, losts, closes, events;
 	uint64_t ready_ns, lost_ns;
 	int error;
 	char why[200];
@@ -61,6 +61,9 @@ struct guest {
 void guest_init(struct guest *g);
 
 struct sim_process *guest_process(struct sim *sim, struct guest *g);
+
+/* Ends its controller from where it is, as the test has said. */
+void guest_end(struct guest *g);
 
 /* Nothing is left of its controllers. */
 bool guest_idle(const struct guest *g, struct sim_process *process);

@@ -10,6 +10,8 @@
 #include "ctrlr_bench.h"
 #include "wire/log.h"
 
+static const uint64_t us = 1000, ms = 1000 * 1000, second = 1000 * 1000 * 1000;
+
 /* A target and a guest. */
 struct scene {
 	struct sim *sim;
@@ -87,6 +89,7 @@ it_knows_whom_it_has(void **state)
 		s->guest.commands = 100;
 		scene_begin(s);
 		run(s, 10 * second);
+		assert_int_equal(s->guest.unopened, 6); /* there was no memory */
 		assert_int_equal(s->guest.readies, 1);
 		assert_int_equal(s->guest.losts, 0);
 		assert_in_range(facts->cntlid, 1, NVME_CNTLID_MAX);
@@ -337,6 +340,39 @@ it_can_be_ended_at_any_moment(void **state)
 	assert_true(early > 20 && closes > 100);
 }
 
+/* By who is told that it is ready, or that a command is done: also because the connection is lost. */
+static void
+it_can_be_ended_by_any_who_is_called(void **state)
+{
+	unsigned closes = 0, lost = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		struct scene *s = scene_create(seed, seed % 2 == 0 ? 0 : 3000);
+		struct guest *g = &s->guest;
+
+		g->commands = 1000;
+		g->again = true;
+		g->options.kato_ms = 100;
+		g->by_close = seed & 8;
+		g->end_when_ready = seed % 5 == 0;
+		g->end_after = 1 + seed * 4;
+		scene_begin(s);
+		run(s, 500 * us + sim_below(s->sim, 2 * ms));
+		sim_process_crash(s->target_process, 0);
+		run(s, ms);
+		sim_process_start(s->target_process);
+		run(s, 5 * second);
+		assert_int_equal(g->done, g->submitted);
+		assert_int_equal(g->closes, g->by_close && g->ended);
+		closes += g->closes;
+		lost += g->lost_cmds > 0;
+		nothing_is_left(s);
+		scene_end(s);
+	}
+	assert_true(closes > 50 && lost > 50);
+}
+
 int
 main(void)
 {
@@ -348,6 +384,7 @@ main(void)
 		cmocka_unit_test(commands_end_once_each_though_the_target_crashes),
 		cmocka_unit_test(silence_in_any_step_ends_in_time_and_is_told),
 		cmocka_unit_test(it_can_be_ended_at_any_moment),
+		cmocka_unit_test(it_can_be_ended_by_any_who_is_called),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
