@@ -158,18 +158,30 @@ next_header(struct framer *f, const uint8_t **at, size_t *left, struct frame_ite
 	return whole(f, at, left, item);
 }
 
+/* On to the piece that takes the next byte: behind what is full, or was empty from the start. */
+static void
+leave_full(struct framer *f)
+{
+	while (f->sink != NULL && f->sink_count > 0 && f->sink_at == f->sink[0].iov_len) {
+		f->sink++;
+		f->sink_count--;
+		f->sink_at = 0;
+	}
+}
+
 void
 framer_sink(struct framer *f, const struct iovec *iov, uint32_t count, size_t skip)
 {
 	assert(f->state == FRAMER_SINK);
 	f->sink = iov;
 	f->sink_count = count;
-	while (iov != NULL && skip >= f->sink[0].iov_len && skip > 0) {
+	while (iov != NULL && skip > f->sink[0].iov_len) {
 		skip -= f->sink[0].iov_len;
 		f->sink++;
 		f->sink_count--;
 	}
 	f->sink_at = skip;
+	leave_full(f);
 	f->pad_left = f->shape.data_at - header_bytes(&f->shape);
 	f->data_left = f->shape.data_len;
 	f->crc = 0;
@@ -190,11 +202,7 @@ advance(struct framer *f, size_t bytes)
 			f->crc = crc32c(f->crc, (uint8_t *)f->sink[0].iov_base + f->sink_at, step);
 		f->sink_at += step;
 		bytes -= step;
-		if (f->sink_at == f->sink[0].iov_len) {
-			f->sink++;
-			f->sink_count--;
-			f->sink_at = 0;
-		}
+		leave_full(f);
 	}
 }
 

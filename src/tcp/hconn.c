@@ -14,8 +14,11 @@ hconn_init(struct hconn *hc, const struct hconn_options *options, struct hreq **
 
 	*hc = (struct hconn){
 		.options = *options, .state = HCONN_HELLO,
-		.reqs = reqs, .free_cids = cids, .depth = depth, .free_count = depth,
+		.reqs = reqs, .free_cids = cids, .depth = depth, .free_count = depth, .cid_mask = 1,
 	};
+	/* Above depth - 1, so that no CID is FFFFh (Base 2.0, 3.3.3.1: it should not be used). */
+	while (hc->cid_mask < depth)
+		hc->cid_mask = (uint16_t)(hc->cid_mask << 1 | 1);
 	framer_init(&hc->framer, PDU_TO_HOST, options->data_max);
 	fifo_init(&hc->out);
 	for (uint32_t i = 0; i < depth; i++) {
@@ -56,10 +59,14 @@ on_icresp(struct hconn *hc, const uint8_t *header)
 {
 	const struct pdu_ic *resp = (const void *)header;
 	struct pdu_fault fault = pdu_check_ic(resp);
+	const uint32_t at = offsetof(struct pdu_ic, dgst);
 	uint8_t asked = (uint8_t)(hc->options.hdgst | hc->options.ddgst << 1);
 
-	if (fault.fes == PDU_FES_NONE && (resp->dgst & 3) != asked)
-		fault = (struct pdu_fault){ PDU_FES_HEADER_FIELD, 11, "digests other than asked for" };
+	if (hc->control_sent < hc->control_len)
+		return broken(hc, PDU_FES_SEQUENCE, 0, "ICResp before ICReq was sent", header);
+	/* The lowest wrong field is named. */
+	if ((resp->dgst & 3) != asked && (fault.fes == PDU_FES_NONE || fault.fei > at))
+		fault = (struct pdu_fault){ PDU_FES_HEADER_FIELD, at, "digests other than asked for" };
 	if (fault.fes != PDU_FES_NONE)
 		return broken(hc, fault.fes, fault.fei, fault.why, header);
 	hc->cpda = resp->pda;
@@ -72,17 +79,19 @@ on_icresp(struct hconn *hc, const uint8_t *header)
 static struct hreq *
 find(const struct hconn *hc, uint16_t cid)
 {
-	struct hreq *req = cid < hc->depth ? hc->reqs[cid] : NULL;
+	uint32_t index = cid & hc->cid_mask;
+	struct hreq *req = index < hc->depth ? hc->reqs[index] : NULL;
 
-	/* What was not sent cannot be answered. */
-	return req != NULL && req->state != HREQ_CAPSULE && !req->answered ? req : NULL;
+	/* What was not sent cannot be answered, nor what was answered. */
+	return req != NULL && req->cid == cid && req->state != HREQ_CAPSULE && !req->answered ? req : NULL;
 }
 
 void
 hconn_release(struct hconn *hc, struct hreq *req)
 {
-	hc->reqs[req->cid] = NULL;
-	hc->free_cids[hc->free_count++] = req->cid;
+	hc->reqs[req->cid & hc->cid_mask] = NULL;
+	/* The same place by another name: who answers a command twice does not answer the next one in its place. */
+	hc->free_cids[hc->free_count++] = (uint16_t)(req->cid + hc->cid_mask + 1);
 	req->state = HREQ_IDLE;
 }
 
@@ -101,22 +110,34 @@ complete(struct hconn *hc, struct hreq *req, struct hreq **done)
 	return HCONN_DONE;
 }
 
+/* The target says that all went well: why that cannot be, or NULL. */
+static const char *
+too_early(const struct hreq *req)
+{
+	if (req->data == HREQ_READ && req->moved < req->length)
+		return "success of a read without all its data";
+	if (req->data == HREQ_WRITE && req->moved < req->length)
+		return "success of a write whose data was not asked for";
+	if (req->state == HREQ_DATA)
+		return "success of a write whose data was not sent to its end";
+	return NULL;
+}
+
 static enum hconn_event
 on_response(struct hconn *hc, const uint8_t *header, struct hreq **done)
 {
 	const struct nvme_cqe *cqe = &((const struct pdu_capsule_resp *)(const void *)header)->cqe;
 	struct hreq *req = find(hc, le16_get(cqe->cid));
+	const char *why;
 
 	if (req == NULL)
 		return broken(hc, PDU_FES_HEADER_FIELD, 20, "a completion of no command", header);
 	req->status = nvme_status_get(cqe->status);
 	req->dw0 = le32_get(cqe->dw0);
 	req->dw1 = le32_get(cqe->dw1);
-	if (nvme_ok(req->status) && req->data == HREQ_READ && !req->ended)
-		return broken(hc, PDU_FES_SEQUENCE, 0, "success of a read without all its data", header);
-	if (nvme_ok(req->status) && req->data == HREQ_WRITE && req->moved < req->length)
-		return broken(hc, PDU_FES_SEQUENCE, 0, "success of a write whose data was not asked for",
-		    header);
+	why = nvme_ok(req->status) ? too_early(req) : NULL;
+	if (why != NULL)
+		return broken(hc, PDU_FES_SEQUENCE, 0, why, header);
 	return complete(hc, req, done);
 }
 
@@ -126,7 +147,6 @@ data_arrived(struct hconn *hc, struct hreq *req, bool ok, uint8_t flags, struct 
 	req->moved += hc->framer.shape.data_len;
 	if (!ok)
 		req->data_bad = true;
-	req->ended = flags & PDU_LAST;
 	if (!(flags & PDU_SUCCESS))
 		return HCONN_MORE;
 	req->status = NVME_OK;
@@ -141,15 +161,18 @@ place(const struct hreq *req, const uint8_t *data, uint32_t bytes)
 	const struct iovec *iov = req->iov;
 	size_t at = req->moved;
 
-	while (at >= iov->iov_len)
-		at -= (iov++)->iov_len;
-	for (; bytes > 0; iov++, at = 0) {
-		size_t room = iov->iov_len - at, step = bytes < room ? bytes : room;
+	do {
+		size_t room, step;
 
+		while (at >= iov->iov_len)
+			at -= (iov++)->iov_len;
+		room = iov->iov_len - at;
+		step = bytes < room ? bytes : room;
 		memcpy((uint8_t *)iov->iov_base + at, data, step);
 		data += step;
+		at += step;
 		bytes -= (uint32_t)step;
-	}
+	} while (bytes > 0);
 }
 
 static enum hconn_event
@@ -165,12 +188,12 @@ on_c2hdata(struct hconn *hc, const struct frame_item *frame, struct hreq **done)
 	if (length == 0 || length != hc->framer.shape.data_len)
 		return broken(hc, PDU_FES_HEADER_FIELD, 16, "C2HData's DATAL is not its data's length",
 		    frame->header);
-	if (req->data != HREQ_READ || req->ended)
+	if (req->data != HREQ_READ || req->moved == req->length)
 		return broken(hc, PDU_FES_SEQUENCE, 0, "C2HData where none can follow", frame->header);
 	if (offset != req->moved || length > req->length - offset)
 		return broken(hc, PDU_FES_OUT_OF_RANGE, 0, "C2HData outside what is read", frame->header);
-	if (flags & PDU_LAST && offset + length != req->length)
-		return broken(hc, PDU_FES_SEQUENCE, 0, "C2HData ends before all was read", frame->header);
+	if (!(flags & PDU_LAST) != (offset + length < req->length))
+		return broken(hc, PDU_FES_SEQUENCE, 0, "LAST_PDU of C2HData comes early, or is missing", frame->header);
 	if (frame->data != NULL) {
 		place(req, frame->data, length);
 		return data_arrived(hc, req, frame->data_ok, flags, done);
@@ -207,19 +230,34 @@ on_r2t(struct hconn *hc, const uint8_t *header)
 	return HCONN_MORE;
 }
 
+/* A TermReq is answered by silence, also one that is wrong itself. */
+static enum hconn_event
+on_term(struct hconn *hc, const uint8_t *header)
+{
+	static const char *const words[] = {
+		"the target ended the connection by a TermReq whose reason has no name",
+		[PDU_FES_HEADER_FIELD] = "the target says: invalid PDU header field",
+		[PDU_FES_SEQUENCE] = "the target says: PDU sequence error",
+		[PDU_FES_HEADER_DIGEST] = "the target says: header digest error",
+		[PDU_FES_OUT_OF_RANGE] = "the target says: data transfer out of range",
+		[PDU_FES_LIMIT_EXCEEDED] = "the target says: data transfer limit exceeded",
+		[PDU_FES_UNSUPPORTED] = "the target says: unsupported parameter",
+	};
+	const struct pdu_term *term = (const void *)header;
+	uint16_t fes = le16_get(term->fes);
+
+	hc->fault = (struct pdu_fault){ fes, get_le32(term->fei), words[fes <= PDU_FES_UNSUPPORTED ? fes : 0] };
+	hc->state = HCONN_ENDED;
+	return HCONN_CLOSING;
+}
+
 static enum hconn_event
 on_pdu(struct hconn *hc, const struct frame_item *frame, struct hreq **done)
 {
 	uint8_t type = frame->header[0];
 
-	if (type == PDU_C2H_TERM) {
-		const struct pdu_term *term = (const void *)frame->header;
-
-		hc->fault = (struct pdu_fault){ le16_get(term->fes), get_le32(term->fei),
-			"the target ended the connection by a TermReq" };
-		hc->state = HCONN_ENDED;
-		return HCONN_CLOSING;
-	}
+	if (type == PDU_C2H_TERM)
+		return on_term(hc, frame->header);
 	if ((hc->state == HCONN_HELLO) != (type == PDU_ICRESP))
 		return broken(hc, PDU_FES_SEQUENCE, 0, "ICResp is not the first PDU, or not alone",
 		    frame->header);
@@ -241,6 +279,7 @@ on_fault(struct hconn *hc, const struct frame_item *frame)
 {
 	if (frame->header[0] == PDU_C2H_TERM) {
 		hc->fault = frame->fault;
+		hc->fault.why = "the target ended the connection by a TermReq that is wrong itself";
 		hc->state = HCONN_ENDED;
 		return HCONN_CLOSING;
 	}
@@ -282,12 +321,12 @@ hconn_submit(struct hconn *hc, struct hreq *req)
 {
 	bool inside = hconn_in_capsule(hc, req);
 
-	assert(hc->state == HCONN_OPEN && req->state == HREQ_IDLE && req->iov_count <= HREQ_IOV_MAX);
-	if (hc->free_count == 0)
+	assert(req->state == HREQ_IDLE && req->iov_count <= HREQ_IOV_MAX);
+	if (hc->free_count == 0 || hc->state != HCONN_OPEN)
 		return false;
 	req->cid = hc->free_cids[--hc->free_count];
-	hc->reqs[req->cid] = req;
-	req->answered = req->data_bad = req->ended = req->ddgst_set = false;
+	hc->reqs[req->cid & hc->cid_mask] = req;
+	req->answered = req->data_bad = req->ddgst_set = false;
 	req->r2ts = 0;
 	req->moved = inside ? req->length : 0;
 	req->sent = 0;
@@ -305,9 +344,12 @@ hconn_submit(struct hconn *hc, struct hreq *req)
 struct hreq *
 hconn_orphan(struct hconn *hc)
 {
+	/* The framer fills no buffer of a request that is taken out. */
+	framer_init(&hc->framer, PDU_TO_HOST, 0);
 	fifo_init(&hc->out);
-	for (uint32_t i = 0; hc->free_count < hc->depth && i < hc->depth; i++) {
-		struct hreq *req = hc->reqs[i];
+	hc->state = HCONN_ENDED;
+	while (hc->depth > 0) {
+		struct hreq *req = hc->reqs[--hc->depth];
 
 		if (req != NULL) {
 			hconn_release(hc, req);

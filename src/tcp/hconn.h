@@ -37,9 +37,8 @@ struct hreq {
 	struct nvme_sqe sqe;
 	enum hreq_data data : 8;
 	enum hreq_state state : 8;
-	bool answered;       /* completed before all its data was sent */
+	bool answered;       /* failed before all its data was sent */
 	bool data_bad;       /* a data digest of the read was wrong */
-	bool ended;          /* the last C2HData has come */
 	bool ddgst_set;
 	uint8_t r2ts;        /* so many of r2t[] are to be answered, from the first on */
 	uint16_t cid;
@@ -64,7 +63,12 @@ struct hconn_options {
 	uint32_t data_max;      /* the largest transfer, bytes */
 };
 
-enum hconn_state { HCONN_HELLO, HCONN_OPEN, HCONN_TERMINATING, HCONN_ENDED };
+enum hconn_state {
+	HCONN_HELLO,       /* ICReq goes out, ICResp is waited for */
+	HCONN_OPEN,
+	HCONN_TERMINATING, /* the target broke a rule: the TermReq goes out, and nothing but it */
+	HCONN_ENDED,       /* nothing is sent or taken any more */
+};
 
 struct hconn {
 	struct framer framer;
@@ -72,9 +76,10 @@ struct hconn {
 	enum hconn_state state;
 	uint8_t cpda;
 	uint32_t maxh2cdata;
-	struct hreq **reqs;   /* by CID; depth of them */
+	struct hreq **reqs;   /* by the low bits of their CID; depth of them */
 	uint16_t *free_cids;
 	uint32_t depth, free_count;
+	uint16_t cid_mask;    /* these bits; the others differ each time */
 	struct hreq *filling;
 	struct fifo out;
 	struct pdu_fault fault;
@@ -86,16 +91,22 @@ enum hconn_event {
 	HCONN_MORE,    /* the bytes are used up */
 	HCONN_UP,      /* the handshake is done: commands may be submitted */
 	HCONN_DONE,    /* *req is done */
-	HCONN_CLOSING, /* the target broke a rule (see fault) or ended the connection */
+	HCONN_CLOSING, /* the target broke a rule or ended the connection: `fault` says which, in words */
 };
 
 /* `reqs` and `cids` hold `depth` entries each, 1 to 65535, and stay the caller's. */
 void hconn_init(struct hconn *hc, const struct hconn_options *options, struct hreq **reqs,
     uint16_t *cids, uint32_t depth);
 
-/* False: `depth` requests are in flight. */
+/* False: `depth` requests are in flight, or the connection is not open. */
 bool hconn_submit(struct hconn *hc, struct hreq *req);
 
+/*
+ * Takes bytes from *at (*left of them) up to the next event.  After
+ * HCONN_CLOSING it takes none: what is pending then is the TermReq, behind the
+ * end of what had begun to be sent; send it while hconn_pending(), as long as
+ * it may take, close, and collect the orphans.
+ */
 enum hconn_event hconn_next(struct hconn *hc, const uint8_t **at, size_t *left, struct hreq **req);
 
 bool hconn_pending(const struct hconn *hc);
@@ -105,8 +116,8 @@ void hconn_gather(struct hconn *hc, struct gather *g);
 /* What was sent; requests answered before their data was out are put in `done`. */
 void hconn_sent(struct hconn *hc, size_t bytes, struct fifo *done);
 
-/* The connection is dead: takes out any one request in flight, or NULL.  If it was answered while its data
- * was still being sent (req->answered), its result stands in it. */
+/* The connection is dead and does nothing more: takes out any one request in flight, or NULL.  If it was answered
+ * while its data was still being sent (req->answered), its result stands in it. */
 struct hreq *hconn_orphan(struct hconn *hc);
 
 /* Between the two halves, hconn.c and hconn_send.c: the request is over; whether its data is in the capsule. */

@@ -12,9 +12,9 @@ enum { CMD_HLEN = sizeof(struct pdu_capsule_cmd), DATA_HLEN = sizeof(struct pdu_
 bool
 hconn_pending(const struct hconn *hc)
 {
-	if (hc->control_sent < hc->control_len)
-		return true;
-	return hc->state == HCONN_OPEN && !fifo_empty(&hc->out);
+	if (hc->state == HCONN_ENDED)
+		return false;
+	return hc->control_sent < hc->control_len || (hc->state == HCONN_OPEN && !fifo_empty(&hc->out));
 }
 
 /* What the PDU in line carries: how much data, and how it lies. */
@@ -126,6 +126,8 @@ hconn_gather(struct hconn *hc, struct gather *g)
 	uint32_t control = hc->control_len - hc->control_sent;
 
 	gather_next(g);
+	if (hc->state == HCONN_ENDED || !(node != NULL ? room_for(g, req_of(node)) : gather_room(g)))
+		return;
 	if (node != NULL && req_of(node)->sent > 0) {
 		gather_req(hc, req_of(node), g);
 		gather_skip(g, req_of(node)->sent);

@@ -7,7 +7,7 @@
 #include "tcp/hconn.h"
 #include "tcp/tconn.h"
 
-enum { DEPTH = 8, DATA = 16384, PIECE = 1024 };
+enum { DEPTH = 8, DATA = 16384, PIECE = 1024, TURN = 96 };
 
 struct slot {
 	struct xfer xfer;
@@ -264,6 +264,17 @@ host_send(struct hconn *hc, struct gather *g, struct outcome *o)
 		host_done(o, container_of(node, struct hreq, tx_node));
 }
 
+/* The next piece: no larger than a step, and not beyond the end of a turn. */
+static size_t
+piece_of(size_t at, size_t size, size_t step)
+{
+	size_t turn = TURN - at % TURN, left = size - at < turn ? size - at : turn;
+
+	return step < left ? step : left;
+}
+
+/* What is sent, and when, decides what the target may say: so that is at the end of turns, which come after so many
+ * bytes however they are cut. */
 struct outcome
 play_host(const uint8_t *data, size_t size, size_t step)
 {
@@ -281,9 +292,9 @@ play_host(const uint8_t *data, size_t size, size_t step)
 	options.ddgst = size > 0 && data[0] & 2;
 	hconn_init(&hc, &options, reqs, cids, DEPTH);
 	host_send(&hc, g, &o);
-	for (size_t at = 1; open && at < size; at += step) {
+	for (size_t at = 1, bytes; open && at < size; at += bytes) {
 		const uint8_t *piece = data + at;
-		size_t left = step < size - at ? step : size - at;
+		size_t left = bytes = piece_of(at, size, step);
 		enum hconn_event event;
 
 		while (open && (event = hconn_next(&hc, &piece, &left, &req)) != HCONN_MORE) {
@@ -293,9 +304,9 @@ play_host(const uint8_t *data, size_t size, size_t step)
 				host_done(&o, req);
 			else
 				open = false;
-			host_send(&hc, g, &o);
 		}
-		host_send(&hc, g, &o);
+		if ((at + bytes) % TURN == 0)
+			host_send(&hc, g, &o);
 	}
 	/* Whatever came: every command is done once, or still in flight. */
 	while ((req = hconn_orphan(&hc)) != NULL) {

@@ -416,8 +416,12 @@ digests_other_than_asked_for_are_refused(void **state)
 	struct pdu_ic resp = {
 		.ch = { PDU_ICRESP, 0, 128, 0, le32_of(128) }, .dgst = 3, .limit = le32_of(8192),
 	};
+	struct fifo done;
 
 	(void)state;
+	fifo_init(&done);
+	pair_gather_host(pair);
+	hconn_sent(&pair->hc, pair->gather.bytes, &done);
 	memcpy(pair->to_host.bytes, &resp, sizeof(resp));
 	pair->to_host.tail = sizeof(resp);
 	while (!pair->host_closing)
