@@ -76,7 +76,7 @@ on_icresp(struct hconn *hc, const uint8_t *header)
 	return HCONN_UP;
 }
 
-static struct hreq *
+static inline struct hreq *
 find(const struct hconn *hc, uint16_t cid)
 {
 	uint32_t index = cid & hc->cid_mask;
@@ -222,11 +222,8 @@ on_r2t(struct hconn *hc, const uint8_t *header)
 	req->r2t[req->r2ts++] = (struct hreq_r2t){ req->moved, le16_get(pdu->ttag) };
 	if (req->state == HREQ_DATA)
 		return HCONN_MORE; /* those before it are being answered */
-	req->r2t_at = offset;
-	req->sent = 0;
-	req->ddgst_set = false;
-	req->state = HREQ_DATA;
-	fifo_push(&hc->out, &req->tx_node);
+	req->data_at = offset;
+	hconn_line_up_data(hc, req);
 	return HCONN_MORE;
 }
 
@@ -319,25 +316,24 @@ hconn_next(struct hconn *hc, const uint8_t **at, size_t *left, struct hreq **don
 bool
 hconn_submit(struct hconn *hc, struct hreq *req)
 {
-	bool inside = hconn_in_capsule(hc, req);
+	bool inside = req->data == HREQ_WRITE && req->length <= hc->options.incapsule_max;
 
 	assert(req->state == HREQ_IDLE && req->iov_count <= HREQ_IOV_MAX);
 	if (hc->free_count == 0 || hc->state != HCONN_OPEN)
 		return false;
 	req->cid = hc->free_cids[--hc->free_count];
 	hc->reqs[req->cid & hc->cid_mask] = req;
-	req->answered = req->data_bad = req->ddgst_set = false;
+	req->answered = req->data_bad = false;
 	req->r2ts = 0;
 	req->moved = inside ? req->length : 0;
-	req->sent = 0;
+	req->data_at = 0;
 	req->sqe.flags = (uint8_t)((req->sqe.flags & NVME_FUSE_MASK) | NVME_PSDT_SGL);
 	req->sqe.cid = le16_of(req->cid);
 	req->sqe.sgl1 = (struct nvme_sgl){
 		.length = le32_of(req->data != HREQ_NONE ? req->length : 0),
 		.id = inside ? NVME_SGL_OFFSET : NVME_SGL_TRANSPORT,
 	};
-	req->state = HREQ_CAPSULE;
-	fifo_push(&hc->out, &req->tx_node);
+	hconn_line_up_capsule(hc, req);
 	return true;
 }
 

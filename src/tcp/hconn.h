@@ -46,12 +46,14 @@ struct hreq {
 	const struct iovec *iov;
 	uint32_t length;     /* bytes of data */
 	uint32_t moved;      /* bytes of it that were received or asked for by R2T */
-	uint32_t r2t_at;     /* the next byte to be sent; each R2T goes on where the one before it ends */
+	uint32_t data_at;    /* the next byte to be sent; each R2T goes on where the one before it ends */
 	struct hreq_r2t {
 		uint32_t end;
 		uint16_t ttag;
 	} r2t[HREQ_R2TS];
-	uint32_t sent, ddgst;      /* of the PDU in line */
+	/* The PDU in line: how it begins, where its data is and how much that is, what was sent, its data digest. */
+	uint8_t ch[PDU_CH_LEN];
+	uint32_t plen, pdo, data_len, sent, ddgst;
 	/* the result, once it is done: */
 	struct nvme_status status;
 	uint32_t dw0, dw1;
@@ -120,12 +122,10 @@ void hconn_sent(struct hconn *hc, size_t bytes, struct fifo *done);
  * while its data was still being sent (req->answered), its result stands in it. */
 struct hreq *hconn_orphan(struct hconn *hc);
 
-/* Between the two halves, hconn.c and hconn_send.c: the request is over; whether its data is in the capsule. */
+/* Between the two halves, hconn.c and hconn_send.c: the request is over; its capsule gets in line; so does its next
+ * H2CData, for the first R2T. */
 void hconn_release(struct hconn *hc, struct hreq *req);
-static inline bool
-hconn_in_capsule(const struct hconn *hc, const struct hreq *req)
-{
-	return req->data == HREQ_WRITE && req->length <= hc->options.incapsule_max;
-}
+void hconn_line_up_capsule(struct hconn *hc, struct hreq *req);
+void hconn_line_up_data(struct hconn *hc, struct hreq *req);
 
 #endif

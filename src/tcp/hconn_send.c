@@ -17,28 +17,44 @@ hconn_pending(const struct hconn *hc)
 	return hc->control_sent < hc->control_len || (hc->state == HCONN_OPEN && !fifo_empty(&hc->out));
 }
 
-/* What the PDU in line carries: how much data, and how it lies. */
-struct outgoing {
-	uint32_t head, pdo, data_at, data_len, plen;
-};
-
-static struct outgoing
-outgoing(const struct hconn *hc, const struct hreq *req)
+static void
+line_up(struct hconn *hc, struct hreq *req, enum pdu_type type, uint32_t hlen, unsigned flags, uint32_t data_len)
 {
-	uint32_t hlen = req->state == HREQ_CAPSULE ? CMD_HLEN : DATA_HLEN;
-	struct outgoing o = { .head = hlen + (hc->options.hdgst ? PDU_DIGEST_LEN : 0) };
+	uint32_t head = hlen + (hc->options.hdgst ? PDU_DIGEST_LEN : 0);
 
-	if (req->state == HREQ_DATA) {
-		uint32_t left = req->r2t[0].end - req->r2t_at;
-
-		o.data_at = req->r2t_at;
-		o.data_len = left < hc->maxh2cdata ? left : hc->maxh2cdata;
-	} else if (hconn_in_capsule(hc, req)) {
-		o.data_len = req->length;
+	if (hc->options.hdgst)
+		flags |= PDU_HDGST;
+	req->data_len = data_len;
+	req->pdo = req->plen = head;
+	if (data_len > 0) {
+		req->pdo = pdu_align(head, hc->cpda);
+		req->plen = req->pdo + data_len + (hc->options.ddgst ? PDU_DIGEST_LEN : 0);
+		flags |= hc->options.ddgst ? PDU_DDGST : 0u;
 	}
-	o.pdo = o.data_len > 0 ? pdu_align(o.head, hc->cpda) : o.head;
-	o.plen = o.pdo + o.data_len + (o.data_len > 0 && hc->options.ddgst ? PDU_DIGEST_LEN : 0);
-	return o;
+	pdu_ch_put(req->ch, type, flags, hlen, data_len > 0 ? req->pdo : 0, req->plen);
+	req->sent = 0;
+	req->ddgst_set = false;
+	fifo_push(&hc->out, &req->tx_node);
+}
+
+void
+hconn_line_up_capsule(struct hconn *hc, struct hreq *req)
+{
+	req->state = HREQ_CAPSULE;
+	/* So far nothing else has moved but what is inside. */
+	line_up(hc, req, PDU_CAPSULE_CMD, CMD_HLEN, 0, req->moved);
+}
+
+void
+hconn_line_up_data(struct hconn *hc, struct hreq *req)
+{
+	uint32_t left = req->r2t[0].end - req->data_at;
+
+	req->state = HREQ_DATA;
+	if (left > hc->maxh2cdata)
+		line_up(hc, req, PDU_H2C_DATA, DATA_HLEN, 0, hc->maxh2cdata);
+	else
+		line_up(hc, req, PDU_H2C_DATA, DATA_HLEN, PDU_LAST, left);
 }
 
 static uint32_t
@@ -58,11 +74,11 @@ digest(const struct hreq *req, uint32_t at, uint32_t len)
 	return crc;
 }
 
-static void
-gather_payload(struct hconn *hc, struct hreq *req, const struct outgoing *o, struct gather *g)
+static __attribute__((noinline)) void
+gather_payload(struct hconn *hc, struct hreq *req, struct gather *g)
 {
 	const struct iovec *iov = req->iov;
-	uint32_t at = o->data_at, len = o->data_len;
+	uint32_t at = req->data_at, len = req->data_len;
 
 	while (at >= iov->iov_len)
 		at -= (uint32_t)(iov++)->iov_len;
@@ -75,36 +91,38 @@ gather_payload(struct hconn *hc, struct hreq *req, const struct outgoing *o, str
 	if (!hc->options.ddgst)
 		return;
 	if (!req->ddgst_set) {
-		req->ddgst = digest(req, o->data_at, o->data_len);
+		req->ddgst = digest(req, req->data_at, req->data_len);
 		req->ddgst_set = true;
 	}
 	put_le32(gather_head(g, PDU_DIGEST_LEN), req->ddgst);
 }
 
-static void
+static __attribute__((noinline)) uint32_t
+put_digest(uint8_t *head, uint32_t hlen)
+{
+	put_le32(head + hlen, crc32c(0, head, hlen));
+	return PDU_DIGEST_LEN;
+}
+
+static inline void
 gather_req(struct hconn *hc, struct hreq *req, struct gather *g)
 {
-	struct outgoing o = outgoing(hc, req);
-	uint8_t *head = gather_head(g, o.pdo);
-	uint32_t hlen = req->state == HREQ_CAPSULE ? CMD_HLEN : DATA_HLEN;
-	unsigned pdo = o.data_len > 0 ? o.pdo : 0;
-	unsigned flags = (hc->options.hdgst ? PDU_HDGST : 0u) |
-	    (o.data_len > 0 && hc->options.ddgst ? PDU_DDGST : 0u);
+	uint8_t *head = gather_head(g, req->pdo);
+	uint32_t end = CMD_HLEN;
 
+	memcpy(head, req->ch, sizeof(req->ch));
 	if (req->state == HREQ_CAPSULE) {
-		pdu_ch_put(head, PDU_CAPSULE_CMD, flags, hlen, pdo, o.plen);
 		memcpy(head + PDU_CH_LEN, &req->sqe, sizeof(req->sqe));
 	} else {
-		flags |= o.data_at + o.data_len == req->r2t[0].end ? PDU_LAST : 0u;
-		pdu_ch_put(head, PDU_H2C_DATA, flags, hlen, pdo, o.plen);
-		pdu_data_put(head, req->cid, req->r2t[0].ttag, o.data_at, o.data_len);
+		pdu_data_put(head, req->cid, req->r2t[0].ttag, req->data_at, req->data_len);
+		end = DATA_HLEN;
 	}
 	if (hc->options.hdgst)
-		put_le32(head + hlen, crc32c(0, head, hlen));
-	if (o.pdo > o.head)
-		memset(head + o.head, 0, o.pdo - o.head);
-	if (o.data_len > 0)
-		gather_payload(hc, req, &o, g);
+		end += put_digest(head, end);
+	if (req->pdo > end)
+		memset(head + end, 0, req->pdo - end);
+	if (req->data_len > 0)
+		gather_payload(hc, req, g);
 }
 
 static struct hreq *
@@ -141,52 +159,58 @@ hconn_gather(struct hconn *hc, struct gather *g)
 		gather_req(hc, req_of(node), g);
 }
 
-/* The PDU in line is out: what follows for its request? */
-static void
-pdu_sent(struct hconn *hc, struct hreq *req, uint32_t data_len, struct fifo *done)
+/* H2CData is out; true: more is to follow it. */
+static __attribute__((noinline)) bool
+data_sent(struct hconn *hc, struct hreq *req)
 {
-	fifo_pop(&hc->out);
-	if (req->state == HREQ_DATA) {
-		req->r2t_at += data_len;
-		if (req->r2t_at == req->r2t[0].end)
-			memmove(&req->r2t[0], &req->r2t[1], --req->r2ts * sizeof(req->r2t[0]));
-		if (req->r2ts > 0 && !req->answered) {
-			req->sent = 0;
-			req->ddgst_set = false;
-			fifo_push(&hc->out, &req->tx_node);
-			return;
-		}
-	}
-	req->state = HREQ_WAITING;
-	if (req->answered) {
-		hconn_release(hc, req);
-		fifo_push(done, &req->tx_node);
-	}
+	req->data_at += req->data_len;
+	if (req->data_at == req->r2t[0].end)
+		memmove(&req->r2t[0], &req->r2t[1], --req->r2ts * sizeof(req->r2t[0]));
+	if (req->r2ts == 0 || req->answered)
+		return false;
+	hconn_line_up_data(hc, req);
+	return true;
 }
 
-static size_t
+/* The first in line has so many more bytes sent; answers how many are behind it. */
+static inline size_t
 sent_req(struct hconn *hc, size_t bytes, struct fifo *done)
 {
 	struct hreq *req = req_of(hc->out.head);
-	struct outgoing o = outgoing(hc, req);
-	uint32_t left = o.plen - req->sent;
+	uint32_t left = req->plen - req->sent;
 
 	if (bytes < left) {
 		req->sent += (uint32_t)bytes;
 		return 0;
 	}
-	pdu_sent(hc, req, o.data_len, done);
+	fifo_pop(&hc->out);
+	if (req->state == HREQ_DATA && data_sent(hc, req))
+		return bytes - left;
+	req->state = HREQ_WAITING;
+	if (req->answered) {
+		hconn_release(hc, req);
+		fifo_push(done, &req->tx_node);
+	}
 	return bytes - left;
+}
+
+/* ICReq or a TermReq, behind the end of a PDU that had begun. */
+static __attribute__((noinline)) size_t
+sent_control(struct hconn *hc, size_t bytes, struct fifo *done)
+{
+	if (bytes > 0 && !fifo_empty(&hc->out) && req_of(hc->out.head)->sent > 0)
+		bytes = sent_req(hc, bytes, done);
+	bytes = gather_sent(&hc->control_sent, hc->control_len, bytes);
+	if (hc->state == HCONN_TERMINATING && hc->control_sent == hc->control_len)
+		hc->state = HCONN_ENDED;
+	return bytes;
 }
 
 void
 hconn_sent(struct hconn *hc, size_t bytes, struct fifo *done)
 {
-	if (bytes > 0 && !fifo_empty(&hc->out) && req_of(hc->out.head)->sent > 0)
-		bytes = sent_req(hc, bytes, done);
-	bytes = gather_sent(&hc->control_sent, hc->control_len, bytes);
+	if (hc->control_sent < hc->control_len)
+		bytes = sent_control(hc, bytes, done);
 	while (bytes > 0)
 		bytes = sent_req(hc, bytes, done);
-	if (hc->state == HCONN_TERMINATING && hc->control_sent == hc->control_len)
-		hc->state = HCONN_ENDED;
 }
