@@ -12,6 +12,7 @@ hconn_init(struct hconn *hc, const struct hconn_options *options, struct hreq **
 		.limit = le32_of(HREQ_R2TS - 1),
 	};
 
+	assert(depth <= UINT16_MAX);
 	*hc = (struct hconn){
 		.options = *options, .state = HCONN_HELLO,
 		.reqs = reqs, .free_cids = cids, .depth = depth, .free_count = depth, .cid_mask = 1,
