@@ -24,6 +24,7 @@ struct lie {
 	bool again;            /* a command that is done is submitted again */
 	bool direct;           /* data is read straight to its place where the framer wants that */
 	size_t cut;            /* bytes that arrive at once */
+	size_t between;        /* bytes that are sent while the data of a PDU comes in; 0: none */
 	bool up, closing;
 	enum verdict verdict;
 	bool fine;             /* all was, before the PDU at hand */
@@ -33,6 +34,7 @@ struct lie {
 	uint8_t stray_at, stray_by; /* a byte of the next PDU is changed */
 	uint8_t wire[WIRE];
 	size_t have;           /* bytes on it */
+	unsigned pdus;         /* which are so many PDUs */
 	uint8_t offender[PDU_HLEN_MAX]; /* of the first wrong PDU */
 };
 
@@ -137,9 +139,14 @@ deliver(struct lie *l)
 {
 	if (l->have == 0)
 		return;
-	for (size_t at = 0; at < l->have && !l->closing; at += l->cut)
+	for (size_t at = 0; at < l->have && !l->closing; at += l->cut) {
+		/* What is sent before the header is judged could make a lie come true. */
+		if (l->between > 0 && at > PDU_HLEN_MAX && l->pdus == 1)
+			play_send(&l->play, l->between);
 		piece(l, l->wire + at, l->cut < l->have - at ? l->cut : l->have - at);
+	}
 	l->have = 0;
+	l->pdus = 0;
 	hold_to_verdict(l);
 }
 
@@ -179,6 +186,7 @@ put(struct lie *l, struct pdu_data head, const uint8_t *data, uint32_t length, u
 	if (l->fine)
 		memcpy(l->offender, at, 24);
 	l->have += hlen + pad + length + tail;
+	l->pdus++;
 }
 
 /* The command that a PDU is about, and its id, which may be a lie; NULL: none that the target has. */
@@ -357,6 +365,7 @@ put_icresp(struct lie *l, const struct pdu_ic *resp)
 {
 	memcpy(l->wire + l->have, resp, sizeof(*resp));
 	l->have += sizeof(*resp);
+	l->pdus++;
 	if (l->fine)
 		memcpy(l->offender, resp, sizeof(*resp));
 }
@@ -430,6 +439,7 @@ play_step(struct lie *l, const uint8_t *step)
 		deliver(l);
 		l->cut = cuts[step[1] & 15];
 		l->direct = step[1] & 16;
+		l->between = step[2];
 		break;
 	case STRAY:
 		l->stray_at = step[1];
