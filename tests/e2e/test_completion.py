@@ -1,0 +1,64 @@
+"""bash completion: what `weir --help` and `weir COMMAND --help` know is offered."""
+import os
+import re
+import shlex
+import subprocess
+
+import pytest
+
+import target as targets
+
+COMPLETION = os.path.join(targets.REPO, "completions", "bash", "weir")
+
+
+def completed(*words, cwd=None):
+    """What is offered for the last of these words, as bash cuts them."""
+    script = """
+        compopt() { :; }
+        source %s
+        COMP_WORDS=(weir %s) COMP_CWORD=%d
+        _weir %s
+        printf '%%s\\n' "${COMPREPLY[@]}"
+        """ % (COMPLETION, " ".join(map(shlex.quote, words)), len(words), targets.WEIR)
+    done = subprocess.run(["bash", "-uc", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd)
+    assert done.stderr == "" and done.returncode == 0, done
+    return done.stdout.split()
+
+
+def commands():
+    return re.findall(r"^  (\S+)", targets.run("--help").stdout, re.M)
+
+
+def test_commands(binary):
+    assert len(commands()) >= 5 and set(commands()) <= set(completed(""))
+    assert completed("ser") == ["serve"]
+    assert completed("--v") == ["--version"]
+    assert completed("nosuch", "--") == []
+
+
+def test_each_option_of_each_command(binary):
+    for command in commands():
+        options = re.findall(r"^ {2,6}(?:-., )?(--[^ =]+=?)", targets.run(command, "--help").stdout, re.M)
+        assert {"--help", "--usage"} <= set(options), command
+        assert sorted(completed(command, "--")) == sorted(options), command
+
+
+@pytest.mark.parametrize("words, offered", [
+    (["perf", "--rw", "="], ["read", "write", "randread", "randwrite", "randrw"]),
+    (["perf", "--rw", "=", "randr"], ["randread", "randrw"]),
+    (["perf", "--rw", "wr"], ["write"]),
+    (["serve", "--files", "=", ""], ["auto", "uring", "threads"]),
+    (["serve", "--block-size", "=", ""], ["512", "4096"]),
+    (["serve", "--reactors", "=", ""], []),
+    (["perf", ""], ["nvme+tcp://"]), (["perf", "nv"], ["nvme+tcp://"]), (["perf", "--json", "n"], ["nvme+tcp://"])],
+    ids=lambda words: " ".join(words))
+def test_values_and_arguments(binary, words, offered):
+    assert completed(*words) == offered
+
+
+def test_files_and_folders(binary, tmp_path):
+    (tmp_path / "weir.yaml").touch()
+    (tmp_path / "where").mkdir()
+    for words in ["serve", "--config", "=", "w"], ["serve", "--config", "w"], ["check", "w"], ["diff", "w"], ["apply", ""]:
+        assert sorted(completed(*words, cwd=tmp_path)) == ["weir.yaml", "where"], words
+    assert completed("serve", "--state-dir", "=", "w", cwd=tmp_path) == ["where"]
