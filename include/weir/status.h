@@ -44,12 +44,14 @@ struct weir_result {
  *   -ERANGE      outside the namespace
  *   -EROFS       write protected
  *   -EACCES, -EBUSY (a reservation of another host), -ENOSPC, -ECANCELED (aborted)
+ *   -EAGAIN      the target cannot do it now, and says that it can later
+ *   -ENOLINK     no path reaches the namespace, so the target says on each
  *   -ETIMEDOUT   given up: no answer and no path for the loss time.  Whether a write was done is not known
  *   -ESTALE      a Compare and Write was in flight when its connection was lost: whether it was done is not known
  *   -ESHUTDOWN   the queue or the subsystem was closed meanwhile
  */
 
-/* What the specification calls it. */
+/* What the specification calls it, in small letters; never NULL. */
 const char *weir_status_text(weir_status status);
 
 #ifdef __cplusplus

@@ -109,6 +109,7 @@ enum nvme_sc {
 	NVME_SC_INVALID_FIELD = 0x002,
 	NVME_SC_CID_CONFLICT = 0x003,
 	NVME_SC_DATA_TRANSFER = 0x004,
+	NVME_SC_POWER_LOSS = 0x005,
 	NVME_SC_INTERNAL = 0x006,
 	NVME_SC_ABORT_REQUESTED = 0x007,
 	NVME_SC_SQ_DELETED = 0x008,
@@ -123,6 +124,7 @@ enum nvme_sc {
 	NVME_SC_HOST_ID_FORMAT = 0x018,
 	NVME_SC_KATO_INVALID = 0x01a,
 	NVME_SC_PREEMPT_ABORTED = 0x01b,
+	NVME_SC_SANITIZING = 0x01d,
 	NVME_SC_WRITE_PROTECTED = 0x020,
 	NVME_SC_INTERRUPTED = 0x021,
 	NVME_SC_TRANSIENT_TRANSPORT = 0x022,
@@ -130,6 +132,7 @@ enum nvme_sc {
 	NVME_SC_CAPACITY = 0x081,
 	NVME_SC_NS_NOT_READY = 0x082,
 	NVME_SC_RESV_CONFLICT = 0x083,
+	NVME_SC_FORMATTING = 0x084,
 	NVME_SC_ABORT_LIMIT = 0x103,
 	NVME_SC_AER_LIMIT = 0x105,
 	NVME_SC_LOG_PAGE = 0x109,
@@ -147,9 +150,11 @@ enum nvme_sc {
 	NVME_SC_ANA_GROUP = 0x124,
 	NVME_SC_ATTACHMENTS = 0x127,
 	NVME_SC_COMMAND_SET = 0x129,
+	NVME_SC_CONFLICTING_ATTRIBUTES = 0x180,
 	NVME_SC_CONNECT_FORMAT = 0x180,
 	NVME_SC_CONNECT_BUSY = 0x181,
 	NVME_SC_CONNECT_PARAMS = 0x182,
+	NVME_SC_READ_ONLY_RANGE = 0x182,
 	NVME_SC_CONNECT_HOST = 0x184,
 	NVME_SC_CONNECT_QUEUE_TYPE = 0x185,
 	NVME_SC_AUTH_REQUIRED = 0x191,
@@ -157,6 +162,7 @@ enum nvme_sc {
 	NVME_SC_WRITE_FAULT = 0x280,
 	NVME_SC_READ_ERROR = 0x281,
 	NVME_SC_COMPARE = 0x285,
+	NVME_SC_ACCESS_DENIED = 0x286,
 	NVME_SC_ANA_PERSISTENT_LOSS = 0x301,
 	NVME_SC_ANA_INACCESSIBLE = 0x302,
 	NVME_SC_ANA_TRANSITION = 0x303,
@@ -208,7 +214,8 @@ const char *nvme_status_text(struct nvme_status status, bool connect);
  */
 struct nvme_status nvme_status_of_errno(int error, bool write);
 
-/* And the one place the other way round; 0 for success. */
+/* And the one place the other way round, for a host; 0 for success.  Not of a Connect, whose codes overlap.
+ * weir/status.h says what which errno means. */
 int nvme_status_errno(struct nvme_status status);
 
 /* I/O command fields (NVM Command Set 1.0, 3.2). */

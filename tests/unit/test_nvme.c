@@ -80,6 +80,8 @@ every_failed_status_is_an_error(void **state)
 	assert_int_equal(nvme_status_errno(nvme_status_of(NVME_SC_CAPACITY, true)), -ENOSPC);
 	assert_int_equal(nvme_status_errno(nvme_status_of(NVME_SC_LBA_RANGE, true)), -ERANGE);
 	assert_int_equal(nvme_status_errno(nvme_status_of(NVME_SC_READ_ERROR, false)), -EIO);
+	assert_int_equal(nvme_status_errno(nvme_status_of(NVME_SC_INVALID_NS, true)), -ENODEV);
+	assert_int_equal(nvme_status_errno(nvme_status_of(NVME_SC_COMPARE, true)), -EILSEQ);
 	assert_int_equal(nvme_status_errno((struct nvme_status){ NVME_SCT_PATH, 1, false }), -ENOLINK);
 }
 
