@@ -164,7 +164,7 @@ static_assert(offsetof(struct nvme_identify_ns, lbaf) == 128, "LBAF");
 enum nvme_nmic { NVME_NMIC_SHARED = 1 };
 enum nvme_rescap { NVME_RESCAP_PTPL = 1, NVME_RESCAP_TYPES = 0x7e /* each of the six */, NVME_RESCAP_IEKEY_1_3 = 0x80 };
 enum nvme_nsattr { NVME_NSATTR_PROTECTED = 1 };
-enum nvme_nsfeat { NVME_NSFEAT_THIN = 1, NVME_NSFEAT_ATOMICS = 2 };
+enum nvme_nsfeat { NVME_NSFEAT_THIN = 1, NVME_NSFEAT_ATOMICS = 2, NVME_NSFEAT_OPTIMAL = 1 << 4 };
 enum { NVME_FUSES_COMPARE_WRITE = 1, NVME_OCFS_FORMAT0 = 1 };
 enum nvme_dlfeat { NVME_DLFEAT_ZEROES = 1, NVME_DLFEAT_DEAC = 1 << 3 };
 
