@@ -23,7 +23,7 @@ struct weir_discovered {
 	uint16_t portid;
 	uint16_t cntlid;           /* 0xffff: dynamic, 0xfffe: static */
 	uint16_t admin_max;        /* entries of the admin queue */
-	char address[257], service[33]; /* TRADDR and TRSVCID */
+	char address[257], service[33]; /* TRADDR and TRSVCID; in texts a '?' stands for what cannot be shown */
 	char subnqn[WEIR_NQN_MAX + 1];
 	unsigned level;            /* 0: from the service that was asked; 1: from one it refers to, ... */
 };
@@ -47,7 +47,9 @@ int weir_discover(struct weir_host *host, const char *uri, const struct weir_dis
     struct weir_discovery *discovery);
 void weir_discovery_free(struct weir_discovery *discovery);
 
-/* A URI for weir_subsys_connect() and the tools, cut as by snprintf(); of a referral one for weir_discover(). */
+/* A URI for weir_subsys_connect() and the tools, cut as by snprintf(), and how long it is; of a discovery service one
+ * for weir_discover().  0 and "" where there is none, which weir_error() explains: another transport, an address or a
+ * name that is none. */
 size_t weir_discovered_uri(const struct weir_discovered *entry, char *text, size_t bytes);
 
 /* ---- being told of changes ---- */

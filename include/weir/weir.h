@@ -8,6 +8,7 @@
 #include <weir/host.h>
 #include <weir/identify.h>
 #include <weir/log.h>
+#include <weir/names.h>
 #include <weir/queue.h>
 #include <weir/status.h>
 #include <weir/subsys.h>
