@@ -5,12 +5,33 @@
  */
 #include <stddef.h>
 
+#include <weir/log.h>
 #include <weir/names.h>
 #include <weir/subsys.h>
 
+#include "base/nqn.h"
 #include "wire/log.h"
 #include "wire/nvme.h"
 #include "wire/persistent.h"
+
+/* What the public headers say again, for those who have not ours. */
+static_assert((int)WEIR_ANA_NON_OPTIMIZED == (int)NVME_ANA_NON_OPTIMIZED &&
+    (int)WEIR_ANA_INACCESSIBLE == (int)NVME_ANA_INACCESSIBLE &&
+    (int)WEIR_ANA_PERSISTENT_LOSS == (int)NVME_ANA_PERSISTENT_LOSS && (int)WEIR_ANA_CHANGE == (int)NVME_ANA_CHANGE,
+    "ANA states");
+static_assert((int)WEIR_LID_SMART == (int)NVME_LOG_SMART && (int)WEIR_LID_EFFECTS == (int)NVME_LOG_EFFECTS &&
+    (int)WEIR_LID_ANA == (int)NVME_LOG_ANA && (int)WEIR_LID_PERSISTENT == (int)NVME_LOG_PERSISTENT &&
+    (int)WEIR_LID_FEATURE_EFFECTS == (int)NVME_LOG_FEATURE_EFFECTS &&
+    (int)WEIR_LID_DISCOVERY == (int)NVME_LOG_DISCOVERY && (int)WEIR_LID_RESERVATION == (int)NVME_LOG_RESERVATION,
+    "log pages");
+static_assert((int)WEIR_PERSISTENT_TIMESTAMP == (int)NVME_PERSISTENT_TIMESTAMP &&
+    (int)WEIR_PERSISTENT_NAMESPACE == (int)NVME_PERSISTENT_NAMESPACE &&
+    (int)WEIR_PERSISTENT_FEATURE == (int)NVME_PERSISTENT_FEATURE &&
+    (int)WEIR_PERSISTENT_VENDOR == (int)NVME_PERSISTENT_VENDOR, "persistent events");
+static_assert((uint32_t)WEIR_EFFECT_INVENTORY == NVME_EFFECT_INVENTORY &&
+    (uint32_t)WEIR_EFFECT_SCOPE_NS == NVME_SCOPE_NS && (uint32_t)WEIR_EFFECT_SCOPE_SUBSYS == NVME_SCOPE_SUBSYS,
+    "effects");
+static_assert((int)WEIR_NQN_MAX == (int)NQN_MAX, "length of an NQN");
 
 /* The name with the number, of as many as the table has. */
 #define NAME(table, number) name_in(table, sizeof(table) / sizeof((table)[0]), number)
