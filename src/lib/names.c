@@ -110,7 +110,7 @@ const char *
 weir_path_state_name(unsigned state)
 {
 	static const char *const names[] = {
-		[WEIR_PATH_CONNECTING] = "connecting", [WEIR_PATH_LIVE] = "live", [WEIR_PATH_LOST] = "lost",
+		[WEIR_PATH_CONNECTING] = "connecting", [WEIR_PATH_LIVE] = "live",
 		[WEIR_PATH_WAITING] = "waiting",
 	};
 
