@@ -227,7 +227,7 @@ queues_granted(struct ctrlr *c, const struct hio *io)
 	return true;
 }
 
-/* Whether it says so (doc/extension.md, Negotiation); a discovery controller has nothing of it. */
+/* Whether it says so (doc/extension.md, Negotiation). */
 static bool
 offers_fence(const struct ctrlr *c)
 {
@@ -235,7 +235,7 @@ offers_fence(const struct ctrlr *c)
 	struct weir_identify weir;
 
 	memcpy(&weir, c->identity->vendor, sizeof(weir));
-	return !c->options.plain && !c->facts.discovery && memcmp(weir.magic, magic, sizeof(magic)) == 0 &&
+	return !c->options.plain && memcmp(weir.magic, magic, sizeof(magic)) == 0 &&
 	    le16_get(weir.version) >= WEIR_VERSION &&
 	    le16_get(weir.length) >= offsetof(struct weir_identify, capabilities) + sizeof(weir.capabilities) &&
 	    le32_get(weir.capabilities) & WEIR_FENCE;

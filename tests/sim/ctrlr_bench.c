@@ -78,7 +78,7 @@ closed(void *owner)
 static void
 work(struct guest *g)
 {
-	if (g->ctrlr == NULL)
+	if (g->ctrlr == NULL || g->reactor->now_ns < g->work_ns)
 		return;
 	for (unsigned i = 0; i < GUEST_CMDS && g->submitted < g->commands; i++)
 		if (!g->cmds[i].busy)
@@ -177,6 +177,12 @@ guest_end(struct guest *g)
 }
 
 static void
+begin(struct timer *timer)
+{
+	work(container_of(timer, struct guest, begin));
+}
+
+static void
 end(struct timer *timer)
 {
 	guest_end(container_of(timer, struct guest, end));
@@ -192,7 +198,10 @@ start(struct reactor *reactor, void *arg)
 	assert_non_null(g->cmds);
 	g->before = reactor->arena->bytes;
 	g->retry.fire = try;
+	g->begin.fire = begin;
 	g->end.fire = end;
+	if (g->work_ns > 0)
+		timer_set(&reactor->timers, &g->begin, g->work_ns);
 	if (g->end_ns > 0)
 		timer_set(&reactor->timers, &g->end, g->end_ns);
 	try(&g->retry);

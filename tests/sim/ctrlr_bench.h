@@ -33,6 +33,7 @@ struct guest {
 	bool again;                /* a controller that is lost is followed by another one */
 	bool leaves;               /* once all commands are done: closes it */
 	uint64_t commands;         /* to be done, GUEST_CMDS at a time */
+	uint64_t work_ns;          /* not before */
 	uint64_t end_ns;           /* when it is ended whatever it does; 0: never */
 	uint64_t end_after;        /* so many commands it is ended, by who hears of the last one; 0: never */
 	bool end_when_ready;
@@ -43,7 +44,7 @@ struct guest {
 	struct ctrlr *ctrlr;
 	struct ctrlr_facts facts;
 	char subnqn[NVME_NQN_FIELD]; /* of Identify */
-	struct timer retry, end;
+	struct timer retry, begin, end;
 	struct guest_cmd *cmds;
 	size_t before;             /* bytes of its arena without a controller */
 	uint64_t submitted, done, answered, lost_cmds, unsent;

@@ -271,6 +271,27 @@ a_controller_is_given_the_time_it_says_it_takes(void **state)
 }
 
 static void
+commands_wait_until_it_is_ready(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 6; seed++) {
+		struct play *p = play_create(seed);
+
+		for (unsigned i = 0; i < LIES; i++)
+			p->lies[i] = (struct lie)ANSWERS(CSTS + i, DW0, 4, 0);
+		p->guest.commands = 50;
+		p->guest.work_ns = 5 * ms * (1 + seed);
+		p->guest.leaves = true;
+		play_begin(p);
+		run(p, second);
+		assert_true(p->guest.ready_ns > 30 * ms);
+		assert_int_equal(p->guest.answered, 50);
+		assert_int_equal(p->guest.closes, 1);
+		play_end(p);
+	}
+}
+
+static void
 unanswered_keep_alives_end_it_though_all_else_is_answered(void **state)
 {
 	(void)state;
@@ -361,6 +382,7 @@ main(void)
 		cmocka_unit_test(what_a_plain_target_has_not_is_not_missed),
 		cmocka_unit_test(no_more_queues_are_taken_than_were_granted_or_asked_for),
 		cmocka_unit_test(a_controller_is_given_the_time_it_says_it_takes),
+		cmocka_unit_test(commands_wait_until_it_is_ready),
 		cmocka_unit_test(unanswered_keep_alives_end_it_though_all_else_is_answered),
 		cmocka_unit_test(a_rule_that_is_broken_is_told_to_who_broke_it),
 		cmocka_unit_test(a_shutdown_takes_five_seconds_at_most),
