@@ -17,12 +17,6 @@ static const uint64_t SHUTDOWN_NS = 5000000000;
 static const uint32_t cc_shutdown = 1u << 14; /* CC.SHN: normal */
 
 static void
-in_ms(struct ctrlr *c, struct timer *timer, uint32_t ms)
-{
-	timer_set(&c->reactor->timers, timer, c->reactor->now_ns + (uint64_t)ms * CTRLR_NS_PER_MS);
-}
-
-static void
 stop_timers(struct ctrlr *c)
 {
 	timer_clear(&c->reactor->timers, &c->poll_timer);
@@ -38,9 +32,9 @@ call_later(struct ctrlr *c)
 
 /* ---- losing it ---- */
 
-/* Of any of the ends: what waits is refused. */
+/* Into any state but the first two: from there on nothing that waits is sent. */
 static void
-leave_state(struct ctrlr *c, enum ctrlr_state state)
+enter_end(struct ctrlr *c, enum ctrlr_state state)
 {
 	c->state = state;
 	stop_timers(c);
@@ -52,7 +46,7 @@ leave_state(struct ctrlr *c, enum ctrlr_state state)
 static void
 end_close(struct ctrlr *c, void (*end)(struct qpair *qp))
 {
-	leave_state(c, CTRLR_CLOSED);
+	enter_end(c, CTRLR_CLOSED);
 	end(&c->admin);
 }
 
@@ -70,7 +64,7 @@ ctrlr_lose(struct ctrlr *c, int error, const char *why)
 	}
 	c->error = error;
 	snprintf(c->why, sizeof(c->why), "%s", why);
-	leave_state(c, CTRLR_LOSING);
+	enter_end(c, CTRLR_LOSING);
 	qpair_abort(&c->admin);
 }
 
@@ -97,7 +91,9 @@ too_late(struct timer *timer)
 void
 ctrlr_limit(struct ctrlr *c)
 {
-	in_ms(c, &c->limit_timer, c->options.connect_ms > 0 ? c->options.connect_ms : DEFAULT_CONNECT_MS);
+	uint64_t limit_ms = c->options.connect_ms > 0 ? c->options.connect_ms : DEFAULT_CONNECT_MS;
+
+	timer_set(&c->reactor->timers, &c->limit_timer, c->reactor->now_ns + limit_ms * CTRLR_NS_PER_MS);
 }
 
 /* ---- commands of its own ---- */
@@ -344,7 +340,7 @@ ctrlr_close(struct ctrlr *c, void (*closed)(void *owner))
 		end_close(c, qpair_close);
 		return;
 	case CTRLR_UP:
-		leave_state(c, CTRLR_LEAVING);
+		enter_end(c, CTRLR_LEAVING);
 		timer_set(&c->reactor->timers, &c->limit_timer, c->reactor->now_ns + SHUTDOWN_NS);
 		sqe = nvme_property_command(NVME_PROPERTY_SET, NVME_CC, c->cc | cc_shutdown);
 		ctrlr_ask(c, &sqe, false, shutdown_begun);
@@ -396,7 +392,7 @@ void
 ctrlr_destroy(struct ctrlr *c)
 {
 	assert(c->state != CTRLR_DEAD);
-	leave_state(c, CTRLR_DEAD);
+	enter_end(c, CTRLR_DEAD);
 	qpair_abort(&c->admin);
 }
 

@@ -47,11 +47,12 @@ enable(const struct ctrlr *c)
 	return nvme_property_command(NVME_PROPERTY_SET, NVME_CC, c->cc);
 }
 
+/* CAP.TO is in halves of a second; one more, since 0 may be the time of one that takes none to speak of. */
 static bool
 enabling(struct ctrlr *c, const struct hio *io)
 {
 	(void)io;
-	c->enabled_by_ns = c->reactor->now_ns + (c->cap >> 24 & 0xff) * CAP_TO_NS;
+	c->enabled_by_ns = c->reactor->now_ns + ((c->cap >> 24 & 0xff) + 1) * CAP_TO_NS;
 	return true;
 }
 

@@ -251,7 +251,7 @@ a_controller_is_given_the_time_it_says_it_takes(void **state)
 	for (uint64_t seed = 0; seed < 4; seed++) {
 		struct play *p = play_create(seed);
 
-		p->lies[0] = (struct lie)ANSWERS(CAP, DW0 + 3, 1, 6);
+		p->lies[0] = (struct lie)ANSWERS(CAP, DW0 + 3, 1, 5);
 		p->lies[1] = (struct lie)ANSWERS(CSTS | FOR_EVER, DW0, 4, 0);
 		if (seed % 2 == 1)
 			p->lies[2] = (struct lie)SWALLOWS((CSTS + 20) | FOR_EVER);
