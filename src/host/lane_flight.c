@@ -20,7 +20,7 @@ move(struct flight *flight, struct list *to, enum flight_state state)
 {
 	list_remove(&flight->node);
 	list_push(to, &flight->node);
-	flight->state = state;
+	flight->state = (uint8_t)state;
 	flight->tick = flight->lane->tick;
 }
 
