@@ -162,8 +162,11 @@ run_calls(struct core *core, struct fifo *calls)
 	}
 }
 
-/* What comes meanwhile is for the next turn, so that two who answer each other do not hold this one. */
-void
+/*
+ * What comes meanwhile is for the next turn, so that two who answer each other do not hold this one.  Inlined it would
+ * cost every turn registers.
+ */
+__attribute__((noinline)) void
 inbox_empty(struct core *core)
 {
 	struct inbox *inbox = inbox_of(core);

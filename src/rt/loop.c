@@ -26,11 +26,11 @@ look(struct core *core, int64_t timeout_ns)
 static bool
 look_due(struct core *core)
 {
-	uint64_t look_ns = core->hot_count == core->watched ? LOOK_SELDOM_NS : LOOK_NS;
+	uint64_t since_ns = core->turn_ns - core->look_ns;
 
-	if (core->hot_count == 0 || core->hot_count > HOT_MAX)
+	if (core->hot_count == 0 || core->hot_count > HOT_MAX || ++core->look_turns >= LOOK_TURNS)
 		return true;
-	return ++core->look_turns >= LOOK_TURNS || core->turn_ns - core->look_ns >= look_ns;
+	return since_ns >= LOOK_NS && (since_ns >= LOOK_SELDOM_NS || core->hot_count != core->watched);
 }
 
 static void
@@ -62,8 +62,6 @@ receive(struct core *core)
 	if (!streams_poll(core) && !looked)
 		(void)look(core, 0);
 	mail_deliver(core);
-	if (flag_is_set(&core->called))
-		inbox_empty(core);
 	accept_ready(core);
 	if (core->signal_due)
 		take_signals(core);
@@ -103,8 +101,7 @@ core_is_due(const struct core *core)
 bool
 core_is_called(const struct core *core)
 {
-	return mail_waiting(core) || files_ready(core) || errands_ready(core) || flag_is_set(&core->called) ||
-	    flag_is_set(&core->stop);
+	return mail_waiting(core) || files_ready(core) || errands_ready(core) || flag_is_set(&core->stop);
 }
 
 bool

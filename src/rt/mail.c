@@ -156,8 +156,8 @@ mail_flush(struct core *core)
 }
 
 /* No more than a ring holds, so that two who answer each other do not hold the turn. */
-void
-mail_deliver(struct core *core)
+static void
+empty_rings(struct core *core)
 {
 	for (unsigned i = 0; i < core->rt->ringed; i++) {
 		struct ring *ring = ring_between(core->rt->cores[i], core);
@@ -170,13 +170,22 @@ mail_deliver(struct core *core)
 	}
 }
 
+void
+mail_deliver(struct core *core)
+{
+	if (core->rt->ringed > 0)
+		empty_rings(core);
+	else if (flag_is_set(&core->called))
+		inbox_empty(core);
+}
+
 bool
 mail_waiting(const struct core *core)
 {
 	for (unsigned i = 0; i < core->rt->ringed; i++)
 		if (ring_has(ring_between(core->rt->cores[i], core)))
 			return true;
-	return false;
+	return flag_is_set(&core->called);
 }
 
 size_t
