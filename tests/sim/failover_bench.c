@@ -15,7 +15,7 @@ enum { SLOT_BYTES = FAIL_BLOCKS * FAIL_BLOCK };
 /* What the host's reactors say to each other beside host/mail.h: what is done with a lane is done on its reactor. */
 enum { MAIL_OPEN_LANE = 100, MAIL_CLOSE_LANE, MAIL_CLOSE_SUBSYS, MAIL_SUBMIT, MAIL_LOADED };
 
-static const uint64_t LOOK_NS = 1000 * 1000;
+static const uint64_t LOOK_NS = 1000 * 1000, REST_NS = 5 * 1000 * 1000;
 
 static void
 tell(struct reactor *from, unsigned to, uint16_t kind, void *what)
@@ -120,6 +120,15 @@ not_known(struct fail *f, const struct fail_work *work)
 		f->slots[work->slot].maybe = work->version;
 }
 
+/* While there is no hope all would be done with at once. */
+static void
+rested(struct timer *timer)
+{
+	struct fail_work *work = container_of(timer, struct fail_work, rest);
+
+	next(work, work->fail->reactors[work->at]);
+}
+
 static void
 done(void *arg, const struct lane_result *result)
 {
@@ -147,7 +156,10 @@ done(void *arg, const struct lane_result *result)
 		snprintf(f->why, sizeof(f->why), "op %u: error %d, status %x", work->op, result->error,
 		    nvme_sc(result->status));
 	}
-	next(work, f->reactors[work->at]);
+	if (result->error == -ETIMEDOUT)
+		timer_set(&f->reactors[work->at]->timers, &work->rest, f->reactors[work->at]->now_ns + REST_NS);
+	else
+		next(work, f->reactors[work->at]);
 }
 
 static uint8_t
@@ -435,6 +447,7 @@ fail_start(struct fail *f, uint64_t seed, const struct sim_options *options)
 	rng_seed(&f->rng, seed);
 	for (unsigned i = 0; i < FAIL_WORKS; i++) {
 		f->works[i].fail = f;
+		f->works[i].rest.fire = rested;
 		f->works[i].data = test_malloc(2 * SLOT_BYTES);
 	}
 	target.reactor = (struct reactor_options){ 256, 32 };

@@ -37,6 +37,7 @@ struct fail_work {
 	uint8_t op;
 	uint32_t version;
 	bool busy;
+	struct timer rest;
 	struct iovec iov[3];
 	uint8_t *data;      /* 2 x the slot: Compare and Write has two halves */
 };

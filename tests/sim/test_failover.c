@@ -90,6 +90,7 @@ cut_at(uint64_t event, bool plain, uint64_t *resent)
 	fail_init(&f);
 	f.options.plain = plain;
 	f.ios = 120;
+	f.options.io_timeout_ms = 40; /* so that the host gives up long before the target */
 	f.target.spec = "fault:delay-write=1@mem:1M";
 	sim.latency_ns = 300 * 1000; /* so that much is under way */
 	fail_start(&f, 11, &sim);
@@ -230,6 +231,8 @@ what_was_given_up_overtakes_nothing(void **state)
 
 		fail_init(&f);
 		f.options.loss_ms = 10;
+		f.options.io_timeout_ms = 40; /* so that the host gives up long before the target */
+		f.options.reconnect_max_ms = 10;
 		f.options.plain = seed & 1;
 		f.target.spec = "fault:delay-write=1@mem:1M";
 		f.ios = 400;
@@ -239,9 +242,9 @@ what_was_given_up_overtakes_nothing(void **state)
 		/* One falls silent, the other one is there again first: what is in the first comes last. */
 		fail_cut(&f, 0, SIM_CUT_HOLD);
 		fail_cut(&f, 1, SIM_CUT_RESET);
-		run(&f, 100 + sim_below(f.sim, 100));
+		run(&f, 80 + sim_below(f.sim, 40));
 		fail_mend(&f, 1);
-		run(&f, 20 + sim_below(f.sim, 100));
+		run(&f, 20 + sim_below(f.sim, 60));
 		fail_mend(&f, 0);
 		end(&f);
 		given_up += f.timeouts > 0;
