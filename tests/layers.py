@@ -4,7 +4,8 @@
     layers.txt names for it; cmd/ may see everything.
  2. Atomics are in the two modules that reactors share, and in rt's waker.
  3. Headers of system calls are included only by sys/ and rt/, and by cmd/; those
-    of a library that makes none, by the one folder that needs it.
+    of a library that makes none, by the one folder that needs it, and those of
+    threads and of waiting for them by lib/ too, which has threads of its own.
  4. The public headers of libweir are included only by lib/, and by cmd/.
 """
 import re
@@ -18,7 +19,10 @@ PURE = set("""
     """.split())  # what any folder may include; whatever is not here talks to the system
 KERNEL = {"sys", "rt", "cmd"}
 PUBLIC = {"lib", "cmd"}  # who sees include/weir
-LIBRARIES = {"conf": {"yaml", "arpa/inet"}}  # of bytes and text alone, for one folder
+LIBRARIES = {  # for one folder
+    "conf": {"yaml", "arpa/inet"},  # of bytes and text alone
+    "lib": {"fcntl", "poll", "pthread", "semaphore", "signal", "sys/eventfd", "unistd"},
+}
 
 
 def rules(text):

@@ -19,7 +19,11 @@ struct weir_host;
 
 /* Options of calls are structs whose first member is their size; zeros are the defaults:
  *     struct weir_host_options options = WEIR_OPTIONS(weir_host_options); */
+#ifdef __cplusplus
 #define WEIR_OPTIONS(type) { sizeof(struct type) }
+#else
+#define WEIR_OPTIONS(type) { .size = sizeof(struct type) }
+#endif
 
 enum weir_log_level { WEIR_LOG_ERROR, WEIR_LOG_WARNING, WEIR_LOG_INFO };
 

@@ -1,13 +1,18 @@
 /*
  * weir/queue.h - asynchronous I/O: submit, poll, be called back.
  *
- * A queue is a queue pair on each path of its subsystem.  It belongs to one
- * thread at a time, the one that opened it; nothing of it is shared, so
- * nothing is locked, and nothing is allocated per I/O.
+ * A queue is a queue pair on each path of its subsystem.  It is used by one
+ * thread at a time, and who hands it to another one has its own means to do so
+ * (a lock); nothing of it is shared, so nothing is locked, and nothing is
+ * allocated per I/O.
  *
  * What is submitted is sent by the next weir_queue_poll(), all of it together,
  * and callbacks come from there.  Each I/O ends exactly once, whatever happens
  * to its connections (doc/failover.md).
+ *
+ * Each queue has its part in a path that is lost.  One that is not polled for
+ * long, and whose descriptor nobody waits for, keeps what that takes, and holds
+ * up the writes of others where the target knows no FENCE: close it.
  */
 #ifndef WEIR_QUEUE_H
 #define WEIR_QUEUE_H
@@ -72,7 +77,7 @@ struct weir_queue_options {
  * queues_max are open; -EUSERS: the controllers grant no more. */
 int weir_queue_open(struct weir_subsys *subsys, const struct weir_queue_options *options, struct weir_queue **queue);
 
-/* What is in flight ends with -ESHUTDOWN, in callbacks from here.  Not from a callback. */
+/* What is in flight ends with -ESHUTDOWN, in callbacks from here.  Not from a callback.  NULL is ignored. */
 void weir_queue_close(struct weir_queue *queue);
 
 /*
@@ -84,7 +89,8 @@ int weir_queue_submit(struct weir_queue *queue, const struct weir_io *io);
 
 /*
  * Sends what was submitted, takes what has come, calls back.  `timeout_us` 0: looks once; else waits until at least
- * one I/O is done or the time is over (-1: for ever, while anything is in flight).  How many are done.
+ * one I/O is done, the time is over (-1: for ever, while anything is in flight), or a signal was handled.  How many
+ * are done; -EDEADLK: it was called from a callback of this queue.
  */
 int weir_queue_poll(struct weir_queue *queue, int64_t timeout_us);
 

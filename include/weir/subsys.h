@@ -75,7 +75,7 @@ int weir_subsys_connect(struct weir_host *host, const char *uri, const struct we
 /* One more path; it is ready when its event says so.  -ENOSPC: there are WEIR_PATHS_MAX. */
 int weir_subsys_add_path(struct weir_subsys *subsys, const char *host, uint16_t port);
 
-/* Ends it in order; all queues have been closed.  Blocks for five seconds at most. */
+/* Ends it in order; all queues have been closed.  Blocks for five seconds at most.  NULL is ignored. */
 void weir_subsys_disconnect(struct weir_subsys *subsys);
 
 const char *weir_subsys_nqn(const struct weir_subsys *subsys);
@@ -126,7 +126,8 @@ struct weir_admin {
 };
 
 /* On a live path (of `path` < 0: the first).  Blocks until it is done.  0, or the negative errno in *result (may be
- * NULL); -ENOTCONN: the path is not live. */
+ * NULL); -ENOTCONN: the path is not live; -ECONNRESET: it was lost meanwhile, and whether the command was executed is
+ * not known.  Fabrics commands, Keep Alive and Asynchronous Event Request are the library's own. */
 int weir_subsys_admin(struct weir_subsys *subsys, int path, const struct weir_admin *admin,
     struct weir_result *result);
 

@@ -1,0 +1,314 @@
+/*
+ * queue.c - asynchronous I/O of one thread (weir/queue.h).
+ *
+ * Submitting translates and no more; all else happens in turns of the reactor.
+ * It does not know paths, nor what becomes of an I/O when one is lost.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/queue.h"
+#include "lib/status.h"
+#include "sys/clock.h"
+
+enum { DEPTH = 128, CLOSE_TURN_MS = 100 };
+
+static_assert((int)WEIR_OP_READ == LANE_READ && (int)WEIR_OP_WRITE == LANE_WRITE && (int)WEIR_OP_FLUSH == LANE_FLUSH &&
+    (int)WEIR_OP_WRITE_ZEROES == LANE_WRITE_ZEROES && (int)WEIR_OP_DEALLOCATE == LANE_DEALLOCATE &&
+    (int)WEIR_OP_COMPARE == LANE_COMPARE && (int)WEIR_OP_COMPARE_AND_WRITE == LANE_COMPARE_AND_WRITE &&
+    (int)WEIR_OP_VERIFY == LANE_VERIFY && (int)WEIR_OP_COPY == LANE_COPY && (int)WEIR_OP_COUNT == LANE_OPS, "ops");
+static_assert((int)WEIR_FUA == LANE_FUA && (int)WEIR_UNMAP == LANE_UNMAP, "flags");
+static_assert(sizeof(struct weir_range) == sizeof(struct lane_range) &&
+    offsetof(struct weir_range, lba) == offsetof(struct lane_range, lba) &&
+    offsetof(struct weir_range, blocks) == offsetof(struct lane_range, blocks) &&
+    (int)WEIR_RANGES_MAX == LANE_RANGES_MAX, "ranges are handed on as they are");
+
+/* ---- I/O ---- */
+
+static void
+io_done(void *arg, const struct lane_result *result)
+{
+	struct queue_slot *slot = arg;
+	struct weir_queue *queue = slot->queue;
+	const struct weir_result told = lib_result(result->error, result->status, result->dw0, result->dw1);
+
+	slot->next = queue->free;
+	queue->free = slot;
+	slot->done(slot->arg, &told);
+}
+
+/* Why an I/O was not taken on, which is no news to be quick about. */
+static int
+refused(const struct weir_queue *queue, const struct weir_io *io, int error)
+{
+	if (queue->closing)
+		return lib_fail(-ESHUTDOWN, "the queue is being closed");
+	if (error == -EAGAIN)
+		return lib_fail(error, "as many I/Os as the queue holds are in flight");
+	if (error != -EINVAL)
+		return lib_fail(error, "the I/O cannot be taken on: %s", strerror(-error));
+	return lib_fail(error, "this I/O cannot be right: namespace %u is not known, the buffers are not as long as "
+	    "the blocks, or it is larger than one command can be", io->nsid);
+}
+
+int
+weir_queue_submit(struct weir_queue *queue, const struct weir_io *io)
+{
+	struct queue_slot *slot = queue->free;
+	const struct lane_io lane_io = {
+		.op = io->op, .flags = io->flags, .iov_count = io->iov_count, .range_count = io->range_count,
+		.nsid = io->nsid, .blocks = io->blocks, .lba = io->lba, .iov = io->iov,
+		.ranges = (const struct lane_range *)io->ranges, .done = io_done, .arg = slot,
+	};
+	int rc;
+
+	assert(io->done != NULL);
+	if (slot == NULL || queue->closing)
+		return refused(queue, io, -EAGAIN);
+	if (io->iov_count > WEIR_IOV_MAX)
+		return refused(queue, io, -EINVAL);
+	rc = lane_submit(queue->lane, &lane_io);
+	if (rc != 0)
+		return refused(queue, io, rc);
+	queue->free = slot->next;
+	slot->done = io->done;
+	slot->arg = io->arg;
+	return 0;
+}
+
+/* ---- turns ---- */
+
+static bool
+turn(struct weir_queue *queue, int64_t timeout_ns)
+{
+	bool useful;
+
+	queue->turning = true;
+	useful = rt_turn(queue->reactor, timeout_ns);
+	queue->turning = false;
+	return useful;
+}
+
+/* Until an I/O more than `before` is done, the time is over, or a signal was handled. */
+static void
+wait_for_one(struct weir_queue *queue, uint64_t before, int64_t timeout_us)
+{
+	uint64_t now_ns = timeout_us > 0 ? clock_now_ns() : 0;
+	uint64_t end_ns = now_ns + (uint64_t)timeout_us * 1000;
+
+	while (lane_done(queue->lane) == before) {
+		if (timeout_us < 0 && lane_in_flight(queue->lane) == 0)
+			return;
+		if (timeout_us > 0 && now_ns >= end_ns)
+			return;
+		if (!turn(queue, timeout_us < 0 ? -1 : (int64_t)(end_ns - now_ns)))
+			return;
+		if (timeout_us > 0)
+			now_ns = clock_now_ns();
+	}
+}
+
+int
+weir_queue_poll(struct weir_queue *queue, int64_t timeout_us)
+{
+	uint64_t before;
+
+	if (queue->turning)
+		return lib_fail(-EDEADLK, "a queue cannot be polled from its own callbacks");
+	before = lane_done(queue->lane);
+	(void)turn(queue, 0);
+	if (timeout_us != 0)
+		wait_for_one(queue, before, timeout_us);
+	return (int)(lane_done(queue->lane) - before);
+}
+
+int
+weir_queue_fd(const struct weir_queue *queue)
+{
+	return rt_fd(queue->reactor);
+}
+
+uint32_t
+weir_queue_in_flight(const struct weir_queue *queue)
+{
+	return lane_in_flight(queue->lane);
+}
+
+struct run {
+	struct weir_result result;
+	bool over;
+};
+
+static void
+run_done(void *arg, const struct weir_result *result)
+{
+	struct run *run = arg;
+
+	run->result = *result;
+	run->over = true;
+}
+
+int
+weir_queue_run(struct weir_queue *queue, const struct weir_io *io, struct weir_result *result)
+{
+	struct run run = { .over = false };
+	struct weir_io mine = *io;
+	int rc;
+
+	if (queue->turning)
+		return lib_fail(-EDEADLK, "a queue cannot be waited for in its own callbacks");
+	mine.done = run_done;
+	mine.arg = &run;
+	while ((rc = weir_queue_submit(queue, &mine)) == -EAGAIN)
+		(void)weir_queue_poll(queue, -1);
+	if (rc != 0)
+		run = (struct run){ { .error = rc }, true };
+	while (!run.over)
+		(void)weir_queue_poll(queue, -1);
+	if (result != NULL)
+		*result = run.result;
+	if (rc == 0 && run.result.error != 0)
+		return lib_fail(run.result.error, "%s", run.result.status != 0 ?
+		    weir_status_text(run.result.status) : strerror(-run.result.error));
+	return run.result.error;
+}
+
+void
+weir_queue_stats(const struct weir_queue *queue, struct weir_queue_stats *stats)
+{
+	*stats = (struct weir_queue_stats){
+		.ios = lane_done(queue->lane),
+		.resent = lane_resent(queue->lane),
+		.turns = queue->reactor->turns - queue->turns_before,
+		.syscalls = queue->reactor->syscalls - queue->syscalls_before,
+	};
+}
+
+/* ---- the beginning and the end ---- */
+
+static void
+on_ready(struct lane *lane, int error, const char *why)
+{
+	struct weir_queue *queue = lane_owner(lane);
+
+	queue->told = true;
+	queue->error = error;
+	snprintf(queue->why, sizeof(queue->why), "%s", why != NULL ? why : "");
+}
+
+static void
+on_closed(void *owner)
+{
+	((struct weir_queue *)owner)->lane = NULL;
+}
+
+static void
+end_lane(struct weir_queue *queue)
+{
+	queue->closing = true;
+	lane_close(queue->lane, on_closed);
+	while (queue->lane != NULL)
+		(void)turn(queue, CLOSE_TURN_MS * INT64_C(1000000));
+}
+
+/* Each of the paths says within connect_ms what becomes of it, and a lane within as long again. */
+static int
+join(struct weir_queue *queue, uint32_t depth)
+{
+	const struct lane_options options = { .depth = depth, .ready = on_ready, .owner = queue };
+	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + 2 * queue->ws->connect_ms * UINT64_C(1000000);
+	int rc = lane_open(queue->reactor, queue->ws->subsys, &options, &queue->lane);
+
+	if (rc != 0)
+		return lib_fail(rc, "there is no memory for a queue of %u", depth);
+	while (!queue->told && now_ns < end_ns) {
+		(void)turn(queue, (int64_t)(end_ns - now_ns));
+		now_ns = clock_now_ns();
+	}
+	if (queue->told && queue->error == 0)
+		return 0;
+	end_lane(queue);
+	if (!queue->told || queue->error == 0)
+		return lib_fail(-ETIMEDOUT, "%s: no path took a queue in time", queue->ws->nqn);
+	return lib_fail(queue->error, "%s: %s", queue->ws->nqn, queue->why);
+}
+
+static struct weir_queue *
+queue_make(struct weir_subsys *ws, uint32_t depth)
+{
+	struct weir_queue *queue = calloc(1, sizeof(*queue) + depth * sizeof(queue->slots[0]));
+
+	if (queue == NULL)
+		return NULL;
+	queue->ws = ws;
+	for (uint32_t i = depth; i-- > 0;) {
+		queue->slots[i].queue = queue;
+		queue->slots[i].next = queue->free;
+		queue->free = &queue->slots[i];
+	}
+	return queue;
+}
+
+static int
+take_reactor(struct weir_queue *queue)
+{
+	struct weir_host *host = queue->ws->host;
+	int rc = rt_take(host->rt, &queue->reactor);
+
+	if (rc == -EAGAIN)
+		return lib_fail(rc, "%u queues are open, as many as this host may have", host->queues_max);
+	if (rc != 0)
+		return lib_fail(rc, "a queue cannot be made: %s", strerror(-rc));
+	queue->reactor->on_mail = host_on_mail;
+	queue->turns_before = queue->reactor->turns;
+	queue->syscalls_before = queue->reactor->syscalls;
+	return 0;
+}
+
+int
+weir_queue_open(struct weir_subsys *ws, const struct weir_queue_options *given, struct weir_queue **out)
+{
+	struct weir_queue_options options;
+	struct weir_queue *queue;
+	uint32_t depth;
+	int rc = OPTIONS_TAKE(&options, given);
+
+	if (rc != 0)
+		return rc;
+	depth = options_or(options.depth, DEPTH);
+	if (depth > LANE_DEPTH_MAX)
+		return lib_fail(-EINVAL, "depth is %u; it is %d at most", depth, LANE_DEPTH_MAX);
+	if (host_is_service(ws->host))
+		return lib_fail(-EDEADLK, "this cannot be called from a callback of the service thread");
+	queue = queue_make(ws, depth);
+	if (queue == NULL)
+		return lib_fail(-ENOMEM, "there is no memory for a queue of %u", depth);
+	rc = take_reactor(queue);
+	if (rc == 0 && (rc = join(queue, depth)) != 0)
+		rt_give(queue->reactor);
+	if (rc != 0) {
+		free(queue);
+		return rc;
+	}
+	pthread_mutex_lock(&ws->host->lock);
+	list_push(&ws->queues, &queue->node);
+	pthread_mutex_unlock(&ws->host->lock);
+	*out = queue;
+	return 0;
+}
+
+void
+weir_queue_close(struct weir_queue *queue)
+{
+	if (queue == NULL)
+		return;
+	assert(!queue->turning);
+	end_lane(queue);
+	pthread_mutex_lock(&queue->ws->host->lock);
+	list_remove(&queue->node);
+	pthread_mutex_unlock(&queue->ws->host->lock);
+	rt_give(queue->reactor);
+	free(queue);
+}

@@ -1,0 +1,241 @@
+/*
+ * What a user of the library sees of lost connections: nothing but time.
+ *
+ * The target is killed and started again under load; each I/O ends once and
+ * well, and what was acknowledged is there.
+ */
+#include "lib_bench.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+enum { BLOCK = 4096, JOBS = 32, KILLS = 4 };
+
+struct bench {
+	struct served served;
+	struct weir_host *host;
+};
+
+static int
+set_up(void **state)
+{
+	static struct bench bench;
+	char spec[256];
+
+	snprintf(spec, sizeof(spec), "file:%s,size=64M", served_file("volume.img"));
+	served_start(&bench.served, "--listen", "127.0.0.1:0", "--ns", spec, NULL);
+	bench.host = bench_host();
+	*state = &bench;
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	struct bench *bench = *state;
+
+	weir_host_destroy(bench->host);
+	served_stop(&bench->served);
+	served_clean();
+	return 0;
+}
+
+/* ---- a load that knows what must be where ---- */
+
+struct load {
+	struct weir_queue *queue;
+	bool ending;
+	unsigned long done;
+	struct job {
+		struct load *load;
+		struct weir_io io;
+		struct iovec iov;
+		unsigned in_flight; /* 1, or 0 */
+		uint32_t version;
+		uint8_t data[BLOCK];
+	} jobs[JOBS];
+};
+
+static void
+submit(struct job *job)
+{
+	assert_int_equal(job->in_flight++, 0);
+	must(weir_queue_submit(job->load->queue, &job->io));
+}
+
+static void
+write_next(struct job *job)
+{
+	job->io.op = WEIR_OP_WRITE;
+	bench_fill(job->data, BLOCK, job->io.lba * BLOCK, ++job->version);
+	submit(job);
+}
+
+static void
+job_done(void *arg, const struct weir_result *result)
+{
+	struct job *job = arg;
+	struct load *load = job->load;
+
+	assert_int_equal(result->error, 0);
+	assert_int_equal(--job->in_flight, 0);
+	load->done++;
+	if (job->io.op == WEIR_OP_WRITE) {
+		job->io.op = WEIR_OP_READ;
+		memset(job->data, 0, BLOCK);
+		submit(job);
+		return;
+	}
+	bench_check(job->data, BLOCK, job->io.lba * BLOCK, job->version);
+	if (!load->ending)
+		write_next(job);
+}
+
+static void
+load_start(struct load *load, struct weir_queue *queue)
+{
+	memset(load, 0, sizeof(*load));
+	load->queue = queue;
+	for (unsigned i = 0; i < JOBS; i++) {
+		struct job *job = &load->jobs[i];
+
+		job->load = load;
+		job->iov = (struct iovec){ job->data, BLOCK };
+		job->io = (struct weir_io){ .nsid = 1, .lba = i * 7, .blocks = 1, .iov = &job->iov, .iov_count = 1,
+			.done = job_done, .arg = job };
+		write_next(job);
+	}
+}
+
+static void
+load_until(struct load *load, unsigned long done)
+{
+	while (load->done < done)
+		assert_true(weir_queue_poll(load->queue, -1) >= 0);
+}
+
+static void
+load_end(struct load *load)
+{
+	load->ending = true;
+	bench_drain(load->queue);
+	for (unsigned i = 0; i < JOBS; i++)
+		assert_int_equal(load->jobs[i].in_flight, 0);
+}
+
+static struct load load;
+
+static void
+a_target_that_is_killed_and_comes_back_is_not_noticed(void **state)
+{
+	struct bench *bench = *state;
+	struct weir_subsys *subsys = bench_subsys(bench->host, &bench->served, NULL);
+	struct weir_queue *queue = bench_queue(subsys, JOBS);
+	struct weir_path_info path;
+	struct weir_queue_stats stats;
+
+	load_start(&load, queue);
+	for (unsigned kill = 1; kill <= KILLS; kill++) {
+		load_until(&load, load.done + 500);
+		served_kill(&bench->served);
+		served_again(&bench->served);
+		load_until(&load, load.done + 500);
+		assert_int_equal(weir_subsys_paths(subsys, &path, 1), 1);
+		assert_int_equal(path.associations, kill + 1);
+		assert_int_equal(path.losses, kill);
+	}
+	load_end(&load);
+	weir_queue_stats(queue, &stats);
+	assert_true(stats.resent > 0);
+	weir_queue_close(queue);
+	weir_subsys_disconnect(subsys);
+}
+
+static void
+a_target_that_stays_away_is_given_up(void **state)
+{
+	struct bench *bench = *state;
+	struct weir_subsys_options options = WEIR_OPTIONS(weir_subsys_options);
+	struct weir_subsys *subsys;
+	struct weir_queue *queue;
+	static uint8_t data[BLOCK];
+	const struct iovec iov = { data, BLOCK };
+	const struct weir_io io = { .op = WEIR_OP_READ, .nsid = 1, .blocks = 1, .iov = &iov, .iov_count = 1 };
+	struct weir_result result;
+
+	options.loss_ms = 300;
+	subsys = bench_subsys(bench->host, &bench->served, &options);
+	queue = bench_queue(subsys, 1);
+	must(weir_queue_run(queue, &io, NULL));
+	served_kill(&bench->served);
+	must_fail(weir_queue_run(queue, &io, &result), -ETIMEDOUT);
+	assert_int_equal(result.status, 0);
+	served_again(&bench->served);
+	while (weir_queue_run(queue, &io, NULL) != 0)
+		; /* until it is back */
+	weir_queue_close(queue);
+	weir_subsys_disconnect(subsys);
+}
+
+/* The target is stopped, so that the command is under way until keep alive is not answered. */
+static void
+an_admin_command_that_is_lost_says_so(void **state)
+{
+	struct bench *bench = *state;
+	struct weir_subsys_options options = WEIR_OPTIONS(weir_subsys_options);
+	const struct weir_admin admin = { .opcode = 0x0a, .cdw10 = 0x07 };
+	struct weir_subsys *subsys;
+	struct weir_result result;
+	struct weir_path_info path;
+
+	options.kato_ms = 1000;
+	subsys = bench_subsys(bench->host, &bench->served, &options);
+	served_signal(&bench->served, SIGSTOP);
+	must_fail(weir_subsys_admin(subsys, -1, &admin, &result), -ECONNRESET);
+	assert_int_equal(result.error, -ECONNRESET);
+	must_say("lost before the command was answered");
+	served_signal(&bench->served, SIGCONT);
+	do
+		weir_subsys_paths(subsys, &path, 1);
+	while (path.state != WEIR_PATH_LIVE);
+	must(weir_subsys_admin(subsys, -1, &admin, &result));
+	weir_subsys_disconnect(subsys);
+}
+
+static void
+all_can_be_ended_while_the_target_is_away(void **state)
+{
+	struct bench *bench = *state;
+	struct weir_subsys *subsys = bench_subsys(bench->host, &bench->served, NULL);
+	struct weir_queue *queue = bench_queue(subsys, 1);
+	struct weir_path_info path;
+	uint8_t page[4096];
+
+	served_kill(&bench->served);
+	do {
+		(void)weir_queue_poll(queue, 1000);
+		weir_subsys_paths(subsys, &path, 1);
+	} while (path.state == WEIR_PATH_LIVE);
+	must_fail(weir_subsys_identify(subsys, 0, 1, 0, 0, page), -ENOTCONN);
+	must_say("path 0 is not live");
+	must_fail(weir_subsys_identify(subsys, -1, 1, 0, 0, page), -ENOTCONN);
+	must_say("no path is live");
+	weir_queue_close(queue);
+	weir_subsys_disconnect(subsys);
+	served_again(&bench->served);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_target_that_is_killed_and_comes_back_is_not_noticed),
+		cmocka_unit_test(a_target_that_stays_away_is_given_up),
+		cmocka_unit_test(an_admin_command_that_is_lost_says_so),
+		cmocka_unit_test(all_can_be_ended_while_the_target_is_away),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
