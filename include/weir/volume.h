@@ -8,7 +8,8 @@
  *
  * Offsets and lengths are bytes, multiples of the block size; any length is
  * taken.  All functions block, and may be called by any number of threads at a
- * time: each has a queue of its own meanwhile, of at most `queues`.
+ * time: each has a queue of its own meanwhile, of at most `queues`.  A thread of
+ * the volume looks after those that nobody uses.
  */
 #ifndef WEIR_VOLUME_H
 #define WEIR_VOLUME_H
@@ -23,7 +24,7 @@ struct weir_volume;
 
 struct weir_volume_options {
 	uint32_t size;
-	uint32_t queues;                          /* threads that do I/O at the same time; others wait; 0: 8 */
+	uint32_t queues;                          /* threads that do I/O at the same time, 1 to 127; others wait; 0: 8 */
 	struct weir_host *host;                   /* NULL: one of its own */
 	const struct weir_subsys_options *subsys; /* NULL: defaults */
 };
@@ -31,7 +32,7 @@ struct weir_volume_options {
 /* A URI that names no namespace means the first there is.  Errors as of weir_subsys_connect(). */
 int weir_volume_open(const char *uri, const struct weir_volume_options *options, struct weir_volume **volume);
 
-/* Nobody uses it any more.  What was not flushed may be in the target's cache. */
+/* Nobody uses it any more.  What was not flushed may be in the target's cache.  NULL is ignored. */
 void weir_volume_close(struct weir_volume *volume);
 
 uint64_t weir_volume_size(const struct weir_volume *volume);       /* bytes, as they are now */
@@ -39,7 +40,8 @@ uint32_t weir_volume_block_size(const struct weir_volume *volume); /* bytes */
 uint32_t weir_volume_nsid(const struct weir_volume *volume);
 struct weir_subsys *weir_volume_subsys(struct weir_volume *volume);
 
-/* 0, or a negative errno; of what failed any part may have been done. */
+/* 0, or a negative errno (-EINVAL: not whole blocks; -ERANGE: beyond the end); of what failed any part may have been
+ * done. */
 int weir_volume_read(struct weir_volume *volume, void *data, size_t bytes, uint64_t offset);
 int weir_volume_write(struct weir_volume *volume, const void *data, size_t bytes, uint64_t offset);
 int weir_volume_write_fua(struct weir_volume *volume, const void *data, size_t bytes, uint64_t offset);
@@ -51,7 +53,7 @@ int weir_volume_zero(struct weir_volume *volume, uint64_t bytes, uint64_t offset
 /* What is there is not needed any more: a hint. */
 int weir_volume_trim(struct weir_volume *volume, uint64_t bytes, uint64_t offset);
 
-/* Within the volume, without the data coming here where the target can copy. */
+/* Within the volume, without the data coming here where the target can copy.  -EINVAL: the ranges overlap. */
 int weir_volume_copy(struct weir_volume *volume, uint64_t from, uint64_t bytes, uint64_t to);
 
 #ifdef __cplusplus

@@ -153,6 +153,101 @@ a_target_that_is_killed_and_comes_back_is_not_noticed(void **state)
 	weir_subsys_disconnect(subsys);
 }
 
+/* ---- queues that nobody looks at ---- */
+
+struct two {
+	struct weir_volume *volume;
+	pthread_barrier_t both;
+};
+
+/* Reads while the other does, so that there are two queues. */
+static void *
+read_beside(void *arg)
+{
+	struct two *two = arg;
+	uint8_t *data = malloc(8 * 1024 * 1024);
+
+	for (unsigned i = 0; i < 8; i++) {
+		pthread_barrier_wait(&two->both);
+		must(weir_volume_read(two->volume, data, 8 * 1024 * 1024, 0));
+	}
+	free(data);
+	return NULL;
+}
+
+struct writer {
+	struct weir_volume *volume;
+	pthread_mutex_t lock;
+	bool ending;
+	unsigned written;
+};
+
+static bool
+ended(struct writer *writer, unsigned more)
+{
+	bool ending;
+
+	pthread_mutex_lock(&writer->lock);
+	writer->written += more;
+	ending = writer->ending;
+	pthread_mutex_unlock(&writer->lock);
+	return ending;
+}
+
+static void *
+write_on(void *arg)
+{
+	struct writer *writer = arg;
+	uint8_t *data = malloc(1024 * 1024);
+
+	memset(data, 1, 1024 * 1024);
+	while (!ended(writer, 1))
+		must(weir_volume_write(writer->volume, data, 1024 * 1024, 0));
+	free(data);
+	return NULL;
+}
+
+/* As with a target that knows no FENCE: what was being written waits until all queues have let go of the connection. */
+static void
+a_volume_looks_after_queues_that_nobody_uses(void **state)
+{
+	struct bench *bench = *state;
+	struct weir_subsys_options of_subsys = WEIR_OPTIONS(weir_subsys_options);
+	struct weir_volume_options options = WEIR_OPTIONS(weir_volume_options);
+	struct two two;
+	struct writer writer = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	pthread_t thread;
+	struct weir_path_info path;
+
+	of_subsys.plain = true;
+	of_subsys.kato_ms = 200;
+	of_subsys.fence_margin_ms = 50;
+	of_subsys.loss_ms = 20000;
+	options.host = bench->host;
+	options.subsys = &of_subsys;
+	must(weir_volume_open(served_uri(&bench->served, "?ns=1"), &options, &two.volume));
+	pthread_barrier_init(&two.both, NULL, 2);
+	assert_int_equal(pthread_create(&thread, NULL, read_beside, &two), 0);
+	read_beside(&two);
+	pthread_join(thread, NULL);
+	pthread_barrier_destroy(&two.both);
+
+	writer.volume = two.volume;
+	assert_int_equal(pthread_create(&thread, NULL, write_on, &writer), 0);
+	while (ended(&writer, 0), writer.written < 20)
+		;
+	served_kill(&bench->served);
+	served_again(&bench->served);
+	do
+		weir_subsys_paths(weir_volume_subsys(two.volume), &path, 1);
+	while (path.associations < 2);
+	pthread_mutex_lock(&writer.lock);
+	writer.ending = true;
+	pthread_mutex_unlock(&writer.lock);
+	pthread_join(thread, NULL);
+	weir_volume_close(two.volume);
+}
+
 static void
 a_target_that_stays_away_is_given_up(void **state)
 {
@@ -232,6 +327,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_target_that_is_killed_and_comes_back_is_not_noticed),
+		cmocka_unit_test(a_volume_looks_after_queues_that_nobody_uses),
 		cmocka_unit_test(a_target_that_stays_away_is_given_up),
 		cmocka_unit_test(an_admin_command_that_is_lost_says_so),
 		cmocka_unit_test(all_can_be_ended_while_the_target_is_away),
