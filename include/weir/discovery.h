@@ -37,7 +37,8 @@ struct weir_discovery {
 struct weir_discovery_options {
 	uint32_t size;
 	uint32_t connect_ms;       /* of each service; 0: 10000 */
-	unsigned referrals;        /* how deep referrals are followed: each service once, 16 at most; 0: not at all */
+	unsigned referrals;        /* how deep referrals are followed, 16 at most; each service is asked once, and no more
+	                            * than 64 are; 0: not at all */
 	bool hdgst, ddgst;
 };
 
@@ -59,7 +60,8 @@ struct weir_discovery_watch;
 /*
  * Stays connected (KATO; persistent discovery controller) and calls `changed` from the service thread, after the
  * first reading and whenever the log has changed or the service is back; the discovery is valid during the call,
- * which must not block.  It comes back by itself when it is lost.
+ * which must not block.  It comes back by itself when it is lost.  Does not wait for the first connection: where
+ * that cannot be made the host's log says so.  Referrals are entries and are not followed.
  */
 int weir_discovery_watch(struct weir_host *host, const char *uri, const struct weir_discovery_options *options,
     void (*changed)(void *arg, const struct weir_discovery *discovery), void *arg,

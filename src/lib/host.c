@@ -9,6 +9,7 @@
 
 #include "lib/internal.h"
 #include "lib/queue.h"
+#include "lib/watch.h"
 
 enum { QUEUES_MAX = RT_REACTORS_MAX - 1, QUEUES = 32, SPIN_US = 150 };
 
@@ -68,6 +69,7 @@ host_make(const struct weir_host_options *options)
 	host->queues_max = options_or(options->queues_max, QUEUES);
 	pthread_mutex_init(&host->lock, NULL);
 	list_init(&host->subsystems);
+	list_init(&host->watches);
 	return host;
 }
 
@@ -158,6 +160,8 @@ weir_host_destroy(struct weir_host *host)
 	if (host == NULL)
 		return;
 	assert(!host_is_service(host));
+	while ((node = first_of(host, &host->watches)) != NULL)
+		weir_discovery_unwatch(container_of(node, struct weir_discovery_watch, node));
 	while ((node = first_of(host, &host->subsystems)) != NULL)
 		end_subsys(host, container_of(node, struct weir_subsys, node));
 	rt_end(host->rt);

@@ -29,6 +29,7 @@ struct weir_host {
 	void *log_arg;
 	pthread_mutex_t lock;   /* of the lists below, and of those of subsystems */
 	struct list subsystems; /* of struct weir_subsys */
+	struct list watches;    /* of struct weir_discovery_watch */
 };
 
 struct weir_subsys {
