@@ -17,6 +17,7 @@ import time
 
 SERVER_CPU, CLIENT_CPU = 0, 1
 VOLUME = 1 << 30
+SUBNQN = "nqn.2026-11.local.weir:default"
 START_S = 60
 
 
@@ -30,6 +31,18 @@ def raise_file_limit():
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+def perf_counters(said):
+    """What `weir perf --json` said, in the words of the ceiling's client."""
+    ios = said["read"]["ios"] + said["write"]["ios"]
+    if said["errors"] > 0 or said["verify"]["wrong"] > 0 or ios == 0:
+        raise Failed(f"weir perf: {said['errors']} errors, {said['verify']['wrong']} wrong, {ios} I/Os")
+    elapsed_ns = said["seconds"] * 1e9
+    side = max((said["read"], said["write"]), key=lambda one: one["ios"])
+    return {"ios": ios, "iops": ios / said["seconds"], "elapsed_ns": elapsed_ns, "busy_ns": said["busy_ns"],
+            "syscalls": said["syscalls"], "batches": said["busy_turns"], "waited": said["waited_ns"] / elapsed_ns,
+            "p50_ns": side["latency_us"]["p50"] * 1000, "p99_ns": side["latency_us"]["p99"] * 1000}
+
+
 def file_of(path):
     with open(path, encoding="ascii", errors="replace") as file:
         return file.read()
@@ -38,13 +51,13 @@ def file_of(path):
 class Process:
     """A child with lines on its stdout; what it says on stderr is kept for messages."""
 
-    def __init__(self, args):
+    def __init__(self, args, **how):
         self.args = [str(arg) for arg in args]
         self.log = tempfile.TemporaryFile(mode="w+")
         self.buffer = b""
         self.started = time.perf_counter()
         self.child = subprocess.Popen(self.args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                      stderr=self.log)
+                                      stderr=self.log, **how)
         self.pid = self.child.pid
 
     def line(self, timeout=START_S):
@@ -70,6 +83,21 @@ class Process:
             line = self.line(timeout)
             if line.startswith("{"):
                 return json.loads(line)
+
+    def result(self, timeout=600):
+        """The JSON object of a child that ends by itself, and for how long its first thread waited for a processor."""
+        result = self.json_line(timeout)
+        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)  # it is kept until it is asked for its status
+        result["waited_ns"] = int(file_of(f"/proc/{self.pid}/schedstat").split()[1])
+        self.end()
+        return result
+
+    def end(self):
+        """Waits for a child that ends by itself; what it says until then is dropped."""
+        while os.read(self.child.stdout.fileno(), 65536):
+            pass
+        if self.child.wait() != 0:
+            raise Failed(f"ended with {self.child.returncode}: {' '.join(self.args)}\n{self.said()}")
 
     def stop(self):
         """Ends the child in the ordinary way, and otherwise if it does not."""
@@ -153,13 +181,42 @@ class Machine:
         return server
 
     def client(self, server, *args):
-        """One run of the ceiling's client; its counters."""
+        """One run of the ceiling's client; its counters, and the part of the time that it waited for its processor."""
         with Process([self.ceiling_path, "client", "--connect", server.address, "--cpu", self.cpus[1],
                       "--congestion", "cubic", *args]) as process:
             try:
-                return process.json_line(600)
+                client = process.json_line(600)
             except Failed as why:
                 raise Failed(f"{why}\nthe server said: {server.said()}") from None
+        return client | {"waited": 1 - client["cpu_ns"] / client["elapsed_ns"], "batches": client["sends"]}
+
+    @staticmethod
+    def uri(server):
+        return f"nvme+tcp://{server.address}/{SUBNQN}?ns=1"
+
+    def perf(self, server, *args, prefix=(), pinned=True):
+        """One run of `weir perf`: what client() returns of the ceiling's."""
+        place = ("--cpus", self.cpus[1]) if pinned else ()
+        with Process([*prefix, self.weir_path, "perf", self.uri(server), "--json", "--tcp-congestion", "cubic", *place,
+                      *args]) as process:
+            try:
+                return perf_counters(process.result())
+            except Failed as why:
+                raise Failed(f"{why}\nthe server said: {server.said()}") from None
+
+    def allocator_calls(self, server, ios):
+        """How often a run of `weir perf` with so many I/Os calls the allocator, or maps memory."""
+        library = os.path.join(os.path.dirname(self.ceiling_path), "weir-allocations.so")
+        with tempfile.TemporaryDirectory(prefix="weir-bench-") as scratch:
+            record = os.path.join(scratch, "calls")
+            # Not as JSON: what that takes depends on how long its numbers are.
+            with Process([self.weir_path, "perf", self.uri(server), "--qd", 128, "--ios", ios],
+                         env=os.environ | {"LD_PRELOAD": library, "WEIR_ALLOCATIONS": record}) as process:
+                process.end()
+            calls = int(file_of(record)) if os.path.exists(record) else 0
+        if calls == 0:
+            raise Failed(f"{library} counted nothing")
+        return calls
 
     def idle(self, server, connections):
         """Idle I/O connections of queue size 128, held until the process is stopped."""

@@ -43,6 +43,8 @@ class Side:
     client_busy_ns: list = field(default_factory=list)
     syscalls: list = field(default_factory=list)
     batch: list = field(default_factory=list)
+    client_syscalls: list = field(default_factory=list)
+    client_batch: list = field(default_factory=list)
     p50_ns: list = field(default_factory=list)
     p99_ns: list = field(default_factory=list)
 
@@ -72,22 +74,24 @@ def bootstrap(values):
 
 
 def half_width(interval):
-    return (interval[2] - interval[1]) / 2
+    """Of a ratio above 1 it is in proportion to it."""
+    return (interval[2] - interval[1]) / 2 / max(1, interval[0])
 
 
-def run_slice(machine, server, client_args, effort):
-    """One slice: rates and busy time of both ends, and whether something else ran on their processors."""
+def run_slice(machine, server, drive):
+    """One slice: rates and busy time of both ends, and whether something else ran on their processors.
+
+    `drive()` runs the client, and returns what it said (ends.Machine.client(), .perf())."""
     begin, softirq_before = time.perf_counter_ns(), machine.softirq_ns()
     before = server.counters()
-    client = machine.client(server, *client_args, "--time", effort.slice_s, "--warm-up", effort.warm_up_s)
+    client = drive()
     after = server.counters()
     softirq = [end - start for start, end in zip(softirq_before, machine.softirq_ns())]
     all_ns = time.perf_counter_ns() - begin
     did = {name: after[name] - before[name] for name in ("ios", "busy_ns", "busy_turns", "syscalls", "waited_ns")}
     # With io_uring the end of a send makes a turn of its own, which is no batch; Weir counts no sends.
     batches = after["sends"] - before["sends"] if "sends" in after else did["busy_turns"]
-    slice_ns = client["elapsed_ns"]
-    waited = max((did["waited_ns"] - softirq[0]) / all_ns, 1 - client["cpu_ns"] / slice_ns - softirq[1] / all_ns)
+    waited = max((did["waited_ns"] - softirq[0]) / all_ns, client["waited"] - softirq[1] / all_ns)
     ios = max(1, did["ios"])
     one = {
         "iops": client["iops"],
@@ -95,6 +99,8 @@ def run_slice(machine, server, client_args, effort):
         "server_busy_ns": did["busy_ns"] / ios,
         "syscalls": did["syscalls"] / ios,
         "batch": did["ios"] / max(1, batches),
+        "client_syscalls": client["syscalls"] / max(1, client["ios"]),
+        "client_batch": client["ios"] / max(1, client["batches"]),
         "disturbed": waited > WAITED_MAX,
         "waited": waited,
     }
@@ -106,8 +112,9 @@ def run_slice(machine, server, client_args, effort):
 class Comparison:
     """Slices of several servers in a fixed order that is its own mirror; the ratio is `value` of their rates.
 
-    `ends`: name -> (server, client's arguments).  `order`: names.  `value`: from
-    the mean log rate by name to the pair's log ratio.
+    `ends`: name -> what runs one slice and returns its "iops", whether it was "disturbed", and
+    what else of Side it knows.  `order`: names.  `value`: from the mean log rate by name to the
+    pair's log ratio.
     """
 
     def __init__(self, machine, ends, order, value, effort):
@@ -127,8 +134,7 @@ class Comparison:
         self.moves = 0
         slices = []
         for name in self.order:
-            server, args = self.ends[name]
-            one = run_slice(self.machine, server, args, self.effort)
+            one = self.ends[name]()
             probes.append(self.machine.probe())
             times = [probe[0] for probe in probes]
             if len({probe[1] for probe in probes}) > 1 or max(times) > PROBE_SPREAD * min(times):
@@ -176,7 +182,13 @@ class Comparison:
         return f"not measured: {self.found() or 'no valid pair'}; refused: {self.why_refused()}"
 
 
+def timed(machine, server, client_args, effort):
+    """What runs a slice of the ceiling's client on a server."""
+    args = (*client_args, "--time", effort.slice_s, "--warm-up", effort.warm_up_s)
+    return lambda: run_slice(machine, server, lambda: machine.client(server, *args))
+
+
 def versus(machine, a, b, effort):
-    """B by A in the order A B B A; each is (server, client's arguments)."""
+    """B by A in the order A B B A; each is what runs a slice."""
     return Comparison(machine, {"ceiling": a, "weir": b}, ("ceiling", "weir", "weir", "ceiling"),
                       lambda logs: logs["weir"] - logs["ceiling"], effort)

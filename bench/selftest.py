@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import ends
+import nbd
 
 SIZE = 64 << 20
 FROZEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "frozen.json")
@@ -80,6 +81,54 @@ def check_sleep(machine):
                 raise ends.Failed(f"{engine}: an idle server uses {100 * busy:.0f} % of its processor")
 
 
+def check_host(machine):
+    """The ceiling's server serves Weir's host too, and what that says of itself is what the server saw."""
+    for engine in ("poll", "epoll", "uring"):
+        with machine.ceiling(engine, size=SIZE) as server:
+            machine.perf(server, "--rw", "randrw", "--qd", 32, "--queues", 2, "--verify", "--ios", 20000)
+            before = server.counters()
+            for rw in ("read", "write"):
+                said = machine.perf(server, "--rw", "rand" + rw, "--qd", 128, "--ios", 10000)
+                if said["ios"] != 10000 or said["batches"] > 10000 or said["syscalls"] < 2 * 10000 / 128:
+                    raise ends.Failed(f"weir perf --ios 10000 --qd 128 says: {said}")
+            after = server.counters()
+            if [after[name] - before[name] for name in ("reads", "writes")] != [10000, 10000]:
+                raise ends.Failed(f"the server saw other I/Os than weir perf: {before}, {after}")
+    with machine.ceiling(size=SIZE) as server:
+        machine.allocator_calls(server, 1)
+
+
+def check_counters():
+    """What failed is no measurement."""
+    side = {"ios": 10, "latency_us": {"p50": 1.5, "p99": 2}}
+    none = {"ios": 0, "latency_us": {"p50": 0, "p99": 0}}
+    said = {"read": none, "write": side, "seconds": 0.5, "syscalls": 7, "busy_turns": 5, "busy_ns": 1000, "errors": 0,
+            "verify": {"wrong": 0}, "waited_ns": 5e6}
+    found = ends.perf_counters(said)
+    if found != {"ios": 10, "iops": 20, "elapsed_ns": 5e8, "busy_ns": 1000, "syscalls": 7, "batches": 5,
+                 "waited": 0.01, "p50_ns": 1500, "p99_ns": 2000}:
+        raise ends.Failed(f"weir perf's counters: {found}")
+    for wrong in ({"errors": 1}, {"verify": {"wrong": 1}}, {"write": none}):
+        try:
+            ends.perf_counters(said | wrong)
+        except ends.Failed:
+            continue
+        raise ends.Failed(f"a measurement with {wrong}")
+
+
+def check_nbd(machine):
+    """What Weir's pair is compared with keeps what is written to it, if it is installed."""
+    try:
+        pair = nbd.NbdPair(machine)
+    except ends.Failed as why:
+        return f"not looked at: {why}"
+    with pair.serve(nbd.NbdServing("sparse", 1), SIZE) as server:
+        said = pair.drive(server, nbd.Way(2, nbd.PLACES[0], ("--spin", "--simple")), 1000)
+        if said["ios"] != 1000 or said["iops"] <= 0:
+            raise ends.Failed(f"weir-nbd-client --ios 1000 says: {said}")
+    return "data as written"
+
+
 def run(machine):
     for engine in ("poll", "epoll", "uring"):
         copy = "nt" if engine == "epoll" else "memcpy"
@@ -90,22 +139,36 @@ def run(machine):
     print("ok wrong data is found")
     check_sleep(machine)
     print("ok idle servers sleep")
+    check_counters()
+    check_host(machine)
+    print("ok weir perf on the ceiling's servers: data as written, I/Os as counted")
+    print(f"ok nbdkit and libnbd: {check_nbd(machine)}")
     return 0
+
+
+def callgrind(scratch):
+    """What to put before a program so that its instructions are counted, and the file that will have the count."""
+    log = os.path.join(scratch, "log")
+    return ("valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch}/out", f"--log-file={log}"), log
+
+
+def collected_in(log):
+    found = re.search(r"Collected\s*:\s*(\d+)", ends.file_of(log))
+    if found is None:
+        raise ends.Failed("callgrind printed no count:\n" + ends.file_of(log)[-1000:])
+    return int(found.group(1))
 
 
 def collected(machine, start, reads, client_args=()):
     """Instructions of a server under callgrind from start to end, and the I/Os of a busy turn."""
     with tempfile.TemporaryDirectory(prefix="weir-bench-") as scratch:
-        log = os.path.join(scratch, "log")
-        prefix = ("valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch}/out", f"--log-file={log}")
+        prefix, log = callgrind(scratch)
         with start(size=SIZE, prefix=prefix) as server:
             before = server.counters()
             machine.client(server, "--engine", "poll", "--qd", 128, "--count", reads, *client_args)
             after = server.counters()
-        found = re.search(r"Collected\s*:\s*(\d+)", ends.file_of(log))
-        if found is None:
-            raise ends.Failed("callgrind printed no count:\n" + ends.file_of(log)[-1000:])
-    return int(found.group(1)), reads / max(1, after["busy_turns"] - before["busy_turns"])
+        count = collected_in(log)
+    return count, reads / max(1, after["busy_turns"] - before["busy_turns"])
 
 
 def ceiling_without_spinning(machine):
