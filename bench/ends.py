@@ -180,12 +180,13 @@ class Machine:
         server.engine = engine
         return server
 
-    def client(self, server, *args):
+    def client(self, server, *args, prefix=()):
         """One run of the ceiling's client; its counters, and the part of the time that it waited for its processor."""
-        with Process([self.ceiling_path, "client", "--connect", server.address, "--cpu", self.cpus[1],
+        with Process([*prefix, self.ceiling_path, "client", "--connect", server.address, "--cpu", self.cpus[1],
                       "--congestion", "cubic", *args]) as process:
             try:
                 client = process.json_line(600)
+                process.end()
             except Failed as why:
                 raise Failed(f"{why}\nthe server said: {server.said()}") from None
         return client | {"waited": 1 - client["cpu_ns"] / client["elapsed_ns"], "batches": client["sends"]}
