@@ -71,6 +71,31 @@ data_is_aligned_as_cpda_asks(void **state)
 	}
 }
 
+/* 512 bytes; and nothing, where a queue takes none.  What is in line is not changed by a limit that comes after it. */
+static void
+data_is_in_the_capsule_as_far_as_the_limit_goes(void **state)
+{
+	static const struct { uint32_t limit, length; bool inside; } cases[] = {
+		{ 512, 4, true }, { 512, 512, true }, { 512, 513, false }, { 0, 1, false }, { 0, 512, false },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hbench *b = hbench_open(0);
+		const struct pdu_capsule_cmd *cmd = (const void *)b->wire;
+
+		b->hc.options.incapsule_max = cases[i].limit;
+		assert_true(hbench_submit(b, HREQ_WRITE, cases[i].length));
+		b->hc.options.incapsule_max = 512 - cases[i].limit;
+		hbench_send(b, 0);
+		assert_int_equal(b->wire_len, sizeof(*cmd) + (cases[i].inside ? cases[i].length : 0));
+		assert_int_equal(cmd->ch.pdo, cases[i].inside ? sizeof(*cmd) : 0);
+		assert_int_equal(cmd->sqe.sgl1.id, cases[i].inside ? NVME_SGL_OFFSET : NVME_SGL_TRANSPORT);
+		assert_int_equal(le32_get(cmd->sqe.sgl1.length), cases[i].length);
+		free(b);
+	}
+}
+
 /* Each id of a queue differs from the one before it in the same place, and none is FFFFh. */
 static void
 ids_come_back_late(void **state)
@@ -215,6 +240,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_sent_between_icreq_and_icresp),
 		cmocka_unit_test(data_is_aligned_as_cpda_asks),
+		cmocka_unit_test(data_is_in_the_capsule_as_far_as_the_limit_goes),
 		cmocka_unit_test(ids_come_back_late),
 		cmocka_unit_test(a_wrong_data_digest_fails_the_read_and_not_the_connection),
 		cmocka_unit_test(empty_pieces_of_a_buffer_take_nothing),
