@@ -37,6 +37,7 @@ enum weir_op {
 	WEIR_OP_COMPARE_AND_WRITE, /* iov: what must be there, then what is written: 2 x blocks.  Atomic */
 	WEIR_OP_VERIFY,            /* the medium can read them */
 	WEIR_OP_COPY,              /* ranges[], one behind the other, to lba */
+	WEIR_OP_WRITE_UNCORRECTABLE, /* reads fail until the blocks are written again */
 	WEIR_OP_COUNT,
 };
 

@@ -30,6 +30,7 @@ enum lane_op {
 	LANE_COMPARE_AND_WRITE, /* iov: 2 x blocks: first what is compared */
 	LANE_VERIFY,
 	LANE_COPY,              /* ranges, to lba */
+	LANE_WRITE_UNCORRECTABLE,
 	LANE_OPS,
 };
 

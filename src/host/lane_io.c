@@ -27,6 +27,7 @@ static const struct {
 	[LANE_COMPARE_AND_WRITE] = { NVME_COMPARE, 2, HREQ_WRITE, true, false, true },
 	[LANE_VERIFY] = { NVME_VERIFY, 0, HREQ_NONE, true, false, false },
 	[LANE_COPY] = { NVME_COPY, 0, HREQ_WRITE, false, true, true },
+	[LANE_WRITE_UNCORRECTABLE] = { NVME_WRITE_UNCORRECTABLE, 0, HREQ_NONE, true, false, true },
 };
 
 bool

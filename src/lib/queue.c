@@ -18,7 +18,8 @@ enum { DEPTH = 128, CLOSE_TURN_MS = 100 };
 static_assert((int)WEIR_OP_READ == LANE_READ && (int)WEIR_OP_WRITE == LANE_WRITE && (int)WEIR_OP_FLUSH == LANE_FLUSH &&
     (int)WEIR_OP_WRITE_ZEROES == LANE_WRITE_ZEROES && (int)WEIR_OP_DEALLOCATE == LANE_DEALLOCATE &&
     (int)WEIR_OP_COMPARE == LANE_COMPARE && (int)WEIR_OP_COMPARE_AND_WRITE == LANE_COMPARE_AND_WRITE &&
-    (int)WEIR_OP_VERIFY == LANE_VERIFY && (int)WEIR_OP_COPY == LANE_COPY && (int)WEIR_OP_COUNT == LANE_OPS, "ops");
+    (int)WEIR_OP_VERIFY == LANE_VERIFY && (int)WEIR_OP_COPY == LANE_COPY &&
+    (int)WEIR_OP_WRITE_UNCORRECTABLE == LANE_WRITE_UNCORRECTABLE && (int)WEIR_OP_COUNT == LANE_OPS, "ops");
 static_assert((int)WEIR_FUA == LANE_FUA && (int)WEIR_UNMAP == LANE_UNMAP, "flags");
 static_assert(sizeof(struct weir_range) == sizeof(struct lane_range) &&
     offsetof(struct weir_range, lba) == offsetof(struct lane_range, lba) &&

@@ -3,8 +3,6 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "host/internal.h"
-
 enum { RETRY_NS = 2 * 1000 * 1000, BLOCK = 4096 };
 
 /* ---- the target ---- */
@@ -92,15 +90,6 @@ is_mark(const struct cluster_host *h, unsigned slot, uint32_t version)
 static void next(struct cluster_work *work);
 
 static void
-closed(void *owner)
-{
-	struct cluster_host *h = owner;
-
-	h->host = NULL;
-	h->finished = true;
-}
-
-static void
 check_read(struct cluster_host *h, const struct cluster_work *work)
 {
 	const struct cluster_slot *slot = &h->slots[work->slot];
@@ -133,11 +122,11 @@ succeeded(struct cluster_host *h, struct cluster_work *work)
 {
 	struct cluster_slot *slot = &h->slots[work->slot];
 
-	if (work->op == NVME_READ) {
+	if (work->op == LANE_READ) {
 		check_read(h, work);
-	} else if (work->op == NVME_WRITE) {
-		slot->acked = work->version;
-	} else if (work->op == NVME_WRITE_UNCORRECTABLE) {
+	} else if (work->op == LANE_WRITE) {
+		slot->acked = work->shaken ? slot->acked : work->version;
+	} else if (work->op == LANE_WRITE_UNCORRECTABLE) {
 		slot->acked = slot->durable = work->version; /* no flush is needed */
 	} else {
 		for (unsigned i = 0; i < CLUSTER_SLOTS; i++)
@@ -147,18 +136,20 @@ succeeded(struct cluster_host *h, struct cluster_work *work)
 }
 
 static void
-done(struct hio *io)
+done(void *arg, const struct lane_result *result)
 {
-	struct cluster_work *work = io->owner;
+	struct cluster_work *work = arg;
 	struct cluster_host *h = work->owner;
 
+	assert(work->busy);
+	work->busy = false;
 	h->in_flight--;
 	h->slots[work->slot].busy = false;
-	if (nvme_ok(io->req.status))
+	if (result->error == 0)
 		succeeded(h, work);
-	else if (work->op == NVME_READ && nvme_sc(io->req.status) == NVME_SC_READ_ERROR)
+	else if (work->op == LANE_READ && nvme_sc(result->status) == NVME_SC_READ_ERROR)
 		check_unreadable(h, work);
-	else if (nvme_sc(io->req.status) != NVME_SC_HOST_ABORTED)
+	else
 		h->failures++;
 	h->done_ios++;
 	next(work);
@@ -174,114 +165,204 @@ choose(struct cluster_host *h, struct cluster_work *work)
 	work->slot = (unsigned)rng_below(&h->rng, count);
 	while (h->slots[work->slot].busy)
 		work->slot = (work->slot + 1) % count;
-	work->op = dice < 45 ? NVME_READ : dice < 92 ? NVME_WRITE : NVME_FLUSH;
+	work->op = dice < 45 ? LANE_READ : dice < 92 ? LANE_WRITE : LANE_FLUSH;
 	h->slots[work->slot].busy = true;
 	return true;
 }
 
-/* The host's library has no word for it. */
-static bool
-make_unreadable(struct cluster_host *h, unsigned queue, struct cluster_work *work, uint64_t lba, uint32_t blocks)
-{
-	work->op = NVME_WRITE_UNCORRECTABLE;
-	work->io.req.data = HREQ_NONE;
-	work->io.req.sqe = (struct nvme_sqe){
-		.opcode = work->op, .nsid = le32_of(host_nsid(h->host)), .cdw10 = le32_of((uint32_t)lba),
-		.cdw12 = le32_of(blocks - 1),
-	};
-	return qpair_submit(host_queue(h->host, queue), &work->io);
-}
+static void leave(struct cluster_host *h);
 
 static void
 next(struct cluster_work *work)
 {
 	struct cluster_host *h = work->owner;
 	uint32_t blocks = h->slot_bytes / BLOCK;
+	struct lane_io io = { .nsid = 1, .blocks = blocks, .iov = &work->iov, .iov_count = 1, .done = done,
+		.arg = work };
 	struct cluster_slot *slot;
-	unsigned queue;
-	uint64_t lba;
-	bool ok;
+	int rc;
 
-	if (h->host == NULL)
-		return;
 	if (h->done_ios >= h->ios) {
-		if (h->in_flight == 0 && !h->leaving) {
-			h->leaving = true;
-			host_disconnect(h->host, closed);
-		}
+		if (h->in_flight == 0 && !h->leaving)
+			leave(h);
 		return;
 	}
 	choose(h, work);
 	slot = &h->slots[work->slot];
-	lba = (uint64_t)(h->first_slot + work->slot) * blocks;
-	queue = (unsigned)rng_below(&h->rng, host_namespace(h->host)->queues);
+	io.lba = (uint64_t)(h->first_slot + work->slot) * blocks;
 	work->iov = (struct iovec){ work->data, h->slot_bytes };
-	if (work->op == NVME_READ) {
+	if (work->op == LANE_READ) {
 		work->oldest = slot->acked;
-		ok = host_read(h->host, queue, &work->io, lba, blocks, &work->iov, 1);
-	} else if (work->op == NVME_WRITE) {
+	} else if (work->op == LANE_WRITE) {
 		work->version = ++slot->issued;
 		fill(h, work->data, work->slot, work->version);
 		if (is_mark(h, work->slot, work->version))
-			ok = make_unreadable(h, queue, work, lba, blocks);
-		else
-			ok = host_write(h->host, queue, &work->io, lba, blocks, &work->iov, 1, false);
+			work->op = LANE_WRITE_UNCORRECTABLE;
 	} else {
 		for (unsigned i = 0; i < CLUSTER_SLOTS; i++)
 			work->flush_acked[i] = h->slots[i].acked;
-		ok = host_flush(h->host, queue, &work->io);
 	}
-	if (ok)
-		h->in_flight++;
-	else
-		slot->busy = false; /* the connection is being lost */
+	io.op = work->op;
+	work->busy = true;
+	work->shaken = false;
+	h->in_flight++;
+	rc = lane_submit(h->lanes[rng_below(&h->rng, h->queues)], &io);
+	assert(rc == 0);
 }
 
-/* ---- connecting, and again after a loss ---- */
+/* ---- coming ---- */
 
+static void begin(struct cluster_host *h);
+
+/* It was refused, or cut off while it came. */
 static void
-ready(struct host *host)
+again(void *owner)
 {
-	struct cluster_host *h = host_owner(host);
+	struct cluster_host *h = owner;
 
-	for (unsigned i = 0; i < CLUSTER_WORKS; i++)
-		next(&h->works[i]);
-}
-
-static void
-lost(struct host *host, int error, const char *why)
-{
-	struct cluster_host *h = host_owner(host);
-
-	(void)error;
-	(void)why;
-	h->host = NULL;
 	h->losses++;
-	h->leaving = false;
-	host_destroy(host);
-	/* A target that crashed may have forgotten what was not flushed. */
-	for (unsigned i = 0; i < CLUSTER_SLOTS; i++)
-		h->slots[i].acked = h->slots[i].durable;
 	timer_set(&h->reactor->timers, &h->retry, h->reactor->now_ns + RETRY_NS);
 }
 
-static void
-connect_again(struct timer *timer)
-{
-	struct cluster_host *h = container_of(timer, struct cluster_host, retry);
-	struct host_options options = {
-		.port = CLUSTER_PORT, .nsid = 1, .queues = h->queues, .entries = 32,
-		.hdgst = h->hdgst, .ddgst = h->ddgst, .sq_flow = h->sq_flow,
-		.kato_ms = 200, .connect_ms = 300, .ready = ready, .lost = lost, .owner = h,
-	};
+static void open_lane(struct cluster_host *h, unsigned index);
 
-	options.cntlid = h->cntlid;
-	snprintf(options.addr, sizeof(options.addr), "%s", h->addr);
+static void
+lane_again(void *owner)
+{
+	struct cluster_host *h = owner;
+
+	for (unsigned i = 0; i < h->queues; i++)
+		if (h->lanes[i] == NULL)
+			open_lane(h, i);
+}
+
+static void
+lane_ready(struct lane *lane, int error, const char *why)
+{
+	struct cluster_host *h = lane_owner(lane);
+
+	(void)why;
+	if (error != 0) {
+		for (unsigned i = 0; i < h->queues; i++)
+			if (h->lanes[i] == lane)
+				h->lanes[i] = NULL;
+		lane_close(lane, lane_again);
+	} else if (++h->lanes_up == h->queues) {
+		h->loading = true;
+		for (unsigned i = 0; i < CLUSTER_WORKS; i++)
+			next(&h->works[i]);
+	}
+}
+
+static void
+open_lane(struct cluster_host *h, unsigned index)
+{
+	struct lane_options options = { .depth = 32, .ready = lane_ready, .owner = h };
+	int rc = lane_open(h->reactor, h->subsys, &options, &h->lanes[index]);
+
+	assert(rc == 0);
+}
+
+static void
+found(struct subsys_find *find, const struct subsys_ns *ns, int error, const char *why)
+{
+	struct cluster_host *h = find->owner;
+
+	(void)error;
+	(void)why;
+	if (ns == NULL) {
+		subsys_find(h->subsys, find);
+		return;
+	}
+	for (unsigned i = 0; i < h->queues; i++)
+		open_lane(h, i);
+}
+
+static void
+ready(struct subsys *subsys, int error, const char *why)
+{
+	struct cluster_host *h = subsys_owner(subsys);
+
+	(void)why;
+	if (error != 0) {
+		subsys_close(subsys, again);
+		return;
+	}
+	h->find = (struct subsys_find){ .nsid = 1, .found = found, .owner = h };
+	subsys_find(subsys, &h->find);
+}
+
+/* The target may have crashed, and forgotten what was not flushed; what it says from now on is of its new life. */
+static void
+event(struct subsys *subsys, const struct subsys_event *event)
+{
+	struct cluster_host *h = subsys_owner(subsys);
+
+	if (event->kind != SUBSYS_PATH_LOST)
+		return;
+	h->losses++;
+	for (unsigned i = 0; i < CLUSTER_SLOTS; i++)
+		h->slots[i].acked = h->slots[i].durable;
+	for (unsigned i = 0; i < CLUSTER_WORKS; i++) {
+		struct cluster_work *work = &h->works[i];
+
+		work->shaken = true;
+		work->oldest = h->slots[work->slot].durable;
+		for (unsigned slot = 0; slot < CLUSTER_SLOTS; slot++)
+			work->flush_acked[slot] = h->slots[slot].durable;
+	}
+}
+
+static void
+begin(struct cluster_host *h)
+{
+	struct subsys_options options = {
+		.hdgst = h->hdgst, .ddgst = h->ddgst, .sq_flow = h->sq_flow, .queues = h->queues, .cntlid = h->cntlid,
+		.kato_ms = 200, .connect_ms = 300, .io_timeout_ms = 30000, .reconnect_ms = 2, .reconnect_max_ms = 20,
+		.loss_ms = UINT32_MAX, .ready = ready, .event = event, .owner = h,
+	};
+	struct subsys_address address = { .port = CLUSTER_PORT };
+	int rc;
+
+	snprintf(address.host, sizeof(address.host), "%s", h->addr);
 	snprintf(options.subnqn, sizeof(options.subnqn), "%s", CLUSTER_NQN);
 	snprintf(options.hostnqn, sizeof(options.hostnqn), "nqn.2026-11.local.weir:host%u", h->first_slot);
 	put_le64(options.hostid, h->first_slot + 1);
-	if (host_connect(h->reactor, &options, &h->host) != 0)
-		timer_set(&h->reactor->timers, timer, h->reactor->now_ns + RETRY_NS);
+	rc = subsys_open(h->reactor, &options, &address, 1, &h->subsys);
+	assert(rc == 0);
+}
+
+static void
+begin_again(struct timer *timer)
+{
+	begin(container_of(timer, struct cluster_host, retry));
+}
+
+/* ---- going ---- */
+
+static void
+subsys_closed(void *owner)
+{
+	struct cluster_host *h = owner;
+
+	h->finished = true;
+}
+
+static void
+lane_closed(void *owner)
+{
+	struct cluster_host *h = owner;
+
+	if (++h->lanes_closed == h->queues)
+		subsys_close(h->subsys, subsys_closed);
+}
+
+static void
+leave(struct cluster_host *h)
+{
+	h->leaving = true;
+	for (unsigned i = 0; i < h->queues; i++)
+		lane_close(h->lanes[i], lane_closed);
 }
 
 int
@@ -289,18 +370,16 @@ cluster_host_start(struct reactor *reactor, void *arg)
 {
 	struct cluster_host *h = arg;
 
+	assert(h->queues >= 1 && h->queues <= CLUSTER_LANES);
 	h->reactor = reactor;
+	reactor->on_mail = host_on_mail;
 	rng_seed(&h->rng, reactor->world->random(reactor));
 	for (unsigned i = 0; i < CLUSTER_WORKS; i++) {
-		struct cluster_work *work = &h->works[i];
-
-		work->owner = h;
-		work->io.owner = work;
-		work->io.done = done;
-		work->data = arena_alloc_aligned(reactor->arena, h->slot_bytes, 4096);
-		assert(work->data != NULL);
+		h->works[i].owner = h;
+		h->works[i].data = arena_alloc_aligned(reactor->arena, h->slot_bytes, 4096);
+		assert(h->works[i].data != NULL);
 	}
-	h->retry.fire = connect_again;
-	connect_again(&h->retry);
+	h->retry.fire = begin_again;
+	begin(h);
 	return 0;
 }

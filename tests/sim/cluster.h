@@ -10,14 +10,15 @@
 #define WEIR_TESTS_CLUSTER_H
 
 #include "base/rng.h"
-#include "host/host.h"
+#include "host/lane.h"
+#include "host/subsys.h"
 #include "sim/sim.h"
 #include "target/target.h"
 #include "wisher.h"
 
 #define CLUSTER_NQN "nqn.2026-11.local.weir:sim"
 
-enum { CLUSTER_PORT = 4420, CLUSTER_SLOTS = 48, CLUSTER_WORKS = 8, CLUSTER_VOLUME_MIB = 16 };
+enum { CLUSTER_LANES = 3, CLUSTER_PORT = 4420, CLUSTER_SLOTS = 48, CLUSTER_WORKS = 8, CLUSTER_VOLUME_MIB = 16 };
 
 /* Of one target process; zeroed by the test, which sets host, spec and reactors. */
 struct cluster_target {
@@ -48,9 +49,11 @@ struct cluster_slot {
 struct cluster_host;
 
 struct cluster_work {
-	struct hio io;
 	struct cluster_host *owner;
 	unsigned slot;
+	bool busy;
+	bool shaken;       /* a path was lost meanwhile: whether it was done before that, by a target that has
+	                    * forgotten it since, is not known */
 	uint8_t op;
 	uint32_t version;  /* of a write: what is written */
 	uint32_t oldest;   /* of a read: the oldest version it may find */
@@ -64,7 +67,7 @@ struct cluster_host {
 	const char *addr;
 	unsigned first_slot;       /* its slots lie behind each other: no two hosts share one */
 	unsigned slot_count;       /* 0: CLUSTER_SLOTS */
-	uint16_t queues;
+	uint16_t queues;           /* at most CLUSTER_LANES */
 	bool hdgst, ddgst, sq_flow;
 	uint16_t cntlid;           /* 0: a dynamic controller */
 	uint32_t slot_bytes;       /* a multiple of the block size */
@@ -72,14 +75,17 @@ struct cluster_host {
 	uint64_t ios;              /* how many to do; then it disconnects */
 
 	struct reactor *reactor;
-	struct host *host;
+	struct subsys *subsys;
+	struct subsys_find find;
+	struct lane *lanes[CLUSTER_LANES];
+	unsigned lanes_up, lanes_closed;
 	struct rng rng;
 	struct cluster_slot slots[CLUSTER_SLOTS];
 	struct cluster_work works[CLUSTER_WORKS];
 	struct timer retry;
 	uint64_t done_ios, reads, unreadable, wrong, losses, failures;
 	unsigned in_flight;
-	bool leaving, finished;
+	bool loading, leaving, finished;
 };
 
 int cluster_host_start(struct reactor *reactor, void *arg);
