@@ -135,7 +135,7 @@ pump(struct task *task)
 void
 lane_pump_soon(struct lane *lane)
 {
-	if (lane->view != NULL)
+	if (lane->view != NULL && !lane->leaving)
 		reactor_run_in(lane->reactor, PHASE_SUBMIT, &lane->pump);
 }
 
@@ -195,8 +195,6 @@ lane_strand_settled(struct lane *lane, int error, const char *why)
 		told(lane, error, why);
 }
 
-static void leave(struct lane *lane);
-
 void
 lane_joined(struct lane *lane, uint16_t qid, const struct view *view, unsigned strands)
 {
@@ -205,7 +203,7 @@ lane_joined(struct lane *lane, uint16_t qid, const struct view *view, unsigned s
 	lane->view = view;
 	lane->opening = strands;
 	if (lane->leaving)
-		leave(lane);
+		reactor_run_in(lane->reactor, PHASE_SUBMIT, &lane->pump); /* leave_soon(), once */
 	else if (qid == 0)
 		told(lane, -EUSERS, "the controllers of the subsystem grant no more I/O queues");
 	else if (strands == 0)
