@@ -33,8 +33,10 @@ io_done(void *arg, const struct lane_result *result)
 {
 	struct queue_slot *slot = arg;
 	struct weir_queue *queue = slot->queue;
-	const struct weir_result told = lib_result(result->error, result->status, result->dw0, result->dw1);
+	struct weir_result told = { .dw0 = result->dw0, .dw1 = result->dw1 };
 
+	if (result->error != 0 || !nvme_ok(result->status))
+		told = lib_result(result->error, result->status, result->dw0, result->dw1);
 	slot->next = queue->free;
 	queue->free = slot;
 	slot->done(slot->arg, &told);
@@ -92,23 +94,24 @@ turn(struct weir_queue *queue, int64_t timeout_ns)
 	return useful;
 }
 
-/* Until an I/O more than `before` is done, the time is over, or a signal was handled. */
+/* Until an I/O more than `before` is done, or none is in flight; or a signal was handled. */
 static void
-wait_for_one(struct weir_queue *queue, uint64_t before, int64_t timeout_us)
+wait_for_ever(struct weir_queue *queue, uint64_t before)
 {
-	uint64_t now_ns = timeout_us > 0 ? clock_now_ns() : 0;
-	uint64_t end_ns = now_ns + (uint64_t)timeout_us * 1000;
+	while (turn(queue, -1))
+		if (lane_done(queue->lane) != before || lane_in_flight(queue->lane) == 0)
+			return;
+}
 
-	while (lane_done(queue->lane) == before) {
-		if (timeout_us < 0 && lane_in_flight(queue->lane) == 0)
-			return;
-		if (timeout_us > 0 && now_ns >= end_ns)
-			return;
-		if (!turn(queue, timeout_us < 0 ? -1 : (int64_t)(end_ns - now_ns)))
-			return;
-		if (timeout_us > 0)
-			now_ns = clock_now_ns();
-	}
+/* Until an I/O more than `before` is done, or the time is over, or a signal was handled. */
+static void
+wait_until(struct weir_queue *queue, uint64_t before, int64_t timeout_us)
+{
+	uint64_t now_ns = clock_now_ns(), end_ns;
+
+	end_ns = (uint64_t)timeout_us < (INT64_MAX - now_ns) / 1000 ? now_ns + (uint64_t)timeout_us * 1000 : INT64_MAX;
+	while (now_ns < end_ns && turn(queue, (int64_t)(end_ns - now_ns)) && lane_done(queue->lane) == before)
+		now_ns = clock_now_ns();
 }
 
 int
@@ -119,9 +122,12 @@ weir_queue_poll(struct weir_queue *queue, int64_t timeout_us)
 	if (queue->turning)
 		return lib_fail(-EDEADLK, "a queue cannot be polled from its own callbacks");
 	before = lane_done(queue->lane);
-	(void)turn(queue, 0);
-	if (timeout_us != 0)
-		wait_for_one(queue, before, timeout_us);
+	if (timeout_us > 0)
+		wait_until(queue, before, timeout_us);
+	else if (timeout_us < 0 && lane_in_flight(queue->lane) > 0)
+		wait_for_ever(queue, before);
+	else
+		(void)turn(queue, 0);
 	return (int)(lane_done(queue->lane) - before);
 }
 
