@@ -20,7 +20,7 @@ struct weir_host;
 /* Options of calls are structs whose first member is their size; zeros are the defaults:
  *     struct weir_host_options options = WEIR_OPTIONS(weir_host_options); */
 #ifdef __cplusplus
-#define WEIR_OPTIONS(type) { sizeof(struct type) }
+#define WEIR_OPTIONS(type) ([] { struct type options = {}; options.size = sizeof(options); return options; }())
 #else
 #define WEIR_OPTIONS(type) { .size = sizeof(struct type) }
 #endif

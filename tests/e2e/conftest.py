@@ -14,6 +14,7 @@ import pytest
 
 import nvme
 import target as targets
+from installed import Installed
 from nvmetcp import PATIENCE, Closed, Conn
 
 
@@ -33,6 +34,11 @@ def binary():
     if not os.path.exists(targets.WEIR):
         pytest.fail("there is no %s: build first, or set WEIR_BUILD" % targets.WEIR)
     return targets.WEIR
+
+
+@pytest.fixture(scope="session")
+def installed(binary, tmp_path_factory):
+    return Installed(tmp_path_factory.mktemp("installed"))
 
 
 @pytest.fixture

@@ -59,6 +59,7 @@ def test_values_and_arguments(binary, words, offered):
 def test_files_and_folders(binary, tmp_path):
     (tmp_path / "weir.yaml").touch()
     (tmp_path / "where").mkdir()
-    for words in ["serve", "--config", "=", "w"], ["serve", "--config", "w"], ["check", "w"], ["diff", "w"], ["apply", ""]:
+    for words in (["serve", "--config", "=", "w"], ["serve", "--config", "w"], ["check", "w"], ["diff", "w"],
+                  ["apply", ""]):
         assert sorted(completed(*words, cwd=tmp_path)) == ["weir.yaml", "where"], words
     assert completed("serve", "--state-dir", "=", "w", cwd=tmp_path) == ["where"]
