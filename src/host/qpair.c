@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+enum { LARGE_DATA = 32 * 1024, AFTER_LARGE = 8 * 1024 };
+
 static const uint64_t ENDING_NS = 500 * 1000 * 1000;
 
 /* ---- ending ---- */
@@ -241,10 +243,13 @@ receive(struct qpair *qp)
 	int count = qp->state == QPAIR_ENDING ? 0 : framer_direct(&qp->hc.framer, iov, BUFS_IOV_MAX);
 	size_t direct = 0, landed;
 	ssize_t bytes;
+	bool large;
 
 	for (int i = 0; i < count; i++)
 		direct += iov[i].iov_len;
-	iov[count++] = reactor_scratch(qp->reactor, 0, REACTOR_SCRATCH);
+	/* What is read behind the data of a large read is mostly more of such data, and would have to be copied. */
+	large = count > 0 && qp->hc.framer.shape.data_len >= LARGE_DATA;
+	iov[count++] = reactor_scratch(qp->reactor, 0, large ? AFTER_LARGE : REACTOR_SCRATCH);
 	bytes = qp->stream->ops->readv(qp->stream, iov, count);
 	if (bytes == -EAGAIN)
 		return;
