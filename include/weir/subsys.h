@@ -64,8 +64,8 @@ struct weir_subsys_options {
 
 /*
  * Connects to the subsystem of a URI by all its addresses; its `ns` is looked
- * up too, where it has one.  Blocks until one path is ready and the others are
- * or have been tried once, for connect_ms at most.  0, -EINVAL, -ENODEV (there
+ * up too, where it has one.  Blocks until one path is ready and the others are,
+ * or have been tried once, or have had half a second more; for connect_ms at most.  0, -EINVAL, -ENODEV (there
  * is no such namespace), -ECONNREFUSED (the target refused us), -ETIMEDOUT,
  * -EHOSTUNREACH ...: weir_error() says where and why.
  */

@@ -75,7 +75,7 @@ ana_again(struct timer *timer)
 {
 	struct assoc *assoc = container_of(timer, struct assoc, ana_again);
 
-	assoc->want_ana = true;
+	assoc->want_ana = ctrlr_facts(assoc->ctrlr)->ana;
 	ask_on(assoc);
 }
 
@@ -356,8 +356,7 @@ ask_event(struct assoc *assoc, uint32_t dw0)
 void
 ask_stale(struct assoc *assoc)
 {
-	if (ctrlr_facts(assoc->ctrlr)->ana)
-		ana_soon(assoc);
+	ana_soon(assoc);
 }
 
 void

@@ -219,7 +219,7 @@ struct subsys {
 	unsigned views;            /* that somebody holds */
 	struct subsys_ns *ns[SUBSYS_NAMESPACES_MAX]; /* by slot; NULL: none */
 	struct list finds;         /* that wait for their namespace to have been asked for */
-	struct timer loss, publish_again;
+	struct timer loss, publish_again, others;
 	struct task news;          /* starts paths, answers finds */
 	struct task look;          /* at ghosts */
 	bool told, hopeless, closing;

@@ -116,7 +116,7 @@ pump(struct task *task)
 		const struct view_ns *ns = lane_ns(lane, flight->nsid);
 		struct strand *strand;
 
-		if (ns == NULL) {
+		if (ns == NULL || ns->gone) {
 			flight_finish(flight, -ENODEV, NVME_OK);
 			continue;
 		}

@@ -93,6 +93,7 @@ static void
 see(const struct subsys *subsys, unsigned slot, struct view_ns *seen)
 {
 	const struct subsys_ns *ns = subsys->ns[slot];
+	unsigned asked = 0, missing = 0;
 
 	*seen = (struct view_ns){
 		.nsid = ns->nsid, .blocks = ns->blocks, .block_size = ns->block_size,
@@ -101,11 +102,17 @@ see(const struct subsys *subsys, unsigned slot, struct view_ns *seen)
 	};
 	for (unsigned i = 0; i < subsys->path_count; i++) {
 		const struct assoc *assoc = subsys->paths[i].assoc;
-		enum nvme_ana_state state = assoc != NULL && assoc->state == ASSOC_LIVE ? assoc_ana(assoc, slot) : 0;
+		enum nvme_ana_state state = 0;
 
+		if (assoc == NULL || assoc->state != ASSOC_LIVE)
+			continue;
+		asked++;
+		missing += !assoc->ns[slot].usable && !assoc->ns[slot].wanted;
+		state = assoc_ana(assoc, slot);
 		if (state == NVME_ANA_OPTIMIZED || state == NVME_ANA_NON_OPTIMIZED)
 			seen->state[i] = (uint8_t)state;
 	}
+	seen->gone = asked > 0 && missing == asked;
 }
 
 static void

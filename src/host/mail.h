@@ -50,6 +50,7 @@ struct view_ns {
 	uint32_t block_size, transfer_max; /* bytes */
 	uint32_t compare_write_blocks;
 	uint64_t blocks;
+	bool gone;                         /* all live paths say that there is none, or another one */
 	uint8_t state[SUBSYS_PATHS_MAX];   /* NVME_ANA_OPTIMIZED, NVME_ANA_NON_OPTIMIZED, or 0: not by this path */
 };
 

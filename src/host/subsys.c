@@ -9,6 +9,9 @@
 
 #include "host/internal.h"
 
+/* How long a user waits for other paths when one is there. */
+static const uint64_t OTHERS_NS = 500 * (uint64_t)NS_PER_MS;
+
 /* ---- telling ---- */
 
 void
@@ -73,6 +76,27 @@ none_is_live(struct subsys *subsys)
 		subsys_event(subsys, SUBSYS_ALL_LOST, 0, 0, 0, "");
 }
 
+static void
+tell(struct subsys *subsys, unsigned live)
+{
+	subsys->told = true;
+	timer_clear(&subsys->reactor->timers, &subsys->others);
+	if (live > 0)
+		subsys->options.ready(subsys, 0, NULL);
+	else
+		subsys->options.ready(subsys, most_telling(subsys)->error, most_telling(subsys)->why);
+}
+
+/* For the other paths.  Where the one that was there is gone again, all are waited for. */
+static void
+waited_enough(struct timer *timer)
+{
+	struct subsys *subsys = container_of(timer, struct subsys, others);
+
+	if (subsys_live(subsys) > 0)
+		tell(subsys, subsys_live(subsys));
+}
+
 void
 subsys_path_changed(struct subsys *subsys)
 {
@@ -89,13 +113,14 @@ subsys_path_changed(struct subsys *subsys)
 			lanes_publish(subsys);
 		}
 	}
-	if (subsys->told || !all_tried(subsys))
+	if (subsys->told)
 		return;
-	subsys->told = true;
-	if (live > 0)
-		subsys->options.ready(subsys, 0, NULL);
-	else
-		subsys->options.ready(subsys, most_telling(subsys)->error, most_telling(subsys)->why);
+	if (all_tried(subsys)) {
+		tell(subsys, live);
+	} else if (live > 0 && !subsys->others.armed) {
+		subsys->others.fire = waited_enough;
+		timer_set(&subsys->reactor->timers, &subsys->others, subsys->reactor->now_ns + OTHERS_NS);
+	}
 }
 
 /* ---- namespaces ---- */
@@ -345,6 +370,7 @@ subsys_close(struct subsys *subsys, void (*closed)(void *owner))
 	subsys->to_close = subsys->path_count;
 	timer_clear(timers, &subsys->loss);
 	timer_clear(timers, &subsys->publish_again);
+	timer_clear(timers, &subsys->others);
 	task_cancel(&subsys->news);
 	while ((node = list_pop(&subsys->finds)) != NULL) {
 		struct subsys_find *find = container_of(node, struct subsys_find, node);

@@ -45,8 +45,8 @@ struct subsys_options {
 	uint16_t cntlid;           /* as of struct ctrlr_options */
 	/* as of struct weir_subsys_options, but that 0 is 0 */
 	uint32_t kato_ms, connect_ms, io_timeout_ms, reconnect_ms, reconnect_max_ms, loss_ms, fence_margin_ms;
-	/* Once: error 0 as soon as each path is live or was tried once, and one is live; else why none is: only
-	 * subsys_close() may follow. */
+	/* Once: error 0 as soon as one path is live, and the others are, or were tried once, or have had half a second
+	 * more; else why none is: only subsys_close() may follow. */
 	void (*ready)(struct subsys *subsys, int error, const char *why);
 	void (*event)(struct subsys *subsys, const struct subsys_event *event); /* NULL: nobody listens */
 	void *owner;

@@ -63,6 +63,25 @@ without_a_cut_nothing_is_sent_again(void **state)
 	}
 }
 
+/* One that is silent from the start is not waited for, and not missed. */
+static void
+a_path_that_is_silent_holds_nobody_up(void **state)
+{
+	struct sim_options sim = options();
+	struct fail f;
+
+	(void)state;
+	fail_init(&f);
+	f.options.connect_ms = 10000;
+	fail_start(&f, seed_first, &sim);
+	fail_cut(&f, 1, SIM_CUT_HOLD);
+	sim_run_until(f.sim, 900ULL * MS, fail_loading, &f);
+	assert_true(f.loading);
+	fail_mend(&f, 1);
+	end(&f);
+	fail_check(&f);
+}
+
 struct until {
 	struct fail *fail;
 	uint64_t events;
@@ -259,6 +278,7 @@ main(void)
 	const char *first = getenv("WEIR_SEED_FIRST"), *count = getenv("WEIR_SEEDS");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_cut_nothing_is_sent_again),
+		cmocka_unit_test(a_path_that_is_silent_holds_nobody_up),
 		cmocka_unit_test(one_path_is_cut_at_every_event),
 		cmocka_unit_test(one_path_of_a_plain_target_is_cut_at_every_event),
 		cmocka_unit_test(paths_and_targets_come_and_go),
