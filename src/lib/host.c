@@ -90,6 +90,9 @@ process_start(struct weir_host *host, const struct weir_host_options *options)
 
 	rt.attended = true;
 	rt.reactors = host->queues_max + 1;
+	/* A queue has a connection for each path, which is one or few: an io_uring is no gain, and it has its price in
+	 * a process that is another's (memory that is locked, system calls that are interrupted by its work). */
+	rt.moves = RT_MOVES_CALLS;
 	rt.spin_us = options->spin_us == UINT32_MAX ? 0 : options_or(options->spin_us, SPIN_US);
 	rt.log = rt_says;
 	rt.owner = host;
