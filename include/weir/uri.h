@@ -9,7 +9,9 @@
  * where it is not said.  Bytes that a URI cannot have are written %XX; so is
  * the % before an IPv6 address's zone: [fe80::1%25eth0].  Options come in any
  * order, each once.  The NQN of all discovery services,
- * nqn.2014-08.org.nvmexpress.discovery, is the same as none.
+ * nqn.2014-08.org.nvmexpress.discovery, is the same as none.  A name that is not
+ * an NQN, as `testnqn`, which Linux's target takes, is taken too where it has no
+ * space nor control character.
  */
 #ifndef WEIR_URI_H
 #define WEIR_URI_H

@@ -20,4 +20,10 @@ enum { NQN_MAX = 223 };
  */
 bool nqn_valid(const char *text, size_t bytes);
 
+/*
+ * What a host takes for the name of a subsystem or of itself: 1 to 223 bytes of characters that can be seen, and no
+ * space.  Linux's target takes any name, and people call theirs `testnqn`.
+ */
+bool nqn_usable(const char *text, size_t bytes);
+
 #endif

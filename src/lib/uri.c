@@ -218,8 +218,8 @@ parse_nqn(struct part text, char nqn[WEIR_NQN_MAX + 1])
 {
 	size_t length = decode(text, nqn, WEIR_NQN_MAX + 1);
 
-	if (length == SIZE_MAX || !nqn_valid(nqn, length))
-		return wrong(text, "is not an NQN: nqn.YEAR-MONTH. and a name, of 223 bytes at most");
+	if (length == SIZE_MAX || !nqn_usable(nqn, length))
+		return wrong(text, "is not a name: 1 to 223 bytes, of characters that can be seen");
 	return 0;
 }
 

@@ -41,8 +41,8 @@ accepted(const struct weir_uri *uri)
 
 	assert(uri->addresses >= 1 && uri->addresses <= WEIR_PATHS_MAX && uri->nsid != UINT32_MAX);
 	assert(uri->subnqn[0] != '\0' || (uri->nsid == 0 && uri->addresses == 1));
-	assert(uri->subnqn[0] == '\0' || nqn_valid(uri->subnqn, strnlen(uri->subnqn, sizeof(uri->subnqn))));
-	assert(uri->hostnqn[0] == '\0' || nqn_valid(uri->hostnqn, strnlen(uri->hostnqn, sizeof(uri->hostnqn))));
+	assert(uri->subnqn[0] == '\0' || nqn_usable(uri->subnqn, strnlen(uri->subnqn, sizeof(uri->subnqn))));
+	assert(uri->hostnqn[0] == '\0' || nqn_usable(uri->hostnqn, strnlen(uri->hostnqn, sizeof(uri->hostnqn))));
 	for (unsigned i = 0; i < uri->addresses; i++)
 		assert(uri->address[i].host[0] != '\0' && uri->address[i].port != 0);
 	assert(length < sizeof(text) && strlen(text) == length);
