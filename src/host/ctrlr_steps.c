@@ -277,6 +277,33 @@ ask_events(const struct ctrlr *c)
 	return set_feature(NVME_FEATURE_EVENTS, events(c));
 }
 
+static uint32_t
+notices(const struct ctrlr *c)
+{
+	return events(c) & ~NVME_ASYNC_SMART;
+}
+
+/* A target that does not know each of the warnings, as Linux's, refuses them together with all else. */
+static bool
+wants_notices(const struct ctrlr *c)
+{
+	return c->facts.events == 0 && notices(c) != 0 && notices(c) != events(c);
+}
+
+static struct nvme_sqe
+ask_notices(const struct ctrlr *c)
+{
+	return set_feature(NVME_FEATURE_EVENTS, notices(c));
+}
+
+static bool
+notices_chosen(struct ctrlr *c, const struct hio *io)
+{
+	if (nvme_ok(io->req.status))
+		c->facts.events = notices(c);
+	return true;
+}
+
 static bool
 events_chosen(struct ctrlr *c, const struct hio *io)
 {
@@ -301,6 +328,7 @@ static const struct step {
 	{ "asking for I/O queues", ask_queues, queues_granted, wants_queues, false },
 	{ "asking for FENCE", ask_fence, fence_granted, offers_fence, true },
 	{ "asking for events", ask_events, events_chosen, wants_events, true },
+	{ "asking for events without warnings", ask_notices, notices_chosen, wants_notices, true },
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };

@@ -221,6 +221,28 @@ what_a_plain_target_has_not_is_not_missed(void **state)
 	}
 }
 
+/* As of Linux's target, which does not know all there are. */
+static void
+where_warnings_are_refused_the_rest_is_still_told(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 4; seed++) {
+		struct play *p = play_create(seed);
+
+		p->lies[0] = (struct lie)REFUSES(EVENTS);
+		if (seed % 2 == 1)
+			p->lies[1] = (struct lie)REFUSES(EVENTS + 1);
+		p->guest.options.events = NVME_ASYNC_SMART | NVME_ASYNC_NS | NVME_ASYNC_ANA;
+		p->guest.leaves = true;
+		play_begin(p);
+		run(p, second);
+		assert_int_equal(p->guest.readies, 1);
+		assert_int_equal(p->guest.facts.events, seed % 2 == 0 ? NVME_ASYNC_NS | NVME_ASYNC_ANA : 0);
+		assert_int_equal(p->guest.closes, 1);
+		play_end(p);
+	}
+}
+
 static void
 no_more_queues_are_taken_than_were_granted_or_asked_for(void **state)
 {
@@ -380,6 +402,7 @@ main(void)
 		cmocka_unit_test(what_cannot_be_ends_it_with_a_reason),
 		cmocka_unit_test(what_does_not_concern_it_is_not_minded),
 		cmocka_unit_test(what_a_plain_target_has_not_is_not_missed),
+		cmocka_unit_test(where_warnings_are_refused_the_rest_is_still_told),
 		cmocka_unit_test(no_more_queues_are_taken_than_were_granted_or_asked_for),
 		cmocka_unit_test(a_controller_is_given_the_time_it_says_it_takes),
 		cmocka_unit_test(commands_wait_until_it_is_ready),
