@@ -311,7 +311,7 @@ weir_queue_close(struct weir_queue *queue)
 {
 	if (queue == NULL)
 		return;
-	assert(!queue->turning);
+	assert(!queue->turning && !host_is_service(queue->ws->host));
 	end_lane(queue);
 	pthread_mutex_lock(&queue->ws->host->lock);
 	list_remove(&queue->node);
