@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "lib/discovery.h"
-#include "lib/discovery_log.h"
 
 int
 discovery_find(struct weir_host *host, const char *text, const struct weir_discovery_options *options,
@@ -54,7 +53,7 @@ discovery_add(struct weir_discovery *discovery, const struct log_reader *reader,
 	for (uint32_t i = 0; i < reader->count; i++) {
 		struct weir_discovered *entry = &entries[discovery->count++];
 
-		discovery_entry_decode(&reader->log->entries[i], entry);
+		discovery_entry_decode(reader->entries + (size_t)i * DISCOVERY_ENTRY_LEN, entry);
 		entry->level = level;
 	}
 	return 0;
@@ -144,7 +143,7 @@ ask_service(struct weir_host *host, const struct subsys_address *service, const 
 	if (rc == 0)
 		rc = discovery_add(discovery, &a->reader, level);
 	if (rc == 0 && level == 0)
-		discovery->generation = le64_get(a->reader.log->genctr);
+		discovery->generation = a->reader.head.generation;
 	log_reader_end(&a->reader);
 	free(a);
 	return rc;

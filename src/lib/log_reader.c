@@ -9,6 +9,7 @@
 
 #include "lib/log_reader.h"
 #include "lib/status.h"
+#include "wire/log.h"
 
 static void answered(struct ctrlr_cmd *cmd);
 
@@ -45,10 +46,10 @@ end(struct log_reader *reader, int error, const char *why)
 }
 
 static void
-read_head(struct log_reader *reader, int step)
+read_head(struct log_reader *reader, enum log_step step)
 {
 	reader->step = step;
-	ask(reader, 0, &reader->head, sizeof(reader->head));
+	ask(reader, 0, reader->page, sizeof(reader->page));
 }
 
 static void
@@ -57,41 +58,47 @@ read_on(struct log_reader *reader)
 	uint32_t most = ctrlr_facts(reader->ctrlr)->transfer_max & ~UINT32_C(3);
 	size_t left = reader->bytes - reader->at;
 
-	ask(reader, reader->at, (uint8_t *)reader->log + reader->at, left < most ? (uint32_t)left : most);
+	ask(reader, sizeof(reader->page) + reader->at, reader->entries + reader->at,
+	    left < most ? (uint32_t)left : most);
 }
 
 /* The head says how much there is. */
 static void
 begin_entries(struct log_reader *reader)
 {
-	uint64_t count = le64_get(reader->head.numrec);
-
-	free(reader->log);
-	reader->log = NULL;
-	if (count > LOG_READER_ENTRIES_MAX) {
+	log_reader_end(reader);
+	discovery_header_decode(reader->page, &reader->head);
+	if (reader->head.format != 0) {
+		end(reader, -EPROTO, "the discovery log is of a format that this host does not know");
+		return;
+	}
+	if (reader->head.entries > LOG_READER_ENTRIES_MAX) {
 		end(reader, -EMSGSIZE, "the discovery log has more entries than this host reads, 16384");
 		return;
 	}
-	reader->count = (uint32_t)count;
-	reader->at = sizeof(reader->head);
-	reader->bytes = reader->at + reader->count * sizeof(reader->head.entries[0]);
-	reader->log = malloc(reader->bytes);
-	if (reader->log == NULL) {
+	reader->count = (uint32_t)reader->head.entries;
+	reader->at = 0;
+	reader->bytes = (size_t)reader->count * DISCOVERY_ENTRY_LEN;
+	if (reader->count == 0) {
+		end(reader, 0, NULL);
+		return;
+	}
+	reader->entries = malloc(reader->bytes);
+	if (reader->entries == NULL) {
 		end(reader, -ENOMEM, "there is no memory for the discovery log");
 		return;
 	}
-	memcpy(reader->log, &reader->head, sizeof(reader->head));
 	reader->step = LOG_ENTRIES;
-	if (count == 0)
-		end(reader, 0, NULL);
-	else
-		read_on(reader);
+	read_on(reader);
 }
 
 static void
 check(struct log_reader *reader)
 {
-	if (le64_get(reader->head.genctr) == le64_get(reader->log->genctr))
+	struct discovery_header now;
+
+	discovery_header_decode(reader->page, &now);
+	if (now.generation == reader->head.generation)
 		end(reader, 0, NULL);
 	else if (++reader->tries < LOG_READER_TRIES)
 		begin_entries(reader);
@@ -141,6 +148,7 @@ log_reader_start(struct log_reader *reader, struct ctrlr *ctrlr)
 void
 log_reader_end(struct log_reader *reader)
 {
-	free(reader->log);
-	reader->log = NULL;
+	free(reader->entries);
+	reader->entries = NULL;
+	reader->count = 0;
 }

@@ -9,23 +9,25 @@
 #define WEIR_LIB_LOG_READER_H
 
 #include "host/ctrlr.h"
-#include "wire/log.h"
+#include "lib/discovery_log.h"
 
 enum { LOG_READER_ENTRIES_MAX = 16384, LOG_READER_TRIES = 16 };
 
 struct log_reader {
-	/* The owner's, set before the first reading.  From the reactor's turn: 0, and `log` and `count` are what was
-	 * read, valid until the next reading; else why not.  Not called where the controller is lost: its lost() is. */
+	/* The owner's, set before the first reading.  From the reactor's turn: 0, and head, entries and count are what
+	 * was read, valid until the next reading; else why not.  Not called where the controller is lost: its lost()
+	 * is. */
 	void (*done)(struct log_reader *reader, int error, const char *why);
 	void *owner;
 
 	struct ctrlr *ctrlr;
-	enum { LOG_IDLE, LOG_HEAD, LOG_ENTRIES, LOG_CHECK } step;
+	enum log_step { LOG_IDLE, LOG_HEAD, LOG_ENTRIES, LOG_CHECK } step;
 	unsigned tries;
-	struct nvme_log_discovery head; /* as it was read last */
-	struct nvme_log_discovery *log; /* with its entries: malloc()ed */
+	uint8_t page[DISCOVERY_HEADER_LEN]; /* the head, as it comes */
+	struct discovery_header head;   /* before the entries */
+	uint8_t *entries;               /* of DISCOVERY_ENTRY_LEN bytes: malloc()ed */
 	uint32_t count;
-	size_t bytes, at;               /* of all that is read, and of it so far */
+	size_t bytes, at;               /* of all entries, and of those that were read */
 	uint32_t now;                   /* bytes of the command in flight */
 	struct ctrlr_cmd cmd;
 	struct iovec iov;

@@ -21,7 +21,7 @@ struct volume_limits {
 
 struct pooled {
 	struct weir_queue *queue;     /* while it is idle or busy */
-	enum { POOLED_NONE, POOLED_OPENING, POOLED_IDLE, POOLED_BUSY } state;
+	enum pooled_state { POOLED_NONE, POOLED_OPENING, POOLED_IDLE, POOLED_BUSY } state;
 };
 
 struct weir_volume {

@@ -20,10 +20,10 @@ enum { LOOK_MS = 20 };
 /* ---- borrowing; all of it under the lock ---- */
 
 static struct pooled *
-find(struct weir_volume *volume, int state)
+find(struct weir_volume *volume, enum pooled_state state)
 {
 	for (unsigned i = 0; i < volume->pooled; i++)
-		if ((int)volume->pool[i].state == state)
+		if (volume->pool[i].state == state)
 			return &volume->pool[i];
 	return NULL;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "lib/watch.h"
+#include "wire/log.h"
 
 enum { KATO_MS = 10000, RETRY_MS = 100, RETRY_MAX_MS = 10000 };
 
@@ -46,7 +47,7 @@ read_log(struct weir_discovery_watch *watch)
 static void
 tell(struct weir_discovery_watch *watch)
 {
-	struct weir_discovery discovery = { .generation = le64_get(watch->reader.log->genctr) };
+	struct weir_discovery discovery = { .generation = watch->reader.head.generation };
 
 	if (discovery_add(&discovery, &watch->reader, 0) == 0)
 		watch->changed(watch->arg, &discovery);
