@@ -38,6 +38,8 @@ struct weir_host_options {
 	void *log_arg;
 	uint32_t spin_us;      /* how long a thread that waits looks by itself before it sleeps; 0: 150; UINT32_MAX:
 	                        * it sleeps at once */
+	const char *congestion; /* control of its connections, a name that the kernel knows, like cubic; NULL: the
+	                        * system's.  Copied */
 };
 
 /* `options` NULL: defaults.  0, -EINVAL, -ENOMEM, -EMFILE, -EAGAIN (no thread). */

@@ -72,6 +72,9 @@ struct weir_io {
 struct weir_queue_options {
 	uint32_t size;
 	uint32_t depth;            /* I/Os in flight, 1 to 1024; 0: 128.  Compare and Write counts as two */
+	/* Another queue of this thread, and of the same host, that it is to be polled together with: polling one of
+	 * them is polling both, by the same system calls, and of queues_max they are one.  NULL: by itself. */
+	struct weir_queue *with;
 };
 
 /* Blocks until it is connected by each path that is live, or one of them if not all can be.  -EAGAIN: the host's
@@ -108,12 +111,14 @@ uint32_t weir_queue_in_flight(const struct weir_queue *queue);
  * the negative errno of *result, which may be NULL. */
 int weir_queue_run(struct weir_queue *queue, const struct weir_io *io, struct weir_result *result);
 
-/* What this queue has cost so far. */
+/* What this queue has done so far; from `turns` on, what it cost together with those that it is polled with. */
 struct weir_queue_stats {
 	uint64_t ios;        /* done */
 	uint64_t resent;     /* sent once more, after a path was lost or said no */
-	uint64_t turns;      /* polls that looked at the sockets */
+	uint64_t turns;      /* looks at the sockets */
 	uint64_t syscalls;   /* entries into the kernel */
+	uint64_t busy_turns; /* looks that were of use */
+	uint64_t busy_ns;    /* what those took, callbacks included */
 };
 
 void weir_queue_stats(const struct weir_queue *queue, struct weir_queue_stats *stats);

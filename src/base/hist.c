@@ -46,6 +46,19 @@ hist_add(struct hist *hist, uint64_t value)
 	hist->buckets[bucket_of(value)]++;
 }
 
+void
+hist_merge(struct hist *into, const struct hist *from)
+{
+	into->count += from->count;
+	into->sum += from->sum;
+	if (from->min < into->min)
+		into->min = from->min;
+	if (from->max > into->max)
+		into->max = from->max;
+	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
+		into->buckets[i] += from->buckets[i];
+}
+
 uint64_t
 hist_quantile(const struct hist *hist, uint32_t ppm)
 {

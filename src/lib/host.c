@@ -67,6 +67,8 @@ host_make(const struct weir_host_options *options)
 	host->log = options->log;
 	host->log_arg = options->log_arg;
 	host->queues_max = options_or(options->queues_max, QUEUES);
+	if (options->congestion != NULL)
+		strcpy(host->congestion, options->congestion);
 	pthread_mutex_init(&host->lock, NULL);
 	list_init(&host->subsystems);
 	list_init(&host->watches);
@@ -94,6 +96,7 @@ process_start(struct weir_host *host, const struct weir_host_options *options)
 	 * a process that is another's (memory that is locked, system calls that are interrupted by its work). */
 	rt.moves = RT_MOVES_CALLS;
 	rt.spin_us = options->spin_us == UINT32_MAX ? 0 : options_or(options->spin_us, SPIN_US);
+	rt.sockets.congestion = host->congestion[0] != '\0' ? host->congestion : NULL;
 	rt.log = rt_says;
 	rt.owner = host;
 	rt.missing = &missing;
@@ -119,6 +122,8 @@ weir_host_create(const struct weir_host_options *given, struct weir_host **out)
 		return rc;
 	if (options.queues_max > QUEUES_MAX)
 		return lib_fail(-EINVAL, "queues_max is %u; it is %d at most", options.queues_max, QUEUES_MAX);
+	if (options.congestion != NULL && strlen(options.congestion) >= sizeof(host->congestion))
+		return lib_fail(-EINVAL, "there is no congestion control `%s`", options.congestion);
 	host = host_make(&options);
 	if (host == NULL)
 		return lib_fail(-ENOMEM, "there is no memory for a host");

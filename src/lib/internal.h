@@ -25,6 +25,7 @@ struct weir_host {
 	char nqn[NVME_NQN_FIELD];
 	uint8_t id[16];
 	uint32_t queues_max;
+	char congestion[16];    /* TCP_CA_NAME_MAX; "": the system's */
 	void (*log)(void *arg, enum weir_log_level level, const char *text);
 	void *log_arg;
 	pthread_mutex_t lock;   /* of the lists below, and of those of subsystems */

@@ -39,6 +39,7 @@ io_done(void *arg, const struct lane_result *result)
 		told = lib_result(result->error, result->status, result->dw0, result->dw1);
 	slot->next = queue->free;
 	queue->free = slot;
+	queue->seat->done++;
 	slot->done(slot->arg, &told);
 }
 
@@ -75,6 +76,7 @@ weir_queue_submit(struct weir_queue *queue, const struct weir_io *io)
 	rc = lane_submit(queue->lane, &lane_io);
 	if (rc != 0)
 		return refused(queue, io, rc);
+	queue->seat->taken++;
 	queue->free = slot->next;
 	slot->done = io->done;
 	slot->arg = io->arg;
@@ -84,57 +86,57 @@ weir_queue_submit(struct weir_queue *queue, const struct weir_io *io)
 /* ---- turns ---- */
 
 static bool
-turn(struct weir_queue *queue, int64_t timeout_ns)
+turn(struct queue_seat *seat, int64_t timeout_ns)
 {
 	bool useful;
 
-	queue->turning = true;
-	useful = rt_turn(queue->reactor, timeout_ns);
-	queue->turning = false;
+	seat->turning = true;
+	useful = rt_turn(seat->reactor, timeout_ns);
+	seat->turning = false;
 	return useful;
 }
 
 /* Until an I/O more than `before` is done, or none is in flight; or a signal was handled. */
 static void
-wait_for_ever(struct weir_queue *queue, uint64_t before)
+wait_for_ever(struct queue_seat *seat, uint64_t before)
 {
-	while (turn(queue, -1))
-		if (lane_done(queue->lane) != before || lane_in_flight(queue->lane) == 0)
+	while (turn(seat, -1))
+		if (seat->done != before || seat->done == seat->taken)
 			return;
 }
 
 /* Until an I/O more than `before` is done, or the time is over, or a signal was handled. */
 static void
-wait_until(struct weir_queue *queue, uint64_t before, int64_t timeout_us)
+wait_until(struct queue_seat *seat, uint64_t before, int64_t timeout_us)
 {
 	uint64_t now_ns = clock_now_ns(), end_ns;
 
 	end_ns = (uint64_t)timeout_us < (INT64_MAX - now_ns) / 1000 ? now_ns + (uint64_t)timeout_us * 1000 : INT64_MAX;
-	while (now_ns < end_ns && turn(queue, (int64_t)(end_ns - now_ns)) && lane_done(queue->lane) == before)
+	while (now_ns < end_ns && turn(seat, (int64_t)(end_ns - now_ns)) && seat->done == before)
 		now_ns = clock_now_ns();
 }
 
 int
 weir_queue_poll(struct weir_queue *queue, int64_t timeout_us)
 {
-	uint64_t before;
+	struct queue_seat *seat = queue->seat;
+	uint64_t before = seat->done;
 
-	if (queue->turning)
+	if (seat->turning)
 		return lib_fail(-EDEADLK, "a queue cannot be polled from its own callbacks");
-	before = lane_done(queue->lane);
 	if (timeout_us > 0)
-		wait_until(queue, before, timeout_us);
-	else if (timeout_us < 0 && lane_in_flight(queue->lane) > 0)
-		wait_for_ever(queue, before);
+		wait_until(seat, before, timeout_us);
+	else if (timeout_us < 0 && seat->done < seat->taken)
+		wait_for_ever(seat, before);
 	else
-		(void)turn(queue, 0);
-	return (int)(lane_done(queue->lane) - before);
+		(void)turn(seat, 0);
+	return (int)(seat->done - before);
 }
 
 int
 weir_queue_fd(const struct weir_queue *queue)
 {
-	return rt_fd(queue->reactor);
+	return rt_fd(queue->seat->reactor);
 }
 
 uint32_t
@@ -164,7 +166,7 @@ weir_queue_run(struct weir_queue *queue, const struct weir_io *io, struct weir_r
 	struct weir_io mine = *io;
 	int rc;
 
-	if (queue->turning)
+	if (queue->seat->turning)
 		return lib_fail(-EDEADLK, "a queue cannot be waited for in its own callbacks");
 	mine.done = run_done;
 	mine.arg = &run;
@@ -185,11 +187,15 @@ weir_queue_run(struct weir_queue *queue, const struct weir_io *io, struct weir_r
 void
 weir_queue_stats(const struct weir_queue *queue, struct weir_queue_stats *stats)
 {
+	const struct reactor *reactor = queue->seat->reactor;
+
 	*stats = (struct weir_queue_stats){
 		.ios = lane_done(queue->lane),
 		.resent = lane_resent(queue->lane),
-		.turns = queue->reactor->turns - queue->turns_before,
-		.syscalls = queue->reactor->syscalls - queue->syscalls_before,
+		.turns = reactor->turns,
+		.syscalls = reactor->syscalls,
+		.busy_turns = reactor->busy_turns,
+		.busy_ns = reactor->busy_ns,
 	};
 }
 
@@ -217,7 +223,7 @@ end_lane(struct weir_queue *queue)
 	queue->closing = true;
 	lane_close(queue->lane, on_closed);
 	while (queue->lane != NULL)
-		(void)turn(queue, CLOSE_TURN_MS * INT64_C(1000000));
+		(void)turn(queue->seat, CLOSE_TURN_MS * INT64_C(1000000));
 }
 
 /* Each of the paths says within connect_ms what becomes of it, and a lane within as long again. */
@@ -226,12 +232,12 @@ join(struct weir_queue *queue, uint32_t depth)
 {
 	const struct lane_options options = { .depth = depth, .ready = on_ready, .owner = queue };
 	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + 2 * queue->ws->connect_ms * UINT64_C(1000000);
-	int rc = lane_open(queue->reactor, queue->ws->subsys, &options, &queue->lane);
+	int rc = lane_open(queue->seat->reactor, queue->ws->subsys, &options, &queue->lane);
 
 	if (rc != 0)
 		return lib_fail(rc, "there is no memory for a queue of %u", depth);
 	while (!queue->told && now_ns < end_ns) {
-		(void)turn(queue, (int64_t)(end_ns - now_ns));
+		(void)turn(queue->seat, (int64_t)(end_ns - now_ns));
 		now_ns = clock_now_ns();
 	}
 	if (queue->told && queue->error == 0)
@@ -258,20 +264,39 @@ queue_make(struct weir_subsys *ws, uint32_t depth)
 	return queue;
 }
 
+/* The one that `with` has, or one of its own. */
 static int
-take_reactor(struct weir_queue *queue)
+sit_down(struct weir_queue *queue, struct weir_queue *with)
 {
 	struct weir_host *host = queue->ws->host;
-	int rc = rt_take(host->rt, &queue->reactor);
+	struct queue_seat *seat = with != NULL ? with->seat : calloc(1, sizeof(*seat));
+	int rc;
 
+	if (seat == NULL)
+		return lib_fail(-ENOMEM, "there is no memory for a queue");
+	queue->seat = seat;
+	if (seat->queues++ > 0)
+		return 0;
+	rc = rt_take(host->rt, &seat->reactor);
+	if (rc == 0) {
+		seat->reactor->on_mail = host_on_mail;
+		return 0;
+	}
+	free(seat);
 	if (rc == -EAGAIN)
 		return lib_fail(rc, "%u queues are open, as many as this host may have", host->queues_max);
-	if (rc != 0)
-		return lib_fail(rc, "a queue cannot be made: %s", strerror(-rc));
-	queue->reactor->on_mail = host_on_mail;
-	queue->turns_before = queue->reactor->turns;
-	queue->syscalls_before = queue->reactor->syscalls;
-	return 0;
+	return lib_fail(rc, "a queue cannot be made: %s", strerror(-rc));
+}
+
+static void
+stand_up(struct weir_queue *queue)
+{
+	struct queue_seat *seat = queue->seat;
+
+	if (--seat->queues > 0)
+		return;
+	rt_give(seat->reactor);
+	free(seat);
 }
 
 int
@@ -289,12 +314,14 @@ weir_queue_open(struct weir_subsys *ws, const struct weir_queue_options *given, 
 		return lib_fail(-EINVAL, "depth is %u; it is %d at most", depth, LANE_DEPTH_MAX);
 	if (host_is_service(ws->host))
 		return lib_fail(-EDEADLK, "this cannot be called from a callback of the service thread");
+	if (options.with != NULL && (options.with->ws->host != ws->host || options.with->seat->turning))
+		return lib_fail(-EINVAL, "queues that share are of the same host, and opened outside of callbacks");
 	queue = queue_make(ws, depth);
 	if (queue == NULL)
 		return lib_fail(-ENOMEM, "there is no memory for a queue of %u", depth);
-	rc = take_reactor(queue);
+	rc = sit_down(queue, options.with);
 	if (rc == 0 && (rc = join(queue, depth)) != 0)
-		rt_give(queue->reactor);
+		stand_up(queue);
 	if (rc != 0) {
 		free(queue);
 		return rc;
@@ -311,11 +338,11 @@ weir_queue_close(struct weir_queue *queue)
 {
 	if (queue == NULL)
 		return;
-	assert(!queue->turning && !host_is_service(queue->ws->host));
+	assert(!queue->seat->turning && !host_is_service(queue->ws->host));
 	end_lane(queue);
 	pthread_mutex_lock(&queue->ws->host->lock);
 	list_remove(&queue->node);
 	pthread_mutex_unlock(&queue->ws->host->lock);
-	rt_give(queue->reactor);
+	stand_up(queue);
 	free(queue);
 }

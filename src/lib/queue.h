@@ -1,5 +1,5 @@
 /*
- * queue.h - a queue: a reactor that was taken for its thread, and a lane on it (weir/queue.h).
+ * queue.h - a queue: a lane on a reactor that was taken for its thread (weir/queue.h).
  */
 #ifndef WEIR_LIB_QUEUE_H
 #define WEIR_LIB_QUEUE_H
@@ -14,18 +14,24 @@ struct queue_slot {
 	void *arg;
 };
 
-struct weir_queue {
+/* A reactor that was taken, and the queues of one thread on it. */
+struct queue_seat {
 	struct reactor *reactor;
+	unsigned queues;
+	bool turning;              /* callbacks come: nobody may poll */
+	uint64_t taken, done;      /* I/Os of all its queues */
+};
+
+struct weir_queue {
+	struct queue_seat *seat;
 	struct lane *lane;         /* NULL: it is closed */
 	struct queue_slot *free;   /* a slot for each I/O that may be taken on */
-	bool turning;              /* callbacks come: nobody may poll */
 	bool closing;
 	bool told;                 /* whether it can be used; error, why */
 	int error;
 	char why[160];
 	struct weir_subsys *ws;
 	struct list node;          /* in ws->queues */
-	uint64_t turns_before, syscalls_before; /* the reactor's, which others had before */
 	struct queue_slot slots[];
 };
 

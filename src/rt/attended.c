@@ -194,12 +194,14 @@ rt_turn(struct reactor *reactor, int64_t timeout_ns)
 	bool useful;
 
 	waker_rise(&core->waker);
-	core->was_busy = false; /* as far as we know: what its caller did is not ours */
 	useful = core_turn(core);
 	if (!useful && timeout_ns != 0)
 		useful = wait_for_use(core, timeout_ns);
 	else if (!useful && core_look(core))
 		useful = core_turn(core);
+	if (useful)
+		reactor->busy_ns += clock_now_ns() - core->turn_ns;
+	core->was_busy = false; /* that has been counted, and what its caller does now is not ours */
 	settle(core);
 	return useful;
 }

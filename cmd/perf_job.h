@@ -1,0 +1,59 @@
+/*
+ * perf_job.h - one load of `weir perf`: what is to be done, as the command line or a job file says it.
+ *
+ * Pure: words in, a checked struct out.
+ */
+#ifndef WEIR_CMD_PERF_JOB_H
+#define WEIR_CMD_PERF_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	PERF_URIS_MAX = 16, PERF_JOBS_MAX = 32, PERF_QD_MAX = 1023, PERF_QUEUES_MAX = 127, PERF_WHY = 256,
+};
+
+struct perf_job {
+	const char *name;
+	const char *uris[PERF_URIS_MAX];
+	unsigned uri_count;
+	const char *rw;               /* as --rw has it */
+	bool random;
+	int fixed_mix;                /* percent of reads that --rw means; -1: `mix` says */
+	uint32_t mix;
+	uint32_t qd, queues;          /* queues: to each URI */
+	uint32_t threads;
+	uint64_t bs, size;            /* bytes; size 0: all */
+	uint64_t seconds, ios;        /* so many of all URIs instead of `seconds`; 0: as many as go */
+	uint64_t seed;
+	uint64_t rate_iops, rate_bytes; /* per second, of all URIs; 0: no limit */
+	bool verify, hdgst, ddgst, sq_flow;
+};
+
+/* The defaults. */
+void perf_job_init(struct perf_job *job);
+
+/* What the keys are called, as options and in job files; ends with NULL. */
+extern const char *const perf_job_keys[];
+
+/*
+ * Sets what `key` is; flags are "true" or "false".  What it points to later is `text`, which is the caller's.  False:
+ * `why` says what is wrong, without the key.
+ */
+bool perf_job_set(struct perf_job *job, const char *key, const char *text, char why[PERF_WHY]);
+
+/* One more of its URIs. */
+bool perf_job_add_uri(struct perf_job *job, const char *text, char why[PERF_WHY]);
+
+/* All has been said: what does not go together, and what follows from it. */
+bool perf_job_check(struct perf_job *job, char why[PERF_WHY]);
+
+/* Percent of reads. */
+static inline unsigned
+perf_job_reads(const struct perf_job *job)
+{
+	return job->fixed_mix >= 0 ? (unsigned)job->fixed_mix : job->mix;
+}
+
+#endif

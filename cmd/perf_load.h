@@ -1,0 +1,74 @@
+/*
+ * perf_load.h - the load of one thread on one namespace: keeps `qd` I/Os in flight on each queue until it is over.
+ */
+#ifndef WEIR_CMD_PERF_LOAD_H
+#define WEIR_CMD_PERF_LOAD_H
+
+#include <weir/weir.h>
+
+#include "base/rng.h"
+#include "perf_job.h"
+#include "perf_pace.h"
+#include "perf_result.h"
+#include "sys/clock.h"
+
+/* A clock that is read once for all that comes of one poll: at most one read per batch of completions. */
+struct perf_clock {
+	uint64_t now_ns; /* 0: it has not been read since the last poll */
+};
+
+static inline uint64_t
+perf_now(struct perf_clock *clock)
+{
+	if (clock->now_ns == 0)
+		clock->now_ns = clock_now_ns();
+	return clock->now_ns;
+}
+
+enum load_phase { LOADING, READING_BACK, ENDED };
+
+struct load {
+	const struct perf_job *job;
+	struct perf_clock *clock;
+	struct perf_result result;
+	struct work *works;
+	struct work *idle;             /* those that have nothing in flight */
+	uint8_t *buffers;
+	uint32_t nsid, blocks_per_slot;
+	uint64_t first, slots;         /* of the namespace, in units of one I/O */
+	uint32_t *written;             /* number of the last write of each slot; 0: none.  NULL: nothing is verified */
+	uint8_t *busy;                 /* of each slot: an I/O is in flight */
+	uint64_t next;                 /* of sequential load and of reading back */
+	struct rng rng;
+	enum load_phase phase;
+	unsigned in_flight;
+	uint64_t left;                 /* I/Os to begin still */
+	uint64_t end_ns;
+	uint64_t last_ns;              /* the last completion, or the first I/O after there was none in flight */
+	struct pace pace;
+	uint64_t due_ns;               /* when the pace allows the next; 0: it holds nothing back */
+	bool broken;                   /* an I/O was given up: there is no use in going on */
+};
+
+/* Which part of the namespace, of the I/Os and of the rate is its own. */
+struct load_share {
+	unsigned part, parts;
+	unsigned index;                /* of the loads of the job */
+	uint64_t ios;                  /* 0: as many as go */
+};
+
+/* 0, -EINVAL (`why` says what does not fit) or -ENOMEM; what was allocated is freed by load_free(), in each case. */
+int load_make(struct load *load, const struct perf_job *job, const struct weir_namespace *ns, struct load_share share,
+    struct perf_clock *clock, struct weir_queue *const *queues, unsigned queue_count, char why[PERF_WHY])
+    __attribute__((warn_unused_result));
+void load_free(struct load *load);
+
+/* The clock runs from here. */
+void load_begin(struct load *load);
+
+/* Begins what can be begun, between two polls.  True: the load has just ended; what follows is no longer measured. */
+bool load_go_on(struct load *load);
+
+static inline bool load_over(const struct load *load) { return load->phase == ENDED; }
+
+#endif

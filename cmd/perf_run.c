@@ -1,0 +1,445 @@
+/*
+ * perf_run.c - from a plan to threads, and back to numbers.
+ *
+ * The calling thread connects, opens queues, hands them to a job's threads,
+ * says how far they are, and closes all when they have ended.
+ */
+#include "perf_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf_thread.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+enum { SHOWS_PER_INTERVAL = 20 };
+
+struct running {
+	const struct perf_job *job;
+	struct perf_run *run;
+	struct weir_subsys *subsys[PERF_URIS_MAX];
+	struct weir_namespace ns[PERF_URIS_MAX];
+	struct perf_thread *threads;    /* NULL: it has none */
+	unsigned thread_count;          /* that are made */
+	unsigned started, ended;        /* ended: under run->lock */
+	bool over;
+};
+
+struct perf_run {
+	const struct perf_plan *plan;
+	struct perf_outcome *outcomes;
+	struct weir_host *host;
+	struct running *running;        /* of each job */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;         /* a thread has ended */
+	uint64_t begun_ns, tick_ns;
+	struct perf_result before;      /* both sides, as of the last tick */
+	struct perf_result gone;        /* of jobs that are over */
+	bool failed;
+};
+
+static void
+complain(const struct perf_run *run, const char *what, const char *why)
+{
+	fprintf(stderr, "%sweir perf: %s: %s\n", run->plan->progress ? "\r\033[K" : "", what, why);
+}
+
+/* ---- a job begins ---- */
+
+static int
+connect_uri(struct perf_run *run, struct running *running, unsigned index)
+{
+	const struct perf_job *job = running->job;
+	const struct weir_subsys_options options = {
+		.size = sizeof(options), .hdgst = job->hdgst, .ddgst = job->ddgst, .sq_flow = job->sq_flow,
+		.queues = (uint16_t)job->queues, .loss_ms = run->plan->loss_ms,
+	};
+	const char *text = job->uris[index];
+	struct weir_uri uri;
+	int rc;
+
+	rc = weir_uri_parse(text, &uri);
+	if (rc == 0)
+		rc = weir_subsys_connect(run->host, text, &options, &running->subsys[index]);
+	if (rc == 0)
+		rc = weir_subsys_namespace(running->subsys[index], uri.nsid != 0 ? uri.nsid : 1, &running->ns[index]);
+	if (rc == -ENOENT && run->plan->congestion != NULL)
+		complain(run, run->plan->congestion, "the kernel knows no such congestion control");
+	else if (rc != 0)
+		complain(run, text, weir_error());
+	return rc;
+}
+
+static int
+open_queue(struct perf_run *run, struct running *running, unsigned uri, struct perf_thread *thread)
+{
+	const struct weir_queue_options options = {
+		.size = sizeof(options), .depth = running->job->qd,
+		.with = thread->queue_count > 0 ? thread->queues[0] : NULL,
+	};
+	int rc = weir_queue_open(running->subsys[uri], &options, &thread->queues[thread->queue_count]);
+
+	if (rc != 0)
+		complain(run, running->job->uris[uri], weir_error());
+	else
+		thread->queue_count++;
+	return rc;
+}
+
+/* The queues of one URI that are this thread's, and the load on them. */
+static int
+give_load(struct perf_run *run, struct running *running, unsigned uri, unsigned index)
+{
+	const struct perf_job *job = running->job;
+	struct perf_thread *thread = &running->threads[index];
+	unsigned first = thread->queue_count, parts = job->queues < job->threads ? job->queues : job->threads;
+	/* Threads take queues in turn, those of the next URI from where the last one's ended. */
+	unsigned part = (index + job->threads - uri * job->queues % job->threads) % job->threads;
+	struct load_share share = { .part = part, .parts = parts, .index = uri * parts + part };
+	char why[PERF_WHY] = "";
+	int rc;
+
+	if (part >= parts)
+		return 0;
+	for (unsigned i = part; i < job->queues; i += job->threads)
+		if ((rc = open_queue(run, running, uri, thread)) != 0)
+			return rc;
+	share.ios = job->ios / (parts * job->uri_count) + (share.index < job->ios % (parts * job->uri_count));
+	rc = load_make(&thread->loads[thread->load_count], job, &running->ns[uri], share, &thread->clock,
+	    &thread->queues[first], thread->queue_count - first, why);
+	thread->load_uri[thread->load_count] = uri;
+	thread->loads[thread->load_count].pace = pace_make(job->rate_iops, job->rate_bytes, job->bs,
+	    thread->queue_count - first, job->queues * job->uri_count, 0);
+	thread->load_count++;
+	if (rc != 0)
+		complain(run, job->uris[uri], why);
+	return rc;
+}
+
+static void
+thread_ended(void *arg)
+{
+	struct running *running = arg;
+
+	pthread_mutex_lock(&running->run->lock);
+	running->ended++;
+	pthread_cond_signal(&running->run->changed);
+	pthread_mutex_unlock(&running->run->lock);
+}
+
+static int
+prepare(struct perf_run *run, struct running *running)
+{
+	const struct perf_job *job = running->job;
+	const struct perf_plan *plan = run->plan;
+	uint64_t interval_ns = plan->interval_ns > 0 ? plan->interval_ns : plan->progress ? NS_PER_S : 0;
+	int rc = 0;
+
+	for (unsigned uri = 0; uri < job->uri_count && rc == 0; uri++)
+		rc = connect_uri(run, running, uri);
+	running->threads = calloc(job->threads, sizeof(*running->threads));
+	if (running->threads == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < job->threads && rc == 0; i++) {
+		struct perf_thread *thread = &running->threads[running->thread_count++];
+
+		*thread = (struct perf_thread){
+			.job = job, .cpu = plan->cpu_count > 0 ? plan->cpus[i % plan->cpu_count] : -1,
+			.show_ns = interval_ns / SHOWS_PER_INTERVAL, .ended = thread_ended, .ended_arg = running,
+		};
+		pthread_mutex_init(&thread->lock, NULL);
+		perf_result_init(&thread->shown);
+		for (unsigned uri = 0; uri < job->uri_count && rc == 0; uri++)
+			rc = give_load(run, running, uri, i);
+	}
+	return rc;
+}
+
+static int
+start_threads(struct perf_run *run, struct running *running)
+{
+	sigset_t all, before;
+	int rc = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (unsigned i = 0; i < running->thread_count && rc == 0; i++) {
+		rc = pthread_create(&running->threads[i].thread, NULL, perf_thread_run, &running->threads[i]);
+		running->started += rc == 0;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc != 0)
+		complain(run, "a thread cannot be made", strerror(rc));
+	return -rc;
+}
+
+/* ---- a job ends ---- */
+
+static void
+collect(struct perf_run *run, struct running *running)
+{
+	struct perf_outcome *outcome = &run->outcomes[running - run->running];
+
+	for (unsigned i = 0; i < running->started; i++)
+		for (unsigned j = 0; j < running->threads[i].load_count; j++)
+			perf_result_add(&outcome->uris[running->threads[i].load_uri[j]],
+			    &running->threads[i].loads[j].result);
+	for (unsigned uri = 0; uri < running->job->uri_count; uri++) {
+		struct weir_path_info paths[WEIR_PATHS_MAX];
+		unsigned count = weir_subsys_paths(running->subsys[uri], paths, WEIR_PATHS_MAX);
+
+		for (unsigned i = 0; i < count; i++)
+			outcome->uris[uri].losses += paths[i].losses;
+	}
+	outcome->ran = true;
+}
+
+static void
+end_job(struct perf_run *run, struct running *running)
+{
+	for (unsigned i = 0; i < running->started; i++)
+		pthread_join(running->threads[i].thread, NULL);
+	if (running->started > 0)
+		collect(run, running);
+	for (unsigned i = 0; i < running->thread_count; i++) {
+		struct perf_thread *thread = &running->threads[i];
+
+		for (unsigned j = thread->queue_count; j-- > 0;)
+			weir_queue_close(thread->queues[j]);
+		for (unsigned j = 0; j < thread->load_count; j++)
+			load_free(&thread->loads[j]);
+		if (thread->show_ns > 0)
+			perf_result_add(&run->gone, &thread->shown);
+		pthread_mutex_destroy(&thread->lock);
+	}
+	free(running->threads);
+	running->threads = NULL;
+	running->thread_count = 0;
+	for (unsigned uri = 0; uri < running->job->uri_count; uri++)
+		weir_subsys_disconnect(running->subsys[uri]);
+	running->over = true;
+}
+
+static void
+begin_job(struct perf_run *run, struct running *running)
+{
+	int rc = prepare(run, running);
+
+	if (rc == -ENOMEM)
+		complain(run, running->job->name, "out of memory");
+	if (rc == 0)
+		rc = start_threads(run, running);
+	if (rc == 0)
+		return;
+	run->failed = true;
+	if (running->started == 0)
+		end_job(run, running);
+}
+
+/* ---- what is said meanwhile ---- */
+
+static void
+hist_since(struct hist *now, const struct hist *before)
+{
+	now->count -= before->count;
+	now->sum -= before->sum;
+	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+		now->buckets[i] -= before->buckets[i];
+}
+
+static void
+tick(struct perf_run *run, uint64_t now_ns)
+{
+	static struct perf_result all, since; /* large */
+	const struct perf_plan *plan = run->plan;
+
+	all = run->gone;
+	for (unsigned i = 0; i < plan->job_count; i++)
+		for (unsigned j = 0; j < run->running[i].started && run->running[i].threads != NULL; j++) {
+			struct perf_thread *thread = &run->running[i].threads[j];
+
+			pthread_mutex_lock(&thread->lock);
+			perf_result_add(&all, &thread->shown);
+			pthread_mutex_unlock(&thread->lock);
+		}
+	since = all;
+	hist_since(&since.read.hist, &run->before.read.hist);
+	hist_since(&since.write.hist, &run->before.write.hist);
+	since.read.bytes -= run->before.read.bytes;
+	since.write.bytes -= run->before.write.bytes;
+	since.begun_ns = run->tick_ns;
+	since.ended_ns = now_ns;
+	run->before = all;
+	run->tick_ns = now_ns;
+	if (plan->interval_ns > 0)
+		plan->interval(plan->interval_arg, (double)(now_ns - run->begun_ns) / 1e9, &since);
+	else
+		fprintf(stderr, "\r\033[K%3" PRIu64 " s: %.0f IOPS", (now_ns - run->begun_ns + NS_PER_S / 2) / NS_PER_S,
+		    (double)(since.read.hist.count + since.write.hist.count) / perf_result_seconds(&since));
+}
+
+/* Until a thread has ended, or it is time for a line. */
+static void
+wait_for_change(struct perf_run *run, unsigned seen, uint64_t next_ns)
+{
+	struct timespec until = { (time_t)(next_ns / NS_PER_S), (long)(next_ns % NS_PER_S) };
+	unsigned ended;
+	int rc = 0;
+
+	pthread_mutex_lock(&run->lock);
+	do {
+		ended = 0;
+		for (unsigned i = 0; i < run->plan->job_count; i++)
+			ended += run->running[i].ended;
+		if (ended == seen)
+			rc = next_ns != UINT64_MAX ?
+			    pthread_cond_clockwait(&run->changed, &run->lock, CLOCK_MONOTONIC, &until) :
+			    pthread_cond_wait(&run->changed, &run->lock);
+	} while (ended == seen && rc == 0);
+	pthread_mutex_unlock(&run->lock);
+}
+
+/* ---- all jobs ---- */
+
+/* Begins those that can, ends those that have; how many threads have ended, or UINT_MAX: all is over. */
+static unsigned
+attend(struct perf_run *run)
+{
+	const struct perf_plan *plan = run->plan;
+	unsigned ended_all = 0, left = 0;
+
+	for (unsigned i = 0; i < plan->job_count; i++) {
+		struct running *running = &run->running[i];
+		unsigned ended;
+
+		pthread_mutex_lock(&run->lock);
+		ended = running->ended;
+		pthread_mutex_unlock(&run->lock);
+		if (!running->over && running->started > 0 && ended == running->started)
+			end_job(run, running);
+		ended_all += ended;
+	}
+	for (unsigned i = 0; i < plan->job_count; i++) {
+		struct running *running = &run->running[i];
+		const struct running *before = plan->after[i] >= 0 ? &run->running[plan->after[i]] : NULL;
+
+		if (!running->over && running->started == 0 && (before == NULL || before->over)) {
+			if (before != NULL && !run->outcomes[plan->after[i]].ran)
+				running->over = true;
+			else
+				begin_job(run, running);
+		}
+	}
+	for (unsigned i = 0; i < plan->job_count; i++)
+		left += !run->running[i].over;
+	return left > 0 ? ended_all : UINT32_MAX;
+}
+
+static void
+run_all(struct perf_run *run)
+{
+	const struct perf_plan *plan = run->plan;
+	uint64_t every_ns = plan->interval_ns > 0 ? plan->interval_ns : plan->progress ? NS_PER_S : 0, next_ns;
+	unsigned seen = attend(run);
+
+	run->begun_ns = run->tick_ns = clock_now_ns();
+	next_ns = every_ns > 0 ? run->begun_ns + every_ns : UINT64_MAX;
+	while (seen != UINT32_MAX) {
+		wait_for_change(run, seen, next_ns);
+		if (clock_now_ns() >= next_ns) {
+			tick(run, clock_now_ns());
+			next_ns += every_ns;
+		}
+		seen = attend(run);
+	}
+	if (plan->progress)
+		fprintf(stderr, "\r\033[K");
+}
+
+static void
+host_says(void *arg, enum weir_log_level level, const char *text)
+{
+	const struct perf_run *run = arg;
+
+	if (level < WEIR_LOG_INFO)
+		fprintf(stderr, "%sweir perf: %s\n", run->plan->progress ? "\r\033[K" : "", text);
+}
+
+static int
+start_host(struct perf_run *run)
+{
+	struct weir_host_options options = {
+		.size = sizeof(options), .hostnqn = run->plan->hostnqn, .congestion = run->plan->congestion,
+		.log = host_says, .log_arg = run,
+	};
+	int rc;
+
+	for (unsigned i = 0; i < run->plan->job_count; i++)
+		options.queues_max += run->plan->jobs[i].threads;
+	if (options.queues_max > PERF_QUEUES_MAX)
+		options.queues_max = PERF_QUEUES_MAX;
+	rc = weir_host_create(&options, &run->host);
+	if (rc != 0)
+		complain(run, "cannot start", weir_error());
+	return rc;
+}
+
+static bool
+make_outcomes(struct perf_run *run)
+{
+	run->running = calloc(run->plan->job_count, sizeof(*run->running));
+	for (unsigned i = 0; run->running != NULL && i < run->plan->job_count; i++) {
+		const struct perf_job *job = &run->plan->jobs[i];
+
+		run->running[i].job = job;
+		run->running[i].run = run;
+		run->outcomes[i].uris = calloc(job->uri_count, sizeof(*run->outcomes[i].uris));
+		if (run->outcomes[i].uris == NULL)
+			return false;
+		for (unsigned uri = 0; uri < job->uri_count; uri++)
+			perf_result_init(&run->outcomes[i].uris[uri]);
+	}
+	return run->running != NULL;
+}
+
+int
+perf_run(const struct perf_plan *plan, struct perf_outcome *outcomes)
+{
+	struct perf_run *run = calloc(1, sizeof(*run)); /* two results: large */
+	bool failed;
+
+	if (run == NULL)
+		return -1;
+	run->plan = plan;
+	run->outcomes = outcomes;
+	pthread_mutex_init(&run->lock, NULL);
+	pthread_cond_init(&run->changed, NULL);
+	perf_result_init(&run->before);
+	perf_result_init(&run->gone);
+	if (!make_outcomes(run)) {
+		complain(run, "cannot start", "out of memory");
+		run->failed = true;
+	} else if (start_host(run) != 0) {
+		run->failed = true;
+	} else {
+		run_all(run);
+		weir_host_destroy(run->host);
+	}
+	pthread_cond_destroy(&run->changed);
+	pthread_mutex_destroy(&run->lock);
+	failed = run->failed;
+	free(run->running);
+	free(run);
+	return failed ? -1 : 0;
+}
+
+void
+perf_outcomes_free(struct perf_outcome *outcomes, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		free(outcomes[i].uris);
+}

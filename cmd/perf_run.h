@@ -1,0 +1,40 @@
+/*
+ * perf_run.h - jobs in, measurements out: threads, queues, and what is said meanwhile.
+ */
+#ifndef WEIR_CMD_PERF_RUN_H
+#define WEIR_CMD_PERF_RUN_H
+
+#include <weir/weir.h>
+
+#include "perf_job.h"
+#include "perf_result.h"
+
+enum { PERF_CPUS_MAX = 128 };
+
+struct perf_plan {
+	const struct perf_job *jobs;
+	const int *after;          /* of each job: the one that must be over before, or -1 */
+	unsigned job_count;
+	const char *hostnqn;       /* NULL: the machine's own */
+	const char *congestion;    /* NULL: the system's */
+	uint32_t loss_ms;
+	int cpus[PERF_CPUS_MAX];   /* thread i of a job is pinned to cpus[i % cpu_count] */
+	unsigned cpu_count;        /* 0: not pinned */
+	bool progress;             /* a line on stderr that is overwritten */
+	/* Called with what was done since the last time, every `interval_ns` (0: never). */
+	uint64_t interval_ns;
+	void (*interval)(void *arg, double seconds, const struct perf_result *since);
+	void *interval_arg;
+};
+
+/* What came of a job; uris[] in the order of the job's. */
+struct perf_outcome {
+	bool ran;
+	struct perf_result *uris;
+};
+
+/* What was measured, outcomes[job_count]; 0, or -1: some job did not run, after having said on stderr why. */
+int perf_run(const struct perf_plan *plan, struct perf_outcome *outcomes);
+void perf_outcomes_free(struct perf_outcome *outcomes, unsigned count);
+
+#endif
