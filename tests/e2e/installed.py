@@ -6,7 +6,7 @@ import subprocess
 
 import nvme
 from nvmetcp import PATIENCE
-from target import BUILD, sanitized
+from target import BUILD, preload, sanitized
 
 SANITIZERS = ["-fsanitize=address,undefined"]
 
@@ -36,6 +36,7 @@ class Installed:
         if sanitized():
             library = subprocess.run(["gcc", "-print-file-name=libasan.so"], check=True, stdout=subprocess.PIPE,
                                      text=True).stdout.strip()
+            library += ":" + preload("freelocale", root)
             self.stranger.update(LD_PRELOAD=library, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") +
                                  ":detect_leaks=0")
 
