@@ -37,8 +37,8 @@ struct weir_discovery {
 struct weir_discovery_options {
 	uint32_t size;
 	uint32_t connect_ms;       /* of each service; 0: 10000 */
-	unsigned referrals;        /* how deep referrals are followed, 16 at most; each service is asked once, and no more
-	                            * than 64 are; 0: not at all */
+	unsigned referrals;        /* how deep referrals are followed, 16 at most; each service is asked once, and no
+	                            * more than 64 are; 0: not at all */
 	bool hdgst, ddgst;
 };
 

@@ -69,7 +69,8 @@ struct weir_namespace {
 	uint32_t atomic_blocks;    /* written whole or not at all: the smaller of normal and power fail; 1's based */
 	uint32_t compare_write_blocks; /* of a Compare and Write; of weir_subsys_namespace() 0: it is not to be had */
 	uint32_t optimal_blocks;   /* NOIOB; 0: not said */
-	uint32_t write_granularity, write_alignment, deallocate_granularity, deallocate_alignment; /* blocks; 0: not said */
+	uint32_t write_granularity, write_alignment; /* blocks; 0: not said */
+	uint32_t deallocate_granularity, deallocate_alignment; /* the same */
 	bool thin, shared, protected_now, volatile_cache; /* volatile_cache: set by weir_subsys_namespace() */
 	uint8_t dlfeat;            /* what deallocated blocks read as: b2:0 1 zeros, 2 FFh */
 	uint8_t rescap;

@@ -161,7 +161,7 @@ struct weir_persistent_event {
 	uint16_t cntlid, port;
 	uint64_t timestamp_ms; /* as above */
 	uint32_t vendor_bytes, data_bytes;
-	const void *vendor, *data; /* in the page: what the vendor adds, and what the type defines; NULL where 0 bytes */
+	const void *vendor, *data; /* in the page: what the vendor adds, what the type defines; NULL where 0 bytes */
 };
 
 void weir_persistent_decode(const void *page, size_t bytes, struct weir_persistent_log *log);

@@ -42,7 +42,8 @@ enum weir_op {
 };
 
 enum weir_io_flags {
-	WEIR_FUA = 1,              /* of WRITE and WRITE_ZEROES, COMPARE_AND_WRITE: durable when done; READ: from the medium */
+	WEIR_FUA = 1,              /* of WRITE, WRITE_ZEROES and COMPARE_AND_WRITE: durable when done; of READ: from
+	                            * the medium */
 	WEIR_UNMAP = 2,            /* of WRITE_ZEROES: the target may deallocate */
 };
 

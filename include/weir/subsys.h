@@ -55,7 +55,7 @@ struct weir_subsys_options {
 	uint32_t io_timeout_ms;     /* an I/O without an answer is aborted, and then its path given up; 0: 30000 */
 	uint32_t reconnect_ms;      /* the first wait before a lost path is tried again, doubled each time; 0: 50 */
 	uint32_t reconnect_max_ms;  /* 0: 5000 */
-	uint32_t loss_ms;           /* so long I/O waits for a path when there is none; 0: 60000; UINT32_MAX: for ever */
+	uint32_t loss_ms;           /* how long I/O waits when there is no path; 0: 60000; UINT32_MAX: for ever */
 	uint32_t fence_margin_ms;   /* added to the keep-alive time with targets that know no FENCE; 0: 1000 */
 	/* From the service thread; it must not block nor call anything of this header but weir_subsys_paths(). */
 	void (*event)(void *arg, const struct weir_event *event);

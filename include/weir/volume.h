@@ -24,7 +24,7 @@ struct weir_volume;
 
 struct weir_volume_options {
 	uint32_t size;
-	uint32_t queues;                          /* threads that do I/O at the same time, 1 to 127; others wait; 0: 8 */
+	uint32_t queues;                          /* threads with I/O at the same time, 1 to 127; 0: 8; others wait */
 	struct weir_host *host;                   /* NULL: one of its own */
 	const struct weir_subsys_options *subsys; /* NULL: defaults */
 };
