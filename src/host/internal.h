@@ -7,7 +7,6 @@
 #ifndef WEIR_HOST_INTERNAL_H
 #define WEIR_HOST_INTERNAL_H
 
-#include "host/host.h"
 #include "host/lane.h"
 #include "host/mail.h"
 #include "wire/log.h"
@@ -268,10 +267,5 @@ void subsys_found(struct subsys *subsys);        /* looks which finds can be ans
 void subsys_path_closed(struct subsys *subsys);
 void subsys_free_soon(struct subsys *subsys);    /* something that the end waits for may be over */
 unsigned subsys_live(const struct subsys *subsys);
-
-/* ---- host.c and io.c ---- */
-
-uint32_t host_nsid(const struct host *host);
-struct qpair *host_queue(struct host *host, unsigned queue);
 
 #endif
