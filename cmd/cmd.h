@@ -24,6 +24,9 @@ int cmd_perf(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_apply(int argc, char **argv);
+int cmd_discover(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_id(int argc, char **argv);
 
 struct arena;
 struct conf;

@@ -12,6 +12,9 @@ static const struct command {
 	const char *summary;
 } commands[] = {
 	{ "serve", cmd_serve, "serve volumes over NVMe/TCP" },
+	{ "discover", cmd_discover, "say which subsystems a target serves" },
+	{ "list", cmd_list, "list volumes, with their sizes and names" },
+	{ "id", cmd_id, "say all about a controller and its namespaces" },
 	{ "perf", cmd_perf, "load a namespace, verify it, and measure" },
 	{ "check", cmd_check, "say what is wrong with a configuration" },
 	{ "diff", cmd_diff, "say what another configuration would change" },
