@@ -27,6 +27,9 @@ int cmd_apply(int argc, char **argv);
 int cmd_discover(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_id(int argc, char **argv);
+int cmd_read(int argc, char **argv);
+int cmd_write(int argc, char **argv);
+int cmd_copy(int argc, char **argv);
 
 struct arena;
 struct conf;

@@ -29,6 +29,11 @@ def test_all_that_a_service_knows(target):
     assert found[0]["uuid"] != found[1]["uuid"] and len(found[0]["uuid"]) == 36
 
 
+def test_what_is_listed_can_be_used(target):
+    where = answer("list", "127.0.0.1:%d" % target.port)["namespaces"][0]["uri"]
+    assert len(weir("read", where, "--length", "4k").stdout) == 4096
+
+
 GROUPS = "    ana_groups:\n      - {id: 1, on: {b: non-optimized}}\n"
 
 
