@@ -30,6 +30,7 @@ int cmd_id(int argc, char **argv);
 int cmd_read(int argc, char **argv);
 int cmd_write(int argc, char **argv);
 int cmd_copy(int argc, char **argv);
+int cmd_ping(int argc, char **argv);
 
 struct arena;
 struct conf;

@@ -18,6 +18,7 @@ static const struct command {
 	{ "read", cmd_read, "read a volume to a file or a pipe" },
 	{ "write", cmd_write, "write a file or a pipe to a volume" },
 	{ "copy", cmd_copy, "copy between files and volumes" },
+	{ "ping", cmd_ping, "measure round trips, and see paths come and go" },
 	{ "perf", cmd_perf, "load a namespace, verify it, and measure" },
 	{ "check", cmd_check, "say what is wrong with a configuration" },
 	{ "diff", cmd_diff, "say what another configuration would change" },
