@@ -13,6 +13,9 @@
 #include "lib/status.h"
 #include "sys/clock.h"
 
+/* With so much in flight a few microseconds more let several answers come together. */
+enum { DEEP = 32, DEEP_PACE_NS = 10 * 1000 };
+
 enum { DEPTH = 128, CLOSE_TURN_MS = 100 };
 
 static_assert((int)WEIR_OP_READ == LANE_READ && (int)WEIR_OP_WRITE == LANE_WRITE && (int)WEIR_OP_FLUSH == LANE_FLUSH &&
@@ -124,6 +127,7 @@ weir_queue_poll(struct weir_queue *queue, int64_t timeout_us)
 
 	if (seat->turning)
 		return lib_fail(-EDEADLK, "a queue cannot be polled from its own callbacks");
+	rt_pace(seat->reactor, seat->taken - seat->done >= DEEP ? DEEP_PACE_NS : 0);
 	if (timeout_us > 0)
 		wait_until(seat, before, timeout_us);
 	else if (timeout_us < 0 && seat->done < seat->taken)

@@ -172,6 +172,20 @@ settle(struct core *core)
 		arm(core, reactor_next(&core->reactor));
 }
 
+void
+rt_pace(struct reactor *reactor, uint32_t ns)
+{
+	core_of(reactor)->pace_ns = ns;
+}
+
+/* The clock is asked without the kernel. */
+static void
+pause_until(uint64_t at_ns)
+{
+	while (clock_now_ns() < at_ns)
+		;
+}
+
 /* Until a turn was of use, or something else came or the time is over. */
 static bool
 wait_for_use(struct core *core, int64_t timeout_ns)
@@ -182,6 +196,8 @@ wait_for_use(struct core *core, int64_t timeout_ns)
 	while (!useful && undisturbed && core->turn_ns < end_ns) {
 		if (core->turn_ns - begin_ns >= core->rt->spin_ns)
 			undisturbed = core_sleep(core, end_ns);
+		else if (core->pace_ns > 0)
+			pause_until(core->turn_ns + core->pace_ns);
 		useful = core_turn(core);
 	}
 	return useful;

@@ -66,6 +66,7 @@ struct core {
 
 	struct source due;       /* of one that is taken: its timerfd (else -1), */
 	int timer_fd;
+	uint32_t pace_ns;        /* between two looks of one that is waited for */
 	uint64_t armed_ns;       /* and for when that is set; UINT64_MAX: it is not */
 	bool roused;             /* its own waker was called, and the engine has yet to say so */
 

@@ -141,6 +141,10 @@ void rt_give(struct reactor *reactor);
  */
 bool rt_turn(struct reactor *reactor, int64_t timeout_ns);
 
+/* While rt_turn() waits, it looks no sooner than so long after a look that found nothing; 0, as at first: at once.
+ * Who has much under way gains by it: what comes meanwhile is taken together, by one system call. */
+void rt_pace(struct reactor *reactor, uint32_t ns);
+
 /*
  * A descriptor that stays the reactor's.  When rt_turn() has returned, poll() finds it readable as soon as there is
  * something to do: bytes, room or an end on a stream, mail, a call, a timer that is due, what the turn has left.  It

@@ -105,6 +105,22 @@ a_timer_that_moves_on_costs_no_system_call(void **state)
 	rt_destroy(rt);
 }
 
+/* Looks that would find nothing are made together. */
+static void
+one_that_is_paced_looks_seldom(void **state)
+{
+	struct rt *rt = attended_open(2, 1000 * 1000);
+	struct reactor *reactor = rt_taken(rt);
+	uint64_t turns = reactor->turns;
+
+	(void)state;
+	rt_pace(reactor, MS);
+	assert_false(rt_turn(reactor, 10 * MS));
+	assert_in_range(reactor->turns - turns, 1, 12);
+	rt_give(reactor);
+	rt_destroy(rt);
+}
+
 static void
 a_turn_waits_no_longer_than_it_is_told(void **state)
 {
@@ -417,6 +433,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_timer_wakes_who_sleeps),
 		cmocka_unit_test(a_timer_that_moves_on_costs_no_system_call),
+		cmocka_unit_test(one_that_is_paced_looks_seldom),
 		cmocka_unit_test(a_turn_waits_no_longer_than_it_is_told),
 		cmocka_unit_test(what_a_turn_has_left_is_to_be_seen),
 		cmocka_unit_test(an_errand_wakes_who_sleeps_and_takes_nobodys_signals),
