@@ -5,10 +5,13 @@
  *
  * Accepts, connects on, and copies bytes both ways as they come; a half that
  * is closed in order is closed in order on the other side, and a reset is a
- * reset there.  However the process ends, SIGKILL included, both peers see a
- * reset at once: sockets linger for no time from their first moment, which the
- * kernel heeds too when it closes what a killed process leaves; only where all
- * has been passed on in order this is taken back.  It knows no protocol.
+ * reset there.  What had come before a reset is passed on, and then the end is
+ * one in order, which cannot overtake it as a reset would.
+ *
+ * However the process ends, SIGKILL included, both peers see a reset at once:
+ * sockets linger for no time from their first moment, which the kernel heeds
+ * too when it closes what a killed process leaves; only where all has been
+ * passed on in order this is taken back.  It knows no protocol.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -136,6 +139,17 @@ pass(struct end *end)
 	return 0;
 }
 
+/* What had come before a reset, for a path that was held up delivers late, but it does.  Whether there was any. */
+static bool
+pass_last(struct end *end)
+{
+	bool some = end->count > 0;
+
+	while (pass(end) == 0 && end->count == 0 && !end->ended && receive(end) == 0 && end->count > 0)
+		some = true;
+	return some;
+}
+
 static void
 serve(struct end *end, uint32_t events)
 {
@@ -143,7 +157,9 @@ serve(struct end *end, uint32_t events)
 		return;
 	if (events & EPOLLOUT)
 		end->connecting = false;
-	if ((events & EPOLLERR) || receive(end) != 0 || pass(end) != 0 || pass(end->peer) != 0) {
+	if (events & EPOLLERR) {
+		close_both(end, !pass_last(end));
+	} else if (receive(end) != 0 || pass(end) != 0 || pass(end->peer) != 0) {
 		close_both(end, true);
 	} else if (end->passed && end->peer->passed) {
 		close_both(end, false);

@@ -4,6 +4,7 @@ forward - paths to a target that can be cut: weir-forward, of bench/, started an
 import os
 import re
 import select
+import signal
 import subprocess
 import time
 
@@ -38,6 +39,14 @@ class Path:
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
+
+    def hold(self):
+        """Nothing comes through, and nobody is told: not even that it ended."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def let_go(self):
+        """What was held comes late."""
+        self.process.send_signal(signal.SIGCONT)
 
     def __enter__(self):
         return self

@@ -110,6 +110,17 @@ def test_a_reset_comes_through(pair):
         everything(here)
 
 
+def test_what_came_before_a_reset_of_a_path_that_was_held_comes_late(path, pair):
+    here, there = pair
+    there.sendall(b"never read")
+    path.hold()
+    here.sendall(b"too late")
+    here.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    here.close()
+    path.let_go()
+    assert everything(there) == b"too late"
+
+
 def test_nobody_there_is_a_reset(path, server):
     server.close()
     with socket.create_connection(("127.0.0.1", path.port), WAIT_S) as here:

@@ -1,0 +1,103 @@
+"""Paths that are lost under load, as a program sees it that uses libweir: each I/O ends once and well, and what is read
+is what was written last."""
+import contextlib
+import time
+
+import pytest
+
+import failover
+import forward
+
+LISTEN = ("127.0.0.1:0", "127.0.0.1:0")
+KATO = ("kato=400", "fence-margin=100", "connect=1000")
+WAYS = pytest.mark.parametrize("options", [(), ("plain", *KATO)], ids=["fence", "plain"])
+
+
+@contextlib.contextmanager
+def running(target, *options):
+    """(the load, its two paths) by a listener each."""
+    with forward.Path(target.addresses[0][1]) as one, forward.Path(target.addresses[1][1]) as other:
+        with failover.Load((one.port, other.port), *options) as load:
+            fences = "plain" not in options
+            assert [path["fences"] for path in load.ready["paths"]] == [fences, fences]
+            load.goes_on()
+            yield load, (one, other)
+
+
+def lose(load, path, cut):
+    """Cuts it, and waits until what was sent by it has ended."""
+    began = time.monotonic_ns()
+    cut()
+    load.until("path_lost", began, path=path)
+    load.until("resent", began, text="write")
+    load.goes_on()
+
+
+@WAYS
+def test_a_path_that_is_cut_and_comes_again(serve, options):
+    with running(serve(listen=LISTEN), *options) as (load, paths):
+        for i, path in enumerate(paths):
+            lose(load, i, path.cut)
+            opened = time.monotonic_ns()
+            path.open()
+            load.until("path_up", opened, path=i)
+            load.goes_on()
+        account = load.end()
+    assert account["resent"] > 0
+    assert [path["losses"] for path in account["paths"]] == [1, 1]
+    assert not load.all_of("all_lost")
+
+
+def test_a_path_that_is_cut_with_digests(serve):
+    with running(serve(listen=LISTEN), "hdgst", "ddgst") as (load, paths):
+        lose(load, 0, paths[0].cut)
+        assert load.end()["resent"] > 0
+
+
+@WAYS
+def test_both_paths_are_cut_and_come_again(serve, options):
+    with running(serve(listen=LISTEN), *options) as (load, paths):
+        began = time.monotonic_ns()
+        for path in paths:
+            path.cut()
+        load.until("all_lost", began)
+        opened = time.monotonic_ns()
+        for path in paths:
+            path.open()
+        for i in (0, 1):
+            load.until("path_up", opened, path=i)
+        load.until("resent", opened, text="write")
+        load.goes_on()
+        load.end()
+
+
+@WAYS
+def test_what_a_silent_path_delivers_late_changes_nothing(serve, options):
+    """Its writes were sent again by the other one, and others after them to the same blocks; then it moves
+    again. A host gives up within one KATO, and a target that knows no better within two."""
+    late = ("kato=1000", "fence-margin=100", *options[:1])
+    with running(serve(listen=LISTEN), *late) as (load, paths):
+        lose(load, 0, paths[0].hold)
+        load.goes_on(20000)
+        began = time.monotonic_ns()
+        paths[0].let_go()
+        load.until("path_up", began, path=0)
+        load.goes_on()
+        load.end()
+
+
+def test_the_target_is_killed_and_started_again(serve, tmp_path):
+    volume = ["file:%s/volume.img,size=64M" % tmp_path]
+    target = serve(listen=LISTEN, ns=volume)
+    with running(target) as (load, _):
+        for _ in range(2):
+            began = time.monotonic_ns()
+            target.kill()
+            load.until("all_lost", began)
+            listen = ["127.0.0.1:%d" % port for _, port in target.addresses]
+            began = time.monotonic_ns()
+            target = serve(listen=listen, ns=volume)
+            for path in (0, 1):
+                load.until("path_up", began, path=path)
+            load.goes_on()
+        assert load.end()["resent"] > 0
