@@ -73,16 +73,26 @@ def test_both_paths_are_cut_and_come_again(serve, options):
 
 @WAYS
 def test_what_a_silent_path_delivers_late_changes_nothing(serve, options):
-    """Its writes were sent again by the other one, and others after them to the same blocks; then it moves
-    again. A host gives up within one KATO, and a target that knows no better within two."""
-    late = ("kato=1000", "fence-margin=100", *options[:1])
+    """It moves again when the host has long given it up, and the target, if FENCE has not told it, has not: what it
+    delivers then are older selves of writes that are sent again."""
+    late = ("io-timeout=300", "kato=1500", "fence-margin=100", *options[:1])
     with running(serve(listen=LISTEN), *late) as (load, paths):
-        lose(load, 0, paths[0].hold)
-        load.goes_on(20000)
         began = time.monotonic_ns()
+        paths[0].hold()
+        load.until("path_lost", began, path=0)
+        load.goes_on(20000)
+        opened = time.monotonic_ns()
         paths[0].let_go()
-        load.until("path_up", began, path=0)
+        load.until("resent", began, text="write")
+        load.until("path_up", opened, path=0)
         load.goes_on()
+        load.end()
+
+
+def test_a_path_that_says_nothing_is_lost_by_keep_alive(serve):
+    with running(serve(listen=LISTEN), *KATO) as (load, paths):
+        lose(load, 0, paths[0].hold)
+        assert load.all_of("path_lost")[0]["text"] == "the target answers no Keep Alive"
         load.end()
 
 
