@@ -56,8 +56,8 @@ class Process:
         self.log = tempfile.TemporaryFile(mode="w+")
         self.buffer = b""
         self.started = time.perf_counter()
-        self.child = subprocess.Popen(self.args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                      stderr=self.log, **how)
+        how.setdefault("stdin", subprocess.DEVNULL)
+        self.child = subprocess.Popen(self.args, stdout=subprocess.PIPE, stderr=self.log, **how)
         self.pid = self.child.pid
 
     def line(self, timeout=START_S):
@@ -132,12 +132,14 @@ class Server(Process):
 
     def __init__(self, args):
         super().__init__(args)
+        self.addresses = []
         try:
             while True:
                 line = self.line()
                 if " listening on " in line:
                     self.listening_s = time.perf_counter() - self.started
                     self.address = line.split()[-1]
+                    self.addresses.append(self.address)
                 if line.endswith(": ready"):
                     return
         except Failed:

@@ -3,11 +3,13 @@
 Answers: how near does Weir's host come to what this machine can do, what does
 an I/O cost it, and how does Weir's pair of host and target compare with what is
 there already?  Both hosts, `weir perf` and the ceiling's client, are driven by
-a number of I/Os and have the ceiling's server opposite; nbd.py has the pair.
+a number of I/Os and have the ceiling's server opposite; nbd.py has the pair, and
+failover.py what becomes of I/O when a path is lost.
 """
 
 import tempfile
 
+import failover
 import figures
 import nbd
 import pairs
@@ -24,7 +26,7 @@ BARS = {f"{name}_vs_ceiling": (">=", cell.bar) for name, cell in CELLS.items()} 
     "host_syscalls_per_io_qd128": ("<=", 0.15),
     "host_allocations": ("<=", 0),
     "pair_vs_nbd_qd32": (">=", 2.0),
-}
+} | failover.BARS
 
 
 class Host(figures.Figures):
@@ -110,6 +112,7 @@ class Host(figures.Figures):
         """(the figures it gives, whether they are ratios, how) in the order they run."""
         yield ("host_instructions_per_read_4k",), False, self.run_instructions
         yield ("host_allocations",), False, self.run_allocations
+        yield from failover.steps(self)
         for name in CELLS:
             extra = ("host_syscalls_per_io_qd128",) if name == "host_read_4k_qd128" else ()
             yield (f"{name}_vs_ceiling", *extra), True, lambda name=name: self.run_cell(name)
