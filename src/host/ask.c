@@ -215,9 +215,12 @@ seen(struct assoc *assoc, unsigned slot)
 	const struct nvme_identify_ns *id = &assoc->identify;
 	struct subsys_ns *ns = assoc->subsys->ns[slot];
 	struct assoc_ns *here = &assoc->ns[slot];
-	bool was_usable = here->usable, is_new = ns->block_size == 0;
+	/* What is known is expected of an association that has not looked yet. */
+	bool was_usable = !here->seen || here->usable, is_new = ns->block_size == 0;
 	uint64_t blocks = ns->blocks;
+	const char *why = "";
 
+	here->seen = true;
 	here->usable = false;
 	here->ana_group = le32_get(id->anagrpid);
 	if (le64_get(id->ncap) > 0 && is_known_format(id)) {
@@ -227,11 +230,10 @@ seen(struct assoc *assoc, unsigned slot)
 		if (here->usable)
 			adopt(assoc, ns, id);
 		else
-			subsys_event(assoc->subsys, SUBSYS_NAMESPACE, assoc->path->index, ns->nsid, 0,
-			    "another identity than by other paths, or before: it is not used by this one");
+			why = "another identity than by other paths, or before: it is not used by this one";
 	}
 	if (!is_new && (here->usable != was_usable || blocks != ns->blocks))
-		subsys_event(assoc->subsys, SUBSYS_NAMESPACE, assoc->path->index, ns->nsid, 0, "");
+		subsys_event(assoc->subsys, SUBSYS_NAMESPACE, assoc->path->index, ns->nsid, 0, why);
 }
 
 static void

@@ -141,7 +141,7 @@ enum assoc_state {
 
 /* What an association says of a namespace that is known. */
 struct assoc_ns {
-	bool wanted, usable;
+	bool wanted, seen, usable;
 	uint32_t ana_group;
 };
 

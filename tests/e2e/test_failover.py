@@ -46,6 +46,7 @@ def test_a_path_that_is_cut_and_comes_again(serve, options):
     assert account["resent"] > 0
     assert [path["losses"] for path in account["paths"]] == [1, 1]
     assert not load.all_of("all_lost")
+    assert not load.all_of("namespace"), "nothing about it has changed"
 
 
 def test_a_path_that_is_cut_with_digests(serve):
@@ -94,6 +95,23 @@ def test_a_path_that_says_nothing_is_lost_by_keep_alive(serve):
         lose(load, 0, paths[0].hold)
         assert load.all_of("path_lost")[0]["text"] == "the target answers no Keep Alive"
         load.end()
+
+
+@WAYS
+def test_paths_that_stay_away_for_longer_than_io_waits(serve, options):
+    """I/O fails, in words that say so, and goes on when they are back; what had failed may be done or not, but not later."""
+    with running(serve(listen=LISTEN), "loss=300", *options) as (load, paths):
+        began = time.monotonic_ns()
+        for path in paths:
+            path.cut()
+        load.until("given_up", began)
+        opened = time.monotonic_ns()
+        for path in paths:
+            path.open()
+        load.until("path_up", opened)
+        load.goes_on()
+        account = load.end(never=("lost", "doubled", "wrong"))
+    assert account["failed"] > 0 and account["error"] == "Connection timed out"
 
 
 def test_the_target_is_killed_and_started_again(serve, tmp_path):
