@@ -40,12 +40,13 @@ class Load(ends.Process):
                           f"nvme+tcp://{','.join(addresses)}/{ends.SUBNQN}?ns=1"], stdin=subprocess.PIPE)
         self.events = []
 
-    def until(self, kind, since=0, seconds=WAIT_S, **what):
-        """The first such event since then; None: there is none in time."""
+    def until(self, kind, since=0, seconds=WAIT_S, begun=0, **what):
+        """The first such event since then, and of an I/O begun since `begun`; None: there is none in time."""
         deadline, at = time.monotonic() + seconds, 0
         while True:
             for event in self.events[at:]:
-                if event["event"] == kind and event.get("ns", 0) >= since and what.items() <= event.items():
+                if event["event"] == kind and event.get("ns", 0) >= since and event.get("since_ns", 0) >= begun and \
+                   what.items() <= event.items():
                     return event
             at = len(self.events)
             left = deadline - time.monotonic()
@@ -64,6 +65,16 @@ class Load(ends.Process):
         self.child.stdin.write(b"\n")
         self.child.stdin.flush()
         return self.must("so_far", asked)
+
+    def settle(self):
+        """A moment since when a few hundred I/Os were done: what is sent again and was submitted later is of a loss that
+        is to come, and not of the one before."""
+        calm, first = time.monotonic_ns(), self.so_far()["ios"]
+        deadline = time.monotonic() + WAIT_S
+        while self.so_far()["ios"] < first + 400:
+            if time.monotonic() > deadline:
+                raise ends.Failed(f"I/O has stopped: {self.events[-5:]}")
+        return calm
 
     def account(self):
         """Reads all back; a figure is one only if nothing is wrong with it."""
@@ -121,10 +132,10 @@ class Scene:
     def lose_path(self, index, how):
         """Milliseconds until a write that was sent again is done, None if none of the probes' was under way there; and
         the longest that any I/O took."""
-        self.load.so_far()
+        calm = self.load.settle()
         began = self.paths[index].lose(how)
         self.load.must("path_lost", began, path=index)
-        resent = self.load.until("resent", began, 20, text="write")
+        resent = self.load.until("resent", began, 20, calm, text="write")
         longest = self.load.so_far()["longest_ms"]
         mended = time.monotonic_ns()
         self.paths[index].mend(how)
@@ -134,14 +145,14 @@ class Scene:
     def restart_target(self, away_s):
         """Milliseconds from where it is started again until the first of the I/Os that wait is done: where it listens
         cannot be seen at once."""
-        killed = time.monotonic_ns()
+        calm, killed = self.load.settle(), time.monotonic_ns()
         self.target.child.kill()
         self.load.must("all_lost", killed)
         self.target.stop()
         time.sleep(away_s)
         started = time.monotonic_ns()
         self.target = self.start_target(self.target.addresses)
-        resent = self.load.must("resent", killed)
+        resent = self.load.must("resent", started, begun=calm)
         for index in range(2):
             self.load.must("path_up", killed, path=index)
         return (resent["ns"] - started) / 1e6
