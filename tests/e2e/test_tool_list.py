@@ -46,9 +46,11 @@ def test_each_path_is_worth_something(live):  # noqa: F811
     assert "optimized, non-optimized" in row
 
 
-def test_many_namespaces_are_all_there(serve):
-    target = serve(ns=["mem:1M"] * 64)
-    assert [ns["nsid"] for ns in answer("list", uri(target))["namespaces"]] == list(range(1, 65))
+def test_many_namespaces_are_all_there(live):  # noqa: F811
+    target = live(conf(*[namespace(nsid, size="1M") for nsid in range(1, 131)]))
+    found = answer("list", uri(target.daemon, nqn=NQN))["namespaces"]
+    assert [ns["nsid"] for ns in found] == list(range(1, 131))
+    assert [ns["nsid"] for ns in answer("id", uri(target.daemon, nqn=NQN), "--all")["namespaces"]] == list(range(1, 131))
 
 
 def test_one_that_does_not_answer_does_not_hide_the_others(target, serve):
