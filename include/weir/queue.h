@@ -87,8 +87,8 @@ void weir_queue_close(struct weir_queue *queue);
 
 /*
  * Takes it on, or -EAGAIN: `depth` are in flight, poll first; -EINVAL: it cannot be right (its namespace is not
- * known, see weir_subsys_namespace(); a buffer of another length than the blocks; more than transfer_max).  Then
- * done() is not called.  Never blocks, never calls back.
+ * known, see weir_subsys_namespace(); a buffer of another length than the blocks; more than transfer_max); -EOPNOTSUPP:
+ * the target has no Compare and Write.  Then done() is not called.  Never blocks, never calls back.
  */
 int weir_queue_submit(struct weir_queue *queue, const struct weir_io *io);
 

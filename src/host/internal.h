@@ -93,7 +93,7 @@ struct lane {
 	void (*closed)(void *owner);
 };
 
-/* lane_io.c: a command made of what the caller wants; 0, -EINVAL or -EAGAIN. */
+/* lane_io.c: a command made of what the caller wants; 0, -EINVAL, -EOPNOTSUPP or -EAGAIN. */
 int flight_build(struct flight *flight, const struct lane_io *io, const struct view_ns *ns)
     __attribute__((warn_unused_result));
 bool lane_op_changes(enum lane_op op); /* what it has done can be told from its not having been done */

@@ -78,7 +78,8 @@ int lane_open(struct reactor *reactor, struct subsys *subsys, const struct lane_
  * connections are closed in order where nothing was in flight on them. */
 void lane_close(struct lane *lane, void (*closed)(void *owner));
 
-/* 0: it will be done once; -EAGAIN: `depth` are; -EINVAL: it cannot be right.  Sent at the end of the turn. */
+/* 0: it will be done once; -EAGAIN: `depth` are; -EINVAL: it cannot be right; -EOPNOTSUPP: a Compare and Write, which
+ * the target has not.  Sent at the end of the turn. */
 int lane_submit(struct lane *lane, const struct lane_io *io) __attribute__((warn_unused_result));
 
 void *lane_owner(const struct lane *lane);

@@ -161,6 +161,8 @@ flight_build(struct flight *flight, const struct lane_io *io, const struct view_
 {
 	struct hreq *req = &flight->hio.req;
 
+	if (io->op == LANE_COMPARE_AND_WRITE && ns->compare_write_blocks == 0)
+		return -EOPNOTSUPP;
 	if (!possible(io, ns))
 		return -EINVAL;
 	req->sqe = (struct nvme_sqe){

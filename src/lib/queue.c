@@ -54,6 +54,8 @@ refused(const struct weir_queue *queue, const struct weir_io *io, int error)
 		return lib_fail(-ESHUTDOWN, "the queue is being closed");
 	if (error == -EAGAIN)
 		return lib_fail(error, "as many I/Os as the queue holds are in flight");
+	if (error == -EOPNOTSUPP)
+		return lib_fail(error, "the target has no Compare and Write");
 	if (error != -EINVAL)
 		return lib_fail(error, "the I/O cannot be taken on: %s", strerror(-error));
 	return lib_fail(error, "this I/O cannot be right: namespace %u is not known, the buffers are not as long as "
