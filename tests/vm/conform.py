@@ -33,10 +33,7 @@ def serve(guest):
     guest.run(
         f"""(
         set -e
-        for module in $(cat /modules/target); do
-            insmod /modules/$module 2>/dev/null || true # it may be there already
-        done
-        mount -t configfs none /sys/kernel/config 2>/dev/null || true
+        load_target
         cd /sys/kernel/config
         mkdir nvmet/subsystems/{NQN}
         echo 1 >nvmet/subsystems/{NQN}/attr_allow_any_host
@@ -64,7 +61,7 @@ def main():
     vm = os.environ.get("WEIR_VM", os.path.join(out, "vm"))
     subprocess.run([f"{HERE}/mkguest", vm], check=True)
     port = free_port()
-    guest = Guest(vm, f"{out}/console", LIMIT_S, forward=f"{port}:{PORT}")
+    guest = Guest(vm, f"{out}/console", LIMIT_S, forward=[f"{port}:{PORT}"])
     try:
         serve(guest)
         release = guest.run("uname -r").strip()

@@ -67,13 +67,19 @@ def build():
 
 
 @pytest.fixture(scope="session")
-def booted(build, tmp_path_factory):
+def made(build):
+    """The folder in which there is a guest to boot."""
     directory = os.environ.get("WEIR_VM", os.path.join(build, "vm"))
     made = subprocess.run([f"{HERE}/mkguest", directory], stderr=subprocess.PIPE, text=True)
     if made.returncode == 77:
         pytest.skip(made.stderr.strip())
     assert made.returncode == 0, made.stderr
-    booted = Booted(directory, tmp_path_factory.mktemp("guest"))
+    return directory
+
+
+@pytest.fixture(scope="session")
+def booted(made, tmp_path_factory):
+    booted = Booted(made, tmp_path_factory.mktemp("guest"))
     yield booted
     booted.stop()
 

@@ -24,11 +24,12 @@ class CommandFailed(AssertionError):
 
 
 class Guest:
-    def __init__(self, directory, console, limit=1800, forward=None):
+    def __init__(self, directory, console, limit=1800, forward=()):
         self.console = console
         self.errors = open(console + ".errors", "w+")
+        forwarded = [word for one in forward for word in ("-f", one)]
         self.process = subprocess.Popen(
-            [f"{HERE}/run-guest", "-t", str(limit), "-l", console, *(("-f", forward) if forward else ()), directory],
+            [f"{HERE}/run-guest", "-t", str(limit), "-l", console, *forwarded, directory],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,

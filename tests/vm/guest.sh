@@ -103,6 +103,15 @@ reload_nvme() {
 		insmod /modules/nvme-core.ko "$@" && insmod /modules/nvme-fabrics.ko && insmod /modules/nvme-tcp.ko
 }
 
+# load_target: the kernel's own target, to be configured in /sys/kernel/config/nvmet.
+load_target() {
+	while read -r module; do
+		insmod "/modules/$module" 2>/dev/null # it may be there already
+	done </modules/target
+	mount -t configfs none /sys/kernel/config 2>/dev/null
+	[ -d /sys/kernel/config/nvmet/subsystems ]
+}
+
 is_gone() { # FILE
 	[ ! -e "$1" ]
 }

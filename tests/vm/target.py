@@ -153,10 +153,7 @@ class Kernel:
         self.guest.run(
             f"""(
             set -e
-            for module in $(cat /modules/target); do
-                insmod /modules/$module 2>/dev/null || true # it may be there already
-            done
-            mount -t configfs none /sys/kernel/config 2>/dev/null || true
+            load_target
             cd /sys/kernel/config/nvmet
             mkdir subsystems/{NQN} ports/1
             echo 1 >subsystems/{NQN}/attr_allow_any_host
