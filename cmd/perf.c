@@ -2,16 +2,22 @@
  * perf.c - `weir perf`: loads on namespaces, verified and measured.
  */
 #include <argp.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmd.h"
+#include "perf_plot.h"
 #include "perf_report.h"
 
-enum key { KEY_JOB = 1000, KEY_JSON = 2000, KEY_CPUS, KEY_HOSTNQN, KEY_CONGESTION, KEY_LOSS, KEY_INTERVAL };
+enum key {
+	KEY_JOB = 1000, KEY_JSON = 2000, KEY_CPUS, KEY_HOSTNQN, KEY_CONGESTION, KEY_LOSS, KEY_INTERVAL,
+	KEY_HISTOGRAM, KEY_SVG,
+};
 
 static const struct argp_option options[] = {
 	{ "rw", KEY_JOB, "KIND", 0, "read, write, randread, randwrite or randrw (default randread)", 0 },
@@ -35,6 +41,8 @@ static const struct argp_option options[] = {
 	    "congestion control of the connections (default: the system's)", 0 },
 	{ "hostnqn", KEY_HOSTNQN, "NQN", 0, "who we say we are (default: this machine's, /etc/nvme/hostnqn)", 0 },
 	{ "loss-time", KEY_LOSS, "SECONDS", 0, "how long to wait for a path when all are lost (default 60)", 0 },
+	{ "histogram", KEY_HISTOGRAM, NULL, 0, "show how the latencies are distributed", 0 },
+	{ "svg", KEY_SVG, "FILE", 0, "the same as a picture", 0 },
 	{ "json", KEY_JSON, NULL, 0, "print the result as one JSON object", 0 },
 	{ 0 },
 };
@@ -42,7 +50,9 @@ static const struct argp_option options[] = {
 struct perf {
 	struct perf_plan plan;
 	struct perf_job job;
-	bool json;
+	bool json, histogram;
+	const char *svg;            /* a path; NULL: no picture */
+	char command[512];          /* as it was typed */
 };
 
 static void
@@ -86,6 +96,8 @@ parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_JSON: perf->json = true; return 0;
 	case KEY_CPUS: parse_cpus(&perf->plan, arg, state); return 0;
+	case KEY_HISTOGRAM: perf->histogram = true; return 0;
+	case KEY_SVG: perf->svg = arg; return 0;
 	case KEY_CONGESTION: perf->plan.congestion = arg; return 0;
 	case KEY_HOSTNQN: perf->plan.hostnqn = arg; return 0;
 	case KEY_LOSS:
@@ -121,6 +133,29 @@ on_interval(void *arg, double seconds, const struct perf_result *since)
 	perf_report_interval(((const struct perf *)arg)->json, seconds, since);
 }
 
+/* 0, or -1 after having said why the picture could not be written. */
+static int
+draw(const struct perf *perf, const struct perf_result *total)
+{
+	time_t now = time(NULL);
+	struct tm parts;
+	char date[32] = "";
+	FILE *file = fopen(perf->svg, "we");
+	int rc = -1;
+
+	if (localtime_r(&now, &parts) != NULL)
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S %z", &parts);
+	if (file != NULL) {
+		plot_svg(file, &(struct plot){ perf->command, date, &total->read.hist, &total->write.hist });
+		rc = ferror(file) != 0 ? -1 : 0;
+		if (fclose(file) != 0)
+			rc = -1;
+	}
+	if (rc != 0)
+		fprintf(stderr, "weir perf: %s: %s\n", perf->svg, strerror(errno));
+	return rc;
+}
+
 static int
 run(struct perf *perf, struct perf_outcome *outcomes, struct perf_result *total)
 {
@@ -139,6 +174,12 @@ run(struct perf *perf, struct perf_outcome *outcomes, struct perf_result *total)
 		perf_report_json(plan, outcomes, total);
 	else
 		perf_report_table(plan, outcomes, total);
+	if (perf->histogram && !perf->json) {
+		plot_bars(stdout, "read", &total->read.hist);
+		plot_bars(stdout, "write", &total->write.hist);
+	}
+	if (perf->svg != NULL && draw(perf, total) != 0)
+		failed = true;
 	return !failed && total->errors == 0 && total->wrong == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
@@ -153,6 +194,9 @@ cmd_perf(int argc, char **argv)
 
 	argp_err_exit_status = EXIT_USAGE;
 	perf_job_init(&perf.job);
+	for (int i = 0, at = 0; i < argc && at < (int)sizeof(perf.command); i++)
+		at += snprintf(perf.command + at, sizeof(perf.command) - (size_t)at, "%s%s", i > 0 ? " " : "",
+		    argv[i]);
 	if (!options_parse(&argp, argc, argv, &perf))
 		return EXIT_USAGE;
 	perf.plan.jobs = &perf.job;

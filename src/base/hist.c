@@ -22,9 +22,8 @@ bucket_of(uint64_t value)
 	return ((shift + 1) << HIST_SUB_BITS) + (uint32_t)(value >> shift) - SUBS;
 }
 
-/* The largest value that falls into the bucket. */
-static uint64_t
-bucket_top(uint32_t bucket)
+uint64_t
+hist_bucket_top(uint32_t bucket)
 {
 	uint32_t shift;
 
@@ -71,7 +70,7 @@ hist_quantile(const struct hist *hist, uint32_t ppm)
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
 		seen += hist->buckets[i];
 		if (seen >= want)
-			return bucket_top(i) < hist->max ? bucket_top(i) : hist->max;
+			return hist_bucket_top(i) < hist->max ? hist_bucket_top(i) : hist->max;
 	}
 	return hist->max;
 }

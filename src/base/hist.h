@@ -24,6 +24,9 @@ void hist_add(struct hist *hist, uint64_t value);
 /* All that is in `from` too. */
 void hist_merge(struct hist *into, const struct hist *from);
 
+/* The largest value that falls into a bucket. */
+uint64_t hist_bucket_top(uint32_t bucket);
+
 /* The smallest bucket bound that at least ppm / 1e6 of the values do not exceed; 0 when empty. */
 uint64_t hist_quantile(const struct hist *hist, uint32_t ppm);
 

@@ -2,6 +2,7 @@
 import json
 import re
 import socket
+from xml.etree import ElementTree
 
 import pytest
 
@@ -110,6 +111,19 @@ def test_a_line_for_each_interval(target):
     assert 0 < sum(line["read"]["ios"] for line in lines) <= last["read"]["ios"]
     done = perf(target, "--interval", "1", "--time", "3")
     assert done.returncode == 0 and re.search(r"^ +[12]\.\d s +\d+ IOPS .* p99", done.stdout, re.M), done
+
+
+def test_the_distribution_as_bars_and_as_a_picture(target, tmp_path):
+    picture = tmp_path / "it.svg"
+    done = perf(target, "--rw", "randrw", "--ios", "2000", "--histogram", "--svg", str(picture))
+    assert done.returncode == 0, done
+    rows = re.findall(r"^ *\d+ [mu]?s - \d+ [mu]?s +(\d+) +[\d.]+ % #*$", done.stdout, re.M)
+    assert sum(map(int, rows)) == 2000, done.stdout
+    texts = [one.text for one in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")]
+    assert any("weir perf nvme+tcp://" in text and "--svg" in text for text in texts), texts
+    assert any(text.startswith("read: median") for text in texts) and "latency" in texts, texts
+    done = perf(target, "--ios", "10", "--svg", str(tmp_path / "none" / "it.svg"))
+    assert done.returncode == 1 and "none/it.svg: No such file" in done.stderr, done
 
 
 def test_what_perf_counts_the_target_counts(serve):
