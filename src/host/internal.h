@@ -17,7 +17,7 @@ enum { NS_PER_MS = 1000000 };
 
 /* Where an I/O is; it is in one place. */
 enum flight_state {
-	FLIGHT_FREE,    /* in lane->free */
+	FLIGHT_FREE,    /* in lane->free; in no list */
 	FLIGHT_WAITING, /* in lane->waiting: for a path, or for room on one */
 	FLIGHT_RESTING, /* in lane->resting: the target has asked for a pause */
 	FLIGHT_SENT,    /* in its strand's `sent` */
@@ -31,7 +31,7 @@ struct flight {
 	struct list node;
 	struct lane *lane;
 	struct strand *strand;  /* of SENT */
-	struct flight *mate;    /* of a Compare and Write, both ways */
+	struct flight *mate;    /* of a Compare and Write, both ways; of a free one the next */
 	void (*done)(void *arg, const struct lane_result *result);
 	void *arg;
 	void *page;             /* LANE_PAGE bytes, of those that need one: ranges, or pieces */
@@ -77,7 +77,8 @@ struct lane {
 	unsigned paths;         /* strands[] from here on were never opened */
 	unsigned turn;          /* round robin: the strand to begin with */
 	struct flight *flights; /* `depth` of them: a Compare and Write takes two */
-	struct list free, waiting, resting, parked;
+	struct flight *free;    /* by `mate`; the last one given back is the first one taken */
+	struct list waiting, resting, parked;
 	uint32_t in_flight;     /* I/Os taken on */
 	uint64_t done_count, resent;
 	uint8_t *pages;         /* of LANE_PAGE bytes */
@@ -119,7 +120,9 @@ void lane_assoc_over(struct lane *lane, uint32_t serial);
 void lane_left(struct lane *lane);
 
 /* lane_flight.c: where an I/O goes next. */
+/* One that is in no list, or is taken out of it. */
 void flight_send(struct flight *flight, struct strand *strand);
+void flight_give(struct flight *flight); /* it is in no list; its mate is given, too */
 void flight_wait(struct flight *flight);
 void flight_finish(struct flight *flight, int error, struct nvme_status status);
 void flight_give_up(struct flight *flight);

@@ -13,23 +13,13 @@
 static struct flight *
 take(struct lane *lane)
 {
-	struct list *node = list_pop(&lane->free);
+	struct flight *flight = lane->free;
 
-	return node != NULL ? container_of(node, struct flight, node) : NULL;
-}
-
-static void
-untake(struct lane *lane, struct flight *flight)
-{
-	if (flight->page != NULL)
-		lane->free_pages[lane->page_free++] = flight->page;
-	flight->page = NULL;
-	if (flight->mate != NULL) {
-		flight->mate->state = FLIGHT_FREE;
-		list_push(&lane->free, &flight->mate->node);
+	if (flight != NULL) {
+		lane->free = flight->mate;
+		flight->mate = NULL;
 	}
-	flight->mate = NULL;
-	list_push(&lane->free, &flight->node);
+	return flight;
 }
 
 /* What only few I/Os need; 0 or -EAGAIN. */
@@ -58,7 +48,7 @@ make(struct lane *lane, const struct lane_io *io, const struct view_ns *ns, stru
 	if (rc == 0)
 		rc = flight_build(flight, io, ns);
 	if (rc != 0) {
-		untake(lane, flight);
+		flight_give(flight);
 		return rc;
 	}
 	flight->op = io->op;
@@ -299,7 +289,8 @@ make_flights(struct lane *lane)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < depth; i++) {
 		lane->flights[i].lane = lane;
-		list_push(&lane->free, &lane->flights[i].node);
+		list_init(&lane->flights[i].node);
+		flight_give(&lane->flights[i]);
 	}
 	for (uint32_t i = 0; i < depth; i++)
 		lane->free_pages[lane->page_free++] = lane->pages + (size_t)i * LANE_PAGE;
@@ -318,7 +309,6 @@ lane_open(struct reactor *reactor, struct subsys *subsys, const struct lane_opti
 	lane->reactor = reactor;
 	lane->subsys = subsys;
 	lane->options = *options;
-	list_init(&lane->free);
 	list_init(&lane->waiting);
 	list_init(&lane->resting);
 	list_init(&lane->parked);

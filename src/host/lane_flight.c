@@ -52,11 +52,33 @@ rested(struct timer *timer)
 	lane_pump_soon(lane);
 }
 
+static void
+give_one(struct flight *flight)
+{
+	struct lane *lane = flight->lane;
+
+	flight->state = FLIGHT_FREE;
+	flight->mate = lane->free;
+	lane->free = flight;
+}
+
+void
+flight_give(struct flight *flight)
+{
+	struct lane *lane = flight->lane;
+
+	if (flight->page != NULL)
+		lane->free_pages[lane->page_free++] = flight->page;
+	flight->page = NULL;
+	if (flight->mate != NULL)
+		give_one(flight->mate);
+	give_one(flight);
+}
+
 void
 flight_finish(struct flight *flight, int error, struct nvme_status status)
 {
 	struct lane *lane = flight->lane;
-	struct flight *mate = flight->mate;
 	const struct hreq *req = &flight->hio.req;
 	struct lane_result result = { error, status, 0, 0 };
 
@@ -65,17 +87,7 @@ flight_finish(struct flight *flight, int error, struct nvme_status status)
 		result.dw1 = req->dw1;
 	}
 	list_remove(&flight->node);
-	if (flight->page != NULL)
-		lane->free_pages[lane->page_free++] = flight->page;
-	flight->page = NULL;
-	flight->mate = NULL;
-	flight->state = FLIGHT_FREE;
-	list_push(&lane->free, &flight->node);
-	if (mate != NULL) {
-		mate->mate = NULL;
-		mate->state = FLIGHT_FREE;
-		list_push(&lane->free, &mate->node);
-	}
+	flight_give(flight);
 	lane->in_flight--;
 	lane->done_count++;
 	flight->done(flight->arg, &result);

@@ -11,7 +11,7 @@
 
 enum { BLOCKS_MAX = 65536, PAGE_IOVS = LANE_PAGE / sizeof(struct iovec) };
 
-static const struct {
+static const struct op {
 	uint8_t opcode;
 	uint8_t transfers;   /* times its blocks of data */
 	enum hreq_data data;
@@ -36,7 +36,7 @@ lane_op_changes(enum lane_op op)
 	return ops[op].changes;
 }
 
-static uint64_t
+static inline uint64_t
 iov_total(const struct iovec *iov, uint32_t count)
 {
 	uint64_t bytes = 0;
@@ -46,23 +46,28 @@ iov_total(const struct iovec *iov, uint32_t count)
 	return bytes;
 }
 
-static bool
-possible(const struct lane_io *io, const struct view_ns *ns)
+/* The last piece of what is compared may be the first of what is written. */
+static inline bool
+fits(const struct lane_io *io, const struct view_ns *ns, const struct op *op)
 {
 	uint64_t bytes = (uint64_t)io->blocks * ns->block_size;
 
-	if (ops[io->op].blocks && (io->blocks == 0 || io->blocks > BLOCKS_MAX || io->lba > UINT64_MAX - io->blocks))
+	if (bytes > ns->transfer_max)
 		return false;
-	if (ops[io->op].ranges && (io->range_count == 0 || io->range_count > LANE_RANGES_MAX))
+	if (io->iov_count == 1)
+		return io->iov->iov_len == bytes * op->transfers;
+	return io->iov_count < (op->transfers == 2 ? PAGE_IOVS : HREQ_IOV_MAX) &&
+	    iov_total(io->iov, io->iov_count) == bytes * op->transfers;
+}
+
+static inline bool
+possible(const struct lane_io *io, const struct view_ns *ns, const struct op *op)
+{
+	if (op->blocks && (io->blocks == 0 || io->blocks > BLOCKS_MAX || io->lba > UINT64_MAX - io->blocks))
 		return false;
-	if (io->op == LANE_COMPARE_AND_WRITE && io->blocks > ns->compare_write_blocks)
-		return false;
-	if (ops[io->op].transfers == 0)
-		return true;
-	/* The last piece of what is compared may be the first of what is written. */
-	if (bytes > ns->transfer_max || io->iov_count >= (io->op == LANE_COMPARE_AND_WRITE ? PAGE_IOVS : HREQ_IOV_MAX))
-		return false;
-	return iov_total(io->iov, io->iov_count) == bytes * ops[io->op].transfers;
+	if (op->transfers > 0)
+		return fits(io, ns, op) && (op->transfers == 1 || io->blocks <= ns->compare_write_blocks);
+	return !op->ranges || (io->range_count > 0 && io->range_count <= LANE_RANGES_MAX);
 }
 
 /* Every source block is read: a range of a Copy has at most 65536. */
@@ -149,6 +154,8 @@ flags_of(const struct lane_io *io)
 {
 	uint32_t flags = 0;
 
+	if (io->flags == 0)
+		return 0;
 	if (io->flags & LANE_FUA && (io->op == LANE_READ || io->op == LANE_WRITE || io->op == LANE_WRITE_ZEROES))
 		flags |= NVME_RW_FUA;
 	if (io->flags & LANE_UNMAP && io->op == LANE_WRITE_ZEROES)
@@ -159,29 +166,25 @@ flags_of(const struct lane_io *io)
 int
 flight_build(struct flight *flight, const struct lane_io *io, const struct view_ns *ns)
 {
+	const struct op *op = &ops[io->op];
 	struct hreq *req = &flight->hio.req;
 
-	if (io->op == LANE_COMPARE_AND_WRITE && ns->compare_write_blocks == 0)
-		return -EOPNOTSUPP;
-	if (!possible(io, ns))
+	if (!possible(io, ns, op))
 		return -EINVAL;
 	req->sqe = (struct nvme_sqe){
-		.opcode = ops[io->op].opcode,
-		.nsid = le32_of(io->nsid),
+		.opcode = op->opcode, .nsid = le32_of(io->nsid),
+		.cdw10 = le32_of((uint32_t)io->lba), .cdw11 = le32_of((uint32_t)(io->lba >> 32)),
+		.cdw12 = le32_of(op->blocks ? (io->blocks - 1) | flags_of(io) : 0),
 	};
-	if (ops[io->op].blocks || io->op == LANE_COPY) {
-		req->sqe.cdw10 = le32_of((uint32_t)io->lba);
-		req->sqe.cdw11 = le32_of((uint32_t)(io->lba >> 32));
-	}
-	if (ops[io->op].blocks)
-		req->sqe.cdw12 = le32_of((io->blocks - 1) | flags_of(io));
-	req->data = ops[io->op].data;
+	req->data = op->data;
 	req->length = io->blocks * ns->block_size;
 	req->iov = io->iov;
 	req->iov_count = io->iov_count;
-	if (ops[io->op].ranges)
+	if (io->op == LANE_FLUSH)
+		req->sqe.cdw10 = req->sqe.cdw11 = le32_of(0);
+	else if (op->ranges)
 		return put_ranges(flight, io);
-	if (io->op == LANE_COMPARE_AND_WRITE)
+	else if (op->transfers == 2)
 		fuse(flight, io, req->length);
 	return 0;
 }

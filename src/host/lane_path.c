@@ -30,8 +30,8 @@ lane_ns(struct lane *lane, uint32_t nsid)
  * Optimized before Non-Optimized; of equals the first from the turn on, or the least busy one.  One that is full
  * is no reason to use a worse one: it has room again sooner than that answers.
  */
-struct strand *
-lane_choose(struct lane *lane, const struct view_ns *ns, unsigned commands)
+static struct strand *
+choose(struct lane *lane, const struct view_ns *ns, unsigned commands)
 {
 	uint8_t best_state = NVME_ANA_INACCESSIBLE;
 	struct strand *best = NULL;
@@ -54,6 +54,18 @@ lane_choose(struct lane *lane, const struct view_ns *ns, unsigned commands)
 	if (best != NULL && ++lane->turn >= lane->paths)
 		lane->turn = 0;
 	return best;
+}
+
+struct strand *
+lane_choose(struct lane *lane, const struct view_ns *ns, unsigned commands)
+{
+	struct strand *only = &lane->strands[0];
+
+	if (lane->paths != 1)
+		return choose(lane, ns, commands);
+	if (only->state != STRAND_USABLE || only->stale || ns->state[0] == 0 || !qpair_room(&only->qp, commands + 1))
+		return NULL;
+	return only;
 }
 
 /* ---- a strand's life ---- */
