@@ -106,9 +106,9 @@ reload_nvme() {
 # load_target: the kernel's own target, to be configured in /sys/kernel/config/nvmet.
 load_target() {
 	while read -r module; do
-		insmod "/modules/$module" 2>/dev/null # it may be there already
+		insmod "/modules/$module" 2>/dev/null || true # it may be there already
 	done </modules/target
-	mount -t configfs none /sys/kernel/config 2>/dev/null
+	mount -t configfs none /sys/kernel/config 2>/dev/null || true
 	[ -d /sys/kernel/config/nvmet/subsystems ]
 }
 
