@@ -44,6 +44,15 @@ def load(build, target):
         one.kill()
 
 
+def test_a_load_notices_blocks_that_it_did_not_write(target, load):
+    """Else it would show nothing of all that follows."""
+    one = load(target.uri())
+    one.more()
+    target.guest.run("dd if=/dev/zero of=/dev/memory bs=1M count=4 conv=fsync 2>&1")
+    with pytest.raises(AssertionError, match="is not what write"):
+        one.end()
+
+
 # ---- connecting ----
 
 
@@ -189,6 +198,29 @@ def test_what_discovery_names_can_be_pasted(build, target):
         (f"{uris[NAME]}?ns={MEMORY}", MEMORY_MIB << 20), (f"{uris[NAME]}?ns={FILE}", FILE_MIB << 20)]
     assert [path["ana"] for n in namespaces for path in n["paths"]] == ["optimized", "optimized"]
     assert json.loads(weir(build, "list", "--json", f"127.0.0.1:{target.ports[0]}"))["namespaces"] == namespaces
+
+
+@pytest.fixture
+def another(target):
+    """The second port has another subsystem, so that it is open whatever becomes of the first one."""
+    target.configure("mkdir subsystems/another; ln -s $PWD/subsystems/another ports/2/subsystems/")
+    yield
+    target.configure("rm ports/2/subsystems/another; rmdir subsystems/another")
+
+
+def test_a_subsystem_that_comes_is_heard_of(build, target, another):
+    """The target tells who watches its discovery log, and that is read again."""
+    target.unlink(2)
+    words = ["discover", "--watch", "--json", f"127.0.0.1:{target.ports[1]}"]
+    watch = subprocess.Popen(["timeout", "60", f"{build}/cmd/weir", *words], stdout=subprocess.PIPE, text=True)
+    try:
+        assert NAME not in watch.stdout.readline()
+        target.link(2)
+        change = json.loads(watch.stdout.readline())
+    finally:
+        watch.terminate()
+        watch.wait()
+    assert (change["event"], change["entry"]["subnqn"]) == ("added", NAME)
 
 
 def test_identify_says_what_it_is(build, target):
