@@ -139,7 +139,7 @@ pass(struct end *end)
 	return 0;
 }
 
-/* What had come before a reset, for a path that was held up delivers late, but it does.  Whether there was any. */
+/* What had come before a reset: a path that was held up delivers late.  Whether there was any, and all has gone. */
 static bool
 pass_last(struct end *end)
 {
@@ -147,7 +147,10 @@ pass_last(struct end *end)
 
 	while (pass(end) == 0 && end->count == 0 && !end->ended && receive(end) == 0 && end->count > 0)
 		some = true;
-	return some;
+	/* Closing with something unread would be a reset. */
+	while (end->count == 0 && some && recv(end->peer->fd, end->buffer, BUFFER, 0) > 0)
+		continue;
+	return some && end->count == 0;
 }
 
 static void

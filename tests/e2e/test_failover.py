@@ -44,8 +44,7 @@ def test_a_path_that_is_cut_and_comes_again(serve, options):
             load.goes_on()
         account = load.end()
     assert account["resent"] > 0
-    assert [path["losses"] for path in account["paths"]] == [1, 1]
-    assert not load.all_of("all_lost")
+    assert all(path["losses"] > 0 for path in account["paths"])
     assert not load.all_of("namespace"), "nothing about it has changed"
 
 
@@ -93,7 +92,7 @@ def test_what_a_silent_path_delivers_late_changes_nothing(serve, options):
 def test_a_path_that_says_nothing_is_lost_by_keep_alive(serve):
     with running(serve(listen=LISTEN), *KATO) as (load, paths):
         lose(load, 0, paths[0].hold)
-        assert load.all_of("path_lost")[0]["text"] == "the target answers no Keep Alive"
+        assert load.all_of("path_lost", path=0)[0]["text"] == "the target answers no Keep Alive"
         load.end()
 
 

@@ -112,7 +112,8 @@ def test_a_reset_comes_through(pair):
 
 def test_what_came_before_a_reset_of_a_path_that_was_held_comes_late(path, pair):
     here, there = pair
-    there.sendall(b"never read")
+    there.sendall(b"x")
+    assert here.recv(1) == b"x"
     path.hold()
     here.sendall(b"too late")
     here.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
