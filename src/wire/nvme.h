@@ -93,12 +93,23 @@ struct nvme_cqe {
 };
 static_assert(sizeof(struct nvme_cqe) == 16, "CQE");
 
-/* A status as a value: {0, 0, false} is success (Base 2.0, 3.3.3.2.1). */
+enum { NVME_STATUS_SC = 0x7ff, NVME_STATUS_DNR = 0x800 }; /* where in its bits: SCT << 8 | SC, and DNR */
+
+/*
+ * A status as a value: all 0 is success (Base 2.0, 3.3.3.2.1).  It is passed and
+ * tested with every I/O, which goes by its bits: fields would be taken apart and
+ * put together again at each call.
+ */
 struct nvme_status {
-	uint16_t sct : 3, sc : 8, dnr : 1; /* one register's worth: it is passed with every I/O */
+	union {
+		uint16_t bits;
+		struct {
+			uint16_t sc : 8, sct : 3, dnr : 1;
+		};
+	};
 };
 
-#define NVME_OK ((struct nvme_status){ 0, 0, false })
+#define NVME_OK ((struct nvme_status){ .bits = 0 })
 
 enum nvme_sct { NVME_SCT_GENERIC = 0, NVME_SCT_COMMAND = 1, NVME_SCT_MEDIA = 2, NVME_SCT_PATH = 3 };
 
@@ -172,22 +183,22 @@ enum nvme_sc {
 static inline struct nvme_status
 nvme_status_of(enum nvme_sc sc, bool dnr)
 {
-	return (struct nvme_status){ (unsigned)sc >> 8 & 7, (unsigned)sc & 0xff, dnr };
+	return (struct nvme_status){ .bits = (uint16_t)((sc & NVME_STATUS_SC) | (dnr ? NVME_STATUS_DNR : 0)) };
 }
 
-static inline bool nvme_ok(struct nvme_status s) { return (s.sct | s.sc) == 0; }
+static inline bool nvme_ok(struct nvme_status s) { return (s.bits & NVME_STATUS_SC) == 0; }
 
 /* SCT << 8 | SC of a status. */
 static inline enum nvme_sc
 nvme_sc(struct nvme_status s)
 {
-	return (enum nvme_sc)(s.sct << 8 | s.sc);
+	return (enum nvme_sc)(s.bits & NVME_STATUS_SC);
 }
 
 static inline le16
 nvme_status_put(struct nvme_status s)
 {
-	return le16_of((uint16_t)(s.sc << 1 | s.sct << 9 | (s.dnr ? 0x8000 : 0)));
+	return le16_of((uint16_t)(nvme_sc(s) << 1 | (s.dnr ? 0x8000 : 0)));
 }
 
 static inline struct nvme_status
@@ -195,7 +206,7 @@ nvme_status_get(le16 wire)
 {
 	unsigned v = le16_get(wire);
 
-	return (struct nvme_status){ v >> 9 & 7, v >> 1 & 0xff, v >> 15 & 1 };
+	return nvme_status_of((enum nvme_sc)(v >> 1 & NVME_STATUS_SC), v >> 15);
 }
 
 /* In a status on the wire: the host finds more of the command in log 01h. */
