@@ -289,19 +289,27 @@ request_untimely(struct request *req)
 	    true));
 }
 
+/* What few commands are; kept out of dispatch(), which then has a smaller frame. */
+static void __attribute__((noinline))
+dispatch_other(struct request *req, const struct capsule *capsule)
+{
+	if (req->sqe.opcode == NVME_FABRICS)
+		fabrics_command(req, capsule);
+	else if (req->conn->phase != CONN_LIVE)
+		request_untimely(req);
+	else
+		admin_command(req, capsule);
+}
+
 static void
 dispatch(struct request *req, const struct capsule *capsule)
 {
 	struct conn *conn = req->conn;
 
-	if (req->sqe.opcode == NVME_FABRICS)
-		fabrics_command(req, capsule);
-	else if (conn->phase != CONN_LIVE)
-		request_untimely(req);
-	else if (conn->qid == 0)
-		admin_command(req, capsule);
-	else
+	if (req->sqe.opcode != NVME_FABRICS && conn->phase == CONN_LIVE && conn->qid != 0)
 		io_command(req, capsule);
+	else
+		dispatch_other(req, capsule);
 }
 
 /* Its flags are not those of a plain command, or half of a pair waits for the other half. */
