@@ -8,10 +8,18 @@
 
 #include "lib/discovery.h"
 
-int
-discovery_find(struct weir_host *host, const char *text, const struct weir_discovery_options *options,
-    struct subsys_address *service)
+static void
+go_to(struct ctrlr_options *ctrlr, const struct subsys_address *service)
 {
+	memcpy(ctrlr->addr, service->host, sizeof(ctrlr->addr));
+	ctrlr->port = service->port;
+}
+
+int
+discovery_find(const struct weir_host *host, const char *text, const struct weir_discovery_options *options,
+    struct ctrlr_options *ctrlr)
+{
+	struct subsys_address service;
 	struct weir_uri uri;
 	int rc = weir_uri_parse(text, &uri);
 
@@ -19,23 +27,17 @@ discovery_find(struct weir_host *host, const char *text, const struct weir_disco
 		return rc;
 	if (uri.subnqn[0] != '\0')
 		return lib_fail(-EINVAL, "%s: it names a subsystem, no discovery service", text);
-	return resolve(&uri.address[0], options_or(options->connect_ms, DISCOVERY_CONNECT_MS), service);
-}
-
-void
-discovery_fill(const struct weir_host *host, const struct subsys_address *service,
-    const struct weir_discovery_options *options, struct ctrlr_options *ctrlr)
-{
 	*ctrlr = (struct ctrlr_options){
-		.port = service->port,
 		.subnqn = NVME_DISCOVERY_NQN,
 		.hdgst = options->hdgst,
 		.ddgst = options->ddgst,
 		.connect_ms = options_or(options->connect_ms, DISCOVERY_CONNECT_MS),
 	};
-	memcpy(ctrlr->addr, service->host, sizeof(ctrlr->addr));
-	memcpy(ctrlr->hostnqn, host->nqn, sizeof(host->nqn));
-	memcpy(ctrlr->hostid, host->id, sizeof(host->id));
+	identity_of_uri(host, &uri, ctrlr->hostnqn, ctrlr->hostid);
+	rc = resolve(&uri.address[0], ctrlr->connect_ms, &service);
+	if (rc == 0)
+		go_to(ctrlr, &service);
+	return rc;
 }
 
 int
@@ -125,15 +127,15 @@ run_ask(struct call *call)
 
 /* Adds what it has to the discovery. */
 static int
-ask_service(struct weir_host *host, const struct subsys_address *service, const struct weir_discovery_options *options,
-    unsigned level, struct weir_discovery *discovery)
+ask_service(struct weir_host *host, const struct ctrlr_options *options, unsigned level,
+    struct weir_discovery *discovery)
 {
 	struct asking *a = calloc(1, sizeof(*a));
 	int rc;
 
 	if (a == NULL)
 		return lib_fail(-ENOMEM, "there is no memory to ask a discovery service");
-	discovery_fill(host, service, options, &a->options);
+	a->options = *options;
 	a->options.ready = on_ready;
 	a->options.lost = on_lost;
 	a->options.owner = a;
@@ -153,6 +155,7 @@ ask_service(struct weir_host *host, const struct subsys_address *service, const 
 
 /* Each service once, the first level before the second: so the list is its own queue. */
 struct tour {
+	struct ctrlr_options how; /* they are connected to, but for the address */
 	struct subsys_address services[DISCOVERY_SERVICES_MAX];
 	unsigned levels[DISCOVERY_SERVICES_MAX];
 	unsigned count;
@@ -178,14 +181,14 @@ can_follow(const struct weir_discovered *entry)
 }
 
 static void
-follow(struct weir_host *host, struct tour *tour, const struct weir_discovered *entry, uint32_t connect_ms)
+follow(struct weir_host *host, struct tour *tour, const struct weir_discovered *entry)
 {
 	struct weir_uri uri;
 	struct subsys_address service;
 	char text[640];
 
 	if (weir_discovered_uri(entry, text, sizeof(text)) >= sizeof(text) || weir_uri_parse(text, &uri) != 0 ||
-	    resolve(&uri.address[0], connect_ms, &service) != 0)
+	    resolve(&uri.address[0], tour->how.connect_ms, &service) != 0)
 		host_log(host, WEIR_LOG_WARNING, "a referral to %s service %s cannot be followed: %s", entry->address,
 		    entry->service, weir_error());
 	else
@@ -193,23 +196,23 @@ follow(struct weir_host *host, struct tour *tour, const struct weir_discovered *
 }
 
 static int
-ask_all(struct weir_host *host, struct tour *tour, const struct weir_discovery_options *options,
-    struct weir_discovery *discovery)
+ask_all(struct weir_host *host, struct tour *tour, unsigned referrals, struct weir_discovery *discovery)
 {
-	unsigned deepest = options->referrals < DISCOVERY_DEPTH_MAX ? options->referrals : DISCOVERY_DEPTH_MAX;
+	unsigned deepest = referrals < DISCOVERY_DEPTH_MAX ? referrals : DISCOVERY_DEPTH_MAX;
 
 	for (unsigned i = 0; i < tour->count; i++) {
 		unsigned before = discovery->count;
-		int rc = ask_service(host, &tour->services[i], options, tour->levels[i], discovery);
+		int rc;
 
+		go_to(&tour->how, &tour->services[i]);
+		rc = ask_service(host, &tour->how, tour->levels[i], discovery);
 		if (rc != 0 && (i == 0 || rc == -ENOMEM))
 			return rc;
 		if (rc != 0)
 			host_log(host, WEIR_LOG_WARNING, "a referral is left out: %s", weir_error());
 		for (unsigned n = before; n < discovery->count && tour->levels[i] < deepest; n++)
 			if (can_follow(&discovery->entries[n]))
-				follow(host, tour, &discovery->entries[n],
-				    options_or(options->connect_ms, DISCOVERY_CONNECT_MS));
+				follow(host, tour, &discovery->entries[n]);
 	}
 	return 0;
 }
@@ -228,10 +231,13 @@ weir_discover(struct weir_host *host, const char *uri, const struct weir_discove
 	tour = calloc(1, sizeof(*tour));
 	if (tour == NULL)
 		return lib_fail(-ENOMEM, "there is no memory to ask a discovery service");
-	rc = discovery_find(host, uri, &options, &tour->services[0]);
-	tour->count = 1;
-	if (rc == 0)
-		rc = ask_all(host, tour, &options, discovery);
+	rc = discovery_find(host, uri, &options, &tour->how);
+	if (rc == 0) {
+		memcpy(tour->services[0].host, tour->how.addr, sizeof(tour->services[0].host));
+		tour->services[0].port = tour->how.port;
+		tour->count = 1;
+		rc = ask_all(host, tour, options.referrals, discovery);
+	}
 	free(tour);
 	if (rc != 0)
 		weir_discovery_free(discovery);

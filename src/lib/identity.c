@@ -84,6 +84,17 @@ identity_of_nqn(const char *nqn, uint8_t id[UUID])
 		digest(nqn, id);
 }
 
+void
+identity_of_uri(const struct weir_host *host, const struct weir_uri *uri, char nqn[NVME_NQN_FIELD], uint8_t id[UUID])
+{
+	memcpy(nqn, host->nqn, sizeof(host->nqn));
+	memcpy(id, host->id, sizeof(host->id));
+	if (uri->hostnqn[0] == '\0' || strcmp(uri->hostnqn, host->nqn) == 0)
+		return;
+	snprintf(nqn, NVME_NQN_FIELD, "%s", uri->hostnqn);
+	identity_of_nqn(uri->hostnqn, id);
+}
+
 /* The first line of a file without the blanks around it; "": there is none. */
 static void
 line_of(const char *etc, const char *name, char *line, size_t bytes)

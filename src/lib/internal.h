@@ -86,6 +86,10 @@ int identity_find(const char *etc, const char *hostnqn, const char *hostid, char
 /* The host identifier that goes with a name where none was said: its UUID where it has one, else made of it. */
 void identity_of_nqn(const char *nqn, uint8_t id[16]);
 
+/* Who asks by a URI: the host, or whom the URI names. */
+void identity_of_uri(const struct weir_host *host, const struct weir_uri *uri, char nqn[NVME_NQN_FIELD],
+    uint8_t id[16]);
+
 /* ---- resolve.c ---- */
 
 /* The numeric address of a host.  Of a name that stands for several, the first that takes a connection within `ms`. */

@@ -172,12 +172,7 @@ fill_options(const struct weir_host *host, const struct weir_uri *uri, const str
 		.owner = ws,
 	};
 	memcpy(options->subnqn, ws->nqn, sizeof(ws->nqn));
-	memcpy(options->hostnqn, host->nqn, sizeof(host->nqn));
-	memcpy(options->hostid, host->id, sizeof(host->id));
-	if (uri->hostnqn[0] == '\0' || strcmp(uri->hostnqn, host->nqn) == 0)
-		return;
-	snprintf(options->hostnqn, sizeof(options->hostnqn), "%s", uri->hostnqn);
-	identity_of_nqn(uri->hostnqn, options->hostid);
+	identity_of_uri(host, uri, options->hostnqn, options->hostid);
 }
 
 static int

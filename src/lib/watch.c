@@ -140,13 +140,13 @@ weir_discovery_watch(struct weir_host *host, const char *uri, const struct weir_
     struct weir_discovery_watch **out)
 {
 	struct weir_discovery_options options;
-	struct subsys_address service;
+	struct ctrlr_options how;
 	struct watching watching;
 	struct weir_discovery_watch *watch;
 	int rc = OPTIONS_TAKE(&options, given);
 
 	if (rc == 0)
-		rc = discovery_find(host, uri, &options, &service);
+		rc = discovery_find(host, uri, &options, &how);
 	if (rc != 0)
 		return rc;
 	watch = calloc(1, sizeof(*watch));
@@ -159,7 +159,7 @@ weir_discovery_watch(struct weir_host *host, const char *uri, const struct weir_
 	watch->retry.fire = open_again;
 	watch->reader.done = on_read;
 	watch->reader.owner = watch;
-	discovery_fill(host, &service, &options, &watch->options);
+	watch->options = how;
 	watch->options.kato_ms = KATO_MS;
 	watch->options.events = NVME_ASYNC_DISCOVERY;
 	watch->options.ready = on_ready;

@@ -191,20 +191,7 @@ referrals_are_followed_once_and_so_deep(void **state)
 	served_stop(&c);
 }
 
-static void
-what_is_no_service_is_said(void **state)
-{
-	struct bench *bench = *state;
-	struct weir_discovery discovery;
-
-	must_fail(weir_discover(bench->host, "nvme+tcp://127.0.0.1:1", NULL, &discovery), -ECONNREFUSED);
-	must_say("127.0.0.1");
-	must_fail(weir_discover(bench->host, "nvme+tcp://127.0.0.1:1/" SERVED_NQN, NULL, &discovery), -EINVAL);
-	must_say("names a subsystem");
-}
-
-/* ---- being told ---- */
-
+/* Whoever is told of changes. */
 struct ear {
 	pthread_mutex_t lock;
 	pthread_cond_t heard;
@@ -232,6 +219,50 @@ wait_for(struct ear *ear, unsigned times, unsigned entries)
 	while (ear->times < times || ear->entries != entries)
 		pthread_cond_wait(&ear->heard, &ear->lock);
 	pthread_mutex_unlock(&ear->lock);
+}
+
+/* What a service tells depends on who asks: the host, or whom the URI names. */
+static void
+a_service_is_asked_by_whom_the_uri_names(void **state)
+{
+	struct bench *bench = *state;
+	const char *guest = "nqn.2026-11.local.weir:guest", *path = served_file("guest.yaml");
+	struct ear ear = { .lock = PTHREAD_MUTEX_INITIALIZER, .heard = PTHREAD_COND_INITIALIZER };
+	struct weir_discovery_watch *watch;
+	struct weir_discovery discovery;
+	struct served served;
+	char uri[256];
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	fprintf(out, "listeners:\n  - {name: only, address: 127.0.0.1:0}\nsubsystems:\n"
+	    "  - nqn: nqn.2026-11.local.weir:private\n    hosts: [\"%s\"]\n    namespaces:\n"
+	    "      - {nsid: 1, volume: mem, size: 1M}\n", guest);
+	fclose(out);
+	served_start(&served, "--config", path, "--control", "none", NULL);
+	must(weir_discover(bench->host, service_of(&served), NULL, &discovery));
+	assert_int_equal(count_of(&discovery, "nqn.2026-11.local.weir:private", 0), 0);
+	weir_discovery_free(&discovery);
+	snprintf(uri, sizeof(uri), "%s?hostnqn=%s", service_of(&served), guest);
+	must(weir_discover(bench->host, uri, NULL, &discovery));
+	assert_int_equal(count_of(&discovery, "nqn.2026-11.local.weir:private", 0), 1);
+	weir_discovery_free(&discovery);
+	must(weir_discovery_watch(bench->host, uri, NULL, hear, &ear, &watch));
+	wait_for(&ear, 1, 1);
+	weir_discovery_unwatch(watch);
+	served_stop(&served);
+}
+
+static void
+what_is_no_service_is_said(void **state)
+{
+	struct bench *bench = *state;
+	struct weir_discovery discovery;
+
+	must_fail(weir_discover(bench->host, "nvme+tcp://127.0.0.1:1", NULL, &discovery), -ECONNREFUSED);
+	must_say("127.0.0.1");
+	must_fail(weir_discover(bench->host, "nvme+tcp://127.0.0.1:1/" SERVED_NQN, NULL, &discovery), -EINVAL);
+	must_say("names a subsystem");
 }
 
 static void
@@ -272,6 +303,7 @@ main(void)
 		cmocka_unit_test(a_service_tells_what_there_is),
 		cmocka_unit_test(a_log_of_many_entries_is_read_whole),
 		cmocka_unit_test(referrals_are_followed_once_and_so_deep),
+		cmocka_unit_test(a_service_is_asked_by_whom_the_uri_names),
 		cmocka_unit_test(what_is_no_service_is_said),
 		cmocka_unit_test(changes_are_told_and_a_service_that_is_back),
 	};
