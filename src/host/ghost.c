@@ -9,7 +9,7 @@
 
 #include "host/internal.h"
 
-static const uint64_t AGAIN_NS = 10 * (uint64_t)NS_PER_MS;
+static const uint64_t AGAIN_NS = 10 * (uint64_t)NS_PER_MS, HEARD_NS = 100 * (uint64_t)NS_PER_MS;
 
 static void
 over(struct assoc *ghost)
@@ -18,13 +18,8 @@ over(struct assoc *ghost)
 
 	ghost_end(ghost);
 	lanes_over(ghost);
-	/* Those that were held back by it. */
-	for (unsigned i = 0; i < subsys->path_count; i++) {
-		struct assoc *assoc = subsys->paths[i].assoc;
-
-		if (assoc != NULL && assoc->state == ASSOC_ASKING)
-			ask_on(assoc);
-	}
+	if (subsys->view->held)
+		lanes_publish(subsys);
 	assoc_free(ghost);
 }
 
@@ -34,6 +29,7 @@ ghost_end(struct assoc *ghost)
 	ghost->state = ASSOC_GONE;
 	timer_clear(&ghost->subsys->reactor->timers, &ghost->quiet);
 	timer_clear(&ghost->subsys->reactor->timers, &ghost->fence_again);
+	timer_clear(&ghost->subsys->reactor->timers, &ghost->loss);
 }
 
 bool
@@ -151,6 +147,30 @@ wait_quietly(struct assoc *ghost)
 	timer_set(&subsys->reactor->timers, &ghost->quiet, subsys->reactor->now_ns + wait_ms * NS_PER_MS);
 }
 
+/* ---- giving up ---- */
+
+static void
+loss_after(struct assoc *ghost, uint64_t wait_ns)
+{
+	timer_set(&ghost->subsys->reactor->timers, &ghost->loss, ghost->subsys->reactor->now_ns + wait_ns);
+}
+
+/* First all lanes hear that nothing is to be sent, and only then a user that a write of his is given up: else he could
+ * write the same blocks again, and the older write overtake that. */
+static void
+waited_enough(struct timer *timer)
+{
+	struct assoc *ghost = container_of(timer, struct assoc, loss);
+
+	if (ghost->given_up && ghost->subsys->view->held)
+		lanes_give_up(ghost);
+	if (!ghost->given_up && ghost->parked > 0) {
+		ghost->given_up = true;
+		lanes_publish(ghost->subsys);
+	}
+	loss_after(ghost, HEARD_NS);
+}
+
 /* ---- which ---- */
 
 static void
@@ -180,6 +200,9 @@ ghost_begin(struct assoc *ghost)
 {
 	ghost->quiet.fire = quiet_is_over;
 	ghost->fence_again.fire = look_again;
+	ghost->loss.fire = waited_enough;
+	if (ghost->subsys->options.loss_ms != UINT32_MAX)
+		loss_after(ghost, (uint64_t)ghost->subsys->options.loss_ms * NS_PER_MS);
 	ghosts_look(ghost->subsys);
 }
 

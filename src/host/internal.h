@@ -117,6 +117,7 @@ void lane_strand_settled(struct lane *lane, int error, const char *why); /* up, 
 uint32_t lane_parked(const struct lane *lane, uint32_t serial);
 void lane_joined(struct lane *lane, uint16_t qid, const struct view *view, unsigned strands);
 void lane_assoc_over(struct lane *lane, uint32_t serial);
+void lane_give_up(struct lane *lane, uint32_t serial); /* ends what is parked */
 void lane_left(struct lane *lane);
 
 /* lane_flight.c: where an I/O goes next. */
@@ -125,7 +126,6 @@ void flight_send(struct flight *flight, struct strand *strand);
 void flight_give(struct flight *flight); /* it is in no list; its mate is given, too */
 void flight_wait(struct flight *flight);
 void flight_finish(struct flight *flight, int error, struct nvme_status status);
-void flight_give_up(struct flight *flight);
 void lane_tick_start(struct lane *lane);
 void lane_ticks_init(struct lane *lane, const struct subsys_options *options);
 
@@ -181,9 +181,9 @@ struct assoc {
 	struct ctrlr_cmd fence;
 	struct assoc *carrier;     /* that the FENCE is on; NULL: none is under way */
 	unsigned carrying;         /* of a carrier: so many FENCEs are on it */
-	struct timer quiet, fence_again;
+	struct timer quiet, fence_again, loss;
 	uint32_t parked;           /* I/Os that its lanes have parked */
-	bool given_up;             /* one of them was ended as not known */
+	bool given_up;             /* they were ended as not known, or will be */
 };
 
 struct path {
@@ -254,12 +254,13 @@ void ghost_begin(struct assoc *ghost);
 void ghost_end(struct assoc *ghost);          /* nobody waits for it any more */
 void ghosts_look(struct subsys *subsys);       /* something has changed: a carrier came or went, a lane has closed */
 void ghosts_look_now(struct task *task);
-bool ghosts_hold(const struct subsys *subsys); /* no path may be used yet: a write was given up and is not over */
+bool ghosts_hold(const struct subsys *subsys); /* nothing may be sent: a write was given up and is not over */
 
 /* lanes.c */
 void lanes_open(struct assoc *assoc);
 void lanes_close(struct assoc *assoc);
 void lanes_over(struct assoc *assoc);
+void lanes_give_up(struct assoc *assoc);
 void lanes_publish(struct subsys *subsys); /* a new view */
 
 /* subsys.c */

@@ -114,12 +114,8 @@ pump(struct task *task)
 		if (strand != NULL)
 			flight_send(flight, strand);
 		else if (lane->view->hopeless)
-			flight_give_up(flight);
+			flight_finish(flight, -ETIMEDOUT, NVME_OK);
 	}
-	if (!lane->view->hopeless)
-		return;
-	list_for_each(&lane->parked, node)
-		flight_give_up(container_of(node, struct flight, node));
 }
 
 void
@@ -153,6 +149,17 @@ lane_assoc_over(struct lane *lane, uint32_t serial)
 			flight_wait(flight);
 	}
 	lane_pump_soon(lane);
+}
+
+void
+lane_give_up(struct lane *lane, uint32_t serial)
+{
+	list_for_each(&lane->parked, node) {
+		struct flight *flight = container_of(node, struct flight, node);
+
+		if (flight->serial == serial)
+			flight_finish(flight, -ETIMEDOUT, NVME_OK);
+	}
 }
 
 /* ---- coming ---- */

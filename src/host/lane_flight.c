@@ -93,20 +93,6 @@ flight_finish(struct flight *flight, int error, struct nvme_status status)
 	flight->done(flight->arg, &result);
 }
 
-/* It has been nowhere to go for too long. */
-void
-flight_give_up(struct flight *flight)
-{
-	struct lane *lane = flight->lane;
-
-	if (flight->state == FLIGHT_PARKED)
-		host_post(lane->reactor, 0, (struct mail){
-			.kind = HOST_GAVE_UP, .arg = flight->serial,
-			.words = { (uintptr_t)lane->subsys, (uintptr_t)lane },
-		});
-	flight_finish(flight, -ETIMEDOUT, NVME_OK);
-}
-
 /* ---- what came of it ---- */
 
 static void
@@ -282,14 +268,15 @@ age_sent(struct strand *strand)
 	}
 }
 
+/* What is parked grows old with its association (ghost.c). */
 static void
-age_waiting(struct lane *lane, struct list *list)
+age_waiting(struct lane *lane)
 {
-	list_for_each(list, node) {
+	list_for_each(&lane->waiting, node) {
 		struct flight *flight = container_of(node, struct flight, node);
 
 		if (lane->tick - flight->tick >= lane->loss_ticks)
-			flight_give_up(flight);
+			flight_finish(flight, -ETIMEDOUT, NVME_OK);
 	}
 }
 
@@ -302,8 +289,7 @@ tick(struct timer *timer)
 	for (unsigned i = 0; i < lane->paths; i++)
 		if (lane->strands[i].state == STRAND_USABLE)
 			age_sent(&lane->strands[i]);
-	age_waiting(lane, &lane->waiting);
-	age_waiting(lane, &lane->parked);
+	age_waiting(lane);
 	lane_tick_start(lane);
 }
 

@@ -36,6 +36,8 @@ choose(struct lane *lane, const struct view_ns *ns, unsigned commands)
 	uint8_t best_state = NVME_ANA_INACCESSIBLE;
 	struct strand *best = NULL;
 
+	if (lane->view->held)
+		return NULL;
 	for (unsigned i = 0; i < lane->paths; i++) {
 		unsigned path = lane->turn + i < lane->paths ? lane->turn + i : lane->turn + i - lane->paths;
 		struct strand *strand = &lane->strands[path];
@@ -262,8 +264,11 @@ lane_on_mail(struct lane *lane, const struct mail *mail)
 	case HOST_ASSOC_OVER:
 		lane_assoc_over(lane, mail->arg);
 		break;
+	case HOST_GIVE_UP:
+		lane_give_up(lane, mail->arg);
+		break;
 	case HOST_LANE_JOIN: case HOST_LANE_LEAVE: case HOST_VIEW_BACK: case HOST_STRAND_UP: case HOST_STRAND_DOWN:
-	case HOST_STRAND_CLOSED: case HOST_STRAND_ABORT: case HOST_PATH_STALE: case HOST_GAVE_UP:
+	case HOST_STRAND_CLOSED: case HOST_STRAND_ABORT: case HOST_PATH_STALE:
 		abort(); /* mail of a lane, to one */
 		break;
 	}

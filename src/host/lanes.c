@@ -65,6 +65,12 @@ lanes_over(struct assoc *assoc)
 	say_all(assoc, HOST_ASSOC_OVER);
 }
 
+void
+lanes_give_up(struct assoc *assoc)
+{
+	say_all(assoc, HOST_GIVE_UP);
+}
+
 /* ---- views ---- */
 
 static void
@@ -135,6 +141,7 @@ lanes_publish(struct subsys *subsys)
 	subsys->views++;
 	view->holders = 1;
 	view->hopeless = subsys->hopeless;
+	view->held = ghosts_hold(subsys);
 	for (unsigned slot = 0; slot < SUBSYS_NAMESPACES_MAX; slot++)
 		if (subsys->ns[slot] != NULL && subsys->ns[slot]->block_size > 0)
 			see(subsys, slot, &view->ns[view->count++]);
@@ -287,12 +294,8 @@ subsys_on_mail(struct subsys *subsys, const struct mail *mail)
 		if (live)
 			ask_stale(assoc);
 		break;
-	case HOST_GAVE_UP:
-		if (assoc != NULL)
-			assoc->given_up = true;
-		break;
 	case HOST_LANE_JOINED: case HOST_LANE_LEFT: case HOST_VIEW: case HOST_STRAND_OPEN: case HOST_STRAND_CLOSE:
-	case HOST_ASSOC_OVER:
+	case HOST_ASSOC_OVER: case HOST_GIVE_UP:
 		abort(); /* mail of a subsystem, to one */
 		break;
 	}

@@ -23,7 +23,6 @@ enum host_mail_kind {
 	HOST_STRAND_CLOSED,   /* arg: serial; words[2]: I/Os that are parked */
 	HOST_STRAND_ABORT,    /* arg: serial; words[2]: queue id | CID << 16 */
 	HOST_PATH_STALE,      /* arg: serial: an ANA status was seen */
-	HOST_GAVE_UP,         /* arg: serial */
 	/* subsystem -> lane */
 	HOST_LANE_JOINED,     /* arg: queue id, 0: none is left; words[1]: the first view; words[2]: so many
 	                       * STRAND_OPENs follow */
@@ -32,6 +31,7 @@ enum host_mail_kind {
 	HOST_STRAND_OPEN,     /* arg: path; words[1]: struct strand_terms, until STRAND_CLOSED */
 	HOST_STRAND_CLOSE,    /* arg: serial */
 	HOST_ASSOC_OVER,      /* arg: serial */
+	HOST_GIVE_UP,         /* arg: serial: what is parked of it ends; until it is over nobody sends anything */
 };
 
 /* How to connect to an association. */
@@ -57,6 +57,7 @@ struct view_ns {
 struct view {
 	unsigned holders;     /* the subsystem's: lanes that have not given it back, itself while it is the newest */
 	bool hopeless;        /* there has been no path for loss_ms */
+	bool held;            /* nothing is sent: a write was given up that may still happen */
 	unsigned count;
 	struct view_ns ns[SUBSYS_NAMESPACES_MAX]; /* by nsid, rising */
 };

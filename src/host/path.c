@@ -136,7 +136,7 @@ assoc_asked(struct assoc *assoc)
 
 	if (assoc->state == ASSOC_LIVE) {
 		lanes_publish(subsys);
-	} else if (!ghosts_hold(subsys)) {
+	} else {
 		assoc->state = ASSOC_LIVE;
 		path->state = PATH_LIVE;
 		path->tried = true;

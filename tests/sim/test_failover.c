@@ -272,6 +272,37 @@ what_was_given_up_overtakes_nothing(void **state)
 	assert_true(given_up > seed_count / 2);
 }
 
+/* A path that lives is no way round it either. */
+static void
+what_was_given_up_overtakes_nothing_by_a_path_that_lives(void **state)
+{
+	struct sim_options sim = options();
+	unsigned given_up = 0;
+
+	(void)state;
+	sim.latency_ns = 300 * 1000;
+	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++) {
+		struct fail f;
+
+		fail_init(&f);
+		f.options.loss_ms = 20;
+		f.options.io_timeout_ms = 20; /* so that the host gives up long before the target */
+		f.options.plain = true;
+		f.target.spec = "fault:delay-write=1@mem:1M";
+		f.ios = 2000;
+		fail_start(&f, seed, &sim);
+		sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
+		run(&f, 5);
+		fail_cut(&f, 0, SIM_CUT_HOLD);
+		run(&f, 60 + sim_below(f.sim, 60));
+		fail_mend(&f, 0);
+		end(&f);
+		given_up += f.timeouts > 0;
+		fail_check(&f);
+	}
+	assert_true(given_up > seed_count / 2);
+}
+
 int
 main(void)
 {
@@ -284,6 +315,7 @@ main(void)
 		cmocka_unit_test(paths_and_targets_come_and_go),
 		cmocka_unit_test(io_is_given_up_and_goes_on),
 		cmocka_unit_test(what_was_given_up_overtakes_nothing),
+		cmocka_unit_test(what_was_given_up_overtakes_nothing_by_a_path_that_lives),
 	};
 
 	seed_first = first != NULL ? strtoull(first, NULL, 10) : 1;
