@@ -120,8 +120,8 @@ line_of(const char *etc, const char *name, char *line, size_t bytes)
 static int
 keep_nqn(const char *where, const char *text, char nqn[NVME_NQN_FIELD])
 {
-	if (!nqn_valid(text, strlen(text)))
-		return lib_fail(-EINVAL, "%s: '%.240s' is not an NQN", where, text);
+	if (!nqn_usable(text, strlen(text)))
+		return lib_fail(-EINVAL, "%s: '%.240s' is no name: 1 to 223 bytes without a space", where, text);
 	snprintf(nqn, NVME_NQN_FIELD, "%.*s", NVME_NQN_MAX, text);
 	return 0;
 }

@@ -50,7 +50,11 @@ log_event(struct weir_subsys *ws, const struct subsys_event *event, const char *
 		host_log(ws->host, WEIR_LOG_INFO, "%s: ANA states of the path by %s have changed", ws->nqn, at);
 		return;
 	case SUBSYS_NAMESPACE:
-		host_log(ws->host, WEIR_LOG_INFO, "%s: namespace %u has changed", ws->nqn, event->nsid);
+		if (why[0] != '\0')
+			host_log(ws->host, WEIR_LOG_WARNING, "%s: namespace %u by %s: %s", ws->nqn, event->nsid, at,
+			    why);
+		else
+			host_log(ws->host, WEIR_LOG_INFO, "%s: namespace %u has changed", ws->nqn, event->nsid);
 		return;
 	case SUBSYS_HEALTH:
 		host_log(ws->host, WEIR_LOG_WARNING, "%s: the target reports on its health: %08" PRIx32, ws->nqn,

@@ -281,8 +281,9 @@ on_fault(struct hconn *hc, const struct frame_item *frame)
 		hc->state = HCONN_ENDED;
 		return HCONN_CLOSING;
 	}
-	return closing(hc, frame->fault.fes, frame->fault.fei, frame->fault.why, frame->header,
-	    frame->header_len);
+	/* Something else may listen there. */
+	return closing(hc, frame->fault.fes, frame->fault.fei, hc->state == HCONN_HELLO ?
+	    "what answers there does not speak NVMe/TCP" : frame->fault.why, frame->header, frame->header_len);
 }
 
 enum hconn_event
