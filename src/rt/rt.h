@@ -9,7 +9,8 @@
  * An *attended* process lives in a program that is somebody else's: reactor 0
  * has a thread of ours from rt_start() to rt_end(), each of the others is
  * taken by a thread of the caller's, which attends to it by calling rt_turn().
- * It prints nothing, handles no signal, and has no files.
+ * It prints nothing, handles no signal, and has no files.  Its program may fork:
+ * a child that has its sockets too keeps no connection from being reset or ended.
  *
  * A turn: look at the sockets, deliver mail, accept, then reactor_turn().  A
  * reactor that found nothing to do for `spin_us` sleeps in the kernel until a

@@ -132,12 +132,23 @@ sock_free(struct ksock *sock)
 	pthread_mutex_unlock(&rt->lock);
 }
 
+/* A program that is somebody else's may fork: the engine would tell of what it has closed while a child has it open. */
+static void
+unwatch(struct core *core, struct ksock *sock)
+{
+	if (!core->rt->options.attended)
+		return;
+	core->rt->engine->remove(core->engine, sock->fd);
+	core->reactor.syscalls++;
+}
+
 static void
 linger_end(struct core *core, struct ksock *sock)
 {
 	timer_clear(&core->reactor.timers, &sock->linger);
 	list_remove(&sock->hot_node);
 	core->linger_count--;
+	unwatch(core, sock);
 	sock_free(sock);
 }
 
@@ -300,6 +311,7 @@ sock_close(struct stream *stream, bool abort)
 	core->watched--;
 	reactor_stream_gone(stream);
 	if (abort) {
+		unwatch(core, sock);
 		sock_abort(sock->fd);
 		core->reactor.syscalls += 2;
 		sock_free(sock);

@@ -354,8 +354,11 @@ sock_discard(int fd)
 void
 sock_abort(int fd)
 {
-	struct linger now = { .l_onoff = 1, .l_linger = 0 };
+	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+	const struct linger now = { .l_onoff = 1, .l_linger = 0 };
 
-	/* Where it cannot be said, the connection is closed as any other. */
-	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	/* SO_LINGER is about the last close(), which need not be ours: it is for kernels that do not disconnect.
+	 * Where neither can be said, the connection is closed as any other. */
+	if (connect(fd, &nobody, sizeof(nobody)) != 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 }

@@ -54,7 +54,7 @@ void sock_finish(int fd);
 /* Throws away what has come; false: the peer will send no more. */
 bool sock_discard(int fd);
 
-/* A close() after this resets the connection. */
+/* Resets the connection, whoever else has the socket; a close() follows. */
 void sock_abort(int fd);
 
 #endif
