@@ -229,15 +229,26 @@ struct writer {
 };
 
 static bool
-ended(struct writer *writer, unsigned more)
+note_written(struct writer *writer)
 {
 	bool ending;
 
 	pthread_mutex_lock(&writer->lock);
-	writer->written += more;
+	writer->written++;
 	ending = writer->ending;
 	pthread_mutex_unlock(&writer->lock);
-	return ending;
+	return !ending;
+}
+
+static unsigned
+written(struct writer *writer)
+{
+	unsigned count;
+
+	pthread_mutex_lock(&writer->lock);
+	count = writer->written;
+	pthread_mutex_unlock(&writer->lock);
+	return count;
 }
 
 static void *
@@ -247,8 +258,9 @@ write_on(void *arg)
 	uint8_t *data = malloc(1024 * 1024);
 
 	memset(data, 1, 1024 * 1024);
-	while (!ended(writer, 1))
+	do
 		must(weir_volume_write(writer->volume, data, 1024 * 1024, 0));
+	while (note_written(writer));
 	free(data);
 	return NULL;
 }
@@ -280,7 +292,7 @@ a_volume_looks_after_queues_that_nobody_uses(void **state)
 
 	writer.volume = two.volume;
 	assert_int_equal(pthread_create(&thread, NULL, write_on, &writer), 0);
-	while (ended(&writer, 0), writer.written < 20)
+	while (written(&writer) < 20)
 		;
 	served_kill(&bench->served);
 	served_again(&bench->served);
