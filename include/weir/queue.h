@@ -58,7 +58,7 @@ struct weir_range {
 struct weir_io {
 	uint8_t op;                /* enum weir_op */
 	uint8_t flags;             /* enum weir_io_flags */
-	uint16_t iov_count;        /* at most WEIR_IOV_MAX */
+	uint16_t iov_count;        /* at most WEIR_IOV_MAX; of COMPARE_AND_WRITE one less */
 	uint32_t nsid;
 	uint64_t lba;
 	uint32_t blocks;           /* of DEALLOCATE and COPY not looked at */
@@ -87,8 +87,10 @@ void weir_queue_close(struct weir_queue *queue);
 
 /*
  * Takes it on, or -EAGAIN: `depth` are in flight, poll first; -EINVAL: it cannot be right (its namespace is not
- * known, see weir_subsys_namespace(); a buffer of another length than the blocks; more than transfer_max); -EOPNOTSUPP:
- * the target has no Compare and Write.  Then done() is not called.  Never blocks, never calls back.
+ * known, see weir_subsys_namespace(); a buffer of another length than the blocks; more than transfer_max; a Compare
+ * and Write where `depth` is 1); -EOPNOTSUPP: the target has no Compare and Write.  Then done() is not called.  Never
+ * blocks, never calls back.  A queue that was open when a namespace became known learns of it in its next
+ * weir_queue_poll().
  */
 int weir_queue_submit(struct weir_queue *queue, const struct weir_io *io);
 

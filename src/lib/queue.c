@@ -52,6 +52,8 @@ refused(const struct weir_queue *queue, const struct weir_io *io, int error)
 {
 	if (queue->closing)
 		return lib_fail(-ESHUTDOWN, "the queue is being closed");
+	if (error == -EAGAIN && weir_queue_in_flight(queue) == 0)
+		return lib_fail(-EINVAL, "it takes the place of two I/Os, and this queue holds one");
 	if (error == -EAGAIN)
 		return lib_fail(error, "as many I/Os as the queue holds are in flight");
 	if (error == -EOPNOTSUPP)
@@ -165,6 +167,23 @@ run_done(void *arg, const struct weir_result *result)
 	run->over = true;
 }
 
+/* Waits for room.  A namespace that was found since the last turn is known here in the next. */
+static int
+submit_patiently(struct weir_queue *queue, const struct weir_io *io)
+{
+	int rc = weir_queue_submit(queue, io);
+
+	if (rc == -EINVAL) {
+		(void)weir_queue_poll(queue, 0);
+		rc = weir_queue_submit(queue, io);
+	}
+	while (rc == -EAGAIN) {
+		(void)weir_queue_poll(queue, -1);
+		rc = weir_queue_submit(queue, io);
+	}
+	return rc;
+}
+
 int
 weir_queue_run(struct weir_queue *queue, const struct weir_io *io, struct weir_result *result)
 {
@@ -176,8 +195,7 @@ weir_queue_run(struct weir_queue *queue, const struct weir_io *io, struct weir_r
 		return lib_fail(-EDEADLK, "a queue cannot be waited for in its own callbacks");
 	mine.done = run_done;
 	mine.arg = &run;
-	while ((rc = weir_queue_submit(queue, &mine)) == -EAGAIN)
-		(void)weir_queue_poll(queue, -1);
+	rc = submit_patiently(queue, &mine);
 	if (rc != 0)
 		run = (struct run){ { .error = rc }, true };
 	while (!run.over)

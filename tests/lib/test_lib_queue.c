@@ -20,7 +20,7 @@ set_up(void **state)
 {
 	static struct bench bench;
 
-	served_start(&bench.served, "--ns", "mem:64M", NULL);
+	served_start(&bench.served, "--ns", "mem:64M", "--ns", "mem:1M", NULL);
 	bench.host = bench_host();
 	bench.subsys = bench_subsys(bench.host, &bench.served, NULL);
 	bench.queue = bench_queue(bench.subsys, 0);
@@ -170,6 +170,39 @@ what_cannot_be_right_is_not_taken_on(void **state)
 	io = io_of(WEIR_OP_READ, BLOCKS, 1, &iov, 1);
 	must_fail(weir_queue_run(bench->queue, &io, &result), -ERANGE);
 	assert_int_equal(weir_queue_in_flight(bench->queue), 0);
+}
+
+/* There is no room for both of its commands, and none comes. */
+static void
+a_queue_of_one_takes_no_compare_and_write(void **state)
+{
+	struct bench *bench = *state;
+	static uint8_t data[2 * BLOCK];
+	struct iovec iov = { data, sizeof(data) };
+	struct weir_io io = io_of(WEIR_OP_COMPARE_AND_WRITE, 0, 1, &iov, 1);
+	struct weir_queue *queue = bench_queue(bench->subsys, 1);
+
+	must_fail(weir_queue_run(queue, &io, NULL), -EINVAL);
+	must_say("two I/Os");
+	iov.iov_len = BLOCK;
+	io = io_of(WEIR_OP_READ, 0, 1, &iov, 1);
+	must(weir_queue_run(queue, &io, NULL));
+	weir_queue_close(queue);
+}
+
+static void
+a_namespace_may_become_known_after_the_queue_was_opened(void **state)
+{
+	struct bench *bench = *state;
+	static uint8_t data[BLOCK];
+	const struct iovec iov = { data, BLOCK };
+	struct weir_io io = io_of(WEIR_OP_READ, 0, 1, &iov, 1);
+	struct weir_namespace ns;
+
+	io.nsid = 2;
+	must_fail(weir_queue_run(bench->queue, &io, NULL), -EINVAL);
+	must(weir_subsys_namespace(bench->subsys, 2, &ns));
+	must(weir_queue_run(bench->queue, &io, NULL));
 }
 
 struct count {
@@ -456,6 +489,8 @@ main(void)
 		cmocka_unit_test(a_compare_that_differs_says_so),
 		cmocka_unit_test(buffers_may_be_of_any_pieces),
 		cmocka_unit_test(what_cannot_be_right_is_not_taken_on),
+		cmocka_unit_test(a_queue_of_one_takes_no_compare_and_write),
+		cmocka_unit_test(a_namespace_may_become_known_after_the_queue_was_opened),
 		cmocka_unit_test(callbacks_may_submit_and_not_poll),
 		cmocka_unit_test(a_queue_holds_as_many_as_it_says),
 		cmocka_unit_test(what_is_in_flight_when_a_queue_closes_ends_then),
