@@ -302,6 +302,13 @@ page_of(uint8_t lid)
 	return NULL;
 }
 
+/* LSP.  Persistent events are read in a context, which ends with our controller: 1 begins one. */
+static uint8_t
+action_of(uint8_t lid)
+{
+	return lid == WEIR_LID_PERSISTENT ? 1 : 0;
+}
+
 static int
 read_page(struct weir_subsys *subsys, int path, uint8_t lid, uint8_t **page, uint32_t *bytes)
 {
@@ -321,7 +328,9 @@ read_page(struct weir_subsys *subsys, int path, uint8_t lid, uint8_t **page, uin
 	}
 	*bytes = size_of(page_of(lid), &controller);
 	*page = calloc(1, *bytes);
-	return *page == NULL ? -ENOMEM : weir_subsys_log(subsys, path, lid, 0, UINT32_MAX, 0, *page, *bytes);
+	if (*page == NULL)
+		return -ENOMEM;
+	return weir_subsys_log(subsys, path, lid, action_of(lid), UINT32_MAX, 0, *page, *bytes);
 }
 
 int

@@ -103,6 +103,11 @@ def test_a_page_by_its_number(target):
     assert "log page 0xc0" in weir("id", uri(target), "--log", "0xc0", code=1).words
 
 
+def test_persistent_events_as_they_come(target):
+    page = weir("id", uri(target), "--log", "0x0d", "--raw").stdout
+    assert len(page) == 512 and page[0] == 0x0d
+
+
 @pytest.mark.parametrize("args, words", [
     ([], "of whom?"), (["nvme+tcp://h"], "names no subsystem"),
     (["nvme+tcp://h/nqn.2026-11.local:x", "--log", "logs"], "smart, error"),
