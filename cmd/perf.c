@@ -15,8 +15,7 @@
 #include "perf_report.h"
 
 enum key {
-	KEY_JOB = 1000, KEY_JSON = 2000, KEY_CPUS, KEY_HOSTNQN, KEY_CONGESTION, KEY_LOSS, KEY_INTERVAL,
-	KEY_HISTOGRAM, KEY_SVG,
+	KEY_JOB = 1000, KEY_JSON = 2000, KEY_CPUS, KEY_CONGESTION, KEY_INTERVAL, KEY_HISTOGRAM, KEY_SVG,
 };
 
 static const struct argp_option options[] = {
@@ -32,15 +31,10 @@ static const struct argp_option options[] = {
 	{ "rate", KEY_JOB + 9, "IOPS[,SIZE]", 0, "so many I/Os, and so many bytes, per second at most", 0 },
 	{ "verify", KEY_JOB + 10, NULL, 0, "check what is read against what was written, and all of it at the end", 0 },
 	{ "seed", KEY_JOB + 11, "N", 0, "of the random numbers (default 1)", 0 },
-	{ "hdgst", KEY_JOB + 12, NULL, 0, "header digests", 0 },
-	{ "ddgst", KEY_JOB + 13, NULL, 0, "data digests", 0 },
-	{ "flow-control", KEY_JOB + 14, NULL, 0, "SQ flow control: every read has a completion", 0 },
 	{ "interval", KEY_INTERVAL, "SECONDS", 0, "print a line each time so much has gone by", 0 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "pin the threads to these processors, e.g. 1 or 0,2-3", 0 },
 	{ "tcp-congestion", KEY_CONGESTION, "NAME", 0,
 	    "congestion control of the connections (default: the system's)", 0 },
-	{ "hostnqn", KEY_HOSTNQN, "NQN", 0, "who we say we are (default: this machine's, /etc/nvme/hostnqn)", 0 },
-	{ "loss-time", KEY_LOSS, "SECONDS", 0, "how long to wait for a path when all are lost (default 60)", 0 },
 	{ "histogram", KEY_HISTOGRAM, NULL, 0, "show how the latencies are distributed", 0 },
 	{ "svg", KEY_SVG, "FILE", 0, "the same as a picture", 0 },
 	{ "json", KEY_JSON, NULL, 0, "print the result as one JSON object", 0 },
@@ -94,15 +88,12 @@ parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	}
 	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &perf->plan.host; return 0;
 	case KEY_JSON: perf->json = true; return 0;
 	case KEY_CPUS: parse_cpus(&perf->plan, arg, state); return 0;
 	case KEY_HISTOGRAM: perf->histogram = true; return 0;
 	case KEY_SVG: perf->svg = arg; return 0;
 	case KEY_CONGESTION: perf->plan.congestion = arg; return 0;
-	case KEY_HOSTNQN: perf->plan.hostnqn = arg; return 0;
-	case KEY_LOSS:
-		perf->plan.loss_ms = (uint32_t)option_number_of(state, "--loss-time", arg, 1, 86400) * 1000;
-		return 0;
 	case KEY_INTERVAL:
 		perf->plan.interval_ns = option_number_of(state, "--interval", arg, 1, 86400) * UINT64_C(1000000000);
 		return 0;
@@ -121,10 +112,12 @@ parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static const struct argp_child children[] = { { &host_options_argp, 0, NULL, 10 }, { NULL, 0, NULL, 0 } };
+
 static const struct argp argp = {
 	options, parse, "URI...",
 	"Loads namespaces (nvme+tcp://HOST:PORT/SUBNQN?ns=1) and prints what it measured.\n"
-	"Anything but read and randread OVERWRITES them.", NULL, NULL, NULL,
+	"Anything but read and randread OVERWRITES them.", children, NULL, NULL,
 };
 
 static void
@@ -194,6 +187,7 @@ cmd_perf(int argc, char **argv)
 
 	argp_err_exit_status = EXIT_USAGE;
 	perf_job_init(&perf.job);
+	host_options_init(&perf.plan.host, 1);
 	for (int i = 0, at = 0; i < argc && at < (int)sizeof(perf.command); i++)
 		at += snprintf(perf.command + at, sizeof(perf.command) - (size_t)at, "%s%s", i > 0 ? " " : "",
 		    argv[i]);

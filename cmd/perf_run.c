@@ -54,14 +54,15 @@ static int
 connect_uri(struct perf_run *run, struct running *running, unsigned index)
 {
 	const struct perf_job *job = running->job;
-	const struct weir_subsys_options options = {
-		.size = sizeof(options), .hdgst = job->hdgst, .ddgst = job->ddgst, .sq_flow = job->sq_flow,
-		.queues = (uint16_t)job->queues, .loss_ms = run->plan->loss_ms,
-	};
+	struct weir_subsys_options options = run->plan->host.subsys;
 	const char *text = job->uris[index];
 	struct weir_uri uri;
 	int rc;
 
+	options.hdgst |= job->hdgst;
+	options.ddgst |= job->ddgst;
+	options.sq_flow |= job->sq_flow;
+	options.queues = (uint16_t)job->queues;
 	rc = weir_uri_parse(text, &uri);
 	if (rc == 0)
 		rc = weir_subsys_connect(run->host, text, &options, &running->subsys[index]);
@@ -365,7 +366,7 @@ host_says(void *arg, enum weir_log_level level, const char *text)
 {
 	const struct perf_run *run = arg;
 
-	if (level < WEIR_LOG_INFO)
+	if (level < WEIR_LOG_INFO || run->plan->host.verbose)
 		fprintf(stderr, "%sweir perf: %s\n", run->plan->progress ? "\r\033[K" : "", text);
 }
 
@@ -373,8 +374,8 @@ static int
 start_host(struct perf_run *run)
 {
 	struct weir_host_options options = {
-		.size = sizeof(options), .hostnqn = run->plan->hostnqn, .congestion = run->plan->congestion,
-		.log = host_says, .log_arg = run,
+		.size = sizeof(options), .hostnqn = run->plan->host.hostnqn, .hostid = run->plan->host.hostid,
+		.congestion = run->plan->congestion, .log = host_says, .log_arg = run,
 	};
 	int rc;
 

@@ -6,6 +6,7 @@
 
 #include <weir/weir.h>
 
+#include "host_options.h"
 #include "perf_job.h"
 #include "perf_result.h"
 
@@ -15,9 +16,8 @@ struct perf_plan {
 	const struct perf_job *jobs;
 	const int *after;          /* of each job: the one that must be over before, or -1 */
 	unsigned job_count;
-	const char *hostnqn;       /* NULL: the machine's own */
+	struct host_options host;  /* of all jobs; a job may want digests and flow control besides */
 	const char *congestion;    /* NULL: the system's */
-	uint32_t loss_ms;
 	int cpus[PERF_CPUS_MAX];   /* thread i of a job is pinned to cpus[i % cpu_count] */
 	unsigned cpu_count;        /* 0: not pinned */
 	bool progress;             /* a line on stderr that is overwritten */

@@ -225,7 +225,7 @@ def test_a_target_that_dies_is_noticed(serve):
     import subprocess
     target = serve()
     process = subprocess.Popen([targets.WEIR, "perf", "nvme+tcp://127.0.0.1:%d/%s?ns=1" % (
-        target.port, nvme.SUBNQN), "--time", "30", "--loss-time", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        target.port, nvme.SUBNQN), "--time", "30", "--loss-time", "1500ms"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         target.until("I/O flows", lambda s: s["reads"] > 1000)
         target.kill()
