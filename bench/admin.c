@@ -96,7 +96,7 @@ describe_controller(uint8_t out[NVME_IDENTIFY_LEN])
 	id->maxcmd = le16_of(DEPTH_OFFERED);
 	id->nn = le32_of(1);
 	id->sgls = le32_of(NVME_SGLS_BYTE_ALIGNED | NVME_SGLS_OFFSET | NVME_SGLS_TRANSPORT);
-	strcpy(id->subnqn, "nqn.2026-11.local.weir:ceiling");
+	strcpy(id->subnqn, "nqn.2026-11.local.weir:default");
 	id->ioccsz = le32_of((64 + 8192) / 16);
 	id->iorcsz = le32_of(1);
 	id->msdbd = 1;
