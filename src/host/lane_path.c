@@ -204,6 +204,8 @@ closed(struct lane *lane, uint32_t serial)
 void
 lane_close_strand(struct lane *lane, struct strand *strand)
 {
+	bool opening = strand->state == STRAND_OPENING;
+
 	if (strand->state != STRAND_BROKEN && lane->leaving && strand->in_flight == 0) {
 		timer_clear(&lane->reactor->timers, &strand->limit);
 		qpair_close(&strand->qp);
@@ -212,6 +214,8 @@ lane_close_strand(struct lane *lane, struct strand *strand)
 	}
 	strand->state = STRAND_NONE;
 	closed(lane, strand->serial);
+	if (opening)
+		lane_strand_settled(lane, -ENOTCONN, "the path was lost while it was being connected");
 }
 
 static void

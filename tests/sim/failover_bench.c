@@ -285,6 +285,7 @@ lane_ready(struct lane *lane, int error, const char *why)
 	const struct fail_seat *seat = lane_owner(lane);
 	struct fail *f = seat->fail;
 
+	f->lanes_told++;
 	if (error != 0) {
 		lane_close(lane, lane_again);
 	} else if (++f->lanes_up == FAIL_LANES) {
@@ -319,6 +320,7 @@ found(struct subsys_find *find, const struct subsys_ns *ns, int error, const cha
 		subsys_find(f->subsys, &f->find);
 		return;
 	}
+	f->opening = true;
 	for (unsigned i = 1; i <= FAIL_LANES; i++)
 		tell(f->reactors[0], i, MAIL_OPEN_LANE, f);
 }
@@ -481,6 +483,14 @@ fail_loaded(void *arg)
 	const struct fail *f = arg;
 
 	return f->loaded;
+}
+
+bool
+fail_opening(void *arg)
+{
+	const struct fail *f = arg;
+
+	return f->opening;
 }
 
 bool

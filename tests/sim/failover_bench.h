@@ -57,7 +57,7 @@ struct fail {
 	struct subsys_find find;
 	struct lane *lanes[FAIL_LANES];
 	struct fail_seat { struct fail *fail; unsigned at; } seats[FAIL_LANES];
-	unsigned lanes_up, lanes_closed;
+	unsigned lanes_told, lanes_up, lanes_closed;
 	struct rng rng;
 	struct fail_slot slots[FAIL_SLOTS];
 	struct fail_work works[FAIL_WORKS];
@@ -66,7 +66,7 @@ struct fail {
 	unsigned in_flight;
 	unsigned lost, given_up;
 	bool may_end;    /* set by the test: all is read back, and the host goes */
-	bool loading, loaded, reading_back, leaving, finished;
+	bool opening, loading, loaded, reading_back, leaving, finished;
 	unsigned read_back;
 	struct timer look;
 	char why[200];   /* of the last I/O that failed */
@@ -83,6 +83,7 @@ void fail_cut(struct fail *f, unsigned path, enum sim_cut how);
 void fail_mend(struct fail *f, unsigned path);
 
 bool fail_finished(void *arg);
+bool fail_opening(void *arg); /* lanes are being opened */
 bool fail_loading(void *arg); /* has begun */
 bool fail_loaded(void *arg);  /* all but the reading back is done */
 

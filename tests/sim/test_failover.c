@@ -82,6 +82,32 @@ a_path_that_is_silent_holds_nobody_up(void **state)
 	fail_check(&f);
 }
 
+/* A lane is told whether it can be used, also where all that it connects to is lost meanwhile and stays so. */
+static void
+a_lane_that_loses_its_paths_as_it_comes_is_told(void **state)
+{
+	struct sim_options sim = options();
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++) {
+		enum sim_cut how = seed % 2 ? SIM_CUT_HOLD : SIM_CUT_RESET;
+		struct fail f;
+
+		fail_init(&f);
+		fail_start(&f, seed, &sim);
+		sim_run_until(f.sim, 60000ULL * MS, fail_opening, &f);
+		sim_run_until(f.sim, sim_now(f.sim) + sim_below(f.sim, 600 * 1000), NULL, NULL);
+		fail_cut(&f, 0, how);
+		fail_cut(&f, 1, how);
+		run(&f, 1000);
+		assert_true(f.lanes_told >= FAIL_LANES);
+		fail_mend(&f, 0);
+		fail_mend(&f, 1);
+		end(&f);
+		fail_check(&f);
+	}
+}
+
 struct until {
 	struct fail *fail;
 	uint64_t events;
@@ -310,6 +336,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_cut_nothing_is_sent_again),
 		cmocka_unit_test(a_path_that_is_silent_holds_nobody_up),
+		cmocka_unit_test(a_lane_that_loses_its_paths_as_it_comes_is_told),
 		cmocka_unit_test(one_path_is_cut_at_every_event),
 		cmocka_unit_test(one_path_of_a_plain_target_is_cut_at_every_event),
 		cmocka_unit_test(paths_and_targets_come_and_go),
