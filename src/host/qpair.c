@@ -185,30 +185,32 @@ send_now(struct task *task)
 	struct gather *g = qp->gather;
 	struct fifo_node *node;
 	struct fifo done;
+	int error = 0;
 
 	fifo_init(&done);
-	while (!qp->blocked && hconn_pending(&qp->hc)) {
+	while (error == 0 && !qp->blocked && hconn_pending(&qp->hc)) {
 		ssize_t bytes;
 
 		gather_reset(g);
 		hconn_gather(&qp->hc, g);
 		bytes = qp->stream->ops->writev(qp->stream, g->iov + g->first, (int)(g->count - g->first));
-		if (bytes < 0 && bytes != -EAGAIN) {
-			go_down(qp, (int)bytes, strerror(-(int)bytes));
-			return;
-		}
 		if (bytes > 0)
 			hconn_sent(&qp->hc, (size_t)bytes, &done);
-		if (bytes < (ssize_t)g->bytes) {
+		if (bytes < 0 && bytes != -EAGAIN) {
+			error = (int)bytes;
+		} else if (bytes < (ssize_t)g->bytes) {
 			qp->blocked = true;
 			set_wants(qp);
 		}
 	}
+	/* They are in flight no more, so nobody else tells of them. */
 	while ((node = fifo_pop(&done)) != NULL) {
 		struct hio *io = container_of(node, struct hio, req.tx_node);
 
 		io->done(io);
 	}
+	if (error != 0)
+		go_down(qp, error, strerror(-error));
 }
 
 static void
