@@ -100,13 +100,15 @@ find_carrier(const struct subsys *subsys)
 	return NULL;
 }
 
+/* One that was begun when the ghost had it already: what an older one has was given by a target that has ended since. */
 static bool
 id_came_again(const struct subsys *subsys, const struct assoc *ghost)
 {
 	for (unsigned i = 0; i < subsys->path_count; i++) {
 		const struct assoc *assoc = subsys->paths[i].assoc;
 
-		if (assoc != NULL && assoc_is_up(assoc) && assoc->fences && assoc->terms.cntlid == ghost->terms.cntlid)
+		if (assoc != NULL && assoc_is_up(assoc) && assoc->fences &&
+		    assoc->terms.serial > ghost->newest && assoc->terms.cntlid == ghost->terms.cntlid)
 			return true;
 	}
 	return false;

@@ -162,6 +162,7 @@ struct assoc {
 	struct strand_terms terms; /* the serial is there */
 	bool fences;
 	uint32_t quiet_ms;
+	uint32_t newest;           /* the greatest serial when it was ready: those begun since have a greater one */
 	unsigned strands;          /* lanes that were told to open and have not closed */
 	struct assoc_abort aborts[ASSOC_ABORTS];
 	/* ask.c: one command at a time */

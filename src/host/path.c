@@ -114,6 +114,7 @@ ready(struct ctrlr *ctrlr)
 	assoc->state = ASSOC_ASKING;
 	assoc->fences = facts->fences;
 	assoc->quiet_ms = facts->quiet_ms;
+	assoc->newest = assoc->subsys->serial;
 	assoc->terms.cntlid = facts->cntlid;
 	assoc->terms.entries_max = facts->entries_max;
 	assoc->terms.incapsule_max = facts->incapsule_max;

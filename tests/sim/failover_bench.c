@@ -36,9 +36,14 @@ target_begin(struct reactor *reactor, void *arg)
 	if (t->started++ % 2 == 0) {
 		struct target_listen listen[FAIL_PATHS] = {
 			{ .host = "10.0.0.1", .port = 4420 }, { .host = "10.0.0.1", .port = 4421 },
+			{ .host = "10.0.0.1", .port = 4422 },
 		};
+		struct target_ana ana = { .id = 1, .state = {
+			t->aloof ? NVME_ANA_INACCESSIBLE : NVME_ANA_OPTIMIZED, NVME_ANA_OPTIMIZED, NVME_ANA_OPTIMIZED,
+		} };
 		struct target_ns ns = { .nsid = 1, .id = { 1 } };
-		struct target_subsys subsys = { .nqn = CLUSTER_NQN, .listeners = 3, .ns = &ns, .ns_count = 1 };
+		struct target_subsys subsys = { .nqn = CLUSTER_NQN, .listeners = 7, .ns = &ns, .ns_count = 1,
+			.ana = &ana, .ana_count = 1 };
 		struct target_config config = {
 			.listen = listen, .listen_count = FAIL_PATHS, .subsys = &subsys, .subsys_count = 1,
 		};
@@ -403,7 +408,9 @@ on_mail(struct reactor *reactor, const struct mail *mail)
 static void
 begin(struct fail *f)
 {
-	struct subsys_address addresses[FAIL_PATHS] = { { "10.0.0.1", 4420 }, { "10.0.0.1", 4421 } };
+	struct subsys_address addresses[FAIL_PATHS] = {
+		{ "10.0.0.1", 4420 }, { "10.0.0.1", 4421 }, { "10.0.0.1", 4422 },
+	};
 
 	assert_int_equal(subsys_open(f->reactors[0], &f->options, addresses, f->paths, &f->subsys), 0);
 }
@@ -431,7 +438,7 @@ fail_init(struct fail *f)
 			.ready = ready, .event = event,
 		},
 		.target = { .spec = "fault:delay-write=3@mem:1M" },
-		.ios = 200, .paths = FAIL_PATHS, .fused = true,
+		.ios = 200, .paths = 2, .fused = true,
 	};
 	snprintf(f->options.subnqn, sizeof(f->options.subnqn), "%s", CLUSTER_NQN);
 	snprintf(f->options.hostnqn, sizeof(f->options.hostnqn), "nqn.2026-11.local.weir:failover");

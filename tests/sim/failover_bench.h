@@ -12,12 +12,13 @@
 #include "host/lane.h"
 #include "host/subsys.h"
 
-enum { FAIL_PATHS = 2, FAIL_LANES = 2, FAIL_SLOTS = 16, FAIL_WORKS = 8, FAIL_BLOCKS = 2, FAIL_BLOCK = 4096 };
+enum { FAIL_PATHS = 3, FAIL_LANES = 2, FAIL_SLOTS = 16, FAIL_WORKS = 8, FAIL_BLOCKS = 2, FAIL_BLOCK = 4096 };
 
 struct fail;
 
 struct fail_target {
 	const char *spec;
+	bool aloof;         /* no I/O by the first path */
 	struct target *target;
 	struct blk *volume;
 	unsigned started;
@@ -47,7 +48,7 @@ struct fail {
 	struct subsys_options options;
 	struct fail_target target;
 	uint64_t ios;       /* how many to do; then it closes everything */
-	unsigned paths;     /* 1 or 2 */
+	unsigned paths;     /* 1 to 3 */
 	bool fused;         /* Compare and Write, too */
 
 	struct sim *sim;

@@ -329,6 +329,57 @@ what_was_given_up_overtakes_nothing_by_a_path_that_lives(void **state)
 	assert_true(given_up > seed_count / 2);
 }
 
+static uint16_t
+cntlid(struct fail *f, unsigned path)
+{
+	struct subsys_path of;
+
+	subsys_path_get(f->subsys, path, &of);
+	return of.cntlid;
+}
+
+/*
+ * A path falls silent, and its target starts anew: so an association may have the id that the silent one has still.
+ * When it is lost nothing is over yet.
+ */
+static void
+an_id_that_was_there_before_says_nothing(void **state)
+{
+	struct sim_options sim = options();
+	unsigned same = 0;
+
+	(void)state;
+	sim.latency_ns = 300 * 1000;
+	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++) {
+		unsigned path;
+		struct fail f;
+
+		fail_init(&f);
+		f.paths = 3;
+		f.target.spec = "fault:delay-write=1@file:volume.img,size=1M";
+		f.target.aloof = true;
+		f.options.kato_ms = 2000;
+		f.options.io_timeout_ms = 40; /* so that the host gives up long before the target */
+		f.ios = 1200;
+		fail_start(&f, seed, &sim);
+		sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
+		run(&f, 5);
+		fail_cut(&f, 0, SIM_CUT_HOLD);
+		sim_process_crash(f.target_process, SIM_CRASH_KEEPS_WRITES);
+		sim_process_start(f.target_process);
+		run(&f, 60);
+		path = cntlid(&f, 1) == cntlid(&f, 0) ? 1 : 2;
+		same += cntlid(&f, path) == cntlid(&f, 0);
+		fail_cut(&f, path, SIM_CUT_HOLD);
+		run(&f, 62 + sim_below(f.sim, 10));
+		fail_mend(&f, path);
+		fail_mend(&f, 0);
+		end(&f);
+		fail_check(&f);
+	}
+	assert_true(same > seed_count / 4);
+}
+
 int
 main(void)
 {
@@ -343,6 +394,7 @@ main(void)
 		cmocka_unit_test(io_is_given_up_and_goes_on),
 		cmocka_unit_test(what_was_given_up_overtakes_nothing),
 		cmocka_unit_test(what_was_given_up_overtakes_nothing_by_a_path_that_lives),
+		cmocka_unit_test(an_id_that_was_there_before_says_nothing),
 	};
 
 	seed_first = first != NULL ? strtoull(first, NULL, 10) : 1;
