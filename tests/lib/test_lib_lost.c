@@ -10,6 +10,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { BLOCK = 4096, JOBS = 32, KILLS = 4 };
 
@@ -197,6 +200,44 @@ nor_is_one_with_two_paths(void **state)
 	options.policy = WEIR_QUEUE_DEPTH;
 	options.hdgst = options.ddgst = true;
 	kill_under_load(bench, uri, &options);
+}
+
+/* It has all connections that are open now, does nothing, and ends with us at the latest. */
+static pid_t
+idle_child(void)
+{
+	pid_t parent = getpid(), child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (getppid() == parent)
+			pause();
+		_exit(0);
+	}
+	return child;
+}
+
+static void
+a_child_that_has_our_connections_changes_nothing(void **state)
+{
+	struct bench *bench = *state;
+	struct weir_subsys *subsys = bench_subsys(bench->host, &bench->served, NULL);
+	struct weir_queue *queue = bench_queue(subsys, JOBS);
+	pid_t child;
+
+	load_start(&load, queue);
+	load_until(&load, load.done + 500);
+	child = idle_child();
+	served_kill(&bench->served);
+	served_again(&bench->served);
+	load_until(&load, load.done + 500);
+	load_end(&load);
+	weir_queue_close(queue);
+	weir_subsys_disconnect(subsys);
+	assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
 /* ---- queues that nobody looks at ---- */
@@ -387,6 +428,7 @@ main(void)
 		cmocka_unit_test(a_target_that_is_killed_and_comes_back_is_not_noticed),
 		cmocka_unit_test(nor_is_one_that_knows_no_fence),
 		cmocka_unit_test(nor_is_one_with_two_paths),
+		cmocka_unit_test(a_child_that_has_our_connections_changes_nothing),
 		cmocka_unit_test(a_volume_looks_after_queues_that_nobody_uses),
 		cmocka_unit_test(a_target_that_stays_away_is_given_up),
 		cmocka_unit_test(an_admin_command_that_is_lost_says_so),
