@@ -46,11 +46,8 @@ parse_place(struct place *place, char *arg, struct argp_state *state)
 {
 	place->text = arg;
 	place->is_volume = strstr(arg, "://") != NULL;
-	if (!place->is_volume)
-		return;
-	option_uri_of(state, arg, &place->uri);
-	if (place->uri.subnqn[0] == '\0')
-		argp_error(state, "'%s' names no subsystem: `weir discover` says which there are", arg);
+	if (place->is_volume)
+		option_subsys_of(state, arg, &place->uri);
 }
 
 static void

@@ -65,13 +65,11 @@ parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &host_options_argp, 0, NULL, 10 }, { NULL, 0, NULL, 0 } };
-
 static const struct argp argp = {
 	list, parse, "[URI|HOST[:PORT]]",
 	"Says which subsystems a discovery service knows, nvme+tcp://HOST:PORT or HOST[:PORT], by default the one on "
 	    "this "
-	"machine. Where no port is said 8009 is tried, and then 4420.", children, NULL, NULL,
+	"machine. Where no port is said 8009 is tried, and then 4420.", host_options_child, NULL, NULL,
 };
 
 /* ---- an entry ---- */

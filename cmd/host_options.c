@@ -97,6 +97,14 @@ option_uri_of(struct argp_state *state, const char *arg, struct weir_uri *uri)
 		argp_error(state, "'%s': %s", arg, weir_error());
 }
 
+void
+option_subsys_of(struct argp_state *state, const char *arg, struct weir_uri *uri)
+{
+	option_uri_of(state, arg, uri);
+	if (uri->subnqn[0] == '\0')
+		argp_error(state, "'%s' names no subsystem: `weir discover` says which there are", arg);
+}
+
 static void
 parse_policy(struct host_options *host, const char *arg, struct argp_state *state)
 {
@@ -137,7 +145,9 @@ parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-const struct argp host_options_argp = { list, parse, NULL, NULL, NULL, NULL, NULL };
+static const struct argp host_options_argp = { list, parse, NULL, NULL, NULL, NULL, NULL };
+
+const struct argp_child host_options_child[] = { { &host_options_argp, 0, NULL, 10 }, { NULL, 0, NULL, 0 } };
 
 void
 host_options_init(struct host_options *options, uint16_t queues)

@@ -19,9 +19,9 @@ struct host_options {
 /* All defaults, and as many queues as a command needs. */
 void host_options_init(struct host_options *options, uint16_t queues);
 
-/* The options --hostnqn, --hdgst ...; a child of the command's argp, whose input is a struct host_options:
- * in ARGP_KEY_INIT, state->child_inputs[i] = &...; */
-extern const struct argp host_options_argp;
+/* The options --hostnqn, --hdgst ...: the children of the command's argp, whose input is a struct host_options:
+ * in ARGP_KEY_INIT, state->child_inputs[0] = &...; */
+extern const struct argp_child host_options_child[];
 
 /* 1.5 (seconds), 200ms, 2m: in milliseconds, from `min` to `max`; what is none ends the program with a message. */
 uint64_t option_duration_of(struct argp_state *state, const char *option, const char *arg, uint64_t min, uint64_t max);
@@ -31,6 +31,9 @@ uint64_t option_size_of(struct argp_state *state, const char *option, const char
 
 /* A URI, or HOST[:PORT] for nvme+tcp://HOST[:PORT].  What is none ends the program with a message. */
 void option_uri_of(struct argp_state *state, const char *arg, struct weir_uri *uri);
+
+/* The same, of a subsystem. */
+void option_subsys_of(struct argp_state *state, const char *arg, struct weir_uri *uri);
 
 /* NULL: it has been said why. */
 struct weir_host *host_start(const struct host_options *options);

@@ -73,22 +73,18 @@ parse(int key, char *arg, struct argp_state *state)
 		if (options->uri_text != NULL)
 			argp_error(state, "one URI, please; what is '%s'?", arg);
 		options->uri_text = arg;
-		option_uri_of(state, arg, &options->uri);
-		if (options->uri.subnqn[0] == '\0')
-			argp_error(state, "'%s' names no subsystem: `weir discover` says which there are", arg);
+		option_subsys_of(state, arg, &options->uri);
 		return 0;
 	case ARGP_KEY_END: check(options, state); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const struct argp_child children[] = { { &host_options_argp, 0, NULL, 10 }, { NULL, 0, NULL, 0 } };
-
 static const struct argp argp = {
 	list, parse, "URI",
 	"Says what the controller of a subsystem, nvme+tcp://HOST:PORT/SUBNQN, says of itself, and of a namespace "
 	    "where "
-	"?ns=N names one.", children, NULL, NULL,
+	"?ns=N names one.", host_options_child, NULL, NULL,
 };
 
 /* ---- the controller ---- */

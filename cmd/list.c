@@ -53,12 +53,10 @@ parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &host_options_argp, 0, NULL, 10 }, { NULL, 0, NULL, 0 } };
-
 static const struct argp argp = {
 	list, parse, "URI|HOST[:PORT]...",
 	"Lists the namespaces of a subsystem, nvme+tcp://HOST:PORT/SUBNQN, or of all that a discovery service knows.",
-	children, NULL, NULL,
+	host_options_child, NULL, NULL,
 };
 
 /* ---- one subsystem ---- */

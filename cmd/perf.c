@@ -112,12 +112,10 @@ parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &host_options_argp, 0, NULL, 10 }, { NULL, 0, NULL, 0 } };
-
 static const struct argp argp = {
 	options, parse, "URI...",
 	"Loads namespaces (nvme+tcp://HOST:PORT/SUBNQN?ns=1) and prints what it measured.\n"
-	"Anything but read and randread OVERWRITES them.", children, NULL, NULL,
+	"Anything but read and randread OVERWRITES them.", host_options_child, NULL, NULL,
 };
 
 static void

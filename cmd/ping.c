@@ -58,9 +58,7 @@ parse(int key, char *arg, struct argp_state *state)
 		if (options->uri_text != NULL)
 			argp_error(state, "one URI, please; what is '%s'?", arg);
 		options->uri_text = arg;
-		option_uri_of(state, arg, &options->uri);
-		if (options->uri.subnqn[0] == '\0')
-			argp_error(state, "'%s' names no subsystem: `weir discover` says which there are", arg);
+		option_subsys_of(state, arg, &options->uri);
 		return 0;
 	case ARGP_KEY_END:
 		if (options->uri_text == NULL)
@@ -72,12 +70,10 @@ parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &host_options_argp, 0, NULL, 10 }, { NULL, 0, NULL, 0 } };
-
 static const struct argp argp = {
 	argp_options, parse, "URI",
 	"Asks a subsystem, nvme+tcp://HOST:PORT/SUBNQN, something small again and again, and says how long the answers "
-	"take.", children, NULL, NULL,
+	"take.", host_options_child, NULL, NULL,
 };
 
 /* ---- what is measured ---- */

@@ -35,7 +35,7 @@ parse_arg(struct read_options *options, char *arg, struct argp_state *state)
 {
 	if (options->uri_text == NULL) {
 		options->uri_text = arg;
-		option_uri_of(state, arg, &options->uri);
+		option_subsys_of(state, arg, &options->uri);
 	} else if (options->path == NULL) {
 		options->path = arg;
 	} else {
@@ -48,8 +48,6 @@ check(const struct read_options *options, struct argp_state *state)
 {
 	if (options->uri_text == NULL)
 		argp_error(state, "which volume? nvme+tcp://HOST:PORT/SUBNQN?ns=1");
-	if (options->uri.subnqn[0] == '\0')
-		argp_error(state, "'%s' names no subsystem: `weir discover` says which there are", options->uri_text);
 	if (options->path == NULL && isatty(STDOUT_FILENO))
 		argp_error(state, "the output is a terminal: name a FILE, or redirect it; - is the terminal all the "
 		    "same");

@@ -48,9 +48,7 @@ parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &host_options_argp, 0, NULL, 10 }, { NULL, 0, NULL, 0 } };
-
-const struct argp transfer_argp = { list, parse, NULL, NULL, children, NULL, NULL };
+const struct argp transfer_argp = { list, parse, NULL, NULL, host_options_child, NULL, NULL };
 
 void
 transfer_options_init(struct transfer_options *options, uint16_t queues)
