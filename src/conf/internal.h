@@ -1,87 +1,13 @@
 /*
- * internal.h - what the files of conf/ share: complaints, the tree of the text, and values read from it.
+ * internal.h - what the files of conf/ share: values of a configuration.
  */
 #ifndef WEIR_CONF_INTERNAL_H
 #define WEIR_CONF_INTERNAL_H
 
-#include "conf/conf.h"
+#include "conf/tree.h"
 
-#define COUNT_OF(array) ((unsigned)(sizeof(array) / sizeof((array)[0])))
+/* ---- value.c: scalars, as scalar_text() has them; what is absent or wrong leaves `value` alone ---- */
 
-/* ---- complain.c: what is wrong, in words ---- */
-
-/* Notes one more; those that find no room are only known to be there. */
-void complain(struct conf_errors *errors, uint32_t line, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* By line; of one line in the order of complaining. */
-void complaints_sort(struct conf_errors *errors);
-
-/* A text for a message: in quotes, and only its beginning where it is long. */
-struct quoted {
-	char text[80];
-};
-struct quoted quote(const char *text);
-
-/* The index of the word that is most like `text`, or `count`: none is. */
-unsigned nearest(const char *text, const char *const *words, unsigned count);
-
-/* "a, b or c" */
-struct wordlist {
-	char text[160];
-};
-struct wordlist wordlist(const char *const *words, unsigned count);
-
-/* ---- tree.c: the text as scalars, lists and mappings ---- */
-
-enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP };
-
-struct node {
-	enum node_kind kind;
-	uint32_t line;
-	uint32_t count;      /* of children; those of a mapping are key, value, key, value */
-	struct node *first;
-	struct node *next;   /* the next child of the same parent */
-	const char *text;    /* of a scalar: printable UTF-8 */
-};
-
-/* 0; -EINVAL: there is a complaint; -ENOMEM. */
-int tree_read(struct arena *arena, const char *text, size_t bytes, struct conf_errors *errors, struct node **root)
-    __attribute__((warn_unused_result));
-
-/* ---- value.c: what a node says ---- */
-
-struct reader {
-	struct arena *arena, *scratch; /* for what stays, and for what only reading needs */
-	struct conf *conf;
-	struct conf_errors *errors;
-	struct seen *files, *nguids, *uuids; /* of all namespaces */
-	uint32_t ns_all, hosts_all;
-	bool no_memory; /* nothing is read any more */
-};
-
-/* Whether there is any use in reading on. */
-bool reader_done(const struct reader *r);
-
-/* Zeroed; NULL: `no_memory` is set. */
-void *reader_alloc(struct reader *r, size_t count, size_t bytes) __attribute__((warn_unused_result));
-const char *reader_strdup(struct reader *r, const char *text) __attribute__((warn_unused_result));
-
-/*
- * The values of a mapping, by the index of their key; NULL: the key is absent.  The first `required` of the
- * keys must be there.  `what` is what it describes, for messages.  False, with a complaint: not a mapping.
- */
-bool map_read(struct reader *r, const struct node *map, const char *what, const char *const *keys, unsigned count,
-    unsigned required, const struct node **values);
-
-/* A list of `min` to `max`; false, with a complaint: it is not. */
-bool list_check(struct reader *r, const struct node *node, const char *key, uint32_t min, uint32_t max);
-
-/*
- * Scalars.  NULL, an absent key, leaves `value` alone; so does what is wrong, after a complaint that names
- * the key.
- */
-const char *scalar_text(struct reader *r, const struct node *node, const char *key);
 void number_read(struct reader *r, const struct node *node, const char *key, uint32_t min, uint32_t max,
     uint32_t *value);
 void bool_read(struct reader *r, const struct node *node, const char *key, bool *value);
