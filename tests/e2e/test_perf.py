@@ -8,6 +8,8 @@ import pytest
 
 import nvme
 import target as targets
+from forward import Path
+from tools import start, uri
 
 
 def perf(target, *args, nqn=nvme.SUBNQN, query="?ns=1"):
@@ -234,3 +236,24 @@ def test_a_target_that_dies_is_noticed(serve):
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_path_that_is_lost_and_back_costs_no_io(serve):
+    """what was in flight is sent again"""
+    target = serve(ns=["mem:64M"])
+    with Path(target.port) as path:
+        load = start("perf", uri(target, 1).replace(":%d/" % target.port, ":%d/" % path.port), "--rw", "randrw",
+                     "--verify", "--time", "3", "--qd", "16", "--json")
+        try:
+            target.until("I/O flows", lambda s: s["writes"] > 1000)
+            path.cut()
+            path.open()
+            out, err = load.communicate()
+        finally:
+            load.kill()
+            load.communicate()
+    assert load.returncode == 0, (load.returncode, out, err)
+    found = json.loads(out)
+    assert found["errors"] == 0 and found["resent"] > 0 and found["paths_lost"] == 1, found
+    assert found["verify"]["checked"] > 0 and found["verify"]["wrong"] == 0
+    assert found["longest_pause_us"] > 1000
