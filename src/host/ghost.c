@@ -87,7 +87,7 @@ send_fence(struct assoc *ghost, struct assoc *carrier)
 	ctrlr_submit(carrier->ctrlr, &ghost->fence);
 }
 
-/* An association that can carry it, or whose controller has got the ghost's id since. */
+/* An association that can carry it. */
 static struct assoc *
 find_carrier(const struct subsys *subsys)
 {
@@ -100,7 +100,8 @@ find_carrier(const struct subsys *subsys)
 	return NULL;
 }
 
-/* One that was begun when the ghost had it already: what an older one has was given by a target that has ended since. */
+/* One that was begun when the ghost had it already has got it since; what an older one has was given by a target that
+ * has ended. */
 static bool
 id_came_again(const struct subsys *subsys, const struct assoc *ghost)
 {
