@@ -60,6 +60,9 @@ int config_load(const char *path, char **text, size_t *bytes) __attribute__((war
 void config_complain(void (*say)(const char *format, ...), const char *path, const struct conf_errors *errors,
     int error);
 
+/* On stderr, however long that takes. */
+void config_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 struct argp;
 
 /* options.c: argp_parse(), and a word on stderr where there was no memory for it; false: the command line was not

@@ -33,9 +33,8 @@ config_complain(void (*say)(const char *format, ...), const char *path, const st
 		say("weir: %s: %s\n", shown, strerror(-error));
 }
 
-/* However long that takes. */
-static void
-say_all(const char *format, ...)
+void
+config_say(const char *format, ...)
 {
 	va_list args;
 
@@ -84,7 +83,7 @@ config_text(const char *path, char **text, size_t *bytes)
 	int error = config_load(path, text, bytes);
 
 	if (error != 0)
-		config_complain(say_all, path, &none, error);
+		config_complain(config_say, path, &none, error);
 	return error;
 }
 
@@ -95,7 +94,7 @@ config_parse(struct arena *arena, const char *path, const char *text, size_t byt
 	int error = conf_parse(arena, text, bytes, conf, &errors);
 
 	if (error != 0)
-		config_complain(say_all, path, &errors, error);
+		config_complain(config_say, path, &errors, error);
 	return error;
 }
 

@@ -10,27 +10,30 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "cmd.h"
+#include "perf_file.h"
 #include "perf_plot.h"
 #include "perf_report.h"
 
 enum key {
-	KEY_JOB = 1000, KEY_JSON = 2000, KEY_CPUS, KEY_CONGESTION, KEY_INTERVAL, KEY_HISTOGRAM, KEY_SVG,
+	KEY_SET = 1000, KEY_JSON = 2000, KEY_JOB, KEY_CPUS, KEY_CONGESTION, KEY_INTERVAL, KEY_HISTOGRAM, KEY_SVG,
 };
 
 static const struct argp_option options[] = {
-	{ "rw", KEY_JOB, "KIND", 0, "read, write, randread, randwrite or randrw (default randread)", 0 },
-	{ "mix", KEY_JOB + 1, "PERCENT", 0, "of randrw, how much is read (default 70)", 0 },
-	{ "bs", KEY_JOB + 2, "SIZE", 0, "bytes of one I/O, e.g. 4k (default) or 1m", 0 },
-	{ "qd", KEY_JOB + 3, "N", 0, "I/Os in flight on each queue (default 32)", 0 },
-	{ "queues", KEY_JOB + 4, "N", 0, "I/O queues to each URI (default 1)", 0 },
-	{ "threads", KEY_JOB + 5, "N", 0, "threads that share the queues (default 1)", 0 },
-	{ "time", KEY_JOB + 6, "SECONDS", 0, "how long (default 10)", 0 },
-	{ "ios", KEY_JOB + 7, "N", 0, "so many I/Os, however long they take", 0 },
-	{ "size", KEY_JOB + 8, "SIZE", 0, "use only this much of the namespace, from its start", 0 },
-	{ "rate", KEY_JOB + 9, "IOPS[,SIZE]", 0, "so many I/Os, and so many bytes, per second at most", 0 },
-	{ "verify", KEY_JOB + 10, NULL, 0, "check what is read against what was written, and all of it at the end", 0 },
-	{ "seed", KEY_JOB + 11, "N", 0, "of the random numbers (default 1)", 0 },
+	{ "rw", KEY_SET, "KIND", 0, "read, write, randread, randwrite or randrw (default randread)", 0 },
+	{ "mix", KEY_SET + 1, "PERCENT", 0, "of randrw, how much is read (default 70)", 0 },
+	{ "bs", KEY_SET + 2, "SIZE", 0, "bytes of one I/O, e.g. 4k (default) or 1m", 0 },
+	{ "qd", KEY_SET + 3, "N", 0, "I/Os in flight on each queue (default 32)", 0 },
+	{ "queues", KEY_SET + 4, "N", 0, "I/O queues to each URI (default 1)", 0 },
+	{ "threads", KEY_SET + 5, "N", 0, "threads that share the queues (default 1)", 0 },
+	{ "time", KEY_SET + 6, "SECONDS", 0, "how long (default 10)", 0 },
+	{ "ios", KEY_SET + 7, "N", 0, "so many I/Os, however long they take", 0 },
+	{ "size", KEY_SET + 8, "SIZE", 0, "use only this much of the namespace, from its start", 0 },
+	{ "rate", KEY_SET + 9, "IOPS[,SIZE]", 0, "so many I/Os, and so many bytes, per second at most", 0 },
+	{ "verify", KEY_SET + 10, NULL, 0, "check what is read against what was written, and all of it at the end", 0 },
+	{ "seed", KEY_SET + 11, "N", 0, "of the random numbers (default 1)", 0 },
+	{ "job", KEY_JOB, "FILE", 0, "the loads that this file has (- is standard input), instead of one of URIs", 0 },
 	{ "interval", KEY_INTERVAL, "SECONDS", 0, "print a line each time so much has gone by", 0 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "pin the threads to these processors, e.g. 1 or 0,2-3", 0 },
 	{ "tcp-congestion", KEY_CONGESTION, "NAME", 0,
@@ -43,20 +46,42 @@ static const struct argp_option options[] = {
 
 struct perf {
 	struct perf_plan plan;
-	struct perf_job job;
+	struct perf_job job;        /* what the command line says */
+	const char *set;            /* the first option that says something of it, or NULL */
+	const char *file_path;      /* of the job file; NULL: there is none, and `job` is all */
+	struct arena arena;         /* of `file` */
+	struct perf_file file;
 	bool json, histogram;
 	const char *svg;            /* a path; NULL: no picture */
 	char command[512];          /* as it was typed */
 };
 
 static void
-set_of_job(struct perf_job *job, int key, const char *arg, struct argp_state *state)
+set_of_job(struct perf *perf, int key, const char *arg, struct argp_state *state)
 {
-	const char *name = perf_job_keys[key - KEY_JOB];
+	const char *name = perf_job_keys[key - KEY_SET];
 	char why[PERF_WHY] = "";
 
-	if (!perf_job_set(job, name, arg != NULL ? arg : "true", why))
+	if (!perf_job_set(&perf->job, name, arg != NULL ? arg : "true", why))
 		argp_error(state, "--%s '%s': %s", name, arg, why);
+	if (perf->set == NULL)
+		perf->set = name;
+}
+
+/* All has been read: what of it does not go together. */
+static void
+check_all(struct perf *perf, struct argp_state *state)
+{
+	char why[PERF_WHY] = "";
+
+	if (perf->file_path != NULL && perf->job.uri_count > 0)
+		argp_error(state, "either URIs or --job: the file names its own");
+	else if (perf->file_path != NULL && perf->set != NULL)
+		argp_error(state, "either --%s or --job: the file says it of each job", perf->set);
+	else if (perf->file_path == NULL && perf->job.uri_count == 0)
+		argp_error(state, "which namespace? nvme+tcp://HOST:PORT/SUBNQN?ns=1");
+	else if (perf->file_path == NULL && !perf_job_check(&perf->job, why))
+		argp_error(state, "--%s", why);
 }
 
 /* The whole process, and its threads one by one. */
@@ -83,13 +108,14 @@ parse(int key, char *arg, struct argp_state *state)
 	struct perf *perf = state->input;
 	char why[PERF_WHY] = "";
 
-	if (key >= KEY_JOB && key < KEY_JSON) {
-		set_of_job(&perf->job, key, arg, state);
+	if (key >= KEY_SET && key < KEY_JSON) {
+		set_of_job(perf, key, arg, state);
 		return 0;
 	}
 	switch (key) {
 	case ARGP_KEY_INIT: state->child_inputs[0] = &perf->plan.host; return 0;
 	case KEY_JSON: perf->json = true; return 0;
+	case KEY_JOB: perf->file_path = arg; return 0;
 	case KEY_CPUS: parse_cpus(&perf->plan, arg, state); return 0;
 	case KEY_HISTOGRAM: perf->histogram = true; return 0;
 	case KEY_SVG: perf->svg = arg; return 0;
@@ -102,10 +128,7 @@ parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "'%s': %s", arg, why);
 		return 0;
 	case ARGP_KEY_END:
-		if (perf->job.uri_count == 0)
-			argp_error(state, "which namespace? nvme+tcp://HOST:PORT/SUBNQN?ns=1");
-		if (!perf_job_check(&perf->job, why))
-			argp_error(state, "%s", why);
+		check_all(perf, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -113,10 +136,31 @@ parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options, parse, "URI...",
+	options, parse, "URI...\n--job FILE",
 	"Loads namespaces (nvme+tcp://HOST:PORT/SUBNQN?ns=1) and prints what it measured.\n"
 	"Anything but read and randread OVERWRITES them.", host_options_child, NULL, NULL,
 };
+
+/* 0, or -1 after having said what is wrong with it. */
+static int
+read_file(struct perf *perf)
+{
+	struct conf_errors errors;
+	size_t bytes;
+	char *text;
+	int error = config_text(perf->file_path, &text, &bytes);
+
+	if (error != 0)
+		return -1;
+	error = perf_file_parse(&perf->arena, text, bytes, &perf->file, &errors);
+	free(text);
+	if (error != 0)
+		config_complain(config_say, perf->file_path, &errors, error);
+	perf->plan.jobs = perf->file.jobs;
+	perf->plan.after = perf->file.after;
+	perf->plan.job_count = perf->file.job_count;
+	return error != 0 ? -1 : 0;
+}
 
 static void
 on_interval(void *arg, double seconds, const struct perf_result *since)
@@ -174,14 +218,28 @@ run(struct perf *perf, struct perf_outcome *outcomes, struct perf_result *total)
 	return !failed && total->errors == 0 && total->wrong == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
+static int
+run_all(struct perf *perf)
+{
+	struct perf_outcome *outcomes = calloc(perf->plan.job_count, sizeof(*outcomes));
+	struct perf_result *total = calloc(1, sizeof(*total));
+	int code = EXIT_FAILED;
+
+	if (outcomes != NULL && total != NULL) {
+		code = run(perf, outcomes, total);
+		perf_outcomes_free(outcomes, perf->plan.job_count);
+	}
+	free(outcomes);
+	free(total);
+	return code;
+}
+
 int
 cmd_perf(int argc, char **argv)
 {
 	static const int none = -1;
 	struct perf perf = { .plan.progress = isatty(STDERR_FILENO) };
-	struct perf_outcome outcome = { .ran = false };
-	struct perf_result *total;
-	int code;
+	int code = EXIT_FAILED;
 
 	argp_err_exit_status = EXIT_USAGE;
 	perf_job_init(&perf.job);
@@ -197,9 +255,9 @@ cmd_perf(int argc, char **argv)
 	perf.plan.interval = on_interval;
 	perf.plan.interval_arg = &perf;
 	perf.plan.progress &= perf.plan.interval_ns == 0;
-	total = calloc(1, sizeof(*total));
-	code = total != NULL ? run(&perf, &outcome, total) : EXIT_FAILED;
-	free(total);
-	perf_outcomes_free(&outcome, 1);
+	arena_init(&perf.arena, 0);
+	if (perf.file_path == NULL || read_file(&perf) == 0)
+		code = run_all(&perf);
+	arena_drop(&perf.arena);
 	return code;
 }

@@ -65,7 +65,7 @@ set_pattern(struct perf_job *job, const char *text, char why[PERF_WHY])
 		job->fixed_mix = kinds[i].read_percent;
 		return true;
 	}
-	snprintf(why, PERF_WHY, "read, write, randread, randwrite or randrw");
+	snprintf(why, PERF_WHY, "not read, write, randread, randwrite or randrw");
 	return false;
 }
 
@@ -91,11 +91,14 @@ set_rate(struct perf_job *job, const char *text, char why[PERF_WHY])
 static bool
 set_flag(bool *flag, const char *text, char why[PERF_WHY])
 {
-	*flag = strcmp(text, "true") == 0;
-	if (*flag || strcmp(text, "false") == 0)
-		return true;
-	snprintf(why, PERF_WHY, "true or false");
-	return false;
+	bool yes = strcmp(text, "yes") == 0 || strcmp(text, "true") == 0;
+
+	if (!yes && strcmp(text, "no") != 0 && strcmp(text, "false") != 0) {
+		snprintf(why, PERF_WHY, "not yes, no, true or false");
+		return false;
+	}
+	*flag = yes;
+	return true;
 }
 
 static bool
@@ -173,13 +176,13 @@ bool
 perf_job_check(struct perf_job *job, char why[PERF_WHY])
 {
 	if (job->verify && perf_job_reads(job) == 100) {
-		snprintf(why, PERF_WHY, "--verify checks what this run writes, and it would only read");
+		snprintf(why, PERF_WHY, "verify checks what is written, and this would only read");
 		return false;
 	}
 	for (unsigned i = 0; job->verify && i < job->uri_count; i++)
 		for (unsigned j = 0; j < i; j++)
 			if (strcmp(job->uris[i], job->uris[j]) == 0) {
-				snprintf(why, PERF_WHY, "--verify: the same URI twice would overwrite what it wrote");
+				snprintf(why, PERF_WHY, "verify: the same URI twice would overwrite what it wrote");
 				return false;
 			}
 	if (job->threads > job->queues * job->uri_count)

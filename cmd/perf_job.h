@@ -38,15 +38,15 @@ void perf_job_init(struct perf_job *job);
 extern const char *const perf_job_keys[];
 
 /*
- * Sets what `key` is; flags are "true" or "false".  What it points to later is `text`, which is the caller's.  False:
- * `why` says what is wrong, without the key.
+ * Sets what `key` is; flags are "yes" or "true", "no" or "false".  Keeps nothing of `text`.  False, and nothing was
+ * changed: `why` says what is wrong, without the key.
  */
 bool perf_job_set(struct perf_job *job, const char *key, const char *text, char why[PERF_WHY]);
 
-/* One more of its URIs. */
+/* One more of its URIs; `text` is the caller's, and has to stay as long as the job.  False: `why`, as above. */
 bool perf_job_add_uri(struct perf_job *job, const char *text, char why[PERF_WHY]);
 
-/* All has been said: what does not go together, and what follows from it. */
+/* All has been said: what does not go together, and what follows from it.  `why` begins with the key. */
 bool perf_job_check(struct perf_job *job, char why[PERF_WHY]);
 
 /* Percent of reads. */

@@ -36,6 +36,7 @@ struct perf_run {
 	struct running *running;        /* of each job */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;         /* a thread has ended */
+	unsigned threads_made;          /* of all jobs: they are pinned in turn */
 	uint64_t begun_ns, tick_ns;
 	struct perf_result before;      /* both sides, as of the last tick */
 	struct perf_result gone;        /* of jobs that are over */
@@ -149,7 +150,7 @@ prepare(struct perf_run *run, struct running *running)
 		struct perf_thread *thread = &running->threads[running->thread_count++];
 
 		*thread = (struct perf_thread){
-			.job = job, .cpu = plan->cpu_count > 0 ? plan->cpus[i % plan->cpu_count] : -1,
+			.cpu = plan->cpu_count > 0 ? plan->cpus[run->threads_made++ % plan->cpu_count] : -1,
 			.show_ns = interval_ns / SHOWS_PER_INTERVAL, .ended = thread_ended, .ended_arg = running,
 		};
 		pthread_mutex_init(&thread->lock, NULL);
@@ -306,14 +307,13 @@ wait_for_change(struct perf_run *run, unsigned seen, uint64_t next_ns)
 
 /* ---- all jobs ---- */
 
-/* Begins those that can, ends those that have; how many threads have ended, or UINT_MAX: all is over. */
+/* Ends those jobs of which all threads have ended; how many threads that were, of all jobs. */
 static unsigned
-attend(struct perf_run *run)
+end_those_that_have(struct perf_run *run)
 {
-	const struct perf_plan *plan = run->plan;
-	unsigned ended_all = 0, left = 0;
+	unsigned ended_all = 0;
 
-	for (unsigned i = 0; i < plan->job_count; i++) {
+	for (unsigned i = 0; i < run->plan->job_count; i++) {
 		struct running *running = &run->running[i];
 		unsigned ended;
 
@@ -324,20 +324,42 @@ attend(struct perf_run *run)
 			end_job(run, running);
 		ended_all += ended;
 	}
+	return ended_all;
+}
+
+/* Begins those jobs that can; true: one is over at once, since it cannot, and others may have waited for it. */
+static bool
+begin_those_that_can(struct perf_run *run)
+{
+	const struct perf_plan *plan = run->plan;
+	bool over = false;
+
 	for (unsigned i = 0; i < plan->job_count; i++) {
 		struct running *running = &run->running[i];
 		const struct running *before = plan->after[i] >= 0 ? &run->running[plan->after[i]] : NULL;
 
-		if (!running->over && running->started == 0 && (before == NULL || before->over)) {
-			if (before != NULL && !run->outcomes[plan->after[i]].ran)
-				running->over = true;
-			else
-				begin_job(run, running);
-		}
+		if (running->over || running->started > 0 || (before != NULL && !before->over))
+			continue;
+		if (before != NULL && !run->outcomes[plan->after[i]].ran)
+			running->over = true;
+		else
+			begin_job(run, running);
+		over |= running->over;
 	}
-	for (unsigned i = 0; i < plan->job_count; i++)
+	return over;
+}
+
+/* How many threads have ended, or UINT32_MAX: all is over. */
+static unsigned
+attend(struct perf_run *run)
+{
+	unsigned ended = end_those_that_have(run), left = 0;
+
+	while (begin_those_that_can(run))
+		;
+	for (unsigned i = 0; i < run->plan->job_count; i++)
 		left += !run->running[i].over;
-	return left > 0 ? ended_all : UINT32_MAX;
+	return left > 0 ? ended : UINT32_MAX;
 }
 
 static void

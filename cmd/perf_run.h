@@ -18,7 +18,7 @@ struct perf_plan {
 	unsigned job_count;
 	struct host_options host;  /* of all jobs; a job may want digests and flow control besides */
 	const char *congestion;    /* NULL: the system's */
-	int cpus[PERF_CPUS_MAX];   /* thread i of a job is pinned to cpus[i % cpu_count] */
+	int cpus[PERF_CPUS_MAX];   /* threads are pinned to these in turn */
 	unsigned cpu_count;        /* 0: not pinned */
 	bool progress;             /* a line on stderr that is overwritten */
 	/* Called with what was done since the last time, every `interval_ns` (0: never). */

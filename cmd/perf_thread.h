@@ -9,7 +9,6 @@
 #include "perf_load.h"
 
 struct perf_thread {
-	const struct perf_job *job;
 	struct weir_queue *queues[PERF_QUEUES_MAX]; /* they share what the first one has: one poll is for all */
 	unsigned queue_count;
 	struct load loads[PERF_URIS_MAX];           /* of those URIs that it has queues of */
