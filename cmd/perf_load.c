@@ -217,7 +217,7 @@ load_begin(struct load *load)
 
 	load->result.begun_ns = now_ns;
 	load->end_ns = load->job->ios > 0 ? UINT64_MAX : now_ns + load->job->seconds * NS_PER_S;
-	load->pace.next = now_ns << PACE_SHIFT;
+	pace_begin(&load->pace, now_ns);
 	fill_up(load);
 }
 

@@ -19,13 +19,20 @@ struct pace {
 
 /* A `part` of `parts` of so many operations and bytes per second (0: no limit); each operation has `bs` bytes. */
 static inline struct pace
-pace_make(uint64_t iops, uint64_t bytes, uint64_t bs, unsigned part, unsigned parts, uint64_t now_ns)
+pace_make(uint64_t iops, uint64_t bytes, uint64_t bs, unsigned part, unsigned parts)
 {
 	const double second = 1e9 * (1 << PACE_SHIFT) * parts / part;
 	double one = iops > 0 ? second / (double)iops : 0;
 	double its_bytes = bytes > 0 ? second * (double)bs / (double)bytes : 0;
 
-	return (struct pace){ now_ns << PACE_SHIFT, (uint64_t)(one > its_bytes ? one : its_bytes) };
+	return (struct pace){ .cost = (uint64_t)(one > its_bytes ? one : its_bytes) };
+}
+
+/* It counts from now on: nothing before is made up for. */
+static inline void
+pace_begin(struct pace *pace, uint64_t now_ns)
+{
+	pace->next = now_ns << PACE_SHIFT;
 }
 
 /* When it may: 0 at once, and it is taken as begun. */

@@ -115,7 +115,7 @@ give_load(struct perf_run *run, struct running *running, unsigned uri, unsigned 
 	    &thread->queues[first], thread->queue_count - first, why);
 	thread->load_uri[thread->load_count] = uri;
 	thread->loads[thread->load_count].pace = pace_make(job->rate_iops, job->rate_bytes, job->bs,
-	    thread->queue_count - first, job->queues * job->uri_count, 0);
+	    thread->queue_count - first, job->queues * job->uri_count);
 	thread->load_count++;
 	if (rc != 0)
 		complain(run, job->uris[uri], why);
