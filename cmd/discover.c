@@ -104,8 +104,21 @@ address(const struct weir_discovered *entry, char text[320])
 	    entry->service[0] != '\0' ? ":" : "", entry->service);
 }
 
+/* Others take it as it stands: it says again who asks, where that was said.  0: there is none. */
+static size_t
+entry_uri(const struct discover_options *options, const struct weir_discovered *entry, char text[HOST_URI_TEXT])
+{
+	size_t length = weir_discovered_uri(entry, text, HOST_URI_TEXT);
+	struct weir_uri uri;
+
+	if (length == 0 || options->place.uri.hostnqn[0] == '\0' || weir_uri_parse(text, &uri) < 0)
+		return length;
+	memcpy(uri.hostnqn, options->place.uri.hostnqn, sizeof(uri.hostnqn));
+	return weir_uri_format(&uri, text, HOST_URI_TEXT);
+}
+
 static struct json_object *
-json_entry(const struct weir_discovered *entry)
+json_entry(const struct discover_options *options, const struct weir_discovered *entry)
 {
 	struct json_object *object = json_object_new_object();
 	char uri[HOST_URI_TEXT], how[32];
@@ -116,7 +129,7 @@ json_entry(const struct weir_discovered *entry)
 	json_object_object_add(object, "address", json_object_new_string(entry->address));
 	json_object_object_add(object, "service", json_object_new_string(entry->service));
 	json_object_object_add(object, "subnqn", json_object_new_string(entry->subnqn));
-	json_object_object_add(object, "uri", weir_discovered_uri(entry, uri, sizeof(uri)) > 0 ?
+	json_object_object_add(object, "uri", entry_uri(options, entry, uri) > 0 ?
 	    json_object_new_string(uri) : NULL);
 	json_object_object_add(object, "port_id", json_object_new_int(entry->portid));
 	json_object_object_add(object, "controller_id", json_object_new_int(entry->cntlid));
@@ -136,12 +149,12 @@ put_json(struct json_object *object)
 }
 
 static void
-print_json(const struct weir_discovery *discovery)
+print_json(const struct discover_options *options, const struct weir_discovery *discovery)
 {
 	struct json_object *object = json_object_new_object(), *entries = json_object_new_array();
 
 	for (unsigned i = 0; i < discovery->count; i++)
-		json_object_array_add(entries, json_entry(&discovery->entries[i]));
+		json_object_array_add(entries, json_entry(options, &discovery->entries[i]));
 	json_object_object_add(object, "generation", json_object_new_uint64(discovery->generation));
 	json_object_object_add(object, "entries", entries);
 	put_json(object);
@@ -149,14 +162,14 @@ print_json(const struct weir_discovery *discovery)
 
 /* What cannot be connected to from here has no URI: its name stands there. */
 static void
-shown_uri(const struct weir_discovered *entry, char text[HOST_URI_TEXT])
+shown_uri(const struct discover_options *options, const struct weir_discovered *entry, char text[HOST_URI_TEXT])
 {
-	if (weir_discovered_uri(entry, text, HOST_URI_TEXT) == 0)
+	if (entry_uri(options, entry, text) == 0)
 		snprintf(text, HOST_URI_TEXT, "(%s)", entry->subnqn);
 }
 
 static int
-print_table(const struct weir_discovery *discovery)
+print_table(const struct discover_options *options, const struct weir_discovery *discovery)
 {
 	static const char *const heads[] = { "KIND", "TRANSPORT", "ADDRESS", "URI" };
 	struct table table;
@@ -166,7 +179,7 @@ print_table(const struct weir_discovery *discovery)
 		const struct weir_discovered *entry = &discovery->entries[i];
 		char uri[HOST_URI_TEXT], where[320], how[32];
 
-		shown_uri(entry, uri);
+		shown_uri(options, entry, uri);
 		address(entry, where);
 		transport(entry, how);
 		table_add(&table, "%*s%s", (int)entry->level * 2, "", kind(entry));
@@ -181,14 +194,14 @@ static int
 print(const struct discover_options *options, struct weir_host *host, const struct weir_discovery *discovery)
 {
 	if (options->json) {
-		print_json(discovery);
+		print_json(options, discovery);
 		return EXIT_OK;
 	}
 	if (discovery->count == 0) {
 		fprintf(stderr, "weir: it knows no subsystem that this host, %s, may use\n", weir_host_nqn(host));
 		return EXIT_OK;
 	}
-	if (print_table(discovery) < 0 || fflush(stdout) != 0) {
+	if (print_table(options, discovery) < 0 || fflush(stdout) != 0) {
 		fprintf(stderr, "weir: %u entries could not be printed\n", discovery->count);
 		return EXIT_FAILED;
 	}
@@ -278,12 +291,12 @@ print_change(const struct discover_options *options, bool added, const struct we
 		struct json_object *object = json_object_new_object();
 
 		json_object_object_add(object, "event", json_object_new_string(added ? "added" : "removed"));
-		json_object_object_add(object, "entry", json_entry(entry));
+		json_object_object_add(object, "entry", json_entry(options, entry));
 		put_json(object);
 		return;
 	}
 	strftime(when, sizeof(when), "%H:%M:%S", localtime_r(&now, &tm));
-	shown_uri(entry, uri);
+	shown_uri(options, entry, uri);
 	printf("%s %c %s %s\n", when, added ? '+' : '-', kind(entry), uri);
 	fflush(stdout);
 }

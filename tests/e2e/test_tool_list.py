@@ -78,6 +78,14 @@ def test_subsystems_with_their_uris(target):
     assert ["subsystem", "tcp", "127.0.0.1:%d" % target.port, uri(target)] in [row.split() for row in rows]
 
 
+def test_what_is_discovered_by_a_name_can_be_used_by_it(live):  # noqa: F811
+    target = live(conf(namespace(1), hosts=[nvme.HOSTNQN]))
+    where = "127.0.0.1:%d?hostnqn=%s" % (target.address()[1], nvme.HOSTNQN)
+    theirs, = [entry["uri"] for entry in answer("discover", where)["entries"] if entry["kind"] == "subsystem"]
+    assert theirs.endswith("?hostnqn=" + nvme.HOSTNQN) and theirs in weir("discover", where).stdout.decode()
+    assert len(answer("list", theirs)["namespaces"]) == 1
+
+
 def test_discovered_as_json(target):
     found = answer("discover", "nvme+tcp://127.0.0.1:%d" % target.port)
     entry = next(entry for entry in found["entries"] if entry["kind"] == "subsystem")
