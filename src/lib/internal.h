@@ -74,7 +74,7 @@ bool host_is_service(const struct weir_host *host);
  * is.  0, or -EINVAL: it is of a later library, and asks for what this one does not know. */
 int options_take(void *ours, uint32_t bytes, const void *theirs, const char *what);
 
-#define OPTIONS_TAKE(ours, theirs) options_take((ours), sizeof(*(ours)), (theirs), #theirs)
+#define OPTIONS_TAKE(ours, theirs) options_take((ours), sizeof(*(ours)), (theirs), "options")
 
 static inline uint32_t options_or(uint32_t value, uint32_t fallback) { return value != 0 ? value : fallback; }
 

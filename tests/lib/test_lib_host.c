@@ -110,7 +110,7 @@ wrong_options_are_refused_in_words(void **state)
 	must_say("hostnqn: 'you and me' is no name: 1 to 223 bytes without a space");
 	options.size = 0;
 	must_fail(weir_host_create(&options, &host), -EINVAL);
-	must_say("its size is not set");
+	must_say("options: its size is not set");
 	must(weir_host_create(&newer.options, &host));
 	weir_host_destroy(host);
 	newer.later = 1;
