@@ -255,7 +255,7 @@ static int
 join(struct weir_queue *queue, uint32_t depth)
 {
 	const struct lane_options options = { .depth = depth, .ready = on_ready, .owner = queue };
-	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + 2 * queue->ws->connect_ms * UINT64_C(1000000);
+	uint64_t now_ns = clock_now_ns(), end_ns = now_ns + queue->ws->connect_ms * UINT64_C(2000000);
 	int rc = lane_open(queue->seat->reactor, queue->ws->subsys, &options, &queue->lane);
 
 	if (rc != 0)

@@ -191,6 +191,19 @@ a_queue_of_one_takes_no_compare_and_write(void **state)
 }
 
 static void
+a_queue_is_waited_for_however_long_that_may_take(void **state)
+{
+	struct bench *bench = *state;
+	struct weir_subsys_options options = WEIR_OPTIONS(weir_subsys_options);
+	struct weir_subsys *subsys;
+
+	options.connect_ms = UINT32_C(1) << 31;
+	subsys = bench_subsys(bench->host, &bench->served, &options);
+	weir_queue_close(bench_queue(subsys, 0));
+	weir_subsys_disconnect(subsys);
+}
+
+static void
 a_namespace_may_become_known_after_the_queue_was_opened(void **state)
 {
 	struct bench *bench = *state;
@@ -490,6 +503,7 @@ main(void)
 		cmocka_unit_test(buffers_may_be_of_any_pieces),
 		cmocka_unit_test(what_cannot_be_right_is_not_taken_on),
 		cmocka_unit_test(a_queue_of_one_takes_no_compare_and_write),
+		cmocka_unit_test(a_queue_is_waited_for_however_long_that_may_take),
 		cmocka_unit_test(a_namespace_may_become_known_after_the_queue_was_opened),
 		cmocka_unit_test(callbacks_may_submit_and_not_poll),
 		cmocka_unit_test(a_queue_holds_as_many_as_it_says),
