@@ -123,6 +123,19 @@ class Figures:
         self.add_unmeasured(name, comparison, results)
         return results
 
+    def compare_cell(self, name, cell):
+        """A workload against the ceiling: its ratio, and what both sides did.  The choice, and {mode: Result}.
+
+        A subclass has slices(), how both are run, and add_sides()."""
+        choice = self.choose(name, cell)
+        with choice.server as server:
+            results = self.compare(f"{name}_vs_ceiling", pairs.versus(
+                self.machine, *self.slices(server, cell, choice), self.effort))
+        for mode, result in results.items():
+            self.add_ratio(f"{name}_vs_ceiling", result.ratio(), len(result.logs), mode, choice.words)
+            self.add_sides(name, mode, result)
+        return choice, results
+
     def run_aa(self, comparison, words):
         """Ceiling against ceiling must be 1."""
         for mode, result in self.compare("a_a_ratio", comparison).items():

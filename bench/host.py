@@ -44,6 +44,9 @@ class Host(figures.Figures):
         args = ("--rw", "rand" + cell.rw, "--qd", cell.qd, "--ios", self.ios(choice))
         return lambda: pairs.run_slice(self.machine, server, lambda: self.machine.perf(server, *args))
 
+    def slices(self, server, cell, choice):
+        return self.ceiling_slices(server, cell, choice), self.weir_slices(server, cell, choice)
+
     def ios(self, choice):
         """Of a slice: as many as take about its time."""
         return max(1000, round(choice.iops * self.effort.slice_s))
@@ -56,18 +59,10 @@ class Host(figures.Figures):
             self.run_aa(pairs.versus(self.machine, one, one, self.effort), choice.words)
 
     def run_cell(self, name):
-        cell = CELLS[name]
-        choice = self.choose(name, cell)
-        with choice.server as server:
-            results = self.compare(f"{name}_vs_ceiling", pairs.versus(
-                self.machine, self.ceiling_slices(server, cell, choice), self.weir_slices(server, cell, choice),
-                self.effort))
+        _, results = self.compare_cell(name, CELLS[name])
         if not results and name == "host_read_4k_qd128":
             # How often it looks in vain depends on how fast both ends are.
             self.add("host_syscalls_per_io_qd128", None, "per I/O", reason="not measured: no valid pair")
-        for mode, result in results.items():
-            self.add_ratio(f"{name}_vs_ceiling", result.ratio(), len(result.logs), mode, choice.words)
-            self.add_sides(name, mode, result)
 
     def add_sides(self, name, mode, result):
         for side, of in result.sides.items():

@@ -63,6 +63,10 @@ class Target(figures.Figures):
     def timed(self, server, args):
         return pairs.timed(self.machine, server, args, self.effort)
 
+    def slices(self, server, cell, choice):
+        args = (*cell.args, "--engine", choice.engine)
+        return self.timed(server, args), self.timed(self.weir(), args)
+
     def measure_aa(self):
         cell = CELLS["read_4k_qd128_c1"]
         choice = self.choose("A/A", cell)
@@ -73,18 +77,11 @@ class Target(figures.Figures):
 
     def run_cell(self, name):
         cell = CELLS[name]
-        choice = self.choose(name, cell)
-        with choice.server as server:
-            args = (*cell.args, "--engine", choice.engine)
-            results = self.compare(f"{name}_vs_ceiling", pairs.versus(
-                self.machine, self.timed(server, args), self.timed(self.weir(), args), self.effort))
+        choice, results = self.compare_cell(name, cell)
         if not results and name == "read_4k_qd128_c1":
             # A count does not depend on how fast the machine is at the moment.
-            one = self.timed(self.weir(), args)()
+            one = self.timed(self.weir(), (*cell.args, "--engine", choice.engine))()
             self.add("syscalls_per_io_qd128", one["syscalls"], "per I/O", reason=f"batch {one['batch']:.0f}")
-        for mode, result in results.items():
-            self.add_ratio(f"{name}_vs_ceiling", result.ratio(), len(result.logs), mode, choice.words)
-            self.add_sides(name, mode, result)
 
     def add_sides(self, name, mode, result):
         for side, of in result.sides.items():
