@@ -190,6 +190,22 @@ print_table(const struct discover_options *options, const struct weir_discovery 
 	return table_end(&table, stdout);
 }
 
+/* To more than the service that was asked, which lists itself. */
+static bool
+leads_somewhere(const struct weir_discovery *discovery)
+{
+	for (unsigned i = 0; i < discovery->count; i++)
+		if (discovery->entries[i].subtype != WEIR_SUBTYPE_CURRENT_DISCOVERY)
+			return true;
+	return false;
+}
+
+static const char *
+asker(const struct discover_options *options, const struct weir_host *host)
+{
+	return options->place.uri.hostnqn[0] != '\0' ? options->place.uri.hostnqn : weir_host_nqn(host);
+}
+
 static int
 print(const struct discover_options *options, struct weir_host *host, const struct weir_discovery *discovery)
 {
@@ -197,10 +213,10 @@ print(const struct discover_options *options, struct weir_host *host, const stru
 		print_json(options, discovery);
 		return EXIT_OK;
 	}
-	if (discovery->count == 0) {
-		fprintf(stderr, "weir: it knows no subsystem that this host, %s, may use\n", weir_host_nqn(host));
+	if (!leads_somewhere(discovery))
+		fprintf(stderr, "weir: it knows no subsystem that this host, %s, may use\n", asker(options, host));
+	if (discovery->count == 0)
 		return EXIT_OK;
-	}
 	if (print_table(options, discovery) < 0 || fflush(stdout) != 0) {
 		fprintf(stderr, "weir: %u entries could not be printed\n", discovery->count);
 		return EXIT_FAILED;

@@ -68,6 +68,7 @@ def test_a_host_that_may_not(live):  # noqa: F811
     assert "may this host use it?" in weir("list", where, code=1).words
     done = weir("list", "127.0.0.1:%d" % target.address()[1])
     assert done.stdout == b"" and "no namespace for this host" in done.words
+    assert "no subsystem that this host" in weir("discover", "127.0.0.1:%d" % target.address()[1]).words
 
 
 # ---- discover ----
