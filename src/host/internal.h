@@ -58,6 +58,7 @@ struct strand {
 	struct qpair qp;
 	struct list sent;       /* in the order they were sent */
 	struct timer limit;     /* of connecting */
+	struct timer again;     /* the queue id is not free yet: it is asked for again */
 	enum strand_state state;
 	uint32_t serial;
 	uint32_t in_flight;     /* commands */

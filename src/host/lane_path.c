@@ -11,6 +11,8 @@
 #include "host/internal.h"
 #include "wire/log.h"
 
+static const uint64_t AGAIN_NS = 10 * (uint64_t)NS_PER_MS;
+
 /* ---- choosing ---- */
 
 const struct view_ns *
@@ -84,6 +86,13 @@ tell(struct strand *strand, enum host_mail_kind kind, int error)
 }
 
 static void
+stop_timers(struct strand *strand)
+{
+	timer_clear(&strand->lane->reactor->timers, &strand->limit);
+	timer_clear(&strand->lane->reactor->timers, &strand->again);
+}
+
+static void
 strand_up(struct qpair *qp)
 {
 	struct strand *strand = qp->owner;
@@ -96,6 +105,8 @@ strand_up(struct qpair *qp)
 	lane_strand_settled(lane, 0, NULL);
 }
 
+/* A target may not know yet that the lane which had this queue id before has closed its connection; until it does it
+ * refuses (NVMe over Fabrics 1.1, 3.3).  That is no reason to lose the association: it is asked again. */
 static void
 strand_broken(struct qpair *qp, int error)
 {
@@ -103,6 +114,10 @@ strand_broken(struct qpair *qp, int error)
 	struct lane *lane = strand->lane;
 	bool opening = strand->state == STRAND_OPENING;
 
+	if (opening && nvme_sc(qp->connect_status) == NVME_SC_SEQUENCE) {
+		timer_set(&lane->reactor->timers, &strand->again, lane->reactor->now_ns + AGAIN_NS);
+		return;
+	}
 	timer_clear(&lane->reactor->timers, &strand->limit);
 	strand->state = STRAND_BROKEN;
 	if (qp->why != strand->why)
@@ -118,27 +133,50 @@ too_late(struct timer *timer)
 {
 	struct strand *strand = container_of(timer, struct strand, limit);
 
-	strand_fail(strand, -ETIMEDOUT, "the target did not answer in time: Connect of an I/O queue");
+	if (strand->again.armed)
+		strand_fail(strand, -ECONNREFUSED, strand->qp.why);
+	else
+		strand_fail(strand, -ETIMEDOUT, "the target did not answer in time: Connect of an I/O queue");
+}
+
+static void
+dial(struct strand *strand)
+{
+	const struct strand_terms *terms = strand->terms;
+	const struct subsys_options *of = terms->options;
+	uint32_t entries = strand->lane->options.depth + 1;
+	struct qpair_options options = {
+		.host = terms->address.host, .port = terms->address.port,
+		.hdgst = of->hdgst, .ddgst = of->ddgst, .sq_flow = of->sq_flow,
+		.qid = strand->lane->qid, .cntlid = terms->cntlid, .incapsule_max = terms->incapsule_max,
+		.entries = (uint16_t)(entries < terms->entries_max ? entries : terms->entries_max),
+		.subnqn = of->subnqn, .hostnqn = of->hostnqn,
+	};
+	int rc;
+
+	memcpy(options.hostid, of->hostid, sizeof(options.hostid));
+	strand->qp.owner = strand;
+	strand->qp.up = strand_up;
+	strand->qp.down = strand_broken;
+	rc = qpair_open(&strand->qp, strand->lane->reactor, strand->lane->gather, &options);
+	if (rc != 0)
+		strand_fail(strand, rc, strerror(-rc));
+}
+
+static void
+dial_again(struct timer *timer)
+{
+	dial(container_of(timer, struct strand, again));
 }
 
 void
 strand_open(struct lane *lane, unsigned path, const struct strand_terms *terms)
 {
 	struct strand *strand = &lane->strands[path];
-	const struct subsys_options *of = terms->options;
-	uint32_t entries = lane->options.depth + 1;
-	struct qpair_options options = {
-		.host = terms->address.host, .port = terms->address.port,
-		.hdgst = of->hdgst, .ddgst = of->ddgst, .sq_flow = of->sq_flow,
-		.qid = lane->qid, .cntlid = terms->cntlid, .incapsule_max = terms->incapsule_max,
-		.entries = (uint16_t)(entries < terms->entries_max ? entries : terms->entries_max),
-		.subnqn = of->subnqn, .hostnqn = of->hostnqn,
-	};
-	int rc;
 
 	assert(strand->state == STRAND_NONE);
-	memcpy(options.hostid, of->hostid, sizeof(options.hostid));
 	strand->lane = lane;
+	strand->terms = terms;
 	strand->serial = terms->serial;
 	strand->stale = false;
 	strand->in_flight = 0;
@@ -147,23 +185,17 @@ strand_open(struct lane *lane, unsigned path, const struct strand_terms *terms)
 	list_init(&strand->sent);
 	if (path >= lane->paths)
 		lane->paths = path + 1;
-	strand->qp.owner = strand;
-	strand->qp.up = strand_up;
-	strand->qp.down = strand_broken;
-	rc = qpair_open(&strand->qp, lane->reactor, lane->gather, &options);
-	if (rc != 0) {
-		strand_fail(strand, rc, strerror(-rc));
-		return;
-	}
 	strand->limit.fire = too_late;
+	strand->again.fire = dial_again;
 	timer_set(&lane->reactor->timers, &strand->limit,
 	    lane->reactor->now_ns + (uint64_t)terms->connect_ms * NS_PER_MS);
+	dial(strand);
 }
 
 void
 strand_reset(struct strand *strand)
 {
-	timer_clear(&strand->lane->reactor->timers, &strand->limit);
+	stop_timers(strand);
 	strand->state = STRAND_BROKEN; /* before what was in flight looks for another one */
 	qpair_abort(&strand->qp);
 }
@@ -207,7 +239,7 @@ lane_close_strand(struct lane *lane, struct strand *strand)
 	bool opening = strand->state == STRAND_OPENING;
 
 	if (strand->state != STRAND_BROKEN && lane->leaving && strand->in_flight == 0) {
-		timer_clear(&lane->reactor->timers, &strand->limit);
+		stop_timers(strand);
 		qpair_close(&strand->qp);
 	} else if (strand->state != STRAND_BROKEN) {
 		strand_reset(strand);

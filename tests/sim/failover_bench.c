@@ -13,7 +13,7 @@
 enum { SLOT_BYTES = FAIL_BLOCKS * FAIL_BLOCK };
 
 /* What the host's reactors say to each other beside host/mail.h: what is done with a lane is done on its reactor. */
-enum { MAIL_OPEN_LANE = 100, MAIL_CLOSE_LANE, MAIL_CLOSE_SUBSYS, MAIL_SUBMIT, MAIL_LOADED };
+enum { MAIL_OPEN_LANE = 100, MAIL_CLOSE_LANE, MAIL_CLOSE_SUBSYS, MAIL_SUBMIT, MAIL_LOADED, MAIL_VISIT };
 
 static const uint64_t LOOK_NS = 1000 * 1000, REST_NS = 5 * 1000 * 1000;
 
@@ -295,6 +295,8 @@ lane_ready(struct lane *lane, int error, const char *why)
 		lane_close(lane, lane_again);
 	} else if (++f->lanes_up == FAIL_LANES) {
 		f->loading = true;
+		for (unsigned i = 1; f->visited && i <= FAIL_LANES; i++)
+			tell(f->reactors[seat->at], i, MAIL_VISIT, f);
 		for (unsigned i = 0; i < FAIL_WORKS; i++)
 			next(&f->works[i], f->reactors[seat->at]);
 	}
@@ -314,6 +316,82 @@ static void
 lane_again(void *owner)
 {
 	open_lane(owner);
+}
+
+/* ---- visitors ---- */
+
+static void maybe_close(struct fail *f, struct reactor *reactor);
+static void visit(struct fail_visit *v);
+
+static void
+visit_over(void *owner)
+{
+	struct fail_visit *v = owner;
+
+	assert_int_equal(v->done, v->submitted);
+	v->lane = NULL;
+	if (!v->fail->leaving) {
+		visit(v);
+	} else {
+		v->gone = true;
+		maybe_close(v->fail, v->fail->reactors[v->at]);
+	}
+}
+
+static void
+visit_leave(struct timer *timer)
+{
+	struct fail_visit *v = container_of(timer, struct fail_visit, leave);
+
+	lane_close(v->lane, visit_over);
+}
+
+static void visit_read(struct fail_visit *v);
+
+static void
+visit_done(void *arg, const struct lane_result *result)
+{
+	struct fail_visit *v = arg;
+
+	v->done++;
+	assert_true(v->done <= v->submitted);
+	if (result->error == 0)
+		visit_read(v);
+}
+
+static void
+visit_read(struct fail_visit *v)
+{
+	struct lane_io io = { .op = LANE_READ, .nsid = 1, .blocks = 1, .lba = 0, .iov = &v->iov, .iov_count = 1,
+		.done = visit_done, .arg = v };
+
+	v->iov = (struct iovec){ v->data, sizeof(v->data) };
+	v->submitted += lane_submit(v->lane, &io) == 0;
+}
+
+static void
+visit_ready(struct lane *lane, int error, const char *why)
+{
+	struct fail_visit *v = lane_owner(lane);
+
+	(void)why;
+	v->visits++;
+	for (unsigned i = 0; error == 0 && i < 4; i++)
+		visit_read(v);
+}
+
+static void
+visit(struct fail_visit *v)
+{
+	struct fail *f = v->fail;
+	struct reactor *reactor = f->reactors[v->at];
+	struct lane_options options = { .depth = 4, .ready = visit_ready, .owner = v };
+
+	v->submitted = v->done = 0;
+	v->leave.fire = visit_leave;
+	while (lane_open(reactor, f->subsys, &options, &v->lane) != 0)
+		;
+	timer_set(&reactor->timers, &v->leave, reactor->now_ns + rng_below(&f->rng, 8 * 1000 * 1000));
 }
 
 static void
@@ -355,13 +433,24 @@ event(struct subsys *subsys, const struct subsys_event *event)
 
 
 static void
+maybe_close(struct fail *f, struct reactor *reactor)
+{
+	unsigned left = FAIL_LANES - f->lanes_closed;
+
+	for (unsigned i = 0; f->visited && i < FAIL_LANES; i++)
+		left += !f->visits[i].gone;
+	if (left == 0)
+		tell(reactor, 0, MAIL_CLOSE_SUBSYS, f);
+}
+
+static void
 lane_closed(void *owner)
 {
 	const struct fail_seat *seat = owner;
 	struct fail *f = seat->fail;
 
-	if (++f->lanes_closed == FAIL_LANES)
-		tell(f->reactors[seat->at], 0, MAIL_CLOSE_SUBSYS, f);
+	f->lanes_closed++;
+	maybe_close(f, f->reactors[seat->at]);
 }
 
 static void
@@ -385,6 +474,11 @@ on_mail(struct reactor *reactor, const struct mail *mail)
 	case MAIL_OPEN_LANE:
 		f->seats[reactor->index - 1] = (struct fail_seat){ f, reactor->index };
 		open_lane(&f->seats[reactor->index - 1]);
+		break;
+	case MAIL_VISIT:
+		f->visits[reactor->index - 1].fail = f;
+		f->visits[reactor->index - 1].at = reactor->index;
+		visit(&f->visits[reactor->index - 1]);
 		break;
 	case MAIL_CLOSE_LANE:
 		lane_close(f->lanes[reactor->index - 1], lane_closed);

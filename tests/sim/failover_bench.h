@@ -43,6 +43,18 @@ struct fail_work {
 	uint8_t *data;      /* 2 x the slot: Compare and Write has two halves */
 };
 
+/* A lane that comes, reads, and goes wherever it is, again and again. */
+struct fail_visit {
+	struct fail *fail;
+	unsigned at;
+	struct lane *lane;
+	struct timer leave;
+	uint64_t visits, submitted, done;
+	bool ready, gone;
+	uint8_t data[FAIL_BLOCK];
+	struct iovec iov;
+};
+
 /* A cluster of one target and one host; the test sets the first lines. */
 struct fail {
 	struct subsys_options options;
@@ -50,6 +62,7 @@ struct fail {
 	uint64_t ios;       /* how many to do; then it closes everything */
 	unsigned paths;     /* 1 to 3 */
 	bool fused;         /* Compare and Write, too */
+	bool visited;       /* other lanes come and go */
 
 	struct sim *sim;
 	struct sim_process *target_process, *host_process;
@@ -62,6 +75,7 @@ struct fail {
 	struct rng rng;
 	struct fail_slot slots[FAIL_SLOTS];
 	struct fail_work works[FAIL_WORKS];
+	struct fail_visit visits[FAIL_LANES];
 	uint64_t begun, done, reads, wrong, twice, stale, timeouts, failures;
 	uint64_t resent;
 	unsigned in_flight;

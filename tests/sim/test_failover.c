@@ -380,6 +380,65 @@ an_id_that_was_there_before_says_nothing(void **state)
 	assert_true(same > seed_count / 4);
 }
 
+/* The id of a queue that was closed is used again while the target may still know its connection. */
+static void
+queues_come_and_go_and_no_path_is_lost(void **state)
+{
+	struct sim_options sim = options();
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + 10; seed++) {
+		struct fail f;
+
+		fail_init(&f);
+		f.visited = true;
+		f.target.spec = "fault:delay-write=2@file:volume.img,size=1M";
+		f.paths = 1 + (unsigned)(seed % 3);
+		fail_start(&f, seed, &sim);
+		sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
+		run(&f, 100);
+		end(&f);
+		assert_true(f.visits[0].visits > 10);
+		assert_int_equal(f.lost + f.resent, 0);
+		fail_check(&f);
+	}
+}
+
+/* Also where allocations fail. */
+static void
+paths_and_queues_come_and_go(void **state)
+{
+	struct sim_options sim = options();
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + seed_count / 6; seed++) {
+		struct fail f;
+
+		fail_init(&f);
+		f.visited = true;
+		f.options.plain = seed % 4 == 3;
+		f.options.policy = seed & 4 ? SUBSYS_QUEUE_DEPTH : SUBSYS_ROUND_ROBIN;
+		f.paths = 1 + (unsigned)(seed % 3);
+		f.target.spec = "fault:delay-write=2@file:volume.img,size=1M";
+		f.ios = 300;
+		sim.reset_ppm = seed % 3 == 0 ? 300 : 0;
+		fail_start(&f, seed, &sim);
+		sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
+		for (int i = 0; i < 12 && !f.loaded; i++) {
+			unsigned path = (unsigned)sim_below(f.sim, f.paths);
+
+			for (unsigned r = 0; seed % 2 && r <= FAIL_LANES; r++)
+				f.reactors[r]->arena->fail_at = 1 + sim_below(f.sim, 12);
+			run(&f, sim_below(f.sim, 20));
+			fail_cut(&f, path, sim_below(f.sim, 2) ? SIM_CUT_HOLD : SIM_CUT_RESET);
+			run(&f, sim_below(f.sim, 200));
+			fail_mend(&f, path);
+		}
+		end(&f);
+		fail_check(&f);
+	}
+}
+
 int
 main(void)
 {
@@ -395,6 +454,8 @@ main(void)
 		cmocka_unit_test(what_was_given_up_overtakes_nothing),
 		cmocka_unit_test(what_was_given_up_overtakes_nothing_by_a_path_that_lives),
 		cmocka_unit_test(an_id_that_was_there_before_says_nothing),
+		cmocka_unit_test(queues_come_and_go_and_no_path_is_lost),
+		cmocka_unit_test(paths_and_queues_come_and_go),
 	};
 
 	seed_first = first != NULL ? strtoull(first, NULL, 10) : 1;
