@@ -94,12 +94,12 @@ assoc_lose(struct assoc *assoc, int error, const char *why)
 		assoc->state = ASSOC_GONE;
 	}
 	retry_later(path);
+	assoc_free(assoc); /* not to be touched any more: who hears of it may close the subsystem */
 	if (was_live)
 		subsys_event(subsys, SUBSYS_PATH_LOST, path->index, 0, 0, text);
 	ghosts_look(subsys);
 	subsys_found(subsys);
 	subsys_path_changed(subsys);
-	assoc_free(assoc);
 }
 
 /* ---- coming up ---- */
