@@ -49,6 +49,16 @@ class Load:
             self._hear(deadline)
         return found[0]
 
+    def comes(self, kind, since, seconds):
+        """Whether one comes in that time."""
+        deadline = time.monotonic() + seconds
+        while not self.all_of(kind, since):
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                return False
+            self._hear(deadline + WAIT_S)
+        return True
+
     def so_far(self):
         asked = time.monotonic_ns()
         self.process.stdin.write(b"\n")
