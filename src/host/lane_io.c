@@ -170,7 +170,7 @@ flight_build(struct flight *flight, const struct lane_io *io, const struct view_
 	struct hreq *req = &flight->hio.req;
 
 	if (!possible(io, ns, op))
-		return -EINVAL;
+		return op->transfers == 2 && ns->compare_write_blocks == 0 ? -EOPNOTSUPP : -EINVAL;
 	req->sqe = (struct nvme_sqe){
 		.opcode = op->opcode, .nsid = le32_of(io->nsid),
 		.cdw10 = le32_of((uint32_t)io->lba), .cdw11 = le32_of((uint32_t)(io->lba >> 32)),
