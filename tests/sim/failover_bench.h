@@ -105,4 +105,23 @@ bool fail_loaded(void *arg);  /* all but the reading back is done */
 /* All was done once and right, and the host has left nothing behind. */
 void fail_check(struct fail *f);
 
+/* ---- between its files ---- */
+
+/* What the host's reactors say to each other beside host/mail.h: what is done with a lane is done on its reactor. */
+enum { MAIL_OPEN_LANE = 100, MAIL_CLOSE_LANE, MAIL_CLOSE_SUBSYS, MAIL_SUBMIT, MAIL_LOADED, MAIL_VISIT };
+
+void fail_tell(struct reactor *from, unsigned to, uint16_t kind, void *what);
+
+/* failover_load.c: the next I/O of one who has none, and that I/O by the lane of its reactor. */
+void fail_load_init(struct fail *f);
+void fail_next(struct fail_work *work, struct reactor *reactor);
+void fail_submit(struct fail_work *work, unsigned at);
+
+/* failover_visit.c */
+void fail_visit(struct fail_visit *v);
+
+/* failover_bench.c: the load is over; and somebody has gone, maybe as the last one. */
+void fail_leave(struct fail *f, struct reactor *reactor);
+void fail_maybe_close(struct fail *f, struct reactor *reactor);
+
 #endif
