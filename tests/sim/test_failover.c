@@ -31,6 +31,15 @@ run(struct fail *f, uint64_t ms)
 	sim_run_until(f->sim, sim_now(f->sim) + ms * MS, NULL, NULL);
 }
 
+/* Until the load is five milliseconds old. */
+static void
+start_loaded(struct fail *f, uint64_t seed, const struct sim_options *sim)
+{
+	fail_start(f, seed, sim);
+	sim_run_until(f->sim, 60000ULL * MS, fail_loading, f);
+	run(f, 5);
+}
+
 /* The load to its end; then whatever may come late; then all is read back. */
 static void
 end(struct fail *f)
@@ -39,6 +48,18 @@ end(struct fail *f)
 	run(f, 1000);
 	f->may_end = true;
 	sim_run_until(f->sim, sim_now(f->sim) + 120000ULL * MS, fail_finished, f);
+}
+
+/* All is done and right; whether some of it was given up. */
+static bool
+ends_given_up(struct fail *f)
+{
+	bool given_up;
+
+	end(f);
+	given_up = f->timeouts > 0;
+	fail_check(f);
+	return given_up;
 }
 
 static void
@@ -247,9 +268,7 @@ io_is_given_up_and_goes_on(void **state)
 		f.options.loss_ms = 500;
 		f.options.plain = seed & 1;
 		f.ios = 400;
-		fail_start(&f, seed, &sim);
-		sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
-		run(&f, 5);
+		start_loaded(&f, seed, &sim);
 		fail_cut(&f, 0, SIM_CUT_HOLD);
 		fail_cut(&f, 1, SIM_CUT_HOLD);
 		run(&f, 900);
@@ -281,9 +300,7 @@ what_was_given_up_overtakes_nothing(void **state)
 		f.options.plain = seed & 1;
 		f.target.spec = "fault:delay-write=1@mem:1M";
 		f.ios = 400;
-		fail_start(&f, seed, &sim);
-		sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
-		run(&f, 5);
+		start_loaded(&f, seed, &sim);
 		/* One falls silent, the other one is there again first: what is in the first comes last. */
 		fail_cut(&f, 0, SIM_CUT_HOLD);
 		fail_cut(&f, 1, SIM_CUT_RESET);
@@ -291,9 +308,7 @@ what_was_given_up_overtakes_nothing(void **state)
 		fail_mend(&f, 1);
 		run(&f, 20 + sim_below(f.sim, 60));
 		fail_mend(&f, 0);
-		end(&f);
-		given_up += f.timeouts > 0;
-		fail_check(&f);
+		given_up += ends_given_up(&f);
 	}
 	assert_true(given_up > seed_count / 2);
 }
@@ -316,15 +331,11 @@ what_was_given_up_overtakes_nothing_by_a_path_that_lives(void **state)
 		f.options.plain = true;
 		f.target.spec = "fault:delay-write=1@mem:1M";
 		f.ios = 2000;
-		fail_start(&f, seed, &sim);
-		sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
-		run(&f, 5);
+		start_loaded(&f, seed, &sim);
 		fail_cut(&f, 0, SIM_CUT_HOLD);
 		run(&f, 60 + sim_below(f.sim, 60));
 		fail_mend(&f, 0);
-		end(&f);
-		given_up += f.timeouts > 0;
-		fail_check(&f);
+		given_up += ends_given_up(&f);
 	}
 	assert_true(given_up > seed_count / 2);
 }
@@ -361,9 +372,7 @@ an_id_that_was_there_before_says_nothing(void **state)
 		f.options.kato_ms = 2000;
 		f.options.io_timeout_ms = 40; /* so that the host gives up long before the target */
 		f.ios = 1200;
-		fail_start(&f, seed, &sim);
-		sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
-		run(&f, 5);
+		start_loaded(&f, seed, &sim);
 		fail_cut(&f, 0, SIM_CUT_HOLD);
 		sim_process_crash(f.target_process, SIM_CRASH_KEEPS_WRITES);
 		sim_process_start(f.target_process);
