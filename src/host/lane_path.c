@@ -100,7 +100,6 @@ strand_up(struct qpair *qp)
 
 	timer_clear(&lane->reactor->timers, &strand->limit);
 	strand->state = STRAND_USABLE;
-	tell(strand, HOST_STRAND_UP, 0);
 	lane_pump_soon(lane);
 	lane_strand_settled(lane, 0, NULL);
 }
@@ -303,7 +302,7 @@ lane_on_mail(struct lane *lane, const struct mail *mail)
 	case HOST_GIVE_UP:
 		lane_give_up(lane, mail->arg);
 		break;
-	case HOST_LANE_JOIN: case HOST_LANE_LEAVE: case HOST_VIEW_BACK: case HOST_STRAND_UP: case HOST_STRAND_DOWN:
+	case HOST_LANE_JOIN: case HOST_LANE_LEAVE: case HOST_VIEW_BACK: case HOST_STRAND_DOWN:
 	case HOST_STRAND_CLOSED: case HOST_STRAND_ABORT: case HOST_PATH_STALE:
 		abort(); /* mail of a lane, to one */
 		break;

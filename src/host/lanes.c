@@ -102,7 +102,7 @@ see(const struct subsys *subsys, unsigned slot, struct view_ns *seen)
 	unsigned asked = 0, missing = 0;
 
 	*seen = (struct view_ns){
-		.nsid = ns->nsid, .blocks = ns->blocks, .block_size = ns->block_size,
+		.nsid = ns->nsid, .block_size = ns->block_size,
 		.transfer_max = transfer_max(subsys, ns->transfer_max),
 		.compare_write_blocks = ns->compare_write_blocks,
 	};
@@ -275,8 +275,6 @@ subsys_on_mail(struct subsys *subsys, const struct mail *mail)
 		break;
 	case HOST_VIEW_BACK:
 		view_drop(subsys, view);
-		break;
-	case HOST_STRAND_UP:
 		break;
 	case HOST_STRAND_DOWN:
 		if (live)

@@ -18,7 +18,6 @@ enum host_mail_kind {
 	HOST_LANE_JOIN = 1,
 	HOST_LANE_LEAVE,      /* all its strands are closed; words[2]: its view, or 0 */
 	HOST_VIEW_BACK,       /* words[2]: a view that it had */
-	HOST_STRAND_UP,       /* arg: serial */
 	HOST_STRAND_DOWN,     /* arg: serial; words[2]: negative errno; words[3]: why, until STRAND_CLOSED */
 	HOST_STRAND_CLOSED,   /* arg: serial; words[2]: I/Os that are parked */
 	HOST_STRAND_ABORT,    /* arg: serial; words[2]: queue id | CID << 16 */
@@ -37,7 +36,6 @@ enum host_mail_kind {
 /* How to connect to an association. */
 struct strand_terms {
 	uint32_t serial;
-	unsigned path;
 	struct subsys_address address;
 	uint16_t cntlid, entries_max;
 	uint32_t incapsule_max, connect_ms;
@@ -49,7 +47,6 @@ struct view_ns {
 	uint32_t nsid;
 	uint32_t block_size, transfer_max; /* bytes */
 	uint32_t compare_write_blocks;
-	uint64_t blocks;
 	bool gone;                         /* all live paths say that there is none, or another one */
 	uint8_t state[SUBSYS_PATHS_MAX];   /* NVME_ANA_OPTIMIZED, NVME_ANA_NON_OPTIMIZED, or 0: not by this path */
 };

@@ -194,7 +194,7 @@ assoc_create(struct path *path)
 	assoc->path = path;
 	assoc->state = ASSOC_OPENING;
 	assoc->terms = (struct strand_terms){
-		.serial = ++subsys->serial, .path = path->index, .address = path->address,
+		.serial = ++subsys->serial, .address = path->address,
 		.connect_ms = subsys->options.connect_ms, .options = &subsys->options,
 	};
 	list_push(&subsys->assocs, &assoc->node);

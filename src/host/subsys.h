@@ -98,7 +98,6 @@ struct subsys_ns {
 	uint64_t blocks;
 	uint32_t block_size, transfer_max;
 	uint32_t compare_write_blocks; /* 0: no Compare and Write */
-	uint32_t ana_group;            /* 0: none */
 	bool volatile_cache;
 	struct nvme_identify_ns identify; /* as the first path that knows it said */
 	uint8_t descriptors[NVME_IDENTIFY_LEN]; /* CNS 03h; zeros: the target has none */
