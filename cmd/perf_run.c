@@ -16,7 +16,7 @@
 #include "perf_thread.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-enum { SHOWS_PER_INTERVAL = 20 };
+enum { SHOWS_PER_INTERVAL = 20, SPIN_US = 150 };
 
 struct running {
 	const struct perf_job *job;
@@ -401,6 +401,9 @@ start_host(struct perf_run *run)
 	};
 	int rc;
 
+	/* Processors that were named are for this. */
+	if (run->plan->cpu_count > 0)
+		options.spin_us = SPIN_US;
 	for (unsigned i = 0; i < run->plan->job_count; i++)
 		options.queues_max += run->plan->jobs[i].threads;
 	if (options.queues_max > PERF_QUEUES_MAX)

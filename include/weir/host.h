@@ -36,8 +36,8 @@ struct weir_host_options {
 	 * NULL: nobody wants to know. */
 	void (*log)(void *arg, enum weir_log_level level, const char *text);
 	void *log_arg;
-	uint32_t spin_us;      /* how long a thread that waits looks by itself before it sleeps; 0: 150; UINT32_MAX:
-	                        * it sleeps at once */
+	uint32_t spin_us;      /* how long a thread that waits looks by itself before it sleeps; 0: 150, or, where the
+	                        * process may use one processor only, not at all; UINT32_MAX: not at all */
 	const char *congestion; /* control of its connections, a name that the kernel knows, like cubic; NULL: the
 	                        * system's.  Copied */
 };

@@ -11,7 +11,7 @@
 #include "lib/queue.h"
 #include "lib/watch.h"
 
-enum { QUEUES_MAX = RT_REACTORS_MAX - 1, QUEUES = 32, SPIN_US = 150 };
+enum { QUEUES_MAX = RT_REACTORS_MAX - 1, QUEUES = 32 };
 
 void
 host_log(struct weir_host *host, enum weir_log_level level, const char *format, ...)
@@ -95,7 +95,7 @@ process_start(struct weir_host *host, const struct weir_host_options *options)
 	/* A queue has a connection for each path, which is one or few: an io_uring is no gain, and it has its price in
 	 * a process that is another's (memory that is locked, system calls that are interrupted by its work). */
 	rt.moves = RT_MOVES_CALLS;
-	rt.spin_us = options->spin_us == UINT32_MAX ? 0 : options_or(options->spin_us, SPIN_US);
+	rt.spin_us = options->spin_us == UINT32_MAX ? 0 : options_or(options->spin_us, RT_SPIN_AUTO);
 	rt.sockets.congestion = host->congestion[0] != '\0' ? host->congestion : NULL;
 	rt.log = rt_says;
 	rt.owner = host;

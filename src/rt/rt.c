@@ -22,7 +22,7 @@ rt_options_default(void)
 	return (struct rt_options){
 		.reactors = 1,
 		.reactor = { .small_bufs = 256, .large_bufs = 128 },
-		.spin_us = 150,
+		.spin_us = RT_SPIN_AUTO,
 	};
 }
 
@@ -277,10 +277,12 @@ spin_ns(const struct rt_options *options)
 {
 	cpu_set_t cpus;
 
+	if (options->spin_us != RT_SPIN_AUTO)
+		return options->spin_us * UINT64_C(1000);
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1 &&
 	    options->cpu_count == 0)
 		return 0;
-	return options->spin_us * UINT64_C(1000);
+	return 150 * 1000;
 }
 
 static int

@@ -49,6 +49,9 @@ enum {
  * below this: mail cannot be lost, and there is no going on where it cannot be kept. */
 enum { RT_MAIL_MAX = 1 << 30 };
 
+/* 150 us, and where the process may use one processor only, and has not said what is to run there, none at all. */
+static const uint32_t RT_SPIN_AUTO = UINT32_MAX;
+
 struct rt_options {
 	unsigned reactors;              /* 1 to RT_REACTORS_MAX */
 	const int *cpus;                /* reactor i is pinned to cpus[i % cpu_count] */
@@ -56,7 +59,7 @@ struct rt_options {
 	struct reactor_options reactor;
 	enum rt_files files;
 	enum rt_moves moves;
-	uint32_t spin_us;               /* how long to look for work before sleeping */
+	uint32_t spin_us;               /* how long to look for work before sleeping, or RT_SPIN_AUTO */
 	struct sock_options sockets;
 	/* Listening sockets that we were handed: to listen where one of them does is to take it, once.  They
 	 * are the process's from rt_create() on. */
@@ -76,7 +79,7 @@ struct rt_options {
 	bool attended;
 };
 
-/* One reactor, not pinned, 150 us of spinning. */
+/* One reactor, not pinned, spinning as the machine allows. */
 struct rt_options rt_options_default(void);
 
 /* 0 or negative errno: -ENOMEM, -EMFILE, or of RT_FILES_URING and RT_MOVES_URING what

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,41 @@ threads_exchange_bytes_with_reactor_0_and_sleep_as_they_like(void **state)
 {
 	bytes_wake_who_sleeps(150);
 	bytes_wake_who_sleeps(0);
+}
+
+/* Turns of one that waits for nothing for 20 ms. */
+static uint64_t
+turns_of_waiting(uint32_t spin_us)
+{
+	struct rt *rt = attended_open(2, spin_us);
+	struct reactor *reactor = rt_taken(rt);
+	uint64_t turns;
+
+	rt_rest(reactor);
+	turns = reactor->turns;
+	(void)rt_turn(reactor, 20 * 1000 * 1000);
+	turns = reactor->turns - turns;
+	rt_give(reactor);
+	rt_destroy(rt);
+	return turns;
+}
+
+/* Who has one processor only sleeps, so that what he waits for may run; who says that he spins does. */
+static void
+on_one_processor_it_spins_where_that_is_said(void **state)
+{
+	cpu_set_t all, one;
+	unsigned cpu = 0;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	assert_true(turns_of_waiting(RT_SPIN_AUTO) < 5);
+	assert_true(turns_of_waiting(20 * 1000) >= 5);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
 /* Two reactors of one thread, that ask and answer. */
@@ -427,6 +463,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_exchange_bytes_with_reactor_0_and_sleep_as_they_like),
+		cmocka_unit_test(on_one_processor_it_spins_where_that_is_said),
 		cmocka_unit_test(a_turn_of_a_busy_connection_is_one_read_and_one_write),
 		cmocka_unit_test(the_descriptor_is_readable_only_while_there_is_something_to_do),
 		cmocka_unit_test(mail_wakes_both_sides_and_keeps_its_order),
