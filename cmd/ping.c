@@ -162,6 +162,7 @@ event_name(enum weir_event_kind kind)
 	case WEIR_EVENT_ANA: return "ana";
 	case WEIR_EVENT_NAMESPACE: return "namespace";
 	case WEIR_EVENT_HEALTH: return "health";
+	case WEIR_EVENT_PATH_REFUSED: return "path_refused";
 	}
 	return "unknown";
 }
@@ -182,6 +183,8 @@ say_event(const struct weir_uri *uri, const struct weir_event *event)
 	case WEIR_EVENT_NAMESPACE: printf("namespace %" PRIu32 " has changed\n", event->nsid); return;
 	case WEIR_EVENT_HEALTH: printf("%s:%u has logged something: weir id --log smart, --log error\n", address->host,
 	    address->port); return;
+	case WEIR_EVENT_PATH_REFUSED: printf("%s:%u is not tried again%s%s\n", address->host, address->port, colon,
+	    why); return;
 	}
 }
 

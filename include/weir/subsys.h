@@ -29,10 +29,11 @@ enum weir_event_kind {
 	WEIR_EVENT_PATH_UP,      /* path: it can be used */
 	WEIR_EVENT_PATH_LOST,    /* path: it is gone; it is being made again */
 	WEIR_EVENT_ALL_LOST,     /* no path is left: I/O waits */
-	WEIR_EVENT_GIVEN_UP,     /* ... for longer than loss_ms: I/O fails until a path is back */
+	WEIR_EVENT_GIVEN_UP,     /* ... for longer than loss_ms, or none is tried again: I/O fails until one is back */
 	WEIR_EVENT_ANA,          /* path: its ANA states have changed */
 	WEIR_EVENT_NAMESPACE,    /* nsid: its size or identity has changed, or it is there or gone */
 	WEIR_EVENT_HEALTH,       /* path: the target has something to say in its SMART or error log; dw0 of the event */
+	WEIR_EVENT_PATH_REFUSED, /* path: the target has refused us for good; it is not tried again */
 };
 
 struct weir_event {
@@ -72,7 +73,8 @@ struct weir_subsys_options {
 int weir_subsys_connect(struct weir_host *host, const char *uri, const struct weir_subsys_options *options,
     struct weir_subsys **subsys);
 
-/* One more path; it is ready when its event says so.  -ENOSPC: there are WEIR_PATHS_MAX. */
+/* One more path, or one that was refused and is to be tried again; it is ready when its event says so.  -ENOSPC: there
+ * are WEIR_PATHS_MAX. */
 int weir_subsys_add_path(struct weir_subsys *subsys, const char *host, uint16_t port);
 
 /* Ends it in order; all queues have been closed.  Blocks for five seconds at most.  NULL is ignored. */
@@ -86,6 +88,7 @@ enum weir_path_state {
 	WEIR_PATH_CONNECTING,
 	WEIR_PATH_LIVE,
 	WEIR_PATH_WAITING,    /* it is lost, or was not there: until it is tried again */
+	WEIR_PATH_REFUSED,    /* the target has refused us for good: it is not tried again */
 };
 
 struct weir_path_info {

@@ -226,7 +226,7 @@ struct subsys {
 	struct timer loss, publish_again, others;
 	struct task news;          /* starts paths, answers finds */
 	struct task look;          /* at ghosts */
-	bool told, hopeless, closing;
+	bool told, none_live, hopeless, closing;
 	unsigned to_close;         /* paths that are being closed */
 	void (*closed)(void *owner);
 };

@@ -38,8 +38,6 @@ choose(struct lane *lane, const struct view_ns *ns, unsigned commands)
 	uint8_t best_state = NVME_ANA_INACCESSIBLE;
 	struct strand *best = NULL;
 
-	if (lane->view->held)
-		return NULL;
 	for (unsigned i = 0; i < lane->paths; i++) {
 		unsigned path = lane->turn + i < lane->paths ? lane->turn + i : lane->turn + i - lane->paths;
 		struct strand *strand = &lane->strands[path];

@@ -96,7 +96,7 @@ transfer_max(const struct subsys *subsys, uint32_t bytes)
 }
 
 static void
-see(const struct subsys *subsys, unsigned slot, struct view_ns *seen)
+see(const struct subsys *subsys, unsigned slot, bool held, struct view_ns *seen)
 {
 	const struct subsys_ns *ns = subsys->ns[slot];
 	unsigned asked = 0, missing = 0;
@@ -115,7 +115,7 @@ see(const struct subsys *subsys, unsigned slot, struct view_ns *seen)
 		asked++;
 		missing += !assoc->ns[slot].usable && !assoc->ns[slot].wanted;
 		state = assoc_ana(assoc, slot);
-		if (state == NVME_ANA_OPTIMIZED || state == NVME_ANA_NON_OPTIMIZED)
+		if (!held && (state == NVME_ANA_OPTIMIZED || state == NVME_ANA_NON_OPTIMIZED))
 			seen->state[i] = (uint8_t)state;
 	}
 	seen->gone = asked > 0 && missing == asked;
@@ -144,7 +144,7 @@ lanes_publish(struct subsys *subsys)
 	view->held = ghosts_hold(subsys);
 	for (unsigned slot = 0; slot < SUBSYS_NAMESPACES_MAX; slot++)
 		if (subsys->ns[slot] != NULL && subsys->ns[slot]->block_size > 0)
-			see(subsys, slot, &view->ns[view->count++]);
+			see(subsys, slot, view->held, &view->ns[view->count++]);
 	subsys->view = view;
 	list_for_each(&subsys->lanes, node) {
 		view->holders++;

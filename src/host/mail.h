@@ -48,13 +48,13 @@ struct view_ns {
 	uint32_t block_size, transfer_max; /* bytes */
 	uint32_t compare_write_blocks;
 	bool gone;                         /* all live paths say that there is none, or another one */
-	uint8_t state[SUBSYS_PATHS_MAX];   /* NVME_ANA_OPTIMIZED, NVME_ANA_NON_OPTIMIZED, or 0: not by this path */
+	uint8_t state[SUBSYS_PATHS_MAX];   /* NVME_ANA_OPTIMIZED, NVME_ANA_NON_OPTIMIZED, or 0: not by this path now */
 };
 
 struct view {
 	unsigned holders;     /* the subsystem's: lanes that have not given it back, itself while it is the newest */
 	bool hopeless;        /* there has been no path for loss_ms */
-	bool held;            /* nothing is sent: a write was given up that may still happen */
+	bool held;            /* nothing is sent, all states are 0: a write was given up that may still happen */
 	unsigned count;
 	struct view_ns ns[SUBSYS_NAMESPACES_MAX]; /* by nsid, rising */
 };
@@ -65,7 +65,7 @@ host_post(struct reactor *reactor, unsigned to, struct mail mail)
 	reactor->world->post(reactor, to, &mail);
 }
 
-/* The two halves of host_on_mail(): lane_mail.c and lanes.c. */
+/* The two halves of host_on_mail(): lane_path.c and lanes.c. */
 void lane_on_mail(struct lane *lane, const struct mail *mail);
 void subsys_on_mail(struct subsys *subsys, const struct mail *mail);
 

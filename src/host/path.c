@@ -68,12 +68,21 @@ retry_later(struct path *path)
 	timer_set(&subsys->reactor->timers, &path->retry, subsys->reactor->now_ns + (uint64_t)wait_ms * NS_PER_MS);
 }
 
+/* It would be refused again (DNR): that is for people to mend. */
+static void
+refused(struct path *path)
+{
+	path->state = PATH_REFUSED;
+	if (path->subsys->told)
+		subsys_event(path->subsys, SUBSYS_PATH_REFUSED, path->index, 0, 0, path->why);
+}
+
 void
 assoc_lose(struct assoc *assoc, int error, const char *why)
 {
 	struct path *path = assoc->path;
 	struct subsys *subsys = assoc->subsys;
-	bool was_live = assoc->state == ASSOC_LIVE;
+	bool was_live = assoc->state == ASSOC_LIVE, final = assoc->ctrlr != NULL && ctrlr_final(assoc->ctrlr);
 	char text[sizeof(path->why)];
 
 	snprintf(text, sizeof(text), "%s", why); /* which may be of what ends here */
@@ -93,10 +102,13 @@ assoc_lose(struct assoc *assoc, int error, const char *why)
 	} else {
 		assoc->state = ASSOC_GONE;
 	}
-	retry_later(path);
+	if (!final)
+		retry_later(path);
 	assoc_free(assoc); /* not to be touched any more: who hears of it may close the subsystem */
 	if (was_live)
 		subsys_event(subsys, SUBSYS_PATH_LOST, path->index, 0, 0, text);
+	if (final)
+		refused(path);
 	ghosts_look(subsys);
 	subsys_found(subsys);
 	subsys_path_changed(subsys);

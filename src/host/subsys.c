@@ -63,16 +63,29 @@ no_hope(struct timer *timer)
 	subsys_event(subsys, SUBSYS_GIVEN_UP, 0, 0, 0, "");
 }
 
+static bool
+all_refused(const struct subsys *subsys)
+{
+	for (unsigned i = 0; i < subsys->path_count; i++)
+		if (subsys->paths[i].state != PATH_REFUSED)
+			return false;
+	return true;
+}
+
+/* Where none will be tried again there is nothing to wait for. */
 static void
 none_is_live(struct subsys *subsys)
 {
-	struct timers *timers = &subsys->reactor->timers;
+	uint32_t wait_ms = all_refused(subsys) ? 0 : subsys->options.loss_ms;
+	bool known = subsys->none_live;
 
-	if (subsys->hopeless || subsys->loss.armed || subsys->options.loss_ms == UINT32_MAX)
-		return;
-	subsys->loss.fire = no_hope;
-	timer_set(timers, &subsys->loss, subsys->reactor->now_ns + (uint64_t)subsys->options.loss_ms * NS_PER_MS);
-	if (subsys->told)
+	subsys->none_live = true;
+	if (!subsys->hopeless && wait_ms != UINT32_MAX && (!subsys->loss.armed || wait_ms == 0)) {
+		subsys->loss.fire = no_hope;
+		timer_set(&subsys->reactor->timers, &subsys->loss,
+		    subsys->reactor->now_ns + (uint64_t)wait_ms * NS_PER_MS);
+	}
+	if (!known && subsys->told)
 		subsys_event(subsys, SUBSYS_ALL_LOST, 0, 0, 0, "");
 }
 
@@ -107,6 +120,7 @@ subsys_path_changed(struct subsys *subsys)
 	if (live == 0) {
 		none_is_live(subsys);
 	} else {
+		subsys->none_live = false;
 		timer_clear(&subsys->reactor->timers, &subsys->loss);
 		if (subsys->hopeless) {
 			subsys->hopeless = false;
@@ -264,17 +278,20 @@ is_same_address(const struct subsys_address *a, const struct subsys_address *b)
 static int
 add_path(struct subsys *subsys, const struct subsys_address *address)
 {
-	struct path *path = &subsys->paths[subsys->path_count];
+	unsigned i = 0;
 
-	for (unsigned i = 0; i < subsys->path_count; i++)
-		if (is_same_address(&subsys->paths[i].address, address))
-			return -EEXIST;
-	if (subsys->path_count == SUBSYS_PATHS_MAX)
+	while (i < subsys->path_count && !is_same_address(&subsys->paths[i].address, address))
+		i++;
+	if (i < subsys->path_count && subsys->paths[i].state != PATH_REFUSED)
+		return -EEXIST;
+	if (i == SUBSYS_PATHS_MAX)
 		return -ENOSPC;
-	*path = (struct path){
-		.subsys = subsys, .index = subsys->path_count++, .address = *address,
-		.state = PATH_WAITING, .backoff_ms = subsys->options.reconnect_ms,
-	};
+	if (i == subsys->path_count) {
+		subsys->path_count++;
+		subsys->paths[i] = (struct path){ .subsys = subsys, .index = i, .address = *address };
+	}
+	subsys->paths[i].state = PATH_WAITING;
+	subsys->paths[i].backoff_ms = subsys->options.reconnect_ms;
 	reactor_run_in(subsys->reactor, PHASE_SUBMIT, &subsys->news);
 	return 0;
 }

@@ -27,6 +27,7 @@ struct subsys_address {
 
 enum subsys_event_kind {
 	SUBSYS_PATH_UP, SUBSYS_PATH_LOST, SUBSYS_ALL_LOST, SUBSYS_GIVEN_UP, SUBSYS_ANA, SUBSYS_NAMESPACE, SUBSYS_HEALTH,
+	SUBSYS_PATH_REFUSED,
 };
 
 struct subsys_event {
@@ -56,7 +57,7 @@ struct subsys_options {
 int subsys_open(struct reactor *reactor, const struct subsys_options *options, const struct subsys_address *addresses,
     unsigned count, struct subsys **subsys) __attribute__((warn_unused_result));
 
-/* 0, -ENOSPC, or -EEXIST: there is a path by this address. */
+/* 0, -ENOSPC, or -EEXIST: there is a path by this address.  One that was refused is tried again. */
 int subsys_add_path(struct subsys *subsys, const struct subsys_address *address) __attribute__((warn_unused_result));
 
 /* All lanes have been closed.  Shuts the controllers down in order, then calls closed(): it is gone. */
@@ -71,6 +72,7 @@ enum path_state {
 	PATH_CONNECTING, /* a controller is being opened, then asked about namespaces */
 	PATH_LIVE,       /* lanes go by it */
 	PATH_WAITING,    /* until it is tried for the first time, or again */
+	PATH_REFUSED,    /* for good, the target says: it is not tried again */
 	PATH_CLOSED,     /* the subsystem is being closed, and this path is */
 };
 

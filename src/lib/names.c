@@ -111,7 +111,7 @@ weir_path_state_name(unsigned state)
 {
 	static const char *const names[] = {
 		[WEIR_PATH_CONNECTING] = "connecting", [WEIR_PATH_LIVE] = "live",
-		[WEIR_PATH_WAITING] = "waiting",
+		[WEIR_PATH_WAITING] = "waiting", [WEIR_PATH_REFUSED] = "refused",
 	};
 
 	return NAME(names, state);

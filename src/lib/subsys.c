@@ -23,7 +23,7 @@ static_assert((int)WEIR_EVENT_PATH_UP == SUBSYS_PATH_UP && (int)WEIR_EVENT_PATH_
     (int)WEIR_EVENT_ANA == SUBSYS_ANA && (int)WEIR_EVENT_NAMESPACE == SUBSYS_NAMESPACE &&
     (int)WEIR_EVENT_HEALTH == SUBSYS_HEALTH, "events");
 static_assert((int)WEIR_PATH_CONNECTING == PATH_CONNECTING && (int)WEIR_PATH_LIVE == PATH_LIVE &&
-    (int)WEIR_PATH_WAITING == PATH_WAITING, "path states");
+    (int)WEIR_PATH_WAITING == PATH_WAITING && (int)WEIR_PATH_REFUSED == PATH_REFUSED, "path states");
 static_assert((int)WEIR_PATHS_MAX == SUBSYS_PATHS_MAX, "paths");
 
 /* ---- events ---- */
@@ -40,11 +40,14 @@ log_event(struct weir_subsys *ws, const struct subsys_event *event, const char *
 	case SUBSYS_PATH_LOST:
 		host_log(ws->host, WEIR_LOG_WARNING, "%s: the path by %s is lost: %s", ws->nqn, at, why);
 		return;
+	case SUBSYS_PATH_REFUSED:
+		host_log(ws->host, WEIR_LOG_ERROR, "%s: the path by %s is not tried again: %s", ws->nqn, at, why);
+		return;
 	case SUBSYS_ALL_LOST:
 		host_log(ws->host, WEIR_LOG_WARNING, "%s: no path is left, I/O waits", ws->nqn);
 		return;
 	case SUBSYS_GIVEN_UP:
-		host_log(ws->host, WEIR_LOG_ERROR, "%s: no path came back in time, I/O fails", ws->nqn);
+		host_log(ws->host, WEIR_LOG_ERROR, "%s: no path has come back, I/O fails", ws->nqn);
 		return;
 	case SUBSYS_ANA:
 		host_log(ws->host, WEIR_LOG_INFO, "%s: ANA states of the path by %s have changed", ws->nqn, at);

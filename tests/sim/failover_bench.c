@@ -11,6 +11,9 @@
 #include <cmocka.h>
 
 static const uint64_t LOOK_NS = 1000 * 1000;
+static const struct subsys_address addresses[FAIL_PATHS] = {
+	{ "10.0.0.1", 4420 }, { "10.0.0.1", 4421 }, { "10.0.0.1", 4422 },
+};
 
 void
 fail_tell(struct reactor *from, unsigned to, uint16_t kind, void *what)
@@ -37,8 +40,8 @@ target_begin(struct reactor *reactor, void *arg)
 			t->aloof ? NVME_ANA_INACCESSIBLE : NVME_ANA_OPTIMIZED, NVME_ANA_OPTIMIZED, NVME_ANA_OPTIMIZED,
 		} };
 		struct target_ns ns = { .nsid = 1, .id = { 1 } };
-		struct target_subsys subsys = { .nqn = CLUSTER_NQN, .listeners = 7, .ns = &ns, .ns_count = 1,
-			.ana = &ana, .ana_count = 1 };
+		struct target_subsys subsys = { .nqn = t->elsewhere ? CLUSTER_NQN "-2" : CLUSTER_NQN, .listeners = 7,
+			.ns = &ns, .ns_count = 1, .ana = &ana, .ana_count = 1 };
 		struct target_config config = {
 			.listen = listen, .listen_count = FAIL_PATHS, .subsys = &subsys, .subsys_count = 1,
 		};
@@ -149,12 +152,27 @@ ready(struct subsys *subsys, int error, const char *why)
 }
 
 static void
+add_paths(struct timer *timer)
+{
+	struct fail *f = container_of(timer, struct fail, add);
+
+	for (unsigned i = 0; i < f->paths; i++)
+		assert_int_equal(subsys_add_path(f->subsys, &addresses[i]), 0);
+}
+
+static void
 event(struct subsys *subsys, const struct subsys_event *event)
 {
 	struct fail *f = subsys_owner(subsys);
 
 	f->lost += event->kind == SUBSYS_PATH_LOST;
 	f->given_up += event->kind == SUBSYS_GIVEN_UP;
+	f->refused += event->kind == SUBSYS_PATH_REFUSED;
+	f->all_lost += event->kind == SUBSYS_ALL_LOST;
+	if (event->kind == SUBSYS_PATH_REFUSED && f->refused == f->paths && f->add_ns > 0) {
+		f->add.fire = add_paths;
+		timer_set(&f->reactors[0]->timers, &f->add, f->reactors[0]->now_ns + f->add_ns);
+	}
 }
 
 void
@@ -227,10 +245,6 @@ on_mail(struct reactor *reactor, const struct mail *mail)
 static void
 begin(struct fail *f)
 {
-	struct subsys_address addresses[FAIL_PATHS] = {
-		{ "10.0.0.1", 4420 }, { "10.0.0.1", 4421 }, { "10.0.0.1", 4422 },
-	};
-
 	assert_int_equal(subsys_open(f->reactors[0], &f->options, addresses, f->paths, &f->subsys), 0);
 }
 
@@ -289,6 +303,50 @@ void
 fail_mend(struct fail *f, unsigned path)
 {
 	sim_mend(f->sim, "10.0.0.1", (uint16_t)(4420 + path));
+}
+
+struct sim_options
+fail_sim_options(void)
+{
+	struct sim_options options = sim_options_default();
+
+	options.max_ns = 600ULL * 1000 * FAIL_MS;
+	options.max_events = 20 * 1000 * 1000;
+	return options;
+}
+
+void
+fail_run(struct fail *f, uint64_t ms)
+{
+	sim_run_until(f->sim, sim_now(f->sim) + ms * FAIL_MS, NULL, NULL);
+}
+
+void
+fail_start_loaded(struct fail *f, uint64_t seed, const struct sim_options *sim)
+{
+	fail_start(f, seed, sim);
+	sim_run_until(f->sim, 60000ULL * FAIL_MS, fail_loading, f);
+	fail_run(f, 5);
+}
+
+void
+fail_end(struct fail *f)
+{
+	sim_run_until(f->sim, sim_now(f->sim) + 120000ULL * FAIL_MS, fail_loaded, f);
+	fail_run(f, 1000);
+	f->may_end = true;
+	sim_run_until(f->sim, sim_now(f->sim) + 120000ULL * FAIL_MS, fail_finished, f);
+}
+
+bool
+fail_ends_given_up(struct fail *f)
+{
+	bool given_up;
+
+	fail_end(f);
+	given_up = f->timeouts > 0;
+	fail_check(f);
+	return given_up;
 }
 
 bool

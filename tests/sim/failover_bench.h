@@ -13,12 +13,14 @@
 #include "host/subsys.h"
 
 enum { FAIL_PATHS = 3, FAIL_LANES = 2, FAIL_SLOTS = 16, FAIL_WORKS = 8, FAIL_BLOCKS = 2, FAIL_BLOCK = 4096 };
+enum { FAIL_MS = 1000 * 1000 };
 
 struct fail;
 
 struct fail_target {
 	const char *spec;
 	bool aloof;         /* no I/O by the first path */
+	bool elsewhere;     /* it has another subsystem */
 	struct target *target;
 	struct blk *volume;
 	unsigned started;
@@ -63,6 +65,7 @@ struct fail {
 	unsigned paths;     /* 1 to 3 */
 	bool fused;         /* Compare and Write, too */
 	bool visited;       /* other lanes come and go */
+	uint64_t add_ns;    /* so long after all paths were refused they are added again */
 
 	struct sim *sim;
 	struct sim_process *target_process, *host_process;
@@ -79,11 +82,11 @@ struct fail {
 	uint64_t begun, done, reads, wrong, twice, stale, timeouts, failures;
 	uint64_t resent;
 	unsigned in_flight;
-	unsigned lost, given_up;
+	unsigned lost, given_up, refused, all_lost;
 	bool may_end;    /* set by the test: all is read back, and the host goes */
 	bool opening, loading, loaded, reading_back, leaving, finished;
 	unsigned read_back;
-	struct timer look;
+	struct timer look, add;
 	char why[200];   /* of the last I/O that failed */
 	size_t before[1 + FAIL_LANES]; /* bytes of the arenas */
 };
@@ -91,8 +94,16 @@ struct fail {
 /* Defaults: two paths, 200 ms of keep alive, a minute without a path. */
 void fail_init(struct fail *f);
 
+/* Ten minutes at most. */
+struct sim_options fail_sim_options(void);
+
 /* Starts both processes. */
 void fail_start(struct fail *f, uint64_t seed, const struct sim_options *options);
+
+/* And goes on until the load is five milliseconds old. */
+void fail_start_loaded(struct fail *f, uint64_t seed, const struct sim_options *options);
+
+void fail_run(struct fail *f, uint64_t ms);
 
 void fail_cut(struct fail *f, unsigned path, enum sim_cut how);
 void fail_mend(struct fail *f, unsigned path);
@@ -101,6 +112,12 @@ bool fail_finished(void *arg);
 bool fail_opening(void *arg); /* lanes are being opened */
 bool fail_loading(void *arg); /* has begun */
 bool fail_loaded(void *arg);  /* all but the reading back is done */
+
+/* The load to its end; then whatever may come late; then all is read back. */
+void fail_end(struct fail *f);
+
+/* The same, and all is done and right; whether some of it was given up. */
+bool fail_ends_given_up(struct fail *f);
 
 /* All was done once and right, and the host has left nothing behind. */
 void fail_check(struct fail *f);

@@ -11,61 +11,12 @@
 
 #include "failover_bench.h"
 
-enum { MS = 1000 * 1000 };
-
 static uint64_t seed_first, seed_count = 60;
-
-static struct sim_options
-options(void)
-{
-	struct sim_options options = sim_options_default();
-
-	options.max_ns = 600ULL * 1000 * MS;
-	options.max_events = 20 * 1000 * 1000;
-	return options;
-}
-
-static void
-run(struct fail *f, uint64_t ms)
-{
-	sim_run_until(f->sim, sim_now(f->sim) + ms * MS, NULL, NULL);
-}
-
-/* Until the load is five milliseconds old. */
-static void
-start_loaded(struct fail *f, uint64_t seed, const struct sim_options *sim)
-{
-	fail_start(f, seed, sim);
-	sim_run_until(f->sim, 60000ULL * MS, fail_loading, f);
-	run(f, 5);
-}
-
-/* The load to its end; then whatever may come late; then all is read back. */
-static void
-end(struct fail *f)
-{
-	sim_run_until(f->sim, sim_now(f->sim) + 120000ULL * MS, fail_loaded, f);
-	run(f, 1000);
-	f->may_end = true;
-	sim_run_until(f->sim, sim_now(f->sim) + 120000ULL * MS, fail_finished, f);
-}
-
-/* All is done and right; whether some of it was given up. */
-static bool
-ends_given_up(struct fail *f)
-{
-	bool given_up;
-
-	end(f);
-	given_up = f->timeouts > 0;
-	fail_check(f);
-	return given_up;
-}
 
 static void
 without_a_cut_nothing_is_sent_again(void **state)
 {
-	struct sim_options sim = options();
+	struct sim_options sim = fail_sim_options();
 
 	(void)state;
 	for (uint64_t seed = seed_first; seed < seed_first + 10; seed++) {
@@ -77,7 +28,7 @@ without_a_cut_nothing_is_sent_again(void **state)
 		f.options.ddgst = seed & 4;
 		f.paths = 1 + (seed & 1);
 		fail_start(&f, seed, &sim);
-		end(&f);
+		fail_end(&f);
 		assert_int_equal(f.resent + f.lost + f.stale + f.timeouts, 0);
 		assert_true(f.reads > 50);
 		fail_check(&f);
@@ -88,7 +39,7 @@ without_a_cut_nothing_is_sent_again(void **state)
 static void
 a_path_that_is_silent_holds_nobody_up(void **state)
 {
-	struct sim_options sim = options();
+	struct sim_options sim = fail_sim_options();
 	struct fail f;
 
 	(void)state;
@@ -96,10 +47,10 @@ a_path_that_is_silent_holds_nobody_up(void **state)
 	f.options.connect_ms = 10000;
 	fail_start(&f, seed_first, &sim);
 	fail_cut(&f, 1, SIM_CUT_HOLD);
-	sim_run_until(f.sim, 900ULL * MS, fail_loading, &f);
+	sim_run_until(f.sim, 900ULL * FAIL_MS, fail_loading, &f);
 	assert_true(f.loading);
 	fail_mend(&f, 1);
-	end(&f);
+	fail_end(&f);
 	fail_check(&f);
 }
 
@@ -107,7 +58,7 @@ a_path_that_is_silent_holds_nobody_up(void **state)
 static void
 a_lane_that_loses_its_paths_as_it_comes_is_told(void **state)
 {
-	struct sim_options sim = options();
+	struct sim_options sim = fail_sim_options();
 
 	(void)state;
 	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++) {
@@ -116,15 +67,15 @@ a_lane_that_loses_its_paths_as_it_comes_is_told(void **state)
 
 		fail_init(&f);
 		fail_start(&f, seed, &sim);
-		sim_run_until(f.sim, 60000ULL * MS, fail_opening, &f);
+		sim_run_until(f.sim, 60000ULL * FAIL_MS, fail_opening, &f);
 		sim_run_until(f.sim, sim_now(f.sim) + sim_below(f.sim, 600 * 1000), NULL, NULL);
 		fail_cut(&f, 0, how);
 		fail_cut(&f, 1, how);
-		run(&f, 1000);
+		fail_run(&f, 1000);
 		assert_true(f.lanes_told >= FAIL_LANES);
 		fail_mend(&f, 0);
 		fail_mend(&f, 1);
-		end(&f);
+		fail_end(&f);
 		fail_check(&f);
 	}
 }
@@ -146,7 +97,7 @@ reached(void *arg)
 static uint64_t
 cut_at(uint64_t event, bool plain, uint64_t *resent)
 {
-	struct sim_options sim = options();
+	struct sim_options sim = fail_sim_options();
 	enum sim_cut how = event / 2 % 2 ? SIM_CUT_HOLD : SIM_CUT_RESET;
 	unsigned path = (unsigned)(event % 2);
 	struct fail f;
@@ -160,13 +111,13 @@ cut_at(uint64_t event, bool plain, uint64_t *resent)
 	f.target.spec = "fault:delay-write=1@mem:1M";
 	sim.latency_ns = 300 * 1000; /* so that much is under way */
 	fail_start(&f, 11, &sim);
-	sim_run_until(f.sim, 60000ULL * MS, reached, &until);
+	sim_run_until(f.sim, 60000ULL * FAIL_MS, reached, &until);
 	events = f.loaded ? 0 : event + 1;
 	fail_cut(&f, path, how);
 	/* Silence is most dangerous when it ends after the host has given up, and before the target has. */
-	run(&f, how == SIM_CUT_HOLD ? 80 + event * 7 % 200 : event * 7 % 500);
+	fail_run(&f, how == SIM_CUT_HOLD ? 80 + event * 7 % 200 : event * 7 % 500);
 	fail_mend(&f, path);
-	end(&f);
+	fail_end(&f);
 	*resent += f.resent;
 	fail_check(&f);
 	return events;
@@ -201,7 +152,7 @@ one_path_of_a_plain_target_is_cut_at_every_event(void **state)
 static void
 storm(uint64_t seed, bool plain, uint64_t *resent, uint64_t *lost)
 {
-	struct sim_options sim = options();
+	struct sim_options sim = fail_sim_options();
 	struct fail f;
 
 	fail_init(&f);
@@ -215,28 +166,28 @@ storm(uint64_t seed, bool plain, uint64_t *resent, uint64_t *lost)
 	sim.reset_ppm = seed % 3 == 0 ? 300 : 0;
 	fail_start(&f, seed, &sim);
 	/* It is not to be lost while it comes up: its first connect may fail for good. */
-	sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
+	sim_run_until(f.sim, 60000ULL * FAIL_MS, fail_loading, &f);
 	for (int i = 0; i < 12 && !f.loaded; i++) {
 		unsigned path = (unsigned)sim_below(f.sim, f.paths);
 
-		run(&f, sim_below(f.sim, 20));
+		fail_run(&f, sim_below(f.sim, 20));
 		if (sim_below(f.sim, 4) == 0) {
 			sim_process_crash(f.target_process, SIM_CRASH_KEEPS_WRITES |
 			    (unsigned)sim_below(f.sim, 2) * SIM_CRASH_HALF_OPEN);
-			run(&f, sim_below(f.sim, 100));
+			fail_run(&f, sim_below(f.sim, 100));
 			sim_process_start(f.target_process);
 			continue;
 		}
 		fail_cut(&f, path, sim_below(f.sim, 2) ? SIM_CUT_HOLD : SIM_CUT_RESET);
-		run(&f, sim_below(f.sim, 400));
+		fail_run(&f, sim_below(f.sim, 400));
 		if (f.paths == 2 && sim_below(f.sim, 3) == 0) {
 			fail_cut(&f, 1 - path, SIM_CUT_RESET);
-			run(&f, sim_below(f.sim, 300));
+			fail_run(&f, sim_below(f.sim, 300));
 			fail_mend(&f, 1 - path);
 		}
 		fail_mend(&f, path);
 	}
-	end(&f);
+	fail_end(&f);
 	*resent += f.resent;
 	*lost += f.lost;
 	fail_check(&f);
@@ -252,92 +203,6 @@ paths_and_targets_come_and_go(void **state)
 		storm(seed, seed % 4 == 3, &resent, &lost);
 	assert_true(resent > 5 * seed_count);
 	assert_true(lost > 2 * seed_count);
-}
-
-/* What cannot be sent anywhere ends after loss_ms; when a path is back all goes on. */
-static void
-io_is_given_up_and_goes_on(void **state)
-{
-	struct sim_options sim = options();
-
-	(void)state;
-	for (uint64_t seed = seed_first; seed < seed_first + 10; seed++) {
-		struct fail f;
-
-		fail_init(&f);
-		f.options.loss_ms = 500;
-		f.options.plain = seed & 1;
-		f.ios = 400;
-		start_loaded(&f, seed, &sim);
-		fail_cut(&f, 0, SIM_CUT_HOLD);
-		fail_cut(&f, 1, SIM_CUT_HOLD);
-		run(&f, 900);
-		assert_true(f.timeouts >= FAIL_WORKS);
-		assert_int_equal(f.given_up, 1);
-		fail_mend(&f, 0);
-		fail_mend(&f, 1);
-		end(&f);
-		fail_check(&f);
-	}
-}
-
-/* What was given up may still happen: nothing is written before it cannot any more, else it would overtake that. */
-static void
-what_was_given_up_overtakes_nothing(void **state)
-{
-	struct sim_options sim = options();
-	unsigned given_up = 0;
-
-	(void)state;
-	sim.latency_ns = 300 * 1000;
-	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++) {
-		struct fail f;
-
-		fail_init(&f);
-		f.options.loss_ms = 10;
-		f.options.io_timeout_ms = 40; /* so that the host gives up long before the target */
-		f.options.reconnect_max_ms = 10;
-		f.options.plain = seed & 1;
-		f.target.spec = "fault:delay-write=1@mem:1M";
-		f.ios = 400;
-		start_loaded(&f, seed, &sim);
-		/* One falls silent, the other one is there again first: what is in the first comes last. */
-		fail_cut(&f, 0, SIM_CUT_HOLD);
-		fail_cut(&f, 1, SIM_CUT_RESET);
-		run(&f, 80 + sim_below(f.sim, 40));
-		fail_mend(&f, 1);
-		run(&f, 20 + sim_below(f.sim, 60));
-		fail_mend(&f, 0);
-		given_up += ends_given_up(&f);
-	}
-	assert_true(given_up > seed_count / 2);
-}
-
-/* A path that lives is no way round it either. */
-static void
-what_was_given_up_overtakes_nothing_by_a_path_that_lives(void **state)
-{
-	struct sim_options sim = options();
-	unsigned given_up = 0;
-
-	(void)state;
-	sim.latency_ns = 300 * 1000;
-	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++) {
-		struct fail f;
-
-		fail_init(&f);
-		f.options.loss_ms = 20;
-		f.options.io_timeout_ms = 20; /* so that the host gives up long before the target */
-		f.options.plain = true;
-		f.target.spec = "fault:delay-write=1@mem:1M";
-		f.ios = 2000;
-		start_loaded(&f, seed, &sim);
-		fail_cut(&f, 0, SIM_CUT_HOLD);
-		run(&f, 60 + sim_below(f.sim, 60));
-		fail_mend(&f, 0);
-		given_up += ends_given_up(&f);
-	}
-	assert_true(given_up > seed_count / 2);
 }
 
 static uint16_t
@@ -356,7 +221,7 @@ cntlid(struct fail *f, unsigned path)
 static void
 an_id_that_was_there_before_says_nothing(void **state)
 {
-	struct sim_options sim = options();
+	struct sim_options sim = fail_sim_options();
 	unsigned same = 0;
 
 	(void)state;
@@ -372,18 +237,18 @@ an_id_that_was_there_before_says_nothing(void **state)
 		f.options.kato_ms = 2000;
 		f.options.io_timeout_ms = 40; /* so that the host gives up long before the target */
 		f.ios = 1200;
-		start_loaded(&f, seed, &sim);
+		fail_start_loaded(&f, seed, &sim);
 		fail_cut(&f, 0, SIM_CUT_HOLD);
 		sim_process_crash(f.target_process, SIM_CRASH_KEEPS_WRITES);
 		sim_process_start(f.target_process);
-		run(&f, 60);
+		fail_run(&f, 60);
 		path = cntlid(&f, 1) == cntlid(&f, 0) ? 1 : 2;
 		same += cntlid(&f, path) == cntlid(&f, 0);
 		fail_cut(&f, path, SIM_CUT_HOLD);
-		run(&f, 62 + sim_below(f.sim, 10));
+		fail_run(&f, 62 + sim_below(f.sim, 10));
 		fail_mend(&f, path);
 		fail_mend(&f, 0);
-		end(&f);
+		fail_end(&f);
 		fail_check(&f);
 	}
 	assert_true(same > seed_count / 4);
@@ -393,7 +258,7 @@ an_id_that_was_there_before_says_nothing(void **state)
 static void
 queues_come_and_go_and_no_path_is_lost(void **state)
 {
-	struct sim_options sim = options();
+	struct sim_options sim = fail_sim_options();
 
 	(void)state;
 	for (uint64_t seed = seed_first; seed < seed_first + 10; seed++) {
@@ -404,9 +269,9 @@ queues_come_and_go_and_no_path_is_lost(void **state)
 		f.target.spec = "fault:delay-write=2@file:volume.img,size=1M";
 		f.paths = 1 + (unsigned)(seed % 3);
 		fail_start(&f, seed, &sim);
-		sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
-		run(&f, 100);
-		end(&f);
+		sim_run_until(f.sim, 60000ULL * FAIL_MS, fail_loading, &f);
+		fail_run(&f, 100);
+		fail_end(&f);
 		assert_true(f.visits[0].visits > 10);
 		assert_int_equal(f.lost + f.resent, 0);
 		fail_check(&f);
@@ -417,7 +282,7 @@ queues_come_and_go_and_no_path_is_lost(void **state)
 static void
 paths_and_queues_come_and_go(void **state)
 {
-	struct sim_options sim = options();
+	struct sim_options sim = fail_sim_options();
 
 	(void)state;
 	for (uint64_t seed = seed_first; seed < seed_first + seed_count / 6; seed++) {
@@ -432,18 +297,18 @@ paths_and_queues_come_and_go(void **state)
 		f.ios = 300;
 		sim.reset_ppm = seed % 3 == 0 ? 300 : 0;
 		fail_start(&f, seed, &sim);
-		sim_run_until(f.sim, 60000ULL * MS, fail_loading, &f);
+		sim_run_until(f.sim, 60000ULL * FAIL_MS, fail_loading, &f);
 		for (int i = 0; i < 12 && !f.loaded; i++) {
 			unsigned path = (unsigned)sim_below(f.sim, f.paths);
 
 			for (unsigned r = 0; seed % 2 && r <= FAIL_LANES; r++)
 				f.reactors[r]->arena->fail_at = 1 + sim_below(f.sim, 12);
-			run(&f, sim_below(f.sim, 20));
+			fail_run(&f, sim_below(f.sim, 20));
 			fail_cut(&f, path, sim_below(f.sim, 2) ? SIM_CUT_HOLD : SIM_CUT_RESET);
-			run(&f, sim_below(f.sim, 200));
+			fail_run(&f, sim_below(f.sim, 200));
 			fail_mend(&f, path);
 		}
-		end(&f);
+		fail_end(&f);
 		fail_check(&f);
 	}
 }
@@ -459,9 +324,6 @@ main(void)
 		cmocka_unit_test(one_path_is_cut_at_every_event),
 		cmocka_unit_test(one_path_of_a_plain_target_is_cut_at_every_event),
 		cmocka_unit_test(paths_and_targets_come_and_go),
-		cmocka_unit_test(io_is_given_up_and_goes_on),
-		cmocka_unit_test(what_was_given_up_overtakes_nothing),
-		cmocka_unit_test(what_was_given_up_overtakes_nothing_by_a_path_that_lives),
 		cmocka_unit_test(an_id_that_was_there_before_says_nothing),
 		cmocka_unit_test(queues_come_and_go_and_no_path_is_lost),
 		cmocka_unit_test(paths_and_queues_come_and_go),

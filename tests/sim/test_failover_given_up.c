@@ -1,5 +1,5 @@
 /*
- * test_failover_given_up.c - a host that waits for a path no longer ends each I/O, and lets nothing overtake what may still happen.
+ * test_failover_given_up.c - a host that waits no longer ends each I/O, and lets nothing overtake what may still come.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,6 +35,61 @@ io_is_given_up_and_goes_on(void **state)
 		assert_int_equal(f.given_up, 1);
 		fail_mend(&f, 0);
 		fail_mend(&f, 1);
+		fail_end(&f);
+		fail_check(&f);
+	}
+}
+
+static void
+start_target_anew(struct fail *f, bool elsewhere)
+{
+	sim_process_crash(f->target_process, SIM_CRASH_KEEPS_WRITES);
+	f->target.elsewhere = elsewhere;
+	sim_process_start(f->target_process);
+}
+
+static unsigned
+refused_paths(const struct fail *f)
+{
+	unsigned refused = 0;
+
+	for (unsigned i = 0; i < f->paths; i++) {
+		struct subsys_path path;
+
+		subsys_path_get(f->subsys, i, &path);
+		refused += path.state == PATH_REFUSED;
+	}
+	return refused;
+}
+
+/* A Connect that would be refused again is not tried again, and nobody waits for it; until the user says so. */
+static void
+a_path_that_is_refused_for_good_is_left_alone(void **state)
+{
+	struct sim_options sim = fail_sim_options();
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + 10; seed++) {
+		struct fail f;
+
+		fail_init(&f);
+		f.paths = 1 + (unsigned)(seed % FAIL_PATHS);
+		f.options.loss_ms = seed & 4 ? UINT32_MAX : 60000;
+		f.target.spec = "fault:delay-write=2@file:volume.img,size=1M";
+		f.ios = 2000;
+		f.add_ns = 12000ULL * FAIL_MS;
+		fail_start_loaded(&f, seed, &sim);
+		start_target_anew(&f, true);
+		fail_run(&f, 1000);
+		assert_int_equal(refused_paths(&f), f.paths);
+		assert_int_equal(f.refused, f.paths);
+		assert_int_equal(f.all_lost, 1);
+		assert_int_equal(f.given_up, 1);
+		start_target_anew(&f, false);
+		fail_run(&f, 10000);
+		assert_int_equal(refused_paths(&f), f.paths);
+		fail_run(&f, 2000);
+		assert_int_equal(refused_paths(&f), 0);
 		fail_end(&f);
 		fail_check(&f);
 	}
@@ -132,6 +187,7 @@ main(void)
 	const char *first = getenv("WEIR_SEED_FIRST"), *count = getenv("WEIR_SEEDS");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(io_is_given_up_and_goes_on),
+		cmocka_unit_test(a_path_that_is_refused_for_good_is_left_alone),
 		cmocka_unit_test(what_was_given_up_overtakes_nothing),
 		cmocka_unit_test(what_was_given_up_overtakes_nothing_by_a_path_that_lives),
 		cmocka_unit_test(what_was_given_up_is_waited_for_by_the_only_path),
