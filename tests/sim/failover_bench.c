@@ -11,9 +11,14 @@
 #include <cmocka.h>
 
 static const uint64_t LOOK_NS = 1000 * 1000;
-static const struct subsys_address addresses[FAIL_PATHS] = {
-	{ "10.0.0.1", 4420 }, { "10.0.0.1", 4421 }, { "10.0.0.1", 4422 },
-};
+static struct subsys_address
+address(const struct fail *f, unsigned path)
+{
+	struct subsys_address address = { .port = (uint16_t)(4420 + path) };
+
+	snprintf(address.host, sizeof(address.host), "%s", f->host);
+	return address;
+}
 
 void
 fail_tell(struct reactor *from, unsigned to, uint16_t kind, void *what)
@@ -21,39 +26,6 @@ fail_tell(struct reactor *from, unsigned to, uint16_t kind, void *what)
 	struct mail mail = { .kind = kind, .words = { (uintptr_t)what } };
 
 	from->world->post(from, to, &mail);
-}
-
-/* ---- the target ---- */
-
-static int
-target_begin(struct reactor *reactor, void *arg)
-{
-	struct fail_target *t = arg;
-	char why[256];
-
-	if (t->started++ % 2 == 0) {
-		struct target_listen listen[FAIL_PATHS] = {
-			{ .host = "10.0.0.1", .port = 4420 }, { .host = "10.0.0.1", .port = 4421 },
-			{ .host = "10.0.0.1", .port = 4422 },
-		};
-		struct target_ana ana = { .id = 1, .state = {
-			t->aloof ? NVME_ANA_INACCESSIBLE : NVME_ANA_OPTIMIZED, NVME_ANA_OPTIMIZED, NVME_ANA_OPTIMIZED,
-		} };
-		struct target_ns ns = { .nsid = 1, .id = { 1 } };
-		struct target_subsys subsys = { .nqn = t->elsewhere ? CLUSTER_NQN "-2" : CLUSTER_NQN, .listeners = 7,
-			.ns = &ns, .ns_count = 1, .ana = &ana, .ana_count = 1 };
-		struct target_config config = {
-			.listen = listen, .listen_count = FAIL_PATHS, .subsys = &subsys, .subsys_count = 1,
-		};
-		int rc = blk_open(reactor, t->spec, FAIL_BLOCK, &t->volume, why);
-
-		ns.volume = t->volume;
-		if (rc == 0)
-			rc = target_create(reactor->arena, &config, &t->target, why);
-		if (rc != 0)
-			return rc;
-	}
-	return target_start(t->target, reactor, why);
 }
 
 /* ---- coming and going ---- */
@@ -156,8 +128,11 @@ add_paths(struct timer *timer)
 {
 	struct fail *f = container_of(timer, struct fail, add);
 
-	for (unsigned i = 0; i < f->paths; i++)
-		assert_int_equal(subsys_add_path(f->subsys, &addresses[i]), 0);
+	for (unsigned i = 0; i < f->paths; i++) {
+		const struct subsys_address again = address(f, i);
+
+		assert_int_equal(subsys_add_path(f->subsys, &again), 0);
+	}
 }
 
 static void
@@ -208,6 +183,60 @@ fail_leave(struct fail *f, struct reactor *reactor)
 	}
 }
 
+/* ---- its mail ---- */
+
+static void
+come_back(struct fail_away *away)
+{
+	struct reactor *reactor = away->fail->reactors[1 + away - away->fail->aways];
+
+	away->until_ns = 0;
+	timer_clear(&reactor->timers, &away->wake);
+	for (unsigned i = 0; i < away->count; i++)
+		host_on_mail(reactor, &away->kept[i]);
+	away->count = 0;
+}
+
+static void
+time_is_over(struct timer *timer)
+{
+	come_back(container_of(timer, struct fail_away, wake));
+}
+
+void
+fail_send_away(struct fail *f, unsigned lane, uint64_t ms, bool in_a_turn)
+{
+	f->aways[lane] = (struct fail_away){
+		.until_ns = sim_now(f->sim) + ms * 1000 * 1000, .in_a_turn = in_a_turn, .fail = f,
+		.wake.fire = time_is_over,
+	};
+}
+
+static void
+lane_mail(struct fail *f, struct reactor *reactor, const struct mail *mail)
+{
+	struct fail_away *away = reactor->index > 0 ? &f->aways[reactor->index - 1] : NULL;
+
+	if (away == NULL || reactor->now_ns >= away->until_ns) {
+		host_on_mail(reactor, mail);
+		return;
+	}
+	assert_true(away->count < FAIL_KEPT);
+	away->kept[away->count++] = *mail;
+	timer_set(&reactor->timers, &away->wake, away->until_ns);
+}
+
+/* Who polls has its mail after it was given something to do, and before that is sent. */
+static void
+submit(struct fail_work *work, unsigned at)
+{
+	struct fail_away *away = &work->fail->aways[at - 1];
+
+	fail_submit(work, at);
+	if (away->until_ns > 0 && !away->in_a_turn)
+		come_back(away);
+}
+
 static void
 on_mail(struct reactor *reactor, const struct mail *mail)
 {
@@ -235,16 +264,20 @@ on_mail(struct reactor *reactor, const struct mail *mail)
 		look(&f->look);
 		break;
 	case MAIL_SUBMIT:
-		fail_submit((struct fail_work *)(uintptr_t)mail->words[0], reactor->index);
+		submit((struct fail_work *)(uintptr_t)mail->words[0], reactor->index);
 		break;
 	default:
-		host_on_mail(reactor, mail);
+		lane_mail(reactor->owner, reactor, mail);
 	}
 }
 
 static void
 begin(struct fail *f)
 {
+	struct subsys_address addresses[FAIL_PATHS];
+
+	for (unsigned i = 0; i < FAIL_PATHS; i++)
+		addresses[i] = address(f, i);
 	assert_int_equal(subsys_open(f->reactors[0], &f->options, addresses, f->paths, &f->subsys), 0);
 }
 
@@ -255,6 +288,7 @@ host_begin(struct reactor *reactor, void *arg)
 
 	f->reactors[reactor->index] = reactor;
 	f->before[reactor->index] = reactor->arena->bytes;
+	reactor->owner = f;
 	reactor->on_mail = on_mail;
 	if (reactor->index == 0)
 		begin(f);
@@ -270,8 +304,10 @@ fail_init(struct fail *f)
 			.reconnect_max_ms = 50, .loss_ms = 60000, .fence_margin_ms = 100,
 			.ready = ready, .event = event,
 		},
-		.target = { .spec = "fault:delay-write=3@mem:1M" },
-		.ios = 200, .paths = 2, .fused = true,
+		.target = { .spec = "fault:delay-write=3@mem:1M", .wanted.state = {
+			NVME_ANA_OPTIMIZED, NVME_ANA_OPTIMIZED, NVME_ANA_OPTIMIZED,
+		} },
+		.ios = 200, .paths = 2, .host = "10.0.0.1", .fused = true,
 	};
 	snprintf(f->options.subnqn, sizeof(f->options.subnqn), "%s", CLUSTER_NQN);
 	snprintf(f->options.hostnqn, sizeof(f->options.hostnqn), "nqn.2026-11.local.weir:failover");
@@ -281,7 +317,7 @@ fail_init(struct fail *f)
 void
 fail_start(struct fail *f, uint64_t seed, const struct sim_options *options)
 {
-	struct sim_process_options target = { .start = target_begin, .arg = &f->target };
+	struct sim_process_options target = { .start = fail_target_start, .arg = &f->target };
 	struct sim_process_options host = { .start = host_begin, .arg = f };
 
 	f->options.owner = f;
@@ -289,8 +325,18 @@ fail_start(struct fail *f, uint64_t seed, const struct sim_options *options)
 	rng_seed(&f->rng, seed);
 	fail_load_init(f);
 	target.reactor = (struct reactor_options){ 256, 32 };
-	f->target_process = sim_process_create(f->sim, "target", 2, &target);
+	f->target_process = sim_process_create(f->sim, "target", FAIL_TARGET_REACTORS, &target);
 	f->host_process = sim_process_create(f->sim, "host", 1 + FAIL_LANES, &host);
+}
+
+void
+fail_host_crash(struct fail *f)
+{
+	sim_process_crash(f->host_process, 0);
+	fail_forget(f);
+	f->lanes_told = f->lanes_up = 0;
+	f->opening = f->loading = false;
+	sim_process_start(f->host_process);
 }
 
 void

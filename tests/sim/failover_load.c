@@ -18,35 +18,37 @@ static const uint64_t REST_NS = 5 * 1000 * 1000;
 
 /* ---- content ---- */
 
+/* A version is never written twice, so it is known wherever a Copy has brought it.  This bit: all is zeros. */
+static const uint32_t ZEROED = 1u << 31;
+
 static uint64_t
-word(unsigned slot, uint32_t version, uint32_t at)
+word(uint32_t version, uint32_t at)
 {
-	return version == 0 ? 0 : (uint64_t)version << 32 | slot << 20 | at;
+	return version & ZEROED ? 0 : (uint64_t)version << 32 | at;
 }
 
 static void
-fill(uint8_t *data, unsigned slot, uint32_t version)
+fill(uint8_t *data, uint32_t version)
 {
 	for (uint32_t at = 0; at < SLOT_BYTES; at += 8)
-		put_le64(data + at, word(slot, version, at));
+		put_le64(data + at, word(version, at));
 }
 
 /* From one byte to another: a block may be of another version than the next where a crash came between. */
 static bool
-is_version(const uint8_t *data, unsigned slot, uint32_t version, uint32_t from, uint32_t to)
+is_version(const uint8_t *data, uint32_t version, uint32_t from, uint32_t to)
 {
 	for (uint32_t at = from; at < to; at += 8)
-		if (get_le64(data + at) != word(slot, version, at))
+		if (get_le64(data + at) != word(version, at))
 			return false;
 	return true;
 }
 
 static bool
-is_torn(const uint8_t *data, unsigned slot, uint32_t version, uint32_t maybe)
+is_torn(const uint8_t *data, uint32_t version, uint32_t maybe)
 {
 	for (uint32_t at = 0; at < SLOT_BYTES; at += FAIL_BLOCK)
-		if (!is_version(data, slot, version, at, at + FAIL_BLOCK) &&
-		    !is_version(data, slot, maybe, at, at + FAIL_BLOCK))
+		if (!is_version(data, version, at, at + FAIL_BLOCK) && !is_version(data, maybe, at, at + FAIL_BLOCK))
 			return false;
 	return true;
 }
@@ -59,12 +61,12 @@ check_read(struct fail *f, const struct fail_work *work)
 	struct fail_slot *slot = &f->slots[work->slot];
 
 	f->reads++;
-	if (is_version(work->data, work->slot, slot->version, 0, SLOT_BYTES)) {
+	if (is_version(work->data, slot->version, 0, SLOT_BYTES)) {
 		slot->maybe = 0;
-	} else if (slot->maybe != 0 && is_version(work->data, work->slot, slot->maybe, 0, SLOT_BYTES)) {
+	} else if (slot->maybe != 0 && is_version(work->data, slot->maybe, 0, SLOT_BYTES)) {
 		slot->version = slot->maybe;
 		slot->maybe = 0;
-	} else if (slot->maybe != 0 && is_torn(work->data, work->slot, slot->version, slot->maybe)) {
+	} else if (slot->maybe != 0 && is_torn(work->data, slot->version, slot->maybe)) {
 		slot->torn = true;
 		slot->maybe = 0;
 	} else {
@@ -72,11 +74,17 @@ check_read(struct fail *f, const struct fail_work *work)
 	}
 }
 
+static bool
+changes(uint8_t op)
+{
+	return op != LANE_READ && op != LANE_VERIFY && op != LANE_COMPARE && op != LANE_FLUSH;
+}
+
 /* Whether it was done is known to the next read. */
 static void
 not_known(struct fail *f, const struct fail_work *work)
 {
-	if (work->op == LANE_WRITE || work->op == LANE_COMPARE_AND_WRITE)
+	if (changes(work->op))
 		f->slots[work->slot].maybe = work->version;
 }
 
@@ -90,37 +98,80 @@ rested(struct timer *timer)
 }
 
 static void
-done(void *arg, const struct lane_result *result)
+failed(struct fail *f, const struct fail_work *work, const struct lane_result *result)
 {
-	struct fail_work *work = arg;
-	struct fail *f = work->fail;
+	not_known(f, work);
+	if (result->error == -ESTALE)
+		f->stale++;
+	else if (result->error == -ETIMEDOUT)
+		f->timeouts++;
+	else if (result->error == -ENODEV && f->may_go)
+		f->nodevs++;
+	else if (result->error == -ERANGE && f->may_shrink)
+		f->beyonds++;
+	else if (f->failures++ == 0)
+		snprintf(f->why, sizeof(f->why), "op %u: error %d, status %x", work->op, result->error,
+		    nvme_sc(result->status));
+}
 
-	f->twice += !work->busy;
+/* It is over, however it ended. */
+static void
+is_over(struct fail *f, struct fail_work *work)
+{
 	work->busy = false;
 	f->in_flight--;
 	f->done++;
 	f->slots[work->slot].busy = false;
-	if (result->error == 0 && work->op == LANE_READ) {
+	if (work->from < FAIL_SLOTS)
+		f->slots[work->from].busy = false;
+}
+
+void
+fail_forget(struct fail *f)
+{
+	for (unsigned i = 0; i < FAIL_WORKS; i++) {
+		struct fail_work *work = &f->works[i];
+
+		work->rest.armed = false;
+		if (!work->busy)
+			continue;
+		if (work->since_ns > 0)
+			not_known(f, work);
+		is_over(f, work);
+	}
+}
+
+static void
+done(void *arg, const struct lane_result *result)
+{
+	struct fail_work *work = arg;
+	struct fail *f = work->fail;
+	struct reactor *reactor = f->reactors[work->at];
+
+	f->twice += !work->busy;
+	is_over(f, work);
+	f->by_op[work->op] += result->error == 0;
+	if (reactor->now_ns - work->since_ns > f->longest_ns)
+		f->longest_ns = reactor->now_ns - work->since_ns;
+	if (result->error != 0) {
+		failed(f, work, result);
+	} else if (work->op == LANE_READ) {
 		check_read(f, work);
-	} else if (result->error == 0 && work->op != LANE_FLUSH) {
+	} else if (changes(work->op)) {
 		f->slots[work->slot].version = work->version;
 		f->slots[work->slot].torn = false;
-	} else if (result->error == -ESTALE) {
-		f->stale++;
-		not_known(f, work);
-	} else if (result->error == -ETIMEDOUT) {
-		f->timeouts++;
-		not_known(f, work);
-	} else if (result->error != 0) {
-		f->failures++;
-		snprintf(f->why, sizeof(f->why), "op %u: error %d, status %x", work->op, result->error,
-		    nvme_sc(result->status));
 	}
-	if (result->error == -ETIMEDOUT)
-		timer_set(&f->reactors[work->at]->timers, &work->rest, f->reactors[work->at]->now_ns + REST_NS);
+	if (result->error == 0 || result->error == -ESTALE)
+		fail_next(work, reactor);
 	else
-		fail_next(work, f->reactors[work->at]);
+		timer_set(&reactor->timers, &work->rest, reactor->now_ns + REST_NS);
 }
+
+/* How often each is done, of a hundred; the rest is reads. */
+static const struct { uint8_t op, share; } shares[] = {
+	{ LANE_WRITE, 30 }, { LANE_FLUSH, 5 }, { LANE_WRITE_ZEROES, 4 }, { LANE_DEALLOCATE, 4 }, { LANE_COPY, 6 },
+	{ LANE_VERIFY, 3 }, { LANE_COMPARE, 3 }, { LANE_COMPARE_AND_WRITE, 12 },
+};
 
 static uint8_t
 choose(struct fail *f, const struct fail_slot *slot)
@@ -131,9 +182,22 @@ choose(struct fail *f, const struct fail_slot *slot)
 		return LANE_READ;
 	if (slot->torn)
 		return LANE_WRITE;
-	if (f->fused && dice < 15)
-		return LANE_COMPARE_AND_WRITE;
-	return dice < 50 ? LANE_WRITE : dice < 95 ? LANE_READ : LANE_FLUSH;
+	for (unsigned i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+		if (dice < shares[i].share)
+			return shares[i].op == LANE_COMPARE_AND_WRITE && !f->fused ? LANE_READ : shares[i].op;
+		dice -= shares[i].share;
+	}
+	return LANE_READ;
+}
+
+/* One whose content is known, and that nobody writes; FAIL_SLOTS: none was met. */
+static unsigned
+choose_source(struct fail *f)
+{
+	unsigned slot = (unsigned)rng_below(&f->rng, FAIL_SLOTS);
+	const struct fail_slot *s = &f->slots[slot];
+
+	return s->busy || s->maybe != 0 || s->torn ? FAIL_SLOTS : slot;
 }
 
 /* In three pieces, none of them a block. */
@@ -145,29 +209,71 @@ cut_up(struct fail_work *work, size_t bytes)
 	work->iov[2] = (struct iovec){ work->data + 5100, bytes - 5100 };
 }
 
+/* What the slot will hold, and the data that this takes. */
+static void
+make_data(struct fail *f, struct fail_work *work)
+{
+	uint32_t before = f->slots[work->slot].version;
+
+	work->version = before;
+	if (work->op == LANE_COPY)
+		work->version = f->slots[work->from].version;
+	else if (work->op == LANE_WRITE_ZEROES || work->op == LANE_DEALLOCATE)
+		work->version = ZEROED;
+	else if (changes(work->op))
+		work->version = ++f->issued;
+	if (work->op == LANE_WRITE || work->op == LANE_COMPARE)
+		fill(work->data, work->version);
+	if (work->op != LANE_COMPARE_AND_WRITE)
+		return;
+	fill(work->data, before);
+	fill(work->data + SLOT_BYTES, work->version);
+}
+
 void
 fail_submit(struct fail_work *work, unsigned at)
 {
 	struct fail *f = work->fail;
-	struct fail_slot *slot = &f->slots[work->slot];
-	struct lane_io io = { .nsid = 1, .blocks = FAIL_BLOCKS, .iov = work->iov, .iov_count = 3, .done = done,
-		.arg = work };
+	struct lane_range range = { (uint64_t)work->slot * FAIL_BLOCKS, FAIL_BLOCKS };
+	struct lane_io io = { .nsid = 1, .lba = range.lba, .done = done, .arg = work };
+	bool has_data, has_range;
 
 	work->at = at;
-	io.op = work->op = choose(f, slot);
-	io.lba = work->slot * FAIL_BLOCKS;
-	cut_up(work, io.op == LANE_COMPARE_AND_WRITE ? 2 * SLOT_BYTES : SLOT_BYTES);
-	if (io.op == LANE_WRITE || io.op == LANE_COMPARE_AND_WRITE)
-		work->version = ++slot->issued;
-	if (io.op == LANE_COMPARE_AND_WRITE) {
-		fill(work->data, work->slot, slot->version);
-		fill(work->data + SLOT_BYTES, work->slot, work->version);
-	} else if (io.op == LANE_WRITE) {
-		fill(work->data, work->slot, work->version);
+	work->since_ns = f->reactors[at]->now_ns;
+	work->op = choose(f, &f->slots[work->slot]);
+	work->from = work->op == LANE_COPY ? choose_source(f) : FAIL_SLOTS;
+	if (work->op == LANE_COPY && work->from == FAIL_SLOTS)
+		work->op = LANE_READ;
+	if (work->op == LANE_COPY) {
+		f->slots[work->from].busy = true;
+		range.lba = (uint64_t)work->from * FAIL_BLOCKS;
 	}
-	if (io.op == LANE_FLUSH)
-		io.iov_count = io.blocks = 0;
+	make_data(f, work);
+	io.op = work->op;
+	has_range = io.op == LANE_COPY || io.op == LANE_DEALLOCATE;
+	has_data = !has_range && io.op != LANE_FLUSH && io.op != LANE_WRITE_ZEROES && io.op != LANE_VERIFY;
+	io.blocks = has_range || io.op == LANE_FLUSH ? 0 : FAIL_BLOCKS;
+	io.ranges = &range;
+	io.range_count = has_range;
+	io.iov = work->iov;
+	io.iov_count = has_data ? 3 : 0;
+	cut_up(work, io.op == LANE_COMPARE_AND_WRITE ? 2 * SLOT_BYTES : SLOT_BYTES);
 	assert_int_equal(lane_submit(f->lanes[at - 1], &io), 0);
+}
+
+/* One of which nobody knows what it holds, if there is one, else any. */
+static unsigned
+idle_slot(struct fail *f)
+{
+	unsigned slot;
+
+	for (slot = 0; slot < FAIL_SLOTS; slot++)
+		if (f->slots[slot].maybe != 0 && !f->slots[slot].busy)
+			return slot;
+	do
+		slot = (unsigned)rng_below(&f->rng, FAIL_SLOTS);
+	while (f->slots[slot].busy);
+	return slot;
 }
 
 /* False: there is nothing more to be done. */
@@ -180,9 +286,7 @@ choose_slot(struct fail *f, struct fail_work *work)
 	}
 	if (f->begun >= f->ios)
 		return false;
-	do
-		work->slot = (unsigned)rng_below(&f->rng, FAIL_SLOTS);
-	while (f->slots[work->slot].busy);
+	work->slot = idle_slot(f);
 	return true;
 }
 
@@ -191,6 +295,7 @@ void
 fail_next(struct fail_work *work, struct reactor *reactor)
 {
 	struct fail *f = work->fail;
+	unsigned at;
 
 	if (!choose_slot(f, work)) {
 		if (f->in_flight == 0 && f->reading_back)
@@ -202,12 +307,19 @@ fail_next(struct fail_work *work, struct reactor *reactor)
 	f->begun++;
 	f->in_flight++;
 	f->slots[work->slot].busy = work->busy = true;
-	fail_tell(reactor, 1 + (unsigned)rng_below(&f->rng, FAIL_LANES), MAIL_SUBMIT, work);
+	work->since_ns = 0;
+	work->from = FAIL_SLOTS;
+	do
+		at = 1 + (unsigned)rng_below(&f->rng, FAIL_LANES);
+	while (at == f->shunned);
+	fail_tell(reactor, at, MAIL_SUBMIT, work);
 }
 
 void
 fail_load_init(struct fail *f)
 {
+	for (unsigned i = 0; i < FAIL_SLOTS; i++)
+		f->slots[i].version = ZEROED;
 	for (unsigned i = 0; i < FAIL_WORKS; i++) {
 		f->works[i].fail = f;
 		f->works[i].rest.fire = rested;

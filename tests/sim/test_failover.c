@@ -233,7 +233,7 @@ an_id_that_was_there_before_says_nothing(void **state)
 		fail_init(&f);
 		f.paths = 3;
 		f.target.spec = "fault:delay-write=1@file:volume.img,size=1M";
-		f.target.aloof = true;
+		f.target.wanted.state[0] = NVME_ANA_INACCESSIBLE;
 		f.options.kato_ms = 2000;
 		f.options.io_timeout_ms = 40; /* so that the host gives up long before the target */
 		f.ios = 1200;
