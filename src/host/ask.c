@@ -12,7 +12,7 @@
 
 enum { LOG_BYTES = 512, BLOCK_SHIFT_MIN = 9, BLOCK_SHIFT_MAX = 16 };
 
-/* While states are in change, or seem wrong, they are asked for again. */
+/* While states are in change, or seem wrong, they are asked for again; no longer than a change may take (ANATT). */
 static const uint64_t ANA_AGAIN_NS = 100 * (uint64_t)NS_PER_MS;
 
 static void
@@ -89,6 +89,27 @@ ana_soon(struct assoc *assoc)
 		timer_set(&reactor->timers, &assoc->ana_again, reactor->now_ns + ANA_AGAIN_NS);
 }
 
+/* Whether it is in change, and for no longer than that may take: after that its path is given up (Base 2.0, 8.1.4),
+ * until the target says another state. */
+static bool
+is_changing(const struct assoc *assoc, struct assoc_group *group, uint32_t id, enum nvme_ana_state state)
+{
+	uint64_t now_ns = assoc->subsys->reactor->now_ns;
+
+	if (state != NVME_ANA_CHANGE)
+		group->change_ns = 0;
+	else if (group->change_ns == 0 || group->id != id)
+		group->change_ns = now_ns;
+	group->id = id;
+	group->state = (uint8_t)state;
+	if (state != NVME_ANA_CHANGE)
+		return false;
+	if (now_ns - group->change_ns < (uint64_t)ctrlr_facts(assoc->ctrlr)->anatt_ms * NS_PER_MS)
+		return true;
+	group->state = NVME_ANA_INACCESSIBLE;
+	return false;
+}
+
 static void
 note_groups(struct assoc *assoc)
 {
@@ -103,9 +124,7 @@ note_groups(struct assoc *assoc)
 
 		if (at + sizeof(*group) > end)
 			break;
-		assoc->ana[i].id = le32_get(group->id);
-		assoc->ana[i].state = group->state & 15;
-		changing |= assoc->ana[i].state == NVME_ANA_CHANGE;
+		changing |= is_changing(assoc, &assoc->ana[i], le32_get(group->id), group->state & 15);
 		assoc->ana_count = i + 1;
 	}
 	if (changing)

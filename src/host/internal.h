@@ -38,6 +38,7 @@ struct flight {
 	struct iovec page_iov;
 	uint32_t serial;        /* of the association it was sent on last */
 	uint32_t tick;          /* when it came to where it is */
+	uint32_t refused;       /* the tick after the one it was first refused in for its path's state; 0: it was not */
 	uint32_t nsid;
 	uint8_t state, op, tries, answers; /* answers: of the two of a Compare and Write */
 	bool aborting;          /* an Abort was asked for */
@@ -176,7 +177,11 @@ struct assoc {
 	uint32_t page_bytes;
 	struct iovec page_iov;
 	struct nvme_identify_ns identify; /* of the namespace at hand, until its descriptors have come */
-	struct { uint32_t id; uint8_t state; } ana[ANA_GROUPS_MAX];
+	struct assoc_group {
+		uint32_t id;
+		uint8_t state;         /* one that is in change for too long counts as inaccessible */
+		uint64_t change_ns;    /* in change since then; 0: it is not */
+	} ana[ANA_GROUPS_MAX];
 	unsigned ana_count;
 	struct timer ana_again;
 	/* ghost.c, of a ghost */

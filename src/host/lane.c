@@ -55,6 +55,7 @@ make(struct lane *lane, const struct lane_io *io, const struct view_ns *ns, stru
 	flight->nsid = io->nsid;
 	flight->serial = 0;
 	flight->tries = 0;
+	flight->refused = 0;
 	flight->done = io->done;
 	flight->arg = io->arg;
 	return 0;

@@ -147,6 +147,17 @@ is_ana(struct nvme_status status)
 	return sc == NVME_SC_ANA_INACCESSIBLE || sc == NVME_SC_ANA_TRANSITION || sc == NVME_SC_ANA_PERSISTENT_LOSS;
 }
 
+/* For its path's state, again and again, by a target that says of it what is not so? */
+static bool
+is_led_astray(struct flight *flight)
+{
+	const struct lane *lane = flight->lane;
+
+	if (flight->refused == 0)
+		flight->refused = lane->tick + 1;
+	return lane->tick + 1 - flight->refused >= lane->loss_ticks;
+}
+
 static void
 refused(struct flight *flight, struct strand *strand, struct nvme_status status)
 {
@@ -154,6 +165,8 @@ refused(struct flight *flight, struct strand *strand, struct nvme_status status)
 
 	if (flight->lane->leaving) {
 		flight_finish(flight, error, status);
+	} else if (is_ana(status) && is_led_astray(flight)) {
+		flight_finish(flight, -ETIMEDOUT, status);
 	} else if (is_ana(status)) {
 		tell_stale(strand);
 		flight_wait(flight);
