@@ -165,6 +165,7 @@ struct assoc {
 	bool fences;
 	uint32_t quiet_ms;
 	uint32_t newest;           /* the greatest serial when it was ready: those begun since have a greater one */
+	bool opened;               /* lanes were told to, behind the first view that knows of it */
 	unsigned strands;          /* lanes that were told to open and have not closed */
 	struct assoc_abort aborts[ASSOC_ABORTS];
 	/* ask.c: one command at a time */
@@ -264,11 +265,10 @@ void ghosts_look_now(struct task *task);
 bool ghosts_hold(const struct subsys *subsys); /* nothing may be sent: a write was given up and is not over */
 
 /* lanes.c */
-void lanes_open(struct assoc *assoc);
 void lanes_close(struct assoc *assoc);
 void lanes_over(struct assoc *assoc);
 void lanes_give_up(struct assoc *assoc);
-void lanes_publish(struct subsys *subsys); /* a new view */
+void lanes_publish(struct subsys *subsys); /* a new view; a little later, where there is no memory for it */
 
 /* subsys.c */
 void subsys_event(struct subsys *subsys, enum subsys_event_kind kind, unsigned path, uint32_t nsid, uint32_t dw0,

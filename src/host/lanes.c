@@ -35,9 +35,10 @@ open_one(struct subsys_lane *lane, struct assoc *assoc)
 	post(assoc->subsys, lane, HOST_STRAND_OPEN, assoc->path->index, (uintptr_t)&assoc->terms, 0);
 }
 
-void
-lanes_open(struct assoc *assoc)
+static void
+open_all(struct assoc *assoc)
 {
+	assoc->opened = true;
 	list_for_each(&assoc->subsys->lanes, node) {
 		struct subsys_lane *lane = container_of(node, struct subsys_lane, node);
 
@@ -127,6 +128,19 @@ publish_again(struct timer *timer)
 	lanes_publish(container_of(timer, struct subsys, publish_again));
 }
 
+/* No lane goes by a path before it has the view that knows of it: an older one may say of that path what was true of
+ * the association before, of which the namespaces were perhaps others. */
+static void
+open_new(struct subsys *subsys)
+{
+	list_for_each(&subsys->assocs, node) {
+		struct assoc *assoc = container_of(node, struct assoc, node);
+
+		if (assoc->state == ASSOC_LIVE && !assoc->opened)
+			open_all(assoc);
+	}
+}
+
 void
 lanes_publish(struct subsys *subsys)
 {
@@ -150,6 +164,7 @@ lanes_publish(struct subsys *subsys)
 		view->holders++;
 		post(subsys, container_of(node, struct subsys_lane, node), HOST_VIEW, 0, (uintptr_t)view, 0);
 	}
+	open_new(subsys);
 	if (old != NULL)
 		view_drop(subsys, old);
 }
@@ -166,9 +181,15 @@ free_qid(const struct subsys *subsys)
 }
 
 static bool
+is_open(const struct path *path)
+{
+	return path->state == PATH_LIVE && path->assoc->opened;
+}
+
+static bool
 is_open_to(const struct path *path, const struct subsys_lane *lane)
 {
-	return path->state == PATH_LIVE && may_open(lane, path->assoc);
+	return is_open(path) && may_open(lane, path->assoc);
 }
 
 static void
@@ -176,7 +197,7 @@ join(struct subsys *subsys, struct lane *token, unsigned reactor)
 {
 	struct subsys_lane *lane = arena_alloc(subsys->reactor->arena, sizeof(*lane));
 	struct subsys_lane refused = { .lane = token, .reactor = reactor };
-	unsigned strands = 0;
+	unsigned open = 0, strands = 0;
 
 	if (lane == NULL) {
 		/* It gives its view back when it leaves, as others do. */
@@ -187,9 +208,11 @@ join(struct subsys *subsys, struct lane *token, unsigned reactor)
 	*lane = refused;
 	list_push(&subsys->lanes, &lane->node);
 	lane->qid = free_qid(subsys);
-	for (unsigned i = 0; i < subsys->path_count; i++)
+	for (unsigned i = 0; i < subsys->path_count; i++) {
+		open += is_open(&subsys->paths[i]);
 		strands += is_open_to(&subsys->paths[i], lane);
-	if (strands == 0 && subsys_live(subsys) > 0)
+	}
+	if (strands == 0 && open > 0)
 		lane->qid = 0;
 	subsys->qids[lane->qid] = true;
 	subsys->view->holders++;

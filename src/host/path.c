@@ -156,7 +156,6 @@ assoc_asked(struct assoc *assoc)
 		path->associations++;
 		path->backoff_ms = subsys->options.reconnect_ms;
 		lanes_publish(subsys);
-		lanes_open(assoc);
 		subsys_event(subsys, SUBSYS_PATH_UP, path->index, 0, 0, "");
 		subsys_path_changed(subsys);
 	}

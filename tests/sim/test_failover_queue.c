@@ -1,5 +1,6 @@
 /*
- * test_failover_queue.c - the next life of a host that crashed: nothing is overtaken.
+ * test_failover_queue.c - views that there is no memory for, and the next life of a host that crashed: nothing is
+ * overtaken.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,63 @@
 #include "failover_bench.h"
 
 static uint64_t seed_first, seed_count = 40;
+
+/* ---- memory ---- */
+
+struct reconnect {
+	struct fail *f;
+	uint16_t before;
+};
+
+static bool
+has_another_id(void *arg)
+{
+	const struct reconnect *r = arg;
+	struct subsys_path path;
+
+	subsys_path_get(r->f->subsys, 0, &path);
+	return path.cntlid != r->before;
+}
+
+/* The lanes have still been told nothing else than what was true of the path before it was lost. */
+static void
+a_path_is_not_used_before_it_is_known_what_it_leads_to(void **state)
+{
+	struct sim_options sim = fail_sim_options();
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + 10; seed++) {
+		struct fail f;
+		struct reconnect r = { .f = &f };
+		struct subsys_path path;
+
+		fail_init(&f);
+		f.target.operated = f.may_go = true;
+		f.paths = 1;
+		f.ios = 1000;
+		fail_start_loaded(&f, seed, &sim);
+		subsys_path_get(f.subsys, 0, &path);
+		r.before = path.cntlid;
+		f.reactors[0]->arena->fail_at = 1;
+		f.target.wanted.other = true;
+		fail_cut(&f, 0, SIM_CUT_RESET);
+		sim_run_until(f.sim, sim_now(f.sim) + 50 * FAIL_MS, fail_target_serves, &f.target);
+		assert_int_equal(f.reactors[0]->arena->fail_at, 0);
+		fail_mend(&f, 0);
+		sim_run_until(f.sim, sim_now(f.sim) + 90 * FAIL_MS, has_another_id, &r);
+		assert_true(has_another_id(&r));
+		f.reactors[0]->arena->fail_at = 1;
+		fail_run(&f, 40);
+		assert_int_equal(f.reactors[0]->arena->fail_at, 0);
+		fail_other_is_untouched(&f);
+		fail_run(&f, 200);
+		assert_true(f.nodevs > 0);
+		f.target.wanted.other = false;
+		fail_end(&f);
+		fail_check(&f);
+		assert_int_equal(f.lost, 1);
+	}
+}
 
 /* ---- another life ---- */
 
@@ -50,6 +108,7 @@ main(void)
 {
 	const char *first = getenv("WEIR_SEED_FIRST"), *count = getenv("WEIR_SEEDS");
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_path_is_not_used_before_it_is_known_what_it_leads_to),
 		cmocka_unit_test(a_host_that_crashed_finds_what_stays_as_it_is),
 	};
 
