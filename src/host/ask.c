@@ -194,13 +194,14 @@ block_size(const struct nvme_identify_ns *id)
 	return 1u << id->lbaf[(id->flbas & 15) | (id->flbas >> 1 & 0x30)].lbads;
 }
 
-/* Blocks of a Compare and Write that are done as one (NVM Command Set 1.0, 2.1.4). */
+/* Blocks of a Compare and Write that are done as one (NVM Command Set 1.0, 2.1.4).  It takes two entries of a queue,
+ * of which one is never used. */
 static uint32_t
 compare_write_blocks(const struct assoc *assoc, const struct nvme_identify_ns *id)
 {
 	const struct nvme_identify_ctrl *ctrl = ctrlr_identity(assoc->ctrlr);
 
-	if (!(le16_get(ctrl->fuses) & NVME_FUSES_COMPARE_WRITE))
+	if (!(le16_get(ctrl->fuses) & NVME_FUSES_COMPARE_WRITE) || ctrlr_facts(assoc->ctrlr)->entries_max < 3)
 		return 0;
 	if (id->nsfeat & NVME_NSFEAT_ATOMICS && le16_get(id->nacwu) > 0)
 		return le16_get(id->nacwu) + 1u;

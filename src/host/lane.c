@@ -96,7 +96,8 @@ lane_submit(struct lane *lane, const struct lane_io *io)
 
 /* ---- those that wait ---- */
 
-/* Each in its turn; those of a namespace that cannot be reached let others pass. */
+/* Each in its turn; those of a namespace that cannot be reached let others pass.  A Compare and Write that there is
+ * half the room for does not: those behind it would take that again and again. */
 static void
 pump(struct task *task)
 {
@@ -116,6 +117,8 @@ pump(struct task *task)
 			flight_send(flight, strand);
 		else if (lane->view->hopeless)
 			flight_finish(flight, -ETIMEDOUT, NVME_OK);
+		else if (flight->mate != NULL && lane_choose(lane, ns, 1) != NULL)
+			return;
 	}
 }
 

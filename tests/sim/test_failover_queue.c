@@ -1,7 +1,8 @@
 /*
- * test_failover_queue.c - views that there is no memory for, and the next life of a host that crashed: nothing is
- * overtaken.
+ * test_failover_queue.c - small queues, views that there is no memory for, and the next life of a host
+ * that crashed: nothing is overtaken, and what cannot be is refused.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +11,74 @@
 #include <cmocka.h>
 
 #include "failover_bench.h"
+#include "forger.h"
 
 static uint64_t seed_first, seed_count = 40;
+
+/* ---- small ones ---- */
+
+/* There is never room for two at a time where those behind take each place that gets free. */
+static void
+a_compare_and_write_has_its_turn_in_a_small_queue(void **state)
+{
+	struct sim_options sim = fail_sim_options();
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + 10; seed++) {
+		struct fail f;
+
+		fail_init(&f);
+		f.target.entries = 3;
+		f.shunned = 2;
+		f.paths = 1;
+		f.ios = 2000;
+		fail_start_loaded(&f, seed, &sim);
+		fail_end(&f);
+		fail_check(&f);
+		assert_true(f.by_op[LANE_COMPARE_AND_WRITE] > 100);
+		assert_true(f.longest_ns < 40 * FAIL_MS);
+	}
+}
+
+/* The first of a controller, of which the host learns what it can. */
+static bool
+has_no_fused(struct forger *forger, uint8_t *pdu, unsigned nth)
+{
+	uint8_t *data = pdu + sizeof(struct pdu_data);
+
+	(void)forger;
+	if (pdu[0] == PDU_C2H_DATA && nth == 0 && memcmp(data + 768, CLUSTER_NQN, sizeof(CLUSTER_NQN)) == 0)
+		memset(data + offsetof(struct nvme_identify_ctrl, fuses), 0, sizeof(le16));
+	return true;
+}
+
+static void
+a_compare_and_write_that_cannot_be_is_refused_at_once(void **state)
+{
+	struct sim_options sim = fail_sim_options();
+
+	(void)state;
+	for (unsigned small = 0; small < 2; small++) {
+		struct forger forger = { .host = "10.0.0.9", .target = "10.0.0.1", .port = 4420, .forge = has_no_fused };
+		struct sim_process_options between = { .start = forger_start, .arg = &forger };
+		struct lane_io io = { .op = LANE_COMPARE_AND_WRITE, .nsid = 1, .blocks = 1, .iov_count = 1 };
+		struct iovec iov = { &forger, 2 * FAIL_BLOCK };
+		struct fail f;
+
+		fail_init(&f);
+		f.fused = false;
+		f.paths = 1;
+		f.host = small ? "10.0.0.1" : forger.host;
+		f.target.entries = small ? 2 : 0; /* it would need three */
+		fail_start(&f, seed_first, &sim);
+		sim_process_create(f.sim, "forger", 1, &between);
+		sim_run_until(f.sim, 60000ULL * FAIL_MS, fail_loading, &f);
+		io.iov = &iov;
+		assert_int_equal(lane_submit(f.lanes[0], &io), -EOPNOTSUPP);
+		fail_end(&f);
+		fail_check(&f);
+	}
+}
 
 /* ---- memory ---- */
 
@@ -108,6 +175,8 @@ main(void)
 {
 	const char *first = getenv("WEIR_SEED_FIRST"), *count = getenv("WEIR_SEEDS");
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_compare_and_write_has_its_turn_in_a_small_queue),
+		cmocka_unit_test(a_compare_and_write_that_cannot_be_is_refused_at_once),
 		cmocka_unit_test(a_path_is_not_used_before_it_is_known_what_it_leads_to),
 		cmocka_unit_test(a_host_that_crashed_finds_what_stays_as_it_is),
 	};
