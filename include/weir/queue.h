@@ -11,8 +11,9 @@
  * to its connections (doc/failover.md).
  *
  * Each queue has its part in a path that is lost.  One that is not polled for
- * long, and whose descriptor nobody waits for, keeps what that takes, and holds
- * up the writes of others where the target knows no FENCE: close it.
+ * long, and whose descriptor nobody waits for, keeps what that takes, holds up
+ * the writes of others where the target knows no FENCE, and makes them wait for
+ * twice as long (loss_ms) before they are given up: close it.
  */
 #ifndef WEIR_QUEUE_H
 #define WEIR_QUEUE_H

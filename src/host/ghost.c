@@ -9,7 +9,7 @@
 
 #include "host/internal.h"
 
-static const uint64_t AGAIN_NS = 10 * (uint64_t)NS_PER_MS, HEARD_NS = 100 * (uint64_t)NS_PER_MS;
+static const uint64_t AGAIN_NS = 10 * (uint64_t)NS_PER_MS, LOOK_NS = 100 * (uint64_t)NS_PER_MS;
 
 static void
 over(struct assoc *ghost)
@@ -152,10 +152,28 @@ wait_quietly(struct assoc *ghost)
 
 /* ---- giving up ---- */
 
+static uint64_t
+loss_ns(const struct subsys *subsys)
+{
+	return (uint64_t)subsys->options.loss_ms * NS_PER_MS;
+}
+
 static void
 loss_after(struct assoc *ghost, uint64_t wait_ns)
 {
 	timer_set(&ghost->subsys->reactor->timers, &ghost->loss, ghost->subsys->reactor->now_ns + wait_ns);
+}
+
+/* They have given back what they went by before.  One whose thread does not poll is waited for for as long again as all
+ * this has taken; it hears of it before it sends (qpair_hold()). */
+static bool
+all_have_heard(struct assoc *ghost)
+{
+	const struct subsys *subsys = ghost->subsys;
+
+	if (ghost->heard_ns == 0)
+		ghost->heard_ns = subsys->reactor->now_ns + loss_ns(subsys);
+	return subsys->sending == 0 || subsys->reactor->now_ns >= ghost->heard_ns;
 }
 
 /* First all lanes hear that nothing is to be sent, and only then a user that a write of his is given up: else he could
@@ -164,14 +182,15 @@ static void
 waited_enough(struct timer *timer)
 {
 	struct assoc *ghost = container_of(timer, struct assoc, loss);
+	struct subsys *subsys = ghost->subsys;
 
-	if (ghost->given_up && ghost->subsys->view->held)
-		lanes_give_up(ghost);
 	if (!ghost->given_up && ghost->parked > 0) {
 		ghost->given_up = true;
-		lanes_publish(ghost->subsys);
+		lanes_publish(subsys);
 	}
-	loss_after(ghost, HEARD_NS);
+	if (ghost->given_up && subsys->view->held && all_have_heard(ghost))
+		lanes_give_up(ghost);
+	loss_after(ghost, LOOK_NS);
 }
 
 /* ---- which ---- */
@@ -205,7 +224,7 @@ ghost_begin(struct assoc *ghost)
 	ghost->fence_again.fire = look_again;
 	ghost->loss.fire = waited_enough;
 	if (ghost->subsys->options.loss_ms != UINT32_MAX)
-		loss_after(ghost, (uint64_t)ghost->subsys->options.loss_ms * NS_PER_MS);
+		loss_after(ghost, loss_ns(ghost->subsys));
 	ghosts_look(ghost->subsys);
 }
 

@@ -192,6 +192,7 @@ struct assoc {
 	struct timer quiet, fence_again, loss;
 	uint32_t parked;           /* I/Os that its lanes have parked */
 	bool given_up;             /* they were ended as not known, or will be */
+	uint64_t heard_ns;         /* of these: lanes that have not heard of it until then are not waited for */
 };
 
 struct path {
@@ -227,6 +228,7 @@ struct subsys {
 	bool qids[SUBSYS_LANES_MAX + 1]; /* taken */
 	struct view *view;         /* the newest */
 	unsigned views;            /* that somebody holds */
+	unsigned sending;          /* of these, such by which a lane may still send: not held */
 	struct subsys_ns *ns[SUBSYS_NAMESPACES_MAX]; /* by slot; NULL: none */
 	struct list finds;         /* that wait for their namespace to have been asked for */
 	struct timer loss, publish_again, others;

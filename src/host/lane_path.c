@@ -255,8 +255,11 @@ take_view(struct lane *lane, const struct view *view)
 	if (!lane->leaving) {
 		lane->view = view;
 		lane->ns = NULL;
-		for (unsigned i = 0; i < lane->paths; i++)
+		for (unsigned i = 0; i < lane->paths; i++) {
 			lane->strands[i].stale = false;
+			if (lane->strands[i].state == STRAND_USABLE)
+				qpair_hold(&lane->strands[i].qp, view->held);
+		}
 		lane_pump_soon(lane);
 	}
 	host_post(lane->reactor, 0, (struct mail){

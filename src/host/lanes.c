@@ -80,6 +80,7 @@ view_drop(struct subsys *subsys, struct view *view)
 	if (--view->holders > 0)
 		return;
 	subsys->views--;
+	subsys->sending -= !view->held;
 	arena_free(subsys->reactor->arena, view);
 	subsys_free_soon(subsys);
 }
@@ -156,6 +157,7 @@ lanes_publish(struct subsys *subsys)
 	view->holders = 1;
 	view->hopeless = subsys->hopeless;
 	view->held = ghosts_hold(subsys);
+	subsys->sending += !view->held;
 	for (unsigned slot = 0; slot < SUBSYS_NAMESPACES_MAX; slot++)
 		if (subsys->ns[slot] != NULL && subsys->ns[slot]->block_size > 0)
 			see(subsys, slot, view->held, &view->ns[view->count++]);

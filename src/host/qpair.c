@@ -94,6 +94,7 @@ terminate(struct qpair *qp)
 	}
 	memcpy(qp->why, why, sizeof(why));
 	qp->state = QPAIR_ENDING;
+	qp->held = false; /* there is nothing but the TermReq to be sent */
 	timer_set(&qp->reactor->timers, &qp->ending, qp->reactor->now_ns + ENDING_NS);
 }
 
@@ -168,7 +169,7 @@ send_connect(struct qpair *qp)
 static void
 send_soon(struct qpair *qp)
 {
-	if (!qp->blocked && qp->stream != NULL)
+	if (!qp->blocked && !qp->held && qp->stream != NULL)
 		reactor_run_in(qp->reactor, PHASE_SEND, &qp->send);
 }
 
@@ -188,7 +189,7 @@ send_now(struct task *task)
 	int error = 0;
 
 	fifo_init(&done);
-	while (error == 0 && !qp->blocked && hconn_pending(&qp->hc)) {
+	while (error == 0 && !qp->blocked && !qp->held && hconn_pending(&qp->hc)) {
 		ssize_t bytes;
 
 		gather_reset(g);
@@ -306,6 +307,7 @@ qpair_open(struct qpair *qp, struct reactor *reactor, struct gather *gather,
 	qp->state = QPAIR_DIALLING;
 	qp->stream = NULL;
 	qp->blocked = true; /* until the stream is connected */
+	qp->held = false;
 	task_init(&qp->send, send_now);
 	qp->reqs = arena_alloc(arena, options->entries * sizeof(*qp->reqs));
 	qp->cids = arena_alloc(arena, options->entries * sizeof(*qp->cids));
@@ -343,4 +345,12 @@ qpair_submit(struct qpair *qp, struct hio *io)
 		return false;
 	send_soon(qp);
 	return true;
+}
+
+void
+qpair_hold(struct qpair *qp, bool held)
+{
+	qp->held = held;
+	if (!held)
+		send_soon(qp);
 }

@@ -54,7 +54,8 @@ struct qpair {
 	struct gather *gather;     /* the reactor's */
 	struct task send;
 	struct timer ending;
-	bool blocked;
+	bool blocked;              /* the stream takes no more */
+	bool held;                 /* qpair_hold() */
 	struct hio connect;
 	struct nvme_status connect_status; /* where the target refused it; else 0 */
 	struct nvme_connect_data *data;
@@ -78,6 +79,9 @@ bool qpair_room(const struct qpair *qp, unsigned n);
 /* Sends it, at the end of this turn; false: as many as the queue holds are in flight, or it is not up.  Two that
  * are submitted one after the other follow each other on the wire, as the halves of a fused command must. */
 bool qpair_submit(struct qpair *qp, struct hio *io);
+
+/* From now on nothing of it is sent, not even what was submitted in this turn; or all that has waited is. */
+void qpair_hold(struct qpair *qp, bool held);
 
 /*
  * Both end it without calling down(); what is in flight is done as lost.  They free its memory.

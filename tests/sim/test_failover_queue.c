@@ -1,5 +1,5 @@
 /*
- * test_failover_queue.c - small queues, views that there is no memory for, and the next life of a host
+ * test_failover_queue.c - queues that nobody polls, small ones, such as memory fails for, and the next life of a host
  * that crashed: nothing is overtaken, and what cannot be is refused.
  */
 #include <errno.h>
@@ -14,6 +14,78 @@
 #include "forger.h"
 
 static uint64_t seed_first, seed_count = 40;
+
+/* ---- not polled ---- */
+
+static bool
+has_given_up(void *arg)
+{
+	const struct fail *f = arg;
+
+	return f->timeouts > 0;
+}
+
+/* Also what waits for a path meanwhile. */
+static bool
+has_given_up_all(void *arg)
+{
+	const struct fail *f = arg;
+
+	return f->timeouts >= FAIL_WORKS;
+}
+
+/*
+ * The second queue has nothing to do while a path is lost and a write of the first one is given up.  It is called upon
+ * as soon as its user has learned of that: it polls then, or is in the middle of a turn that has begun long before.
+ */
+static bool
+called_upon_late(uint64_t seed, bool in_a_turn)
+{
+	struct sim_options sim = fail_sim_options();
+	struct fail f;
+	bool given_up;
+
+	fail_init(&f);
+	sim.latency_ns = 300 * 1000;
+	f.options.plain = true;
+	f.options.loss_ms = 300;
+	f.options.io_timeout_ms = 20; /* so that the host gives up long before the target */
+	f.options.kato_ms = 2000;
+	f.target.spec = "fault:delay-write=1@mem:1M";
+	f.ios = 1500;
+	f.shunned = 2;
+	fail_start_loaded(&f, seed, &sim);
+	fail_send_away(&f, 1, in_a_turn ? 550 : 5000, in_a_turn);
+	fail_cut(&f, 1, SIM_CUT_HOLD); /* it would go by the first one first */
+	sim_run_until(f.sim, sim_now(f.sim) + (in_a_turn ? 550u : 1500u) * FAIL_MS,
+	    in_a_turn ? has_given_up : has_given_up_all, &f);
+	given_up = has_given_up(&f);
+	f.shunned = 1;
+	fail_run(&f, sim_below(f.sim, 20));
+	fail_mend(&f, 1);
+	fail_end(&f);
+	fail_check(&f);
+	return given_up;
+}
+
+static void
+a_queue_that_nobody_polls_overtakes_nothing(void **state)
+{
+	unsigned given_up = 0;
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++)
+		given_up += called_upon_late(seed, false);
+	assert_true(given_up > seed_count / 2);
+}
+
+static void
+a_queue_in_a_long_turn_overtakes_nothing(void **state)
+{
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++)
+		called_upon_late(seed, true);
+}
 
 /* ---- small ones ---- */
 
@@ -175,6 +247,8 @@ main(void)
 {
 	const char *first = getenv("WEIR_SEED_FIRST"), *count = getenv("WEIR_SEEDS");
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_queue_that_nobody_polls_overtakes_nothing),
+		cmocka_unit_test(a_queue_in_a_long_turn_overtakes_nothing),
 		cmocka_unit_test(a_compare_and_write_has_its_turn_in_a_small_queue),
 		cmocka_unit_test(a_compare_and_write_that_cannot_be_is_refused_at_once),
 		cmocka_unit_test(a_path_is_not_used_before_it_is_known_what_it_leads_to),
