@@ -92,12 +92,9 @@ verb(uint8_t op)
 static void
 fail(struct piece *piece, const struct volume_end *end, uint8_t op, const struct weir_result *result)
 {
-	char status[96] = "";
-
-	if (result->status != 0)
-		snprintf(status, sizeof(status), " (the target says: %s)", weir_status_text(result->status));
 	pump_failed(piece->pump, result->error, "%s at offset %" PRIu64 " of namespace %" PRIu32 " failed: %s%s",
-	    verb(op), end->base + piece->offset, end->volume->ns.nsid, strerror(-result->error), status);
+	    verb(op), end->base + piece->offset, end->volume->ns.nsid,
+	    result->status != 0 && result->error != -ETIMEDOUT ? "the target says: " : "", weir_result_text(result));
 }
 
 static struct volume_end *

@@ -265,7 +265,7 @@ transfer_flush(struct transfer *transfer, struct volume *volume)
 	if (rc == 0)
 		return 0;
 	return transfer_fails(transfer, rc, "flushing failed, so what was written may be lost with the target's "
-	    "power: %s", strerror(-rc));
+	    "power: %s", weir_error());
 }
 
 /* ---- the report ---- */

@@ -1,7 +1,6 @@
 /* read.c - writes the first MiB of a namespace to standard output; it is read by 16 requests in flight together.
  *     cc read.c -o read $(pkg-config --cflags --libs weir) && ./read nvme+tcp://HOST:PORT/SUBNQN?ns=1 */
 #include <err.h>
-#include <string.h>
 #include <unistd.h>
 #include <weir/weir.h>
 
@@ -11,7 +10,7 @@ static void
 read_done(void *arg, const struct weir_result *result)
 {
 	if (result->error < 0)
-		errx(1, "%s", result->status ? weir_status_text(result->status) : strerror(-result->error));
+		errx(1, "%s", weir_result_text(result));
 }
 
 int

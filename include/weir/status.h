@@ -51,8 +51,12 @@ struct weir_result {
  *   -ESHUTDOWN   the queue or the subsystem was closed meanwhile
  */
 
-/* What the specification calls it, in small letters; never NULL. */
+/* What the specification calls it, in small letters; never NULL.  Any thread; the text stays. */
 const char *weir_status_text(weir_status status);
+
+/* The same of how a command ended: what the target has said, or what happened where it has said nothing; never NULL.
+ * Any thread; the text stays. */
+const char *weir_result_text(const struct weir_result *result);
 
 #ifdef __cplusplus
 }

@@ -203,8 +203,7 @@ weir_queue_run(struct weir_queue *queue, const struct weir_io *io, struct weir_r
 	if (result != NULL)
 		*result = run.result;
 	if (rc == 0 && run.result.error != 0)
-		return lib_fail(run.result.error, "%s", run.result.status != 0 ?
-		    weir_status_text(run.result.status) : strerror(-run.result.error));
+		return lib_fail(run.result.error, "%s", weir_result_text(&run.result));
 	return run.result.error;
 }
 

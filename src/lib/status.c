@@ -1,5 +1,8 @@
 #include "lib/status.h"
 
+#include <errno.h>
+#include <string.h>
+
 weir_status
 lib_status(struct nvme_status status)
 {
@@ -19,4 +22,18 @@ const char *
 weir_status_text(weir_status status)
 {
 	return nvme_status_text(nvme_status_of((enum nvme_sc)(status & 0x7ff), false), false);
+}
+
+/* What has words of its own, whatever the target had said before; the rest is the target's, or the system's. */
+const char *
+weir_result_text(const struct weir_result *result)
+{
+	switch (-result->error) {
+	case ETIMEDOUT: return "given up: no answer and no path for the loss time (a write may have been done)";
+	case ENOLINK: return "no path reaches the namespace";
+	case ESTALE: return "the connection was lost, and whether it was done is not known";
+	case ESHUTDOWN: return "the queue was closed meanwhile";
+	default: break;
+	}
+	return result->status != 0 || result->error == 0 ? weir_status_text(result->status) : strerror(-result->error);
 }

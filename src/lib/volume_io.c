@@ -101,8 +101,7 @@ move(struct transfer *t)
 static int
 failed(enum weir_op op, uint64_t at, const struct weir_result *wrong)
 {
-	return lib_fail(wrong->error, "%s at %" PRIu64 ": %s", words[op], at,
-	    wrong->status != 0 ? weir_status_text(wrong->status) : strerror(-wrong->error));
+	return lib_fail(wrong->error, "%s at %" PRIu64 ": %s", words[op], at, weir_result_text(wrong));
 }
 
 static int

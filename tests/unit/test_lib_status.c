@@ -102,6 +102,21 @@ every_status_has_a_name(void **state)
 		assert_true(strlen(weir_status_text((weir_status)status)) > 4);
 }
 
+static void
+every_result_has_words(void **state)
+{
+	static const struct weir_result given_up = { .error = -ETIMEDOUT, .status = NVME_SC_ANA_INACCESSIBLE };
+	static const struct weir_result refused = { .error = -EROFS, .status = NVME_SC_WRITE_PROTECTED };
+	static const struct weir_result silent = { .error = -EIO }, well = { 0 };
+
+	assert_non_null(strstr(weir_result_text(&given_up), "given up"));
+	assert_string_equal(weir_result_text(&refused), weir_status_text(NVME_SC_WRITE_PROTECTED));
+	assert_string_equal(weir_result_text(&silent), strerror(EIO));
+	assert_string_equal(weir_result_text(&well), "success");
+	for (int error = 0; error < 200; error++)
+		assert_true(strlen(weir_result_text(&(struct weir_result){ .error = -error })) > 4);
+}
+
 int
 main(void)
 {
@@ -111,6 +126,7 @@ main(void)
 		cmocka_unit_test(a_status_means_what_the_header_says),
 		cmocka_unit_test(an_error_of_our_own_stands),
 		cmocka_unit_test(every_status_has_a_name),
+		cmocka_unit_test(every_result_has_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
