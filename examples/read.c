@@ -24,8 +24,11 @@ main(int argc, char **argv)
 	struct weir_namespace ns;
 	struct weir_queue *queue;
 
-	if (weir_uri_parse(argc == 2 ? argv[1] : "", &uri) < 0 || weir_host_create(NULL, &host) < 0 ||
+	if (argc != 2)
+		errx(2, "which namespace?  nvme+tcp://HOST:PORT/SUBNQN?ns=N; without ?ns= it is the first");
+	if (weir_uri_parse(argv[1], &uri) < 0 || weir_host_create(NULL, &host) < 0 ||
 	    weir_subsys_connect(host, argv[1], NULL, &subsys) < 0 ||
+	    (uri.nsid == 0 && weir_subsys_namespaces(subsys, 1, &uri.nsid, 1) < 0) ||
 	    weir_subsys_namespace(subsys, uri.nsid, &ns) < 0 || weir_queue_open(subsys, NULL, &queue) < 0)
 		errx(1, "%s", weir_error());
 	for (unsigned i = 0; i < READS; i++) {

@@ -13,7 +13,8 @@ def check(result):
 
 
 if len(sys.argv) != 2:
-    sys.exit("read.py: which namespace?  nvme+tcp://HOST:PORT/SUBNQN?ns=1")
+    print("read.py: which namespace?  nvme+tcp://HOST:PORT/SUBNQN?ns=N; without ?ns= it is the first", file=sys.stderr)
+    sys.exit(2)
 volume = ctypes.c_void_p()
 data = ctypes.create_string_buffer(1 << 20)
 check(weir.weir_volume_open(sys.argv[1].encode(), None, ctypes.byref(volume)))

@@ -45,10 +45,19 @@ def test_the_example_in_c_reads(installed, serve, tmp_path, static):
     assert done.stdout == data[:MIB]
 
 
+def test_the_example_in_c_takes_the_first_namespace(installed, serve, tmp_path):
+    spec, data = written(tmp_path / "volume", 4 * MIB)
+    program = tmp_path / "read"
+    installed.compile(os.path.join(REPO, "examples", "read.c"), program)
+    done = installed.run(program, uri_of(serve(ns=[spec])).split("?")[0])
+    assert (done.returncode, done.stderr) == (0, b"") and done.stdout == data[:MIB]
+
+
 def test_the_example_in_c_says_what_is_wrong(installed, serve, tmp_path):
     program = tmp_path / "read"
     installed.compile(os.path.join(REPO, "examples", "read.c"), program)
-    assert installed.run(program).returncode == 1
+    done = installed.run(program)
+    assert done.returncode == 2 and b"nvme+tcp://HOST:PORT/SUBNQN?ns=N" in done.stderr
     target = serve(ns=["fault:read-error=1@mem:4M"])
     nobody = uri_of(target).replace(nvme.SUBNQN, "nqn.2026-11.example:nobody")
     for uri in uri_of(target, nsid=9), nobody, uri_of(target):
