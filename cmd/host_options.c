@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/nqn.h"
 #include "base/size.h"
+#include "base/uuid.h"
 #include "cmd.h"
 
 enum { DAY_MS = 86400000 };
@@ -116,6 +118,24 @@ parse_policy(struct host_options *host, const char *arg, struct argp_state *stat
 		argp_error(state, "--path-policy '%s': round-robin or queue-depth", arg);
 }
 
+static const char *
+nqn_of(struct argp_state *state, const char *arg)
+{
+	if (!nqn_usable(arg, strlen(arg)))
+		argp_error(state, "--hostnqn '%s': not a name, which is 1 to 223 bytes without a space", arg);
+	return arg;
+}
+
+static const char *
+uuid_of(struct argp_state *state, const char *arg)
+{
+	uint8_t id[UUID_BYTES];
+
+	if (!uuid_parse(arg, id))
+		argp_error(state, "--hostid '%s': not a UUID like 5a8d7a60-9b1c-4a43-8e8f-6f1f2f0e7a11", arg);
+	return arg;
+}
+
 static uint32_t
 time_of(struct argp_state *state, const char *option, const char *arg, uint64_t min)
 {
@@ -128,8 +148,8 @@ parse(int key, char *arg, struct argp_state *state)
 	struct host_options *host = state->input;
 
 	switch (key) {
-	case KEY_HOSTNQN: host->hostnqn = arg; return 0;
-	case KEY_HOSTID: host->hostid = arg; return 0;
+	case KEY_HOSTNQN: host->hostnqn = nqn_of(state, arg); return 0;
+	case KEY_HOSTID: host->hostid = uuid_of(state, arg); return 0;
 	case KEY_HDGST: host->subsys.hdgst = true; return 0;
 	case KEY_DDGST: host->subsys.ddgst = true; return 0;
 	case KEY_FLOW: host->subsys.sq_flow = true; return 0;

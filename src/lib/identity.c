@@ -10,15 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/uuid.h"
 #include "lib/internal.h"
 #include "sys/clock.h"
-
-enum { UUID_TEXT = 36, UUID = 16 };
 
 /* 16 bytes that depend on the text alone (FNV-1a, forwards and backwards), as a UUID of version 8: of one's own
  * making. */
 static void
-digest(const char *text, uint8_t out[UUID])
+digest(const char *text, uint8_t out[UUID_BYTES])
 {
 	uint64_t a = 0xcbf29ce484222325u, b = 0x84222325cbf29ce4u;
 	size_t len = strlen(text);
@@ -33,50 +32,15 @@ digest(const char *text, uint8_t out[UUID])
 	out[8] = (uint8_t)((out[8] & 0x3f) | 0x80);
 }
 
-static int
-hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* All of the text is a UUID as RFC 4122 writes it, and not that of zeros. */
-static bool
-uuid_parse(const char *text, uint8_t id[UUID])
-{
-	uint8_t any = 0;
-	unsigned bytes = 0;
-
-	if (strlen(text) != UUID_TEXT)
-		return false;
-	for (unsigned i = 0; i < UUID_TEXT;) {
-		int high = hex_value(text[i]), low = hex_value(text[i + 1]);
-
-		if (i == 8 || i == 13 || i == 18 || i == 23) {
-			if (text[i++] != '-')
-				return false;
-			continue;
-		}
-		if (high < 0 || low < 0)
-			return false;
-		id[bytes] = (uint8_t)(high << 4 | low);
-		any |= id[bytes++];
-		i += 2;
-	}
-	return any != 0;
-}
-
 static void
-uuid_print(const uint8_t id[UUID], char text[UUID_TEXT + 1])
+uuid_print(const uint8_t id[UUID_BYTES], char text[UUID_TEXT + 1])
 {
-	for (unsigned i = 0; i < UUID; i++)
+	for (unsigned i = 0; i < UUID_BYTES; i++)
 		text += sprintf(text, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
 }
 
 void
-identity_of_nqn(const char *nqn, uint8_t id[UUID])
+identity_of_nqn(const char *nqn, uint8_t id[UUID_BYTES])
 {
 	const char *uuid = strstr(nqn, ":uuid:");
 
@@ -85,7 +49,8 @@ identity_of_nqn(const char *nqn, uint8_t id[UUID])
 }
 
 void
-identity_of_uri(const struct weir_host *host, const struct weir_uri *uri, char nqn[NVME_NQN_FIELD], uint8_t id[UUID])
+identity_of_uri(const struct weir_host *host, const struct weir_uri *uri, char nqn[NVME_NQN_FIELD],
+    uint8_t id[UUID_BYTES])
 {
 	memcpy(nqn, host->nqn, sizeof(host->nqn));
 	memcpy(id, host->id, sizeof(host->id));
@@ -131,7 +96,7 @@ static void
 made_up(const char *etc, char nqn[NVME_NQN_FIELD])
 {
 	char machine[64], text[128], uuid[UUID_TEXT + 1];
-	uint8_t id[UUID];
+	uint8_t id[UUID_BYTES];
 
 	line_of(etc, "machine-id", machine, sizeof(machine));
 	if (machine[0] == '\0')
@@ -145,7 +110,8 @@ made_up(const char *etc, char nqn[NVME_NQN_FIELD])
 }
 
 int
-identity_find(const char *etc, const char *hostnqn, const char *hostid, char nqn[NVME_NQN_FIELD], uint8_t id[UUID])
+identity_find(const char *etc, const char *hostnqn, const char *hostid, char nqn[NVME_NQN_FIELD],
+    uint8_t id[UUID_BYTES])
 {
 	char line[512], line_id[64] = "";
 	int rc = 0;
