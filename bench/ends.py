@@ -4,6 +4,7 @@ Answers: how is each end started, asked for its counters and ended?  It does
 not know what is compared with what.
 """
 
+import ctypes
 import glob
 import json
 import os
@@ -19,6 +20,8 @@ SERVER_CPU, CLIENT_CPU = 0, 1
 VOLUME = 1 << 30
 SUBNQN = "nqn.2026-11.local.weir:default"
 START_S = 60
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None)
 
 
 class Failed(Exception):
@@ -48,6 +51,11 @@ def file_of(path):
         return file.read()
 
 
+def end_with_us():
+    """In a child: it is killed when we end, in whatever way.  A server that polls would take a processor for good."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 class Process:
     """A child with lines on its stdout; what it says on stderr is kept for messages."""
 
@@ -57,7 +65,7 @@ class Process:
         self.buffer = b""
         self.started = time.perf_counter()
         how.setdefault("stdin", subprocess.DEVNULL)
-        self.child = subprocess.Popen(self.args, stdout=subprocess.PIPE, stderr=self.log, **how)
+        self.child = subprocess.Popen(self.args, stdout=subprocess.PIPE, stderr=self.log, preexec_fn=end_with_us, **how)
         self.pid = self.child.pid
 
     def line(self, timeout=START_S):
