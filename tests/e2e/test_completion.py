@@ -49,6 +49,8 @@ def test_each_option_of_each_command(binary):
     (["perf", "--rw", "wr"], ["write"]),
     (["serve", "--files", "=", ""], ["auto", "uring", "threads"]),
     (["serve", "--block-size", "=", ""], ["512", "4096"]),
+    (["id", "--log", "=", ""], ["smart", "error", "firmware", "ana", "changed", "effects", "pages"]),
+    (["id", "--log", "e"], ["error", "effects"]),
     (["serve", "--reactors", "=", ""], []),
     (["perf", ""], ["nvme+tcp://"]), (["perf", "nv"], ["nvme+tcp://"]), (["perf", "--json", "n"], ["nvme+tcp://"])],
     ids=lambda words: " ".join(words))
