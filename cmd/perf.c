@@ -3,10 +3,12 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,6 +55,8 @@ struct perf {
 	struct perf_file file;
 	bool json, histogram;
 	const char *svg;            /* a path; NULL: no picture */
+	FILE *picture;              /* it, open */
+	bool picture_is_new;        /* there was none before */
 	char command[512];          /* as it was typed */
 };
 
@@ -168,28 +172,64 @@ on_interval(void *arg, double seconds, const struct perf_result *since)
 	perf_report_interval(((const struct perf *)arg)->json, seconds, since);
 }
 
-/* 0, or -1 after having said why the picture could not be written. */
+/* ---- the picture ---- */
+
 static int
-draw(const struct perf *perf, const struct perf_result *total)
+no_picture(const struct perf *perf)
+{
+	fprintf(stderr, "weir perf: %s: %s\n", perf->svg, strerror(errno));
+	return -1;
+}
+
+/* Before something is measured in vain; what is there stays until there is something better.  0, or -1 after having
+ * said why. */
+static int
+open_picture(struct perf *perf)
+{
+	int fd;
+
+	perf->picture_is_new = access(perf->svg, F_OK) != 0;
+	fd = open(perf->svg, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	perf->picture = fd >= 0 ? fdopen(fd, "w") : NULL;
+	return perf->picture != NULL ? 0 : no_picture(perf);
+}
+
+static bool
+is_file(FILE *file)
+{
+	struct stat st;
+
+	return fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* 0, or -1 after having said why it could not be written. */
+static int
+draw(struct perf *perf, const struct perf_result *total)
 {
 	time_t now = time(NULL);
 	struct tm parts;
 	char date[32] = "";
-	FILE *file = fopen(perf->svg, "we");
-	int rc = -1;
+	int rc = is_file(perf->picture) ? ftruncate(fileno(perf->picture), 0) : 0;
 
 	if (localtime_r(&now, &parts) != NULL)
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S %z", &parts);
-	if (file != NULL) {
-		plot_svg(file, &(struct plot){ perf->command, date, &total->read.hist, &total->write.hist });
-		rc = ferror(file) != 0 ? -1 : 0;
-		if (fclose(file) != 0)
-			rc = -1;
-	}
-	if (rc != 0)
-		fprintf(stderr, "weir perf: %s: %s\n", perf->svg, strerror(errno));
-	return rc;
+	plot_svg(perf->picture, &(struct plot){ perf->command, date, &total->read.hist, &total->write.hist });
+	if (fflush(perf->picture) != 0)
+		rc = -1;
+	perf->picture_is_new = false;
+	return rc == 0 ? 0 : no_picture(perf);
 }
+
+/* One that nothing came of is not left behind empty. */
+static void
+close_picture(const struct perf *perf)
+{
+	fclose(perf->picture);
+	if (perf->picture_is_new)
+		(void)unlink(perf->svg);
+}
+
+/* ---- all of it ---- */
 
 static int
 run(struct perf *perf, struct perf_outcome *outcomes, struct perf_result *total)
@@ -213,9 +253,9 @@ run(struct perf *perf, struct perf_outcome *outcomes, struct perf_result *total)
 		plot_bars(stdout, "read", &total->read.hist);
 		plot_bars(stdout, "write", &total->write.hist);
 	}
-	if (perf->svg != NULL && draw(perf, total) != 0)
+	if (perf->picture != NULL && draw(perf, total) != 0)
 		failed = true;
-	return !failed && total->errors == 0 && total->wrong == 0 ? EXIT_OK : EXIT_FAILED;
+	return !failed && !total->stopped && total->errors == 0 && total->wrong == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
 static int
@@ -256,8 +296,10 @@ cmd_perf(int argc, char **argv)
 	perf.plan.interval_arg = &perf;
 	perf.plan.progress &= perf.plan.interval_ns == 0;
 	arena_init(&perf.arena, 0);
-	if (perf.file_path == NULL || read_file(&perf) == 0)
+	if ((perf.file_path == NULL || read_file(&perf) == 0) && (perf.svg == NULL || open_picture(&perf) == 0))
 		code = run_all(&perf);
+	if (perf.picture != NULL)
+		close_picture(&perf);
 	arena_drop(&perf.arena);
 	return code;
 }

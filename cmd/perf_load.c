@@ -17,6 +17,7 @@
 
 enum { FINAL_SIZE_MAX = 1024, PAGE = 4096 };
 #define NS_PER_S UINT64_C(1000000000)
+#define LEAVE_NS NS_PER_S
 
 struct work {
 	struct weir_io io;
@@ -95,16 +96,15 @@ count(struct load *load, const struct work *work, uint64_t now_ns)
 }
 
 static void
-failed(struct load *load, const struct work *work, const struct weir_result *result)
+failed(struct load *load, const struct work *work, int error, const char *why)
 {
 	if (load->result.errors++ == 0)
 		snprintf(load->result.first_error, sizeof(load->result.first_error), "%s at offset %" PRIu64 ": %s",
-		    is_write(work) ? "write" : "read", offset_of(load, work->slot),
-		    result->status != 0 ? weir_status_text(result->status) : strerror(-result->error));
+		    is_write(work) ? "write" : "read", offset_of(load, work->slot), why);
 	/* What a failed write left there is not known. */
 	if (is_write(work) && load->written != NULL)
 		load->written[work->slot] = 0;
-	if (result->error == -ETIMEDOUT || result->error == -ESHUTDOWN)
+	if (error == -ETIMEDOUT || error == -ESHUTDOWN)
 		load->broken = true;
 }
 
@@ -164,7 +164,7 @@ issue(struct work *work)
 	load->busy[work->slot] = 0;
 	load->in_flight--;
 	load->broken = true;
-	failed(load, work, &(struct weir_result){ .error = rc });
+	failed(load, work, rc, weir_error());
 	return false;
 }
 
@@ -181,7 +181,7 @@ done(void *arg, const struct weir_result *result)
 		load->result.pause_ns = now_ns - load->last_ns;
 	load->last_ns = now_ns;
 	if (result->error != 0) {
-		failed(load, work, result);
+		failed(load, work, result->error, weir_result_text(result));
 	} else {
 		if (!is_write(work))
 			check(load, work);
@@ -221,23 +221,38 @@ load_begin(struct load *load)
 	fill_up(load);
 }
 
+void
+load_stop(struct load *load)
+{
+	if (load->phase == ENDED || load->leave_ns != 0)
+		return;
+	load->broken = load->result.stopped = true;
+	load->leave_ns = perf_now(load->clock) + LEAVE_NS;
+}
+
+static bool
+waits(const struct load *load)
+{
+	return load->in_flight > 0 && (load->leave_ns == 0 || perf_now(load->clock) < load->leave_ns);
+}
+
 bool
 load_go_on(struct load *load)
 {
-	if (load->idle == NULL)
+	bool measured = load->phase == LOADING;
+
+	if (load->idle == NULL && load->leave_ns == 0)
 		return false;
 	fill_up(load);
-	if (load->in_flight > 0 || load->phase == ENDED || has_more(load))
+	if (waits(load) || load->phase == ENDED || has_more(load))
 		return false;
-	if (load->phase == READING_BACK || load->written == NULL || load->broken) {
-		bool measured = load->phase == LOADING;
-
-		if (measured)
-			load->result.ended_ns = perf_now(load->clock);
+	if (measured)
+		load->result.ended_ns = perf_now(load->clock);
+	if (!measured || load->written == NULL || load->broken) {
+		load->result.unanswered = load->in_flight;
 		load->phase = ENDED;
 		return measured;
 	}
-	load->result.ended_ns = perf_now(load->clock);
 	load->phase = READING_BACK;
 	load->next = 0;
 	fill_up(load);

@@ -47,7 +47,8 @@ struct load {
 	uint64_t last_ns;              /* the last completion, or the first I/O after there was none in flight */
 	struct pace pace;
 	uint64_t due_ns;               /* when the pace allows the next; 0: it holds nothing back */
-	bool broken;                   /* an I/O was given up: there is no use in going on */
+	bool broken;                   /* an I/O was given up, or all of it is to stop: nothing more is begun */
+	uint64_t leave_ns;             /* when it is stopped: what has no answer by then is not waited for; else 0 */
 };
 
 /* Which part of the namespace, of the I/Os and of the rate is its own. */
@@ -68,6 +69,10 @@ void load_begin(struct load *load);
 
 /* Begins what can be begun, between two polls.  True: the load has just ended; what follows is no longer measured. */
 bool load_go_on(struct load *load);
+
+/* Before its time: nothing more is begun, also not to verify, and after a second nothing is waited for any more; what
+ * is in flight still then ends with its queue. */
+void load_stop(struct load *load);
 
 static inline bool load_over(const struct load *load) { return load->phase == ENDED; }
 

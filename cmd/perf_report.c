@@ -61,6 +61,10 @@ json_result(const struct perf_result *result)
 	json_object_object_add(object, "read", json_side(&result->read, seconds));
 	json_object_object_add(object, "write", json_side(&result->write, seconds));
 	json_object_object_add(object, "errors", json_object_new_uint64(result->errors));
+	json_object_object_add(object, "first_error",
+	    result->errors > 0 ? json_object_new_string(result->first_error) : NULL);
+	json_object_object_add(object, "stopped", json_object_new_boolean(result->stopped));
+	json_object_object_add(object, "unanswered", json_object_new_uint64(result->unanswered));
 	json_object_object_add(object, "resent", json_object_new_uint64(result->resent));
 	json_object_object_add(object, "paths_lost", json_object_new_uint64(result->losses));
 	json_object_object_add(object, "longest_pause_us", microseconds(result->pause_ns));
@@ -165,6 +169,10 @@ perf_report_table(const struct perf_plan *plan, const struct perf_outcome *outco
 		puts("total");
 	table_rows(total);
 	printf("\n%.1f s", perf_result_seconds(total));
+	if (total->stopped)
+		printf(", stopped");
+	if (total->unanswered > 0)
+		printf(", %" PRIu64 " I/Os had no answer", total->unanswered);
 	if (total->errors > 0)
 		printf(", %" PRIu64 " I/Os failed (the first: %s)", total->errors, total->first_error);
 	if (total->losses > 0)

@@ -45,11 +45,30 @@ perf_result_add(struct perf_result *into, const struct perf_result *from)
 	if (into->errors == 0)
 		memcpy(into->first_error, from->first_error, sizeof(into->first_error));
 	into->errors += from->errors;
+	into->stopped |= from->stopped;
+	into->unanswered += from->unanswered;
 	into->verify |= from->verify;
 	into->checked += from->checked;
 	if (into->wrong == 0)
 		into->first_wrong = from->first_wrong;
 	into->wrong += from->wrong;
+}
+
+static void
+side_take(struct perf_side *now, const struct perf_side *before)
+{
+	now->bytes -= before->bytes;
+	now->hist.count -= before->hist.count;
+	now->hist.sum -= before->hist.sum;
+	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+		now->hist.buckets[i] -= before->hist.buckets[i];
+}
+
+void
+perf_result_take(struct perf_result *now, const struct perf_result *before)
+{
+	side_take(&now->read, &before->read);
+	side_take(&now->write, &before->write);
 }
 
 double

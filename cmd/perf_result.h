@@ -23,6 +23,8 @@ struct perf_result {
 	uint64_t pause_ns;             /* the longest time without a completion while there was something in flight */
 	uint64_t errors;
 	char first_error[160];
+	bool stopped;                  /* before its end */
+	uint64_t unanswered;           /* I/Os that were not waited for any more then */
 	bool verify;
 	uint64_t checked, wrong, first_wrong; /* pieces of one I/O's size; byte offset */
 };
@@ -31,6 +33,9 @@ void perf_result_init(struct perf_result *result);
 
 /* Sums, of times the longest; what goes on at the same time counts as such. */
 void perf_result_add(struct perf_result *into, const struct perf_result *from);
+
+/* Of both sides, what they were before is taken away. */
+void perf_result_take(struct perf_result *now, const struct perf_result *before);
 
 double perf_result_seconds(const struct perf_result *result);
 

@@ -8,15 +8,20 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "perf_thread.h"
+#include "stop.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-enum { SHOWS_PER_INTERVAL = 20, SPIN_US = 150 };
+/* SIGUSR1 gets a thread out of a poll that has nothing to wait for but I/O; one that comes too early is sent again. */
+enum { SHOWS_PER_INTERVAL = 20, SPIN_US = 150, WAKE_MS = 50, WAKE_SIGNAL = SIGUSR1 };
 
 struct running {
 	const struct perf_job *job;
@@ -35,12 +40,12 @@ struct perf_run {
 	struct weir_host *host;
 	struct running *running;        /* of each job */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;         /* a thread has ended */
+	int changed_fd;                 /* can be read when a thread has ended */
 	unsigned threads_made;          /* of all jobs: they are pinned in turn */
 	uint64_t begun_ns, tick_ns;
 	struct perf_result before;      /* both sides, as of the last tick */
 	struct perf_result gone;        /* of jobs that are over */
-	bool failed;
+	bool failed, stopping;
 };
 
 static void
@@ -126,11 +131,12 @@ static void
 thread_ended(void *arg)
 {
 	struct running *running = arg;
+	const uint64_t one = 1;
 
 	pthread_mutex_lock(&running->run->lock);
 	running->ended++;
-	pthread_cond_signal(&running->run->changed);
 	pthread_mutex_unlock(&running->run->lock);
+	(void)!write(running->run->changed_fd, &one, sizeof(one)); /* it never has so many that this fails */
 }
 
 static int
@@ -168,6 +174,7 @@ start_threads(struct perf_run *run, struct running *running)
 	int rc = 0;
 
 	sigfillset(&all);
+	sigdelset(&all, WAKE_SIGNAL);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (unsigned i = 0; i < running->thread_count && rc == 0; i++) {
 		rc = pthread_create(&running->threads[i].thread, NULL, perf_thread_run, &running->threads[i]);
@@ -245,15 +252,6 @@ begin_job(struct perf_run *run, struct running *running)
 /* ---- what is said meanwhile ---- */
 
 static void
-hist_since(struct hist *now, const struct hist *before)
-{
-	now->count -= before->count;
-	now->sum -= before->sum;
-	for (unsigned i = 0; i < HIST_BUCKETS; i++)
-		now->buckets[i] -= before->buckets[i];
-}
-
-static void
 tick(struct perf_run *run, uint64_t now_ns)
 {
 	static struct perf_result all, since; /* large */
@@ -269,10 +267,7 @@ tick(struct perf_run *run, uint64_t now_ns)
 			pthread_mutex_unlock(&thread->lock);
 		}
 	since = all;
-	hist_since(&since.read.hist, &run->before.read.hist);
-	hist_since(&since.write.hist, &run->before.write.hist);
-	since.read.bytes -= run->before.read.bytes;
-	since.write.bytes -= run->before.write.bytes;
+	perf_result_take(&since, &run->before);
 	since.begun_ns = run->tick_ns;
 	since.ended_ns = now_ns;
 	run->before = all;
@@ -284,35 +279,48 @@ tick(struct perf_run *run, uint64_t now_ns)
 		    (double)(since.read.hist.count + since.write.hist.count) / perf_result_seconds(&since));
 }
 
-/* Until a thread has ended, or it is time for a line. */
+/* Until a thread has ended, it is time for a line, or all is to stop. */
 static void
-wait_for_change(struct perf_run *run, unsigned seen, uint64_t next_ns)
+wait_for_change(const struct perf_run *run, uint64_t next_ns)
 {
-	struct timespec until = { (time_t)(next_ns / NS_PER_S), (long)(next_ns % NS_PER_S) };
-	unsigned ended;
-	int rc = 0;
+	struct pollfd fds[2] = { { run->changed_fd, POLLIN, 0 }, { stop_fd(), POLLIN, 0 } };
+	uint64_t now_ns = clock_now_ns(), ended;
+	int ms = -1;
 
-	pthread_mutex_lock(&run->lock);
-	do {
-		ended = 0;
-		for (unsigned i = 0; i < run->plan->job_count; i++)
-			ended += run->running[i].ended;
-		if (ended == seen)
-			rc = next_ns != UINT64_MAX ?
-			    pthread_cond_clockwait(&run->changed, &run->lock, CLOCK_MONOTONIC, &until) :
-			    pthread_cond_wait(&run->changed, &run->lock);
-	} while (ended == seen && rc == 0);
-	pthread_mutex_unlock(&run->lock);
+	if (next_ns != UINT64_MAX)
+		ms = next_ns > now_ns ? (int)((next_ns - now_ns) / 1000000) + 1 : 0;
+	if (run->stopping && (ms < 0 || ms > WAKE_MS))
+		ms = WAKE_MS;
+	(void)poll(fds, 2, ms);
+	(void)!read(run->changed_fd, &ended, sizeof(ended)); /* how many is looked up */
+}
+
+static void
+on_wake(int sig)
+{
+	(void)sig;
+}
+
+static void
+stop_threads(const struct perf_run *run)
+{
+	for (unsigned i = 0; i < run->plan->job_count; i++)
+		for (unsigned j = 0; j < run->running[i].started && run->running[i].threads != NULL; j++) {
+			struct perf_thread *thread = &run->running[i].threads[j];
+
+			pthread_mutex_lock(&thread->lock);
+			thread->stop = true;
+			pthread_mutex_unlock(&thread->lock);
+			(void)pthread_kill(thread->thread, WAKE_SIGNAL);
+		}
 }
 
 /* ---- all jobs ---- */
 
-/* Ends those jobs of which all threads have ended; how many threads that were, of all jobs. */
-static unsigned
+/* Ends those jobs of which all threads have ended. */
+static void
 end_those_that_have(struct perf_run *run)
 {
-	unsigned ended_all = 0;
-
 	for (unsigned i = 0; i < run->plan->job_count; i++) {
 		struct running *running = &run->running[i];
 		unsigned ended;
@@ -322,9 +330,7 @@ end_those_that_have(struct perf_run *run)
 		pthread_mutex_unlock(&run->lock);
 		if (!running->over && running->started > 0 && ended == running->started)
 			end_job(run, running);
-		ended_all += ended;
 	}
-	return ended_all;
 }
 
 /* Begins those jobs that can; true: one is over at once, since it cannot, and others may have waited for it. */
@@ -340,7 +346,8 @@ begin_those_that_can(struct perf_run *run)
 
 		if (running->over || running->started > 0 || (before != NULL && !before->over))
 			continue;
-		if (before != NULL && !run->outcomes[plan->after[i]].ran)
+		run->failed |= run->stopping;
+		if (run->stopping || (before != NULL && !run->outcomes[plan->after[i]].ran))
 			running->over = true;
 		else
 			begin_job(run, running);
@@ -349,17 +356,18 @@ begin_those_that_can(struct perf_run *run)
 	return over;
 }
 
-/* How many threads have ended, or UINT32_MAX: all is over. */
-static unsigned
+/* Whether something goes on. */
+static bool
 attend(struct perf_run *run)
 {
-	unsigned ended = end_those_that_have(run), left = 0;
+	bool left = false;
 
+	end_those_that_have(run);
 	while (begin_those_that_can(run))
 		;
 	for (unsigned i = 0; i < run->plan->job_count; i++)
-		left += !run->running[i].over;
-	return left > 0 ? ended : UINT32_MAX;
+		left |= !run->running[i].over;
+	return left;
 }
 
 static void
@@ -367,17 +375,24 @@ run_all(struct perf_run *run)
 {
 	const struct perf_plan *plan = run->plan;
 	uint64_t every_ns = plan->interval_ns > 0 ? plan->interval_ns : plan->progress ? NS_PER_S : 0, next_ns;
-	unsigned seen = attend(run);
+	const struct sigaction wake = { .sa_handler = on_wake };
+	bool more;
 
+	sigaction(WAKE_SIGNAL, &wake, NULL);
+	more = attend(run);
 	run->begun_ns = run->tick_ns = clock_now_ns();
 	next_ns = every_ns > 0 ? run->begun_ns + every_ns : UINT64_MAX;
-	while (seen != UINT32_MAX) {
-		wait_for_change(run, seen, next_ns);
+	stop_catch_signals();
+	while (more) {
+		wait_for_change(run, next_ns);
 		if (clock_now_ns() >= next_ns) {
 			tick(run, clock_now_ns());
 			next_ns += every_ns;
 		}
-		seen = attend(run);
+		run->stopping = stop_asked();
+		if (run->stopping)
+			stop_threads(run);
+		more = attend(run);
 	}
 	if (plan->progress)
 		fprintf(stderr, "\r\033[K");
@@ -443,10 +458,13 @@ perf_run(const struct perf_plan *plan, struct perf_outcome *outcomes)
 	run->plan = plan;
 	run->outcomes = outcomes;
 	pthread_mutex_init(&run->lock, NULL);
-	pthread_cond_init(&run->changed, NULL);
+	run->changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	perf_result_init(&run->before);
 	perf_result_init(&run->gone);
-	if (!make_outcomes(run)) {
+	if (run->changed_fd < 0) {
+		complain(run, "cannot start", strerror(errno));
+		run->failed = true;
+	} else if (!make_outcomes(run)) {
 		complain(run, "cannot start", "out of memory");
 		run->failed = true;
 	} else if (start_host(run) != 0) {
@@ -455,7 +473,8 @@ perf_run(const struct perf_plan *plan, struct perf_outcome *outcomes)
 		run_all(run);
 		weir_host_destroy(run->host);
 	}
-	pthread_cond_destroy(&run->changed);
+	if (run->changed_fd >= 0)
+		close(run->changed_fd);
 	pthread_mutex_destroy(&run->lock);
 	failed = run->failed;
 	free(run->running);

@@ -33,7 +33,8 @@ struct perf_outcome {
 	struct perf_result *uris;
 };
 
-/* What was measured, outcomes[job_count]; 0, or -1: some job did not run, after having said on stderr why. */
+/* What was measured, outcomes[job_count], until all is done or a signal asks to stop (stop.h).  0, or -1: some job did
+ * not run, after having said on stderr why if it was not stopped. */
 int perf_run(const struct perf_plan *plan, struct perf_outcome *outcomes);
 void perf_outcomes_free(struct perf_outcome *outcomes, unsigned count);
 

@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <stdio.h>
 
+enum { LOOK_TURNS = 64 }; /* one that never has to wait looks now and then all the same */
+
 /* What the kernel says of this thread: how long it was ready and did not run. */
 static uint64_t
 waited_ns(void)
@@ -109,12 +111,24 @@ note_resent(struct perf_thread *thread)
 	}
 }
 
+static void
+look_for_stop(struct perf_thread *thread)
+{
+	bool stop;
+
+	pthread_mutex_lock(&thread->lock);
+	stop = thread->stop;
+	pthread_mutex_unlock(&thread->lock);
+	for (unsigned i = 0; stop && i < thread->load_count; i++)
+		load_stop(&thread->loads[i]);
+}
+
 void *
 perf_thread_run(void *arg)
 {
 	struct perf_thread *thread = arg;
 	struct costs before;
-	unsigned left = thread->load_count;
+	unsigned left = thread->load_count, turns = 0;
 
 	pin(thread->cpu);
 	before = costs_now(thread);
@@ -124,7 +138,8 @@ perf_thread_run(void *arg)
 		int64_t timeout_us = wait_us(thread);
 
 		thread->clock.now_ns = 0;
-		(void)weir_queue_poll(thread->queues[0], timeout_us);
+		if (weir_queue_poll(thread->queues[0], timeout_us) == 0 || ++turns % LOOK_TURNS == 0)
+			look_for_stop(thread);
 		left = 0;
 		for (unsigned i = 0; i < thread->load_count; i++) {
 			if (load_go_on(&thread->loads[i]))

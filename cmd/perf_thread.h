@@ -21,6 +21,7 @@ struct perf_thread {
 	pthread_t thread;
 	pthread_mutex_t lock;                       /* of what follows */
 	struct perf_result shown;                   /* both sides so far */
+	bool stop;                                  /* its loads are to be stopped; a signal hastens it */
 	void (*ended)(void *arg);                   /* from the thread */
 	void *ended_arg;
 };

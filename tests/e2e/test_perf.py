@@ -1,6 +1,7 @@
 """`weir perf`: a verified load through our own host, its report and its exit codes."""
 import json
 import re
+import signal
 import socket
 from xml.etree import ElementTree
 
@@ -9,7 +10,7 @@ import pytest
 import nvme
 import target as targets
 from forward import Path
-from tools import start, uri
+from tools import SECONDS, start, uri
 
 
 def perf(target, *args, nqn=nvme.SUBNQN, query="?ns=1"):
@@ -221,6 +222,42 @@ def test_a_block_size_that_does_not_fit_is_said_in_plain_words(target, bs):
     """less than a block, no multiple of it, beyond what the target transfers"""
     done = perf(target, "--bs", bs, "--time", "1")
     assert done.returncode in (1, 2) and re.search("bs|block|size|large", done.stderr), done
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_one_that_is_stopped_says_what_it_has_measured(serve, how):
+    target = serve()
+    load = start("perf", uri(target, 1), "--time", "1000", "--rw", "randrw", "--verify", "--threads", "2", "--queues",
+                 "2", "--json")
+    target.until("I/O flows", lambda stats: stats["reads"] > 1000)
+    load.send_signal(how)
+    out, err = load.communicate(timeout=SECONDS)
+    assert load.returncode == 1, (out, err)
+    found = json.loads(out)
+    check_side(found["read"])
+    assert found["stopped"] and found["unanswered"] == 0 and found["errors"] == 0 and found["first_error"] is None
+    assert found["seconds"] < 900 and found["verify"]["wrong"] == 0
+
+
+def test_one_that_is_stopped_does_not_wait_for_answers(serve):
+    """of a device that has none"""
+    where = uri(serve(ns=["fault:hold=0@mem:64M"]), 1)
+    load = start("perf", where, "--rw", "read", "--time", "1000", "--qd", "1", "--interval", "1")
+    assert " 0 IOPS" in load.stdout.readline()
+    load.send_signal(signal.SIGINT)
+    out, err = load.communicate(timeout=SECONDS)
+    assert load.returncode == 1 and "stopped, 1 I/Os had no answer" in out, (out, err)
+
+
+def test_a_picture_that_cannot_be_written_is_said_before(binary, tmp_path):
+    where = "nvme+tcp://127.0.0.1:1/%s?ns=1" % nvme.SUBNQN
+    done = targets.run("perf", where, "--svg", str(tmp_path / "none" / "x.svg"))
+    assert done.returncode == 1 and "No such file" in done.stderr and "127.0.0.1" not in done.stderr, done
+    done = targets.run("perf", where, "--svg", str(tmp_path / "x.svg"))
+    assert done.returncode == 1 and not (tmp_path / "x.svg").exists(), done
+    (tmp_path / "x.svg").write_text("an older one")
+    targets.run("perf", where, "--svg", str(tmp_path / "x.svg"))
+    assert (tmp_path / "x.svg").read_text() == "an older one"
 
 
 def test_a_target_that_dies_is_noticed(serve):
