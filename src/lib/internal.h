@@ -95,8 +95,10 @@ void identity_of_uri(const struct weir_host *host, const struct weir_uri *uri, c
 /* The numeric address of a host.  Of a name that stands for several, the first that takes a connection within `ms`. */
 int resolve(const struct weir_address *address, uint32_t ms, struct subsys_address *numeric);
 
-/* The same of all of a URI, each once; how many, or a negative errno. */
-int resolve_all(const struct weir_uri *uri, uint32_t ms, struct subsys_address numeric[WEIR_PATHS_MAX]);
+/* The same of all of a URI, each once; how many, or a negative errno.  What is left out of several is said in the
+ * host's log. */
+int resolve_all(struct weir_host *host, const struct weir_uri *uri, uint32_t ms,
+    struct subsys_address numeric[WEIR_PATHS_MAX]);
 
 /* "10.0.0.7:4420", "[::1]:4420". */
 struct address_text {

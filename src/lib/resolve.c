@@ -30,7 +30,8 @@ is_among(const struct subsys_address *list, int count, const struct subsys_addre
 }
 
 int
-resolve_all(const struct weir_uri *uri, uint32_t ms, struct subsys_address numeric[WEIR_PATHS_MAX])
+resolve_all(struct weir_host *host, const struct weir_uri *uri, uint32_t ms,
+    struct subsys_address numeric[WEIR_PATHS_MAX])
 {
 	int count = 0, rc = 0;
 
@@ -40,8 +41,9 @@ resolve_all(const struct weir_uri *uri, uint32_t ms, struct subsys_address numer
 
 		if (error == 0 && !is_among(numeric, count, &numeric[count]))
 			count++;
-		else if (error != 0)
-			rc = error;
+		else if (error != 0 && uri->addresses > 1)
+			host_log(host, WEIR_LOG_WARNING, "%s: there is no path by that name", weir_error());
+		rc = error != 0 ? error : rc;
 	}
 	return count > 0 ? count : rc;
 }

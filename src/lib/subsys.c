@@ -29,13 +29,16 @@ static_assert((int)WEIR_PATHS_MAX == SUBSYS_PATHS_MAX, "paths");
 /* ---- events ---- */
 
 static void
-log_event(struct weir_subsys *ws, const struct subsys_event *event, const char *at)
+log_event(struct weir_subsys *ws, const struct subsys_event *event, const struct subsys_path *path)
 {
 	const char *why = event->why != NULL ? event->why : "";
+	struct address_text text = address_text(path->address.host, path->address.port);
+	const char *at = text.text;
 
 	switch (event->kind) {
-	case SUBSYS_PATH_UP:
-		host_log(ws->host, WEIR_LOG_INFO, "%s: the path by %s is up", ws->nqn, at);
+	case SUBSYS_PATH_UP: /* who was told that it is lost is told that it is back */
+		host_log(ws->host, path->losses > 0 ? WEIR_LOG_WARNING : WEIR_LOG_INFO, "%s: the path by %s is %s",
+		    ws->nqn, at, path->losses > 0 ? "back" : "up");
 		return;
 	case SUBSYS_PATH_LOST:
 		host_log(ws->host, WEIR_LOG_WARNING, "%s: the path by %s is lost: %s", ws->nqn, at, why);
@@ -82,7 +85,7 @@ on_event(struct subsys *subsys, const struct subsys_event *event)
 		ws->changes++;
 		pthread_mutex_unlock(&ws->host->lock);
 	}
-	log_event(ws, event, address_text(path.address.host, path.address.port).text);
+	log_event(ws, event, &path);
 	if (ws->event != NULL)
 		ws->event(ws->event_arg, &told);
 }
@@ -227,7 +230,7 @@ subsys_join(struct weir_subsys *ws, const struct weir_uri *uri, const struct wei
 	struct connecting c = { .ws = ws };
 	int rc;
 
-	c.addresses = resolve_all(uri, ws->connect_ms, c.address);
+	c.addresses = resolve_all(ws->host, uri, ws->connect_ms, c.address);
 	if (c.addresses < 0)
 		return c.addresses;
 	fill_options(ws->host, uri, options, ws, &c.options);

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 import target as targets
+from forward import Path
 from tools import SECONDS, answer, random_file, start, uri, volume, weir
 
 TARGET_NS = ("mem:8M",)
@@ -133,6 +134,20 @@ def test_one_that_is_stopped_says_how_far_it_came(serve, tmp_path):
     assert write.returncode == 1 and words.startswith("weir: stopped; the first ") and words.endswith(" KiB written\n")
     written = int(words.split()[4]) << 10
     assert 0 < written < SIZE and volume(target, length=written) == data[:written]
+
+
+def test_a_path_that_is_lost_and_back_is_said(serve, tmp_path):
+    target = serve(ns=["fault:delay-write=20@mem:8M"])
+    random_file(tmp_path / "in", SIZE // 8)
+    with Path(target.port) as path:
+        where = uri(target, 1).replace(":%d/" % target.port, ":%d/" % path.port)
+        write = start("write", where, tmp_path / "in", "--bs", "4k", "--depth", "4")
+        target.until("something is written", lambda stats: stats["writes"] > 10)
+        path.cut()
+        path.open()
+        _, words = write.communicate(timeout=SECONDS)
+    assert write.returncode == 0, words
+    assert words.index("is lost: ") < words.index("127.0.0.1:%d is back\n" % path.port), words
 
 
 def test_a_pipe_that_gives_nothing_can_be_stopped(target):
