@@ -12,7 +12,7 @@
 struct host_options {
 	const char *hostnqn, *hostid;
 	bool verbose;
-	bool own_words; /* the command says itself what happens to connections */
+	volatile bool own_words; /* from here on the command says itself what happens to connections */
 	struct weir_subsys_options subsys;
 };
 

@@ -168,12 +168,13 @@ event_name(enum weir_event_kind kind)
 }
 
 static void
-say_event(const struct weir_uri *uri, const struct weir_event *event)
+say_event(const struct weir_subsys *subsys, const struct weir_event *event)
 {
-	static const struct weir_address nowhere = { .host = "?" };
-	const struct weir_address *address = event->path < uri->addresses ? &uri->address[event->path] : &nowhere;
+	struct weir_path_info paths[WEIR_PATHS_MAX] = { 0 };
+	const struct weir_address *address = &paths[event->path].address;
 	const char *why = event->why != NULL ? event->why : "", *colon = why[0] != '\0' ? ": " : "";
 
+	(void)weir_subsys_paths(subsys, paths, WEIR_PATHS_MAX);
 	switch (event->kind) {
 	case WEIR_EVENT_PATH_UP: printf("%s:%u is back\n", address->host, address->port); return;
 	case WEIR_EVENT_PATH_LOST: printf("%s:%u is lost%s%s\n", address->host, address->port, colon, why); return;
@@ -198,7 +199,7 @@ heard(void *arg, const struct weir_event *event)
 	if (!ping->begun)
 		return;
 	if (!ping->options->json) {
-		say_event(&ping->options->uri, event);
+		say_event(ping->volume.subsys, event);
 		fflush(stdout);
 		return;
 	}
@@ -211,15 +212,19 @@ heard(void *arg, const struct weir_event *event)
 
 /* ---- a round ---- */
 
-static int
-ask_path(struct ping *ping, int path, uint64_t *ns)
+/* NULL, and how long it took; or why there was no answer. */
+static const char *
+ask_path(struct ping *ping, int index, const struct weir_path_info *path, uint64_t *ns)
 {
 	uint8_t page[IDENTIFY_BYTES];
 	uint64_t began_ns = now_ns();
-	int rc = weir_subsys_identify(ping->volume.subsys, path, IDENTIFY_CONTROLLER, 0, 0, page);
 
+	if (path->state != WEIR_PATH_LIVE)
+		return path->why[0] != '\0' ? path->why : "not connected";
+	if (weir_subsys_identify(ping->volume.subsys, index, IDENTIFY_CONTROLLER, 0, 0, page) < 0)
+		return weir_error();
 	*ns = now_ns() - began_ns;
-	return rc;
+	return NULL;
 }
 
 static void
@@ -231,19 +236,20 @@ admin_round(struct ping *ping, struct json_object *list)
 	add(ping, "%s ", ping->admin.name);
 	for (unsigned i = 0; i < count && i < WEIR_PATHS_MAX; i++) {
 		struct json_object *object = json_object_new_object();
-		uint64_t ns;
-		int rc = paths[i].state == WEIR_PATH_LIVE ? ask_path(ping, (int)i, &ns) : -ENOTCONN;
+		uint64_t ns = 0;
+		const char *why = ask_path(ping, (int)i, &paths[i], &ns);
 
 		ping->admin.sent++;
 		json_object_object_add(object, "path", json_object_new_int((int)i));
-		if (rc == 0) {
+		if (why == NULL) {
 			ping->admin.answered++;
 			hist_add(&ping->admin.hist, ns);
 			add(ping, "%s%.3f ms", i > 0 ? ", " : "", ms(ns));
 			json_object_object_add(object, "us", microseconds(ns));
 		} else {
-			add(ping, "%sno answer", i > 0 ? ", " : "");
-			json_object_object_add(object, "error", json_object_new_string(strerror(-rc)));
+			add(ping, "%s%s", i > 0 ? ", " : "", paths[i].state == WEIR_PATH_LIVE ? "no answer" :
+			    "not connected");
+			json_object_object_add(object, "error", json_object_new_string(why));
 		}
 		if (count > 1)
 			add(ping, " (%s:%u)", paths[i].address.host, paths[i].address.port);
@@ -299,22 +305,25 @@ static void
 io_round(struct ping *ping, uint64_t until_ns)
 {
 	const char *name = ping->io.name;
+	const char *why = NULL;
 	uint64_t ns;
-	int rc = ping->in_flight ? 0 : submit(ping);
 
-	if (rc == 0)
+	if (!ping->in_flight && submit(ping) < 0)
+		why = weir_error();
+	else
 		wait_for_io(ping, until_ns);
 	ns = now_ns() - ping->asked_ns;
-	if (rc == 0 && !ping->io_done) {
+	if (why == NULL && !ping->io_done) {
 		add(ping, "%s no answer for %.1f s", name, ms(ns) / 1000);
 		json_object_object_add(ping->object, "waiting_us", microseconds(ns));
 		return;
 	}
 	ping->in_flight = false;
-	rc = rc < 0 ? rc : ping->result.error;
-	if (rc < 0) {
-		add(ping, "%s failed: %s", name, strerror(-rc));
-		json_object_object_add(ping->object, "error", json_object_new_string(strerror(-rc)));
+	if (why == NULL && ping->result.error < 0)
+		why = weir_result_text(&ping->result);
+	if (why != NULL) {
+		add(ping, "%s failed: %s", name, why);
+		json_object_object_add(ping->object, "error", json_object_new_string(why));
 		return;
 	}
 	ping->io.answered++;
@@ -448,7 +457,6 @@ cmd_ping(int argc, char **argv)
 	ping.io.name = options.flush ? "flush" : "read";
 	hist_init(&ping.admin.hist);
 	hist_init(&ping.io.hist);
-	options.host.own_words = true;
 	options.host.subsys.event = heard;
 	options.host.subsys.event_arg = &ping;
 	host = host_start(&options.host);
@@ -456,7 +464,7 @@ cmd_ping(int argc, char **argv)
 		return EXIT_FAILED;
 	if (open_target(&ping, host) == 0) {
 		stop_catch_signals();
-		ping.begun = true;
+		options.host.own_words = ping.begun = true;
 		rounds(&ping);
 		summary(&ping);
 		code = ping.admin.answered + ping.io.answered > 0 ? EXIT_OK : EXIT_FAILED;

@@ -372,9 +372,9 @@ ctrlr_step_name(const struct ctrlr *c)
 {
 	switch (c->admin.state) {
 	case QPAIR_DIALLING:
-		return "the TCP connection";
+		return "no TCP connection came about";
 	case QPAIR_HELLO:
-		return "ICReq";
+		return "it takes connections and says nothing (to ICReq); is it an NVMe/TCP target?";
 	case QPAIR_CONNECTING:
 		return "Connect";
 	case QPAIR_UP:

@@ -2,9 +2,11 @@
 import json
 import re
 import signal
+import socket
 
 import pytest
 
+import nvme
 import target as targets
 from tools import SECONDS, start, uri, weir
 
@@ -55,6 +57,13 @@ def test_each_path_is_asked(serve):
     assert all("ms (127.0.0.1:%d)" % port in row for _, port in target.addresses)
 
 
+def test_a_name_that_cannot_be_found_is_one_path_fewer(target):
+    where = uri(target).replace("//", "//no.such.name.invalid:1,")
+    done = weir("ping", "-c", "1", where)
+    assert "no.such.name.invalid: " in done.words and "there is no path by that name" in done.words
+    assert done.stdout.startswith(b"1: identify ")
+
+
 def test_it_ends_when_it_is_told_to(target):
     ping = start("ping", "-i", "10ms", uri(target))
     assert ping.stdout.readline().startswith("1: ")
@@ -73,12 +82,27 @@ def test_a_path_that_is_lost_and_back(serve, tmp_path):
     target.kill()
     assert any(each.get("event") == "path_lost" for each in rounds)
     assert any("waiting_us" in each.get("io", ()) for each in rounds)
+    assert any("refused" in each.get("admin", [{}])[0].get("error", "") for each in rounds)
     again = serve(ns=[spec], listen=("127.0.0.1:%d" % target.port,))
     assert any(each.get("event") == "path_up" for each in rounds)
     assert any("us" in each.get("io", ()) for each in rounds)
     ping.send_signal(signal.SIGTERM)
     assert ping.wait(SECONDS) == 0 and again.alive()
     ping.communicate()
+
+
+def test_an_error_is_said_in_the_words_of_who_knows(serve):
+    target = serve(ns=["fault:read-error=0@mem:8M"])
+    assert "read failed: unrecovered read error" in weir("ping", "-c", "1", uri(target)).stdout.decode()
+    found = objects(weir("ping", "-c", "1", "--json", uri(target)).stdout)
+    assert [each["io"]["error"] for each in found if "seq" in each] == ["unrecovered read error"]
+
+
+def test_who_says_nothing_is_no_target_perhaps(binary):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        where = "nvme+tcp://127.0.0.1:%d/%s" % (server.getsockname()[1], nvme.SUBNQN)
+        words = weir("ping", "-c", "1", "--connect-timeout", "300ms", where, code=1).words
+    assert "did not answer" in words and "is it an NVMe/TCP target?" in words
 
 
 def test_nobody_answers(serve):

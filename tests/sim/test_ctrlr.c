@@ -268,7 +268,8 @@ commands_end_once_each_though_the_target_crashes(void **state)
 
 /* Where it may wait; the simulation has no silence before ICReq. */
 static const char *const waits[] = {
-	"ICReq", "Connect", "reading what the controller can (CAP)", "enabling the controller (CC.EN)",
+	"it takes connections and says nothing (to ICReq); is it an NVMe/TCP target?", "Connect",
+	"reading what the controller can (CAP)", "enabling the controller (CC.EN)",
 	"asking whether the controller is ready (CSTS)", "Identify Controller", "asking for I/O queues",
 	"asking for FENCE", "asking for events",
 };
