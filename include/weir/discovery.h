@@ -2,6 +2,9 @@
  * weir/discovery.h - which subsystems there are, asked of a discovery service.
  *
  * NVMe Base 2.0, 5.16.1.23 (log page 70h) and NVMe over Fabrics.
+ *
+ * All functions may be called by any thread; those that block, not from a
+ * callback of the service thread (weir/host.h).
  */
 #ifndef WEIR_DISCOVERY_H
 #define WEIR_DISCOVERY_H
@@ -46,6 +49,8 @@ struct weir_discovery_options {
  * said in the host's log.  Errors as of weir_subsys_connect(). */
 int weir_discover(struct weir_host *host, const char *uri, const struct weir_discovery_options *options,
     struct weir_discovery *discovery);
+
+/* Frees the entries, not the struct. */
 void weir_discovery_free(struct weir_discovery *discovery);
 
 /* A URI for weir_subsys_connect() and the tools, cut as by snprintf(), and how long it is; of a discovery service one
@@ -61,11 +66,14 @@ struct weir_discovery_watch;
  * Stays connected (KATO; persistent discovery controller) and calls `changed` from the service thread, after the
  * first reading and whenever the log has changed or the service is back; the discovery is valid during the call,
  * which must not block.  It comes back by itself when it is lost.  Does not wait for the first connection: where
- * that cannot be made the host's log says so.  Referrals are entries and are not followed.
+ * that cannot be made the host's log says so.  Referrals are entries and are not followed.  0, -EINVAL, -ENOMEM, or
+ * -EHOSTUNREACH (there is no such name).
  */
 int weir_discovery_watch(struct weir_host *host, const char *uri, const struct weir_discovery_options *options,
     void (*changed)(void *arg, const struct weir_discovery *discovery), void *arg,
     struct weir_discovery_watch **watch);
+
+/* `changed` is not called any more.  Blocks, for as long as taking leave takes.  NULL is ignored. */
 void weir_discovery_unwatch(struct weir_discovery_watch *watch);
 
 #ifdef __cplusplus

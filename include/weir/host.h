@@ -5,6 +5,9 @@
  * again, and hears events; it sleeps when there is nothing to do.  I/O is done
  * by the threads that open queues (weir/queue.h), or by whoever calls
  * (weir/volume.h).  A process has as many hosts as it likes; most have one.
+ *
+ * All functions may be called by any thread, but weir_host_destroy() not from
+ * a callback, and while nobody else uses the host or what is open of it.
  */
 #ifndef WEIR_HOST_H
 #define WEIR_HOST_H
@@ -32,8 +35,8 @@ struct weir_host_options {
 	uint32_t queues_max;   /* queues open at a time, of all subsystems: 1 to 127; 0: 32 */
 	const char *hostnqn;   /* NULL: the line in /etc/nvme/hostnqn, else one made of the machine's identity */
 	const char *hostid;    /* a UUID; NULL: /etc/nvme/hostid where hostnqn is NULL too, else one made of hostnqn */
-	/* What people should read: lost paths, paths that are back.  From the service thread; it must not block.
-	 * NULL: nobody wants to know. */
+	/* What people should read: lost paths, paths that are back.  From the service thread, or from one that is
+	 * within a call; it must not block.  NULL: nobody wants to know. */
 	void (*log)(void *arg, enum weir_log_level level, const char *text);
 	void *log_arg;
 	uint32_t spin_us;      /* how long a thread that waits looks by itself before it sleeps; 0: 150, or, where the
@@ -42,7 +45,7 @@ struct weir_host_options {
 	                        * system's.  Copied */
 };
 
-/* `options` NULL: defaults.  0, -EINVAL, -ENOMEM, -EMFILE, -EAGAIN (no thread). */
+/* `options` NULL: defaults; texts in it are copied.  0, -EINVAL, -ENOMEM, -EMFILE, -EAGAIN (no thread). */
 int weir_host_create(const struct weir_host_options *options, struct weir_host **host);
 
 /* Ends all that is still open, in order; queues must have been closed by their threads.  NULL is ignored. */

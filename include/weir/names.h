@@ -3,6 +3,7 @@
  *
  * As one writes them within a sentence; they do not change from one version of
  * the library to the next.  A number that has none is "unknown"; never NULL.
+ * Any thread; the texts stay.
  */
 #ifndef WEIR_NAMES_H
 #define WEIR_NAMES_H

@@ -73,13 +73,16 @@ struct weir_subsys_options {
 int weir_subsys_connect(struct weir_host *host, const char *uri, const struct weir_subsys_options *options,
     struct weir_subsys **subsys);
 
-/* One more path, or one that was refused and is to be tried again; it is ready when its event says so.  -ENOSPC: there
- * are WEIR_PATHS_MAX. */
+/* One more path, or one that was refused and is to be tried again; it is ready when its event says so.  Blocks while
+ * the name is looked up.  -ENOSPC: there are WEIR_PATHS_MAX; -EEXIST: there is one by this address; -EHOSTUNREACH:
+ * there is no such name. */
 int weir_subsys_add_path(struct weir_subsys *subsys, const char *host, uint16_t port);
 
-/* Ends it in order; all queues have been closed.  Blocks for five seconds at most.  NULL is ignored. */
+/* Ends it in order; all queues have been closed, and nobody else uses it.  Blocks for five seconds at most; not from a
+ * callback.  NULL is ignored. */
 void weir_subsys_disconnect(struct weir_subsys *subsys);
 
+/* Valid while the subsystem is connected. */
 const char *weir_subsys_nqn(const struct weir_subsys *subsys);
 
 /* ---- paths ---- */
@@ -134,7 +137,8 @@ struct weir_admin {
 int weir_subsys_admin(struct weir_subsys *subsys, int path, const struct weir_admin *admin,
     struct weir_result *result);
 
-/* Identify (CNS, and NSID or CNTID): 4096 bytes, raw; weir/identify.h decodes them. */
+/* Identify (CNS, and NSID or CNTID): 4096 bytes, raw; weir/identify.h decodes them.  This and weir_subsys_log() block,
+ * with the errors of weir_subsys_admin(); of `path` < 0 one that is lost meanwhile is followed by another. */
 int weir_subsys_identify(struct weir_subsys *subsys, int path, uint8_t cns, uint32_t nsid, uint16_t cntid,
     void *page);
 

@@ -38,10 +38,10 @@ void weir_volume_close(struct weir_volume *volume);
 uint64_t weir_volume_size(const struct weir_volume *volume);       /* bytes, as they are now */
 uint32_t weir_volume_block_size(const struct weir_volume *volume); /* bytes */
 uint32_t weir_volume_nsid(const struct weir_volume *volume);
-struct weir_subsys *weir_volume_subsys(struct weir_volume *volume);
+struct weir_subsys *weir_volume_subsys(struct weir_volume *volume); /* the volume's: not to be disconnected */
 
-/* 0, or a negative errno (-EINVAL: not whole blocks; -ERANGE: beyond the end); of what failed any part may have been
- * done. */
+/* 0, or a negative errno (-EINVAL: not whole blocks; -ERANGE: beyond the end; those of weir/status.h); of what failed
+ * any part may have been done.  The buffer is the library's until it returns. */
 int weir_volume_read(struct weir_volume *volume, void *data, size_t bytes, uint64_t offset);
 int weir_volume_write(struct weir_volume *volume, const void *data, size_t bytes, uint64_t offset);
 int weir_volume_write_fua(struct weir_volume *volume, const void *data, size_t bytes, uint64_t offset);
