@@ -190,8 +190,7 @@ static const char *
 help(int error)
 {
 	switch (-error) {
-	case ECONNREFUSED: return "is a target running there, and may this host use it? `weir discover HOST` says what "
-	    "is served";
+	case ECONNREFUSED: return "is a target running there? `weir discover HOST` says what is served";
 	case ETIMEDOUT:
 	case EHOSTUNREACH:
 	case ENETUNREACH: return "is the address right, and does a firewall let its port through?";
@@ -244,5 +243,8 @@ host_reach(struct weir_host *host, const struct host_options *options, const str
 	if (rc == 0)
 		return subsys;
 	host_complain("", rc);
+	if (rc == -ECONNREFUSED)
+		fprintf(stderr, "weir: and may this host use it? It is %s\n",
+		    uri->hostnqn[0] != '\0' ? uri->hostnqn : weir_host_nqn(host));
 	return NULL;
 }

@@ -51,7 +51,8 @@ struct perf_run {
 static void
 complain(const struct perf_run *run, const char *what, const char *why)
 {
-	fprintf(stderr, "%sweir perf: %s: %s\n", run->plan->progress ? "\r\033[K" : "", what, why);
+	fprintf(stderr, "%sweir perf: %s%s%s\n", run->plan->progress ? "\r\033[K" : "", what,
+	    why[0] != '\0' ? ": " : "", why);
 }
 
 /* ---- a job begins ---- */
@@ -77,7 +78,7 @@ connect_uri(struct perf_run *run, struct running *running, unsigned index)
 	if (rc == -ENOENT && run->plan->congestion != NULL)
 		complain(run, run->plan->congestion, "the kernel knows no such congestion control");
 	else if (rc != 0)
-		complain(run, text, weir_error());
+		complain(run, weir_error(), "");
 	return rc;
 }
 

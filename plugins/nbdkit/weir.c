@@ -188,7 +188,7 @@ connect_target(void)
 	uint32_t block;
 
 	if (open_volume() < 0 || learn_commands() < 0) {
-		nbdkit_error("%s: %s", asked.uri, weir_error());
+		nbdkit_error("%s", weir_error());
 		return -1;
 	}
 	block = weir_volume_block_size(volume);

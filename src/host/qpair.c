@@ -104,6 +104,8 @@ terminate(struct qpair *qp)
 static const char *
 wrong_name(struct nvme_status status, uint32_t dw0)
 {
+	if (nvme_sc(status) == NVME_SC_CONNECT_HOST)
+		return ": this host may not use the subsystem";
 	if (nvme_sc(status) != NVME_SC_CONNECT_PARAMS)
 		return "";
 	if (dw0 == (1u << 16 | offsetof(struct nvme_connect_data, subnqn)))

@@ -65,7 +65,11 @@ def test_a_host_that_may_not(live):  # noqa: F811
     target = live(conf(namespace(1), hosts=[nvme.HOSTNQN]))
     where = "nvme+tcp://127.0.0.1:%d/%s" % (target.address()[1], NQN)
     assert len(answer("list", where, "--hostnqn", nvme.HOSTNQN)["namespaces"]) == 1
-    assert "may this host use it?" in weir("list", where, code=1).words
+    for asks, name in (["--hostnqn", "nqn.2026-11.local:me"], "nqn.2026-11.local:me"), ([], "nqn."):
+        words = weir("list", where, *asks, code=1).words
+        assert "this host may not use the subsystem" in words and "may this host use it? It is " + name in words
+    words = weir("list", where + "?hostnqn=nqn.2026-11.local:me", code=1).words
+    assert "may this host use it? It is nqn.2026-11.local:me\n" in words
     done = weir("list", "127.0.0.1:%d" % target.address()[1])
     assert done.stdout == b"" and "no namespace for this host" in done.words
     assert "no subsystem that this host" in weir("discover", "127.0.0.1:%d" % target.address()[1]).words
