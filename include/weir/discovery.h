@@ -65,9 +65,9 @@ struct weir_discovery_watch;
 /*
  * Stays connected (KATO; persistent discovery controller) and calls `changed` from the service thread, after the
  * first reading and whenever the log has changed or the service is back; the discovery is valid during the call,
- * which must not block.  It comes back by itself when it is lost.  Does not wait for the first connection: where
- * that cannot be made the host's log says so.  Referrals are entries and are not followed.  0, -EINVAL, -ENOMEM, or
- * -EHOSTUNREACH (there is no such name).
+ * which must not block.  It comes back by itself when it is lost.  Does not wait for the first connection: that the
+ * service cannot be reached, and that it answers again, the host's log says once each.  Referrals are entries and are
+ * not followed.  0, -EINVAL, -ENOMEM, or -EHOSTUNREACH (there is no such name).
  */
 int weir_discovery_watch(struct weir_host *host, const char *uri, const struct weir_discovery_options *options,
     void (*changed)(void *arg, const struct weir_discovery *discovery), void *arg,

@@ -21,10 +21,18 @@ enum { KATO_MS = 10000, RETRY_MS = 100, RETRY_MAX_MS = 10000 };
 static void open_again(struct timer *timer);
 
 static void
-complain(struct weir_discovery_watch *watch, const char *why)
+say(struct weir_discovery_watch *watch, enum weir_log_level level, const char *what)
 {
-	host_log(watch->host, WEIR_LOG_WARNING, "discovery at %s: %s",
-	    address_text(watch->options.addr, watch->options.port).text, why);
+	host_log(watch->host, level, "discovery at %s: %s",
+	    address_text(watch->options.addr, watch->options.port).text, what);
+}
+
+/* Once, until it answers: it is tried again and again. */
+static void
+say_silent(struct weir_discovery_watch *watch, const char *why)
+{
+	say(watch, watch->silent ? WEIR_LOG_INFO : WEIR_LOG_WARNING, why);
+	watch->silent = true;
 }
 
 static void
@@ -67,7 +75,7 @@ on_read(struct log_reader *reader, int error, const char *why)
 	if (error == 0)
 		tell(watch);
 	else
-		complain(watch, why);
+		say(watch, WEIR_LOG_WARNING, why);
 	if (watch->again)
 		read_log(watch);
 }
@@ -77,6 +85,9 @@ on_ready(struct ctrlr *ctrlr)
 {
 	struct weir_discovery_watch *watch = ctrlr_owner(ctrlr);
 
+	if (watch->silent)
+		say(watch, WEIR_LOG_WARNING, "it answers now");
+	watch->silent = false;
 	watch->ready = true;
 	watch->wait_ms = RETRY_MS;
 	read_log(watch);
@@ -100,7 +111,7 @@ on_lost(struct ctrlr *ctrlr, int error, const char *why)
 {
 	struct weir_discovery_watch *watch = ctrlr_owner(ctrlr);
 
-	complain(watch, why);
+	say_silent(watch, why);
 	ctrlr_destroy(ctrlr);
 	watch->ctrlr = NULL;
 	watch->ready = watch->reading = false;
@@ -116,7 +127,7 @@ open_again(struct timer *timer)
 	if (rc == 0)
 		return;
 	watch->ctrlr = NULL;
-	complain(watch, strerror(-rc));
+	say_silent(watch, strerror(-rc));
 	wait_and_retry(watch);
 }
 

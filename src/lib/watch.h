@@ -18,6 +18,7 @@ struct weir_discovery_watch {
 	struct log_reader reader;
 	bool ready, reading;
 	bool again;                 /* it has changed while it was read */
+	bool silent;                /* it was lost or could not be reached, and that was said */
 	struct timer retry;
 	uint32_t wait_ms;
 	struct call *ending;

@@ -1,5 +1,6 @@
 """`weir list` and `weir discover`: what is served, where, and as what it may be used."""
 import signal
+import socket
 
 import pytest
 
@@ -138,6 +139,21 @@ def test_what_comes_and_goes_is_said(live):  # noqa: F811
     assert watch.stdout.readline().split()[1:] == ["+", kind, gone]
     watch.send_signal(signal.SIGINT)
     assert watch.wait(SECONDS) == 0 and watch.communicate()[0] == ""
+
+
+def test_a_service_that_is_lost_and_back_is_said_once(serve):
+    target = serve()
+    watch = start("discover", "127.0.0.1:%d" % target.port, "--watch")
+    assert watch.stdout.readline().startswith("KIND")
+    target.stop()
+    with socket.create_server(("127.0.0.1", target.port)) as nobody:
+        for _ in range(3):
+            nobody.accept()[0].close()
+    assert watch.stderr.readline().startswith("weir: discovery at 127.0.0.1:%d: " % target.port)
+    serve(listen=("127.0.0.1:%d" % target.port,))
+    assert watch.stderr.readline() == "weir: discovery at 127.0.0.1:%d: it answers now\n" % target.port
+    watch.send_signal(signal.SIGINT)
+    assert watch.wait(SECONDS) == 0 and watch.communicate()[1] == ""
 
 
 def test_nobody_answers(serve):
