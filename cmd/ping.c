@@ -87,7 +87,7 @@ struct side {
 struct ping {
 	const struct ping_options *options;
 	struct volume volume;
-	volatile bool begun;  /* set once; the library's thread looks at it */
+	atomic_bool begun;    /* set once; the library's thread looks at it */
 	struct iovec block;   /* where reads go */
 	struct side admin, io;
 	uint64_t asked_ns;    /* since when the I/O in flight waits */

@@ -131,7 +131,9 @@ a_compare_and_write_that_cannot_be_is_refused_at_once(void **state)
 
 	(void)state;
 	for (unsigned small = 0; small < 2; small++) {
-		struct forger forger = { .host = "10.0.0.9", .target = "10.0.0.1", .port = 4420, .forge = has_no_fused };
+		struct forger forger = {
+			.host = "10.0.0.9", .target = "10.0.0.1", .port = 4420, .forge = has_no_fused,
+		};
 		struct sim_process_options between = { .start = forger_start, .arg = &forger };
 		struct lane_io io = { .op = LANE_COMPARE_AND_WRITE, .nsid = 1, .blocks = 1, .iov_count = 1 };
 		struct iovec iov = { &forger, 2 * FAIL_BLOCK };
