@@ -39,7 +39,7 @@ struct weir_discovery {
 
 struct weir_discovery_options {
 	uint32_t size;
-	uint32_t connect_ms;       /* of each service; 0: 10000 */
+	uint32_t connect_ms;       /* of each service, and as long again to read its log; 0: 10000 */
 	unsigned referrals;        /* how deep referrals are followed, 16 at most; each service is asked once, and no
 	                            * more than 64 are; 0: not at all */
 	bool hdgst, ddgst;

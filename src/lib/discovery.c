@@ -75,6 +75,7 @@ struct asking {
 	struct ctrlr_options options;
 	struct ctrlr *ctrlr;
 	struct log_reader reader;
+	struct timer limit;     /* of reading: nothing keeps this controller alive */
 };
 
 static void
@@ -90,6 +91,7 @@ on_read(struct log_reader *reader, int error, const char *why)
 {
 	struct asking *a = reader->owner;
 
+	timer_clear(&host_reactor(a->call.host)->timers, &a->limit);
 	if (error != 0)
 		call_says(&a->call, error, "%s: %s", address_text(a->options.addr, a->options.port).text, why);
 	ctrlr_close(a->ctrlr, on_closed);
@@ -99,7 +101,9 @@ static void
 on_ready(struct ctrlr *ctrlr)
 {
 	struct asking *a = ctrlr_owner(ctrlr);
+	struct reactor *reactor = host_reactor(a->call.host);
 
+	timer_set(&reactor->timers, &a->limit, reactor->now_ns + a->options.connect_ms * UINT64_C(1000000));
 	log_reader_start(&a->reader, ctrlr);
 }
 
@@ -108,9 +112,17 @@ on_lost(struct ctrlr *ctrlr, int error, const char *why)
 {
 	struct asking *a = ctrlr_owner(ctrlr);
 
+	timer_clear(&host_reactor(a->call.host)->timers, &a->limit);
 	call_says(&a->call, error, "%s: %s", address_text(a->options.addr, a->options.port).text, why);
 	ctrlr_destroy(ctrlr);
 	call_over(&a->call);
+}
+
+static void
+too_late(struct timer *timer)
+{
+	on_lost(container_of(timer, struct asking, limit)->ctrlr, -ETIMEDOUT,
+	    "the target did not answer in time: the discovery log");
 }
 
 static void
@@ -141,6 +153,7 @@ ask_service(struct weir_host *host, const struct ctrlr_options *options, unsigne
 	a->options.owner = a;
 	a->reader.done = on_read;
 	a->reader.owner = a;
+	a->limit.fire = too_late;
 	rc = call_make(host, &a->call, run_ask);
 	if (rc == 0)
 		rc = discovery_add(discovery, &a->reader, level);

@@ -1,0 +1,80 @@
+"""Discovery services that do not tell what they know."""
+import contextlib
+import socket
+import struct
+import threading
+
+import pytest
+
+import nvme
+from nvmetcp import CAPSULE_CMD
+from tools import weir
+
+GET_LOG_PAGE = 0x02
+
+
+def exactly(sock, count):
+    data = sock.recv(count, socket.MSG_WAITALL)
+    if len(data) < count:
+        raise ConnectionError
+    return data
+
+
+class Between:
+    """A service that passes on all that another one is asked, but for these of its commands for the log: 1 is the
+    first.  They are answered by nothing."""
+
+    def __init__(self, onward, ignore=()):
+        self.onward, self.ignore, self.asked = onward, ignore, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.where = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.run(self.accept)
+
+    def run(self, what, *args):
+        threading.Thread(target=what, args=args, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                host = self.listener.accept()[0]
+            except OSError:
+                return
+            target = socket.create_connection(("127.0.0.1", self.onward))
+            self.run(self.pass_on, host, target, self.command)
+            self.run(self.pass_on, target, host, lambda pdu: pdu)
+
+    def pass_on(self, source, sink, change):
+        try:
+            while True:
+                head = exactly(source, 8)
+                sink.sendall(change(head + exactly(source, struct.unpack("<I", head[4:])[0] - 8)))
+        except OSError:
+            for end in source, sink:
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+
+    def command(self, pdu):
+        if pdu[0] != CAPSULE_CMD or pdu[8] != GET_LOG_PAGE:
+            return pdu
+        self.asked += 1
+        return b"" if self.asked in self.ignore else pdu
+
+
+@pytest.fixture
+def between(target):
+    made = []
+
+    def make(**how):
+        made.append(Between(target.port, **how))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.listener.close()
+
+
+def test_one_that_is_silent_is_not_waited_for(between):
+    service = between(ignore=[1])
+    done = weir("discover", service.where, "--connect-timeout", "1s", code=1)
+    assert "did not answer in time: the discovery log" in done.words
+    assert nvme.SUBNQN in weir("discover", service.where).stdout.decode()
