@@ -3,7 +3,7 @@
  *
  *     opened --ready--> reading --done--> listening --event--> reading
  *        ^                 \___________________/
- *        |                        lost
+ *        |                        lost, or not to be read
  *        +------ retry <------------'
  *
  * Here as in NVMe over Fabrics a discovery controller stays while it is kept
@@ -65,6 +65,17 @@ tell(struct weir_discovery_watch *watch)
 }
 
 static void
+begin_anew(struct weir_discovery_watch *watch, const char *why)
+{
+	say_silent(watch, why);
+	ctrlr_destroy(watch->ctrlr);
+	watch->ctrlr = NULL;
+	watch->ready = watch->reading = false;
+	wait_and_retry(watch);
+}
+
+/* Of a log that could not be read nobody would tell us again: its event has been heard. */
+static void
 on_read(struct log_reader *reader, int error, const char *why)
 {
 	struct weir_discovery_watch *watch = reader->owner;
@@ -72,10 +83,15 @@ on_read(struct log_reader *reader, int error, const char *why)
 	watch->reading = false;
 	if (watch->ending != NULL)
 		return;
-	if (error == 0)
-		tell(watch);
-	else
-		say(watch, WEIR_LOG_WARNING, why);
+	if (error != 0) {
+		begin_anew(watch, why);
+		return;
+	}
+	if (watch->silent)
+		say(watch, WEIR_LOG_WARNING, "it answers now");
+	watch->silent = false;
+	watch->wait_ms = RETRY_MS;
+	tell(watch);
 	if (watch->again)
 		read_log(watch);
 }
@@ -85,11 +101,7 @@ on_ready(struct ctrlr *ctrlr)
 {
 	struct weir_discovery_watch *watch = ctrlr_owner(ctrlr);
 
-	if (watch->silent)
-		say(watch, WEIR_LOG_WARNING, "it answers now");
-	watch->silent = false;
 	watch->ready = true;
-	watch->wait_ms = RETRY_MS;
 	read_log(watch);
 }
 
@@ -109,13 +121,7 @@ on_event(struct ctrlr *ctrlr, uint32_t dw0)
 static void
 on_lost(struct ctrlr *ctrlr, int error, const char *why)
 {
-	struct weir_discovery_watch *watch = ctrlr_owner(ctrlr);
-
-	say_silent(watch, why);
-	ctrlr_destroy(ctrlr);
-	watch->ctrlr = NULL;
-	watch->ready = watch->reading = false;
-	wait_and_retry(watch);
+	begin_anew(ctrlr_owner(ctrlr), why);
 }
 
 static void
