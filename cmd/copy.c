@@ -97,6 +97,7 @@ struct copy {
 	struct file_end from_file, to_file; /* those of them that are files; fd -1: not open */
 	uint64_t from_bytes, to_bytes;      /* behind the offsets; to_bytes PUMP_UNKNOWN: it grows */
 	uint64_t bytes;                     /* to be copied */
+	bool anew, made;                    /* the file that is written is begun anew; it was not there before */
 };
 
 static int
@@ -130,16 +131,20 @@ open_source(struct copy *copy, struct weir_host *host)
 	return -1;
 }
 
-/* A file that is written from its start is made anew; else what is around stays. */
+/* A file that is written from its start is made anew, when nothing speaks against it; else what is around stays. */
 static int
 open_file_sink(struct copy *copy)
 {
 	const struct place *to = &copy->options->to;
-	int flags = O_RDWR | O_CREAT | O_CLOEXEC | (to->offset == 0 ? O_TRUNC : 0);
-	int fd = open(to->text, flags, 0666);
+	int fd = open(to->text, O_RDWR | O_CLOEXEC);
 	uint64_t size = 0;
 	struct stat st;
-	int rc = fd < 0 ? -errno : file_end_init(&copy->to_file, fd, &size);
+	int rc;
+
+	copy->made = fd < 0 && errno == ENOENT;
+	if (copy->made)
+		fd = open(to->text, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	rc = fd < 0 ? -errno : file_end_init(&copy->to_file, fd, &size);
 
 	if (rc < 0 || !copy->to_file.seekable) {
 		fprintf(stderr, "weir: %s: %s\n", to->text, rc < 0 ? strerror(-rc) :
@@ -147,10 +152,12 @@ open_file_sink(struct copy *copy)
 		return -1;
 	}
 	copy->to_file.base = to->offset;
-	copy->to_file.fresh = copy->to_file.fresh && to->offset == 0;
 	copy->to_bytes = PUMP_UNKNOWN;
 	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode))
 		copy->to_bytes = size > to->offset ? size - to->offset : 0;
+	else
+		copy->anew = to->offset == 0;
+	copy->to_file.fresh = copy->anew;
 	return 0;
 }
 
@@ -321,6 +328,10 @@ copy_all(struct copy *copy, struct weir_host *host)
 	if (transfer_piece(transfer, transfer->from.subsys != NULL ? &transfer->from : NULL,
 	    transfer->to.subsys != NULL ? &transfer->to : NULL) < 0)
 		return -1;
+	if (copy->anew && ftruncate(copy->to_file.fd, 0) < 0) {
+		fprintf(stderr, "weir: %s: %s\n", copy->options->to.text, strerror(errno));
+		return -1;
+	}
 	stop_catch_signals();
 	there = is_same(copy) && transfer->to.copies && volume_copy_max(&transfer->to) > 0;
 	rc = there ? move_there(copy) : move(copy);
@@ -352,6 +363,8 @@ cmd_copy(int argc, char **argv)
 	if (copy_all(&copy, host) == 0) {
 		code = transfer_end(&copy.transfer, "copied", stdout);
 	} else {
+		if (copy.made)
+			(void)unlink(options.to.text);
 		volume_close(&copy.transfer.from);
 		volume_close(&copy.transfer.to);
 	}

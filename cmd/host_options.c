@@ -181,7 +181,7 @@ say(void *arg, enum weir_log_level level, const char *text)
 {
 	const struct host_options *options = arg;
 
-	if (options->verbose || (level < WEIR_LOG_INFO && !options->own_words))
+	if (options->verbose || (level < WEIR_LOG_INFO && !flag_is_set(&options->own_words)))
 		fprintf(stderr, "%sweir: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", text);
 }
 

@@ -7,13 +7,14 @@
 #define WEIR_CMD_HOST_OPTIONS_H
 
 #include <argp.h>
-#include <stdatomic.h>
 #include <weir/weir.h>
+
+#include "rt/wake.h"
 
 struct host_options {
 	const char *hostnqn, *hostid;
 	bool verbose;
-	atomic_bool own_words; /* from here on the command says itself what happens to connections */
+	struct flag own_words; /* from here on the command says itself what happens to connections */
 	struct weir_subsys_options subsys;
 };
 

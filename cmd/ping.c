@@ -87,7 +87,7 @@ struct side {
 struct ping {
 	const struct ping_options *options;
 	struct volume volume;
-	atomic_bool begun;    /* set once; the library's thread looks at it */
+	struct flag begun;    /* set once; the library's thread looks at it */
 	struct iovec block;   /* where reads go */
 	struct side admin, io;
 	uint64_t asked_ns;    /* since when the I/O in flight waits */
@@ -196,7 +196,7 @@ heard(void *arg, const struct weir_event *event)
 	const struct ping *ping = arg;
 	struct json_object *object;
 
-	if (!ping->begun)
+	if (!flag_is_set(&ping->begun))
 		return;
 	if (!ping->options->json) {
 		say_event(ping->volume.subsys, event);
@@ -464,7 +464,8 @@ cmd_ping(int argc, char **argv)
 		return EXIT_FAILED;
 	if (open_target(&ping, host) == 0) {
 		stop_catch_signals();
-		options.host.own_words = ping.begun = true;
+		flag_set(&options.host.own_words, true);
+		flag_set(&ping.begun, true);
 		rounds(&ping);
 		summary(&ping);
 		code = ping.admin.answered + ping.io.answered > 0 ? EXIT_OK : EXIT_FAILED;

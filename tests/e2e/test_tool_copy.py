@@ -66,6 +66,11 @@ def test_what_does_not_fit_is_refused_before(target, tmp_path):
     assert "room for" in weir("copy", uri(target, 1), uri(target, 3), code=1).words
     assert "room for" in weir("copy", tmp_path / "image", uri(target, 1), "--to-offset", "4k", code=1).words
     assert volume(target, 3) == before
+    (tmp_path / "kept").write_bytes(b"kept")
+    for wrong in (("--length", "16M"), ("--from-offset", "100"), ("--bs", "5000")):
+        for name in ("kept", "new"):
+            weir("copy", uri(target, 1), tmp_path / name, *wrong, code=1)
+    assert (tmp_path / "kept").read_bytes() == b"kept" and not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("options, words", [
