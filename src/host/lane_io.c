@@ -41,8 +41,11 @@ iov_total(const struct iovec *iov, uint32_t count)
 {
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
+		if (iov[i].iov_len > UINT32_MAX)
+			return UINT64_MAX; /* more than any transfer, and no sum goes round */
 		bytes += iov[i].iov_len;
+	}
 	return bytes;
 }
 

@@ -154,12 +154,14 @@ what_cannot_be_right_is_not_taken_on(void **state)
 {
 	struct bench *bench = *state;
 	static uint8_t data[2 * BLOCK];
-	struct iovec iov = { data, BLOCK };
+	struct iovec iov = { data, BLOCK }, wrapping[] = { { data, SIZE_MAX - BLOCK + 1 }, { data, 2 * BLOCK } };
 	struct weir_io io = io_of(WEIR_OP_READ, 0, 2, &iov, 1);
 	struct weir_result result;
 
 	must_fail(weir_queue_run(bench->queue, &io, NULL), -EINVAL);
 	must_say("cannot be right");
+	io = io_of(WEIR_OP_READ, 0, 1, wrapping, 2);
+	must_fail(weir_queue_run(bench->queue, &io, NULL), -EINVAL);
 	io = io_of(WEIR_OP_READ, 0, 1, &iov, 1);
 	io.nsid = 2;
 	must_fail(weir_queue_run(bench->queue, &io, NULL), -EINVAL);
