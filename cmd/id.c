@@ -213,6 +213,7 @@ report_namespace(struct report *report, const struct weir_namespace *ns)
 	report_text(report, "deallocated_reads_as", "Deallocated blocks read as",
 	    zeros[ns->dlfeat & 7] != NULL ? zeros[ns->dlfeat & 7] : "unknown");
 	report_number(report, "ana_group", "ANA group", ns->ana_group, "");
+	report_hex(report, "cache_life", ns->cache_life != 0 ? "Cache life" : NULL, ns->cache_life, 16);
 	report_bool(report, "reservations", "Reservations", ns->rescap != 0);
 	report_number(report, "atomic_blocks", ns->atomic_blocks > 0 ? "Atomic write" : NULL, ns->atomic_blocks,
 	    "blocks");

@@ -75,6 +75,7 @@ struct weir_namespace {
 	uint8_t dlfeat;            /* what deallocated blocks read as: b2:0 1 zeros, 2 FFh */
 	uint8_t rescap;
 	uint32_t ana_group;        /* 0: none */
+	uint64_t cache_life;       /* another one when what was not flushed may be gone; 0: not told */
 	uint8_t nguid[16], eui64[8];
 	uint8_t uuid[16];          /* from the identification descriptors; zeros: none */
 	unsigned formats, format;  /* of lba_format[] how many, and which it has */

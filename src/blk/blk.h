@@ -143,6 +143,9 @@ struct blk {
 	uint32_t block_size;  /* bytes: 512 or 4096 */
 	bool lends;
 	bool volatile_cache;  /* a completed write may be lost unless FUA or a flush follows */
+	/* Another number, and never 0, when what was done and not flushed may be lost: it comes back as long as that
+	 * is kept, also to another process.  0: nobody knows. */
+	uint64_t cache_life;
 	bool trim_zeroes;     /* trimmed blocks read as zeros */
 	char spec[BLK_SPEC];  /* as the operator wrote it */
 	char *path;           /* of the file of the world that holds its blocks; NULL: none does */

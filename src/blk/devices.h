@@ -10,6 +10,7 @@
 #define WEIR_BLK_DEVICES_H
 
 #include "blk/blk.h"
+#include "world/reactor.h"
 
 enum { BLK_WHY = 256 };
 
@@ -40,6 +41,13 @@ int file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uin
 
 /* The undo() of those for whom the number of blocks is all. */
 int blk_undo_blocks(struct blk *blk, struct reactor *reactor) __attribute__((warn_unused_result));
+
+/* For those who keep in memory what they are given: with them it is lost. */
+static inline uint64_t
+blk_new_life(struct reactor *reactor)
+{
+	return reactor->world->random(reactor) | 1;
+}
 
 /* Takes `inner`, also where it fails. */
 int fault_open(struct reactor *reactor, const struct fault_plan *plan, struct blk *inner,

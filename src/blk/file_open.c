@@ -142,7 +142,7 @@ file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_
 		return -ENOMEM;
 	fb->blk = (struct blk){
 		.ops = &file_ops, .arena = reactor->arena, .block_size = block_size, .volatile_cache = true,
-		.trim_zeroes = true,
+		.trim_zeroes = true, .cache_life = reactor->world->boot(reactor),
 	};
 	fb->blk.path = arena_strdup(reactor->arena, path);
 	if (fb->blk.path != NULL)

@@ -350,6 +350,7 @@ mem_open(struct reactor *reactor, uint64_t bytes, uint32_t block_size, struct bl
 	mem->blk = (struct blk){
 		.ops = &mem_ops, .arena = reactor->arena, .blocks = bytes / block_size,
 		.block_size = block_size, .lends = true, .trim_zeroes = true,
+		.cache_life = blk_new_life(reactor),
 	};
 	mem->block_shift = block_size == 512 ? 9 : 12;
 	mem->cold_from = bytes >= COLD_MIN ? 0 : COLD_MIN;

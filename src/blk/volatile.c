@@ -441,6 +441,7 @@ volatile_open(struct reactor *reactor, const struct volatile_plan *plan, struct 
 	vol->blk.arena = reactor->arena;
 	vol->blk.lends = false;
 	vol->blk.volatile_cache = true;
+	vol->blk.cache_life = blk_new_life(reactor);
 	vol->seed = plan->seed;
 	error = range_init(&vol->range, reactor->arena, inner->blocks, inner->block_size, reactor->count);
 	if (error != 0)

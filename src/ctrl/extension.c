@@ -23,6 +23,17 @@ extension_identify(struct nvme_identify_ctrl *id)
 	memcpy(id->vendor, &weir, sizeof(weir));
 }
 
+void
+extension_identify_ns(const struct ns_info *ns, struct nvme_identify_ns *id)
+{
+	struct weir_identify_ns weir = {
+		.magic = WEIR_MAGIC, .version = le16_of(WEIR_VERSION), .length = le16_of(sizeof(weir)),
+		.cache_life = le64_of(ns->cache_life),
+	};
+
+	memcpy(id->vendor, &weir, sizeof(weir));
+}
+
 /* Bits that nobody knows are not granted, and no error: the host is told what it has. */
 void
 extension_set(struct admin *cmd, uint32_t value)

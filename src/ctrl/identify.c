@@ -166,6 +166,7 @@ fill_ns(const struct ctrl *ctrl, const struct ns_info *ns, struct nvme_identify_
 	id->dlfeat = ns->trim_zeroes ? NVME_DLFEAT_ZEROES | NVME_DLFEAT_DEAC : 0;
 	memcpy(id->nguid, ns->nguid, sizeof(id->nguid));
 	fill_formats(ctrl->subsys, ns->block_size, id);
+	extension_identify_ns(ns, id);
 }
 
 /* Whether the NSID may be asked about; it need not be active. */

@@ -25,6 +25,7 @@ struct window {
 };
 
 struct nvme_identify_ctrl;
+struct nvme_identify_ns;
 
 void window_put(const struct window *w, uint64_t at, const void *bytes, uint64_t count);
 
@@ -98,6 +99,7 @@ void identify_controllers(struct admin *cmd);
 
 /* Weir's extension (doc/extension.md) */
 void extension_identify(struct nvme_identify_ctrl *id);
+void extension_identify_ns(const struct ns_info *ns, struct nvme_identify_ns *id);
 void extension_set(struct admin *cmd, uint32_t value);
 uint32_t extension_get(struct admin *cmd, bool by_default, uint8_t *data);
 void admin_fence(struct admin *cmd);

@@ -26,6 +26,7 @@ struct ns_info {
 	uint32_t nsid;       /* 1..CTRL_NS_MAX */
 	uint32_t block_size; /* bytes: 512 or 4096 */
 	uint64_t blocks;
+	uint64_t cache_life; /* as of struct blk */
 	uint8_t nguid[16], uuid[16]; /* not zero; as they lie on the wire; stable over restarts */
 	bool volatile_cache, trim_zeroes;
 	bool marks_bad;      /* takes Write Uncorrectable */

@@ -15,7 +15,7 @@ ns_same(const struct ns_info *a, const struct ns_info *b)
 {
 	return a->blocks == b->blocks && a->block_size == b->block_size && a->shared == b->shared &&
 	    a->protection == b->protection && a->ana_group == b->ana_group &&
-	    a->rescap == b->rescap && subsys_same_ns(a, b);
+	    a->rescap == b->rescap && a->cache_life == b->cache_life && subsys_same_ns(a, b);
 }
 
 /* Nor is there a controller for which anything of it is not the same. */

@@ -195,6 +195,7 @@ weir_namespace_decode(const void *page, uint32_t nsid, struct weir_namespace *ns
 	ns->dlfeat = id.dlfeat;
 	ns->rescap = id.rescap;
 	ns->ana_group = le32_get(id.anagrpid);
+	ns->cache_life = weir_cache_life(id.vendor);
 	memcpy(ns->nguid, id.nguid, sizeof(ns->nguid));
 	memcpy(ns->eui64, id.eui64, sizeof(ns->eui64));
 	decode_formats(&id, ns);

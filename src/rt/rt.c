@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "rt/internal.h"
+#include "sys/boot.h"
 #include "sys/clock.h"
 #include "sys/line.h"
 #include "sys/pages.h"
@@ -61,6 +62,12 @@ world_pages_discard(struct reactor *reactor, void *pages, size_t bytes)
 {
 	reactor->syscalls++;
 	pages_discard(pages, bytes);
+}
+
+static uint64_t
+world_boot(struct reactor *reactor)
+{
+	return boot_number();
 }
 
 static uint64_t
@@ -119,6 +126,7 @@ const struct world_ops rt_world = {
 	.errand = world_errand,
 	.annex_open = world_annex_open,
 	.annex_close = world_annex_close,
+	.boot = world_boot,
 	.random = world_random,
 	.wall_ms = world_wall_ms,
 	.log = world_log,

@@ -106,6 +106,8 @@ struct sim_process {
 	bool running, crash_asked;
 	unsigned crash_flags;
 	uint32_t life;
+	uint32_t boots;          /* of its machine: crashes in which what was not durable was lost */
+	uint32_t annex_count;    /* that were ever opened */
 	int error;
 	struct list streams, handles, annexes;
 	unsigned stream_count;

@@ -246,6 +246,7 @@ world_annex_open(struct reactor *base)
 
 	reactor->process = process;
 	arena_init(&reactor->arena, process->options.arena_bytes);
+	rng_seed(&reactor->rng, (uint64_t)process->life << 32 | ++process->annex_count);
 	reactor->base.world = base->world;
 	reactor->base.arena = &reactor->arena;
 	reactor->base.index = base->index;
@@ -334,6 +335,7 @@ sim_process_crash(struct sim_process *process, unsigned flags)
 	}
 	sim_trace(sim, SIM_CRASH, process->index, flags, 0);
 	process->running = false;
+	process->boots += (flags & SIM_CRASH_KEEPS_WRITES) == 0;
 	sim_net_crash(process, (flags & SIM_CRASH_HALF_OPEN) != 0);
 	sim_file_crash(process, (flags & SIM_CRASH_KEEPS_WRITES) != 0);
 	for (unsigned i = 0; i < process->count; i++) {
@@ -429,6 +431,14 @@ world_pages_discard(struct reactor *reactor, void *pages, size_t bytes)
 }
 
 static uint64_t
+world_boot(struct reactor *reactor)
+{
+	const struct sim_process *process = sim_reactor_of(reactor)->process;
+
+	return (uint64_t)process->index << 32 | (process->boots + 1);
+}
+
+static uint64_t
 world_random(struct reactor *reactor)
 {
 	return rng_next(&sim_reactor_of(reactor)->rng);
@@ -478,6 +488,7 @@ const struct world_ops sim_world_ops = {
 	.errand = world_errand,
 	.annex_open = world_annex_open,
 	.annex_close = world_annex_close,
+	.boot = world_boot,
 	.random = world_random,
 	.wall_ms = world_wall_ms,
 	.log = world_log,

@@ -176,7 +176,8 @@ fill_ns(const struct target_subsys *told, const struct target_ns *ns, const stru
 	*info = (struct ns_info){
 		.nsid = ns->nsid, .block_size = volume->block_size,
 		.blocks = ns->blocks > 0 ? ns->blocks : volume->blocks,
-		.volatile_cache = volume->volatile_cache, .trim_zeroes = volume->trim_zeroes,
+		.volatile_cache = volume->volatile_cache, .cache_life = volume->cache_life,
+		.trim_zeroes = volume->trim_zeroes,
 		.shared = !ns->private, .rescap = rescap(ns, numbers->keeps), .protection = (uint8_t)ns->protection,
 		.marks_bad = volume->bad != NULL,
 		.ana_group = group_id(told, ns),

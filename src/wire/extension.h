@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/bytes.h"
 
@@ -42,6 +43,28 @@ static_assert(sizeof(struct weir_identify) == 64, "Weir in Identify Controller")
 static_assert(offsetof(struct weir_identify, capabilities) == 8, "capabilities");
 static_assert(offsetof(struct weir_identify, streams) == 16, "limits");
 static_assert(offsetof(struct weir_identify, scratch_bytes) == 32, "scratch bytes");
+
+/* Identify Namespace, vendor-specific bytes, from 392. */
+struct weir_identify_ns {
+	char magic[4];
+	le16 version;
+	le16 length;          /* bytes that are meant, from the magic on */
+	le64 cache_life;      /* another one when what was answered and not flushed may be lost; 0: not told */
+};
+static_assert(sizeof(struct weir_identify_ns) == 16, "Weir in Identify Namespace");
+static_assert(offsetof(struct weir_identify_ns, cache_life) == 8, "cache life");
+
+/* Of the vendor-specific bytes of a page; 0: it does not tell. */
+static inline uint64_t
+weir_cache_life(const uint8_t *vendor)
+{
+	static const char magic[4] = WEIR_MAGIC;
+	struct weir_identify_ns weir;
+
+	memcpy(&weir, vendor, sizeof(weir));
+	return memcmp(weir.magic, magic, sizeof(magic)) == 0 && le16_get(weir.length) >= sizeof(weir) ?
+	    le64_get(weir.cache_life) : 0;
+}
 
 /* CDW11 of Set: what is wanted; DW0 of Set and Get: what is granted. */
 enum { WEIR_FEATURE = 0xd7 };

@@ -149,7 +149,8 @@ struct nvme_identify_ns { /* CNS 00h */
 	le16 nvmsetid, endgid;
 	uint8_t nguid[16], eui64[8];
 	struct nvme_lba_format lbaf[64];
-	uint8_t reserved384[3712];
+	uint8_t reserved384[8]; /* vendor specific too, but read by some as LBSTM */
+	uint8_t vendor[3704];
 };
 static_assert(sizeof(struct nvme_identify_ns) == NVME_IDENTIFY_LEN, "Identify Namespace");
 static_assert(offsetof(struct nvme_identify_ns, nsfeat) == 24, "NSFEAT");
@@ -160,6 +161,7 @@ static_assert(offsetof(struct nvme_identify_ns, anagrpid) == 92, "ANAGRPID");
 static_assert(offsetof(struct nvme_identify_ns, nsattr) == 99, "NSATTR");
 static_assert(offsetof(struct nvme_identify_ns, nguid) == 104, "NGUID");
 static_assert(offsetof(struct nvme_identify_ns, lbaf) == 128, "LBAF");
+static_assert(offsetof(struct nvme_identify_ns, vendor) == 392, "vendor specific");
 
 enum nvme_nmic { NVME_NMIC_SHARED = 1 };
 enum nvme_rescap { NVME_RESCAP_PTPL = 1, NVME_RESCAP_TYPES = 0x7e /* each of the six */, NVME_RESCAP_IEKEY_1_3 = 0x80 };

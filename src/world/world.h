@@ -219,13 +219,17 @@ struct world_ops {
 
 	/*
 	 * A reactor that never runs, with an arena of its own: for what an errand makes and uses in place of its
-	 * reactor, and others when it is done.  Of these operations it is given to those on files and pages, by one
-	 * thread at a time; nothing is submitted to a file that it opens, which others may share.  This and its end
-	 * may be called by an errand.  NULL: no memory.
+	 * reactor, and others when it is done.  Of these operations it is given to those on files and pages, boot()
+	 * and random(), by one thread at a time; nothing is submitted to a file that it opens, which others may share.
+	 * This and its end may be called by an errand.  NULL: no memory.
 	 */
 	struct reactor *(*annex_open)(struct reactor *reactor);
 	/* All its files are closed; its arena goes with it. */
 	void (*annex_close)(struct reactor *annex);
+
+	/* Which start of the machine this is: another number after each, and the same in all processes until then, as
+	 * long as the kernel keeps what it has in memory.  Never 0. */
+	uint64_t (*boot)(struct reactor *reactor);
 
 	uint64_t (*random)(struct reactor *reactor);
 	uint64_t (*wall_ms)(struct reactor *reactor); /* since 1970-01-01, for timestamps */

@@ -2,7 +2,7 @@
 
 const struct ns_info namespaces[2] = {
 	{ .nsid = 1, .block_size = 4096, .blocks = 1000, .nguid = { 1 }, .uuid = { 2 },
-	  .volatile_cache = true, .trim_zeroes = true, .shared = true },
+	  .volatile_cache = true, .trim_zeroes = true, .shared = true, .cache_life = 0x1122334455667788 },
 	{ .nsid = 3, .block_size = 512, .blocks = 77, .nguid = { 3 }, .uuid = { 4 },
 	  .shared = true },
 };

@@ -385,6 +385,12 @@ fake_errand(struct reactor *reactor, struct errand *errand)
 }
 
 static uint64_t
+fake_boot(struct reactor *reactor)
+{
+	return 1 + world_of(reactor)->boots;
+}
+
+static uint64_t
 fake_random(struct reactor *reactor)
 {
 	return rng_next(&world_of(reactor)->rng);
@@ -436,6 +442,7 @@ static const struct world_ops fake_ops = {
 	.errand = fake_errand,
 	.annex_open = fake_annex_open,
 	.annex_close = fake_annex_close,
+	.boot = fake_boot,
 	.random = fake_random,
 	.wall_ms = fake_wall_ms,
 	.log = fake_log,

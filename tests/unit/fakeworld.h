@@ -49,6 +49,7 @@ struct fakeworld {
 	struct fifo errands;      /* given, not yet run: that is done before the next turn, */
 	bool hold_errands;        /* but while this is so */
 	unsigned annexes;         /* open; each is its reactor itself */
+	unsigned boots;           /* of the machine, beyond the first; set by the test */
 	struct fake_finish finish[FAKE_REACTORS];
 	uint32_t align;           /* of every file; 0 is 1 */
 	int fail_open;            /* negative errno of every open, and of what makes a file or extends it */

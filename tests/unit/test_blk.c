@@ -224,6 +224,33 @@ a_volume_says_which_file_it_is_in(void **state)
 	fakeworld_fini(&fw);
 }
 
+/* What was written is as lasting as what it is kept in: the kernel's memory, or the volume's own. */
+static void
+a_volume_has_the_life_of_what_keeps_its_writes(void **state)
+{
+	static const struct { const char *spec; bool anew, boots; } rows[] = {
+		{ "file:/v", false, true }, { "fault:delay=1@file:/v", false, true }, { "null:16M", false, false },
+		{ "mem:16M", true, true }, { "fault:delay=1@mem:16M", true, true }, { "volatile:@file:/v", true, true },
+		{ "volatile:@null:16M", true, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t life;
+
+		blk_begin_over(rows[i].spec, 16 * 1024 * 1024);
+		life = blk->cache_life;
+		assert_int_equal(life == 0, !rows[i].boots);
+		blk_begin_again();
+		assert_int_equal(blk->cache_life != life, rows[i].anew);
+		life = blk->cache_life;
+		fw.boots++;
+		blk_begin_again();
+		assert_int_equal(blk->cache_life != life, rows[i].boots);
+		blk_end();
+	}
+}
+
 static void
 no_memory_at_any_point_leaves_nothing_behind(void **state)
 {
@@ -267,6 +294,7 @@ main(void)
 		cmocka_unit_test(what_is_wrong_with_a_specification_is_said_in_words),
 		cmocka_unit_test(a_file_is_made_extended_and_refused_as_it_must_be),
 		cmocka_unit_test(a_volume_says_which_file_it_is_in),
+		cmocka_unit_test(a_volume_has_the_life_of_what_keeps_its_writes),
 		cmocka_unit_test(no_memory_at_any_point_leaves_nothing_behind),
 	};
 

@@ -237,6 +237,7 @@ changed(struct bench *b, uint32_t nsids[CTRL_NS_MAX])
 static void ns_resize(struct ns_info *ns) { ns->blocks--; }
 static void ns_protect(struct ns_info *ns) { ns->protection = NVME_PROTECT_WRITES; }
 static void ns_replace(struct ns_info *ns) { ns->uuid[3] ^= 1; }
+static void ns_lose(struct ns_info *ns) { ns->cache_life++; }
 
 static void
 what_changed_between_two_snapshots_is_named_and_told(void **state)
@@ -246,7 +247,8 @@ what_changed_between_two_snapshots_is_named_and_told(void **state)
 		void (*change)(struct ns_info *ns);
 		bool told;
 	} rows[] = {
-		{ 1, ns_resize, true }, { 3, ns_protect, true }, { 3, ns_replace, true }, { 1, NULL, false },
+		{ 1, ns_resize, true }, { 3, ns_protect, true }, { 3, ns_replace, true }, { 1, ns_lose, true },
+		{ 1, NULL, false },
 	};
 	struct bench *b = bench_enabled(&nvm);
 	uint32_t nsids[CTRL_NS_MAX];

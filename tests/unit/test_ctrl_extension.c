@@ -33,6 +33,44 @@ it_is_announced_to_hosts_of_volumes_alone(void **state)
 }
 
 static void
+a_namespace_tells_the_life_of_its_cache(void **state)
+{
+	static const uint8_t told[16] = {
+		'W', 'E', 'I', 'R', 1, 0, 16, 0, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
+	};
+	struct bench *b = bench_enabled(&nvm);
+
+	(void)state;
+	assert_int_equal(identify(b, NVME_CNS_NS, 1), NVME_SC_SUCCESS);
+	assert_memory_equal(b->out + 392, told, sizeof(told));
+	assert_true(all_zero(b->out + 408, NVME_IDENTIFY_LEN - 408));
+	assert_true(weir_cache_life(b->out + 392) == 0x1122334455667788);
+	assert_int_equal(identify(b, NVME_CNS_NS, 3), NVME_SC_SUCCESS);
+	assert_memory_equal(b->out + 392, told, 8);
+	assert_int_equal(weir_cache_life(b->out + 392), 0);
+	assert_int_equal(identify(b, NVME_CNS_NS, 2), NVME_SC_SUCCESS); /* not active */
+	assert_true(all_zero(b->out, NVME_IDENTIFY_LEN));
+	test_free(b);
+}
+
+/* Of others than ours, that have something else there. */
+static void
+a_life_is_told_only_where_all_of_it_is(void **state)
+{
+	struct weir_identify_ns weir = {
+		.magic = WEIR_MAGIC, .version = le16_of(2), .length = le16_of(200), .cache_life = le64_of(5),
+	};
+
+	(void)state;
+	assert_int_equal(weir_cache_life((const uint8_t *)&weir), 5);
+	weir.length = le16_of(sizeof(weir) - 1);
+	assert_int_equal(weir_cache_life((const uint8_t *)&weir), 0);
+	weir.length = le16_of(sizeof(weir));
+	weir.magic[3] = 'D';
+	assert_int_equal(weir_cache_life((const uint8_t *)&weir), 0);
+}
+
+static void
 what_is_granted_is_there_until_a_reset(void **state)
 {
 	struct bench *b = bench_enabled(&nvm);
@@ -88,6 +126,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_announced_to_hosts_of_volumes_alone),
+		cmocka_unit_test(a_namespace_tells_the_life_of_its_cache),
+		cmocka_unit_test(a_life_is_told_only_where_all_of_it_is),
 		cmocka_unit_test(what_is_granted_is_there_until_a_reset),
 		cmocka_unit_test(a_fence_names_another_controller_or_the_older_ones),
 	};

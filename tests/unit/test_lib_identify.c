@@ -53,6 +53,7 @@ our_namespaces_are_told(void **state)
 		assert_int_equal(ns.metadata, 0);
 		assert_true(ns.shared && !ns.thin && !ns.protected_now);
 		assert_int_equal(ns.dlfeat & 7, namespaces[i].trim_zeroes ? 1 : 0);
+		assert_int_equal(ns.cache_life, namespaces[i].cache_life);
 		assert_memory_equal(ns.nguid, namespaces[i].nguid, 16);
 		assert_true(all_zero(ns.uuid, 16));
 		assert_int_equal(identify(b, NVME_CNS_NS_DESCRIPTORS, namespaces[i].nsid), NVME_SC_SUCCESS);

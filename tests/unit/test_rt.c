@@ -350,6 +350,21 @@ a_processor_that_is_not_there_is_an_error(void **state)
 	rt_destroy(rt);
 }
 
+/* As long as the machine runs. */
+static void
+the_boot_has_a_number(void **state)
+{
+	struct rt *rt = open_rt(1, 0, NULL);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	uint64_t number = reactor->world->boot(reactor);
+
+	(void)state;
+	assert_true(number != 0);
+	if (access("/proc/sys/kernel/random/boot_id", R_OK) == 0)
+		assert_true(reactor->world->boot(reactor) == number);
+	rt_destroy(rt);
+}
+
 int
 main(void)
 {
@@ -363,6 +378,7 @@ main(void)
 		cmocka_unit_test(sleepers_stop_when_told_to_and_can_run_again),
 		cmocka_unit_test(a_signal_wakes_reactor_0_and_is_handed_to_its_owner),
 		cmocka_unit_test(a_signal_that_comes_after_the_end_does_nothing),
+		cmocka_unit_test(the_boot_has_a_number),
 		cmocka_unit_test(a_processor_that_is_not_there_is_an_error),
 	};
 

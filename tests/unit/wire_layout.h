@@ -43,7 +43,7 @@ extern const size_t their_count;
 	SAME(NS, noiob) SAME(NS, nvmcap) SAME(NS, npwg) SAME(NS, npwa) SAME(NS, npdg) \
 	SAME(NS, npda) SAME(NS, nows) SAME(NS, mssrl) SAME(NS, mcl) SAME(NS, msrc) \
 	SAME(NS, anagrpid) SAME(NS, nsattr) SAME(NS, nvmsetid) SAME(NS, endgid) SAME(NS, nguid) \
-	SAME(NS, eui64) SAME(NS, lbaf) FIELD(nvme_lba_format, lbads, nvme_lbaf, ds) \
+	SAME(NS, eui64) SAME(NS, lbaf) NS(vendor, vs) FIELD(nvme_lba_format, lbads, nvme_lbaf, ds) \
 	FIELD(nvme_ns_descriptor, nidl, nvme_ns_id_desc, nidl) \
 	SIZE(nvme_identify_ns_independent, nvme_id_independent_id_ns) \
 	FIELD(nvme_identify_ns_independent, nstat, nvme_id_independent_id_ns, nstat) \
