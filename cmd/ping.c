@@ -163,6 +163,7 @@ event_name(enum weir_event_kind kind)
 	case WEIR_EVENT_NAMESPACE: return "namespace";
 	case WEIR_EVENT_HEALTH: return "health";
 	case WEIR_EVENT_PATH_REFUSED: return "path_refused";
+	case WEIR_EVENT_CACHE_LOST: return "cache_lost";
 	}
 	return "unknown";
 }
@@ -186,6 +187,7 @@ say_event(const struct weir_subsys *subsys, const struct weir_event *event)
 	    address->port); return;
 	case WEIR_EVENT_PATH_REFUSED: printf("%s:%u is not tried again%s%s\n", address->host, address->port, colon,
 	    why); return;
+	case WEIR_EVENT_CACHE_LOST: printf("namespace %" PRIu32 "%s%s\n", event->nsid, colon, why); return;
 	}
 }
 

@@ -264,8 +264,8 @@ transfer_flush(struct transfer *transfer, struct volume *volume)
 	transfer->elapsed_ns += now_ns() - began_ns;
 	if (rc == 0)
 		return 0;
-	return transfer_fails(transfer, rc, "flushing failed, so what was written may be lost with the target's "
-	    "power: %s", weir_error());
+	return transfer_fails(transfer, rc, "flushing failed, so what was written may not be durable: %s",
+	    weir_error());
 }
 
 /* ---- the report ---- */

@@ -36,7 +36,8 @@ struct weir_result {
 
 /*
  * What the errors of a command mean:
- *   -EIO         the medium failed, or anything without an errno of its own: see the status
+ *   -EIO         the medium failed, or anything without an errno of its own: see the status.  With status 0, of a
+ *                Flush: the target has lost its cache; what was written and not flushed may be gone
  *   -EILSEQ      Compare: the blocks differ
  *   -EINVAL      the target refused the command as wrong
  *   -EOPNOTSUPP  the target does not know it

@@ -34,6 +34,7 @@ enum weir_event_kind {
 	WEIR_EVENT_NAMESPACE,    /* nsid: its size or identity has changed, or it is there or gone */
 	WEIR_EVENT_HEALTH,       /* path: the target has something to say in its SMART or error log; dw0 of the event */
 	WEIR_EVENT_PATH_REFUSED, /* path: the target has refused us for good; it is not tried again */
+	WEIR_EVENT_CACHE_LOST,   /* nsid: a Flush has failed: what was written and not flushed may be gone */
 };
 
 struct weir_event {

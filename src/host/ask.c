@@ -228,6 +228,17 @@ adopt(struct assoc *assoc, struct subsys_ns *ns, const struct nvme_identify_ns *
 	ns->identify = *id;
 }
 
+/* It stays as it was while the association says nothing of the namespace: what is in flight may be answered yet. */
+static void
+note_life(struct assoc *assoc, unsigned slot, const struct nvme_identify_ns *id)
+{
+	bool plain = assoc->subsys->options.plain;
+	struct cache_life *was = assoc->ns[slot].life;
+
+	assoc->ns[slot].life = cache_life_take(&assoc->subsys->caches[slot], plain ? 0 : weir_cache_life(id->vendor));
+	cache_life_give(was);
+}
+
 static void
 seen(struct assoc *assoc, unsigned slot)
 {
@@ -246,10 +257,12 @@ seen(struct assoc *assoc, unsigned slot)
 		if (is_new)
 			memcpy(ns->descriptors, assoc->page, sizeof(ns->descriptors));
 		here->usable = is_new || is_same(ns, id, assoc->page);
-		if (here->usable)
+		if (here->usable) {
 			adopt(assoc, ns, id);
-		else
+			note_life(assoc, slot, id);
+		} else {
 			why = "another identity than by other paths, or before: it is not used by this one";
+		}
 	}
 	if (!is_new && (here->usable != was_usable || blocks != ns->blocks))
 		subsys_event(assoc->subsys, SUBSYS_NAMESPACE, assoc->path->index, ns->nsid, 0, why);

@@ -34,6 +34,7 @@ struct flight {
 	struct flight *mate;    /* of a Compare and Write, both ways; of a free one the next */
 	void (*done)(void *arg, const struct lane_result *result);
 	void *arg;
+	uint64_t moment, told;  /* of a Flush: as of cache_flushed() */
 	void *page;             /* LANE_PAGE bytes, of those that need one: ranges, or pieces */
 	struct iovec page_iov;
 	uint32_t serial;        /* of the association it was sent on last */
@@ -87,6 +88,8 @@ struct lane {
 	void **free_pages;
 	uint32_t page_free;
 	struct gather *gather;
+	uint64_t cache_told[SUBSYS_NAMESPACES_MAX]; /* by slot: the moment of the last Flush that failed for a lost
+	                                             * cache (cache.h) */
 	struct task pump;       /* sends what waits and can go, ends what cannot */
 	struct timer ticker, rest;
 	uint32_t tick, io_ticks, loss_ticks; /* the age at which an I/O is aborted; at which it is given up */
@@ -99,6 +102,10 @@ struct lane {
 /* lane_io.c: a command made of what the caller wants; 0, -EINVAL, -EOPNOTSUPP or -EAGAIN. */
 int flight_build(struct flight *flight, const struct lane_io *io, const struct view_ns *ns)
     __attribute__((warn_unused_result));
+/* How their ends are heard of: of most; of those that change blocks; of a Flush. */
+void flight_answered(struct hio *hio);
+void flight_written(struct hio *hio);
+void flight_flushed(struct hio *hio);
 bool lane_op_changes(enum lane_op op); /* what it has done can be told from its not having been done */
 
 /* lane_path.c: choosing, connecting, breaking. */
@@ -148,6 +155,7 @@ enum assoc_state {
 struct assoc_ns {
 	bool wanted, seen, usable;
 	uint32_t ana_group;
+	struct cache_life *life; /* of subsys->caches[] */
 };
 
 struct assoc_abort {
@@ -230,6 +238,7 @@ struct subsys {
 	unsigned views;            /* that somebody holds */
 	unsigned sending;          /* of these, such by which a lane may still send: not held */
 	struct subsys_ns *ns[SUBSYS_NAMESPACES_MAX]; /* by slot; NULL: none */
+	struct cache caches[SUBSYS_NAMESPACES_MAX];  /* the same */
 	struct list finds;         /* that wait for their namespace to have been asked for */
 	struct timer loss, publish_again, others;
 	struct task news;          /* starts paths, answers finds */

@@ -203,6 +203,8 @@ lane_joined(struct lane *lane, uint16_t qid, const struct view *view, unsigned s
 	lane->qid = qid;
 	lane->view = view;
 	lane->opening = strands;
+	for (unsigned i = 0; i < view->count; i++)
+		lane->cache_told[view->ns[i].slot] = cache_told(view->ns[i].cache);
 	if (lane->leaving)
 		reactor_run_in(lane->reactor, PHASE_SUBMIT, &lane->pump); /* leave_soon(), once */
 	else if (qid == 0)

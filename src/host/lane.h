@@ -8,7 +8,8 @@
  * may have waits until the subsystem says that the lost association is over
  * (doc/failover.md).
  *
- * Nothing is allocated after lane_open(), and nothing is shared.
+ * Nothing is allocated after lane_open(), and nothing is shared but what cache.h
+ * tells all lanes of each other's writes.
  */
 #ifndef WEIR_HOST_LANE_H
 #define WEIR_HOST_LANE_H

@@ -181,24 +181,70 @@ refused(struct flight *flight, struct strand *strand, struct nvme_status status)
 	}
 }
 
+/* ---- what a cache may hold of it ---- */
+
+static struct cache_life *
+life_of(const struct flight *flight, const struct view_ns *ns)
+{
+	return ns->life[flight->strand - flight->lane->strands];
+}
+
+static void
+wrote(const struct flight *flight, const struct nvme_sqe *sqe)
+{
+	const struct view_ns *ns = lane_ns(flight->lane, flight->nsid);
+
+	if (!(le32_get(sqe->cdw12) & NVME_RW_FUA))
+		cache_wrote(ns->cache, life_of(flight, ns));
+}
+
+/* Whether what was written before is durable. */
+static bool
+flushed(const struct flight *flight)
+{
+	struct lane *lane = flight->lane;
+	const struct view_ns *ns = lane_ns(lane, flight->nsid);
+
+	if (cache_flushed(ns->cache, life_of(flight, ns), flight->moment, flight->told))
+		return true;
+	if (lane->cache_told[ns->slot] < flight->moment)
+		lane->cache_told[ns->slot] = flight->moment;
+	host_post(lane->reactor, 0, (struct mail){
+		.kind = HOST_CACHE_LOST, .arg = ns->nsid, .words = { (uintptr_t)lane->subsys, (uintptr_t)lane },
+	});
+	return false;
+}
+
+/* ---- answered ---- */
+
 /* Both halves of a Compare and Write have an end: it is the Compare's, where that failed. */
 static void
 both_done(struct flight *flight, struct strand *strand)
 {
 	const struct hio *compare = &flight->hio, *write = &flight->mate->hio;
 
-	if (!compare->lost && !nvme_ok(compare->req.status))
+	if (!compare->lost && !nvme_ok(compare->req.status)) {
 		refused(flight, strand, compare->req.status);
-	else if (compare->lost || write->lost)
+	} else if (compare->lost || write->lost) {
 		lost(flight);
-	else if (!nvme_ok(write->req.status))
+	} else if (!nvme_ok(write->req.status)) {
 		refused(flight, strand, write->req.status);
-	else
+	} else {
+		wrote(flight, &write->req.sqe);
 		flight_finish(flight, 0, NVME_OK);
+	}
 }
 
-static void
-done(struct hio *hio)
+/* There is room now. */
+static inline void
+next(struct lane *lane)
+{
+	if (!list_empty(&lane->waiting))
+		lane_pump_soon(lane);
+}
+
+void
+flight_answered(struct hio *hio)
 {
 	struct flight *flight = container_of(hio, struct flight, hio);
 	struct strand *strand;
@@ -217,8 +263,30 @@ done(struct hio *hio)
 	} else if (++flight->answers == 2) {
 		both_done(flight, strand);
 	}
-	if (!list_empty(&strand->lane->waiting))
-		lane_pump_soon(strand->lane);
+	next(strand->lane);
+}
+
+void
+flight_written(struct hio *hio)
+{
+	if (!hio->lost && nvme_ok(hio->req.status))
+		wrote(container_of(hio, struct flight, hio), &hio->req.sqe);
+	flight_answered(hio);
+}
+
+void
+flight_flushed(struct hio *hio)
+{
+	struct flight *flight = container_of(hio, struct flight, hio);
+	struct lane *lane = flight->lane;
+
+	if (hio->lost || !nvme_ok(hio->req.status) || flushed(flight)) {
+		flight_answered(hio);
+		return;
+	}
+	flight->strand->in_flight--;
+	flight_finish(flight, -EIO, NVME_OK);
+	next(lane);
 }
 
 void
@@ -232,12 +300,10 @@ flight_send(struct flight *flight, struct strand *strand)
 	flight->strand = strand;
 	flight->serial = strand->serial;
 	flight->aborting = false;
-	flight->hio.done = done;
 	strand->in_flight++;
 	room = qpair_submit(&strand->qp, &flight->hio);
 	if (room && flight->mate != NULL) {
 		flight->answers = 0;
-		flight->mate->hio.done = done;
 		strand->in_flight++;
 		/* Behind one another on the wire, as fused commands must be. */
 		room = qpair_submit(&strand->qp, &flight->mate->hio);

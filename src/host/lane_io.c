@@ -17,17 +17,18 @@ static const struct op {
 	enum hreq_data data;
 	bool blocks, ranges; /* it has such */
 	bool changes;
+	void (*done)(struct hio *hio);
 } ops[LANE_OPS] = {
-	[LANE_READ] = { NVME_READ, 1, HREQ_READ, true, false, false },
-	[LANE_WRITE] = { NVME_WRITE, 1, HREQ_WRITE, true, false, true },
-	[LANE_FLUSH] = { NVME_FLUSH, 0, HREQ_NONE, false, false, false },
-	[LANE_WRITE_ZEROES] = { NVME_WRITE_ZEROES, 0, HREQ_NONE, true, false, true },
-	[LANE_DEALLOCATE] = { NVME_DATASET_MGMT, 0, HREQ_WRITE, false, true, true },
-	[LANE_COMPARE] = { NVME_COMPARE, 1, HREQ_WRITE, true, false, false },
-	[LANE_COMPARE_AND_WRITE] = { NVME_COMPARE, 2, HREQ_WRITE, true, false, true },
-	[LANE_VERIFY] = { NVME_VERIFY, 0, HREQ_NONE, true, false, false },
-	[LANE_COPY] = { NVME_COPY, 0, HREQ_WRITE, false, true, true },
-	[LANE_WRITE_UNCORRECTABLE] = { NVME_WRITE_UNCORRECTABLE, 0, HREQ_NONE, true, false, true },
+	[LANE_READ] = { NVME_READ, 1, HREQ_READ, true, false, false, flight_answered },
+	[LANE_WRITE] = { NVME_WRITE, 1, HREQ_WRITE, true, false, true, flight_written },
+	[LANE_FLUSH] = { NVME_FLUSH, 0, HREQ_NONE, false, false, false, flight_flushed },
+	[LANE_WRITE_ZEROES] = { NVME_WRITE_ZEROES, 0, HREQ_NONE, true, false, true, flight_written },
+	[LANE_DEALLOCATE] = { NVME_DATASET_MGMT, 0, HREQ_WRITE, false, true, true, flight_written },
+	[LANE_COMPARE] = { NVME_COMPARE, 1, HREQ_WRITE, true, false, false, flight_answered },
+	[LANE_COMPARE_AND_WRITE] = { NVME_COMPARE, 2, HREQ_WRITE, true, false, true, flight_answered },
+	[LANE_VERIFY] = { NVME_VERIFY, 0, HREQ_NONE, true, false, false, flight_answered },
+	[LANE_COPY] = { NVME_COPY, 0, HREQ_WRITE, false, true, true, flight_written },
+	[LANE_WRITE_UNCORRECTABLE] = { NVME_WRITE_UNCORRECTABLE, 0, HREQ_NONE, true, false, true, flight_written },
 };
 
 bool
@@ -147,9 +148,20 @@ fuse(struct flight *flight, const struct lane_io *io, uint32_t half)
 	second->sqe.opcode = NVME_WRITE;
 	if (io->flags & LANE_FUA)
 		second->sqe.cdw12 = le32_of(le32_get(second->sqe.cdw12) | NVME_RW_FUA);
+	flight->mate->hio.done = flight_answered;
 	second->data = HREQ_WRITE;
 	second->length = half;
 	split(flight, io, half);
+}
+
+static void
+flush(struct flight *flight, const struct view_ns *ns)
+{
+	struct nvme_sqe *sqe = &flight->hio.req.sqe;
+
+	sqe->cdw10 = sqe->cdw11 = le32_of(0);
+	flight->moment = cache_flush(ns->cache);
+	flight->told = flight->lane->cache_told[ns->slot];
 }
 
 static uint32_t
@@ -179,12 +191,13 @@ flight_build(struct flight *flight, const struct lane_io *io, const struct view_
 		.cdw10 = le32_of((uint32_t)io->lba), .cdw11 = le32_of((uint32_t)(io->lba >> 32)),
 		.cdw12 = le32_of(op->blocks ? (io->blocks - 1) | flags_of(io) : 0),
 	};
+	flight->hio.done = op->done;
 	req->data = op->data;
 	req->length = io->blocks * ns->block_size;
 	req->iov = io->iov;
 	req->iov_count = io->iov_count;
 	if (io->op == LANE_FLUSH)
-		req->sqe.cdw10 = req->sqe.cdw11 = le32_of(0);
+		flush(flight, ns);
 	else if (op->ranges)
 		return put_ranges(flight, io);
 	else if (op->transfers == 2)

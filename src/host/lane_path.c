@@ -304,7 +304,7 @@ lane_on_mail(struct lane *lane, const struct mail *mail)
 		lane_give_up(lane, mail->arg);
 		break;
 	case HOST_LANE_JOIN: case HOST_LANE_LEAVE: case HOST_VIEW_BACK: case HOST_STRAND_DOWN:
-	case HOST_STRAND_CLOSED: case HOST_STRAND_ABORT: case HOST_PATH_STALE:
+	case HOST_STRAND_CLOSED: case HOST_STRAND_ABORT: case HOST_PATH_STALE: case HOST_CACHE_LOST:
 		abort(); /* mail of a lane, to one */
 		break;
 	}

@@ -98,7 +98,7 @@ transfer_max(const struct subsys *subsys, uint32_t bytes)
 }
 
 static void
-see(const struct subsys *subsys, unsigned slot, bool held, struct view_ns *seen)
+see(struct subsys *subsys, unsigned slot, bool held, struct view_ns *seen)
 {
 	const struct subsys_ns *ns = subsys->ns[slot];
 	unsigned asked = 0, missing = 0;
@@ -107,6 +107,7 @@ see(const struct subsys *subsys, unsigned slot, bool held, struct view_ns *seen)
 		.nsid = ns->nsid, .block_size = ns->block_size,
 		.transfer_max = transfer_max(subsys, ns->transfer_max),
 		.compare_write_blocks = ns->compare_write_blocks,
+		.slot = slot, .cache = &subsys->caches[slot],
 	};
 	for (unsigned i = 0; i < subsys->path_count; i++) {
 		const struct assoc *assoc = subsys->paths[i].assoc;
@@ -116,6 +117,7 @@ see(const struct subsys *subsys, unsigned slot, bool held, struct view_ns *seen)
 			continue;
 		asked++;
 		missing += !assoc->ns[slot].usable && !assoc->ns[slot].wanted;
+		seen->life[i] = assoc->ns[slot].life;
 		state = assoc_ana(assoc, slot);
 		if (!held && (state == NVME_ANA_OPTIMIZED || state == NVME_ANA_NON_OPTIMIZED))
 			seen->state[i] = (uint8_t)state;
@@ -316,6 +318,9 @@ subsys_on_mail(struct subsys *subsys, const struct mail *mail)
 	case HOST_PATH_STALE:
 		if (live)
 			ask_stale(assoc);
+		break;
+	case HOST_CACHE_LOST:
+		subsys_event(subsys, SUBSYS_CACHE_LOST, 0, mail->arg, 0, CACHE_LOST_WORDS);
 		break;
 	case HOST_LANE_JOINED: case HOST_LANE_LEFT: case HOST_VIEW: case HOST_STRAND_OPEN: case HOST_STRAND_CLOSE:
 	case HOST_ASSOC_OVER: case HOST_GIVE_UP:

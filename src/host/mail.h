@@ -8,6 +8,7 @@
 #ifndef WEIR_HOST_MAIL_H
 #define WEIR_HOST_MAIL_H
 
+#include "host/cache.h"
 #include "host/subsys.h"
 
 struct lane;
@@ -22,6 +23,7 @@ enum host_mail_kind {
 	HOST_STRAND_CLOSED,   /* arg: serial; words[2]: I/Os that are parked */
 	HOST_STRAND_ABORT,    /* arg: serial; words[2]: queue id | CID << 16 */
 	HOST_PATH_STALE,      /* arg: serial: an ANA status was seen */
+	HOST_CACHE_LOST,      /* arg: nsid: a Flush has failed for it */
 	/* subsystem -> lane */
 	HOST_LANE_JOINED,     /* arg: queue id, 0: none is left; words[1]: the first view; words[2]: so many
 	                       * STRAND_OPENs follow */
@@ -49,6 +51,9 @@ struct view_ns {
 	uint32_t compare_write_blocks;
 	bool gone;                         /* all live paths say that there is none, or another one */
 	uint8_t state[SUBSYS_PATHS_MAX];   /* NVME_ANA_OPTIMIZED, NVME_ANA_NON_OPTIMIZED, or 0: not by this path now */
+	unsigned slot;                     /* another one for each namespace of the subsystem */
+	struct cache *cache;               /* the subsystem's; all lanes have it, while it is there */
+	struct cache_life *life[SUBSYS_PATHS_MAX]; /* of `cache`; NULL: not told */
 };
 
 struct view {

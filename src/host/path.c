@@ -42,6 +42,8 @@ assoc_free(struct assoc *assoc)
 	    assoc->carrier != NULL || aborting(assoc))
 		return;
 	list_remove(&assoc->node);
+	for (unsigned slot = 0; slot < SUBSYS_NAMESPACES_MAX; slot++)
+		cache_life_give(assoc->ns[slot].life);
 	arena_free(arena, assoc->page);
 	arena_free(arena, assoc);
 	subsys_free_soon(subsys);

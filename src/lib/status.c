@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/cache.h"
+
 weir_status
 lib_status(struct nvme_status status)
 {
@@ -35,5 +37,7 @@ weir_result_text(const struct weir_result *result)
 	case ESHUTDOWN: return "the queue was closed meanwhile";
 	default: break;
 	}
+	if (result->error == -EIO && result->status == 0)
+		return CACHE_LOST_WORDS;
 	return result->status != 0 || result->error == 0 ? weir_status_text(result->status) : strerror(-result->error);
 }

@@ -21,7 +21,7 @@ static_assert((int)WEIR_ROUND_ROBIN == SUBSYS_ROUND_ROBIN && (int)WEIR_QUEUE_DEP
 static_assert((int)WEIR_EVENT_PATH_UP == SUBSYS_PATH_UP && (int)WEIR_EVENT_PATH_LOST == SUBSYS_PATH_LOST &&
     (int)WEIR_EVENT_ALL_LOST == SUBSYS_ALL_LOST && (int)WEIR_EVENT_GIVEN_UP == SUBSYS_GIVEN_UP &&
     (int)WEIR_EVENT_ANA == SUBSYS_ANA && (int)WEIR_EVENT_NAMESPACE == SUBSYS_NAMESPACE &&
-    (int)WEIR_EVENT_HEALTH == SUBSYS_HEALTH, "events");
+    (int)WEIR_EVENT_HEALTH == SUBSYS_HEALTH && (int)WEIR_EVENT_CACHE_LOST == SUBSYS_CACHE_LOST, "events");
 static_assert((int)WEIR_PATH_CONNECTING == PATH_CONNECTING && (int)WEIR_PATH_LIVE == PATH_LIVE &&
     (int)WEIR_PATH_WAITING == PATH_WAITING && (int)WEIR_PATH_REFUSED == PATH_REFUSED, "path states");
 static_assert((int)WEIR_PATHS_MAX == SUBSYS_PATHS_MAX, "paths");
@@ -65,6 +65,9 @@ log_event(struct weir_subsys *ws, const struct subsys_event *event, const struct
 	case SUBSYS_HEALTH:
 		host_log(ws->host, WEIR_LOG_WARNING, "%s: the target reports on its health: %08" PRIx32, ws->nqn,
 		    event->dw0);
+		return;
+	case SUBSYS_CACHE_LOST:
+		host_log(ws->host, WEIR_LOG_ERROR, "%s: namespace %u: %s", ws->nqn, event->nsid, why);
 		return;
 	}
 }

@@ -124,6 +124,27 @@ def test_all_is_flushed(serve, tmp_path):
     assert volume(serve(ns=[spec])) == data
 
 
+@pytest.mark.parametrize("cache, code", [("", 0), ("volatile:@", 1)], ids=["kept", "lost"])
+def test_a_target_that_is_killed_meanwhile(serve, tmp_path, cache, code):
+    """has lost what was not flushed where its cache was its own, and not where it was the kernel's"""
+    spec = "%sfile:%s,size=8M" % (cache, tmp_path / "volume")
+    target = serve(ns=[spec])
+    data = os.urandom(SIZE)
+    write = subprocess.Popen([targets.WEIR, "write", uri(target, 1), "--bs", "64k", "--quiet"], stdin=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    write.stdin.write(data[:SIZE // 2])
+    write.stdin.flush()
+    target.until("half of it is written", lambda stats: stats["writes"] >= 63)
+    target.kill()
+    target = serve(ns=[spec], listen=["127.0.0.1:%d" % target.port])
+    _, words = write.communicate(data[SIZE // 2:], timeout=SECONDS)
+    assert write.returncode == code, words
+    if code == 0:
+        assert volume(target) == data
+    else:
+        assert b"the target has lost its cache" in words
+
+
 def test_one_that_is_stopped_says_how_far_it_came(serve, tmp_path):
     target = serve(ns=["fault:delay-write=20@mem:8M"])
     data = random_file(tmp_path / "in", SIZE)

@@ -84,6 +84,7 @@ struct cluster_host {
 	struct cluster_work works[CLUSTER_WORKS];
 	struct timer retry;
 	uint64_t done_ios, reads, unreadable, wrong, losses, failures;
+	uint64_t told;       /* Flushes that have failed since the target had lost its cache */
 	unsigned in_flight;
 	bool loading, leaving, finished;
 };

@@ -23,6 +23,7 @@ struct fail_served {
 	uint8_t state[FAIL_PATHS]; /* enum nvme_ana_state */
 	bool gone;
 	bool other;         /* it is another one, under the same number */
+	bool moved;         /* it is the same one, and in the file of the other */
 	uint64_t blocks;    /* 0: all there are */
 };
 

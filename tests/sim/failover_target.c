@@ -29,7 +29,7 @@ make(const struct fail_target *t, struct whole *w)
 	*w = (struct whole){
 		.ana = { .id = 1 },
 		.ns = { .nsid = 1, .id = { served->other ? 2 : 1 }, .blocks = served->blocks,
-			.volume = served->other ? t->other : t->volume },
+			.volume = served->other || served->moved ? t->other : t->volume },
 	};
 	for (uint16_t i = 0; i < FAIL_PATHS; i++) {
 		w->listen[i] = (struct target_listen){ .host = "10.0.0.1", .port = (uint16_t)(4420 + i) };

@@ -137,7 +137,7 @@ hosts_read_what_they_wrote(void **state)
 static void
 what_was_flushed_survives_crashes_of_the_target(void **state)
 {
-	uint64_t losses = 0, unreadable = 0;
+	uint64_t losses = 0, unreadable = 0, told = 0;
 
 	(void)state;
 	for (uint64_t seed = seed_first; seed < seed_first + seed_count; seed++) {
@@ -153,11 +153,13 @@ what_was_flushed_survives_crashes_of_the_target(void **state)
 		cluster_check(c);
 		losses += c->hosts[0].losses;
 		unreadable += c->hosts[0].unreadable;
+		told += c->hosts[0].told;
 		nothing_is_leaked(c);
 		cluster_destroy(c);
 	}
 	assert_true(unreadable > seed_count);
 	assert_true(losses > seed_count); /* most crashes met a host at work */
+	assert_true(told > 0);
 }
 
 static void

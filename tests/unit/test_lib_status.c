@@ -107,11 +107,14 @@ every_result_has_words(void **state)
 {
 	static const struct weir_result given_up = { .error = -ETIMEDOUT, .status = NVME_SC_ANA_INACCESSIBLE };
 	static const struct weir_result refused = { .error = -EROFS, .status = NVME_SC_WRITE_PROTECTED };
-	static const struct weir_result silent = { .error = -EIO }, well = { 0 };
+	static const struct weir_result medium = { .error = -EIO, .status = NVME_SC_READ_ERROR };
+	static const struct weir_result silent = { .error = -ENOMEM }, lost = { .error = -EIO }, well = { 0 };
 
 	assert_non_null(strstr(weir_result_text(&given_up), "given up"));
 	assert_string_equal(weir_result_text(&refused), weir_status_text(NVME_SC_WRITE_PROTECTED));
-	assert_string_equal(weir_result_text(&silent), strerror(EIO));
+	assert_string_equal(weir_result_text(&medium), weir_status_text(NVME_SC_READ_ERROR));
+	assert_string_equal(weir_result_text(&silent), strerror(ENOMEM));
+	assert_non_null(strstr(weir_result_text(&lost), "lost its cache"));
 	assert_string_equal(weir_result_text(&well), "success");
 	for (int error = 0; error < 200; error++)
 		assert_true(strlen(weir_result_text(&(struct weir_result){ .error = -error })) > 4);
