@@ -77,11 +77,11 @@ lanes_give_up(struct assoc *assoc)
 static void
 view_drop(struct subsys *subsys, struct view *view)
 {
-	if (--view->holders > 0)
-		return;
-	subsys->views--;
-	subsys->sending -= !view->held;
-	arena_free(subsys->reactor->arena, view);
+	if (--view->holders == 0) {
+		subsys->views--;
+		subsys->sending -= !view->held;
+		arena_free(subsys->reactor->arena, view);
+	}
 	subsys_free_soon(subsys);
 }
 

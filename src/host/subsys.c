@@ -349,13 +349,21 @@ subsys_free(struct subsys *subsys)
 	closed(owner);
 }
 
+/* A lane that was leaving when it was given one may give it back behind its leave. */
+static bool
+nobody_has_a_view(const struct subsys *subsys)
+{
+	return subsys->views == 1 && subsys->view->holders == 1;
+}
+
 /* Later in the turn, when nobody is at work on it. */
 static void
 free_now(struct task *task)
 {
 	struct subsys *subsys = container_of(task, struct subsys, news);
 
-	if (subsys->to_close == 0 && list_empty(&subsys->assocs) && list_empty(&subsys->lanes) && subsys->views == 1)
+	if (subsys->to_close == 0 && list_empty(&subsys->assocs) && list_empty(&subsys->lanes) &&
+	    nobody_has_a_view(subsys))
 		subsys_free(subsys);
 }
 
