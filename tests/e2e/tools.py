@@ -37,9 +37,10 @@ def volume(target, ns=1, offset=0, length=None):
 
 
 def start(*args, **how):
-    """One that stays, though not for ever."""
-    return subprocess.Popen(["timeout", "-s", "KILL", str(SECONDS), targets.WEIR, *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, **how)
+    """One that stays, though not for ever.  In the foreground: else timeout(1) sends each of our signals twice, and the
+    second may come while a sanitizer looks for leaks, which then never ends."""
+    return subprocess.Popen(["timeout", "--foreground", "-s", "KILL", str(SECONDS), targets.WEIR, *map(str, args)],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how)
 
 
 def random_file(path, size):
