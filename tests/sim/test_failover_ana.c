@@ -283,18 +283,40 @@ go_and_come(struct fail *f, unsigned path, enum sim_cut how)
 }
 
 static void
-cut(struct fail *f, unsigned path, enum sim_cut how)
+change(struct fail *f)
 {
 	unsigned what = (unsigned)sim_below(f->sim, 6);
 
-	fail_cut(f, path, how);
-	fail_run(f, sim_below(f->sim, 150));
 	if (what < 3)
 		change_states(f);
 	else if (what == 3)
 		resize(f);
 	else if (what == 4)
 		f->target.wanted.gone = !f->target.wanted.gone;
+}
+
+/* Its process dies, its machine does not; and it may be another namespace that it comes back with. */
+static void
+start_anew(struct fail *f)
+{
+	sim_process_crash(f->target_process, SIM_CRASH_KEEPS_WRITES |
+	    (unsigned)sim_below(f->sim, 2) * SIM_CRASH_HALF_OPEN);
+	change(f);
+	f->target.wanted.other = sim_below(f->sim, 3) == 0;
+	fail_run(f, sim_below(f->sim, 100));
+	sim_process_start(f->target_process);
+	if (!f->target.wanted.other)
+		return;
+	fail_run(f, 100 + sim_below(f->sim, 200));
+	f->target.wanted.other = false;
+}
+
+static void
+cut(struct fail *f, unsigned path, enum sim_cut how)
+{
+	fail_cut(f, path, how);
+	fail_run(f, sim_below(f->sim, 150));
+	change(f);
 	fail_run(f, sim_below(f->sim, 300));
 	fail_mend(f, path);
 }
@@ -307,6 +329,8 @@ storm(uint64_t seed, struct fail *f)
 	init(f);
 	f->may_go = f->may_shrink = true;
 	f->paths = 1 + (unsigned)(seed % 3);
+	if (seed & 1)
+		f->target.spec = "fault:delay-write=1@file:volume.img,size=1M";
 	f->options.plain = seed % 4 == 3;
 	f->options.policy = seed & 8 ? SUBSYS_QUEUE_DEPTH : SUBSYS_ROUND_ROBIN;
 	f->options.io_timeout_ms = seed & 16 ? 40 : 2000;
@@ -317,7 +341,9 @@ storm(uint64_t seed, struct fail *f)
 		enum sim_cut how = sim_below(f->sim, 2) ? SIM_CUT_HOLD : SIM_CUT_RESET;
 
 		fail_run(f, sim_below(f->sim, 20));
-		if (sim_below(f->sim, 3) == 0 && !f->target.wanted.gone)
+		if (seed & 1 && sim_below(f->sim, 5) == 0)
+			start_anew(f);
+		else if (sim_below(f->sim, 3) == 0 && !f->target.wanted.gone)
 			go_and_come(f, path, how);
 		else
 			cut(f, path, how);
