@@ -440,6 +440,7 @@ fail_check(struct fail *f)
 	assert_int_equal(sim_process_streams(f->host_process), 0);
 	for (unsigned i = 0; i <= FAIL_LANES; i++)
 		assert_int_equal(f->reactors[i]->arena->bytes, f->before[i]);
+	fail_target_is_idle(f);
 	for (unsigned i = 0; i < FAIL_WORKS; i++)
 		test_free(f->works[i].data);
 	sim_destroy(f->sim);

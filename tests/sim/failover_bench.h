@@ -166,7 +166,7 @@ void fail_end(struct fail *f);
 /* The same, and all is done and right; whether some of it was given up. */
 bool fail_ends_given_up(struct fail *f);
 
-/* All was done once and right, and the host has left nothing behind. */
+/* All was done once and right, and the host has left nothing behind, also at the target. */
 void fail_check(struct fail *f);
 
 /* ---- between its files ---- */
@@ -185,9 +185,10 @@ void fail_forget(struct fail *f); /* of what is in flight nobody will hear any m
 /* failover_visit.c */
 void fail_visit(struct fail_visit *v);
 
-/* failover_target.c: how its process starts; and whether it serves what is wanted of it. */
+/* failover_target.c: how its process starts; whether it serves what is wanted of it; nothing of its hosts is left. */
 int fail_target_start(struct reactor *reactor, void *target);
 bool fail_target_serves(void *target);
+void fail_target_is_idle(struct fail *f);
 
 /* failover_bench.c: the load is over; and somebody has gone, maybe as the last one. */
 void fail_leave(struct fail *f, struct reactor *reactor);

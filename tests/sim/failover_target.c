@@ -73,6 +73,8 @@ operate(struct timer *timer)
 	struct whole w;
 	char why[256];
 
+	if (!t->operated)
+		return;
 	timer_set(&t->reactor->timers, timer, t->reactor->now_ns + LOOK_NS);
 	if (t->applying || memcmp(&t->now, &t->wanted, sizeof(t->now)) == 0)
 		return;
@@ -100,6 +102,21 @@ fail_other_is_untouched(struct fail *f)
 	sim_file_peek(file, 0, bytes, sizeof(bytes), false);
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		assert_int_equal(bytes[i], 0);
+}
+
+/* One that has enabled no controller has two minutes. */
+void
+fail_target_is_idle(struct fail *f)
+{
+	struct target_stats stats;
+
+	f->target.operated = false;
+	fail_run(f, 130 * 1000);
+	target_stats(f->target.target, &stats);
+	assert_int_equal(stats.connections, 0);
+	assert_int_equal(sim_process_streams(f->target_process), 0);
+	for (unsigned i = 0; i < FAIL_TARGET_REACTORS; i++)
+		assert_true(bufs_idle(&sim_process_reactor(f->target_process, i)->bufs));
 }
 
 /* ---- its start ---- */
