@@ -19,15 +19,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LINES = ROOT / "tests/conformance/lines.txt"
 PAGE = ROOT / "doc/conformance.md"
-REASONS = re.compile(r"host library$|not yet: \S|cannot be: \S")
+REASONS = re.compile(r"not yet: \S|cannot be: \S")
 ID = re.compile(r"[A-Z]\d\d\d?")
 
 HEAD = """# Conformance
 
 What an NVMe/TCP target (T) and host (H) must do, line by line, and the test that shows it. The lines are those of
 `tests/conformance/lines.txt`; tests of `tests/e2e` name theirs by a marker. `./dev conformance` runs them and writes
-this page; a test holds its first four columns to the tests that there are. "Host library" is a line about hosts that waits
-for a library to program them with; [protocol.md](protocol.md) says what the host of `weir perf` does already.
+this page; a test holds its first four columns to the tests that there are.
 
 {sum}
 """

@@ -28,6 +28,8 @@ without_a_cut_nothing_is_sent_again(void **state)
 		f.options.ddgst = seed & 4;
 		f.paths = 1 + (seed & 1);
 		fail_start(&f, seed, &sim);
+		sim_run_until(f.sim, 1000ULL * FAIL_MS, fail_loaded, &f);
+		assert_true(f.loaded);
 		fail_end(&f);
 		assert_int_equal(f.resent + f.lost + f.stale + f.timeouts, 0);
 		assert_true(f.reads > 50);
