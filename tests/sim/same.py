@@ -7,7 +7,9 @@ Each program is run with each seed; a single one is run twice.  Where two
 differ, the first entry of their traces that does is shown.
 """
 import argparse
+import concurrent.futures
 import itertools
+import os
 import subprocess
 import sys
 
@@ -24,6 +26,15 @@ def first_difference(a, b, seed):
     return "not in their traces"
 
 
+def differs(programs, seed):
+    """Where their histories part, or None."""
+    expected = run(programs[0], seed)
+    for other in programs[1:]:
+        if run(other, seed) != expected:
+            return f"seed {seed} differs: {first_difference(programs[0], other, seed)}"
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", default="1-20")
@@ -31,11 +42,9 @@ def main():
     args = parser.parse_args()
     first, _, last = args.seeds.partition("-")
     programs = args.programs if len(args.programs) > 1 else args.programs * 2
-    for seed in range(int(first), int(last or first) + 1):
-        expected = run(programs[0], seed)
-        for other in programs[1:]:
-            if run(other, seed) != expected:
-                sys.exit(f"seed {seed} differs: {first_difference(programs[0], other, seed)}")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+        said = threads.map(lambda seed: differs(programs, seed), range(int(first), int(last or first) + 1))
+    sys.exit("\n".join(filter(None, said)) or None)
 
 
 if __name__ == "__main__":
