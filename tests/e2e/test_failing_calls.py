@@ -31,6 +31,7 @@ ERRORS = {
     "access": ("EACCES", "EIO"),
     "bind": ("EADDRINUSE", "EACCES"),
     "clone3": ("EAGAIN", "ENOMEM"),
+    "connect": ("EOPNOTSUPP",),
     "epoll_create1": ("EMFILE",),
     "epoll_ctl": ("ENOSPC", "ENOMEM"),
     "epoll_wait": ("EINTR",),
@@ -85,8 +86,9 @@ ERRORS = {
 SURE = {"arch_prctl", "brk", "clock_nanosleep", "close", "execve", "exit", "exit_group", "futex", "getpid",
         "prlimit64", "readv", "restart_syscall", "rseq", "rt_sigaction", "rt_sigprocmask", "set_robust_list",
         "set_tid_address"}
-# To fail is how they say that a peer is gone, which needs no words.
-BY_PEERS = {"recvfrom", "recvmsg", "sendmsg", "sendto", "shutdown"}
+# To fail is how they say that a peer is gone, which needs no words; nor does a connection that is ended in another way
+# where connect() does not undo it.
+BY_PEERS = {"connect", "recvfrom", "recvmsg", "sendmsg", "sendto", "shutdown"}
 # The C library ends a process that it cannot take the stack of an ended thread back from.
 STACK = resource.getrlimit(resource.RLIMIT_STACK)[0] + resource.getpagesize()
 SURE_LINE = re.compile(r"EPOLL_CTL_DEL|\bmunmap\(\w+, %d\b" % STACK)
