@@ -58,6 +58,12 @@ def test_zeros_are_not_copied(serve, tmp_path):
     assert (tmp_path / "dense").stat().st_blocks * 512 >= SIZE
 
 
+def test_a_flush_that_fails_is_said(serve, tmp_path):
+    random_file(tmp_path / "image", SIZE)
+    done = weir("copy", tmp_path / "image", uri(serve(ns=["fault:flush-error=1@mem:8M"]), 1), code=1)
+    assert "flushing failed" in done.words
+
+
 def test_what_does_not_fit_is_refused_before(target, tmp_path):
     random_file(tmp_path / "image", SIZE)
     before = volume(target, 3)
@@ -80,6 +86,13 @@ def test_what_does_not_fit_is_refused_before(target, tmp_path):
     (("--length", "9M",), "8388608 bytes are there to be copied")])
 def test_what_cannot_be_copied(target, options, words):
     assert words in weir("copy", uri(target, 1), uri(target, 1), *options, code=1).words
+
+
+def test_a_part_of_a_file_is_copied(target, tmp_path):
+    data = random_file(tmp_path / "image", SIZE)
+    assert answer("copy", tmp_path / "image", uri(target, 1), "--from-offset", "2M", "--length", "1M", "--to-offset",
+                  "64k")["verified"]
+    assert volume(target, offset="64k", length="1M") == data[2 << 20:3 << 20]
 
 
 def test_a_part_of_a_file_is_written_and_the_rest_stays(target, tmp_path):

@@ -60,6 +60,8 @@ def test_one_that_does_not_answer_does_not_hide_the_others(target, serve):
     gone.stop()
     done = weir("list", where, uri(target), "--connect-timeout", "1s", code=1)
     assert len(done.stdout.splitlines()) == 3 and str(gone.port) in done.words
+    found = answer("list", where, uri(target), "--connect-timeout", "1s", code=1)["namespaces"]
+    assert [ns["uri"] for ns in found] == [uri(target, 1), uri(target, 2)]
 
 
 def test_a_host_that_may_not(live):  # noqa: F811
@@ -124,18 +126,25 @@ def test_others_are_followed(serve, live):  # noqa: F811
     assert {ns["subnqn"] for ns in answer("list", where)["namespaces"]} == {NQN, nvme.SUBNQN}
 
 
-def test_what_comes_and_goes_is_said(live):  # noqa: F811
-    mine = nvme.HOSTNQN
-    target = live(conf(namespace(1), hosts=[mine]))
+def test_what_comes_and_goes_is_said(serve, live):  # noqa: F811
+    """here; not of what other services know"""
+    mine, other = nvme.HOSTNQN, serve()
+
+    def text(*hosts):
+        return conf(namespace(1), hosts=hosts) + "referrals:\n  - {address: \"127.0.0.1:%d\"}\n" % other.port
+    target = live(text(mine))
     where = "127.0.0.1:%d" % target.address()[1]
     watch = start("discover", where, "--watch", "--hostnqn", mine)
     assert watch.stdout.readline().startswith("KIND")
-    while NQN not in watch.stdout.readline():
-        pass
-    target.applied(conf(namespace(1), hosts=[]))
+    shown = {NQN, uri(other)}
+    for row in watch.stdout:
+        shown = {name for name in shown if name not in row}
+        if not shown:
+            break
+    target.applied(text())
     _, sign, kind, gone = watch.stdout.readline().split()
     assert sign == "-" and kind == "subsystem" and gone.endswith("/" + NQN)
-    target.applied(conf(namespace(1), hosts=[mine]))
+    target.applied(text(mine))
     assert watch.stdout.readline().split()[1:] == ["+", kind, gone]
     watch.send_signal(signal.SIGINT)
     assert watch.wait(SECONDS) == 0 and watch.communicate()[0] == ""

@@ -8,6 +8,7 @@ import pytest
 
 import nvme
 import target as targets
+from forward import Path
 from tools import SECONDS, start, uri, weir
 
 TARGET_NS = ("mem:8M",)
@@ -62,6 +63,34 @@ def test_a_name_that_cannot_be_found_is_one_path_fewer(target):
     done = weir("ping", "-c", "1", where)
     assert "no.such.name.invalid: " in done.words and "there is no path by that name" in done.words
     assert done.stdout.startswith(b"1: identify ")
+
+
+def test_a_path_that_does_not_answer_is_told_from_the_others(serve):
+    """each is asked by itself"""
+    target, rows = serve(listen=("127.0.0.1:0", "127.0.0.1:0")), []
+    with Path(target.addresses[1][1]) as path:
+        ping = start("ping", "-i", "200ms", "--no-io", "--kato", "2s", uri(target, more=[("127.0.0.1", path.port)]))
+        first, second = ("(127.0.0.1:%d)" % port for port in (target.port, path.port))
+        assert re.search("ms %s, .* ms %s" % (re.escape(first), re.escape(second)), ping.stdout.readline())
+        path.hold()
+        for row in ping.stdout:
+            rows.append(row)
+            if "no answer " + second in row:
+                break
+        assert "ms %s, no answer %s" % (first, second) in row and sum("ms " + second in each for each in rows) < 5, rows
+        ping.send_signal(signal.SIGINT)
+        text, _ = ping.communicate(timeout=SECONDS)
+    answered, asked = re.search(r"^identify: (\d+) of (\d+) answered", text, re.M).groups()
+    assert ping.returncode == 0 and 2 <= int(answered) < int(asked)
+
+
+@pytest.mark.parametrize("rounds, code", [(1, 1), (2, 0)])
+def test_a_flush_is_one(serve, rounds, code):
+    """and where nothing at all was answered, that is a failure"""
+    target = serve(ns=["fault:flush-error=1@mem:8M"])
+    done = weir("ping", "-c", rounds, "-i", "10ms", "--flush", "--no-admin", uri(target), code=code)
+    words = done.stdout.decode()
+    assert re.search("^1: flush failed: ", words, re.M) and "flush: %d of %d answered" % (rounds - 1, rounds) in words
 
 
 def test_it_ends_when_it_is_told_to(target):

@@ -26,6 +26,7 @@ def filled(target, tmp_path):
 
 def test_to_a_file_and_to_a_pipe(filled, tmp_path):
     target, data = filled
+    (tmp_path / "out").write_bytes(b"x" * (SIZE + 4096))  # of which nothing is left
     done = weir("read", uri(target, 1), tmp_path / "out")
     assert (tmp_path / "out").read_bytes() == data and done.stdout == b""
     assert done.words.startswith("weir: 8 MiB read in ") and done.words.endswith(" MB/s\n")

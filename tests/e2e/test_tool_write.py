@@ -37,7 +37,7 @@ def test_any_way_it_is_written(target, tmp_path, options):
 def test_where_the_input_is_shorter_the_rest_stays(target, tmp_path):
     data = random_file(tmp_path / "in", SIZE)
     weir("write", uri(target, 1), tmp_path / "in")
-    weir("write", uri(target, 1), "--offset", "1M", stdin=b"y" * 8192)
+    assert "; verified" in weir("write", uri(target, 1), "--offset", "1M", "--verify", stdin=b"y" * 8192).words
     assert volume(target) == data[:1 << 20] + b"y" * 8192 + data[(1 << 20) + 8192:]
     weir("write", uri(target, 1), tmp_path / "in", "--offset", "4M", "--length", "4k")
     assert volume(target, offset="4M", length=8192) == data[:4096] + data[(4 << 20) + 4096:(4 << 20) + 8192]
@@ -143,6 +143,21 @@ def test_a_target_that_is_killed_meanwhile(serve, tmp_path, cache, code):
         assert volume(target) == data
     else:
         assert b"the target has lost its cache" in words
+
+
+@pytest.mark.parametrize("options", [("--fua",), ()], ids=["fua", "plain"])
+def test_each_piece_is_durable_where_that_is_wanted(serve, tmp_path, options):
+    """also when nobody comes to the end, where all is flushed"""
+    spec = "fault:delay-write=20@volatile:@file:%s,size=8M" % (tmp_path / "volume")
+    target = serve(ns=[spec])
+    data = random_file(tmp_path / "in", SIZE)
+    write = start("write", uri(target, 1), tmp_path / "in", "--bs", "4k", "--depth", "1", "--loss-time", "100ms",
+                  *options)
+    target.until("a piece is written", lambda stats: stats["writes"] >= 3)
+    target.kill()
+    write.communicate(timeout=SECONDS)
+    kept = volume(serve(ns=[spec]), length=8192)
+    assert kept == (data[:8192] if options else bytes(8192))
 
 
 def test_one_that_is_stopped_says_how_far_it_came(serve, tmp_path):
