@@ -213,7 +213,7 @@ def test_a_peer_that_says_nothing_is_given_up(binary):
     """within 10 s"""
     with socket.create_server(("127.0.0.1", 0)) as server:
         done = targets.run("perf", "nvme+tcp://127.0.0.1:%d/%s?ns=1" % (server.getsockname()[1], nvme.SUBNQN),
-                           "--time", "1", timeout=20)
+                           "--time", "1", timeout=20 * PATIENCE)
         assert done.returncode == 1 and done.stderr.strip(), done
 
 
@@ -275,7 +275,7 @@ def test_a_target_that_dies_is_noticed(serve):
     try:
         target.until("I/O flows", lambda s: s["reads"] > 1000)
         target.kill()
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=20 * PATIENCE)
         assert process.returncode == 1 and (out + err).strip(), (process.returncode, out, err)
     finally:
         process.kill()
