@@ -123,9 +123,10 @@ def test_what_came_before_a_reset_of_a_path_that_was_held_comes_late(path, pair)
 
 
 def test_nobody_there_is_a_reset(path, server):
+    """maybe before the connection is seen to be there"""
     server.close()
-    with socket.create_connection(("127.0.0.1", path.port), WAIT_S) as here:
-        with pytest.raises(ConnectionResetError):
+    with pytest.raises(ConnectionResetError):
+        with socket.create_connection(("127.0.0.1", path.port), WAIT_S) as here:
             everything(here)
 
 
