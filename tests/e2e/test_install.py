@@ -33,11 +33,15 @@ def test_all_that_belongs_to_the_library_is_installed(installed):
     assert installed.run(installed.find("bin/weir"), "--version").stdout.decode().split() == ["weir", said]
 
 
+EXAMPLES = pytest.mark.parametrize("name", ["read", "depth"])
+
+
+@EXAMPLES
 @pytest.mark.parametrize("static", [False, True], ids=["shared", "static"])
-def test_the_example_in_c_reads(installed, serve, tmp_path, static):
+def test_the_example_in_c_reads(installed, serve, tmp_path, name, static):
     spec, data = written(tmp_path / "volume", 4 * MIB)
     program = tmp_path / "read"
-    installed.compile(os.path.join(REPO, "examples", "read.c"), program, static)
+    installed.compile(os.path.join(REPO, "examples", name + ".c"), program, static)
     needed = installed.run("objdump", "-p", program).stdout
     assert (b"libweir.so.0" in needed) != static
     done = installed.run(program, uri_of(serve(ns=[spec])))
@@ -45,17 +49,19 @@ def test_the_example_in_c_reads(installed, serve, tmp_path, static):
     assert done.stdout == data[:MIB]
 
 
-def test_the_example_in_c_takes_the_first_namespace(installed, serve, tmp_path):
+@EXAMPLES
+def test_the_example_in_c_takes_the_first_namespace(installed, serve, tmp_path, name):
     spec, data = written(tmp_path / "volume", 4 * MIB)
     program = tmp_path / "read"
-    installed.compile(os.path.join(REPO, "examples", "read.c"), program)
+    installed.compile(os.path.join(REPO, "examples", name + ".c"), program)
     done = installed.run(program, uri_of(serve(ns=[spec])).split("?")[0])
     assert (done.returncode, done.stderr) == (0, b"") and done.stdout == data[:MIB]
 
 
-def test_the_example_in_c_says_what_is_wrong(installed, serve, tmp_path):
+@EXAMPLES
+def test_the_example_in_c_says_what_is_wrong(installed, serve, tmp_path, name):
     program = tmp_path / "read"
-    installed.compile(os.path.join(REPO, "examples", "read.c"), program)
+    installed.compile(os.path.join(REPO, "examples", name + ".c"), program)
     done = installed.run(program)
     assert done.returncode == 2 and b"nvme+tcp://HOST:PORT/SUBNQN?ns=N" in done.stderr
     target = serve(ns=["fault:read-error=1@mem:4M"])
