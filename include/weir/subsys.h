@@ -53,8 +53,10 @@ struct weir_subsys_options {
 	uint16_t queues;            /* I/O queues to ask each controller for: that many can be open; 0: 16 */
 	uint16_t cntlid;            /* 0: a dynamic controller; else that static one, 0xfffe: any */
 	uint32_t kato_ms;           /* keep alive; 0: 5000 */
-	uint32_t connect_ms;        /* until a path is ready; 0: 10000 */
-	uint32_t io_timeout_ms;     /* an I/O without an answer is aborted, and then its path given up; 0: 30000 */
+	uint32_t connect_ms;        /* until its controller is ready, and as long again until all that is asked of that
+	                             * is answered; 0: 10000 */
+	uint32_t io_timeout_ms;     /* an I/O without an answer is aborted, and then its path given up; of an admin
+	                             * command the path is, at once; 0: 30000 */
 	uint32_t reconnect_ms;      /* the first wait before a lost path is tried again, doubled each time; 0: 50 */
 	uint32_t reconnect_max_ms;  /* 0: 5000 */
 	uint32_t loss_ms;           /* how long I/O waits when there is no path; 0: 60000; UINT32_MAX: for ever */
@@ -67,7 +69,7 @@ struct weir_subsys_options {
 /*
  * Connects to the subsystem of a URI by all its addresses; its `ns` is looked
  * up too, where it has one.  Blocks until one path is ready and the others are,
- * or have been tried once, or have had half a second more; for connect_ms at most.  0, -EINVAL, -ENODEV (there
+ * or have been tried once, or have had half a second more.  0, -EINVAL, -ENODEV (there
  * is no such namespace), -ECONNREFUSED (the target refused us), -ETIMEDOUT,
  * -EHOSTUNREACH ...: weir_error() says where and why.
  */
@@ -130,11 +132,13 @@ struct weir_admin {
 	uint32_t cdw10, cdw11, cdw12, cdw13, cdw14, cdw15;
 	void *data;
 	uint32_t bytes;
+	uint32_t timeout_ms;     /* 0: io_timeout_ms; UINT32_MAX: for ever, as Format may take */
 };
 
 /* On a live path (of `path` < 0: the first).  Blocks until it is done.  0, or the negative errno in *result (may be
- * NULL); -ENOTCONN: the path is not live; -ECONNRESET: it was lost meanwhile, and whether the command was executed is
- * not known.  Fabrics commands, Keep Alive and Asynchronous Event Request are the library's own. */
+ * NULL); -ENOTCONN: the path is not live; -ECONNRESET: it was lost meanwhile, -ETIMEDOUT: there was no answer for
+ * timeout_ms, and it was given up: whether the command was executed is not known.  Fabrics commands, Keep Alive and
+ * Asynchronous Event Request are the library's own. */
 int weir_subsys_admin(struct weir_subsys *subsys, int path, const struct weir_admin *admin,
     struct weir_result *result);
 

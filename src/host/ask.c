@@ -15,8 +15,19 @@ enum { LOG_BYTES = 512, BLOCK_SHIFT_MIN = 9, BLOCK_SHIFT_MAX = 16 };
 /* While states are in change, or seem wrong, they are asked for again; no longer than a change may take (ANATT). */
 static const uint64_t ANA_AGAIN_NS = 100 * (uint64_t)NS_PER_MS;
 
+/* While it comes up all is to be answered in one time, afterwards each question in its own. */
+static uint32_t
+time_left_ms(const struct assoc *assoc)
+{
+	uint64_t now_ns = assoc->subsys->reactor->now_ns;
+
+	if (assoc->state == ASSOC_LIVE)
+		return assoc->subsys->options.io_timeout_ms;
+	return assoc->ask_until_ns > now_ns ? (uint32_t)((assoc->ask_until_ns - now_ns) / NS_PER_MS) + 1 : 1;
+}
+
 static void
-ask(struct assoc *assoc, struct nvme_sqe sqe, uint32_t bytes, void (*done)(struct ctrlr_cmd *))
+ask(struct assoc *assoc, const char *name, struct nvme_sqe sqe, uint32_t bytes, void (*done)(struct ctrlr_cmd *))
 {
 	struct hreq *req = &assoc->ask.io.req;
 
@@ -28,6 +39,8 @@ ask(struct assoc *assoc, struct nvme_sqe sqe, uint32_t bytes, void (*done)(struc
 	req->length = bytes;
 	req->iov = &assoc->page_iov;
 	req->iov_count = 1;
+	assoc->ask.name = name;
+	assoc->ask.timeout_ms = time_left_ms(assoc);
 	assoc->ask.owner = assoc;
 	assoc->ask.done = done;
 	assoc->asking = true;
@@ -50,11 +63,12 @@ answered(struct ctrlr_cmd *cmd)
 /* ---- log pages ---- */
 
 static void
-get_log(struct assoc *assoc, uint8_t lid, uint32_t flags, uint32_t bytes, void (*done)(struct ctrlr_cmd *))
+get_log(struct assoc *assoc, const char *name, uint8_t lid, uint32_t flags, uint32_t bytes,
+    void (*done)(struct ctrlr_cmd *))
 {
 	uint32_t dwords = bytes / 4 - 1;
 
-	ask(assoc, (struct nvme_sqe){
+	ask(assoc, name, (struct nvme_sqe){
 		.opcode = NVME_ADMIN_GET_LOG_PAGE, .nsid = le32_of(UINT32_MAX),
 		.cdw10 = le32_of(lid | flags | dwords << 16), .cdw11 = le32_of(dwords >> 16),
 	}, bytes, done);
@@ -284,9 +298,9 @@ descriptors_read(struct ctrlr_cmd *cmd)
 }
 
 static void
-identify(struct assoc *assoc, uint8_t cns, uint32_t nsid, void (*done)(struct ctrlr_cmd *))
+identify(struct assoc *assoc, const char *name, uint8_t cns, uint32_t nsid, void (*done)(struct ctrlr_cmd *))
 {
-	ask(assoc, (struct nvme_sqe){
+	ask(assoc, name, (struct nvme_sqe){
 		.opcode = NVME_ADMIN_IDENTIFY, .nsid = le32_of(nsid), .cdw10 = le32_of(cns),
 	}, NVME_IDENTIFY_LEN, done);
 }
@@ -303,7 +317,8 @@ namespace_read(struct ctrlr_cmd *cmd)
 		memset(assoc->page, 0, NVME_IDENTIFY_LEN);
 	memcpy(&assoc->identify, assoc->page, sizeof(assoc->identify));
 	if (assoc->subsys->ns[assoc->ask_slot] != NULL)
-		identify(assoc, 3, assoc->subsys->ns[assoc->ask_slot]->nsid, descriptors_read);
+		identify(assoc, "Identify Namespace, its descriptors", 3,
+		    assoc->subsys->ns[assoc->ask_slot]->nsid, descriptors_read);
 	else
 		ask_on(assoc);
 }
@@ -318,7 +333,7 @@ ask_namespace(struct assoc *assoc)
 			continue;
 		assoc->ns[slot].wanted = false;
 		assoc->ask_slot = slot;
-		identify(assoc, 0, assoc->subsys->ns[slot]->nsid, namespace_read);
+		identify(assoc, "Identify Namespace", 0, assoc->subsys->ns[slot]->nsid, namespace_read);
 		return true;
 	}
 	return false;
@@ -340,15 +355,16 @@ ask_on(struct assoc *assoc)
 		return;
 	if (assoc->want_changed) {
 		assoc->want_changed = false;
-		get_log(assoc, NVME_LOG_CHANGED_NS, 0, NVME_IDENTIFY_LEN, changed_read);
+		get_log(assoc, "Get Log Page, changed namespaces", NVME_LOG_CHANGED_NS, 0, NVME_IDENTIFY_LEN,
+		    changed_read);
 	} else if (assoc->want_log != 0) {
 		uint8_t lid = assoc->want_log;
 
 		assoc->want_log = 0;
-		get_log(assoc, lid, 0, LOG_BYTES, log_read);
+		get_log(assoc, "Get Log Page, of an event", lid, 0, LOG_BYTES, log_read);
 	} else if (assoc->want_ana) {
 		assoc->want_ana = false;
-		get_log(assoc, NVME_LOG_ANA, NVME_ANA_RGO, ana_bytes(assoc), ana_read);
+		get_log(assoc, "Get Log Page, ANA states", NVME_LOG_ANA, NVME_ANA_RGO, ana_bytes(assoc), ana_read);
 	} else if (!ask_namespace(assoc)) {
 		assoc_asked(assoc);
 	}
@@ -363,6 +379,8 @@ ask_start(struct assoc *assoc)
 	assoc->page = arena_alloc_aligned(assoc->subsys->reactor->arena, assoc->page_bytes, 4096);
 	if (assoc->page == NULL)
 		return -ENOMEM;
+	assoc->ask_until_ns = assoc->subsys->reactor->now_ns +
+	    (uint64_t)assoc->subsys->options.connect_ms * NS_PER_MS;
 	assoc->want_ana = ctrlr_facts(assoc->ctrlr)->ana;
 	for (unsigned slot = 0; slot < SUBSYS_NAMESPACES_MAX; slot++)
 		assoc->ns[slot].wanted = assoc->subsys->ns[slot] != NULL;

@@ -189,12 +189,27 @@ event_heard(struct hio *io)
 
 static void command_heard(struct hio *io);
 
+static void
+not_answered(struct timer *timer)
+{
+	struct ctrlr_cmd *cmd = container_of(timer, struct ctrlr_cmd, limit);
+	struct ctrlr *c = cmd->io.owner;
+	char why[sizeof(c->why)];
+
+	cmd->late = true;
+	snprintf(why, sizeof(why), "the target did not answer in time: %s", cmd->name);
+	ctrlr_lose(c, -ETIMEDOUT, why);
+}
+
 static bool
 send(struct ctrlr *c, struct ctrlr_cmd *cmd)
 {
 	if (c->in_flight == COMMANDS_MAX || !qpair_submit(&c->admin, &cmd->io))
 		return false;
 	c->in_flight++;
+	if (cmd->timeout_ms > 0)
+		timer_set(&c->reactor->timers, &cmd->limit,
+		    c->reactor->now_ns + cmd->timeout_ms * CTRLR_NS_PER_MS);
 	return true;
 }
 
@@ -213,6 +228,7 @@ command_heard(struct hio *io)
 	struct ctrlr_cmd *cmd = container_of(io, struct ctrlr_cmd, io);
 
 	c->in_flight--;
+	timer_clear(&c->reactor->timers, &cmd->limit);
 	send_waiting(c);
 	cmd->done(cmd);
 }
@@ -222,6 +238,8 @@ ctrlr_submit(struct ctrlr *c, struct ctrlr_cmd *cmd)
 {
 	cmd->io.owner = c;
 	cmd->io.done = command_heard;
+	cmd->limit.fire = not_answered;
+	cmd->late = false;
 	if (c->state > CTRLR_UP) {
 		fifo_push(&c->refused, &cmd->waiting);
 		call_later(c);

@@ -37,13 +37,19 @@ struct ctrlr_facts {
 	uint32_t events;        /* of those that were asked for: the changes it will tell of */
 };
 
-/* One admin command.  The owner fills sqe (without CID, PSDT and SGL), data, iov, iov_count, length and done; it and
- * its buffers are the controller's until done(). */
+/* One admin command.  The owner fills sqe (without CID, PSDT and SGL), data, iov, iov_count, length and done, maybe a
+ * time-out; it and its buffers are the controller's until done(). */
 struct ctrlr_cmd {
 	struct hio io;             /* io.req: sqe, data, iov, iov_count, length; then status, dw0, dw1; io.lost: the
 	                            * association is over, and nobody knows whether it was executed.  Of one that was
 	                            * never sent that is false, and the status NVME_SC_HOST_ABORTED */
 	struct fifo_node waiting;  /* while the queue is full */
+	/* Without an answer for so long after it was sent the controller is lost: nothing less gives the buffers back.
+	 * 0: it has all the time.  Else `name` says what it is, in plain words. */
+	uint32_t timeout_ms;
+	const char *name;
+	bool late;                 /* done: this is why the controller was lost */
+	struct timer limit;
 	void (*done)(struct ctrlr_cmd *cmd); /* from the reactor's turn; never from inside ctrlr_submit() */
 	void *owner;
 };

@@ -178,6 +178,7 @@ struct assoc {
 	struct assoc_abort aborts[ASSOC_ABORTS];
 	/* ask.c: one command at a time */
 	struct ctrlr_cmd ask;
+	uint64_t ask_until_ns;     /* while it comes up: all has to be answered by then */
 	bool asking, want_ana, want_changed;
 	uint8_t want_log;          /* to be read so that its event may come again; 0: none */
 	unsigned ask_slot;         /* whose turn it is */

@@ -189,18 +189,20 @@ answer(struct subsys *subsys, struct subsys_find *find)
 	const struct subsys_ns *ns = slot < SUBSYS_NAMESPACES_MAX ? subsys->ns[slot] : NULL;
 
 	list_remove(&find->node);
-	if (ns == NULL) {
+	if (ns == NULL && (find->error != -ENODEV || subsys_live(subsys) > 0)) {
 		find->found(find, NULL, find->error, find->error == -ENOSPC ? "64 namespaces are in use" :
 		    find->error == -ENOMEM ? "out of memory" : "there is no such namespace");
-	} else if (ns->block_size > 0 && is_usable(subsys, slot)) {
+	} else if (ns != NULL && ns->block_size > 0 && is_usable(subsys, slot)) {
 		find->found(find, ns, 0, NULL);
-	} else if (subsys_live(subsys) == 0) {
-		find->found(find, NULL, -ENOTCONN, "there is no path to the subsystem");
 	} else {
-		if (ns->block_size == 0)
+		/* Perhaps the target never answers who it is: then no path would come up again. */
+		if (ns != NULL && ns->block_size == 0)
 			forget(subsys, slot);
-		find->found(find, NULL, -ENODEV,
-		    "there is no such namespace, or none with blocks that this host knows");
+		if (subsys_live(subsys) == 0)
+			find->found(find, NULL, -ENOTCONN, "there is no path to the subsystem");
+		else
+			find->found(find, NULL, -ENODEV,
+			    "there is no such namespace, or none with blocks that this host knows");
 	}
 }
 

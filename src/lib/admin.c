@@ -17,6 +17,7 @@ struct asking {
 	struct weir_subsys *ws;
 	int path;
 	struct ctrlr_cmd cmd;
+	uint32_t timeout_ms;    /* as of struct weir_admin */
 	struct iovec iov;
 	struct weir_result result;
 	uint32_t transfer_max;  /* bytes of one command, of the controller that was asked */
@@ -30,8 +31,11 @@ answered(struct ctrlr_cmd *cmd)
 	const struct hreq *req = &cmd->io.req;
 
 	a->lost = cmd->io.lost;
-	a->result = lib_result(a->lost ? -ECONNRESET : 0, req->status, req->dw0, req->dw1);
-	if (a->lost)
+	a->result = lib_result(cmd->late ? -ETIMEDOUT : a->lost ? -ECONNRESET : 0, req->status, req->dw0, req->dw1);
+	if (cmd->late)
+		call_says(&a->call, -ETIMEDOUT, "%s was not answered within %u ms: its path was given up", cmd->name,
+		    cmd->timeout_ms);
+	else if (a->lost)
 		call_says(&a->call, -ECONNRESET, "the path was lost before the command was answered");
 	else if (a->result.error != 0)
 		call_says(&a->call, a->result.error, "admin command %02xh: %s", req->sqe.opcode,
@@ -61,6 +65,16 @@ controller_of(struct asking *a)
 }
 
 static void
+set_timeout(struct asking *a)
+{
+	uint32_t usual_ms = subsys_options(a->ws->subsys)->io_timeout_ms;
+	const char *name = weir_opcode_name(true, a->cmd.io.req.sqe.opcode);
+
+	a->cmd.name = name != NULL ? name : "an admin command";
+	a->cmd.timeout_ms = a->timeout_ms == UINT32_MAX ? 0 : options_or(a->timeout_ms, usual_ms);
+}
+
+static void
 run_ask(struct call *call)
 {
 	struct asking *a = container_of(call, struct asking, call);
@@ -68,6 +82,7 @@ run_ask(struct call *call)
 
 	if (ctrlr == NULL)
 		return;
+	set_timeout(a);
 	a->transfer_max = ctrlr_facts(ctrlr)->transfer_max;
 	if (a->cmd.io.req.length <= a->transfer_max) {
 		ctrlr_submit(ctrlr, &a->cmd);
@@ -83,6 +98,7 @@ fill(struct asking *a, const struct weir_admin *admin)
 {
 	struct hreq *req = &a->cmd.io.req;
 
+	a->timeout_ms = admin->timeout_ms;
 	a->iov = (struct iovec){ admin->data, admin->bytes };
 	a->cmd.done = answered;
 	a->cmd.owner = a;

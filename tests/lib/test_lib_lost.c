@@ -398,6 +398,36 @@ an_admin_command_that_is_lost_says_so(void **state)
 	weir_subsys_disconnect(subsys);
 }
 
+/* Keep alive would not notice it for long. */
+static void
+an_admin_command_that_is_not_answered_is_given_up(void **state)
+{
+	struct bench *bench = *state;
+	struct weir_subsys_options options = WEIR_OPTIONS(weir_subsys_options);
+	const struct weir_admin admin = { .opcode = 0x0a, .cdw10 = 0x07, .timeout_ms = 300 };
+	struct weir_subsys *subsys;
+	struct weir_result result;
+	struct weir_path_info path;
+	uint8_t page[4096];
+
+	options.kato_ms = 60000;
+	options.io_timeout_ms = 400;
+	subsys = bench_subsys(bench->host, &bench->served, &options);
+	served_signal(&bench->served, SIGSTOP);
+	must_fail(weir_subsys_admin(subsys, -1, &admin, &result), -ETIMEDOUT);
+	assert_int_equal(result.error, -ETIMEDOUT);
+	must_say("get features was not answered within 300 ms");
+	served_signal(&bench->served, SIGCONT);
+	do
+		weir_subsys_paths(subsys, &path, 1);
+	while (path.state != WEIR_PATH_LIVE);
+	served_signal(&bench->served, SIGSTOP);
+	must_fail(weir_subsys_identify(subsys, -1, 1, 0, 0, page), -ETIMEDOUT);
+	must_say("identify was not answered within 400 ms");
+	served_signal(&bench->served, SIGCONT);
+	weir_subsys_disconnect(subsys);
+}
+
 static void
 all_can_be_ended_while_the_target_is_away(void **state)
 {
@@ -432,6 +462,7 @@ main(void)
 		cmocka_unit_test(a_volume_looks_after_queues_that_nobody_uses),
 		cmocka_unit_test(a_target_that_stays_away_is_given_up),
 		cmocka_unit_test(an_admin_command_that_is_lost_says_so),
+		cmocka_unit_test(an_admin_command_that_is_not_answered_is_given_up),
 		cmocka_unit_test(all_can_be_ended_while_the_target_is_away),
 	};
 
