@@ -40,6 +40,7 @@ struct flight {
 	uint32_t serial;        /* of the association it was sent on last */
 	uint32_t tick;          /* when it came to where it is */
 	uint32_t refused;       /* the tick after the one it was first refused in for its path's state; 0: it was not */
+	uint32_t lost;          /* as much of its being lost */
 	uint32_t nsid;
 	uint8_t state, op, tries, answers; /* answers: of the two of a Compare and Write */
 	bool aborting;          /* an Abort was asked for */
@@ -135,6 +136,8 @@ void flight_send(struct flight *flight, struct strand *strand);
 void flight_give(struct flight *flight); /* it is in no list; its mate is given, too */
 void flight_wait(struct flight *flight);
 void flight_finish(struct flight *flight, int error, struct nvme_status status);
+/* It may be sent once more; else it was lost again and again, and ends so. */
+void flight_again(struct flight *flight);
 void lane_tick_start(struct lane *lane);
 void lane_ticks_init(struct lane *lane, const struct subsys_options *options);
 

@@ -56,6 +56,7 @@ make(struct lane *lane, const struct lane_io *io, const struct view_ns *ns, stru
 	flight->serial = 0;
 	flight->tries = 0;
 	flight->refused = 0;
+	flight->lost = 0;
 	flight->done = io->done;
 	flight->arg = io->arg;
 	return 0;
@@ -150,7 +151,7 @@ lane_assoc_over(struct lane *lane, uint32_t serial)
 		if (flight->op == LANE_COMPARE_AND_WRITE)
 			flight_finish(flight, -ESTALE, NVME_OK);
 		else
-			flight_wait(flight);
+			flight_again(flight);
 	}
 	lane_pump_soon(lane);
 }

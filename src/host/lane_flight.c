@@ -95,17 +95,38 @@ flight_finish(struct flight *flight, int error, struct nvme_status status)
 
 /* ---- what came of it ---- */
 
+/* So long after the first time?  *since: the tick after that, 0: it has not come. */
+static bool
+is_too_long(const struct lane *lane, uint32_t *since)
+{
+	if (*since == 0)
+		*since = lane->tick + 1;
+	return lane->tick + 1 - *since >= lane->loss_ticks;
+}
+
+/* Perhaps it is itself what each connection dies of. */
+void
+flight_again(struct flight *flight)
+{
+	if (is_too_long(flight->lane, &flight->lost))
+		flight_finish(flight, -ETIMEDOUT, NVME_OK);
+	else
+		flight_wait(flight);
+}
+
 static void
 lost(struct flight *flight)
 {
 	struct lane *lane = flight->lane;
 
+	if (flight->lost == 0)
+		flight->lost = lane->tick + 1;
 	if (lane->leaving)
 		flight_finish(flight, -ESHUTDOWN, NVME_OK);
 	else if (lane_op_changes(flight->op))
 		move(flight, &lane->parked, FLIGHT_PARKED);
 	else
-		flight_wait(flight);
+		flight_again(flight);
 }
 
 static void
@@ -147,17 +168,6 @@ is_ana(struct nvme_status status)
 	return sc == NVME_SC_ANA_INACCESSIBLE || sc == NVME_SC_ANA_TRANSITION || sc == NVME_SC_ANA_PERSISTENT_LOSS;
 }
 
-/* For its path's state, again and again, by a target that says of it what is not so? */
-static bool
-is_led_astray(struct flight *flight)
-{
-	const struct lane *lane = flight->lane;
-
-	if (flight->refused == 0)
-		flight->refused = lane->tick + 1;
-	return lane->tick + 1 - flight->refused >= lane->loss_ticks;
-}
-
 static void
 refused(struct flight *flight, struct strand *strand, struct nvme_status status)
 {
@@ -165,7 +175,8 @@ refused(struct flight *flight, struct strand *strand, struct nvme_status status)
 
 	if (flight->lane->leaving) {
 		flight_finish(flight, error, status);
-	} else if (is_ana(status) && is_led_astray(flight)) {
+	} else if (is_ana(status) && is_too_long(flight->lane, &flight->refused)) {
+		/* By a target that says of a path's state what is not so. */
 		flight_finish(flight, -ETIMEDOUT, status);
 	} else if (is_ana(status)) {
 		tell_stale(strand);

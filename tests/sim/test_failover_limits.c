@@ -1,6 +1,8 @@
 /*
- * test_failover_limits.c - what has no end by itself: a target that leaves one question unanswered.
+ * test_failover_limits.c - what has no end by itself: a target that leaves one question unanswered, an I/O that each
+ * connection dies of.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,6 +124,92 @@ a_path_that_comes_up_and_does_not_answer_is_tried_again(void **state)
 	}
 }
 
+/* ---- an I/O that connections die of ---- */
+
+enum { POISON_BLOCKS = FAIL_BLOCKS + 1, POISON_BYTES = POISON_BLOCKS * FAIL_BLOCK };
+
+struct poison {
+	struct fail *fail;
+	uint64_t since_ns, took_ns;
+	unsigned deaths, ends;
+	int error;
+	struct iovec iov;
+	uint8_t data[POISON_BYTES];
+};
+
+/* What is sent for it, or asked of it, is for a command that there is not. */
+static bool
+kills(struct forger *forger, uint8_t *pdu, unsigned nth)
+{
+	struct poison *poison = forger->owner;
+
+	if ((pdu[0] == PDU_C2H_DATA && get_le32(pdu + 4) == sizeof(struct pdu_data) + POISON_BYTES) ||
+	    (pdu[0] == PDU_R2T && get_le32(pdu + 16) == POISON_BYTES)) {
+		put_le16(pdu + 8, UINT16_MAX);
+		poison->deaths++;
+	}
+	return true;
+}
+
+static void
+poison_done(void *arg, const struct lane_result *result)
+{
+	struct poison *poison = arg;
+
+	poison->ends++;
+	poison->error = result->error;
+	poison->took_ns = sim_now(poison->fail->sim) - poison->since_ns;
+}
+
+static bool
+has_ended(void *arg)
+{
+	return ((struct poison *)arg)->ends > 0;
+}
+
+static void
+submit_poison(struct poison *poison, enum lane_op op)
+{
+	struct lane_io io = {
+		.op = (uint8_t)op, .nsid = 1, .lba = FAIL_SLOTS * FAIL_BLOCKS, .blocks = POISON_BLOCKS, .iov_count = 1,
+		.iov = &poison->iov, .done = poison_done, .arg = poison,
+	};
+
+	poison->iov = (struct iovec){ poison->data, POISON_BYTES };
+	poison->since_ns = sim_now(poison->fail->sim);
+	assert_int_equal(lane_submit(poison->fail->lanes[0], &io), 0);
+}
+
+/* It is not sent again for ever, and others have their way again. */
+static void
+what_each_connection_dies_of_is_given_up(void **state)
+{
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + 10; seed++) {
+		struct fail f;
+		struct poison poison = { .fail = &f };
+		struct forger forger = between(kills, &poison);
+
+		fail_init(&f);
+		f.paths = 1;
+		f.host = forger.host;
+		f.options.loss_ms = 1000;
+		f.ios = 1000;
+		start(&f, &forger, seed);
+		sim_run_until(f.sim, 60000ULL * FAIL_MS, fail_loading, &f);
+		fail_run(&f, 5);
+		submit_poison(&poison, seed % 2 ? LANE_WRITE : LANE_READ);
+		sim_run_until(f.sim, sim_now(f.sim) + 2000ULL * FAIL_MS, has_ended, &poison);
+		assert_int_equal(poison.error, -ETIMEDOUT);
+		assert_true(poison.deaths > 5);
+		assert_true(poison.took_ns >= f.options.loss_ms * FAIL_MS);
+		fail_end(&f);
+		fail_check(&f);
+		assert_int_equal(poison.ends, 1);
+		assert_int_equal(f.lost, poison.deaths);
+	}
+}
+
 int
 main(void)
 {
@@ -129,6 +217,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_live_path_that_does_not_answer_a_question_is_lost),
 		cmocka_unit_test(a_path_that_comes_up_and_does_not_answer_is_tried_again),
+		cmocka_unit_test(what_each_connection_dies_of_is_given_up),
 	};
 
 	seed_first = first != NULL ? strtoull(first, NULL, 10) : 1;
