@@ -236,7 +236,6 @@ adopt(struct assoc *assoc, struct subsys_ns *ns, const struct nvme_identify_ns *
 {
 	ns->blocks = le64_get(id->nsze);
 	ns->block_size = block_size(id);
-	ns->transfer_max = ctrlr_facts(assoc->ctrlr)->transfer_max;
 	ns->compare_write_blocks = compare_write_blocks(assoc, id);
 	ns->volatile_cache = ctrlr_identity(assoc->ctrlr)->vwc & NVME_VWC_PRESENT;
 	ns->identify = *id;

@@ -65,6 +65,7 @@ struct strand {
 	enum strand_state state;
 	uint32_t serial;
 	uint32_t in_flight;     /* commands */
+	uint32_t transfer_max;  /* bytes of one */
 	bool stale;             /* it has refused for its ANA state, and no newer view has come */
 	char why[160];
 };
@@ -111,8 +112,8 @@ bool lane_op_changes(enum lane_op op); /* what it has done can be told from its 
 
 /* lane_path.c: choosing, connecting, breaking. */
 const struct view_ns *lane_ns(struct lane *lane, uint32_t nsid);
-/* The strand to send so many commands on now; NULL: there is none. */
-struct strand *lane_choose(struct lane *lane, const struct view_ns *ns, unsigned commands);
+/* The strand to send so many commands on now, none of more bytes than these; NULL: there is none. */
+struct strand *lane_choose(struct lane *lane, const struct view_ns *ns, unsigned commands, uint32_t bytes);
 void strand_open(struct lane *lane, unsigned path, const struct strand_terms *terms);
 /* Resets it; what was in flight waits or is parked.  The subsystem is not told. */
 void strand_reset(struct strand *strand);
@@ -240,6 +241,7 @@ struct subsys {
 	bool qids[SUBSYS_LANES_MAX + 1]; /* taken */
 	struct view *view;         /* the newest */
 	unsigned views;            /* that somebody holds */
+	uint32_t transfer_max;     /* bytes of one command, that each path takes which is live, or was the last to be */
 	unsigned sending;          /* of these, such by which a lane may still send: not held */
 	struct subsys_ns *ns[SUBSYS_NAMESPACES_MAX]; /* by slot; NULL: none */
 	struct cache caches[SUBSYS_NAMESPACES_MAX];  /* the same */

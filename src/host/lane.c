@@ -62,6 +62,14 @@ make(struct lane *lane, const struct lane_io *io, const struct view_ns *ns, stru
 	return 0;
 }
 
+static struct strand *
+choose(struct lane *lane, const struct view_ns *ns, const struct flight *flight, unsigned commands)
+{
+	const struct hreq *req = &flight->hio.req;
+
+	return lane_choose(lane, ns, commands, req->data != HREQ_NONE ? req->length : 0);
+}
+
 int
 lane_submit(struct lane *lane, const struct lane_io *io)
 {
@@ -85,7 +93,7 @@ lane_submit(struct lane *lane, const struct lane_io *io)
 	lane_tick_start(lane);
 	/* Behind those that wait. */
 	if (list_empty(&lane->waiting))
-		strand = lane_choose(lane, ns, flight->mate != NULL ? 2 : 1);
+		strand = choose(lane, ns, flight, flight->mate != NULL ? 2 : 1);
 	if (strand != NULL) {
 		flight_send(flight, strand);
 	} else {
@@ -113,12 +121,12 @@ pump(struct task *task)
 			flight_finish(flight, -ENODEV, NVME_OK);
 			continue;
 		}
-		strand = lane_choose(lane, ns, flight->mate != NULL ? 2 : 1);
+		strand = choose(lane, ns, flight, flight->mate != NULL ? 2 : 1);
 		if (strand != NULL)
 			flight_send(flight, strand);
 		else if (lane->view->hopeless)
 			flight_finish(flight, -ETIMEDOUT, NVME_OK);
-		else if (flight->mate != NULL && lane_choose(lane, ns, 1) != NULL)
+		else if (flight->mate != NULL && choose(lane, ns, flight, 1) != NULL)
 			return;
 	}
 }

@@ -30,10 +30,11 @@ lane_ns(struct lane *lane, uint32_t nsid)
 
 /*
  * Optimized before Non-Optimized; of equals the first from the turn on, or the least busy one.  One that is full
- * is no reason to use a worse one: it has room again sooner than that answers.
+ * is no reason to use a worse one: it has room again sooner than that answers.  One that takes less at once than this
+ * is none for it: it has come since this was taken on.
  */
 static struct strand *
-choose(struct lane *lane, const struct view_ns *ns, unsigned commands)
+choose(struct lane *lane, const struct view_ns *ns, unsigned commands, uint32_t bytes)
 {
 	uint8_t best_state = NVME_ANA_INACCESSIBLE;
 	struct strand *best = NULL;
@@ -43,7 +44,8 @@ choose(struct lane *lane, const struct view_ns *ns, unsigned commands)
 		struct strand *strand = &lane->strands[path];
 		uint8_t state = ns->state[path];
 
-		if (strand->state != STRAND_USABLE || strand->stale || state == 0 || state > best_state)
+		if (strand->state != STRAND_USABLE || strand->stale || state == 0 || state > best_state ||
+		    bytes > strand->transfer_max)
 			continue;
 		if (state < best_state)
 			best = NULL;
@@ -59,13 +61,14 @@ choose(struct lane *lane, const struct view_ns *ns, unsigned commands)
 }
 
 struct strand *
-lane_choose(struct lane *lane, const struct view_ns *ns, unsigned commands)
+lane_choose(struct lane *lane, const struct view_ns *ns, unsigned commands, uint32_t bytes)
 {
 	struct strand *only = &lane->strands[0];
 
 	if (lane->paths != 1)
-		return choose(lane, ns, commands);
-	if (only->state != STRAND_USABLE || only->stale || ns->state[0] == 0 || !qpair_room(&only->qp, commands + 1))
+		return choose(lane, ns, commands, bytes);
+	if (only->state != STRAND_USABLE || only->stale || ns->state[0] == 0 || bytes > only->transfer_max ||
+	    !qpair_room(&only->qp, commands + 1))
 		return NULL;
 	return only;
 }
@@ -175,6 +178,7 @@ strand_open(struct lane *lane, unsigned path, const struct strand_terms *terms)
 	strand->lane = lane;
 	strand->terms = terms;
 	strand->serial = terms->serial;
+	strand->transfer_max = terms->transfer_max;
 	strand->stale = false;
 	strand->in_flight = 0;
 	strand->why[0] = '\0';

@@ -85,16 +85,20 @@ view_drop(struct subsys *subsys, struct view *view)
 	subsys_free_soon(subsys);
 }
 
-static uint32_t
-transfer_max(const struct subsys *subsys, uint32_t bytes)
+/* What the smallest live path takes; without one, what it was. */
+static void
+note_transfer_max(struct subsys *subsys)
 {
+	uint32_t bytes = UINT32_MAX;
+
 	for (unsigned i = 0; i < subsys->path_count; i++) {
 		const struct assoc *assoc = subsys->paths[i].assoc;
 
 		if (assoc != NULL && assoc->state == ASSOC_LIVE && ctrlr_facts(assoc->ctrlr)->transfer_max < bytes)
 			bytes = ctrlr_facts(assoc->ctrlr)->transfer_max;
 	}
-	return bytes;
+	if (bytes != UINT32_MAX)
+		subsys->transfer_max = bytes;
 }
 
 static void
@@ -105,7 +109,7 @@ see(struct subsys *subsys, unsigned slot, bool held, struct view_ns *seen)
 
 	*seen = (struct view_ns){
 		.nsid = ns->nsid, .block_size = ns->block_size,
-		.transfer_max = transfer_max(subsys, ns->transfer_max),
+		.transfer_max = subsys->transfer_max,
 		.compare_write_blocks = ns->compare_write_blocks,
 		.slot = slot, .cache = &subsys->caches[slot],
 	};
@@ -155,6 +159,7 @@ lanes_publish(struct subsys *subsys)
 		    subsys->reactor->now_ns + PUBLISH_AGAIN_NS);
 		return;
 	}
+	note_transfer_max(subsys);
 	subsys->views++;
 	view->holders = 1;
 	view->hopeless = subsys->hopeless;

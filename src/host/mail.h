@@ -40,7 +40,7 @@ struct strand_terms {
 	uint32_t serial;
 	struct subsys_address address;
 	uint16_t cntlid, entries_max;
-	uint32_t incapsule_max, connect_ms;
+	uint32_t incapsule_max, transfer_max, connect_ms;
 	const struct subsys_options *options;
 };
 

@@ -132,6 +132,7 @@ ready(struct ctrlr *ctrlr)
 	assoc->terms.cntlid = facts->cntlid;
 	assoc->terms.entries_max = facts->entries_max;
 	assoc->terms.incapsule_max = facts->incapsule_max;
+	assoc->terms.transfer_max = facts->transfer_max;
 	path->cntlid = facts->cntlid;
 	path->queues = facts->queues;
 	path->fences = facts->fences;

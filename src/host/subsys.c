@@ -193,6 +193,7 @@ answer(struct subsys *subsys, struct subsys_find *find)
 		find->found(find, NULL, find->error, find->error == -ENOSPC ? "64 namespaces are in use" :
 		    find->error == -ENOMEM ? "out of memory" : "there is no such namespace");
 	} else if (ns != NULL && ns->block_size > 0 && is_usable(subsys, slot)) {
+		subsys->ns[slot]->transfer_max = subsys->transfer_max;
 		find->found(find, ns, 0, NULL);
 	} else {
 		/* Perhaps the target never answers who it is: then no path would come up again. */

@@ -98,7 +98,8 @@ struct ctrlr *subsys_ctrlr(struct subsys *subsys, int index);
 struct subsys_ns {
 	uint32_t nsid;
 	uint64_t blocks;
-	uint32_t block_size, transfer_max;
+	uint32_t block_size;
+	uint32_t transfer_max;     /* bytes of one command, that each live path takes; when it was found */
 	uint32_t compare_write_blocks; /* 0: no Compare and Write */
 	bool volatile_cache;
 	struct nvme_identify_ns identify; /* as the first path that knows it said */

@@ -1,6 +1,6 @@
 /*
  * test_failover_limits.c - what has no end by itself: a target that leaves one question unanswered, an I/O that each
- * connection dies of.
+ * connection dies of; and what one command may be, where paths differ in that.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -36,14 +36,14 @@ between(bool (*forge)(struct forger *forger, uint8_t *pdu, unsigned nth), void *
 	};
 }
 
-static void
+static struct sim_process *
 start(struct fail *f, struct forger *forger, uint64_t seed)
 {
 	struct sim_process_options of_forger = { .start = forger_start, .arg = forger };
 	struct sim_options sim = fail_sim_options();
 
 	fail_start(f, seed, &sim);
-	sim_process_create(f->sim, "forger", 1, &of_forger);
+	return sim_process_create(f->sim, "forger", 1, &of_forger);
 }
 
 static bool
@@ -137,14 +137,21 @@ struct poison {
 	uint8_t data[POISON_BYTES];
 };
 
+/* It is of the one I/O of this size: its data, or the wish for them. */
+static bool
+is_large(const uint8_t *pdu)
+{
+	return (pdu[0] == PDU_C2H_DATA && get_le32(pdu + 4) == sizeof(struct pdu_data) + POISON_BYTES) ||
+	    (pdu[0] == PDU_R2T && get_le32(pdu + 16) == POISON_BYTES);
+}
+
 /* What is sent for it, or asked of it, is for a command that there is not. */
 static bool
 kills(struct forger *forger, uint8_t *pdu, unsigned nth)
 {
 	struct poison *poison = forger->owner;
 
-	if ((pdu[0] == PDU_C2H_DATA && get_le32(pdu + 4) == sizeof(struct pdu_data) + POISON_BYTES) ||
-	    (pdu[0] == PDU_R2T && get_le32(pdu + 16) == POISON_BYTES)) {
+	if (is_large(pdu)) {
 		put_le16(pdu + 8, UINT16_MAX);
 		poison->deaths++;
 	}
@@ -210,6 +217,106 @@ what_each_connection_dies_of_is_given_up(void **state)
 	}
 }
 
+/* ---- paths that take less at once ---- */
+
+enum { SMALL_MDTS = 1, SMALL_BYTES = 2 * 4096 };
+
+/* Between the host and one of two paths: a large I/O is not answered by the first, and should not come to the other. */
+struct narrow {
+	bool mute;
+	unsigned large;
+};
+
+static bool
+is_mute_at_times(struct forger *forger, uint8_t *pdu, unsigned nth)
+{
+	const struct narrow *narrow = forger->owner;
+
+	return !narrow->mute || !is_large(pdu);
+}
+
+static bool
+takes_little(struct forger *forger, uint8_t *pdu, unsigned nth)
+{
+	struct narrow *narrow = forger->owner;
+	uint8_t *data = pdu + sizeof(struct pdu_data);
+
+	if (pdu[0] == PDU_C2H_DATA && nth == 0 && memcmp(data + 768, CLUSTER_NQN, sizeof(CLUSTER_NQN)) == 0)
+		data[offsetof(struct nvme_identify_ctrl, mdts)] = SMALL_MDTS;
+	narrow->large += is_large(pdu);
+	return true;
+}
+
+struct limit {
+	struct subsys_find find;
+	uint32_t bytes;
+};
+
+static void
+limit_found(struct subsys_find *find, const struct subsys_ns *ns, int error, const char *why)
+{
+	struct limit *limit = find->owner;
+
+	assert_non_null(ns);
+	limit->bytes = ns->transfer_max;
+}
+
+static uint32_t
+transfer_max(struct fail *f)
+{
+	struct limit limit = { .find = { .nsid = 1, .found = limit_found, .owner = &limit } };
+
+	subsys_find(f->subsys, &limit.find);
+	fail_run(f, 200);
+	assert_int_not_equal(limit.bytes, 0);
+	return limit.bytes;
+}
+
+/* What was taken on before waits for one that takes it; what comes then is as small as all take it. */
+static void
+a_large_io_does_not_go_by_a_path_that_takes_less(void **state)
+{
+	struct sim_process_options narrow_process = { .start = forger_start };
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + 10; seed++) {
+		struct fail f;
+		struct poison large = { .fail = &f };
+		struct narrow narrow = { .mute = true };
+		struct forger wide = between(is_mute_at_times, &narrow), small = between(takes_little, &narrow);
+		struct lane_io io = { .op = LANE_READ, .nsid = 1, .blocks = POISON_BLOCKS, .iov_count = 1,
+			.iov = &large.iov };
+		struct sim_process *process;
+
+		fail_init(&f);
+		f.host = wide.host;
+		f.ios = 2000;
+		small.port = 4421;
+		narrow_process.arg = &small;
+		process = start(&f, &wide, seed);
+		sim_run_until(f.sim, 60000ULL * FAIL_MS, fail_loading, &f);
+		assert_int_equal(transfer_max(&f), 1024 * 1024);
+		submit_poison(&large, seed % 2 ? LANE_WRITE : LANE_READ);
+		fail_run(&f, 20);
+		sim_process_create(f.sim, "narrow", 1, &narrow_process);
+		fail_run(&f, 200);
+		assert_int_equal(transfer_max(&f), SMALL_BYTES);
+		assert_int_equal(lane_submit(f.lanes[0], &io), -EINVAL);
+		sim_process_crash(process, SIM_CRASH_KEEPS_WRITES);
+		fail_run(&f, 100);
+		assert_int_equal(f.lost, 1);
+		narrow.mute = false;
+		sim_process_start(process);
+		sim_run_until(f.sim, sim_now(f.sim) + 1000ULL * FAIL_MS, has_ended, &large);
+		assert_int_equal(large.ends, 1);
+		assert_int_equal(large.error, 0);
+		assert_int_equal(narrow.large, 0);
+		assert_int_equal(transfer_max(&f), SMALL_BYTES);
+		fail_end(&f);
+		fail_check(&f);
+	}
+}
+
 int
 main(void)
 {
@@ -218,6 +325,7 @@ main(void)
 		cmocka_unit_test(a_live_path_that_does_not_answer_a_question_is_lost),
 		cmocka_unit_test(a_path_that_comes_up_and_does_not_answer_is_tried_again),
 		cmocka_unit_test(what_each_connection_dies_of_is_given_up),
+		cmocka_unit_test(a_large_io_does_not_go_by_a_path_that_takes_less),
 	};
 
 	seed_first = first != NULL ? strtoull(first, NULL, 10) : 1;
