@@ -61,7 +61,7 @@ struct weir_namespace {
 	uint64_t blocks, capacity_blocks, used_blocks; /* NSZE, NCAP, NUSE */
 	uint32_t block_size;       /* bytes; 0: it has a format that there is not */
 	uint16_t metadata;         /* bytes per block; libweir does I/O only where it is 0 */
-	uint32_t transfer_max;     /* bytes of one I/O; set by weir_subsys_namespace() */
+	uint32_t transfer_max;     /* bytes of one I/O by each live path; set by weir_subsys_namespace() */
 	uint32_t copy_max;         /* blocks of one range of a Copy (MSSRL) */
 	uint32_t copy_total;       /* of all (MCL) */
 	uint16_t copy_ranges;      /* MSRC + 1 */

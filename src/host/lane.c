@@ -351,6 +351,14 @@ lane_open(struct reactor *reactor, struct subsys *subsys, const struct lane_opti
 
 /* ---- questions ---- */
 
+uint32_t
+lane_transfer_max(struct lane *lane, uint32_t nsid)
+{
+	const struct view_ns *ns = lane_ns(lane, nsid);
+
+	return ns != NULL ? ns->transfer_max : 0;
+}
+
 void *lane_owner(const struct lane *lane) { return lane->options.owner; }
 
 uint32_t lane_in_flight(const struct lane *lane) { return lane->in_flight; }

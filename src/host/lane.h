@@ -83,6 +83,10 @@ void lane_close(struct lane *lane, void (*closed)(void *owner));
  * the target has not.  Sent at the end of the turn. */
 int lane_submit(struct lane *lane, const struct lane_io *io) __attribute__((warn_unused_result));
 
+/* Bytes that one command may have now: what each live path takes.  Only a turn changes it.  0: the namespace is not
+ * known. */
+uint32_t lane_transfer_max(struct lane *lane, uint32_t nsid);
+
 void *lane_owner(const struct lane *lane);
 uint32_t lane_in_flight(const struct lane *lane); /* taken on and not done */
 uint64_t lane_done(const struct lane *lane);

@@ -90,10 +90,9 @@ look_at_namespace(struct weir_volume *volume)
 	if (rc != 0)
 		return rc;
 	volume->block_size = ns.block_size;
-	volume->transfer_max = ns.transfer_max / ns.block_size * ns.block_size;
 	volume->size = ns.blocks * ns.block_size;
 	volume->changes = changes;
-	if (volume->transfer_max == 0)
+	if (ns.transfer_max < ns.block_size)
 		return lib_fail(-EPROTO, "namespace %u: no command may be as large as a block", volume->nsid);
 	return look_at_controller(volume, &ns);
 }

@@ -28,7 +28,7 @@ struct weir_volume {
 	struct weir_host *host;
 	bool own_host;
 	struct weir_subsys *ws;
-	uint32_t nsid, block_size, transfer_max;
+	uint32_t nsid, block_size;
 	struct volume_limits limits;
 
 	pthread_mutex_t lock;         /* of all below */

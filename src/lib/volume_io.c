@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/queue.h"
 #include "lib/volume.h"
 
 enum { ZEROS = 64 * 1024, COPY_BYTES = 1024 * 1024 };
@@ -22,12 +23,13 @@ struct transfer {
 	struct weir_queue *queue;
 	enum weir_op op;
 	uint8_t flags;
-	uint32_t piece_max;          /* bytes */
+	uint32_t piece_max;          /* bytes, where none go with it */
 	uint8_t *data;               /* of what is left; NULL: none goes with it */
 	uint64_t offset, left;       /* bytes */
 	unsigned in_flight;
 	uint64_t wrong_at;           /* bytes: of the first that went wrong, and how */
 	struct weir_result wrong;
+	bool refused;                /* it was not taken on: weir_error() says why */
 	struct piece *free;
 	struct piece {
 		struct transfer *transfer;
@@ -52,10 +54,21 @@ piece_done(void *arg, const struct weir_result *result)
 	t->free = piece;
 }
 
+/* While this is under way a path may come up that takes less at once.  One of no block would be refused. */
+static uint32_t
+piece_max(const struct transfer *t)
+{
+	uint32_t block = t->volume->block_size, most = t->piece_max;
+
+	if (t->data != NULL)
+		most = lane_transfer_max(t->queue->lane, t->volume->nsid) / block * block;
+	return most > 0 ? most : block;
+}
+
 static int
 submit_piece(struct transfer *t)
 {
-	uint32_t bytes = t->left < t->piece_max ? (uint32_t)t->left : t->piece_max;
+	uint32_t most = piece_max(t), bytes = t->left < most ? (uint32_t)t->left : most;
 	struct piece *piece = t->free;
 	const struct weir_io io = {
 		.op = (uint8_t)t->op, .flags = t->flags, .nsid = t->volume->nsid, .iov = &piece->iov,
@@ -90,6 +103,7 @@ move(struct transfer *t)
 				continue;
 			t->wrong = (struct weir_result){ .error = rc };
 			t->wrong_at = t->offset;
+			t->refused = true;
 		}
 		if (t->in_flight == 0)
 			return;
@@ -99,9 +113,9 @@ move(struct transfer *t)
 
 /* Why, in the words of whoever knows. */
 static int
-failed(enum weir_op op, uint64_t at, const struct weir_result *wrong)
+failed(enum weir_op op, uint64_t at, int error, const char *why)
 {
-	return lib_fail(wrong->error, "%s at %" PRIu64 ": %s", words[op], at, weir_result_text(wrong));
+	return lib_fail(error, "%s at %" PRIu64 ": %s", words[op], at, why);
 }
 
 static int
@@ -125,6 +139,7 @@ transfer(struct weir_volume *volume, enum weir_op op, uint8_t flags, uint32_t pi
 	t.left = bytes;
 	t.in_flight = 0;
 	t.wrong = (struct weir_result){ 0 };
+	t.refused = false;
 	t.free = NULL;
 	for (unsigned i = VOLUME_DEPTH; i-- > 0; t.free = &t.pieces[i]) {
 		t.pieces[i].transfer = &t;
@@ -132,26 +147,28 @@ transfer(struct weir_volume *volume, enum weir_op op, uint8_t flags, uint32_t pi
 	}
 	move(&t);
 	pool_give(volume, t.queue);
-	return t.wrong.error != 0 ? failed(op, t.wrong_at, &t.wrong) : 0;
+	if (t.wrong.error == 0)
+		return 0;
+	return failed(op, t.wrong_at, t.wrong.error, t.refused ? weir_error() : weir_result_text(&t.wrong));
 }
 
 int
 weir_volume_read(struct weir_volume *volume, void *data, size_t bytes, uint64_t offset)
 {
-	return transfer(volume, WEIR_OP_READ, 0, volume->transfer_max, data, bytes, offset);
+	return transfer(volume, WEIR_OP_READ, 0, 0, data, bytes, offset);
 }
 
 /* What a write is given is only read. */
 int
 weir_volume_write(struct weir_volume *volume, const void *data, size_t bytes, uint64_t offset)
 {
-	return transfer(volume, WEIR_OP_WRITE, 0, volume->transfer_max, (void *)(uintptr_t)data, bytes, offset);
+	return transfer(volume, WEIR_OP_WRITE, 0, 0, (void *)(uintptr_t)data, bytes, offset);
 }
 
 int
 weir_volume_write_fua(struct weir_volume *volume, const void *data, size_t bytes, uint64_t offset)
 {
-	return transfer(volume, WEIR_OP_WRITE, WEIR_FUA, volume->transfer_max, (void *)(uintptr_t)data, bytes, offset);
+	return transfer(volume, WEIR_OP_WRITE, WEIR_FUA, 0, (void *)(uintptr_t)data, bytes, offset);
 }
 
 /* ---- one command after another ---- */
@@ -161,14 +178,13 @@ static int
 run_one(struct weir_volume *volume, const struct weir_io *io, uint64_t at)
 {
 	struct weir_queue *queue;
-	struct weir_result result;
 	int rc = pool_take(volume, &queue);
 
 	if (rc != 0)
 		return rc;
-	rc = weir_queue_run(queue, io, &result);
+	rc = weir_queue_run(queue, io, NULL);
 	pool_give(volume, queue);
-	return rc != 0 ? failed((enum weir_op)io->op, at, &result) : 0;
+	return rc != 0 ? failed((enum weir_op)io->op, at, rc, weir_error()) : 0;
 }
 
 int

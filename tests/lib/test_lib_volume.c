@@ -1,5 +1,6 @@
 /* Volumes: bytes of any length, many threads, and a size that changes. */
 #include "lib_bench.h"
+#include "narrow.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -241,6 +242,38 @@ a_size_follows_changes(void **state)
 	served_stop(&served);
 }
 
+/* What one command may be is asked for each, and not when the volume is opened. */
+static void
+a_path_that_takes_less_at_once_may_come_later(void **state)
+{
+	struct bench *bench = *state;
+	struct weir_volume *volume = open_volume(served_uri(&bench->served, ""), 1);
+	struct weir_subsys *subsys = weir_volume_subsys(volume);
+	struct weir_path_info paths[2] = { 0 };
+	struct weir_namespace ns;
+	uint8_t *data = malloc(5 * MIB);
+	static struct narrow narrow; /* its threads may end a little later */
+
+	narrow_start(&narrow, bench->served.port);
+	must(weir_subsys_add_path(subsys, "127.0.0.1", narrow.port));
+	do
+		weir_subsys_paths(subsys, paths, 2);
+	while (paths[1].state != WEIR_PATH_LIVE);
+	must(weir_subsys_namespace(subsys, 1, &ns));
+	assert_int_equal(ns.transfer_max, NARROW_BYTES);
+	for (uint32_t i = 1; i <= 5; i++) {
+		bench_fill(data, 5 * MIB, 0, i);
+		must(weir_volume_write(volume, data, 5 * MIB, 0));
+		memset(data, 0, 5 * MIB);
+		must(weir_volume_read(volume, data, 5 * MIB, 0));
+		bench_check(data, 5 * MIB, 0, i);
+	}
+	assert_int_equal(atomic_load(&narrow.large), 0);
+	free(data);
+	weir_volume_close(volume);
+	narrow_stop(&narrow);
+}
+
 int
 main(void)
 {
@@ -253,6 +286,7 @@ main(void)
 		cmocka_unit_test(fewer_queues_than_asked_for_will_do),
 		cmocka_unit_test(what_cannot_be_opened_says_why),
 		cmocka_unit_test(a_size_follows_changes),
+		cmocka_unit_test(a_path_that_takes_less_at_once_may_come_later),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
