@@ -134,7 +134,8 @@ def test_reserved_bytes_of_identify_namespace_are_zero(ctrl):
     page = ctrl.identified(0, 1)
     assert not any(page[84:92]) and not any(page[93:99])
     formats = page[25] + 1
-    assert not any(page[128 + 4 * formats:4096]), "no formats but those counted"
+    assert not any(page[128 + 4 * formats:384]), "no formats but those counted"
+    assert page[392:396] == b"WEIR" and not any(page[384:392]) and not any(page[408:4096]), "the extension's bytes"
 
 
 @pytest.mark.line("W40", "I08")
