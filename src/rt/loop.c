@@ -6,6 +6,7 @@
  * is done about it, is known elsewhere.
  */
 #include <malloc.h>
+#include <pthread.h>
 
 #include "rt/internal.h"
 #include "sys/clock.h"
@@ -112,6 +113,20 @@ core_look(struct core *core)
 	return core->looked = core_is_due(core) || core_is_called(core);
 }
 
+/*
+ * Gives memory back that malloc() keeps: takes milliseconds.  One at a time: the first call readies the C library's own
+ * heap, which nobody has used yet where another allocator is in its place, and two at once would trip over it.
+ */
+static void
+trim(void)
+{
+	static pthread_mutex_t trimming = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)pthread_mutex_lock(&trimming);
+	(void)malloc_trim(0);
+	(void)pthread_mutex_unlock(&trimming);
+}
+
 /* Between waker_doze() and the wait all that others may leave without the engine seeing it is looked at once more. */
 bool
 core_sleep(struct core *core, uint64_t end_ns)
@@ -128,7 +143,7 @@ core_sleep(struct core *core, uint64_t end_ns)
 		timeout_ns = (int64_t)(next_ns - core->turn_ns);
 	streams_cool(core);
 	if (!core->rt->options.attended && arena_shrank(&core->arena))
-		malloc_trim(0); /* takes milliseconds: nothing else is to be done now */
+		trim(); /* nothing else is to be done now */
 	waker_doze(&core->waker);
 	if (!core_is_called(core)) {
 		slept = look(core, timeout_ns);
