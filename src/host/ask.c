@@ -13,7 +13,7 @@
 enum { LOG_BYTES = 512, BLOCK_SHIFT_MIN = 9, BLOCK_SHIFT_MAX = 16 };
 
 /* While states are in change, or seem wrong, they are asked for again; no longer than a change may take (ANATT). */
-static const uint64_t ANA_AGAIN_NS = 100 * (uint64_t)NS_PER_MS;
+static const uint64_t ANA_AGAIN_NS = 100 * NS_PER_MS;
 
 /* While it comes up all is to be answered in one time, afterwards each question in its own. */
 static uint32_t
@@ -118,7 +118,7 @@ is_changing(const struct assoc *assoc, struct assoc_group *group, uint32_t id, e
 	group->state = (uint8_t)state;
 	if (state != NVME_ANA_CHANGE)
 		return false;
-	if (now_ns - group->change_ns < (uint64_t)ctrlr_facts(assoc->ctrlr)->anatt_ms * NS_PER_MS)
+	if (now_ns - group->change_ns < ctrlr_facts(assoc->ctrlr)->anatt_ms * NS_PER_MS)
 		return true;
 	group->state = NVME_ANA_INACCESSIBLE;
 	return false;
@@ -379,7 +379,7 @@ ask_start(struct assoc *assoc)
 	if (assoc->page == NULL)
 		return -ENOMEM;
 	assoc->ask_until_ns = assoc->subsys->reactor->now_ns +
-	    (uint64_t)assoc->subsys->options.connect_ms * NS_PER_MS;
+	    assoc->subsys->options.connect_ms * NS_PER_MS;
 	assoc->want_ana = ctrlr_facts(assoc->ctrlr)->ana;
 	for (unsigned slot = 0; slot < SUBSYS_NAMESPACES_MAX; slot++)
 		assoc->ns[slot].wanted = assoc->subsys->ns[slot] != NULL;

@@ -158,7 +158,7 @@ ctrlr_keep_alive(struct ctrlr *c)
 {
 	if (c->options.kato_ms > 0)
 		timer_set(&c->reactor->timers, &c->alive_timer,
-		    c->reactor->now_ns + (uint64_t)c->options.kato_ms * CTRLR_NS_PER_MS / 2);
+		    c->reactor->now_ns + c->options.kato_ms * CTRLR_NS_PER_MS / 2);
 }
 
 /* ---- events (Base 2.0, 5.2) ---- */

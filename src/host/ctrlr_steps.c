@@ -14,7 +14,7 @@
 #include "wire/feature.h"
 #include "wire/log.h"
 
-enum { CAP_TO_NS = 500 * CTRLR_NS_PER_MS };
+static const uint64_t CAP_TO_NS = 500 * CTRLR_NS_PER_MS;
 
 /* ---- what it can, and that it is ready (Base 2.0, 3.1.3 and 3.5) ---- */
 

@@ -7,7 +7,9 @@
 
 #include "host/ctrlr.h"
 
-enum { CTRLR_NS_PER_MS = 1000 * 1000, CTRLR_POLL_NS = 10 * CTRLR_NS_PER_MS };
+/* Of 64 bits, as every product with it then is: in 32 there is room for 4294 ms. */
+#define CTRLR_NS_PER_MS UINT64_C(1000000)
+#define CTRLR_POLL_NS (10 * CTRLR_NS_PER_MS)
 
 enum ctrlr_state {
 	CTRLR_RISING,  /* connecting, or at one of the steps; commands wait */

@@ -9,7 +9,7 @@
 
 #include "host/internal.h"
 
-static const uint64_t AGAIN_NS = 10 * (uint64_t)NS_PER_MS, LOOK_NS = 100 * (uint64_t)NS_PER_MS;
+static const uint64_t AGAIN_NS = 10 * NS_PER_MS, LOOK_NS = 100 * NS_PER_MS;
 
 static void
 over(struct assoc *ghost)
@@ -155,7 +155,7 @@ wait_quietly(struct assoc *ghost)
 static uint64_t
 loss_ns(const struct subsys *subsys)
 {
-	return (uint64_t)subsys->options.loss_ms * NS_PER_MS;
+	return subsys->options.loss_ms * NS_PER_MS;
 }
 
 static void

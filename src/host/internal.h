@@ -11,7 +11,7 @@
 #include "host/mail.h"
 #include "wire/log.h"
 
-enum { NS_PER_MS = 1000000 };
+#define NS_PER_MS UINT64_C(1000000) /* no product with it is of 32 bits */
 
 /* ---- a lane ---- */
 

@@ -396,7 +396,7 @@ lane_ticks_init(struct lane *lane, const struct subsys_options *options)
 	uint32_t least = options->io_timeout_ms < options->loss_ms ? options->io_timeout_ms : options->loss_ms;
 	uint32_t tick_ms = least / TICKS > 0 ? least / TICKS : 1;
 
-	lane->tick_ns = (uint64_t)tick_ms * NS_PER_MS;
+	lane->tick_ns = tick_ms * NS_PER_MS;
 	/* One more than it takes: the tick at hand had begun. */
 	lane->io_ticks = options->io_timeout_ms / tick_ms + 1;
 	lane->loss_ticks = options->loss_ms == UINT32_MAX ? UINT32_MAX : options->loss_ms / tick_ms + 1;

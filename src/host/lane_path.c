@@ -11,7 +11,7 @@
 #include "host/internal.h"
 #include "wire/log.h"
 
-static const uint64_t AGAIN_NS = 10 * (uint64_t)NS_PER_MS;
+static const uint64_t AGAIN_NS = 10 * NS_PER_MS;
 
 /* ---- choosing ---- */
 
@@ -189,7 +189,7 @@ strand_open(struct lane *lane, unsigned path, const struct strand_terms *terms)
 	strand->limit.fire = too_late;
 	strand->again.fire = dial_again;
 	timer_set(&lane->reactor->timers, &strand->limit,
-	    lane->reactor->now_ns + (uint64_t)terms->connect_ms * NS_PER_MS);
+	    lane->reactor->now_ns + terms->connect_ms * NS_PER_MS);
 	dial(strand);
 }
 

@@ -9,7 +9,7 @@
 
 #include "host/internal.h"
 
-static const uint64_t PUBLISH_AGAIN_NS = 100 * (uint64_t)NS_PER_MS;
+static const uint64_t PUBLISH_AGAIN_NS = 100 * NS_PER_MS;
 
 /* ---- saying ---- */
 

@@ -67,7 +67,7 @@ retry_later(struct path *path)
 	wait_ms = wait_ms / 2 + (uint32_t)(subsys->reactor->world->random(subsys->reactor) % (wait_ms / 2 + 1));
 	path->backoff_ms = path->backoff_ms < longest / 2 ? path->backoff_ms * 2 : longest;
 	path->state = PATH_WAITING;
-	timer_set(&subsys->reactor->timers, &path->retry, subsys->reactor->now_ns + (uint64_t)wait_ms * NS_PER_MS);
+	timer_set(&subsys->reactor->timers, &path->retry, subsys->reactor->now_ns + wait_ms * NS_PER_MS);
 }
 
 /* It would be refused again (DNR): that is for people to mend. */

@@ -10,7 +10,7 @@
 #include "host/internal.h"
 
 /* How long a user waits for other paths when one is there. */
-static const uint64_t OTHERS_NS = 500 * (uint64_t)NS_PER_MS;
+static const uint64_t OTHERS_NS = 500 * NS_PER_MS;
 
 /* ---- telling ---- */
 
@@ -83,7 +83,7 @@ none_is_live(struct subsys *subsys)
 	if (!subsys->hopeless && wait_ms != UINT32_MAX && (!subsys->loss.armed || wait_ms == 0)) {
 		subsys->loss.fire = no_hope;
 		timer_set(&subsys->reactor->timers, &subsys->loss,
-		    subsys->reactor->now_ns + (uint64_t)wait_ms * NS_PER_MS);
+		    subsys->reactor->now_ns + wait_ms * NS_PER_MS);
 	}
 	if (!known && subsys->told)
 		subsys_event(subsys, SUBSYS_ALL_LOST, 0, 0, 0, "");

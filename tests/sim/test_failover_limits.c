@@ -317,6 +317,22 @@ a_large_io_does_not_go_by_a_path_that_takes_less(void **state)
 	}
 }
 
+/* 4295 ms are more nanoseconds than 32 bits can say; the rest would be 33 microseconds. */
+static void
+a_time_out_may_be_long(void **state)
+{
+	struct sim_options sim = fail_sim_options();
+	struct fail f;
+
+	(void)state;
+	fail_init(&f);
+	f.options.io_timeout_ms = 4295;
+	fail_start_loaded(&f, seed_first, &sim);
+	fail_end(&f);
+	assert_int_equal(f.lost, 0);
+	fail_check(&f);
+}
+
 int
 main(void)
 {
@@ -326,6 +342,7 @@ main(void)
 		cmocka_unit_test(a_path_that_comes_up_and_does_not_answer_is_tried_again),
 		cmocka_unit_test(what_each_connection_dies_of_is_given_up),
 		cmocka_unit_test(a_large_io_does_not_go_by_a_path_that_takes_less),
+		cmocka_unit_test(a_time_out_may_be_long),
 	};
 
 	seed_first = first != NULL ? strtoull(first, NULL, 10) : 1;
