@@ -1,0 +1,97 @@
+/*
+ * history.h - may this be what was read?  The history of each block of one volume, and all that it allows.
+ *
+ * Each write has a value of its own.  Of each block are kept the states that
+ * some legal order of what was answered and what is in flight can have led to:
+ * a value, and which of the operations under way have had their effect.  An
+ * answer throws away the states that it cannot have come from; where none is
+ * left, the cluster has lied.  (Just-in-time linearization, Lowe 2017.)
+ *
+ * It is told by whom all is known: when a machine has lost its power, and when
+ * nothing of a host can come any more.  Pure; memory only from its arena.
+ */
+#ifndef WEIR_TRIAL_HISTORY_H
+#define WEIR_TRIAL_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/list.h"
+
+struct history;
+
+/* Values that many operations write; all others are written once, by one operation, to one block each or to several. */
+enum { HISTORY_ZEROS = 0, HISTORY_UNREADABLE = 1, HISTORY_FIRST = 2 };
+/* What is read and is no value at all: torn, or another block's. */
+#define HISTORY_GARBAGE UINT64_MAX
+
+/* Of one block at a time; more wait in the load. */
+enum { HISTORY_PENDING_MAX = 6 };
+
+enum history_kind {
+	HISTORY_READ,
+	HISTORY_WRITE,       /* also what makes zeros, and what makes unreadable */
+	HISTORY_SWAP,        /* Compare and Write */
+	HISTORY_COMPARE,     /* `expected` alone */
+};
+
+/* One operation on one block; the caller's, from history_begin() to the call that ends it. */
+struct history_op {
+	struct list node;    /* history's, as the rest of these */
+	uint32_t block, slot;
+	enum history_kind kind;
+	uint32_t who;        /* a host */
+	uint64_t value, expected;
+	uint64_t begun_ns;
+	bool repeats;        /* was sent again: it may have its effect more than once before it ends */
+};
+
+struct history *history_create(struct arena *arena, uint32_t blocks) __attribute__((warn_unused_result));
+
+/* What each block holds at first is zeros.  False: HISTORY_PENDING_MAX are under way there. */
+bool history_has_room(const struct history *h, uint32_t block);
+
+/* Begun now; has room.  Fill block, kind, who, value and expected. */
+void history_begin(struct history *h, struct history_op *op, uint64_t now_ns);
+
+/* It is sent again, or may be: a path of its host was lost. */
+void history_shake(struct history *h, struct history_op *op);
+
+/*
+ * How it ended; one of these.  False: no legal order explains it, and history_wrong() says why.  After that the block
+ * is taken as it was found.
+ */
+bool history_found(struct history *h, struct history_op *op, uint64_t value, uint64_t now_ns);  /* a read's */
+bool history_done(struct history *h, struct history_op *op, bool durable, uint64_t now_ns);     /* else: success */
+bool history_differs(struct history *h, struct history_op *op, uint64_t now_ns);                /* it compared */
+void history_had_no_effect(struct history *h, struct history_op *op);
+/* Nobody will ever say; it may still happen until history_settled(). */
+void history_unknown(struct history *h, struct history_op *op, uint64_t now_ns);
+
+/* A Flush: what was answered before it began, by whomever, or where it was sent again (`shaken`) by this host,
+ * is durable when it succeeds; false as above. */
+struct history_flush {
+	uint32_t who;
+	uint64_t begun_ns;
+};
+void history_flush_begin(struct history *h, struct history_flush *flush, uint32_t who, uint64_t now_ns);
+bool history_flush_done(struct history *h, const struct history_flush *flush, bool shaken, uint64_t now_ns);
+
+/* Nothing of what is unknown of this host comes any more: what has not happened never will. */
+void history_settled(struct history *h, uint32_t who);
+
+/* The machine loses power now: each block is what is durable, or anything that came later, what is in flight included;
+ * and from there on what is found is durable. */
+void history_power_lost(struct history *h, uint64_t now_ns);
+
+/* The block is changed by itself: anything may be found until it is written, or found, again. */
+void history_corrupted(struct history *h, uint32_t block);
+
+/* The first thing that was wrong, in words; NULL: nothing.  `name` says what the volume is called. */
+const char *history_wrong(const struct history *h);
+
+/* States of all blocks now, and the most there ever were: what a search costs. */
+uint64_t history_states(const struct history *h);
+
+#endif

@@ -1,0 +1,195 @@
+/*
+ * internal.h - what the files of a trial share: the cluster, and who does what to it.
+ *
+ *   run.c       the course of a trial: makes all, plays, mends, waits, reads back, judges what is left
+ *   faults.c    what each fault does, and undoes
+ *   served.c    a target: its process, and what it serves; operator.c changes that while it runs
+ *   user.c      a host: its process, its subsystems and lanes; comes, leaves, comes again
+ *   load.c      what a host does with them: one I/O after another, each told to the history of its volume
+ *   content.c   what stands in a block: its value, and where it belongs
+ *
+ * All of it outlives crashes: it lies in the trial's arena, not in a process's.
+ */
+#ifndef WEIR_TRIAL_INTERNAL_H
+#define WEIR_TRIAL_INTERNAL_H
+
+#include "base/rng.h"
+#include "blk/blk.h"
+#include "host/lane.h"
+#include "host/subsys.h"
+#include "target/target.h"
+#include "trial/history.h"
+#include "trial/trial.h"
+
+enum { TRIAL_BLOCK = 4096, TRIAL_TARGETS_MAX = 8, TRIAL_VOLUMES_MAX = 8, TRIAL_HOSTS_MAX = 64, TRIAL_LISTENERS_MAX = 8,
+	TRIAL_LANES_MAX = 16, TRIAL_IO_BLOCKS_MAX = 16, TRIAL_PORT = 4420 };
+
+struct trial;
+
+/* ---- targets ---- */
+
+struct volume {
+	struct served *served;
+	uint32_t index, nsid;        /* nsid: index + 1 */
+	bool in_ram;
+	char path[48], spec[96];     /* "volume-0-1.img"; as blk_open() has it */
+	struct blk *blk;             /* of this life of its target */
+	struct history *history;
+	uint64_t next_value;
+	uint32_t blocks;             /* KNOB_BLOCKS: what the load uses; the namespace is larger */
+};
+
+/* What the operator may change. */
+struct serving {
+	bool listener_gone[TRIAL_LISTENERS_MAX];
+	enum nvme_ana_state ana[TRIAL_LISTENERS_MAX];
+	bool volume_gone[TRIAL_VOLUMES_MAX];
+	uint64_t volume_blocks[TRIAL_VOLUMES_MAX];
+	bool host_barred[TRIAL_HOSTS_MAX];
+};
+
+struct served {
+	struct trial *trial;
+	uint32_t index;
+	char address[32], nqn[64];   /* "10.1.0.1" */
+	struct sim_process *process;
+	struct target *target;
+	struct volume volumes[TRIAL_VOLUMES_MAX];
+	struct serving now, next, wanted; /* what is served, is being applied, and shall be */
+	uint64_t now_since_ns;       /* when `now` was first served whole */
+	bool applying;
+	unsigned started;            /* reactors, of all lives */
+	struct timer operator;
+	struct target_applied applied;
+	size_t before[16];           /* bytes of each reactor's arena after its start, without hosts */
+};
+
+/* Makes its process and starts it. */
+void served_begin(struct trial *trial, struct served *served);
+
+/* The operator looks every millisecond whether `wanted` is served.  Called in the target's first turn. */
+void operator_begin(struct served *served, struct reactor *reactor);
+
+/* The config of `serving`; where it lies is `whole`. */
+struct whole;
+void served_config(const struct served *served, const struct serving *serving, struct whole *whole);
+
+/* Nothing of any host is left: no stream, no buffer, no controller, no memory; else false with what, in words. */
+bool served_is_idle(struct served *served, char why[160]);
+
+/* ---- hosts ---- */
+
+enum user_state {
+	USER_AWAY,      /* not there, or its process is down */
+	USER_COMING,    /* subsystems and lanes are being opened */
+	USER_AT_WORK,
+	USER_LEAVING,   /* in order */
+};
+
+struct work {
+	struct user *user;
+	struct seat *seat;           /* whose lane it goes by */
+	unsigned lane;
+	struct volume *volume;
+	uint8_t op;                  /* enum lane_op */
+	bool busy, fua;
+	uint32_t first, count;       /* blocks of the volume */
+	uint32_t generation;         /* of the user's life in which it was begun */
+	uint64_t begun_ns, value;
+	struct history_op ops[TRIAL_IO_BLOCKS_MAX];
+	struct history_flush flush;
+	bool shaken;
+	uint8_t *data;
+	struct iovec iov[3];
+	struct lane_range range;
+	struct timer rest;
+};
+
+/* A host at one target. */
+struct seat {
+	struct user *user;
+	struct served *served;
+	struct subsys *subsys;
+	struct subsys_find finds[TRIAL_VOLUMES_MAX];
+	unsigned found, lanes_up, lanes_closed;
+	struct lane *lanes[TRIAL_LANES_MAX];
+	uint32_t claims;             /* what it holds of reservations, by volume */
+};
+
+struct user {
+	struct trial *trial;
+	uint32_t index;
+	char address[32], nqn[64];   /* "10.2.0.7" */
+	struct sim_process *process;
+	struct rng rng;
+	enum user_state state;
+	uint32_t generation;         /* of its lives */
+	bool hdgst, ddgst, sq_flow, queue_depth, plain, claims;
+	struct seat seats[TRIAL_TARGETS_MAX];
+	struct work *works;
+	uint32_t work_count, in_flight;
+	size_t before[16];           /* bytes of each reactor's arena as it began */
+};
+
+void user_begin(struct trial *trial, struct user *user);
+/* In order; user->state is USER_AWAY when it is done.  From outside of turns. */
+void user_leave(struct user *user);
+/* It is down, or was killed: what it had in flight is unknown. */
+void user_killed(struct user *user);
+/* It comes again, after it left or its process was started again. */
+void user_come(struct user *user);
+
+/* load.c: all works of a user that is at work begin; none begins another one once trial->resting. */
+void load_begin(struct user *user);
+/* A path was lost: what is in flight at this seat may be sent again. */
+void load_shaken(struct seat *seat);
+/* Nobody will hear of what is in flight. */
+void load_forgotten(struct user *user);
+/* The last act: each block of each volume of each target is read once, by some user.  done: trial->read_back. */
+void load_read_back(struct user *user);
+
+/* ---- contents ---- */
+
+void content_fill(uint8_t *block, uint64_t value, uint32_t volume, uint32_t lba);
+/* The value that the block says, or HISTORY_GARBAGE. */
+uint64_t content_value(const uint8_t *block, uint32_t volume, uint32_t lba);
+
+/* ---- faults ---- */
+
+/* A fault that lasts, until it is mended; struct fault_under_way is faults.c's. */
+void fault_begin(struct trial *trial, const struct fault *fault);
+/* The next to be mended, in time; UINT64_MAX: none. */
+uint64_t fault_next_end(const struct trial *trial);
+void fault_mend_due(struct trial *trial);
+void fault_mend_all(struct trial *trial);
+
+/* ---- the trial ---- */
+
+struct trial {
+	struct arena arena;
+	struct sim *sim;
+	const struct plan *plan;
+	const struct trial_watch *watch;
+	struct trial_result *result;
+	struct served *targets;
+	struct user *users;
+	struct list faults;          /* under way */
+	bool resting;                /* the load ends */
+	bool reading_back;
+};
+
+static inline uint64_t
+trial_knob(const struct trial *trial, enum knob knob)
+{
+	return trial->plan->knobs[knob];
+}
+
+/* An oracle complains; the first one is kept, and ends the trial. */
+void trial_wrong(struct trial *trial, const char *oracle, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static inline bool trial_is_wrong(const struct trial *trial) { return trial->result->end == TRIAL_WRONG; }
+
+/* For those who watch. */
+void trial_note(struct trial *trial, const char *who, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif
