@@ -6,7 +6,7 @@
  *   served.c    a target: its process, and what it serves; operator.c changes that while it runs
  *   user.c      a host: its process, its subsystems and lanes; comes, leaves, comes again
  *   load.c      what a host does with them: one I/O after another, each told to the history of its volume
- *   content.c   what stands in a block: its value, and where it belongs
+ *   content.c   what stands in a block: its value
  *
  * All of it outlives crashes: it lies in the trial's arena, not in a process's.
  */
@@ -150,9 +150,10 @@ void load_read_back(struct user *user);
 
 /* ---- contents ---- */
 
-void content_fill(uint8_t *block, uint64_t value, uint32_t volume, uint32_t lba);
+/* Values are of one block of one operation on one volume: the volume's number, from bit 48, and a count. */
+void content_fill(uint8_t *block, uint64_t value);
 /* The value that the block says, or HISTORY_GARBAGE. */
-uint64_t content_value(const uint8_t *block, uint32_t volume, uint32_t lba);
+uint64_t content_value(const uint8_t *block);
 
 /* ---- faults ---- */
 
