@@ -127,6 +127,8 @@ void sim_reactor_wake(struct sim_reactor *reactor, uint64_t at_ns);
 void sim_reactor_handle_turn(struct sim *sim, struct sim_event *event);
 void sim_reactor_handle_mail(struct sim *sim, struct sim_event *event);
 void sim_reactor_handle_errand(struct sim *sim, struct sim_event *event);
+/* The annexes of a process that is no more. */
+void sim_annexes_drop(struct sim_process *process);
 uint64_t sim_reactor_name(const struct sim_reactor *reactor); /* as an actor of the trace */
 
 /* Spends the reactor's time; answers the instant at which that was done. */
