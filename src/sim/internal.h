@@ -47,8 +47,8 @@ struct sim {
 	struct fifo spare;      /* events not in use */
 
 	struct list processes, links, listeners, files;
-	struct list cuts;
-	struct fifo held_back;  /* events of links that are cut by silence */
+	struct list cuts, parts;
+	struct fifo held_back;  /* events of links that are silent */
 	uint32_t process_count, link_count;
 	uint16_t next_port;
 	struct fifo spare_pages;
@@ -86,6 +86,7 @@ struct sim_reactor {
 	uint64_t clock_ns;       /* within a turn: how far it has come; else when the last one ended */
 	struct sim_event *turn;  /* the one that counts; others in the heap are stale */
 	uint64_t turn_at_ns;
+	uint64_t paused_until_ns; /* no turn begins before */
 	bool in_turn, started;
 	struct fifo inbox;       /* mail that has arrived */
 	struct fifo done;        /* file operations that have taken effect */

@@ -70,6 +70,13 @@ void sim_link_event(struct sim_link *link, enum sim_kind kind, unsigned side, ui
 /* When what is sent by `side` at `at_ns` arrives, behind all that it sent before. */
 uint64_t sim_link_arrival(struct sim_link *link, unsigned side, uint64_t at_ns);
 
+/* Whose end it is, or, before it was accepted, will be as far as one can tell by the address; NULL: nobody's. */
+struct sim_process *sim_link_process(const struct sim_link *link, unsigned side);
+
+/* Whether its address is cut so that nobody answers, and whether nothing that is sent on it arrives. */
+bool sim_link_is_reset(const struct sim_link *link);
+bool sim_link_is_silent(const struct sim_link *link);
+
 /* Frees it once nobody needs it. */
 void sim_link_check(struct sim_link *link);
 

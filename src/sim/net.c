@@ -100,13 +100,32 @@ sim_net_connect(struct reactor *base, const char *host, uint16_t port, struct st
 /* ---- listeners ---- */
 
 static struct sim_listener *
-listener_find(struct sim *sim, const char *host, uint16_t port)
+listener_find(const struct sim *sim, const char *host, uint16_t port)
 {
 	list_for_each(&sim->listeners, node) {
 		struct sim_listener *each = container_of(node, struct sim_listener, node);
 
 		if (each->port == port && strcmp(each->host, host) == 0)
 			return each;
+	}
+	return NULL;
+}
+
+struct sim_process *
+sim_link_process(const struct sim_link *link, unsigned side)
+{
+	const struct sim_listener *listener;
+
+	if (link->ends[side].process != NULL)
+		return link->ends[side].process;
+	listener = listener_find(link->sim, link->host, link->port);
+	if (listener != NULL)
+		return listener->reactor->process;
+	list_for_each(&link->sim->processes, node) {
+		struct sim_process *process = container_of(node, struct sim_process, node);
+
+		if (strcmp(process->address, link->host) == 0)
+			return process;
 	}
 	return NULL;
 }
@@ -226,82 +245,6 @@ sim_net_crash(struct sim_process *process, bool half_open)
 	}
 }
 
-/* ---- cuts ---- */
-
-struct cut {
-	struct list node;
-	char host[64];
-	uint16_t port;
-	enum sim_cut how;
-};
-
-static struct cut *
-cut_find(const struct sim *sim, const char *host, uint16_t port)
-{
-	list_for_each(&sim->cuts, node) {
-		struct cut *cut = container_of(node, struct cut, node);
-
-		if (cut->port == port && strcmp(cut->host, host) == 0)
-			return cut;
-	}
-	return NULL;
-}
-
-static bool
-is_cut(const struct sim_link *link, enum sim_cut how)
-{
-	const struct cut *cut = cut_find(link->sim, link->host, link->port);
-
-	return cut != NULL && cut->how == how;
-}
-
-void
-sim_cut(struct sim *sim, const char *host, uint16_t port, enum sim_cut how)
-{
-	struct cut *cut = sim_alloc(sim, sizeof(*cut));
-
-	assert(cut_find(sim, host, port) == NULL);
-	snprintf(cut->host, sizeof(cut->host), "%s", host);
-	cut->port = port;
-	cut->how = how;
-	list_push(&sim->cuts, &cut->node);
-	if (how != SIM_CUT_RESET)
-		return;
-	list_for_each(&sim->links, node) {
-		struct sim_link *link = container_of(node, struct sim_link, node);
-
-		if (link->port != port || strcmp(link->host, host) != 0)
-			continue;
-		sim_link_event(link, SIM_RESET, 0, 0, sim->now_ns);
-		sim_link_event(link, SIM_RESET, 1, 0, sim->now_ns);
-	}
-}
-
-/* What was held back arrives in the order it would have. */
-void
-sim_mend(struct sim *sim, const char *host, uint16_t port)
-{
-	struct cut *cut = cut_find(sim, host, port);
-	struct fifo_node *node;
-	struct fifo held;
-
-	assert(cut != NULL);
-	list_remove(&cut->node);
-	arena_free(&sim->arena, cut);
-	held = sim->held_back;
-	if (fifo_empty(&held))
-		return;
-	fifo_init(&sim->held_back);
-	while ((node = fifo_pop(&held)) != NULL) {
-		struct sim_event *event = container_of(node, struct sim_event, node);
-
-		if (is_cut(event->link, SIM_CUT_HOLD))
-			fifo_push(&sim->held_back, &event->node);
-		else
-			sim_event_put(sim, event, sim->now_ns);
-	}
-}
-
 /* ---- what arrives ---- */
 
 /* A client's first packet: it is answered whether or not somebody listens. */
@@ -311,7 +254,7 @@ arrive_syn(struct sim_link *link)
 	struct sim *sim = link->sim;
 	struct sim_listener *listener = listener_find(sim, link->host, link->port);
 	struct sim_stream *stream;
-	int error = listener == NULL || is_cut(link, SIM_CUT_RESET) ? ECONNREFUSED : 0;
+	int error = listener == NULL || sim_link_is_reset(link) ? ECONNREFUSED : 0;
 
 	sim_trace(sim, SIM_SYN, link->id, error == 0, 0);
 	if (link->ends[0].stream == NULL)
@@ -391,6 +334,14 @@ arrive_reset(struct sim_link *link, unsigned side)
 	sim_stream_tell(end->stream, STREAM_READABLE | STREAM_WRITABLE);
 }
 
+/* Nobody sends it again, but what comes later where it came from finds nobody there, and is answered with another. */
+static void
+lose_reset(struct sim_link *link, unsigned side)
+{
+	sim_trace(link->sim, SIM_RESET, link->id, side, 1);
+	link->ends[1 - side].refuses = false;
+}
+
 static void
 arrive_space(struct sim_link *link, unsigned side)
 {
@@ -419,15 +370,14 @@ void
 sim_net_handle(struct sim *sim, struct sim_event *event)
 {
 	struct sim_link *link = event->link;
+	bool silent = sim_link_is_silent(link);
 
-	bool cut = is_cut(link, SIM_CUT_HOLD);
-
-	if (cut && event->kind != SIM_RESET) {
+	if (silent && event->kind != SIM_RESET) {
 		fifo_push(&sim->held_back, &event->node);
 		return;
 	}
-	if (cut)
-		sim_trace(sim, SIM_RESET, link->id, event->side, 1);
+	if (silent)
+		lose_reset(link, event->side);
 	else if (event->kind == SIM_SYN)
 		arrive_syn(link);
 	else if (event->kind == SIM_CONNECTED)

@@ -33,6 +33,8 @@ turn_at(struct sim_reactor *reactor, uint64_t at_ns)
 
 	if (at_ns < reactor->clock_ns)
 		at_ns = reactor->clock_ns;
+	if (at_ns < reactor->paused_until_ns)
+		at_ns = reactor->paused_until_ns;
 	if (reactor->turn != NULL && reactor->turn_at_ns <= at_ns)
 		return;
 	event = sim_event_take(sim, SIM_TURN);
@@ -51,6 +53,24 @@ sim_reactor_wake(struct sim_reactor *reactor, uint64_t at_ns)
 	/* Within its own turn it need not be woken: the turn's end looks what is left. */
 	if (!reactor->in_turn)
 		turn_at(reactor, at_ns + sim_delay(sim, 0, sim->options.wake_jitter_ns));
+}
+
+/* The turn that it waits for is put off, or brought forward where an earlier pause was longer. */
+void
+sim_process_pause(struct sim_process *process, unsigned index, uint64_t until_ns)
+{
+	struct sim_reactor *reactor = &process->reactors[index];
+	bool longer = until_ns >= reactor->paused_until_ns;
+
+	assert(index < process->count);
+	if (!process->running)
+		return;
+	sim_trace(process->sim, SIM_PAUSE, sim_reactor_name(reactor), until_ns, 0);
+	reactor->paused_until_ns = until_ns;
+	if (reactor->turn == NULL)
+		return;
+	reactor->turn = NULL;
+	turn_at(reactor, longer ? reactor->turn_at_ns : process->sim->now_ns);
 }
 
 static void

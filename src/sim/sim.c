@@ -47,6 +47,7 @@ sim_create(uint64_t seed, const struct sim_options *options)
 	list_init(&sim->links);
 	list_init(&sim->listeners);
 	list_init(&sim->cuts);
+	list_init(&sim->parts);
 	fifo_init(&sim->held_back);
 	list_init(&sim->files);
 	return sim;
@@ -93,6 +94,8 @@ handle(struct sim *sim, struct sim_event *event)
 	case SIM_LOG:
 	case SIM_START:
 	case SIM_CRASH:
+	case SIM_PAUSE:
+	case SIM_PART:
 		break;
 	}
 	assert(false); /* those are no events */

@@ -43,6 +43,8 @@ enum sim_kind {
 	SIM_LOG,       /* a: level, b: hash of the text */
 	SIM_START,     /* actor: a process */
 	SIM_CRASH,     /* actor: a process; a: flags */
+	SIM_PAUSE,     /* actor: a reactor; a: until when */
+	SIM_PART,      /* actor: a process; a: another, b: parted or joined */
 };
 
 struct sim_options {
@@ -164,7 +166,13 @@ unsigned sim_process_streams(const struct sim_process *process);
 /* The same of files: of one, or, NULL, of all. */
 unsigned sim_process_files(const struct sim_process *process, const struct sim_file *file);
 
-/* ---- the network between a listener and whoever connects to it ---- */
+/*
+ * The reactor takes no turn before: as a thread that the kernel does not run. What happens to it piles up. A
+ * later call counts, also one that ends it sooner; a crash ends it. Nothing happens if the process is down.
+ */
+void sim_process_pause(struct sim_process *process, unsigned reactor, uint64_t until_ns);
+
+/* ---- the network ---- */
 
 enum sim_cut {
 	SIM_CUT_RESET, /* connections are reset, both ends are told; nobody answers there */
@@ -172,9 +180,17 @@ enum sim_cut {
 	                * who sent it may have given up long before; resets, which nobody sends again, are lost */
 };
 
-/* Until it is mended; the address is as it is listened at. */
+/* Between a listener and whoever connects to it, until it is mended; the address is as it is listened at. */
 void sim_cut(struct sim *sim, const char *host, uint16_t port, enum sim_cut how);
 void sim_mend(struct sim *sim, const char *host, uint16_t port);
+
+/*
+ * Silence as of SIM_CUT_HOLD between two processes, whichever connects to which, until they are joined; they are not
+ * parted yet.  Who is down is meant too, if it is its own address that others connect to; what was sent to a former
+ * life of it is reset, or comes to nothing, and what its former life sent may still arrive.
+ */
+void sim_part(struct sim *sim, struct sim_process *a, struct sim_process *b);
+void sim_join(struct sim *sim, struct sim_process *a, struct sim_process *b);
 
 /* ---- files, for tests and oracles ---- */
 
