@@ -56,11 +56,20 @@ sim_process_files(const struct sim_process *process, const struct sim_file *file
 }
 
 uint64_t sim_file_size(const struct sim_file *file) { return file->size; }
+uint64_t sim_file_name(const char *path) { return sim_hash_bytes(0, path, strlen(path)); }
 
 void
 sim_file_peek(const struct sim_file *file, uint64_t offset, void *out, size_t bytes, bool durable)
 {
 	sim_disk_get(file, offset, out, bytes, durable);
+}
+
+void
+sim_file_corrupt(struct sim_file *file, uint64_t offset, const void *data, size_t bytes)
+{
+	assert(offset <= file->size && bytes <= file->size - offset);
+	sim_trace(file->sim, SIM_SPOIL, sim_file_name(file->path), offset, sim_hash_bytes(0, data, bytes));
+	sim_disk_put(file, offset, data, bytes, true);
 }
 
 static int
@@ -250,6 +259,20 @@ is_aligned(const struct sim_handle *handle, const struct file_io *io)
 	return bits % handle->base.align == 0;
 }
 
+static uint64_t
+io_bytes(const struct file_io *io)
+{
+	uint64_t bytes = 0;
+
+	if (io->op == FILE_SYNC)
+		return 0; /* what else stands in it says nothing */
+	if (io->op == FILE_PUNCH || io->op == FILE_ZERO)
+		return io->bytes;
+	for (int i = 0; i < io->iov_count; i++)
+		bytes += io->iov[i].iov_len;
+	return bytes;
+}
+
 void
 sim_file_submit(struct file *base, struct file_io *io)
 {
@@ -266,28 +289,16 @@ sim_file_submit(struct file *base, struct file_io *io)
 	sio->writes = file->writes;
 	if (sim->options.file_fault != NULL)
 		sio->fault = sim->options.file_fault(sim->options.arg, file->path, io);
+	if (sio->fault == 0)
+		sio->fault = sim_faults_draw(file, io, io_bytes(io), handle->base.align);
 	list_push(&handle->ios, &sio->node);
 	handle->pending++;
 	event->io = sio;
 	at_ns = sim_reactor_spend(handle->reactor, sim->options.io_ns);
-	sim_event_put(sim, event, at_ns + sim_delay(sim, sim->options.io_delay_ns, sim->options.io_jitter_ns));
+	sim_event_put(sim, event, at_ns + sim_faults_delay(file));
 }
 
 /* ---- what an operation does ---- */
-
-static uint64_t
-io_bytes(const struct file_io *io)
-{
-	uint64_t bytes = 0;
-
-	if (io->op == FILE_SYNC)
-		return 0; /* what else stands in it says nothing */
-	if (io->op == FILE_PUNCH || io->op == FILE_ZERO)
-		return io->bytes;
-	for (int i = 0; i < io->iov_count; i++)
-		bytes += io->iov[i].iov_len;
-	return bytes;
-}
 
 /* Moves bytes from or to the operation's buffers, at most `bytes`. */
 static void
@@ -371,6 +382,8 @@ sim_file_handle(struct sim *sim, struct sim_event *event)
 	struct sim_io *sio = event->io;
 	struct sim_reactor *reactor;
 
+	if (sio->io != NULL && sim_faults_stall(sio->handle->file, event))
+		return;
 	sim_event_give(sim, event);
 	if (sio->io == NULL) {
 		arena_free(&sim->arena, sio);

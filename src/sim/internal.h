@@ -52,6 +52,7 @@ struct sim {
 	uint32_t process_count, link_count;
 	uint16_t next_port;
 	struct fifo spare_pages;
+	struct list sicknesses; /* of files: faults.c */
 };
 
 /* Zeroed memory of the simulation; aborts where there is none. */
@@ -169,5 +170,14 @@ void sim_file_close(struct file *file);
 void sim_file_done(struct sim_reactor *reactor);
 void sim_file_crash(struct sim_process *process, bool keeps_writes);
 void sim_file_handle(struct sim *sim, struct sim_event *event);
+uint64_t sim_file_name(const char *path); /* as an actor of the trace */
+
+struct sim_file;
+/* What an operation that is submitted now meets, as file_fault answers. */
+int64_t sim_faults_draw(const struct sim_file *file, const struct file_io *io, uint64_t bytes, uint32_t align);
+/* How long it takes. */
+uint64_t sim_faults_delay(const struct sim_file *file);
+/* Whether it may not take effect now: then its event is kept, and put again once it may. */
+bool sim_faults_stall(const struct sim_file *file, struct sim_event *event);
 
 #endif

@@ -50,6 +50,7 @@ sim_create(uint64_t seed, const struct sim_options *options)
 	list_init(&sim->parts);
 	fifo_init(&sim->held_back);
 	list_init(&sim->files);
+	list_init(&sim->sicknesses);
 	return sim;
 }
 
@@ -96,6 +97,8 @@ handle(struct sim *sim, struct sim_event *event)
 	case SIM_CRASH:
 	case SIM_PAUSE:
 	case SIM_PART:
+	case SIM_FAULTS:
+	case SIM_SPOIL:
 		break;
 	}
 	assert(false); /* those are no events */

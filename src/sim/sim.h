@@ -45,6 +45,8 @@ enum sim_kind {
 	SIM_CRASH,     /* actor: a process; a: flags */
 	SIM_PAUSE,     /* actor: a reactor; a: until when */
 	SIM_PART,      /* actor: a process; a: another, b: parted or joined */
+	SIM_FAULTS,    /* actor: a file, by its path; a: hash of the faults */
+	SIM_SPOIL,     /* actor: a file, by its path; a: offset, b: hash of what is there now */
 };
 
 struct sim_options {
@@ -73,9 +75,9 @@ struct sim_options {
 	uint64_t wall_ms;          /* the date at virtual time 0 */
 
 	/*
-	 * Asked once per file operation: 0 lets it be, a negative errno fails it without any
-	 * effect, a positive number lets a read or write move at most so many bytes.  sim_late(error): it is
-	 * done, and fails.
+	 * Asked once per file operation, before what sim_file_set_faults() says: 0 lets it be, a negative errno
+	 * fails it without any effect, a positive number lets a read or write move at most so many bytes.
+	 * sim_late(error): it is done, and fails.
 	 */
 	int64_t (*file_fault)(void *arg, const char *path, const struct file_io *io);
 	/* Asked at each open of a file and each fetch from one: 0, or the negative errno that it fails with. */
@@ -194,11 +196,29 @@ void sim_join(struct sim *sim, struct sim_process *a, struct sim_process *b);
 
 /* ---- files, for tests and oracles ---- */
 
+/* What is wrong with a file; zeros: nothing. */
+struct sim_file_faults {
+	uint32_t error_ppm;      /* operations that fail with EIO, without any effect */
+	uint32_t late_error_ppm; /* that fail with EIO when they have taken effect */
+	uint32_t short_ppm;      /* reads and writes that move less than they should, in whole units of file_align */
+	bool stalled;            /* none ends; all take effect once it is lifted, and may be torn by a crash before */
+	uint32_t slow;           /* they take so many times as long; 0: as long as ever */
+};
+
+/*
+ * From now on, until it is called again; the file need not be there yet.  What is on its way keeps what it has
+ * drawn, but is stalled.  Opens and fetches are not meant: file_refusal is theirs.
+ */
+void sim_file_set_faults(struct sim *sim, const char *path, const struct sim_file_faults *faults);
+
 /* NULL: no such file. */
 struct sim_file *sim_file_find(struct sim *sim, const char *path);
 uint64_t sim_file_size(const struct sim_file *file);
 
 /* What a read would see; with `durable` what is sure to be there after a crash. */
 void sim_file_peek(const struct sim_file *file, uint64_t offset, void *out, size_t bytes, bool durable);
+
+/* The medium changes by itself, within the file's size: what is read there, and what a crash leaves. */
+void sim_file_corrupt(struct sim_file *file, uint64_t offset, const void *data, size_t bytes);
 
 #endif
