@@ -26,6 +26,7 @@ struct sim_event {
 	struct sim_io *io;
 	struct errand *errand;
 	unsigned side;          /* of a link: whom it happens to; of BYTES and FIN: who sent */
+	bool passed;            /* of a link: the network card of whom it comes to */
 	uint64_t count;
 	struct mail mail;
 };
@@ -114,6 +115,8 @@ struct sim_process {
 	struct list streams, handles, annexes;
 	unsigned stream_count;
 	uint16_t next_port;
+	uint32_t slow;           /* what is on its way to and from it takes so many times as long */
+	uint64_t sends_until_ns, receives_until_ns; /* its network card is busy */
 };
 
 static inline struct sim_reactor *

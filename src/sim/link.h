@@ -67,6 +67,12 @@ extern const struct stream_ops sim_stream_ops;
 /* An event of the link, which it then waits for. */
 void sim_link_event(struct sim_link *link, enum sim_kind kind, unsigned side, uint64_t count, uint64_t at_ns);
 
+/* How long something is on its way. */
+uint64_t sim_link_delay(const struct sim_link *link);
+
+/* When so many bytes, given to the network card of `side` at `at_ns`, have left it. */
+uint64_t sim_link_departure(struct sim_link *link, unsigned side, uint64_t bytes, uint64_t at_ns);
+
 /* When what is sent by `side` at `at_ns` arrives, behind all that it sent before. */
 uint64_t sim_link_arrival(struct sim_link *link, unsigned side, uint64_t at_ns);
 

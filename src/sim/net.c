@@ -25,12 +25,48 @@ sim_link_event(struct sim_link *link, enum sim_kind kind, unsigned side, uint64_
 }
 
 uint64_t
-sim_link_arrival(struct sim_link *link, unsigned side, uint64_t at_ns)
+sim_link_delay(const struct sim_link *link)
 {
 	const struct sim_options *options = &link->sim->options;
+	uint64_t slow = 1;
+
+	for (unsigned side = 0; side < 2; side++) {
+		const struct sim_process *process = sim_link_process(link, side);
+
+		if (process != NULL && slow < process->slow)
+			slow = process->slow;
+	}
+	return slow * sim_delay(link->sim, options->latency_ns, options->jitter_ns);
+}
+
+/* When so many bytes have passed a card that is busy until then; what has no bytes keeps its place behind others. */
+static uint64_t
+pass(const struct sim *sim, uint64_t *busy_until_ns, uint64_t bytes, uint64_t at_ns)
+{
+	if (sim->options.mbit == 0)
+		return at_ns;
+	if (at_ns < *busy_until_ns)
+		at_ns = *busy_until_ns;
+	if (bytes == 0)
+		return at_ns;
+	*busy_until_ns = at_ns + bytes * 8000 / sim->options.mbit;
+	return *busy_until_ns;
+}
+
+uint64_t
+sim_link_departure(struct sim_link *link, unsigned side, uint64_t bytes, uint64_t at_ns)
+{
+	struct sim_process *process = sim_link_process(link, side);
+
+	return process != NULL ? pass(link->sim, &process->sends_until_ns, bytes, at_ns) : at_ns;
+}
+
+uint64_t
+sim_link_arrival(struct sim_link *link, unsigned side, uint64_t at_ns)
+{
 	struct sim_pipe *pipe = &link->pipes[side];
 
-	at_ns += sim_delay(link->sim, options->latency_ns, options->jitter_ns);
+	at_ns = sim_link_departure(link, side, 0, at_ns) + sim_link_delay(link);
 	if (at_ns < pipe->last_ns)
 		at_ns = pipe->last_ns;
 	pipe->last_ns = at_ns;
@@ -53,11 +89,8 @@ sim_link_check(struct sim_link *link)
 void
 sim_link_abort(struct sim_link *link, unsigned side, uint64_t at_ns)
 {
-	struct sim *sim = link->sim;
-
-	at_ns += sim_delay(sim, sim->options.latency_ns, sim->options.jitter_ns);
 	link->ends[side].refuses = true;
-	sim_link_event(link, SIM_RESET, 1 - side, 0, at_ns);
+	sim_link_event(link, SIM_RESET, 1 - side, 0, at_ns + sim_link_delay(link));
 }
 
 static void
@@ -366,6 +399,26 @@ arrive_again(struct sim_link *link, unsigned side, unsigned events)
 		sim_stream_tell(link->ends[side].stream, events);
 }
 
+/* Whether it has to pass the card of whom it comes to first; it then comes again, behind what came before. */
+static bool
+passes_card(struct sim_event *event)
+{
+	bool from_side = event->kind == SIM_BYTES || event->kind == SIM_FIN;
+	struct sim_link *link = event->link;
+	struct sim *sim = link->sim;
+	struct sim_process *process;
+	uint64_t bytes = event->kind == SIM_BYTES ? event->count : 0;
+
+	if (sim->options.mbit == 0 || event->passed || event->kind == SIM_AGAIN || event->kind == SIM_RESET)
+		return false;
+	process = sim_link_process(link, from_side ? 1 - event->side : event->side);
+	if (process == NULL || (bytes == 0 && process->receives_until_ns < sim->now_ns))
+		return false;
+	event->passed = true;
+	sim_event_put(sim, event, pass(sim, &process->receives_until_ns, bytes, sim->now_ns));
+	return true;
+}
+
 void
 sim_net_handle(struct sim *sim, struct sim_event *event)
 {
@@ -376,6 +429,8 @@ sim_net_handle(struct sim *sim, struct sim_event *event)
 		fifo_push(&sim->held_back, &event->node);
 		return;
 	}
+	if (passes_card(event))
+		return;
 	if (silent)
 		lose_reset(link, event->side);
 	else if (event->kind == SIM_SYN)

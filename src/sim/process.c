@@ -267,6 +267,7 @@ sim_process_create(struct sim *sim, const char *name, unsigned reactors,
 	process->count = reactors;
 	process->options = *options;
 	process->next_port = 40000;
+	process->slow = 1;
 	if (process->options.reactor.small_bufs == 0)
 		process->options.reactor.small_bufs = BUFS_IOV_MAX;
 	if (process->options.reactor.large_bufs == 0)

@@ -1,5 +1,5 @@
 /*
- * silence.c - who does not hear whom: addresses that are cut off, and processes that are parted.
+ * silence.c - who does not hear whom, or late: addresses that are cut off, processes that are parted or far away.
  *
  * What arrives on a silent link is held back, and arrives when it is mended, in
  * the order it would have.
@@ -109,6 +109,14 @@ sim_mend(struct sim *sim, const char *host, uint16_t port)
 	list_remove(&cut->node);
 	arena_free(&sim->arena, cut);
 	let_go(sim);
+}
+
+void
+sim_process_slow(struct sim_process *process, uint32_t factor)
+{
+	assert(factor > 0);
+	sim_trace(process->sim, SIM_SLOW, process->index, factor, 0);
+	process->slow = factor;
 }
 
 void

@@ -97,6 +97,7 @@ handle(struct sim *sim, struct sim_event *event)
 	case SIM_CRASH:
 	case SIM_PAUSE:
 	case SIM_PART:
+	case SIM_SLOW:
 	case SIM_FAULTS:
 	case SIM_SPOIL:
 		break;

@@ -45,6 +45,7 @@ enum sim_kind {
 	SIM_CRASH,     /* actor: a process; a: flags */
 	SIM_PAUSE,     /* actor: a reactor; a: until when */
 	SIM_PART,      /* actor: a process; a: another, b: parted or joined */
+	SIM_SLOW,      /* actor: a process; a: how many times */
 	SIM_FAULTS,    /* actor: a file, by its path; a: hash of the faults */
 	SIM_SPOIL,     /* actor: a file, by its path; a: offset, b: hash of what is there now */
 };
@@ -57,6 +58,7 @@ struct sim_options {
 	uint32_t wake_jitter_ns;   /* a sleeper wakes up to this much late */
 	/* network */
 	uint32_t latency_ns, jitter_ns;
+	uint32_t mbit;             /* a second that a process sends, and as many that it receives; 0: without limit */
 	uint32_t socket_bytes_min, socket_bytes_max; /* written and not yet read, per direction */
 	uint32_t segment_max;      /* bytes that arrive at once; 0: every write whole */
 	uint32_t short_ppm;        /* reads and writes that move less than they could */
@@ -193,6 +195,12 @@ void sim_mend(struct sim *sim, const char *host, uint16_t port);
  */
 void sim_part(struct sim *sim, struct sim_process *a, struct sim_process *b);
 void sim_join(struct sim *sim, struct sim_process *a, struct sim_process *b);
+
+/*
+ * What is on its way to and from the process takes so many times as long from now on, also when it has crashed and
+ * is back; 1: as long as ever.  Where both ends are slow the slower one counts.
+ */
+void sim_process_slow(struct sim_process *process, uint32_t factor);
 
 /* ---- files, for tests and oracles ---- */
 

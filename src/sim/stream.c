@@ -213,7 +213,8 @@ send_segments(struct sim_link *link, unsigned side, uint64_t bytes, uint64_t at_
 			piece = 1 + rng_below(&sim->rng, kind == 0 ? 8 : kind < 4 ? 1460 : max);
 		if (piece > bytes)
 			piece = bytes;
-		sim_link_event(link, SIM_BYTES, side, piece, sim_link_arrival(link, side, at_ns));
+		sim_link_event(link, SIM_BYTES, side, piece, sim_link_arrival(link, side,
+		    sim_link_departure(link, side, piece, at_ns)));
 		bytes -= piece;
 	}
 }
@@ -249,8 +250,7 @@ stream_writev(struct stream *base, const struct iovec *iov, int count)
 		pipe->blocked = true;
 		if (pipe->consumed > pipe->freed && !pipe->space_due) {
 			pipe->space_due = true;
-			sim_link_event(link, SIM_SPACE, side, 0, at_ns + sim_delay(sim,
-			    sim->options.latency_ns, sim->options.jitter_ns));
+			sim_link_event(link, SIM_SPACE, side, 0, at_ns + sim_link_delay(link));
 		}
 	}
 	if (sim_chance(sim, sim->options.reset_ppm)) {

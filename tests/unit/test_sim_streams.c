@@ -29,6 +29,7 @@ weather(uint64_t seed)
 	options.short_ppm = (uint32_t[]){ 0, 20000, 500000 }[rng_below(&rng, 3)];
 	options.spurious_ppm = (uint32_t[]){ 0, 10000, 500000 }[rng_below(&rng, 3)];
 	options.jitter_ns = (uint32_t[]){ 0, 1000, 100000 }[rng_below(&rng, 3)];
+	options.mbit = (uint32_t[]){ 0, 100, 100000 }[rng_below(&rng, 3)];
 	return options;
 }
 
