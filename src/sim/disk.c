@@ -227,6 +227,24 @@ sim_disk_writeback(struct sim_file *file, uint64_t offset, uint64_t bytes)
 	}
 }
 
+/* Each sector by itself keeps what was written, or is as it was when it was safe. */
+static void
+page_crash(struct sim_file *file, struct sim_page *page, uint32_t kept_ppm)
+{
+	struct sim *sim = file->sim;
+	uint32_t sector = sim->options.file_sector;
+
+	if (sector == 0 || sector > DISK_PAGE)
+		sector = DISK_PAGE;
+	for (size_t at = 0, part = sector; at < DISK_PAGE; at += part) {
+		if (part > DISK_PAGE - at)
+			part = DISK_PAGE - at;
+		if (!sim_chance(sim, kept_ppm))
+			version_put(sim, &page->now, at, page->safe != NULL ? page->safe + at : NULL, part);
+	}
+	page_settle(file, page, true);
+}
+
 void
 sim_disk_crash(struct sim_file *file)
 {
@@ -235,7 +253,7 @@ sim_disk_crash(struct sim_file *file)
 	uint32_t ppm = kept_ppm[rng_below(&sim->rng, 3)];
 
 	list_for_each(&file->dirty, node)
-		page_settle(file, container_of(node, struct sim_page, dirty_node), sim_chance(sim, ppm));
+		page_crash(file, container_of(node, struct sim_page, dirty_node), ppm);
 	list_for_each(&file->lost_pages, node)
 		page_settle(file, container_of(node, struct sim_page, dirty_node), false);
 }

@@ -1,5 +1,18 @@
 /*
  * disk.h - the bytes of a simulated file: what is written, and what is safe.
+ *
+ * A loss of power leaves of each sector that was written since it was synced
+ * what was written last, or what was safe: each sector for itself, whatever
+ * the order in which they were written, so a later write may survive where an
+ * earlier one does not, and a write that had completed may be torn.  What is
+ * safe are zeros at first; then what a sync that succeeded found, a durable
+ * write brought, or was written back unasked.  The last is how a version that
+ * was overwritten later can be what survives: whether a page is written back
+ * is drawn at each write (writeback_ppm), and for a later moment it need not
+ * be, since until the next write a crash may keep that version anyway.
+ *
+ * Not modelled: a sector that is itself torn; a disk that says that it has
+ * synced what it has not; sizes of files, which are durable at once.
  */
 #ifndef WEIR_SIM_DISK_H
 #define WEIR_SIM_DISK_H
@@ -52,7 +65,7 @@ void sim_disk_lose(struct sim_file *file, uint64_t writes);
 /* Each page in the range may become safe by itself. */
 void sim_disk_writeback(struct sim_file *file, uint64_t offset, uint64_t bytes);
 
-/* Power fails: of the pages that differ, some, all or none keep what was written. */
+/* Power fails: of the sectors that differ, some, all or none keep what was written; what a failed sync lost, none. */
 void sim_disk_crash(struct sim_file *file);
 
 #endif

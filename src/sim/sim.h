@@ -69,7 +69,8 @@ struct sim_options {
 	/* files */
 	uint32_t io_delay_ns, io_jitter_ns;
 	uint32_t writeback_ppm;    /* written pages that become durable without being asked to */
-	uint32_t file_sector;      /* of a write in flight at a crash each so many bytes land or do not; 0: 4096 */
+	uint32_t file_sector;      /* of a write that a crash finds in flight, or that a loss of power finds unsynced,
+	                            * each so many bytes stay or do not, of the latter 4096 at most; 0: 4096 */
 	uint32_t file_align;
 	bool file_direct;
 	/* where a run ends in any case */

@@ -1,6 +1,6 @@
 /*
- * The simulated disks keep what was synced, forget what was not, and fail as
- * they are told.  The actors are those of tests/sim/toy.h.
+ * Operations on the simulated disks do what world.h says, and fail as a hook
+ * says.  The writer is that of tests/sim/toy.h.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -11,142 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/bytes.h"
 #include "sim/internal.h"
 #include "toy.h"
-
-struct plight {
-	struct sim *sim;
-	struct sim_process *process;
-	struct toy_writer writer;
-	bool ended; /* the writer had nothing left to do */
-};
-
-/* A writer that is stopped after the given number of events. */
-static void
-plight_make(struct plight *plight, uint64_t seed, uint64_t events)
-{
-	struct sim_options options = sim_options_default();
-
-	*plight = (struct plight){ .writer = { .path = "f", .ops = 100 } };
-	options.max_events = events;
-	plight->sim = sim_create(seed, &options);
-	plight->process = toy_process(plight->sim, "writer", 1, toy_writer_start, &plight->writer);
-	plight->ended = sim_run_until(plight->sim, TOY_FOREVER, NULL, NULL) == SIM_END_IDLE;
-	plight->sim->options.max_events = UINT64_MAX;
-}
-
-/* Each page is one version, of those that were promised or still under way; answers how many writes are gone. */
-static unsigned
-check_pages(struct plight *plight, const uint32_t *promised)
-{
-	struct sim_file *file = sim_file_find(plight->sim, plight->writer.path);
-	unsigned lost = 0;
-
-	for (uint32_t i = 0; i < TOY_PAGES && file != NULL; i++) {
-		uint8_t page[TOY_PAGE];
-		uint32_t version;
-
-		sim_file_peek(file, (uint64_t)i * TOY_PAGE, page, sizeof(page), false);
-		version = toy_page_version(page, i);
-		if (version == UINT32_MAX || version < promised[i] || version > plight->writer.submitted[i])
-			fail_msg("after %llu events page %u holds version %d: at least %u, at most %u",
-			    (unsigned long long)sim_events(plight->sim), i, (int)version, promised[i],
-			    plight->writer.submitted[i]);
-		lost += version < plight->writer.written[i];
-	}
-	return lost;
-}
-
-/* What a restarted writer finds is what it builds on. */
-static void
-restart(struct plight *plight)
-{
-	struct sim_file *file = sim_file_find(plight->sim, plight->writer.path);
-
-	for (uint32_t i = 0; i < TOY_PAGES && file != NULL; i++) {
-		uint8_t page[TOY_PAGE];
-
-		sim_file_peek(file, (uint64_t)i * TOY_PAGE, page, sizeof(page), true);
-		plight->writer.synced[i] = toy_page_version(page, i);
-		sim_file_peek(file, (uint64_t)i * TOY_PAGE, page, sizeof(page), false);
-		plight->writer.written[i] = toy_page_version(page, i);
-	}
-	plight->writer.ops = plight->writer.issued + 40;
-	sim_process_start(plight->process);
-	assert_int_equal(sim_run_until(plight->sim, TOY_FOREVER, NULL, NULL), SIM_END_IDLE);
-	assert_true(plight->writer.done);
-	assert_int_equal(plight->writer.failed, 0);
-}
-
-static void
-a_crash_loses_unsynced_writes_only(void **state)
-{
-	for (uint64_t seed = 0; seed < 3; seed++) {
-		struct plight plight = { 0 };
-		unsigned lost = 0;
-
-		for (uint64_t events = 1; !plight.ended; events++) {
-			plight_make(&plight, seed, events);
-			sim_process_crash(plight.process, 0);
-			lost += check_pages(&plight, plight.writer.synced);
-			restart(&plight);
-			sim_process_crash(plight.process, 0);
-			check_pages(&plight, plight.writer.synced);
-			sim_destroy(plight.sim);
-		}
-		assert_true(lost > 0);
-	}
-}
-
-static void
-a_killed_process_loses_no_completed_write(void **state)
-{
-	struct plight plight = { 0 };
-
-	for (uint64_t events = 1; !plight.ended; events++) {
-		plight_make(&plight, 9, events);
-		sim_process_crash(plight.process, SIM_CRASH_KEEPS_WRITES);
-		assert_int_equal(check_pages(&plight, plight.writer.written), 0);
-		restart(&plight);
-		sim_process_crash(plight.process, 0);
-		check_pages(&plight, plight.writer.synced);
-		sim_destroy(plight.sim);
-	}
-}
-
-/* Whether the sectors of a page are of several versions; each of them is of one. */
-static bool
-is_torn(const uint8_t *page, size_t sector)
-{
-	for (size_t at = 0; at < TOY_PAGE; at += 8)
-		assert_int_equal(get_le64(page + at), get_le64(page + at / sector * sector));
-	for (size_t at = 0; at < TOY_PAGE; at += sector)
-		if (get_le64(page + at) != get_le64(page))
-			return true;
-	return false;
-}
-
-static void
-a_crash_tears_the_write_it_finds_where_sectors_end(void **state)
-{
-	struct plight plight = { 0 };
-	unsigned torn = 0;
-
-	for (uint64_t events = 1; !plight.ended; events++) {
-		plight_make(&plight, 4, events);
-		plight.sim->options.file_sector = 512;
-		sim_process_crash(plight.process, events % 2 * SIM_CRASH_KEEPS_WRITES);
-		for (uint32_t i = 0; i < TOY_PAGES && sim_file_find(plight.sim, "f") != NULL; i++) {
-			uint8_t page[TOY_PAGE];
-
-			sim_file_peek(sim_file_find(plight.sim, "f"), i * UINT64_C(4096), page, sizeof(page), false);
-			torn += is_torn(page, 512);
-		}
-		sim_destroy(plight.sim);
-	}
-	assert_true(torn > 0);
-}
 
 /* Every third write finds no room, or is cut short to a block. */
 static int64_t
@@ -416,9 +282,6 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_fails_late_was_done),
-		cmocka_unit_test(a_crash_loses_unsynced_writes_only),
-		cmocka_unit_test(a_killed_process_loses_no_completed_write),
-		cmocka_unit_test(a_crash_tears_the_write_it_finds_where_sectors_end),
 		cmocka_unit_test(file_operations_fail_as_the_hook_says),
 		cmocka_unit_test(a_punched_range_reads_as_zeros),
 		cmocka_unit_test(what_a_failed_sync_has_lost_no_later_one_makes_durable),
