@@ -26,13 +26,22 @@ history(uint64_t seed)
 	struct toy_client client = toy_client_of(30000);
 	struct toy_writer writer = { .path = "f", .ops = 50 };
 	struct toy_mail mail = { .rounds = 10 };
-	struct sim_process *process = toy_serve(sim, &server);
+	struct sim_process *process = toy_serve(sim, &server), *other, *mailer;
 	uint64_t hash;
 
-	toy_process(sim, "client", 1, toy_client_start, &client);
-	toy_process(sim, "mail", 3, toy_mail_start, &mail);
+	sim->options.mbit = 1000;
+	sim_file_set_faults(sim, "f", &(struct sim_file_faults){ .late_error_ppm = 100000, .short_ppm = 100000,
+	    .slow = 3 });
+	other = toy_process(sim, "client", 1, toy_client_start, &client);
+	mailer = toy_process(sim, "mail", 3, toy_mail_start, &mail);
 	toy_process(sim, "writer", 1, toy_writer_start, &writer);
-	sim_run_until(sim, 2 * MS, NULL, NULL);
+	sim_process_slow(other, 2);
+	sim_run_until(sim, sim_now(sim) + MS / 10, NULL, NULL);
+	sim_part(sim, other, process);
+	sim_process_pause(mailer, 1, sim_now(sim) + MS);
+	sim_run_until(sim, sim_now(sim) + MS, NULL, NULL);
+	sim_join(sim, other, process);
+	sim_run_until(sim, sim_now(sim) + MS / 10, NULL, NULL);
 	sim_process_crash(process, 0);
 	sim_run_until(sim, TOY_FOREVER, NULL, NULL);
 	hash = sim_hash(sim);
