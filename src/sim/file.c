@@ -319,6 +319,7 @@ move(struct sim_file *file, const struct file_io *io, uint64_t bytes)
 }
 
 static bool is_late(const struct sim_io *sio) { return sio->fault < INT64_MIN / 2; }
+static bool fails_at_once(const struct sim_io *sio) { return sio->fault < 0 && !is_late(sio); }
 
 static int64_t
 perform(struct sim_io *sio)
@@ -327,7 +328,7 @@ perform(struct sim_io *sio)
 	struct sim_file *file = sio->handle->file;
 	uint64_t bytes = io_bytes(io);
 
-	if (sio->fault < 0 && !is_late(sio))
+	if (fails_at_once(sio))
 		return sio->fault;
 	if (io->offset > (uint64_t)1 << FILE_BYTES_MAX_SHIFT || bytes > (uint64_t)1 << FILE_BYTES_MAX_SHIFT)
 		return -EFBIG;
@@ -456,7 +457,7 @@ handle_crash(struct sim *sim, struct sim_handle *handle)
 	list_for_each(&handle->ios, node) {
 		struct sim_io *sio = container_of(node, struct sim_io, node);
 
-		if (sio->fault == 0 && sio->io->op != FILE_READ && sio->io->op != FILE_SYNC)
+		if (!fails_at_once(sio) && sio->io->op != FILE_READ && sio->io->op != FILE_SYNC)
 			tear(handle->file, sio->io);
 		list_remove(&sio->node);
 		sio->io = NULL; /* its event frees it */

@@ -175,16 +175,18 @@ has_begun(void *arg)
 	return ((struct patient *)arg)->writer.issued > 0;
 }
 
-/* Some of what is stalled, or would be, lands, some does not; none of it after the crash. */
+/* Some of what is stalled, or would be, lands, some does not, also where it would fail then; none after the crash. */
 static void
 a_crash_tears_what_is_stalled(void **state)
 {
 	unsigned landed = 0, lost = 0;
 
 	for (uint64_t seed = 0; seed < 20; seed++) {
+		uint32_t late_ppm = seed < 10 ? 0 : 1000000;
 		struct patient patient;
 
-		patient_begin(&patient, seed, 4, &(struct sim_file_faults){ .stalled = true });
+		patient_begin(&patient, seed, 4,
+		    &(struct sim_file_faults){ .stalled = true, .late_error_ppm = late_ppm });
 		sim_run_until(patient.sim, TOY_FOREVER, seed % 3 == 0 ? has_begun : NULL, &patient);
 		assert_int_equal(patient.writer.in_flight, 4);
 		sim_process_crash(patient.process, SIM_CRASH_KEEPS_WRITES);
