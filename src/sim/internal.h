@@ -107,6 +107,7 @@ struct sim_process {
 	struct sim_reactor *reactors;
 	struct arena pages;
 	bool running, crash_asked;
+	bool dark;               /* crashed half-open, and not started since: nothing arrives */
 	unsigned crash_flags;
 	uint32_t life;
 	uint32_t boots;          /* of its machine: crashes in which what was not durable was lost */
@@ -150,6 +151,8 @@ void sim_net_accept(struct sim_reactor *reactor);
 /* Calls one of the reactor's streams, if it has any, without cause. */
 void sim_net_spurious(struct sim_reactor *reactor);
 void sim_net_crash(struct sim_process *process, bool half_open);
+/* Something was mended: all arrives now, and where a link is silent for another reason, is held back again. */
+void sim_net_let_go(struct sim *sim);
 void sim_net_handle(struct sim *sim, struct sim_event *event);
 
 /* ---- files ---- */

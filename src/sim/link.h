@@ -36,7 +36,6 @@ struct sim_pipe {
 struct sim_side {
 	struct sim_stream *stream; /* NULL: not yet, or no more */
 	struct sim_process *process;
-	bool silent;              /* crashed half-open: no answer until its process runs again */
 	bool refuses;             /* has answered bytes that came after its end with a reset */
 	int error;                /* negative errno of what is not a read of bytes that are there */
 	char name[80];
@@ -79,9 +78,9 @@ uint64_t sim_link_arrival(struct sim_link *link, unsigned side, uint64_t at_ns);
 /* Whose end it is, or, before it was accepted, will be as far as one can tell by the address; NULL: nobody's. */
 struct sim_process *sim_link_process(const struct sim_link *link, unsigned side);
 
-/* Whether its address is cut so that nobody answers, and whether nothing that is sent on it arrives. */
+/* Whether its address is cut so that nobody answers, and whether nothing that is sent on it arrives at `side`. */
 bool sim_link_is_reset(const struct sim_link *link);
-bool sim_link_is_silent(const struct sim_link *link);
+bool sim_link_is_silent(const struct sim_link *link, unsigned side);
 
 /* Frees it once nobody needs it. */
 void sim_link_check(struct sim_link *link);

@@ -184,9 +184,16 @@ sim_net_listen(struct reactor *base, struct listener *listener)
 	return 0;
 }
 
+static void
+listener_free(struct sim_listener *listener)
+{
+	list_remove(&listener->node);
+	arena_free(&listener->reactor->process->sim->arena, listener);
+}
+
 /* Streams that were not taken yet are reset. */
 static void
-listener_free(struct sim_listener *listener, uint64_t at_ns)
+listener_abort(struct sim_listener *listener, uint64_t at_ns)
 {
 	struct sim_reactor *reactor = listener->reactor;
 
@@ -199,8 +206,7 @@ listener_free(struct sim_listener *listener, uint64_t at_ns)
 		sim_stream_free(stream);
 		sim_link_abort(link, 1, at_ns);
 	}
-	list_remove(&listener->node);
-	arena_free(&reactor->process->sim->arena, listener);
+	listener_free(listener);
 }
 
 void
@@ -208,7 +214,7 @@ sim_net_unlisten(struct reactor *base, struct listener *listener)
 {
 	struct sim_reactor *reactor = sim_reactor_of(base);
 
-	listener_free(listener->impl, sim_reactor_spend(reactor, 0));
+	listener_abort(listener->impl, sim_reactor_spend(reactor, 0));
 	listener->impl = NULL;
 }
 
@@ -262,7 +268,7 @@ sim_net_crash(struct sim_process *process, bool half_open)
 		struct sim_listener *listener = container_of(node, struct sim_listener, node);
 
 		if (listener->reactor->process == process)
-			listener_free(listener, sim->now_ns);
+			listener_free(listener);
 	}
 	list_for_each(&process->streams, node) {
 		struct sim_stream *stream = container_of(node, struct sim_stream, node);
@@ -270,9 +276,7 @@ sim_net_crash(struct sim_process *process, bool half_open)
 		unsigned side = stream->side;
 
 		sim_stream_free(stream);
-		if (half_open)
-			link->ends[side].silent = true;
-		else
+		if (!half_open)
 			sim_link_abort(link, side, sim->now_ns);
 		sim_link_check(link);
 	}
@@ -329,7 +333,7 @@ arrive_bytes(struct sim_link *link, unsigned from, uint64_t count)
 	if (end->stream != NULL) {
 		pipe->arrived += count;
 		sim_stream_tell(end->stream, STREAM_READABLE);
-	} else if (!end->refuses && (!end->silent || end->process->running)) {
+	} else if (!end->refuses) {
 		end->refuses = true;
 		sim_link_event(link, SIM_RESET, from, 0, sim_link_arrival(link, 1 - from, sim->now_ns));
 	}
@@ -399,19 +403,23 @@ arrive_again(struct sim_link *link, unsigned side, unsigned events)
 		sim_stream_tell(link->ends[side].stream, events);
 }
 
+static unsigned
+receiver(const struct sim_event *event)
+{
+	return event->kind == SIM_BYTES || event->kind == SIM_FIN ? 1 - event->side : event->side;
+}
+
 /* Whether it has to pass the card of whom it comes to first; it then comes again, behind what came before. */
 static bool
 passes_card(struct sim_event *event)
 {
-	bool from_side = event->kind == SIM_BYTES || event->kind == SIM_FIN;
-	struct sim_link *link = event->link;
-	struct sim *sim = link->sim;
+	struct sim *sim = event->link->sim;
 	struct sim_process *process;
 	uint64_t bytes = event->kind == SIM_BYTES ? event->count : 0;
 
 	if (sim->options.mbit == 0 || event->passed || event->kind == SIM_AGAIN || event->kind == SIM_RESET)
 		return false;
-	process = sim_link_process(link, from_side ? 1 - event->side : event->side);
+	process = sim_link_process(event->link, receiver(event));
 	if (process == NULL || (bytes == 0 && process->receives_until_ns < sim->now_ns))
 		return false;
 	event->passed = true;
@@ -423,7 +431,7 @@ void
 sim_net_handle(struct sim *sim, struct sim_event *event)
 {
 	struct sim_link *link = event->link;
-	bool silent = sim_link_is_silent(link);
+	bool silent = sim_link_is_silent(link, receiver(event));
 
 	if (silent && event->kind != SIM_RESET) {
 		fifo_push(&sim->held_back, &event->node);

@@ -199,6 +199,8 @@ sim_process_start(struct sim_process *process)
 
 	assert(!process->running);
 	process->running = true;
+	process->dark = false;
+	sim_net_let_go(sim);
 	process->crash_asked = false;
 	process->crash_flags = 0;
 	process->error = 0;
@@ -238,8 +240,9 @@ sim_process_crash(struct sim_process *process, unsigned flags)
 	}
 	sim_trace(sim, SIM_CRASH, process->index, flags, 0);
 	process->running = false;
+	process->dark = (flags & SIM_CRASH_HALF_OPEN) != 0;
 	process->boots += (flags & SIM_CRASH_KEEPS_WRITES) == 0;
-	sim_net_crash(process, (flags & SIM_CRASH_HALF_OPEN) != 0);
+	sim_net_crash(process, process->dark);
 	sim_file_crash(process, (flags & SIM_CRASH_KEEPS_WRITES) != 0);
 	for (unsigned i = 0; i < process->count; i++) {
 		struct sim_reactor *reactor = &process->reactors[i];

@@ -1,5 +1,5 @@
 /*
- * silence.c - who does not hear whom, or late: addresses that are cut off, processes that are parted or far away.
+ * silence.c - who does not hear whom, or late: addresses that are cut off, processes that are parted, far or dark.
  *
  * What arrives on a silent link is held back, and arrives when it is mended, in
  * the order it would have.
@@ -60,12 +60,14 @@ sim_link_is_reset(const struct sim_link *link)
 }
 
 bool
-sim_link_is_silent(const struct sim_link *link)
+sim_link_is_silent(const struct sim_link *link, unsigned side)
 {
 	const struct sim *sim = link->sim;
+	const struct sim_process *process = sim_link_process(link, side);
 
-	return is_cut(link, SIM_CUT_HOLD) || (!list_empty(&sim->parts) &&
-	    part_find(sim, sim_link_process(link, 0), sim_link_process(link, 1)) != NULL);
+	if (is_cut(link, SIM_CUT_HOLD) || (process != NULL && process->dark))
+		return true;
+	return !list_empty(&sim->parts) && part_find(sim, process, sim_link_process(link, 1 - side)) != NULL;
 }
 
 void
@@ -90,9 +92,8 @@ sim_cut(struct sim *sim, const char *host, uint16_t port, enum sim_cut how)
 	}
 }
 
-/* Something was mended: all arrives now, and where a link is silent for another reason, is held back again. */
-static void
-let_go(struct sim *sim)
+void
+sim_net_let_go(struct sim *sim)
 {
 	struct fifo_node *node;
 
@@ -108,7 +109,7 @@ sim_mend(struct sim *sim, const char *host, uint16_t port)
 	assert(cut != NULL);
 	list_remove(&cut->node);
 	arena_free(&sim->arena, cut);
-	let_go(sim);
+	sim_net_let_go(sim);
 }
 
 void
@@ -140,6 +141,6 @@ sim_join(struct sim *sim, struct sim_process *a, struct sim_process *b)
 	sim_trace(sim, SIM_PART, part->a->index, part->b->index, 0);
 	list_remove(&part->node);
 	arena_free(&sim->arena, part);
-	let_go(sim);
+	sim_net_let_go(sim);
 }
 

@@ -259,6 +259,32 @@ who_was_parted_learns_late_that_the_other_has_crashed(void **state)
 	}
 }
 
+static bool
+has_come(void *arg)
+{
+	return sim_process_streams(arg) > 0;
+}
+
+/* Also what was not accepted yet: the client cannot tell a machine that is off from one that is far away. */
+static void
+who_connects_to_a_dark_machine_waits_until_it_is_back(void **state)
+{
+	for (int connected = 0; connected < 2; connected++) {
+		struct talk talk;
+
+		talk_create(&talk, 7, 1000000);
+		if (connected) {
+			sim_process_pause(talk.server, 0, sim_now(talk.sim) + 10 * MS);
+			assert_int_equal(sim_run_until(talk.sim, TOY_FOREVER, has_come, talk.server), SIM_END_MET);
+		}
+		sim_process_crash(talk.server, SIM_CRASH_HALF_OPEN);
+		assert_int_equal(sim_run_until(talk.sim, TOY_FOREVER, NULL, NULL), SIM_END_IDLE);
+		assert_false(talk.asked.done);
+		sim_process_start(talk.server);
+		talk_end(&talk, connected ? -ECONNRESET : -ECONNREFUSED);
+	}
+}
+
 /* What the client sent before it was killed comes late, and the answer finds nobody. */
 static void
 what_a_former_life_has_sent_may_still_arrive(void **state)
@@ -322,6 +348,7 @@ main(void)
 		cmocka_unit_test(a_connection_made_while_parted_waits),
 		cmocka_unit_test(who_is_parted_twice_over_hears_nothing_until_both_are_mended),
 		cmocka_unit_test(who_was_parted_learns_late_that_the_other_has_crashed),
+		cmocka_unit_test(who_connects_to_a_dark_machine_waits_until_it_is_back),
 		cmocka_unit_test(what_a_former_life_has_sent_may_still_arrive),
 		cmocka_unit_test(a_parted_process_may_crash_at_any_event),
 	};
