@@ -102,11 +102,19 @@ nearest(const char *text, const char *const *words, unsigned count)
 struct wordlist
 wordlist(const char *const *words, unsigned count)
 {
+	static const char more[] = " ...";
 	struct wordlist list = { "" };
-	size_t used = 0;
+	size_t used = 0, room = sizeof(list.text) - sizeof(more);
 
-	for (unsigned i = 0; i < count && used < sizeof(list.text); i++)
-		used += (size_t)snprintf(list.text + used, sizeof(list.text) - used, "%s%s",
-		    i == 0 ? "" : i + 1 < count ? ", " : " or ", words[i]);
+	for (unsigned i = 0; i < count; i++) {
+		const char *before = i == 0 ? "" : i + 1 < count ? ", " : " or ";
+		size_t length = strlen(before) + strlen(words[i]);
+
+		if (length > room - used) {
+			memcpy(list.text + used, more, sizeof(more));
+			break;
+		}
+		used += (size_t)snprintf(list.text + used, length + 1, "%s%s", before, words[i]);
+	}
 	return list;
 }

@@ -6,11 +6,8 @@
 
 #include "conf/tree.h"
 
-/* ---- value.c: scalars, as scalar_text() has them; what is absent or wrong leaves `value` alone ---- */
+/* ---- value.c: scalars, as number_read() has them ---- */
 
-void number_read(struct reader *r, const struct node *node, const char *key, uint32_t min, uint32_t max,
-    uint32_t *value);
-void bool_read(struct reader *r, const struct node *node, const char *key, bool *value);
 void time_read(struct reader *r, const struct node *node, const char *key, uint32_t *value_ms);
 /* The index of the word. */
 void word_read(struct reader *r, const struct node *node, const char *key, const char *const *words, unsigned count,

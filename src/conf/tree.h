@@ -28,7 +28,7 @@ struct quoted quote(const char *text);
 /* The index of the word that is most like `text`, or `count`: none is. */
 unsigned nearest(const char *text, const char *const *words, unsigned count);
 
-/* "a, b or c" */
+/* "a, b or c"; "a, b ..." where there are more than find room. */
 struct wordlist {
 	char text[160];
 };
@@ -83,5 +83,10 @@ bool list_check(struct reader *r, const struct node *node, const char *key, uint
 
 /* NULL: the key is absent, `node` is NULL; or it is not a scalar, after a complaint that names the key. */
 const char *scalar_text(struct reader *r, const struct node *node, const char *key);
+
+/* What is absent, or wrong, leaves `value` alone. */
+void number_read(struct reader *r, const struct node *node, const char *key, uint32_t min, uint32_t max,
+    uint32_t *value);
+void bool_read(struct reader *r, const struct node *node, const char *key, bool *value);
 
 #endif

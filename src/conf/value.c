@@ -4,6 +4,7 @@
  * Whatever is wrong is complained about here, with the key and what would be
  * right; the caller goes on with what it had.
  */
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,8 +60,9 @@ bool
 map_read(struct reader *r, const struct node *map, const char *what, const char *const *keys, unsigned count,
     unsigned required, const struct node **values)
 {
-	uint32_t misspelt = 0; /* one complaint is enough */
+	uint32_t misspelt = 0; /* of those that must be there: one complaint is enough */
 
+	assert(required <= 32);
 	for (unsigned i = 0; i < count; i++)
 		values[i] = NULL;
 	if (map->kind != NODE_MAP) {
@@ -76,9 +78,12 @@ map_read(struct reader *r, const struct node *map, const char *what, const char 
 		}
 		while (i < count && strcmp(keys[i], key->text) != 0)
 			i++;
-		if (i == count)
-			misspelt |= UINT32_C(1) << unknown_key(r, key, what, keys, count);
-		else if (values[i] != NULL)
+		if (i == count) {
+			unsigned meant = unknown_key(r, key, what, keys, count);
+
+			if (meant < required)
+				misspelt |= UINT32_C(1) << meant;
+		} else if (values[i] != NULL)
 			complain(r->errors, key->line, "`%s` is there twice, first in line %u", keys[i],
 			    values[i]->line);
 		else
