@@ -59,10 +59,18 @@ enum knob {
 struct knob_row {
 	const char *name, *unit; /* as in a file: `host-reactors`; "" where it is a number of things */
 	uint64_t least, most;    /* that make sense */
-	uint64_t calm;           /* where it hides nothing: shortening tries it */
+	uint64_t calm;           /* where it does nothing by itself; where nothing is said; shortening tries it */
+	bool or_zero;            /* below `least` too */
 	const char *says;
 };
 extern const struct knob_row knob_rows[KNOBS];
+
+/* Of two knobs the first is never larger than the second. */
+struct knob_pair {
+	enum knob smaller, larger;
+};
+enum { KNOB_PAIRS = 2 };
+extern const struct knob_pair knob_pairs[KNOB_PAIRS];
 
 enum fault_kind {
 	FAULT_TARGET_KILLED,     /* the process dies and comes back; its machine keeps what was written */
@@ -102,7 +110,7 @@ struct fault {
 	uint32_t whom, what;     /* any numbers: of which process, and which of its parts, modulo how many there are */
 };
 
-enum { PLAN_FAULTS_MAX = 4096, PLAN_NAME = 32 };
+enum { PLAN_FAULTS_MAX = 4096, PLAN_NAME = 32, PLAN_SECONDS_MAX = 3600 };
 
 struct plan {
 	char scenario[PLAN_NAME];
@@ -116,25 +124,31 @@ struct span {
 	uint64_t from, to;
 };
 
-/* Faults of one kind: how often, and how long each lasts.  every.from 0: none. */
+/* Faults of one kind: how long from one to the next, and how long each lasts.  every.from 0: none. */
 struct fault_rate {
 	struct span every_us, for_us;
 };
 
 struct scenario {
-	char name[PLAN_NAME];
+	char name[PLAN_NAME];             /* "": none was given */
 	const char *says;
-	struct span knobs[KNOBS];
+	struct span knobs[KNOBS];         /* each within its row, and no pair that cannot be */
 	bool swarm;                       /* each seed leaves some kinds of faults, and some of the load, out */
 	struct fault_rate rates[FAULTS];
 	uint32_t fault_count;             /* that happen with every seed, whatever else does */
-	const struct fault *faults;
+	const struct fault *faults;       /* by time, each before the least `until` */
 };
 
-/* What the seed makes of it: the same everywhere. */
+/* As many faults as a plan may have of it at most; the listed ones too. */
+uint64_t scenario_faults_most(const struct scenario *scenario);
+
+/* What the seed makes of it: the same everywhere.  scenario_faults_most() is PLAN_FAULTS_MAX or less. */
 void plan_draw(const struct scenario *scenario, uint64_t seed, struct plan *plan);
 
-/* As a scenario, from which the same seed draws this plan. */
+/* As scenario_read() reads it: a scenario from which the same seed draws this plan, to the last byte. */
 void plan_print(const struct plan *plan, FILE *out);
+
+/* Knobs within their rows and their pairs, faults by time and before `until`, and of those that last each does. */
+bool plan_is_valid(const struct plan *plan);
 
 #endif

@@ -1,0 +1,88 @@
+/*
+ * trial/amount: amounts with units become whole numbers of the unit that is asked for, or are refused in words.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "trial/amount.h"
+
+static void
+amounts_and_spans_are_counted_in_the_unit_that_is_asked_for(void **state)
+{
+	static const struct { const char *text, *unit; uint64_t from, to; } cases[] = {
+		{ "5", "", 5, 5 }, { "5-100", "", 5, 100 }, { "5 - 100", "", 5, 100 }, { "0", "MiB", 0, 0 },
+		{ "5.000", "", 5, 5 }, { "5-100 us", "us", 5, 100 }, { "5us-2ms", "us", 5, 2000 },
+		{ "500 us - 2 s", "us", 500, 2000000 }, { "0-1 s", "ms", 0, 1000 }, { "12.5 ms", "us", 12500, 12500 },
+		{ "0.000000001 s", "ns", 1, 1 }, { "12.345678 ms", "ns", 12345678, 12345678 },
+		{ "2000 us", "ms", 2, 2 },
+		{ "0.5 KiB - 1 MiB", "bytes", 512, 1048576 }, { "512 bytes", "bytes", 512, 512 },
+		{ "1024 KiB", "MiB", 1, 1 }, { "30%", "%", 30, 30 }, { "0-2.5 %", "ppm", 0, 25000 },
+		{ "10000 ppm", "%", 1, 1 }, { "1-2.5 Gbit", "Mbit", 1000, 2500 },
+		{ "9223372036854775807 ns", "ns", INT64_MAX, INT64_MAX },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct span span = { 77, 77 };
+		char why[AMOUNT_WHY];
+
+		if (!amount_span(cases[i].text, cases[i].unit, &span, why))
+			fail_msg("%s: %s", cases[i].text, why);
+		assert_int_equal(span.from, cases[i].from);
+		assert_int_equal(span.to, cases[i].to);
+	}
+}
+
+static void
+what_is_none_is_refused_in_words(void **state)
+{
+	static const struct { const char *text, *unit, *why; } cases[] = {
+		{ "", "us", "is an amount like `5 us`, or a span like `5-100 us`" },
+		{ "few", "", "is an amount like `5`, or a span like `5-100`" },
+		{ "-5", "", "is an amount like `5`, or a span like `5-100`" },
+		{ "5-", "", "is an amount like `5`, or a span like `5-100`" },
+		{ "5.", "", "is an amount like `5`, or a span like `5-100`" },
+		{ ".5 ms", "ms", "is an amount like `5 ms`, or a span like `5-100 ms`" },
+		{ "99999999999999999999 s", "ms", "is an amount like `5 ms`, or a span like `5-100 ms`" },
+		{ "5", "us", "needs a unit: ns, us, ms or s" },
+		{ "5 us - 100", "us", "needs a unit: ns, us, ms or s" },
+		{ "5 m", "us", "has one of the units ns, us, ms or s" },
+		{ "5 MiB", "us", "has one of the units ns, us, ms or s" },
+		{ "5 us", "bytes", "has one of the units bytes, KiB or MiB" },
+		{ "5 us", "", "is a number without a unit" },
+		{ "1.5", "", "is a whole number" },
+		{ "1.5 ms", "ms", "is a whole number of ms" },
+		{ "1 ns", "us", "is a whole number of us" },
+		{ "9223372036854775808 ns", "ns", "is too large a number" },
+		{ "18446744073709551615 s", "ns", "is too large a number" },
+		{ "100-5 us", "us", "goes from the smaller to the larger" },
+		{ "5 us-4999 ns", "ns", "goes from the smaller to the larger" },
+		{ "1-2-3", "", "ends with an amount" },
+		{ "5 us us", "us", "ends with an amount" },
+		{ "1.0000000001 s", "ns", "has one of the units ns, us, ms or s" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct span span = { 77, 77 };
+		char why[AMOUNT_WHY] = "";
+
+		assert_false(amount_span(cases[i].text, cases[i].unit, &span, why));
+		assert_string_equal(why, cases[i].why);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(amounts_and_spans_are_counted_in_the_unit_that_is_asked_for),
+		cmocka_unit_test(what_is_none_is_refused_in_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
