@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The benchmarks: bench/run.py target|host [--json] [--only FIGURE] [--quick].
+"""The benchmarks: bench/run.py target|host|sim [--json] [--only FIGURE] [--quick].
 
-The figures of the target are in target.py, those of the host in host.py, and
-README.md says what each means.
+The figures of the target are in target.py, those of the host in host.py, those
+of the simulation in sim.py, and README.md says what each means.
 """
 
 import argparse
@@ -15,10 +15,11 @@ import ends
 import host
 import pairs
 import selftest
+import sim
 import target
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BENCHES = {"target": target.Target, "host": host.Host}
+BENCHES = {"target": target.Target, "host": host.Host, "sim": sim.Sim}
 
 
 def meets(bar, value):
@@ -77,7 +78,7 @@ def print_table(result, bars):
 def main():
     parser = argparse.ArgumentParser(prog="bench/run.py", description=__doc__.split("\n", 1)[0])
     parser.add_argument("what", choices=(*BENCHES, "selftest", "frozen"),
-                        help="target, host: the benchmarks; selftest: the ceiling against itself, seconds; "
+                        help="target, host, sim: the benchmarks; selftest: the ceiling against itself, seconds; "
                              "frozen: the ceiling's instructions per I/O are those recorded")
     parser.add_argument("--build", default=os.path.join(HERE, "..", "build"), help="the build directory")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
