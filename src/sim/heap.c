@@ -1,9 +1,10 @@
 /*
  * heap.c - what happens next: events in order of time, then of their making.
  *
- * A binary heap whose slots hold the key, so that sifting does not touch the
- * events.  Events are recycled; none is ever taken out of the middle: what has
- * become pointless is recognised by who handles it.
+ * A heap in which each slot has four below it, and holds the key.  An event
+ * knows its slot, so that it can be brought forward.  Events are recycled; none
+ * is ever taken out of the middle: what has become pointless is recognised by
+ * who handles it.
  */
 #include "sim/internal.h"
 
@@ -47,10 +48,59 @@ sim_event_give(struct sim *sim, struct sim_event *event)
 	fifo_push(&sim->spare, &event->node);
 }
 
+enum { BELOW = 4 };
+
 static bool
 before(const struct sim_slot *a, const struct sim_slot *b)
 {
 	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->sequence < b->sequence;
+}
+
+static void
+place(struct sim *sim, size_t at, const struct sim_slot *slot)
+{
+	sim->heap[at] = *slot;
+	slot->event->slot = at;
+}
+
+/* Finds the place of `slot`, at the free one `at` or above it. */
+static void
+rise(struct sim *sim, size_t at, const struct sim_slot *slot)
+{
+	while (at > 0 && before(slot, &sim->heap[(at - 1) / BELOW])) {
+		place(sim, at, &sim->heap[(at - 1) / BELOW]);
+		at = (at - 1) / BELOW;
+	}
+	place(sim, at, slot);
+}
+
+/* The first of the slots below `at`, of which there is one at least. */
+static size_t
+first_below(const struct sim *sim, size_t at)
+{
+	size_t first = BELOW * at + 1, end = first + BELOW;
+
+	if (end > sim->heap_count)
+		end = sim->heap_count;
+	for (size_t other = first + 1; other < end; other++)
+		if (before(&sim->heap[other], &sim->heap[first]))
+			first = other;
+	return first;
+}
+
+/* The same, at the free one `at` or below it. */
+static void
+sink(struct sim *sim, size_t at, const struct sim_slot *slot)
+{
+	while (BELOW * at + 1 < sim->heap_count) {
+		size_t below = first_below(sim, at);
+
+		if (!before(&sim->heap[below], slot))
+			break;
+		place(sim, at, &sim->heap[below]);
+		at = below;
+	}
+	place(sim, at, slot);
 }
 
 static void
@@ -70,15 +120,20 @@ void
 sim_event_put(struct sim *sim, struct sim_event *event, uint64_t at_ns)
 {
 	struct sim_slot slot = { at_ns, sim->sequence++, event };
-	size_t at = sim->heap_count;
 
 	assert(at_ns >= sim->now_ns);
-	if (at == sim->heap_size)
+	if (sim->heap_count == sim->heap_size)
 		grow(sim);
-	for (; at > 0 && before(&slot, &sim->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		sim->heap[at] = sim->heap[(at - 1) / 2];
-	sim->heap[at] = slot;
-	sim->heap_count++;
+	rise(sim, sim->heap_count++, &slot);
+}
+
+void
+sim_event_hasten(struct sim *sim, struct sim_event *event, uint64_t at_ns)
+{
+	struct sim_slot slot = { at_ns, sim->sequence++, event };
+
+	assert(at_ns >= sim->now_ns && sim->heap[event->slot].event == event && at_ns < sim->heap[event->slot].at_ns);
+	rise(sim, event->slot, &slot);
 }
 
 uint64_t
@@ -91,21 +146,13 @@ struct sim_event *
 sim_event_next(struct sim *sim, uint64_t *at_ns)
 {
 	struct sim_slot top, last;
-	size_t at = 0, child;
 
 	if (sim->heap_count == 0)
 		return NULL;
 	top = sim->heap[0];
 	last = sim->heap[--sim->heap_count];
-	while ((child = 2 * at + 1) < sim->heap_count) {
-		if (child + 1 < sim->heap_count && before(&sim->heap[child + 1], &sim->heap[child]))
-			child++;
-		if (!before(&sim->heap[child], &last))
-			break;
-		sim->heap[at] = sim->heap[child];
-		at = child;
-	}
-	sim->heap[at] = last;
+	if (sim->heap_count > 0)
+		sink(sim, 0, &last);
 	*at_ns = top.at_ns;
 	return top.event;
 }

@@ -25,6 +25,7 @@ struct sim_event {
 	struct sim_link *link;
 	struct sim_io *io;
 	struct errand *errand;
+	size_t slot;            /* while it is in the heap: where */
 	unsigned side;          /* of a link: whom it happens to; of BYTES and FIN: who sent */
 	bool passed;            /* of a link: the network card of whom it comes to */
 	uint64_t count;
@@ -68,6 +69,8 @@ uint64_t sim_delay(struct sim *sim, uint32_t base, uint32_t jitter);
 /* An event to be filled and put; it is the heap's, and given back by who handles it. */
 struct sim_event *sim_event_take(struct sim *sim, enum sim_kind kind);
 void sim_event_put(struct sim *sim, struct sim_event *event, uint64_t at_ns);
+/* One that was put happens at `at_ns` already, which is before its time. */
+void sim_event_hasten(struct sim *sim, struct sim_event *event, uint64_t at_ns);
 void sim_event_give(struct sim *sim, struct sim_event *event);
 /* The next in time, and among those of one instant in the order put; NULL: none. */
 struct sim_event *sim_event_next(struct sim *sim, uint64_t *at_ns);
@@ -86,7 +89,7 @@ struct sim_reactor {
 	struct sim_process *process;
 	struct rng rng;
 	uint64_t clock_ns;       /* within a turn: how far it has come; else when the last one ended */
-	struct sim_event *turn;  /* the one that counts; others in the heap are stale */
+	struct sim_event *turn;  /* in the heap; NULL: none is due.  Those of former lives may be there too */
 	uint64_t turn_at_ns;
 	uint64_t paused_until_ns; /* no turn begins before */
 	bool in_turn, started;

@@ -37,12 +37,16 @@ turn_at(struct sim_reactor *reactor, uint64_t at_ns)
 		at_ns = reactor->paused_until_ns;
 	if (reactor->turn != NULL && reactor->turn_at_ns <= at_ns)
 		return;
+	reactor->turn_at_ns = at_ns;
+	if (reactor->turn != NULL) {
+		sim_event_hasten(sim, reactor->turn, at_ns);
+		return;
+	}
 	event = sim_event_take(sim, SIM_TURN);
 	event->reactor = reactor;
 	event->life = reactor->process->life;
 	sim_event_put(sim, event, at_ns);
 	reactor->turn = event;
-	reactor->turn_at_ns = at_ns;
 }
 
 void
@@ -151,13 +155,14 @@ sim_reactor_handle_turn(struct sim *sim, struct sim_event *event)
 {
 	struct sim_reactor *reactor = event->reactor;
 	struct sim_process *process = reactor->process;
-	bool counts = process->running && process->life == event->life && reactor->turn == event;
+	bool counts = process->running && process->life == event->life;
 
+	if (reactor->turn == event)
+		reactor->turn = NULL;
 	sim_event_give(sim, event);
 	if (!counts)
 		return;
 	sim_trace(sim, SIM_TURN, sim_reactor_name(reactor), process->life, 0);
-	reactor->turn = NULL;
 	reactor->in_turn = true;
 	turn(reactor);
 	reactor->in_turn = false;
