@@ -7,10 +7,14 @@
 #include "sim/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bytes.h"
 
-static const uint64_t hash_mul = 0x9e3779b97f4a7c15ULL;
+/* Digits of pi. */
+static const uint64_t salts[4] = {
+	0x243f6a8885a308d3, 0x13198a2e03707344, 0xa4093822299f31d0, 0x082efa98ec4e6c89,
+};
 
 struct sim_options
 sim_options_default(void)
@@ -38,6 +42,7 @@ sim_create(uint64_t seed, const struct sim_options *options)
 	assert(options->file_align > 0 && options->socket_bytes_min > 0 &&
 	    options->socket_bytes_min <= options->socket_bytes_max);
 	sim->options = *options;
+	sim->hash = salts[0];
 	sim->next_port = 20000;
 	arena_init(&sim->arena, 0);
 	rng_seed(&sim->rng, seed);
@@ -147,11 +152,29 @@ sim_delay(struct sim *sim, uint32_t base, uint32_t jitter)
 	return base + rng_below(&sim->rng, (uint64_t)jitter + 1);
 }
 
+/* Both halves of the product: of each side every bit counts in every one of it. */
 static uint64_t
-mix(uint64_t hash, uint64_t word)
+fold(uint64_t a, uint64_t b)
 {
-	hash = (hash ^ word) * hash_mul;
-	return hash ^ (hash >> 29);
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/*
+ * Two words more.  A product with zero would forget all, and from likely words the salt keeps it; if the hash began with
+ * the same salt, which word was first would not matter.
+ */
+static uint64_t
+mix(uint64_t hash, uint64_t salt, uint64_t first, uint64_t second)
+{
+	return fold(first ^ salt, second ^ hash);
+}
+
+static uint64_t
+mix_at(uint64_t hash, uint64_t salt, const uint8_t *p)
+{
+	return mix(hash, salt, get_le64(p), get_le64(p + 8));
 }
 
 /* Four lanes, so that the multiplications of a long payload overlap. */
@@ -159,29 +182,28 @@ uint64_t
 sim_hash_bytes(uint64_t hash, const void *data, size_t bytes)
 {
 	const uint8_t *p = data;
-	uint64_t lane[4] = { hash, hash + 1, hash + 2, hash + 3 };
+	uint64_t a = hash ^ salts[1], b = hash ^ salts[2], c = hash ^ salts[3], d = hash ^ salts[0];
+	uint8_t rest[16] = { 0 };
 	size_t left = bytes;
 
-	for (; left >= 32; p += 32, left -= 32)
-		for (int i = 0; i < 4; i++)
-			lane[i] = mix(lane[i], get_le64(p + 8 * i));
-	hash = mix(mix(mix(lane[0], lane[1]), lane[2]), lane[3]);
-	for (; left >= 8; p += 8, left -= 8)
-		hash = mix(hash, get_le64(p));
-	for (; left > 0; p++, left--)
-		hash = mix(hash, *p);
-	return mix(hash, bytes);
+	for (; left >= 64; p += 64, left -= 64) {
+		a = mix_at(a, salts[0], p);
+		b = mix_at(b, salts[1], p + 16);
+		c = mix_at(c, salts[2], p + 32);
+		d = mix_at(d, salts[3], p + 48);
+	}
+	hash = mix(mix(a, salts[0], b, c), salts[1], d, bytes);
+	for (; left >= 16; p += 16, left -= 16)
+		hash = mix_at(hash, salts[2], p);
+	memcpy(rest, p, left);
+	return mix_at(hash, salts[3], rest);
 }
 
 void
 sim_trace(struct sim *sim, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b)
 {
-	uint64_t hash = sim->hash;
-
-	hash = mix(hash, sim->now_ns);
-	hash = mix(hash, (uint64_t)kind << 56 ^ actor);
-	hash = mix(hash, a);
-	sim->hash = mix(hash, b);
+	sim->hash = mix(sim->hash, salts[1], (uint64_t)kind << 56 ^ actor, sim->now_ns);
+	sim->hash = mix(sim->hash, salts[2], a, b);
 	if (sim->options.trace != NULL)
 		sim->options.trace(sim->options.arg, sim->now_ns, kind, actor, a, b);
 }
