@@ -8,7 +8,7 @@
 #define LOAD_TARGET "10.0.0.2"
 #define LOAD_NQN "nqn.2026-11.local.weir:load"
 
-enum { PORT = 4420 };
+enum { PORT = 4420, WORDS = LOAD_BLOCK / 8 };
 
 /* ---- the target ---- */
 
@@ -40,29 +40,27 @@ load_target_start(struct reactor *reactor, void *arg)
 /* ---- contents: each word says where it stands and how often the block was written; zeros: never ---- */
 
 static uint64_t
-word(const struct load_host *h, uint32_t block, uint32_t at)
+first_word(const struct load_host *h, uint32_t block)
 {
-	uint64_t place = (uint64_t)h->index << 24 | block << 9 | at / 8;
-
-	return h->versions[block] == 0 ? 0 : (uint64_t)h->versions[block] << 32 | place;
+	return (uint64_t)h->versions[block] << 32 | (uint64_t)h->index << 24 | (uint64_t)block * WORDS;
 }
 
 static void
-fill(const struct load_host *h, uint32_t block, uint8_t *data)
+fill(const struct load_host *h, uint32_t block, uint64_t *words)
 {
-	uint64_t first = word(h, block, 0);
+	uint64_t first = first_word(h, block);
 
-	for (uint32_t i = 0; i < LOAD_BLOCK / 8; i++)
-		put_le64(data + i * 8, first | i);
+	for (uint64_t i = 0; i < WORDS; i++)
+		words[i] = first + i;
 }
 
 static bool
-is_right(const struct load_host *h, uint32_t block, const uint8_t *data)
+is_right(const struct load_host *h, uint32_t block, const uint64_t *words)
 {
-	uint64_t first = word(h, block, 0), wrong = 0;
+	uint64_t first = first_word(h, block), written = h->versions[block] > 0 ? UINT64_MAX : 0, wrong = 0;
 
-	for (uint32_t i = 0; i < LOAD_BLOCK / 8; i++)
-		wrong |= get_le64(data + i * 8) ^ (h->versions[block] == 0 ? 0 : first | i);
+	for (uint64_t i = 0; i < WORDS; i++)
+		wrong |= words[i] ^ ((first + i) & written);
 	return wrong == 0;
 }
 
