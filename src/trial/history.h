@@ -85,6 +85,10 @@ void history_settled(struct history *h, uint32_t who);
  * and from there on what is found is durable. */
 void history_power_lost(struct history *h, uint64_t now_ns);
 
+/* A volume in RAM was lost with its process: all blocks are zeros from here on, and that is durable; what is in flight
+ * may have had its effect before, and may have it yet. */
+void history_wiped(struct history *h, uint64_t now_ns);
+
 /* The block is changed by itself: anything may be found until it is written, or found, again. */
 void history_corrupted(struct history *h, uint32_t block);
 

@@ -4,6 +4,7 @@
  *   run.c       the course of a trial: makes all, plays, mends, waits, reads back, judges what is left
  *   faults.c    what each fault does, and undoes
  *   served.c    a target: its process, and what it serves; operator.c changes that while it runs
+ *   settle.c    when nothing of a host can come any more at a target
  *   user.c      a host: its process, its subsystems and lanes; comes, leaves, comes again
  *   load.c      what a host does with them: one I/O after another, each told to the history of its volume
  *   content.c   what stands in a block: its value
@@ -22,9 +23,12 @@
 #include "trial/trial.h"
 
 enum { TRIAL_BLOCK = 4096, TRIAL_TARGETS_MAX = 8, TRIAL_VOLUMES_MAX = 8, TRIAL_HOSTS_MAX = 64, TRIAL_LISTENERS_MAX = 8,
-	TRIAL_LANES_MAX = 16, TRIAL_IO_BLOCKS_MAX = 16, TRIAL_PORT = 4420 };
+	TRIAL_LANES_MAX = 16, TRIAL_IO_BLOCKS_MAX = 16, TRIAL_PORT = 4420, TRIAL_REACTORS_MAX = 16,
+	TRIAL_SPARE = 1024, /* blocks of a namespace beside those of the load */
+	TRIAL_GROWTH = 64, TRIAL_GROWTHS_MAX = 16 /* blocks that a volume grows by, and how often */ };
 
 struct trial;
+struct user;
 
 /* ---- targets ---- */
 
@@ -51,31 +55,71 @@ struct serving {
 struct served {
 	struct trial *trial;
 	uint32_t index;
-	char address[32], nqn[64];   /* "10.1.0.1" */
+	char name[16], address[32], nqn[64]; /* "target-0", "10.1.0.1" */
 	struct sim_process *process;
 	struct target *target;
 	struct volume volumes[TRIAL_VOLUMES_MAX];
 	struct serving now, next, wanted; /* what is served, is being applied, and shall be */
 	uint64_t now_since_ns;       /* when `now` was first served whole */
 	bool applying;
-	unsigned started;            /* reactors, of all lives */
+	unsigned started;            /* reactors, of this life */
+	struct reactor *reactor;     /* the operator's */
 	struct timer operator;
 	struct target_applied applied;
-	size_t before[16];           /* bytes of each reactor's arena after its start, without hosts */
+	size_t before[TRIAL_REACTORS_MAX]; /* bytes of each reactor's arena, before hosts came */
+	struct unsettled {
+		bool waits;          /* something of this host is unknown, and may come yet: */
+		bool any;            /* by connections of its that were there then, */
+		uint16_t port;       /* from no later port than this */
+	} unsettled[TRIAL_HOSTS_MAX];
 };
 
 /* Makes its process and starts it. */
 void served_begin(struct trial *trial, struct served *served);
 
+/* Blocks of a volume at first. */
+uint64_t volume_blocks(const struct volume *volume);
+
+/* It is there, and all its reactors are. */
+bool served_is_up(const struct served *served);
+
+/* Its process dies, and with `power` its machine; and comes again, with what is wanted then.  From outside of turns. */
+void served_kill(struct served *served, bool power, bool half_open);
+void served_come(struct served *served);
+
+/* Those volumes that `serving` has are open, and as large as it says.  In a turn of the target. */
+int served_open_volumes(struct served *served, const struct serving *serving, struct reactor *reactor, char why[256])
+    __attribute__((warn_unused_result));
+
 /* The operator looks every millisecond whether `wanted` is served.  Called in the target's first turn. */
 void operator_begin(struct served *served, struct reactor *reactor);
 
-/* The config of `serving`; where it lies is `whole`. */
-struct whole;
+/* A config, and where all of it lies. */
+struct whole {
+	struct target_listen listen[TRIAL_LISTENERS_MAX];
+	struct target_ana ana;
+	struct target_ns ns[TRIAL_VOLUMES_MAX];
+	const char *hosts[TRIAL_HOSTS_MAX];
+	struct target_subsys subsys;
+	struct target_config config;
+};
 void served_config(const struct served *served, const struct serving *serving, struct whole *whole);
 
-/* Nothing of any host is left: no stream, no buffer, no controller, no memory; else false with what, in words. */
+/* Nothing of any host is left: no stream, no connection, no buffer; else false with what, in words.  It is up. */
 bool served_is_idle(struct served *served, char why[160]);
+
+/* What its memory is without hosts; and whether it is so again, else false with what is left. */
+void served_weigh(struct served *served);
+bool served_is_as_before(const struct served *served, char why[160]);
+
+/* Why an I/O of this host that began then and ends now cannot succeed; NULL: it can. */
+const char *served_forbids(const struct served *served, const struct volume *volume, uint64_t begun_ns);
+
+/* settle.c: something of the host is unknown from now on.  The histories of the target's volumes hear when nothing of
+ * it can come any more: looked at now and then, from outside of turns. */
+void settle_wait(struct served *served, const struct user *user);
+void settle_look(struct served *served);
+void settle_all(struct served *served); /* its process is dead */
 
 /* ---- hosts ---- */
 
@@ -157,12 +201,17 @@ uint64_t content_value(const uint8_t *block);
 
 /* ---- faults ---- */
 
-/* A fault that lasts, until it is mended; struct fault_under_way is faults.c's. */
+/* What cannot be, or is already, is left out. */
 void fault_begin(struct trial *trial, const struct fault *fault);
 /* The next to be mended, in time; UINT64_MAX: none. */
 uint64_t fault_next_end(const struct trial *trial);
 void fault_mend_due(struct trial *trial);
+/* From now on all are due; some take their time. */
 void fault_mend_all(struct trial *trial);
+/* What lasts and has to be done again and again. */
+void fault_go_on(struct trial *trial);
+/* The target, or the host, is down by a fault that is under way. */
+bool fault_holds_down(const struct trial *trial, const struct served *served, const struct user *user);
 
 /* ---- the trial ---- */
 
@@ -176,7 +225,8 @@ struct trial {
 	struct user *users;
 	struct list faults;          /* under way */
 	bool resting;                /* the load ends */
-	bool reading_back;
+	bool reading_back, read_back; /* the last act is played; it is over */
+	struct rng rng;
 };
 
 static inline uint64_t

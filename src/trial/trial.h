@@ -20,14 +20,16 @@ enum trial_end {
 
 /* What has been tried: a search that never did something has not found it right. */
 struct trial_counts {
-	uint64_t ios, by_op[16], failed, resent, unknown, checked; /* of the load; the last: blocks that were read and judged */
+	uint64_t ios, by_op[16], failed, resent, unknown;
+	uint64_t checked;     /* blocks that were read and judged */
 	uint64_t faults[FAULTS];
 	uint64_t connects, losses, given_up;
 };
 
 struct trial_result {
 	enum trial_end end;
-	char oracle[24];      /* which complained: "history", "once", "stuck", "leak", "memory", "ana", "claims", "events" */
+	/* Which complained: "history", "once", "stuck", "leak", "memory", "ana", "claims", "events". */
+	char oracle[24];
 	char why[480];        /* what it said, with the virtual time; "" where all is right */
 	uint64_t hash, events, end_ns;
 	struct trial_counts counts;

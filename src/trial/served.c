@@ -1,0 +1,337 @@
+/*
+ * served.c - a target of a trial: its process, what it serves, and whether anything of its hosts is left.
+ *
+ * Volumes lie in files of the simulation, or in the memory of the process; those are lost with it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "trial/internal.h"
+
+/* ---- its volumes ---- */
+
+uint64_t
+volume_blocks(const struct volume *volume)
+{
+	return volume->blocks + TRIAL_SPARE;
+}
+
+static uint64_t
+bytes_max(const struct volume *volume)
+{
+	return (volume_blocks(volume) + TRIAL_GROWTH * TRIAL_GROWTHS_MAX) * TRIAL_BLOCK;
+}
+
+static int
+open_volume(struct volume *volume, uint64_t blocks, struct reactor *reactor, char why[256])
+{
+	uint64_t kib = blocks * (TRIAL_BLOCK / 1024);
+
+	if (volume->in_ram)
+		snprintf(volume->spec, sizeof(volume->spec), "mem:%" PRIu64 "K", kib);
+	else
+		snprintf(volume->spec, sizeof(volume->spec), "file:%s,size=%" PRIu64 "K", volume->path, kib);
+	return blk_open(reactor, volume->spec, TRIAL_BLOCK, &volume->blk, why);
+}
+
+int
+served_open_volumes(struct served *served, const struct serving *serving, struct reactor *reactor, char why[256])
+{
+	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_VOLUMES); i++) {
+		struct volume *volume = &served->volumes[i];
+		uint64_t blocks = serving->volume_blocks[i];
+		int rc = 0;
+
+		if (serving->volume_gone[i])
+			continue;
+		if (volume->blk == NULL)
+			rc = open_volume(volume, blocks, reactor, why);
+		else if (volume->blk->blocks < blocks)
+			rc = volume->blk->ops->grow(volume->blk, reactor, blocks);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- what it serves ---- */
+
+static void
+config_listeners(const struct served *served, const struct serving *serving, struct whole *whole)
+{
+	uint32_t count = 0;
+
+	whole->ana.id = 1;
+	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_LISTENERS); i++) {
+		struct target_listen *listen = &whole->listen[count];
+
+		if (serving->listener_gone[i])
+			continue;
+		snprintf(listen->host, sizeof(listen->host), "%s", served->address);
+		listen->port = (uint16_t)(TRIAL_PORT + i);
+		whole->ana.state[count++] = serving->ana[i];
+	}
+	whole->config.listen = whole->listen;
+	whole->config.listen_count = count;
+	whole->subsys.listeners = (UINT32_C(1) << count) - 1;
+	whole->subsys.ana = &whole->ana;
+	whole->subsys.ana_count = 1;
+}
+
+static void
+config_namespaces(const struct served *served, const struct serving *serving, struct whole *whole)
+{
+	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_VOLUMES); i++) {
+		const struct volume *volume = &served->volumes[i];
+
+		if (!serving->volume_gone[i])
+			whole->ns[whole->subsys.ns_count++] = (struct target_ns){
+				.nsid = volume->nsid, .volume = volume->blk, .blocks = serving->volume_blocks[i],
+				.id = { (uint8_t)(served->index + 1), (uint8_t)volume->nsid },
+			};
+	}
+	whole->subsys.ns = whole->ns;
+}
+
+/* Ascending; all of them where nobody is barred. */
+static void
+config_hosts(const struct served *served, const struct serving *serving, struct whole *whole)
+{
+	uint32_t count = 0, hosts = (uint32_t)trial_knob(served->trial, KNOB_HOSTS);
+
+	for (uint32_t i = 0; i < hosts; i++) {
+		const char *nqn = served->trial->users[i].nqn;
+		uint32_t at = count;
+
+		if (serving->host_barred[i])
+			continue;
+		for (; at > 0 && strcmp(whole->hosts[at - 1], nqn) > 0; at--)
+			whole->hosts[at] = whole->hosts[at - 1];
+		whole->hosts[at] = nqn;
+		count++;
+	}
+	whole->subsys.hosts_listed = count < hosts;
+	if (!whole->subsys.hosts_listed)
+		return;
+	whole->subsys.hosts = whole->hosts;
+	whole->subsys.host_count = count;
+}
+
+void
+served_config(const struct served *served, const struct serving *serving, struct whole *whole)
+{
+	*whole = (struct whole){
+		.subsys = {
+			.nqn = served->nqn, .identity = { (uint8_t)(served->index + 1) },
+			.entries_max = (uint32_t)trial_knob(served->trial, KNOB_QUEUE_ENTRIES),
+		},
+		.config = {
+			.subsys = &whole->subsys, .subsys_count = 1,
+			.stall_timeout_ms = (uint32_t)trial_knob(served->trial, KNOB_STALL_MS),
+		},
+	};
+	config_listeners(served, serving, whole);
+	config_namespaces(served, serving, whole);
+	config_hosts(served, serving, whole);
+}
+
+/* ---- its start ---- */
+
+/* The first reactor of a life, whichever it is, makes what they share. */
+static int
+make(struct served *served, struct reactor *reactor, char why[256])
+{
+	struct whole whole;
+	int rc;
+
+	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_VOLUMES); i++)
+		served->volumes[i].blk = NULL;
+	served->now = served->wanted;
+	served->now_since_ns = reactor->now_ns;
+	served->applying = false;
+	rc = served_open_volumes(served, &served->now, reactor, why);
+	if (rc != 0)
+		return rc;
+	served_config(served, &served->now, &whole);
+	return target_create(reactor->arena, &whole.config, &served->target, why);
+}
+
+static int
+start(struct reactor *reactor, void *arg)
+{
+	struct served *served = arg;
+	char why[256] = "";
+	int rc = served->started == 0 ? make(served, reactor, why) : 0;
+
+	if (rc == 0)
+		rc = target_start(served->target, reactor, why);
+	if (rc != 0) {
+		trial_note(served->trial, served->name, "does not start: %s (%s)", strerror(-rc), why);
+		return rc;
+	}
+	served->started++;
+	if (reactor->index == 0)
+		operator_begin(served, reactor);
+	return 0;
+}
+
+static void
+volume_init(struct volume *volume, struct served *served, unsigned index)
+{
+	struct trial *trial = served->trial;
+	uint32_t blocks = (uint32_t)trial_knob(trial, KNOB_BLOCKS);
+
+	*volume = (struct volume){
+		.served = served, .index = index, .nsid = index + 1, .blocks = blocks,
+		.in_ram = rng_below(&trial->rng, 100) < trial_knob(trial, KNOB_IN_RAM),
+		.next_value = (uint64_t)(served->index * TRIAL_VOLUMES_MAX + index + 1) << 48,
+		.history = history_create(&trial->arena, blocks),
+	};
+	snprintf(volume->path, sizeof(volume->path), "volume-%u-%u.img", served->index, index);
+	served->wanted.volume_blocks[index] = volume_blocks(volume);
+}
+
+void
+served_begin(struct trial *trial, struct served *served)
+{
+	struct sim_process_options options = {
+		.reactor = {
+			.small_bufs = (uint32_t)trial_knob(trial, KNOB_SMALL_BUFS),
+			.large_bufs = (uint32_t)trial_knob(trial, KNOB_LARGE_BUFS),
+		},
+		.arena_bytes = trial_knob(trial, KNOB_MEMORY_MIB) << 20,
+		.address = served->address, .start = start, .arg = served,
+	};
+
+	served->trial = trial;
+	served->index = (uint32_t)(served - trial->targets);
+	snprintf(served->name, sizeof(served->name), "target-%u", served->index);
+	snprintf(served->address, sizeof(served->address), "10.1.0.%u", served->index + 1);
+	snprintf(served->nqn, sizeof(served->nqn), "nqn.2026-11.local.weir:target%u", served->index);
+	for (unsigned i = 0; i < trial_knob(trial, KNOB_VOLUMES); i++)
+		volume_init(&served->volumes[i], served, i);
+	for (unsigned i = 0; i < TRIAL_LISTENERS_MAX; i++)
+		served->wanted.ana[i] = NVME_ANA_OPTIMIZED;
+	options.room = bytes_max(&served->volumes[0]);
+	served->process = sim_process_create(trial->sim, served->name,
+	    (unsigned)trial_knob(trial, KNOB_TARGET_REACTORS), &options);
+}
+
+bool
+served_is_up(const struct served *served)
+{
+	return sim_process_running(served->process) &&
+	    served->started == trial_knob(served->trial, KNOB_TARGET_REACTORS);
+}
+
+/* ---- its end ---- */
+
+/* Nothing that was sent to this life comes in the next. */
+static void
+died(struct served *served, bool power)
+{
+	uint64_t now_ns = sim_now(served->trial->sim);
+
+	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_VOLUMES); i++) {
+		struct volume *volume = &served->volumes[i];
+
+		if (volume->in_ram)
+			history_wiped(volume->history, now_ns);
+		else if (power)
+			history_power_lost(volume->history, now_ns);
+	}
+	settle_all(served);
+}
+
+void
+served_kill(struct served *served, bool power, bool half_open)
+{
+	unsigned flags = (power ? 0 : SIM_CRASH_KEEPS_WRITES) | (half_open ? SIM_CRASH_HALF_OPEN : 0);
+
+	sim_process_crash(served->process, flags);
+	served->started = 0;
+	died(served, power);
+}
+
+void
+served_come(struct served *served)
+{
+	died(served, false); /* it may have died by itself, as it started */
+	served->started = 0;
+	sim_process_start(served->process);
+}
+
+/* ---- what is left, and what may be ---- */
+
+bool
+served_is_idle(struct served *served, char why[160])
+{
+	struct target_stats stats;
+	unsigned streams = sim_process_streams(served->process);
+
+	why[0] = '\0';
+	if (streams > 0) {
+		snprintf(why, 160, "target %u has %u streams open", served->index, streams);
+		return false;
+	}
+	target_stats(served->target, &stats);
+	if (stats.connections > 0) {
+		snprintf(why, 160, "target %u has %" PRIu64 " connections", served->index, stats.connections);
+		return false;
+	}
+	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_TARGET_REACTORS); i++) {
+		struct reactor *reactor = sim_process_reactor(served->process, i);
+
+		if (!bufs_idle(&reactor->bufs)) {
+			snprintf(why, 160, "target %u: buffers of reactor %u are not back", served->index, i);
+			return false;
+		}
+	}
+	return true;
+}
+
+void
+served_weigh(struct served *served)
+{
+	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_TARGET_REACTORS); i++)
+		served->before[i] = sim_process_reactor(served->process, i)->arena->bytes;
+}
+
+bool
+served_is_as_before(const struct served *served, char why[160])
+{
+	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_TARGET_REACTORS); i++) {
+		size_t bytes = sim_process_reactor(served->process, i)->arena->bytes;
+
+		if (bytes == served->before[i])
+			continue;
+		snprintf(why, 160, "reactor %u of target %u holds %zu bytes, not %zu as without hosts", i,
+		    served->index, bytes, served->before[i]);
+		return false;
+	}
+	return true;
+}
+
+/* Why nobody can reach the volume; NULL: it can be reached. */
+static const char *
+forbids(const struct served *served, const struct serving *serving, const struct volume *volume)
+{
+	if (serving->volume_gone[volume->index])
+		return "its namespace was gone";
+	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_LISTENERS); i++)
+		if (!serving->listener_gone[i] &&
+		    (serving->ana[i] == NVME_ANA_OPTIMIZED || serving->ana[i] == NVME_ANA_NON_OPTIMIZED))
+			return NULL;
+	return "it was accessible by no listener";
+}
+
+const char *
+served_forbids(const struct served *served, const struct volume *volume, uint64_t begun_ns)
+{
+	if (begun_ns <= served->now_since_ns ||
+	    (served->applying && forbids(served, &served->next, volume) == NULL))
+		return NULL;
+	return forbids(served, &served->now, volume);
+}
