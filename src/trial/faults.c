@@ -4,6 +4,7 @@
  * What cannot be done, or would be done to something that has the same fault already, is left out: so no fault mends
  * what another one still holds.  What the operator does, and what a disk does, follows from all that is under way.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "trial/internal.h"
@@ -20,6 +21,7 @@ struct under_way {
 };
 
 static const uint64_t AGAIN_NS = 1000 * 1000;
+enum { SLOW = 100 };
 
 static struct under_way *
 under_way_of(struct list *node)
@@ -80,10 +82,8 @@ kill_host(struct trial *trial, struct user *user, uint32_t what)
 static void
 bring_host(struct user *user)
 {
-	if (sim_process_running(user->process))
-		return;
-	sim_process_start(user->process);
-	user_come(user);
+	if (!sim_process_running(user->process))
+		user_come(user);
 }
 
 static bool
@@ -165,6 +165,95 @@ static bool
 listener_is_mended(struct trial *trial, struct under_way *f)
 {
 	sim_mend(trial->sim, f->served->address, port_of(f));
+	return true;
+}
+
+static bool
+parts(struct trial *trial, struct under_way *f)
+{
+	if (is_taken(trial, f, FAULT_PARTED))
+		return false;
+	trial_note(trial, f->served->name, "is parted from %s", f->user->address);
+	sim_part(trial->sim, f->served->process, f->user->process);
+	return true;
+}
+
+static bool
+joins(struct trial *trial, struct under_way *f)
+{
+	sim_join(trial->sim, f->served->process, f->user->process);
+	return true;
+}
+
+/* ---- threads that do not run ---- */
+
+static bool
+pauses(struct trial *trial, struct under_way *f)
+{
+	struct sim_process *process = f->served != NULL ? f->served->process : f->user->process;
+
+	if (!sim_process_running(process) || is_taken(trial, f, f->fault.kind))
+		return false;
+	trial_note(trial, f->served != NULL ? f->served->name : f->user->address, "reactor %u is paused", f->part);
+	sim_process_pause(process, f->part, f->until_ns);
+	return true;
+}
+
+/* All are mended sooner, perhaps. */
+static bool
+goes_on(struct trial *trial, struct under_way *f)
+{
+	sim_process_pause(f->served != NULL ? f->served->process : f->user->process, f->part, sim_now(trial->sim));
+	return true;
+}
+
+/* ---- disks ---- */
+
+/* What is wrong with the file of a volume, and its list of bad blocks, follows from all that is under way. */
+static bool
+disk_changes(struct trial *trial, struct under_way *f)
+{
+	struct sim_file_faults faults = { 0 };
+	char path[sizeof(f->volume->path) + sizeof(BLK_BAD_SUFFIX)];
+
+	if (f->volume->in_ram)
+		return false;
+	list_for_each(&trial->faults, node) {
+		const struct under_way *each = under_way_of(node);
+
+		if (each->volume != f->volume)
+			continue;
+		if (each->fault.kind == FAULT_DISK_FAILS) {
+			faults.error_ppm = 1000000 >> each->fault.what / TRIAL_VOLUMES_MAX % 8;
+			faults.late_error_ppm = faults.error_ppm / 2;
+			faults.short_ppm = faults.error_ppm / 4;
+		}
+		faults.stalled = faults.stalled || each->fault.kind == FAULT_DISK_STALLS;
+		if (each->fault.kind == FAULT_DISK_SLOW)
+			faults.slow = SLOW;
+	}
+	sim_file_set_faults(trial->sim, f->volume->path, &faults);
+	snprintf(path, sizeof(path), "%s%s", f->volume->path, BLK_BAD_SUFFIX);
+	sim_file_set_faults(trial->sim, path, &faults);
+	return true;
+}
+
+/* A sector of a block that the load uses. */
+static bool
+disk_lies(struct trial *trial, struct under_way *f)
+{
+	struct sim_file *file = f->volume->in_ram ? NULL : sim_file_find(trial->sim, f->volume->path);
+	uint32_t block = f->fault.what / TRIAL_VOLUMES_MAX % f->volume->blocks;
+	uint64_t sector[64];
+
+	if (file == NULL || sim_file_size(file) < (uint64_t)(block + 1) * TRIAL_BLOCK)
+		return false;
+	for (unsigned i = 0; i < 64; i++)
+		sector[i] = rng_next(&trial->rng);
+	trial_note(trial, f->served->name, "block %u of volume %u changes by itself", block, f->volume->index);
+	sim_file_corrupt(file, (uint64_t)block * TRIAL_BLOCK + rng_below(&trial->rng, TRIAL_BLOCK / sizeof(sector)) *
+	    sizeof(sector), sector, sizeof(sector));
+	history_corrupted(f->volume->history, block);
 	return true;
 }
 
@@ -251,7 +340,7 @@ memory_is_back(struct trial *trial, struct under_way *f)
 /* ---- all of them ---- */
 
 /* What it is of: the numbers that a plan says are taken modulo what there is. */
-enum whom { OF_TARGET, OF_LISTENER, OF_VOLUME, OF_FILE, OF_REACTOR, OF_HOST, OF_HOST_REACTOR, OF_BOTH, OF_ALL, OF_ANY };
+enum whom { OF_TARGET, OF_LISTENER, OF_VOLUME, OF_REACTOR, OF_HOST, OF_HOST_REACTOR, OF_BOTH, OF_ALL, OF_ANY };
 
 static const struct {
 	enum whom whom;
@@ -265,6 +354,13 @@ static const struct {
 	[FAULT_ALL_LEAVE] = { OF_ALL, all_die, all_come },
 	[FAULT_LISTENER_SILENT] = { OF_LISTENER, listener_is_cut, listener_is_mended },
 	[FAULT_LISTENER_RESETS] = { OF_LISTENER, listener_is_cut, listener_is_mended },
+	[FAULT_PARTED] = { OF_BOTH, parts, joins },
+	[FAULT_TARGET_PAUSED] = { OF_REACTOR, pauses, goes_on },
+	[FAULT_HOST_PAUSED] = { OF_HOST_REACTOR, pauses, goes_on },
+	[FAULT_DISK_FAILS] = { OF_VOLUME, disk_changes, disk_changes },
+	[FAULT_DISK_STALLS] = { OF_VOLUME, disk_changes, disk_changes },
+	[FAULT_DISK_SLOW] = { OF_VOLUME, disk_changes, disk_changes },
+	[FAULT_DISK_LIES] = { OF_VOLUME, disk_lies, NULL },
 	[FAULT_ANA] = { OF_LISTENER, is_wished, is_wished },
 	[FAULT_VOLUME_GONE] = { OF_VOLUME, is_wished, is_wished },
 	[FAULT_VOLUME_GROWS] = { OF_VOLUME, volume_grows, NULL },
@@ -297,7 +393,7 @@ choose(struct trial *trial, struct under_way *f, enum whom whom)
 		f->part = (unsigned)(what % trial_knob(trial, KNOB_TARGET_REACTORS));
 	if (whom == OF_HOST_REACTOR)
 		f->part = (unsigned)(what % trial_knob(trial, KNOB_HOST_REACTORS));
-	if (whom == OF_VOLUME || whom == OF_FILE) {
+	if (whom == OF_VOLUME) {
 		f->part = (unsigned)(what % trial_knob(trial, KNOB_VOLUMES));
 		f->volume = &f->served->volumes[f->part];
 	}
@@ -313,7 +409,7 @@ fault_begin(struct trial *trial, const struct fault *fault)
 	f->until_ns = sim_now(trial->sim) + fault->for_ns;
 	choose(trial, f, ways[fault->kind].whom);
 	list_push(&trial->faults, &f->node);
-	begun = ways[fault->kind].begin(trial, f);
+	begun = ways[fault->kind].begin != NULL && ways[fault->kind].begin(trial, f);
 	trial->result->counts.faults[fault->kind] += begun;
 	if (begun && ways[fault->kind].mend != NULL)
 		return;

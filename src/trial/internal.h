@@ -6,6 +6,7 @@
  *   served.c    a target: its process, and what it serves; operator.c changes that while it runs
  *   settle.c    when nothing of a host can come any more at a target
  *   user.c      a host: its process, its subsystems and lanes; comes, leaves, comes again
+ *   beliefs.c   whether a host knows what its target serves
  *   load.c      what a host does with them: one I/O after another, each told to the history of its volume
  *   content.c   what stands in a block: its value
  *
@@ -191,6 +192,9 @@ void load_shaken(struct seat *seat);
 void load_forgotten(struct user *user);
 /* The last act: each block of each volume of each target is read once, by some user.  done: trial->read_back. */
 void load_read_back(struct user *user);
+
+/* beliefs.c: it knows all that its target serves, by each path; else false with what it does not. */
+bool seat_knows(const struct seat *seat, char why[160]);
 
 /* ---- contents ---- */
 

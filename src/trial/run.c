@@ -11,7 +11,7 @@
 static const uint64_t MS = 1000 * 1000, LOOK_NS = 1000 * 1000;
 
 /* So long all may take, in virtual time, when nothing is wrong any more. */
-enum { START_MS = 1000, REST_MS = 120 * 1000, LEAVE_MS = 120 * 1000,
+enum { START_MS = 1000, REST_MS = 120 * 1000, KNOWN_MS = 20 * 1000, LEAVE_MS = 120 * 1000,
 	IDLE_MS = 300 * 1000 /* who has connected and enabled no controller has two minutes */ };
 
 /* ---- words ---- */
@@ -108,7 +108,7 @@ make_sim(struct trial *trial)
 	options.writeback_ppm = small(trial, KNOB_WRITEBACK_PPM);
 	options.file_sector = small(trial, KNOB_SECTOR);
 	options.max_events = events_max(trial);
-	options.max_ns = (trial_knob(trial, KNOB_UNTIL_MS) + START_MS + 2 * REST_MS + LEAVE_MS + IDLE_MS) * MS;
+	options.max_ns = (trial_knob(trial, KNOB_UNTIL_MS) + START_MS + 2 * REST_MS + KNOWN_MS + LEAVE_MS + IDLE_MS) * MS;
 	options.log = trial->watch != NULL && trial->watch->log != NULL ? on_log : NULL;
 	options.trace = trial->watch != NULL && trial->watch->trace != NULL ? on_trace : NULL;
 	options.arg = trial;
@@ -174,14 +174,14 @@ run_until(struct trial *trial, uint64_t until_ns)
 
 /* Until what is asked for holds; false: the trial is over. */
 static bool
-wait_for(struct trial *trial, bool (*met)(struct trial *trial, char why[160]), uint64_t most_ms)
+wait_for(struct trial *trial, const char *oracle, bool (*met)(struct trial *trial, char why[160]), uint64_t most_ms)
 {
 	uint64_t until_ns = sim_now(trial->sim) + most_ms * MS;
 	char why[160] = "";
 
 	while (!met(trial, why)) {
 		if (sim_now(trial->sim) >= until_ns)
-			trial_wrong(trial, "stuck", "after %" PRIu64 " ms without any fault %s", most_ms, why);
+			trial_wrong(trial, oracle, "after %" PRIu64 " ms without any fault %s", most_ms, why);
 		if (!run_until(trial, sim_now(trial->sim) + LOOK_NS))
 			return false;
 	}
@@ -205,7 +205,7 @@ targets_are_up(struct trial *trial, char why[160])
 static bool
 begin(struct trial *trial)
 {
-	if (!wait_for(trial, targets_are_up, START_MS))
+	if (!wait_for(trial, "stuck", targets_are_up, START_MS))
 		return false;
 	for (unsigned i = 0; i < trial_knob(trial, KNOB_TARGETS); i++)
 		served_weigh(&trial->targets[i]);
@@ -300,13 +300,25 @@ all_is_at_rest(struct trial *trial, char why[160])
 	return true;
 }
 
+/* What was told to targets last, all hosts know. */
+static bool
+all_is_known(struct trial *trial, char why[160])
+{
+	for (unsigned i = 0; i < trial_knob(trial, KNOB_HOSTS); i++)
+		for (unsigned t = 0; t < trial_knob(trial, KNOB_TARGETS); t++)
+			if (!seat_knows(&trial->users[i].seats[t], why))
+				return false;
+	return true;
+}
+
 static bool
 rest(struct trial *trial)
 {
 	trial_note(trial, "trial", "all is mended");
 	fault_mend_all(trial);
 	trial->resting = true;
-	return wait_for(trial, all_is_at_rest, REST_MS);
+	return wait_for(trial, "stuck", all_is_at_rest, REST_MS) &&
+	    wait_for(trial, "events", all_is_known, KNOWN_MS);
 }
 
 static bool
@@ -321,7 +333,7 @@ read_back(struct trial *trial)
 {
 	trial->reading_back = true;
 	load_read_back(&trial->users[0]);
-	return wait_for(trial, all_is_read, REST_MS);
+	return wait_for(trial, "stuck", all_is_read, REST_MS);
 }
 
 static bool
@@ -336,20 +348,25 @@ all_are_away(struct trial *trial, char why[160])
 }
 
 static bool
-leave(struct trial *trial)
-{
-	for (unsigned i = 0; i < trial_knob(trial, KNOB_HOSTS); i++)
-		user_leave(&trial->users[i]);
-	return wait_for(trial, all_are_away, LEAVE_MS);
-}
-
-static bool
 all_are_idle(struct trial *trial, char why[160])
 {
 	for (unsigned i = 0; i < trial_knob(trial, KNOB_TARGETS); i++)
 		if (!served_is_idle(&trial->targets[i], why))
 			return false;
 	return true;
+}
+
+/* Who has left is switched off, and the targets have their time. */
+static bool
+leave(struct trial *trial)
+{
+	for (unsigned i = 0; i < trial_knob(trial, KNOB_HOSTS); i++)
+		user_leave(&trial->users[i]);
+	if (!wait_for(trial, "stuck", all_are_away, LEAVE_MS))
+		return false;
+	for (unsigned i = 0; i < trial_knob(trial, KNOB_HOSTS); i++)
+		sim_process_crash(trial->users[i].process, 0);
+	return wait_for(trial, "stuck", all_are_idle, IDLE_MS);
 }
 
 /* ---- what is left ---- */
@@ -378,8 +395,7 @@ trial_run(const struct plan *plan, const struct trial_watch *watch, struct trial
 
 	*result = (struct trial_result){ .end = TRIAL_RIGHT };
 	make(&trial);
-	if (begin(&trial) && play(&trial) && rest(&trial) && read_back(&trial) && leave(&trial) &&
-	    wait_for(&trial, all_are_idle, IDLE_MS))
+	if (begin(&trial) && play(&trial) && rest(&trial) && read_back(&trial) && leave(&trial))
 		judge(&trial);
 	result->hash = sim_hash(trial.sim);
 	result->events = sim_events(trial.sim);
