@@ -2,7 +2,7 @@
  * internal.h - what the files of a trial share: the cluster, and who does what to it.
  *
  *   run.c       the course of a trial: makes all, plays, mends, waits, reads back, judges what is left
- *   faults.c    what each fault does, and undoes
+ *   faults.c    which faults are under way; fault_ways.c: what each does, and undoes
  *   served.c    a target: its process, and what it serves; operator.c changes that while it runs
  *   settle.c    when nothing of a host can come any more at a target
  *   user.c      a host: its process, its subsystems and lanes; comes, leaves, comes again
@@ -67,7 +67,7 @@ struct served {
 	struct reactor *reactor;     /* the operator's */
 	struct timer operator;
 	struct target_applied applied;
-	size_t before[TRIAL_REACTORS_MAX]; /* bytes of each reactor's arena, before hosts came */
+	size_t before;               /* bytes of its reactors' arenas, with no volume, before hosts came */
 	struct unsettled {
 		bool waits;          /* something of this host is unknown, and may come yet: */
 		bool any;            /* by connections of its that were there then, */
@@ -109,7 +109,11 @@ void served_config(const struct served *served, const struct serving *serving, s
 /* Nothing of any host is left: no stream, no connection, no buffer; else false with what, in words.  It is up. */
 bool served_is_idle(struct served *served, char why[160]);
 
-/* What its memory is without hosts; and whether it is so again, else false with what is left. */
+/* All volumes are wanted, or none is; and it serves what is wanted. */
+void served_show(struct served *served, bool shown);
+bool served_is_told(const struct served *served);
+
+/* What its memory is without hosts and volumes; and whether it is so again, else false with what is left. */
 void served_weigh(struct served *served);
 bool served_is_as_before(const struct served *served, char why[160]);
 
@@ -210,6 +214,8 @@ void fault_begin(struct trial *trial, const struct fault *fault);
 /* The next to be mended, in time; UINT64_MAX: none. */
 uint64_t fault_next_end(const struct trial *trial);
 void fault_mend_due(struct trial *trial);
+/* Nobody is left to whom something could happen: the first is mended now.  False: there is none. */
+bool fault_mend_first(struct trial *trial);
 /* From now on all are due; some take their time. */
 void fault_mend_all(struct trial *trial);
 /* What lasts and has to be done again and again. */

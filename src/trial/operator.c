@@ -2,8 +2,8 @@
  * operator.c - who changes what a target of a trial serves, while it serves.
  *
  * He looks now and then whether it is what is wanted, and else applies that; what cannot be applied yet can be the next
- * time.  Volumes in files are closed when nobody uses them, and opened when they come back; those in RAM stay open,
- * since nothing else has what is in them.
+ * time.  Volumes in files are closed when nobody uses them, and opened when they come back; those in RAM stay open to
+ * the end, since nothing else has what is in them.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ unused(struct target_applied *told, struct blk *blk)
 	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_VOLUMES); i++) {
 		struct volume *volume = &served->volumes[i];
 
-		if (volume->blk != blk || volume->in_ram)
+		if (volume->blk != blk || (volume->in_ram && !served->trial->reading_back))
 			continue;
 		blk->ops->destroy(blk);
 		volume->blk = NULL;

@@ -191,6 +191,7 @@ volume_init(struct volume *volume, struct served *served, unsigned index)
 	};
 	snprintf(volume->path, sizeof(volume->path), "volume-%u-%u.img", served->index, index);
 	served->wanted.volume_blocks[index] = volume_blocks(volume);
+	served->wanted.volume_gone[index] = true;
 }
 
 void
@@ -293,25 +294,47 @@ served_is_idle(struct served *served, char why[160])
 }
 
 void
+served_show(struct served *served, bool shown)
+{
+	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_VOLUMES); i++)
+		served->wanted.volume_gone[i] = !shown;
+}
+
+bool
+served_is_told(const struct served *served)
+{
+	return served_is_up(served) && !served->applying &&
+	    memcmp(&served->now, &served->wanted, sizeof(served->now)) == 0;
+}
+
+/* Which reactor of a life has what they share is left to chance. */
+static size_t
+weight(const struct served *served)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_TARGET_REACTORS); i++)
+		bytes += sim_process_reactor(served->process, i)->arena->bytes;
+	return bytes;
+}
+
+void
 served_weigh(struct served *served)
 {
-	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_TARGET_REACTORS); i++)
-		served->before[i] = sim_process_reactor(served->process, i)->arena->bytes;
+	served->before = weight(served);
 }
 
 bool
 served_is_as_before(const struct served *served, char why[160])
 {
-	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_TARGET_REACTORS); i++) {
-		size_t bytes = sim_process_reactor(served->process, i)->arena->bytes;
-
-		if (bytes == served->before[i])
-			continue;
-		snprintf(why, 160, "reactor %u of target %u holds %zu bytes, not %zu as without hosts", i,
-		    served->index, bytes, served->before[i]);
-		return false;
-	}
-	return true;
+	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_VOLUMES); i++)
+		if (served->volumes[i].blk != NULL) {
+			snprintf(why, 160, "target %u still uses volume %u", served->index, i);
+			return false;
+		}
+	snprintf(why, 160, "target %u holds %zu bytes, not %zu as before hosts came", served->index, weight(served),
+	    served->before);
+	return weight(served) == served->before;
 }
 
 /* Why nobody can reach the volume; NULL: it can be reached. */
