@@ -82,7 +82,7 @@ const struct knob_row knob_rows[KNOBS] = {
 	[KNOB_STALL_MS] =        { "stall",             "ms",    10,    MINUTE_MS, 0,     true,
 	    "how long a target bears that a peer stops in the middle of something; 0: as it likes" },
 	[KNOB_MEMORY_MIB] =      { "memory",            "MiB",   8,     4096,      0,     true,
-	    "of each target reactor, at most; 0: no limit" },
+	    "of each target reactor beside its buffers, at most; 0: no limit" },
 
 	[KNOB_IN_RAM] =          { "in-ram",            "%",     0,     HUNDRED,   100,   false,
 	    "of the volumes; the others lie in files" },

@@ -39,7 +39,7 @@ enum knob {
 	KNOB_SMALL_BUFS, KNOB_LARGE_BUFS, /* of each reactor */
 	KNOB_QUEUE_ENTRIES,  /* 0: as the target likes */
 	KNOB_STALL_MS,       /* 0: as the target likes */
-	KNOB_MEMORY_MIB,     /* of each target reactor, at most; 0: no limit */
+	KNOB_MEMORY_MIB,     /* of each target reactor beside its buffers, at most; 0: no limit */
 	/* the volumes' disks */
 	KNOB_IN_RAM,         /* so many of a hundred volumes; the others lie in files */
 	KNOB_DISK_US, KNOB_DISK_JITTER_US,

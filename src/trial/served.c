@@ -194,6 +194,18 @@ volume_init(struct volume *volume, struct served *served, unsigned index)
 	served->wanted.volume_gone[index] = true;
 }
 
+/* Of a reactor: its buffers, which it has from the start, and what it may have beside them. */
+static size_t
+memory_max(const struct trial *trial)
+{
+	uint64_t mib = trial_knob(trial, KNOB_MEMORY_MIB);
+
+	if (mib == 0)
+		return 0;
+	return (mib << 20) + trial_knob(trial, KNOB_SMALL_BUFS) * BUFS_SMALL +
+	    trial_knob(trial, KNOB_LARGE_BUFS) * BUFS_LARGE;
+}
+
 void
 served_begin(struct trial *trial, struct served *served)
 {
@@ -202,7 +214,7 @@ served_begin(struct trial *trial, struct served *served)
 			.small_bufs = (uint32_t)trial_knob(trial, KNOB_SMALL_BUFS),
 			.large_bufs = (uint32_t)trial_knob(trial, KNOB_LARGE_BUFS),
 		},
-		.arena_bytes = trial_knob(trial, KNOB_MEMORY_MIB) << 20,
+		.arena_bytes = memory_max(trial),
 		.address = served->address, .start = start, .arg = served,
 	};
 
