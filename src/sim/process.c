@@ -59,22 +59,21 @@ sim_reactor_wake(struct sim_reactor *reactor, uint64_t at_ns)
 		turn_at(reactor, at_ns + sim_delay(sim, 0, sim->options.wake_jitter_ns));
 }
 
-/* The turn that it waits for is put off, or brought forward where an earlier pause was longer. */
+/* A turn that it waits for is put off when it is due, or brought forward where an earlier pause was longer. */
 void
 sim_process_pause(struct sim_process *process, unsigned index, uint64_t until_ns)
 {
+	struct sim *sim = process->sim;
 	struct sim_reactor *reactor = &process->reactors[index];
-	bool longer = until_ns >= reactor->paused_until_ns;
+	bool sooner = until_ns < reactor->paused_until_ns;
 
 	assert(index < process->count);
 	if (!process->running)
 		return;
-	sim_trace(process->sim, SIM_PAUSE, sim_reactor_name(reactor), until_ns, 0);
+	sim_trace(sim, SIM_PAUSE, sim_reactor_name(reactor), until_ns, 0);
 	reactor->paused_until_ns = until_ns;
-	if (reactor->turn == NULL)
-		return;
-	reactor->turn = NULL;
-	turn_at(reactor, longer ? reactor->turn_at_ns : process->sim->now_ns);
+	if (sooner && reactor->turn != NULL)
+		turn_at(reactor, sim->now_ns);
 }
 
 static void
@@ -162,6 +161,10 @@ sim_reactor_handle_turn(struct sim *sim, struct sim_event *event)
 	sim_event_give(sim, event);
 	if (!counts)
 		return;
+	if (sim->now_ns < reactor->paused_until_ns) {
+		turn_at(reactor, sim->now_ns);
+		return;
+	}
 	sim_trace(sim, SIM_TURN, sim_reactor_name(reactor), process->life, 0);
 	reactor->in_turn = true;
 	turn(reactor);
