@@ -207,8 +207,10 @@ sim_process_start(struct sim_process *process)
 
 	assert(!process->running);
 	process->running = true;
-	process->dark = false;
-	sim_net_let_go(sim);
+	if (process->dark) {
+		process->dark = false;
+		sim_net_let_go(sim);
+	}
 	process->crash_asked = false;
 	process->crash_flags = 0;
 	process->error = 0;

@@ -109,7 +109,8 @@ struct sim_process_options {
 
 /* How a process ends without being asked. */
 enum sim_crash {
-	SIM_CRASH_HALF_OPEN = 1,   /* its peers hear nothing while it is down, not even when they write or connect */
+	SIM_CRASH_HALF_OPEN = 1,   /* its peers hear nothing while it is down, not even when they write, or connect to
+	                            * its own address */
 	SIM_CRASH_KEEPS_WRITES = 2, /* the process died, its machine did not: completed writes stay */
 };
 
