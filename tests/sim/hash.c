@@ -33,18 +33,37 @@ print_entry(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint
 	printf("%" PRIu64 " %d %" PRIx64 " %" PRIu64 " %" PRIx64 "\n", now_ns, (int)kind, actor, a, b);
 }
 
+/* For a while: distance, silence, a pause, and a file that is sick. */
+static void
+meddle(struct sim *sim, struct sim_process *server, struct sim_process *const clients[CLIENTS])
+{
+	static const struct sim_file_faults none = { 0 }, sick = {
+		.error_ppm = 50000, .late_error_ppm = 50000, .short_ppm = 50000, .slow = 3,
+	};
+
+	sim_file_set_faults(sim, "volume.img", &sick);
+	sim_process_slow(clients[0], 5);
+	sim_process_pause(server, 1, sim_now(sim) + sim_below(sim, 300 * 1000));
+	sim_part(sim, server, clients[1]);
+	sim_run_until(sim, sim_now(sim) + 200 * 1000 + sim_below(sim, 300 * 1000), NULL, NULL);
+	sim_join(sim, clients[1], server);
+	sim_process_slow(clients[0], 1);
+	sim_file_set_faults(sim, "volume.img", &none);
+}
+
 /* Connect, I/O, disconnect, and a crash of each kind on the way. */
 static void
 play(struct sim *sim, struct world *world)
 {
 	struct sim_process *server = toy_process(sim, "server", 2, toy_server_start, &world->server);
-	struct sim_process *writer;
+	struct sim_process *writer, *clients[CLIENTS];
 
 	sim_run_until(sim, 100 * 1000, NULL, NULL);
 	for (int i = 0; i < CLIENTS; i++)
-		toy_process(sim, "client", 1, toy_client_start, &world->clients[i]);
+		clients[i] = toy_process(sim, "client", 1, toy_client_start, &world->clients[i]);
 	toy_process(sim, "mail", 3, toy_mail_start, &world->mail);
 	writer = toy_process(sim, "writer", 1, toy_writer_start, &world->writer);
+	meddle(sim, server, clients);
 	sim_run_until(sim, 1000 * 1000 + sim_below(sim, 1000 * 1000), NULL, NULL);
 	sim_process_crash(writer, 0);
 	sim_process_start(writer);
@@ -110,6 +129,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	seed = strtoull(argv[1], NULL, 10);
+	options.mbit = seed % 2 == 0 ? 10000 : 0;
 	if (argc > 2 && strcmp(argv[2], "trace") == 0)
 		options.trace = print_entry;
 	for (int i = 0; i < CLIENTS; i++)
