@@ -162,8 +162,8 @@ fold(uint64_t a, uint64_t b)
 }
 
 /*
- * Two words more.  A product with zero would forget all, and from likely words the salt keeps it; if the hash began with
- * the same salt, which word was first would not matter.
+ * Two words more.  A product with zero would forget all, and from likely words the salt keeps it; if the hash began
+ * with the same salt, which word was first would not matter.
  */
 static uint64_t
 mix(uint64_t hash, uint64_t salt, uint64_t first, uint64_t second)
