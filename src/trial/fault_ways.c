@@ -336,6 +336,15 @@ memory_is_back(struct trial *trial, struct under_way *f)
 	return true;
 }
 
+/* Each allocation that fails is one, and then the next. */
+void
+fault_go_on(struct trial *trial)
+{
+	list_for_each(&trial->faults, node)
+		if (under_way_of(node)->fault.kind == FAULT_NO_MEMORY)
+			memory_fails(trial, under_way_of(node));
+}
+
 /* ---- all of them ---- */
 
 const struct fault_way fault_ways[FAULTS] = {
@@ -359,5 +368,5 @@ const struct fault_way fault_ways[FAULTS] = {
 	[FAULT_VOLUME_GROWS] = { OF_VOLUME, volume_grows, NULL },
 	[FAULT_HOST_BARRED] = { OF_BOTH, is_wished, is_wished },
 	[FAULT_LISTENER_GONE] = { OF_LISTENER, is_wished, is_wished },
-	[FAULT_NO_MEMORY] = { OF_ANY, memory_fails, memory_is_back, true },
+	[FAULT_NO_MEMORY] = { OF_ANY, memory_fails, memory_is_back },
 };

@@ -106,14 +106,6 @@ fault_mend_all(struct trial *trial)
 	fault_mend_due(trial);
 }
 
-void
-fault_go_on(struct trial *trial)
-{
-	list_for_each(&trial->faults, node)
-		if (fault_ways[under_way_of(node)->fault.kind].goes_on)
-			fault_ways[under_way_of(node)->fault.kind].begin(trial, under_way_of(node));
-}
-
 bool
 fault_holds_down(const struct trial *trial, const struct served *served, const struct user *user)
 {

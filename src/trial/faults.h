@@ -30,7 +30,6 @@ struct fault_way {
 	enum whom whom;
 	bool (*begin)(struct trial *trial, struct under_way *f); /* false: it cannot be */
 	bool (*mend)(struct trial *trial, struct under_way *f);  /* false: it takes its time; NULL: it does not last */
-	bool goes_on;                                            /* it is begun again and again */
 };
 extern const struct fault_way fault_ways[FAULTS];
 
