@@ -109,6 +109,9 @@ void served_config(const struct served *served, const struct serving *serving, s
 /* Nothing of any host is left: no stream, no connection, no buffer; else false with what, in words.  It is up. */
 bool served_is_idle(struct served *served, char why[160]);
 
+/* Each reactor has as much memory as it may have, at most. */
+bool served_keeps_to_memory(const struct served *served);
+
 /* All volumes are wanted, or none is; and it serves what is wanted. */
 void served_show(struct served *served, bool shown);
 bool served_is_told(const struct served *served);

@@ -148,6 +148,8 @@ look(struct trial *trial)
 		struct served *served = &trial->targets[i];
 
 		settle_look(served);
+		if (!served_keeps_to_memory(served))
+			trial_wrong(trial, "memory", "target %u has more than it may have", i);
 		if (!sim_process_running(served->process) && !fault_holds_down(trial, served, NULL))
 			served_come(served);
 	}

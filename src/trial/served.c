@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "target/core.h"
 #include "trial/internal.h"
 
 /* ---- its volumes ---- */
@@ -295,12 +296,13 @@ served_is_idle(struct served *served, char why[160])
 		return false;
 	}
 	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_TARGET_REACTORS); i++) {
-		struct reactor *reactor = sim_process_reactor(served->process, i);
+		const struct core *core = served->target->cores[i];
 
-		if (!bufs_idle(&reactor->bufs)) {
-			snprintf(why, 160, "target %u: buffers of reactor %u are not back", served->index, i);
-			return false;
-		}
+		if (list_empty(&core->assocs) && bufs_idle(&core->reactor->bufs))
+			continue;
+		snprintf(why, 160, "reactor %u of target %u has %s", i, served->index,
+		    list_empty(&core->assocs) ? "buffers that are not back" : "controllers that are not gone");
+		return false;
 	}
 	return true;
 }
@@ -347,6 +349,19 @@ served_is_as_before(const struct served *served, char why[160])
 	snprintf(why, 160, "target %u holds %zu bytes, not %zu as before hosts came", served->index, weight(served),
 	    served->before);
 	return weight(served) == served->before;
+}
+
+bool
+served_keeps_to_memory(const struct served *served)
+{
+	for (unsigned i = 0; sim_process_running(served->process) &&
+	    i < trial_knob(served->trial, KNOB_TARGET_REACTORS); i++) {
+		const struct arena *arena = sim_process_reactor(served->process, i)->arena;
+
+		if (arena->bytes_max > 0 && arena->bytes > arena->bytes_max)
+			return false;
+	}
+	return true;
 }
 
 /* Why nobody can reach the volume; NULL: it can be reached. */
