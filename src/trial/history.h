@@ -65,7 +65,8 @@ void history_shake(struct history *h, struct history_op *op);
 bool history_found(struct history *h, struct history_op *op, uint64_t value, uint64_t now_ns);  /* a read's */
 bool history_done(struct history *h, struct history_op *op, bool durable, uint64_t now_ns);     /* else: success */
 bool history_differs(struct history *h, struct history_op *op, uint64_t now_ns);                /* it compared */
-void history_had_no_effect(struct history *h, struct history_op *op);
+/* It failed, and wrote nothing; where it was shaken, the copy that was answered did not. */
+bool history_had_no_effect(struct history *h, struct history_op *op, uint64_t now_ns);
 /* Nobody will ever say; it may still happen until history_settled(). */
 void history_unknown(struct history *h, struct history_op *op, uint64_t now_ns);
 

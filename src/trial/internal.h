@@ -5,9 +5,11 @@
  *   faults.c    which faults are under way; fault_ways.c: what each does, and undoes
  *   served.c    a target: its process, and what it serves; operator.c changes that while it runs
  *   settle.c    when nothing of a host can come any more at a target
- *   user.c      a host: its process, its subsystems and lanes; comes, leaves, comes again
+ *   user.c      a host: its process; comes, leaves, comes again
+ *   seat.c      what it has at one target: a subsystem, and lanes
  *   beliefs.c   whether a host knows what its target serves
- *   load.c      what a host does with them: one I/O after another, each told to the history of its volume
+ *   load.c      what a host does with them: one I/O after another, each told to the history of its volume;
+ *               load_choose.c: which; load_ends.c: what is known when it ends
  *   content.c   what stands in a block: its value
  *
  * All of it outlives crashes: it lies in the trial's arena, not in a process's.
@@ -25,7 +27,7 @@
 
 enum { TRIAL_BLOCK = 4096, TRIAL_TARGETS_MAX = 8, TRIAL_VOLUMES_MAX = 8, TRIAL_HOSTS_MAX = 64, TRIAL_LISTENERS_MAX = 8,
 	TRIAL_LANES_MAX = 16, TRIAL_IO_BLOCKS_MAX = 16, TRIAL_PORT = 4420, TRIAL_REACTORS_MAX = 16,
-	TRIAL_SPARE = 1024, /* blocks of a namespace beside those of the load */
+	TRIAL_SPARE = 1024, /* blocks of a namespace behind those of the load: 16 of each host, to copy from */
 	TRIAL_GROWTH = 64, TRIAL_GROWTHS_MAX = 16 /* blocks that a volume grows by, and how often */ };
 
 struct trial;
@@ -42,6 +44,8 @@ struct volume {
 	struct history *history;
 	uint64_t next_value;
 	uint32_t blocks;             /* KNOB_BLOCKS: what the load uses; the namespace is larger */
+	uint64_t *seen;              /* of each block, the last value that was found or written; load.c's */
+	uint32_t read_next, read_back; /* by load_read_back() */
 };
 
 /* What the operator may change. */
@@ -133,38 +137,78 @@ void settle_all(struct served *served); /* its process is dead */
 
 enum user_state {
 	USER_AWAY,      /* not there, or its process is down */
-	USER_COMING,    /* subsystems and lanes are being opened */
-	USER_AT_WORK,
+	USER_COMING,    /* subsystems and lanes are being opened; what is open is used */
+	USER_AT_WORK,   /* all lanes to all targets are open, and all volumes were asked for */
 	USER_LEAVING,   /* in order */
 };
 
+enum { TRIAL_TICKETS = 4 };
+
+/* What a Copy takes is written before: by the same work, to a source of its own. */
+enum copy {
+	COPY_NONE,
+	COPY_CHOSEN,
+	COPY_SOURCE,    /* is being written */
+	COPY_READY,     /* was written */
+	COPY_UNDER_WAY,
+};
+
+/* One I/O after another by one lane. */
 struct work {
 	struct user *user;
-	struct seat *seat;           /* whose lane it goes by */
-	unsigned lane;
+	struct seat *seat;
+	struct seat_lane *lane;
 	struct volume *volume;
 	uint8_t op;                  /* enum lane_op */
 	bool busy, fua;
+	bool shaken;                 /* a path was lost since it began: it may have been sent more than once */
+	bool unread;                 /* a block that is to be read back, and was not yet */
+	enum copy copy;
 	uint32_t first, count;       /* blocks of the volume */
 	uint32_t generation;         /* of the user's life in which it was begun */
-	uint64_t begun_ns, value;
+	uint64_t serial;             /* of all I/Os of the user */
+	uint64_t begun_ns, value;    /* of its first block; the next block has the next value */
 	struct history_op ops[TRIAL_IO_BLOCKS_MAX];
 	struct history_flush flush;
-	bool shaken;
+	struct ticket { struct work *work; } tickets[TRIAL_TICKETS]; /* each I/O ends by the next one */
 	uint8_t *data;
 	struct iovec iov[3];
 	struct lane_range range;
 	struct timer rest;
 };
 
+/* A lane of a host to a target. */
+struct seat_lane {
+	struct seat *seat;
+	struct reactor *reactor;     /* of this life */
+	struct lane *lane;           /* NULL: it is closed */
+	bool up, closing;
+	struct timer again;
+	struct work *works;          /* KNOB_DEPTH of them */
+};
+
+enum seat_state {
+	SEAT_CLOSED,
+	SEAT_OPENING,   /* the subsystem */
+	SEAT_OPEN,      /* its lanes are, or are being opened */
+	SEAT_LEAVING,   /* its lanes are being closed */
+	SEAT_CLOSING,   /* the subsystem is */
+};
+
 /* A host at one target. */
 struct seat {
 	struct user *user;
 	struct served *served;
+	enum seat_state state;
 	struct subsys *subsys;
 	struct subsys_find finds[TRIAL_VOLUMES_MAX];
-	unsigned found, lanes_up, lanes_closed;
-	struct lane *lanes[TRIAL_LANES_MAX];
+	uint32_t asking, asked, found; /* volumes, by their bits: are asked for now, were once, are known */
+	struct seat_lane lanes[TRIAL_LANES_MAX];
+	unsigned lanes_up;
+	uint64_t again_ns;           /* what failed is tried again then */
+	uint32_t copying;            /* volumes on whose source somebody is at work */
+	bool adrift;                 /* writes that were given up may still happen: of I/Os up to that serial */
+	uint64_t adrift_serial;
 	uint32_t claims;             /* what it holds of reservations, by volume */
 };
 
@@ -177,28 +221,61 @@ struct user {
 	enum user_state state;
 	uint32_t generation;         /* of its lives */
 	bool hdgst, ddgst, sq_flow, queue_depth, plain, claims;
+	uint32_t loss_ms, margin_ms; /* as of struct subsys_options */
 	struct seat seats[TRIAL_TARGETS_MAX];
 	struct work *works;
 	uint32_t work_count, in_flight;
-	size_t before[16];           /* bytes of each reactor's arena as it began */
+	uint64_t serial;
+	const uint8_t *dice;         /* which choice of load.c each throw is */
+	bool targets_forget;         /* some are killed in this trial: what is in RAM goes */
+	struct timer look;
+	uint64_t leave_by_ns;
+	bool reads_back, begun_reading;
+	size_t before[TRIAL_REACTORS_MAX]; /* bytes of each reactor's arena as it began */
 };
 
+/* Makes its process and starts it; it comes. */
 void user_begin(struct trial *trial, struct user *user);
 /* In order; user->state is USER_AWAY when it is done.  From outside of turns. */
 void user_leave(struct user *user);
 /* It is down, or was killed: what it had in flight is unknown. */
 void user_killed(struct user *user);
-/* It comes again, after it left or its process was started again. */
+/* It comes again, after it left or its process was started again; this starts it where it is down. */
 void user_come(struct user *user);
 
-/* load.c: all works of a user that is at work begin; none begins another one once trial->resting. */
-void load_begin(struct user *user);
-/* A path was lost: what is in flight at this seat may be sent again. */
+/* seat.c: as it is when nothing of it is there. */
+void seat_init(struct user *user, unsigned index);
+void seat_on_mail(struct reactor *reactor, const struct mail *mail);
+/* What failed is tried again, also what was never tried; or a step is taken on its way out.  In turns of reactor 0. */
+void seat_look(struct seat *seat);
+void seat_leave(struct seat *seat);
+/* All its lanes are up, and all volumes were asked for. */
+bool seat_is_ready(const struct seat *seat);
+/* Works that have come to rest go on. */
+void seat_read_back(struct seat *seat);
+
+/* load.c: the works of a lane that has just opened begin; none begins another I/O once trial->resting, nor while the
+ * user leaves. */
+void load_init(struct user *user);
+struct work *load_works_of(const struct seat *seat, unsigned lane);
+void load_begin(struct seat_lane *lane);
+/* A path was lost: what is in flight at this seat, or on this lane, may be sent again. */
 void load_shaken(struct seat *seat);
+void load_shaken_lane(struct seat_lane *lane);
 /* Nobody will hear of what is in flight. */
 void load_forgotten(struct user *user);
-/* The last act: each block of each volume of each target is read once, by some user.  done: trial->read_back. */
+/* The last act, when all rests: each block of each volume of each target is read once, by this user, or any that was
+ * asked to.  done: trial->read_back. */
 void load_read_back(struct user *user);
+
+/* load_choose.c: what is next; false: nothing can be, now. */
+bool load_choose(struct work *work);
+void load_choices_init(struct user *user);
+
+/* load_ends.c: what came of an I/O; a Copy is over, or is not begun; one more block is read back, as well as it can. */
+void load_ended(struct work *work, const struct lane_result *result);
+void load_copied(struct work *work);
+void load_has_read_back(struct volume *volume);
 
 /* beliefs.c: it knows all that its target serves, by each path; else false with what it does not. */
 bool seat_knows(const struct seat *seat, char why[160]);

@@ -1,0 +1,330 @@
+/*
+ * load_ends.c - what is known of an I/O of the load when it has ended, or never will.
+ *
+ * Its end is one of few things for the blocks it was about, whatever the error
+ * (weir/status.h, doc/failover.md); the table of them is enum fate.  What was
+ * answered by the target, and what ended when its association was over, does not
+ * happen later; what was given up may, until something that was sent after that is
+ * answered, for the host sends nothing before it is over.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "trial/internal.h"
+
+enum fate {
+	FATE_DONE,
+	FATE_DIFFERS,    /* a comparison: the block was something else */
+	FATE_UNREADABLE, /* and that is what it was */
+	FATE_NOTHING,    /* it had no effect, and found nothing */
+	FATE_PERHAPS,    /* it had its effect, or never will */
+	FATE_ADRIFT,     /* or it may still have it */
+};
+
+static bool
+changes(const struct work *work)
+{
+	switch ((enum lane_op)work->op) {
+	case LANE_WRITE: case LANE_WRITE_ZEROES: case LANE_DEALLOCATE: case LANE_COPY:
+	case LANE_COMPARE_AND_WRITE: case LANE_WRITE_UNCORRECTABLE:
+		return true;
+	case LANE_READ: case LANE_FLUSH: case LANE_COMPARE: case LANE_VERIFY: case LANE_OPS:
+		break;
+	}
+	return false;
+}
+
+/* ---- which fate ---- */
+
+/* A block that was made unreadable; a disk that fails says it without DNR. */
+static bool
+is_unreadable(struct nvme_status status)
+{
+	return nvme_sc(status) == NVME_SC_READ_ERROR && status.dnr;
+}
+
+/* Was refused before it began; a Copy may have begun. */
+static bool
+is_refusal(const struct work *work, struct nvme_status status)
+{
+	if (work->op == LANE_COPY)
+		return false;
+	switch (nvme_sc(status)) {
+	case NVME_SC_INVALID_NS: case NVME_SC_LBA_RANGE: case NVME_SC_RESV_CONFLICT:
+	case NVME_SC_ANA_INACCESSIBLE: case NVME_SC_ANA_TRANSITION: case NVME_SC_ANA_PERSISTENT_LOSS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What compares or reads has failed; of several blocks it is not known which is to blame. */
+static enum fate
+fate_of_look(const struct work *work, const struct lane_result *result)
+{
+	if (work->count > 1)
+		return FATE_NOTHING;
+	if (is_unreadable(result->status))
+		return FATE_UNREADABLE;
+	return result->error == -EILSEQ ? FATE_DIFFERS : FATE_NOTHING;
+}
+
+static enum fate
+fate_of_change(const struct work *work, const struct lane_result *result)
+{
+	if (!nvme_ok(result->status))
+		return is_refusal(work, result->status) && !work->shaken ? FATE_NOTHING : FATE_PERHAPS;
+	switch (result->error) {
+	case -ESTALE:
+		return FATE_PERHAPS;
+	case -ENODEV: /* no path knows the namespace any more: it was about to be sent, or sent again */
+		return work->shaken ? FATE_PERHAPS : FATE_NOTHING;
+	case -ETIMEDOUT: /* what was lost with no path was given up; what was not had not been sent */
+		return work->shaken ? FATE_ADRIFT : FATE_NOTHING;
+	default:
+		return FATE_ADRIFT;
+	}
+}
+
+static enum fate
+fate_of(const struct work *work, const struct lane_result *result)
+{
+	if (result->error == 0)
+		return FATE_DONE;
+	if (!changes(work))
+		return fate_of_look(work, result);
+	if (work->op == LANE_COMPARE_AND_WRITE && (result->error == -EILSEQ || is_unreadable(result->status)))
+		return fate_of_look(work, result);
+	return fate_of_change(work, result);
+}
+
+/* ---- what may still happen ---- */
+
+/* Of an earlier life of the host, or of lanes that were closed: its target is waited for. */
+static bool
+is_unsettled(const struct seat *seat)
+{
+	return seat->served->unsettled[seat->user->index].waits;
+}
+
+static void
+settle(struct seat *seat)
+{
+	struct trial *trial = seat->user->trial;
+
+	seat->adrift = false;
+	for (unsigned i = 0; i < trial_knob(trial, KNOB_VOLUMES); i++)
+		history_settled(seat->served->volumes[i].history, seat->user->index);
+}
+
+/* Who leaves, sends nothing more that would tell. */
+static void
+go_adrift(struct seat *seat)
+{
+	const struct user *user = seat->user;
+
+	user->trial->result->counts.unknown++;
+	if (user->state == USER_LEAVING || is_unsettled(seat)) {
+		seat->adrift = false;
+		settle_wait(seat->served, user);
+	} else {
+		seat->adrift = true;
+		seat->adrift_serial = user->serial;
+	}
+}
+
+/* Where nothing is adrift, there is nothing that may still happen. */
+static void
+note_fate(struct work *work, enum fate fate)
+{
+	struct seat *seat = work->seat;
+
+	if (fate == FATE_ADRIFT)
+		go_adrift(seat);
+	else if (fate == FATE_PERHAPS && !seat->adrift && !is_unsettled(seat))
+		history_settled(work->volume->history, work->user->index);
+	else if (fate == FATE_DONE && seat->adrift && !is_unsettled(seat) && work->serial > seat->adrift_serial)
+		settle(seat);
+}
+
+/* ---- what the history is told ---- */
+
+static bool
+is_durable(const struct work *work)
+{
+	return work->fua || work->op == LANE_WRITE_UNCORRECTABLE;
+}
+
+static bool
+succeeded(struct work *work, uint32_t i, uint64_t now_ns)
+{
+	struct history *history = work->volume->history;
+	struct history_op *op = &work->ops[i];
+	uint64_t value = op->value;
+	bool fine;
+
+	if (work->op == LANE_READ) {
+		value = content_value(work->data + (size_t)i * TRIAL_BLOCK);
+		fine = history_found(history, op, value, now_ns);
+		work->user->trial->result->counts.checked++;
+	} else if (work->op == LANE_VERIFY) {
+		return history_differs(history, op, now_ns);
+	} else {
+		value = work->op == LANE_COMPARE ? op->expected : value;
+		fine = history_done(history, op, is_durable(work), now_ns);
+	}
+	work->volume->seen[op->block] = value;
+	return fine;
+}
+
+/* To a comparison it is something else; but "unreadable" is what a Verify compares with. */
+static bool
+was_unreadable(struct work *work, struct history_op *op, uint64_t now_ns)
+{
+	struct history *history = work->volume->history;
+
+	work->volume->seen[op->block] = HISTORY_UNREADABLE;
+	if (work->op == LANE_READ) {
+		work->user->trial->result->counts.checked++;
+		return history_found(history, op, HISTORY_UNREADABLE, now_ns);
+	}
+	return work->op == LANE_VERIFY ? history_done(history, op, false, now_ns) :
+	    history_differs(history, op, now_ns);
+}
+
+static bool
+tell_block(struct work *work, enum fate fate, uint32_t i, uint64_t now_ns)
+{
+	struct history *history = work->volume->history;
+	struct history_op *op = &work->ops[i];
+
+	switch (fate) {
+	case FATE_DONE:
+		return succeeded(work, i, now_ns);
+	case FATE_DIFFERS:
+		return history_differs(history, op, now_ns);
+	case FATE_UNREADABLE:
+		return was_unreadable(work, op, now_ns);
+	case FATE_NOTHING:
+		return history_had_no_effect(history, op, now_ns);
+	case FATE_PERHAPS:
+	case FATE_ADRIFT:
+		history_unknown(history, op, now_ns);
+		return true;
+	}
+	return true;
+}
+
+/* One that failed covers nothing; nor does what a host without the extension sent again, perhaps to a target that has
+ * forgotten. */
+static bool
+flush_ended(struct work *work, const struct lane_result *result, uint64_t now_ns)
+{
+	if (result->error != 0 || (work->shaken && work->user->plain))
+		return true;
+	return history_flush_done(work->volume->history, &work->flush, work->shaken, now_ns);
+}
+
+static void
+tell_history(struct work *work, const struct lane_result *result)
+{
+	uint64_t now_ns = sim_now(work->user->trial->sim);
+	enum fate fate = fate_of(work, result);
+	bool fine = true;
+
+	if (work->op == LANE_FLUSH)
+		fine = flush_ended(work, result, now_ns);
+	else if (work->copy != COPY_SOURCE)
+		for (uint32_t i = 0; i < work->count; i++)
+			fine = tell_block(work, fate, i, now_ns) && fine;
+	if (!fine)
+		trial_wrong(work->user->trial, "history", "%s", history_wrong(work->volume->history));
+	note_fate(work, fate);
+	if (work->unread && (fate == FATE_DONE || fate == FATE_UNREADABLE)) {
+		work->unread = false;
+		load_has_read_back(work->volume);
+	}
+}
+
+/* Where no listener is accessible, or the namespace is gone, nothing may succeed. */
+static void
+check_allowed(const struct work *work)
+{
+	const char *why = served_forbids(work->seat->served, work->volume, work->begun_ns);
+
+	if (why != NULL)
+		trial_wrong(work->user->trial, "ana", "host %u has done an I/O to volume %u of target %u, begun at %"
+		    PRIu64 " us, though %s", work->user->index, work->volume->index, work->seat->served->index,
+		    work->begun_ns / 1000, why);
+}
+
+static bool
+all_is_read_back(const struct trial *trial)
+{
+	for (unsigned i = 0; i < trial_knob(trial, KNOB_TARGETS); i++)
+		for (unsigned k = 0; k < trial_knob(trial, KNOB_VOLUMES); k++)
+			if (trial->targets[i].volumes[k].read_back < trial->targets[i].volumes[k].blocks)
+				return false;
+	return true;
+}
+
+void
+load_has_read_back(struct volume *volume)
+{
+	struct trial *trial = volume->served->trial;
+
+	if (++volume->read_back == volume->blocks)
+		trial->read_back = all_is_read_back(trial);
+}
+
+void
+load_copied(struct work *work)
+{
+	if (work->copy == COPY_NONE)
+		return;
+	work->copy = COPY_NONE;
+	work->seat->copying &= ~(UINT32_C(1) << work->volume->index);
+}
+
+void
+load_ended(struct work *work, const struct lane_result *result)
+{
+	struct trial_counts *counts = &work->user->trial->result->counts;
+
+	counts->ios++;
+	counts->by_op[work->op]++;
+	counts->failed += result->error != 0;
+	tell_history(work, result);
+	if (result->error == 0)
+		check_allowed(work);
+	if (work->copy == COPY_SOURCE && result->error == 0)
+		work->copy = COPY_READY;
+	else
+		load_copied(work);
+}
+
+/* ---- what never ends ---- */
+
+static void
+forget(struct work *work)
+{
+	enum fate fate = changes(work) ? FATE_ADRIFT : FATE_NOTHING;
+	bool told = work->busy && work->op != LANE_FLUSH && work->copy != COPY_SOURCE;
+
+	for (uint32_t i = 0; told && i < work->count; i++)
+		tell_block(work, fate, i, sim_now(work->user->trial->sim));
+	work->user->trial->result->counts.unknown += told && changes(work);
+	work->rest.armed = work->busy = work->unread = false;
+	load_copied(work);
+}
+
+/* Whoever killed it has its targets waited for. */
+void
+load_forgotten(struct user *user)
+{
+	for (uint32_t i = 0; i < user->work_count; i++)
+		forget(&user->works[i]);
+	for (unsigned i = 0; i < trial_knob(user->trial, KNOB_TARGETS); i++)
+		user->seats[i].adrift = false;
+	user->in_flight = 0;
+}
