@@ -17,7 +17,6 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/list.h"
 
 struct history;
 
@@ -28,6 +27,8 @@ enum { HISTORY_ZEROS = 0, HISTORY_UNREADABLE = 1, HISTORY_FIRST = 2 };
 
 /* Of one block at a time; more wait in the load. */
 enum { HISTORY_PENDING_MAX = 6 };
+/* Of one block. */
+enum { HISTORY_STATES_MAX = 1024 };
 
 enum history_kind {
 	HISTORY_READ,
@@ -38,24 +39,24 @@ enum history_kind {
 
 /* One operation on one block; the caller's, from history_begin() to the call that ends it. */
 struct history_op {
-	struct list node;    /* history's, as the rest of these */
-	uint32_t block, slot;
+	uint32_t block;
+	uint32_t slot;       /* history's */
 	enum history_kind kind;
 	uint32_t who;        /* a host */
-	uint64_t value, expected;
-	uint64_t begun_ns;
-	bool repeats;        /* was sent again: it may have its effect more than once before it ends */
+	uint64_t value;      /* of a write and a swap: what is written */
+	uint64_t expected;   /* of a swap and a compare */
 };
 
+/* NULL: no memory.  What it needs later it takes from the arena, too, which has no limit (it is asserted). */
 struct history *history_create(struct arena *arena, uint32_t blocks) __attribute__((warn_unused_result));
 
 /* What each block holds at first is zeros.  False: HISTORY_PENDING_MAX are under way there. */
 bool history_has_room(const struct history *h, uint32_t block);
 
-/* Begun now; has room.  Fill block, kind, who, value and expected. */
+/* Begun now; has room.  Fill all but slot. */
 void history_begin(struct history *h, struct history_op *op, uint64_t now_ns);
 
-/* It is sent again, or may be: a path of its host was lost. */
+/* It is sent again, or may be, as a path of its host was lost: it may have its effect more than once before it ends. */
 void history_shake(struct history *h, struct history_op *op);
 
 /*
@@ -75,6 +76,7 @@ void history_unknown(struct history *h, struct history_op *op, uint64_t now_ns);
 struct history_flush {
 	uint32_t who;
 	uint64_t begun_ns;
+	uint64_t begun, after; /* history's: moments, of its beginning and of the last loss of power before it */
 };
 void history_flush_begin(struct history *h, struct history_flush *flush, uint32_t who, uint64_t now_ns);
 bool history_flush_done(struct history *h, const struct history_flush *flush, bool shaken, uint64_t now_ns);
@@ -93,10 +95,11 @@ void history_wiped(struct history *h, uint64_t now_ns);
 /* The block is changed by itself: anything may be found until it is written, or found, again. */
 void history_corrupted(struct history *h, uint32_t block);
 
-/* The first thing that was wrong, in words; NULL: nothing.  `name` says what the volume is called. */
+/* The first thing that was wrong, in words; NULL: nothing. */
 const char *history_wrong(const struct history *h);
 
-/* States of all blocks now, and the most there ever were: what a search costs. */
+/* The most states that one block ever had: what the search costs.  More than HISTORY_STATES_MAX: there were once so
+ * many that track of a block was lost for a while, and anything was right. */
 uint64_t history_states(const struct history *h);
 
 #endif
