@@ -56,6 +56,7 @@ struct serving {
 	uint64_t volume_blocks[TRIAL_VOLUMES_MAX];
 	bool host_barred[TRIAL_HOSTS_MAX];
 };
+static_assert(sizeof(struct serving) == 2 * 8 + 4 * 8 + 8 * 8 + TRIAL_HOSTS_MAX, "it is compared byte by byte");
 
 struct served {
 	struct trial *trial;
