@@ -67,6 +67,7 @@ struct served {
 	struct volume volumes[TRIAL_VOLUMES_MAX];
 	struct serving now, next, wanted; /* what is served, is being applied, and shall be */
 	uint64_t now_since_ns;       /* when `now` was first served whole */
+	uint64_t died_ns;            /* when its process died last; 0: never */
 	bool applying;
 	unsigned started;            /* reactors, of this life */
 	struct reactor *reactor;     /* the operator's */

@@ -215,14 +215,16 @@ tell_block(struct work *work, enum fate fate, uint32_t i, uint64_t now_ns)
 	return true;
 }
 
-/* One that failed covers nothing; nor does what a host without the extension sent again, perhaps to a target that has
- * forgotten. */
+/* One that failed covers nothing.  One that was sent again, or waited until the target was back, may have gone to one
+ * that has forgotten what others wrote; and what this host did, where it has not the extension. */
 static bool
 flush_ended(struct work *work, const struct lane_result *result, uint64_t now_ns)
 {
-	if (result->error != 0 || (work->shaken && work->user->plain))
+	bool again = work->shaken || work->begun_ns <= work->seat->served->died_ns;
+
+	if (result->error != 0 || (again && work->user->plain))
 		return true;
-	return history_flush_done(work->volume->history, &work->flush, work->shaken, now_ns);
+	return history_flush_done(work->volume->history, &work->flush, again, now_ns);
 }
 
 static void

@@ -256,6 +256,7 @@ died(struct served *served, bool power)
 		else if (power)
 			history_power_lost(volume->history, now_ns);
 	}
+	served->died_ns = now_ns;
 	settle_all(served);
 }
 
