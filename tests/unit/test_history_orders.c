@@ -21,7 +21,8 @@
 #include "base/rng.h"
 #include "trial/history.h"
 
-enum { OPS_MAX = 400, EVENTS_MAX = 4096, LOG_MAX = 64, HOSTS = 3, AGAIN_MAX = 3, BASE = OPS_MAX };
+enum { OPS_MAX = 400, EVENTS_MAX = 4096, LOG_MAX = 64, HOSTS = 3, AGAIN_MAX = 3, BASE = OPS_MAX,
+	SEEDS = 8000 };
 
 enum what { BEGIN, SHAKE, END, UNKNOWN, SETTLED, POWER, WIPED, CORRUPTED, FLUSH_BEGIN, FLUSH_DONE };
 enum how { DONE, DURABLE, FOUND, DIFFERS, NO_EFFECT };
@@ -675,7 +676,7 @@ from_environment(const char *name, uint64_t otherwise)
 static void
 brute_force_and_history_agree(void **state)
 {
-	uint64_t first = from_environment("WEIR_SEED_FIRST", 1), count = from_environment("WEIR_SEEDS", 30000);
+	uint64_t first = from_environment("WEIR_SEED_FIRST", 1), count = from_environment("WEIR_SEEDS", SEEDS);
 	unsigned right = 0, wrong = 0, between = 0, lost = 0;
 
 	(void)state;
@@ -703,17 +704,18 @@ brute_force_and_history_agree(void **state)
 		between += is_right && !exactly;
 	}
 	print_message("# %u right, %u wrong, %u by the rule right alone, %u too many\n", right, wrong, between, lost);
-	assert_true(right > count / 4 && wrong > count / 8 && between < count / 50 && lost < 1 + count / 1000);
+	if (count >= SEEDS)
+		assert_true(right > count / 4 && wrong > count / 8 && between < count / 50 && lost < count / 1000);
 }
 
 static void
 a_true_history_is_never_called_a_lie(void **state)
 {
-	uint64_t first = from_environment("WEIR_SEED_FIRST", 1), count = from_environment("WEIR_SEEDS", 30000) / 200;
+	uint64_t first = from_environment("WEIR_SEED_FIRST", 1), count = from_environment("WEIR_SEEDS", SEEDS) / 50;
 
 	(void)state;
 	for (uint64_t seed = first; seed < first + count; seed++) {
-		play_truth(seed, OPS_MAX, 1000, (unsigned)(seed % 4));
+		play_truth(seed, OPS_MAX, seed % 9 == 0 ? 1000 : 150, (unsigned)(seed % 4));
 		if (!checked()) {
 			print_script(seed);
 			fail_msg("seed %llu", (unsigned long long)seed);
