@@ -211,7 +211,7 @@ fill_up(struct load *load)
 }
 
 void
-load_begin(struct load *load)
+perf_load_begin(struct load *load)
 {
 	uint64_t now_ns = perf_now(load->clock);
 
@@ -222,7 +222,7 @@ load_begin(struct load *load)
 }
 
 void
-load_stop(struct load *load)
+perf_load_stop(struct load *load)
 {
 	if (load->phase == ENDED || load->leave_ns != 0)
 		return;
@@ -237,7 +237,7 @@ waits(const struct load *load)
 }
 
 bool
-load_go_on(struct load *load)
+perf_load_go_on(struct load *load)
 {
 	bool measured = load->phase == LOADING;
 
@@ -297,7 +297,7 @@ make_works(struct load *load, struct weir_queue *const *queues, unsigned queue_c
 }
 
 int
-load_make(struct load *load, const struct perf_job *job, const struct weir_namespace *ns, struct load_share share,
+perf_load_make(struct load *load, const struct perf_job *job, const struct weir_namespace *ns, struct load_share share,
     struct perf_clock *clock, struct weir_queue *const *queues, unsigned queue_count, char why[PERF_WHY])
 {
 	uint64_t bytes = ns->blocks * ns->block_size, most = (uint64_t)FINAL_SIZE_MAX * 1024 * 1024 / job->bs, slots;
@@ -337,7 +337,7 @@ load_make(struct load *load, const struct perf_job *job, const struct weir_names
 }
 
 void
-load_free(struct load *load)
+perf_load_free(struct load *load)
 {
 	free(load->busy);
 	free(load->written);

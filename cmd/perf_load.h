@@ -58,22 +58,23 @@ struct load_share {
 	uint64_t ios;                  /* 0: as many as go */
 };
 
-/* 0, -EINVAL (`why` says what does not fit) or -ENOMEM; what was allocated is freed by load_free(), in each case. */
-int load_make(struct load *load, const struct perf_job *job, const struct weir_namespace *ns, struct load_share share,
-    struct perf_clock *clock, struct weir_queue *const *queues, unsigned queue_count, char why[PERF_WHY])
-    __attribute__((warn_unused_result));
-void load_free(struct load *load);
+/* 0, -EINVAL (`why` says what does not fit) or -ENOMEM; what was allocated is freed by perf_load_free(), in each
+ * case. */
+int perf_load_make(struct load *load, const struct perf_job *job, const struct weir_namespace *ns,
+    struct load_share share, struct perf_clock *clock, struct weir_queue *const *queues, unsigned queue_count,
+    char why[PERF_WHY]) __attribute__((warn_unused_result));
+void perf_load_free(struct load *load);
 
 /* The clock runs from here. */
-void load_begin(struct load *load);
+void perf_load_begin(struct load *load);
 
 /* Begins what can be begun, between two polls.  True: the load has just ended; what follows is no longer measured. */
-bool load_go_on(struct load *load);
+bool perf_load_go_on(struct load *load);
 
 /* Before its time: nothing more is begun, also not to verify, and after a second nothing is waited for any more; what
  * is in flight still then ends with its queue. */
-void load_stop(struct load *load);
+void perf_load_stop(struct load *load);
 
-static inline bool load_over(const struct load *load) { return load->phase == ENDED; }
+static inline bool perf_load_over(const struct load *load) { return load->phase == ENDED; }
 
 #endif

@@ -117,7 +117,7 @@ give_load(struct perf_run *run, struct running *running, unsigned uri, unsigned 
 		if ((rc = open_queue(run, running, uri, thread)) != 0)
 			return rc;
 	share.ios = job->ios / (parts * job->uri_count) + (share.index < job->ios % (parts * job->uri_count));
-	rc = load_make(&thread->loads[thread->load_count], job, &running->ns[uri], share, &thread->clock,
+	rc = perf_load_make(&thread->loads[thread->load_count], job, &running->ns[uri], share, &thread->clock,
 	    &thread->queues[first], thread->queue_count - first, why);
 	thread->load_uri[thread->load_count] = uri;
 	thread->loads[thread->load_count].pace = pace_make(job->rate_iops, job->rate_bytes, job->bs,
@@ -221,7 +221,7 @@ end_job(struct perf_run *run, struct running *running)
 		for (unsigned j = thread->queue_count; j-- > 0;)
 			weir_queue_close(thread->queues[j]);
 		for (unsigned j = 0; j < thread->load_count; j++)
-			load_free(&thread->loads[j]);
+			perf_load_free(&thread->loads[j]);
 		if (thread->show_ns > 0)
 			perf_result_add(&run->gone, &thread->shown);
 		pthread_mutex_destroy(&thread->lock);

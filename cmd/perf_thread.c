@@ -120,7 +120,7 @@ look_for_stop(struct perf_thread *thread)
 	stop = thread->stop;
 	pthread_mutex_unlock(&thread->lock);
 	for (unsigned i = 0; stop && i < thread->load_count; i++)
-		load_stop(&thread->loads[i]);
+		perf_load_stop(&thread->loads[i]);
 }
 
 void *
@@ -133,7 +133,7 @@ perf_thread_run(void *arg)
 	pin(thread->cpu);
 	before = costs_now(thread);
 	for (unsigned i = 0; i < thread->load_count; i++)
-		load_begin(&thread->loads[i]);
+		perf_load_begin(&thread->loads[i]);
 	while (left > 0) {
 		int64_t timeout_us = wait_us(thread);
 
@@ -142,9 +142,9 @@ perf_thread_run(void *arg)
 			look_for_stop(thread);
 		left = 0;
 		for (unsigned i = 0; i < thread->load_count; i++) {
-			if (load_go_on(&thread->loads[i]))
+			if (perf_load_go_on(&thread->loads[i]))
 				note_costs(thread, &before);
-			left += !load_over(&thread->loads[i]);
+			left += !perf_load_over(&thread->loads[i]);
 		}
 		if (thread->show_ns > 0 && perf_now(&thread->clock) >= thread->show_next_ns)
 			show(thread);
