@@ -110,7 +110,7 @@ struct fault {
 	uint32_t whom, what;     /* any numbers: of which process, and which of its parts, modulo how many there are */
 };
 
-enum { PLAN_FAULTS_MAX = 4096, PLAN_NAME = 32, PLAN_SECONDS_MAX = 3600 };
+enum { PLAN_FAULTS_MAX = 16384, PLAN_NAME = 32, PLAN_SECONDS_MAX = 3600 };
 
 struct plan {
 	char scenario[PLAN_NAME];

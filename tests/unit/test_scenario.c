@@ -137,8 +137,8 @@ static const struct wrong wrongs[] = {
 	{ O "ana: { every: 0, for: 1 ms }\n", 2, "`every` is from 1 us to 3600000000 us, not `0`" },
 	{ O "ana: { every: 10 ms, for: 0-1 ms }\n", 2, "`for` is from 1 us to 3600000000 us, not `0-1 ms`" },
 	{ O "ana: { every: 20-10 ms, for: 1 ms }\n", 2, "`every` goes from the smaller to the larger, not `20-10 ms`" },
-	{ "knobs: { until: 5 s }\n" O "disk-lies: { every: 2-50 ms }\n  ana: { every: 3 ms, for: 1 ms }\n", 3,
-	    "so often there can be 4166 faults until 5000 ms, and no more than 4096 find room" },
+	{ "knobs: { until: 20 s }\n" O "disk-lies: { every: 2-50 ms }\n  ana: { every: 3 ms, for: 1 ms }\n", 3,
+	    "so often there can be 16666 faults until 20000 ms, and no more than 16384 find room" },
 	/* that happen in any case */
 	{ "faults: {}\n", 1, "`faults` is a list, [] where it is empty" },
 	{ F "ana\n", 2, "a fault is keys with values, like `at: ...`" },
@@ -214,14 +214,14 @@ as_many_faults_as_find_room_are_read_and_one_more_is_refused(void **state)
 		char *at = text + sprintf(text, "faults:\n");
 
 		for (unsigned i = 0; i < PLAN_FAULTS_MAX + more; i++)
-			at += sprintf(at, "  - { at: %u us, what: disk-lies }\n", 5000 - i);
+			at += sprintf(at, "  - { at: %u us, what: disk-lies }\n", 20000 - i);
 		arena_init(&arena, 0);
 		assert_int_equal(scenario_read(&arena, text, strlen(text), &errors, &scenario), more ? -EINVAL : 0);
 		if (more)
-			assert_string_equal(errors.list[0].text, "`faults` has 4096 at most, not 4097");
+			assert_string_equal(errors.list[0].text, "`faults` has 16384 at most, not 16385");
 		else
 			assert_true(scenario->fault_count == PLAN_FAULTS_MAX &&
-			    scenario->faults[0].at_ns == (5001 - PLAN_FAULTS_MAX) * 1000);
+			    scenario->faults[0].at_ns == (20001 - PLAN_FAULTS_MAX) * 1000);
 		arena_drop(&arena);
 	}
 	free(text);
