@@ -65,3 +65,11 @@ def test_files_and_folders(binary, tmp_path):
                   ["apply", ""]):
         assert sorted(completed(*words, cwd=tmp_path)) == ["weir.yaml", "where"], words
     assert completed("serve", "--state-dir", "=", "w", cwd=tmp_path) == ["where"]
+
+
+def test_scenarios(binary, tmp_path):
+    """those that are built in, and files"""
+    (tmp_path / "mine.yaml").touch()
+    names = [line.split()[0] for line in targets.run("sim", "--list").stdout.splitlines()[1:]]
+    assert sorted(completed("sim", "--scenario", "=", "", cwd=tmp_path)) == sorted(["all", "mine.yaml", *names])
+    assert completed("sim", "--scenario", "m", cwd=tmp_path) == ["mine.yaml"]
