@@ -127,7 +127,8 @@ void served_weigh(struct served *served);
 bool served_is_as_before(const struct served *served, char why[160]);
 
 /* Why an I/O of this host that began then and ends now cannot succeed; NULL: it can. */
-const char *served_forbids(const struct served *served, const struct volume *volume, uint64_t begun_ns);
+const char *served_forbids(const struct served *served, const struct user *user, const struct volume *volume,
+    uint64_t begun_ns);
 
 /* settle.c: something of the host is unknown from now on.  The histories of the target's volumes hear when nothing of
  * it can come any more: looked at now and then, from outside of turns. */

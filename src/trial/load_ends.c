@@ -252,7 +252,7 @@ tell_history(struct work *work, const struct lane_result *result)
 static void
 check_allowed(const struct work *work)
 {
-	const char *why = served_forbids(work->seat->served, work->volume, work->begun_ns);
+	const char *why = served_forbids(work->seat->served, work->user, work->volume, work->begun_ns);
 
 	if (why != NULL)
 		trial_wrong(work->user->trial, "ana", "host %u has done an I/O to volume %u of target %u, begun at %"

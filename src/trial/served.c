@@ -365,10 +365,13 @@ served_keeps_to_memory(const struct served *served)
 	return true;
 }
 
-/* Why nobody can reach the volume; NULL: it can be reached. */
+/* Why the host cannot reach the volume; NULL: it can. */
 static const char *
-forbids(const struct served *served, const struct serving *serving, const struct volume *volume)
+forbids(const struct served *served, const struct serving *serving, const struct user *user,
+    const struct volume *volume)
 {
+	if (serving->host_barred[user->index])
+		return "the host was barred";
 	if (serving->volume_gone[volume->index])
 		return "its namespace was gone";
 	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_LISTENERS); i++)
@@ -379,10 +382,10 @@ forbids(const struct served *served, const struct serving *serving, const struct
 }
 
 const char *
-served_forbids(const struct served *served, const struct volume *volume, uint64_t begun_ns)
+served_forbids(const struct served *served, const struct user *user, const struct volume *volume, uint64_t begun_ns)
 {
 	if (begun_ns <= served->now_since_ns ||
-	    (served->applying && forbids(served, &served->next, volume) == NULL))
+	    (served->applying && forbids(served, &served->next, user, volume) == NULL))
 		return NULL;
-	return forbids(served, &served->now, volume);
+	return forbids(served, &served->now, user, volume);
 }
