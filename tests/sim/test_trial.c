@@ -1,0 +1,179 @@
+/*
+ * test_trial.c - trials of whole clusters: the scenarios that are built in, and what a trial says of itself.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "trial/scenario.h"
+#include "trial/trial.h"
+
+enum { SEEDS = 8 };
+
+static struct plan plan; /* a large one */
+
+static void
+draw(const char *text, uint64_t seed)
+{
+	struct conf_errors errors = { 0 };
+	struct scenario *scenario;
+	struct arena arena;
+
+	arena_init(&arena, 0);
+	assert_int_equal(scenario_read(&arena, text, strlen(text), &errors, &scenario), 0);
+	plan_draw(scenario, seed, &plan);
+	arena_drop(&arena);
+}
+
+static struct trial_result
+run(const char *text, uint64_t seed)
+{
+	struct trial_result result;
+
+	draw(text, seed);
+	trial_run(&plan, NULL, &result);
+	if (result.end != TRIAL_RIGHT)
+		print_message("seed %llu, %s: %s\n", (unsigned long long)seed, result.oracle, result.why);
+	return result;
+}
+
+static const char *
+built_in(const char *name)
+{
+	for (unsigned i = 0; i < scenario_count; i++)
+		if (strcmp(scenario_texts[i].name, name) == 0)
+			return scenario_texts[i].text;
+	fail_msg("there is no scenario %s", name);
+	return NULL;
+}
+
+static void
+nothing_is_wrong_in_any_scenario(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < scenario_count; i++)
+		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+			struct trial_result result = run(scenario_texts[i].text, seed);
+
+			assert_int_equal(result.end, TRIAL_RIGHT);
+			assert_true(result.counts.ios > 0 && result.counts.checked > 0);
+		}
+}
+
+static void
+the_same_seed_has_the_same_trial(void **state)
+{
+	const char *text = built_in("everything");
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct trial_result first = run(text, seed), second = run(text, seed);
+
+		assert_true(first.hash == second.hash && first.events == second.events);
+		assert_memory_equal(&first.counts, &second.counts, sizeof(first.counts));
+	}
+}
+
+static void
+other_seeds_have_other_trials(void **state)
+{
+	const char *text = built_in("steady");
+
+	(void)state;
+	assert_true(run(text, 1).hash != run(text, 2).hash);
+}
+
+/* A search that never did something has not found it right. */
+static void
+every_fault_comes_about(void **state)
+{
+	uint64_t faults[FAULTS] = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < scenario_count; i++)
+		for (uint64_t seed = 101; seed < 101 + SEEDS; seed++) {
+			struct trial_result result = run(scenario_texts[i].text, seed);
+
+			assert_int_equal(result.end, TRIAL_RIGHT);
+			for (unsigned kind = 0; kind < FAULTS; kind++)
+				faults[kind] += result.counts.faults[kind];
+		}
+	for (unsigned kind = 0; kind < FAULTS; kind++)
+		if (faults[kind] == 0)
+			fail_msg("no trial had a fault %s", fault_rows[kind].name);
+}
+
+static void
+a_trial_that_takes_too_long_is_ended(void **state)
+{
+	struct trial_watch watch = { .max_events = 5000 };
+	struct trial_result result;
+
+	(void)state;
+	draw(built_in("steady"), 1);
+	trial_run(&plan, &watch, &result);
+	assert_int_equal(result.end, TRIAL_LIMIT);
+	assert_int_equal(result.events, 5000);
+	assert_non_null(strstr(result.why, "it has not ended after 5000 events"));
+}
+
+/* Nothing moves while all are down; time does. */
+static void
+all_may_be_down_at_once(void **state)
+{
+	static const char text[] =
+	    "says: nobody is there\n"
+	    "knobs: { hosts: 2, targets: 2, until: 40 ms, in-ram: 50 %, write: 1, read: 1 }\n"
+	    "faults:\n"
+	    "  - { at: 5 ms, what: target-killed, for: 10 ms, whom: 0 }\n"
+	    "  - { at: 6 ms, what: target-power, for: 10 ms, whom: 1 }\n"
+	    "  - { at: 7 ms, what: all-leave, for: 10 ms }\n";
+	struct trial_result result = run(text, 1);
+
+	(void)state;
+	assert_int_equal(result.end, TRIAL_RIGHT);
+	assert_int_equal(result.counts.faults[FAULT_ALL_LEAVE], 1);
+	assert_true(result.counts.unknown > 0);
+}
+
+/* It is parted from its target when it dies: what it has sent is on its way, and lands when others have long been at
+ * work. */
+static void
+what_a_dead_host_has_sent_may_come_late(void **state)
+{
+	static const char text[] =
+	    "says: late writes\n"
+	    "knobs: { hosts: 2, listeners: 2, until: 90 ms, in-ram: 100 %, blocks: 8, write: 1, read: 1,\n"
+	    "  kato: 1000 ms, no-extension: 0 %, depth: 4, pause: 1 ms }\n"
+	    "faults:\n"
+	    "  - { at: 40 ms, what: parted, for: 20 ms, whom: 0, part: 0 }\n"
+	    "  - { at: 42 ms, what: host-killed, for: 2 ms, whom: 0, part: 1 }\n";
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct trial_result result = run(text, seed);
+
+		assert_int_equal(result.end, TRIAL_RIGHT);
+		assert_true(result.counts.unknown > 0);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_wrong_in_any_scenario),
+		cmocka_unit_test(the_same_seed_has_the_same_trial),
+		cmocka_unit_test(other_seeds_have_other_trials),
+		cmocka_unit_test(every_fault_comes_about),
+		cmocka_unit_test(a_trial_that_takes_too_long_is_ended),
+		cmocka_unit_test(all_may_be_down_at_once),
+		cmocka_unit_test(what_a_dead_host_has_sent_may_come_late),
+	};
+
+	return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
+}
