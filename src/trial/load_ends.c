@@ -240,7 +240,8 @@ tell_history(struct work *work, const struct lane_result *result)
 		for (uint32_t i = 0; i < work->count; i++)
 			fine = tell_block(work, fate, i, now_ns) && fine;
 	if (!fine)
-		trial_wrong(work->user->trial, "history", "%s", history_wrong(work->volume->history));
+		trial_wrong(work->user->trial, "history", "volume %u of target %u: %s", work->volume->index,
+		    work->seat->served->index, history_wrong(work->volume->history));
 	note_fate(work, fate);
 	if (work->unread && (fate == FATE_DONE || fate == FATE_UNREADABLE)) {
 		work->unread = false;

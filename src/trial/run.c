@@ -140,6 +140,18 @@ is_wrong(void *arg)
 	return trial_is_wrong(arg);
 }
 
+/* What nobody has said, but follows from what others have. */
+static void
+look_at_histories(struct trial *trial, const struct served *served)
+{
+	for (unsigned i = 0; i < trial_knob(trial, KNOB_VOLUMES); i++) {
+		const char *wrong = history_wrong(served->volumes[i].history);
+
+		if (wrong != NULL)
+			trial_wrong(trial, "history", "volume %u of target %u: %s", i, served->index, wrong);
+	}
+}
+
 /* What died by itself, without memory or a disk as it started, is started again. */
 static void
 look(struct trial *trial)
@@ -148,6 +160,7 @@ look(struct trial *trial)
 		struct served *served = &trial->targets[i];
 
 		settle_look(served);
+		look_at_histories(trial, served);
 		if (!served_keeps_to_memory(served))
 			trial_wrong(trial, "memory", "target %u has more than it may have", i);
 		if (!sim_process_running(served->process) && !fault_holds_down(trial, served, NULL))
