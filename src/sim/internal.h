@@ -120,6 +120,7 @@ struct sim_process {
 	unsigned stream_count;
 	uint16_t next_port;
 	uint32_t slow;           /* what is on its way to and from it takes so many times as long */
+	uint32_t flips_ppm, flips_spared; /* segments of its connections with a wrong bit; bytes that have none */
 	uint64_t sends_until_ns, receives_until_ns; /* its network card is busy */
 };
 

@@ -1,5 +1,6 @@
 /*
- * silence.c - who does not hear whom, or late: addresses that are cut off, processes that are parted, far or dark.
+ * silence.c - who does not hear whom, or late, or wrongly: addresses that are cut off, processes that are parted, far,
+ * dark, or behind a network that changes bytes.
  *
  * What arrives on a silent link is held back, and arrives when it is mended, in
  * the order it would have.
@@ -118,6 +119,14 @@ sim_process_slow(struct sim_process *process, uint32_t factor)
 	assert(factor > 0);
 	sim_trace(process->sim, SIM_SLOW, process->index, factor, 0);
 	process->slow = factor;
+}
+
+void
+sim_process_flips(struct sim_process *process, uint32_t ppm, uint32_t spared)
+{
+	sim_trace(process->sim, SIM_FLIPS, process->index, ppm, spared);
+	process->flips_ppm = ppm;
+	process->flips_spared = spared;
 }
 
 void

@@ -105,6 +105,8 @@ handle(struct sim *sim, struct sim_event *event)
 	case SIM_SLOW:
 	case SIM_FAULTS:
 	case SIM_SPOIL:
+	case SIM_FLIPS:
+	case SIM_FLIP:
 		break;
 	}
 	assert(false); /* those are no events */

@@ -48,6 +48,8 @@ enum sim_kind {
 	SIM_SLOW,      /* actor: a process; a: how many times */
 	SIM_FAULTS,    /* actor: a file, by its path; a: hash of the faults */
 	SIM_SPOIL,     /* actor: a file, by its path; a: offset, b: hash of what is there now */
+	SIM_FLIPS,     /* actor: a process; a: in how many segments of a million, b: bytes that are spared */
+	SIM_FLIP,      /* actor: a link; a: which byte of those that a side wrote, b: side * 8 + bit */
 };
 
 struct sim_options {
@@ -203,6 +205,13 @@ void sim_join(struct sim *sim, struct sim_process *a, struct sim_process *b);
  * is back; 1: as long as ever.  Where both ends are slow the slower one counts.
  */
 void sim_process_slow(struct sim_process *process, uint32_t factor);
+
+/*
+ * The network changes bytes, as a broken switch does whose checksums are right: of the segments that the process sends
+ * or receives, `ppm` of a million have one bit changed from now on, also when it has crashed and is back; 0: none.
+ * The first `spared` bytes each way of a connection are let alone. Where both ends are meant each does its part.
+ */
+void sim_process_flips(struct sim_process *process, uint32_t ppm, uint32_t spared);
 
 /* ---- files, for tests and oracles ---- */
 

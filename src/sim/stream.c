@@ -199,12 +199,36 @@ stream_readv(struct stream *base, const struct iovec *iov, int count)
 	return (ssize_t)n;
 }
 
+/* One bit of the piece is not what was written, now and then, where one of its ends is behind such a network. */
+static void
+flip(struct sim_link *link, unsigned side, uint64_t from, uint64_t to)
+{
+	struct sim *sim = link->sim;
+	struct sim_pipe *pipe = &link->pipes[side];
+
+	for (unsigned end = 0; end < 2; end++) {
+		const struct sim_process *process = sim_link_process(link, end);
+		uint64_t first, at, bit;
+
+		if (process == NULL || process->flips_ppm == 0 || to <= process->flips_spared)
+			continue;
+		if (!sim_chance(sim, process->flips_ppm))
+			continue;
+		first = from < process->flips_spared ? process->flips_spared : from;
+		at = first + rng_below(&sim->rng, to - first);
+		bit = rng_below(&sim->rng, 8);
+		pipe->ring[at % pipe->limit] ^= (uint8_t)(1u << bit);
+		sim_trace(sim, SIM_FLIP, link->id, at, side * 8 + bit);
+	}
+}
+
 /* What was written goes on its way in pieces that were not the writer's. */
 static void
 send_segments(struct sim_link *link, unsigned side, uint64_t bytes, uint64_t at_ns)
 {
 	struct sim *sim = link->sim;
 	uint32_t max = sim->options.segment_max;
+	uint64_t end = link->pipes[side].written;
 
 	while (bytes > 0) {
 		uint64_t kind = rng_below(&sim->rng, 16), piece = bytes;
@@ -213,6 +237,7 @@ send_segments(struct sim_link *link, unsigned side, uint64_t bytes, uint64_t at_
 			piece = 1 + rng_below(&sim->rng, kind == 0 ? 8 : kind < 4 ? 1460 : max);
 		if (piece > bytes)
 			piece = bytes;
+		flip(link, side, end - bytes, end - bytes + piece);
 		sim_link_event(link, SIM_BYTES, side, piece, sim_link_arrival(link, side,
 		    sim_link_departure(link, side, piece, at_ns)));
 		bytes -= piece;

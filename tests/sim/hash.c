@@ -34,7 +34,7 @@ print_entry(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint
 	printf("%" PRIu64 " %d %" PRIx64 " %" PRIu64 " %" PRIx64 "\n", now_ns, (int)kind, actor, a, b);
 }
 
-/* For a while: distance, silence, a pause, and a file that is sick. */
+/* For a while: distance, silence, bytes that change, a pause, and a file that is sick. */
 static void
 meddle(struct sim *sim, struct sim_process *server, struct sim_process *const clients[CLIENTS])
 {
@@ -44,11 +44,13 @@ meddle(struct sim *sim, struct sim_process *server, struct sim_process *const cl
 
 	sim_file_set_faults(sim, "volume.img", &sick);
 	sim_process_slow(clients[0], 5);
+	sim_process_flips(clients[2], 100000, 512);
 	sim_process_pause(server, 1, sim_now(sim) + sim_below(sim, 300 * 1000));
 	sim_part(sim, server, clients[1]);
 	sim_run_until(sim, sim_now(sim) + 200 * 1000 + sim_below(sim, 300 * 1000), NULL, NULL);
 	sim_join(sim, clients[1], server);
 	sim_process_slow(clients[0], 1);
+	sim_process_flips(clients[2], 0, 0);
 	sim_file_set_faults(sim, "volume.img", &none);
 }
 
