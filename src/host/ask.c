@@ -47,16 +47,20 @@ ask(struct assoc *assoc, const char *name, struct nvme_sqe sqe, uint32_t bytes, 
 	ctrlr_submit(assoc->ctrlr, &assoc->ask);
 }
 
-/* NULL: nobody wants to know any more. */
+/* NULL: nobody wants to know any more; or it came to harm on its way, and says nothing of what was asked. */
 static struct assoc *
 answered(struct ctrlr_cmd *cmd)
 {
 	struct assoc *assoc = cmd->owner;
+	enum nvme_sc sc = nvme_sc(cmd->io.req.status);
 
 	assoc->asking = false;
-	if (assoc_is_up(assoc) && !cmd->io.lost && nvme_sc(cmd->io.req.status) != NVME_SC_HOST_ABORTED)
+	if (!assoc_is_up(assoc) || cmd->io.lost || sc == NVME_SC_HOST_ABORTED)
+		assoc_free(assoc);
+	else if (sc == NVME_SC_TRANSIENT_TRANSPORT)
+		assoc_lose(assoc, -EIO, "an answer came to harm on its way (its data digest is wrong)");
+	else
 		return assoc;
-	assoc_free(assoc);
 	return NULL;
 }
 
