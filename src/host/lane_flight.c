@@ -228,17 +228,32 @@ flushed(const struct flight *flight)
 
 /* ---- answered ---- */
 
-/* Both halves of a Compare and Write have an end: it is the Compare's, where that failed. */
+/* It failed because the other half did, which says why. */
+static bool
+blames_the_other(const struct hio *half)
+{
+	enum nvme_sc sc = nvme_sc(half->req.status);
+
+	return !half->lost && (sc == NVME_SC_FUSED_FAILED || sc == NVME_SC_FUSED_MISSING);
+}
+
+static bool
+failed(const struct hio *half)
+{
+	return !half->lost && !nvme_ok(half->req.status);
+}
+
+/* Both halves of a Compare and Write have an end: it is the Compare's, where that failed by itself. */
 static void
 both_done(struct flight *flight, struct strand *strand)
 {
 	const struct hio *compare = &flight->hio, *write = &flight->mate->hio;
 
-	if (!compare->lost && !nvme_ok(compare->req.status)) {
+	if (failed(compare) && !(blames_the_other(compare) && (write->lost || failed(write)))) {
 		refused(flight, strand, compare->req.status);
 	} else if (compare->lost || write->lost) {
 		lost(flight);
-	} else if (!nvme_ok(write->req.status)) {
+	} else if (failed(write)) {
 		refused(flight, strand, write->req.status);
 	} else {
 		wrote(flight, &write->req.sqe);

@@ -44,7 +44,6 @@ load(uint64_t seed, uint32_t ppm, struct flips *flips)
 	sim.arg = flips;
 	fail_init(&f);
 	f.options.hdgst = f.options.ddgst = true;
-	f.fused = false;
 	f.options.plain = seed % 4 == 3;
 	f.options.sq_flow = seed & 8;
 	f.paths = 1 + seed % 2;
