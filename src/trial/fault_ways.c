@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "trial/faults.h"
+#include "wire/pdu.h"
 
 enum { SLOW = 100 };
 
@@ -181,6 +182,30 @@ speeds_up(struct trial *trial, struct under_way *f)
 {
 	(void)trial;
 	sim_process_slow(f->served->process, 1);
+	return true;
+}
+
+/*
+ * A host without both digests is let alone: what is wrong with its bytes nobody can notice, or undo. All there is
+ * of its connections has digests, but for ICReq and ICResp.
+ */
+static bool
+bits_flip(struct trial *trial, struct under_way *f)
+{
+	uint32_t ppm = 20000u >> f->fault.what % 8;
+
+	if (!f->user->hdgst || !f->user->ddgst || is_taken(trial, f, FAULT_NETWORK_FLIPS))
+		return false;
+	trial_note(trial, f->user->address, "%u ppm of its segments have a wrong bit", ppm);
+	sim_process_flips(f->user->process, ppm, sizeof(struct pdu_ic));
+	return true;
+}
+
+static bool
+bits_stay(struct trial *trial, struct under_way *f)
+{
+	(void)trial;
+	sim_process_flips(f->user->process, 0, 0);
 	return true;
 }
 
@@ -369,4 +394,5 @@ const struct fault_way fault_ways[FAULTS] = {
 	[FAULT_HOST_BARRED] = { OF_BOTH, is_wished, is_wished },
 	[FAULT_LISTENER_GONE] = { OF_LISTENER, is_wished, is_wished },
 	[FAULT_NO_MEMORY] = { OF_ANY, memory_fails, memory_is_back },
+	[FAULT_NETWORK_FLIPS] = { OF_HOST, bits_flip, bits_stay },
 };
