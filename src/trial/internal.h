@@ -7,6 +7,7 @@
  *   settle.c    when nothing of a host can come any more at a target
  *   user.c      a host: its process; comes, leaves, comes again
  *   seat.c      what it has at one target: a subsystem, and lanes
+ *   claimant.c  and perhaps reservations; claims.c: who may read and write a volume, by resv_model.c
  *   beliefs.c   whether a host knows what its target serves
  *   load.c      what a host does with them: one I/O after another, each told to the history of its volume;
  *               load_choose.c: which; load_ends.c: what is known when it ends
@@ -22,6 +23,7 @@
 #include "host/lane.h"
 #include "host/subsys.h"
 #include "target/target.h"
+#include "trial/claims.h"
 #include "trial/history.h"
 #include "trial/trial.h"
 
@@ -32,6 +34,7 @@ enum { TRIAL_BLOCK = 4096, TRIAL_TARGETS_MAX = 8, TRIAL_VOLUMES_MAX = 8, TRIAL_H
 
 struct trial;
 struct user;
+struct claimant;
 
 /* ---- targets ---- */
 
@@ -42,6 +45,7 @@ struct volume {
 	char path[48], spec[96];     /* "volume-0-1.img"; as blk_open() has it */
 	struct blk *blk;             /* of this life of its target */
 	struct history *history;
+	struct claims *claims;       /* NULL: no host of the trial uses reservations */
 	uint64_t next_value;
 	uint32_t blocks;             /* KNOB_BLOCKS: what the load uses; the namespace is larger */
 	uint64_t *seen;              /* of each block, the last value that was found or written; load.c's */
@@ -62,6 +66,7 @@ struct served {
 	struct trial *trial;
 	uint32_t index;
 	char name[16], address[32], nqn[64]; /* "target-0", "10.1.0.1" */
+	char state[16];              /* what it keeps is in this folder: "state-0" */
 	struct sim_process *process;
 	struct target *target;
 	struct volume volumes[TRIAL_VOLUMES_MAX];
@@ -126,6 +131,9 @@ bool served_is_told(const struct served *served);
 void served_weigh(struct served *served);
 bool served_is_as_before(const struct served *served, char why[160]);
 
+/* The volume is not used any more, and with it go the reservations that are not to be kept. */
+void served_retire(struct volume *volume);
+
 /* Why an I/O of this host that began then and ends now cannot succeed; NULL: it can. */
 const char *served_forbids(const struct served *served, const struct user *user, const struct volume *volume,
     uint64_t begun_ns);
@@ -135,6 +143,8 @@ const char *served_forbids(const struct served *served, const struct user *user,
 void settle_wait(struct served *served, const struct user *user);
 void settle_look(struct served *served);
 void settle_all(struct served *served); /* its process is dead */
+/* Something that the host has sent by its connection from this port may come yet. */
+bool settle_is_left(const struct served *served, const struct user *user, uint16_t port);
 
 /* ---- hosts ---- */
 
@@ -212,7 +222,6 @@ struct seat {
 	uint32_t copying;            /* volumes on whose source somebody is at work */
 	bool adrift;                 /* writes that were given up may still happen: of I/Os up to that serial */
 	uint64_t adrift_serial;
-	uint32_t claims;             /* what it holds of reservations, by volume */
 };
 
 struct user {
@@ -223,7 +232,9 @@ struct user {
 	struct rng rng;
 	enum user_state state;
 	uint32_t generation;         /* of its lives */
-	bool hdgst, ddgst, sq_flow, queue_depth, plain, claims;
+	bool hdgst, ddgst, sq_flow, queue_depth, plain;
+	unsigned claimant;           /* its number among those that use reservations; MODEL_NOBODY: it does not */
+	struct claimant *claimants[TRIAL_TARGETS_MAX]; /* NULL, then */
 	uint32_t loss_ms, margin_ms; /* as of struct subsys_options */
 	struct seat seats[TRIAL_TARGETS_MAX];
 	struct work *works;
@@ -245,6 +256,9 @@ void user_leave(struct user *user);
 void user_killed(struct user *user);
 /* It comes again, after it left or its process was started again; this starts it where it is down. */
 void user_come(struct user *user);
+
+/* It has no command of reservations under way, and has seen that nobody is registered anywhere. */
+bool user_claims_rest(const struct user *user, char why[160]);
 
 /* seat.c: as it is when nothing of it is there. */
 void seat_init(struct user *user, unsigned index);
@@ -316,6 +330,7 @@ struct trial {
 	struct trial_result *result;
 	struct served *targets;
 	struct user *users;
+	unsigned claimants;          /* hosts that use reservations: MODEL_HOSTS at most */
 	struct list faults;          /* under way */
 	bool resting;                /* the load ends */
 	bool reading_back, read_back; /* the last act is played; it is over */

@@ -261,6 +261,40 @@ check_allowed(const struct work *work)
 		    work->begun_ns / 1000, why);
 }
 
+/* Of one that ended like this: what somebody must have been allowed, or not, meanwhile.  0: nothing is known. */
+static unsigned
+needed(const struct work *work, const struct lane_result *result)
+{
+	bool writes = changes(work) || work->op == LANE_FLUSH;
+
+	if (result->error == 0)
+		return writes ? MODEL_WRITES : MODEL_READS;
+	if (nvme_sc(result->status) == NVME_SC_RESV_CONFLICT)
+		return writes ? MODEL_WRITES_NOT : MODEL_READS_NOT;
+	if (nvme_sc(result->status) == NVME_SC_PREEMPT_ABORTED)
+		return MODEL_ENDS;
+	return result->error == -EILSEQ ? MODEL_READS : 0;
+}
+
+static void
+check_claims(const struct work *work, const struct lane_result *result)
+{
+	struct user *user = work->user;
+	struct claims *claims = work->volume->claims;
+	unsigned bits = needed(work, result);
+	bool refused = (bits & (MODEL_READS_NOT | MODEL_WRITES_NOT)) != 0;
+
+	user->trial->result->counts.conflicts += refused;
+	if (bits == 0 || (claims == NULL ? !refused && bits != MODEL_ENDS :
+	    claims_may(claims, user->claimant, bits, work->begun_ns)))
+		return;
+	trial_wrong(user->trial, "claims", "an I/O of host %u to volume %u of target %u, begun at %" PRIu64 " us, %s",
+	    user->index, work->volume->index, work->seat->served->index, work->begun_ns / 1000,
+	    bits == MODEL_ENDS ? "was ended by nobody's preempt" :
+	    refused ? "was refused by a reservation, and none forbids it" :
+	    "was done, though a reservation forbids it");
+}
+
 static bool
 all_is_read_back(const struct trial *trial)
 {
@@ -298,6 +332,7 @@ load_ended(struct work *work, const struct lane_result *result)
 	counts->by_op[work->op]++;
 	counts->failed += result->error != 0;
 	tell_history(work, result);
+	check_claims(work, result);
 	if (result->error == 0)
 		check_allowed(work);
 	if (work->copy == COPY_SOURCE && result->error == 0)

@@ -33,7 +33,10 @@ unused(struct target_applied *told, struct blk *blk)
 	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_VOLUMES); i++) {
 		struct volume *volume = &served->volumes[i];
 
-		if (volume->blk != blk || (volume->in_ram && !served->trial->reading_back))
+		if (volume->blk != blk)
+			continue;
+		served_retire(volume);
+		if (volume->in_ram && !served->trial->reading_back)
 			continue;
 		blk->ops->destroy(blk);
 		volume->blk = NULL;

@@ -303,7 +303,7 @@ user_is_at_rest(struct user *user, char why[160])
 		return false;
 	}
 	if (work == NULL)
-		return true;
+		return user_claims_rest(user, why);
 	snprintf(why, 160, "host %u has %u I/Os under way; the oldest, %u on %u blocks from %u of volume %u of "
 	    "target %u, since %" PRIu64 " us", user->index, user->in_flight, work->op, work->count, work->first,
 	    work->volume->index, work->volume->served->index, work->begun_ns / 1000);

@@ -131,6 +131,7 @@ served_config(const struct served *served, const struct serving *serving, struct
 		.config = {
 			.subsys = &whole->subsys, .subsys_count = 1,
 			.stall_timeout_ms = (uint32_t)trial_knob(served->trial, KNOB_STALL_MS),
+			.state_dir = served->state,
 		},
 	};
 	config_listeners(served, serving, whole);
@@ -223,6 +224,7 @@ served_begin(struct trial *trial, struct served *served)
 	served->index = (uint32_t)(served - trial->targets);
 	snprintf(served->name, sizeof(served->name), "target-%u", served->index);
 	snprintf(served->address, sizeof(served->address), "10.1.0.%u", served->index + 1);
+	snprintf(served->state, sizeof(served->state), "state-%u", served->index);
 	snprintf(served->nqn, sizeof(served->nqn), "nqn.2026-11.local.weir:target%u", served->index);
 	for (unsigned i = 0; i < trial_knob(trial, KNOB_VOLUMES); i++)
 		volume_init(&served->volumes[i], served, i);
@@ -242,6 +244,24 @@ served_is_up(const struct served *served)
 
 /* ---- its end ---- */
 
+void
+served_retire(struct volume *volume)
+{
+	if (volume->claims == NULL)
+		return;
+	model_retire(&volume->claims->model);
+	claims_changed(volume->claims, sim_now(volume->served->trial->sim));
+}
+
+static void
+forget_claims(struct volume *volume, uint64_t now_ns)
+{
+	if (volume->claims == NULL)
+		return;
+	model_crash(&volume->claims->model);
+	claims_changed(volume->claims, now_ns);
+}
+
 /* Nothing that was sent to this life comes in the next. */
 static void
 died(struct served *served, bool power)
@@ -255,6 +275,7 @@ died(struct served *served, bool power)
 			history_wiped(volume->history, now_ns);
 		else if (power)
 			history_power_lost(volume->history, now_ns);
+		forget_claims(volume, now_ns);
 	}
 	served->died_ns = now_ns;
 	settle_all(served);

@@ -98,6 +98,22 @@ is_left(const struct conn *conn, const struct user *user, struct unsettled *unse
 	    (unsettled->any && comes_from(conn, user, &port) && not_after(port, unsettled->port));
 }
 
+static bool
+is_left_of(const struct conn *conn, const struct user *user, struct unsettled *unsettled)
+{
+	uint16_t port;
+
+	return is_going(conn, user) || (comes_from(conn, user, &port) && port == unsettled->port);
+}
+
+bool
+settle_is_left(const struct served *served, const struct user *user, uint16_t port)
+{
+	struct unsettled of = { .any = true, .port = port };
+
+	return is_there(served) && any_conn(served, is_left_of, user, &of);
+}
+
 static void
 settle(struct served *served, uint32_t host)
 {

@@ -24,6 +24,8 @@ struct trial_counts {
 	uint64_t checked;     /* blocks that were read and judged */
 	uint64_t faults[FAULTS];
 	uint64_t connects, losses, given_up;
+	uint64_t claims;      /* commands of reservations */
+	uint64_t conflicts;   /* I/Os that were refused by one */
 };
 
 struct trial_result {

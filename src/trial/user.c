@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "trial/internal.h"
+#include "trial/claimant.h"
 
 static const uint64_t MS = 1000 * 1000, LOOK_NS = 1000 * 1000;
 
@@ -36,6 +36,25 @@ all_closed(const struct user *user)
 	return true;
 }
 
+/* True: nothing is left of its reservations' controllers. */
+static bool
+claimants_leave(struct user *user, bool wait)
+{
+	bool gone = true;
+
+	for (unsigned i = 0; i < target_count(user); i++)
+		gone = (user->claimants[i] == NULL || claimant_leaves(user->claimants[i], wait)) && gone;
+	return gone;
+}
+
+static void
+look_at_claimants(struct user *user)
+{
+	for (unsigned i = 0; i < target_count(user); i++)
+		if (user->claimants[i] != NULL)
+			claimant_look(user->claimants[i]);
+}
+
 /* Nothing is left of what it had. */
 static void
 check_left(struct user *user)
@@ -61,9 +80,11 @@ check_left(struct user *user)
 static void
 leave(struct user *user, uint64_t now_ns)
 {
-	if (user->in_flight > 0 && now_ns < user->leave_by_ns)
+	bool waits = now_ns < user->leave_by_ns, gone = claimants_leave(user, waits);
+
+	if (user->in_flight > 0 && waits)
 		return;
-	if (all_closed(user)) {
+	if (gone && all_closed(user)) {
 		check_left(user);
 		user->state = USER_AWAY;
 		return;
@@ -104,6 +125,7 @@ look(struct timer *timer)
 	case USER_AT_WORK:
 		for (unsigned i = 0; i < target_count(user); i++)
 			seat_look(&user->seats[i]);
+		look_at_claimants(user);
 		user->state = is_at_work(user) ? USER_AT_WORK : USER_COMING;
 		if (user->reads_back && !user->begun_reading)
 			read_back(user);
@@ -157,8 +179,20 @@ user_killed(struct user *user)
 	load_forgotten(user);
 	user->generation++;
 	user->state = USER_AWAY;
-	for (unsigned i = 0; i < target_count(user); i++)
+	for (unsigned i = 0; i < target_count(user); i++) {
 		seat_init(user, i);
+		if (user->claimants[i] != NULL)
+			claimant_killed(user->claimants[i]);
+	}
+}
+
+bool
+user_claims_rest(const struct user *user, char why[160])
+{
+	for (unsigned i = 0; i < target_count(user); i++)
+		if (user->claimants[i] != NULL && !claimant_is_at_rest(user->claimants[i], why))
+			return false;
+	return true;
 }
 
 /* ---- making one ---- */
@@ -194,10 +228,23 @@ choose_options(struct user *user)
 	user->sq_flow = draw(user, KNOB_SQ_FLOW);
 	user->queue_depth = draw(user, KNOB_QUEUE_DEPTH_POLICY);
 	user->plain = draw(user, KNOB_NO_EXTENSION);
-	user->claims = draw(user, KNOB_CLAIMS);
 	/* Some give up, others never. */
 	user->loss_ms = rng_below(&user->rng, 3) == 0 ? (uint32_t)(20 + rng_below(&user->rng, 400)) : UINT32_MAX;
 	user->margin_ms = FENCE_MARGIN_MS + (user->plain ? longest_hold_up_ms(user->trial) + 1000 : 0);
+}
+
+/* Of many hosts the first few: what they may have done together is all kept in mind. */
+static void
+make_claimants(struct user *user)
+{
+	struct trial *trial = user->trial;
+
+	user->claimant = MODEL_NOBODY;
+	if (!draw(user, KNOB_CLAIMS) || trial->claimants == MODEL_HOSTS)
+		return;
+	user->claimant = trial->claimants++;
+	for (unsigned i = 0; i < target_count(user); i++)
+		user->claimants[i] = claimant_create(user, &trial->targets[i]);
 }
 
 void
@@ -215,6 +262,7 @@ user_begin(struct trial *trial, struct user *user)
 	rng_seed(&user->rng, trial->plan->seed ^ (uint64_t)(user->index + 1) << 40);
 	choose_options(user);
 	load_init(user);
+	make_claimants(user);
 	user->state = USER_COMING;
 	options.address = user->address;
 	user->process = sim_process_create(trial->sim, name, reactor_count(user), &options);

@@ -195,11 +195,14 @@ check_end(struct reserved *r)
 	if (sim_run_until(r->sim, sim_now(r->sim) + 3000ull * RSVD_MS, all_reported, r) != SIM_END_MET)
 		rsvd_wrong(r, "hosts do not get their reports");
 	/* What was under way when it was killed is known to have been done or not. */
-	for (unsigned ns = 0; ns < RSVD_NS; ns++)
+	for (unsigned ns = 0; ns < RSVD_NS; ns++) {
+		if (r->models[ns].vague)
+			rsvd_wrong(r, "of namespace %u more may be so than the oracle can hold", ns);
 		for (unsigned i = 0; i < r->models[ns].count && r->wrong == 0; i++)
 			if (memcmp(&r->models[ns].worlds[i].state, &r->models[ns].worlds[0].state,
 			    sizeof(struct model_state)) != 0)
 				rsvd_wrong(r, "after all reports there is a doubt about namespace %u", ns);
+	}
 }
 
 void
@@ -214,7 +217,7 @@ rsvd_play(struct reserved *r, uint64_t seed)
 	r->fails = seed % 3 == 2;
 	r->kill_at = UINT64_MAX;
 	for (unsigned ns = 0; ns < RSVD_NS; ns++) {
-		model_init(&r->models[ns]);
+		model_init(&r->models[ns], true);
 		for (unsigned i = 0; i < RSVD_CELLS; i++)
 			r->cells[ns][i] = (struct rsvd_cell){ .values = { { .until_ns = UINT64_MAX } }, .count = 1 };
 	}

@@ -13,9 +13,9 @@
 #include "base/rng.h"
 #include "host/qpair.h"
 #include "probe.h"
-#include "resv_model.h"
 #include "sim/sim.h"
 #include "target/target.h"
+#include "trial/resv_model.h"
 
 enum {
 	RSVD_HOSTS = MODEL_HOSTS, RSVD_NS = 2, RSVD_QUEUES = 2, RSVD_WORKS = 6, RSVD_REACTORS = 3,

@@ -1,18 +1,9 @@
-#include "resv_model.h"
+#include "trial/resv_model.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum { OK = 0x000, INVALID = 0x002, CONFLICT = 0x083 };
-
-void
-model_init(struct model *model)
-{
-	memset(model, 0, sizeof(*model));
-	memset(model->worlds[0].state.order, MODEL_NOBODY, MODEL_HOSTS);
-	model->worlds[0].state.holder = MODEL_NOBODY;
-	model->count = 1;
-}
 
 /* ---- what a command does to a state ---- */
 
@@ -71,11 +62,11 @@ give(struct model_state *s, unsigned host, uint8_t type)
 }
 
 static uint16_t
-do_register(struct model_state *s, unsigned host, const struct model_command *c)
+do_register(struct model_state *s, unsigned host, const struct model_command *c, bool persists)
 {
 	bool is = s->keys[host] != 0, proved = is && (c->ignore || s->keys[host] == c->key);
 
-	if (c->cptpl == 1 || (c->op != MODEL_UNREGISTER && c->other == 0))
+	if (c->cptpl == 1 || (c->cptpl == 3 && !persists) || (c->op != MODEL_UNREGISTER && c->other == 0))
 		return INVALID;
 	if (c->op == MODEL_REGISTER && is && s->keys[host] != c->other)
 		return CONFLICT;
@@ -159,6 +150,19 @@ do_release(struct model_state *s, unsigned host, const struct model_command *c)
 	return OK;
 }
 
+const char *
+model_op_name(enum model_op op)
+{
+	static const char *const names[] = {
+		[MODEL_REGISTER] = "register", [MODEL_UNREGISTER] = "unregister", [MODEL_REPLACE] = "replace",
+		[MODEL_ACQUIRE] = "acquire", [MODEL_PREEMPT] = "preempt", [MODEL_PREEMPT_ABORT] = "preempt and abort",
+		[MODEL_RELEASE] = "release", [MODEL_CLEAR] = "clear", [MODEL_SET_PTPL] = "feature 83h",
+		[MODEL_REPORT] = "report",
+	};
+
+	return names[op];
+}
+
 uint64_t
 model_status_result(uint16_t status)
 {
@@ -177,14 +181,16 @@ model_report_result(const struct model_state *state)
 }
 
 static uint64_t
-do_command(struct model_state *s, unsigned host, const struct model_command *c, uint32_t *victims)
+do_command(const struct model *model, struct model_state *s, unsigned host, uint32_t *victims)
 {
+	const struct model_command *c = &model->commands[host];
+
 	*victims = 0;
 	switch (c->op) {
 	case MODEL_REGISTER:
 	case MODEL_UNREGISTER:
 	case MODEL_REPLACE:
-		return model_status_result(do_register(s, host, c));
+		return model_status_result(do_register(s, host, c, model->persists));
 	case MODEL_ACQUIRE:
 	case MODEL_PREEMPT:
 	case MODEL_PREEMPT_ABORT:
@@ -193,6 +199,8 @@ do_command(struct model_state *s, unsigned host, const struct model_command *c, 
 	case MODEL_CLEAR:
 		return model_status_result(do_release(s, host, c));
 	case MODEL_SET_PTPL:
+		if (c->cptpl != 0 && !model->persists)
+			return model_status_result(INVALID);
 		s->ptpl = c->cptpl;
 		return model_status_result(OK);
 	case MODEL_REPORT:
@@ -204,14 +212,64 @@ do_command(struct model_state *s, unsigned host, const struct model_command *c, 
 
 /* ---- worlds ---- */
 
+static unsigned
+hash(const struct model_world *world)
+{
+	const uint8_t *at = (const uint8_t *)world;
+	uint64_t hash = 0;
+
+	static_assert(sizeof(*world) % 8 == 0, "whole words");
+	for (unsigned i = 0; i < sizeof(*world); i += 8) {
+		uint64_t word;
+
+		memcpy(&word, at + i, sizeof(word));
+		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	return (unsigned)hash % (2 * MODEL_WORLDS);
+}
+
+static void
+empty(struct model *model)
+{
+	model->count = 0;
+	memset(model->found, 0, sizeof(model->found));
+}
+
+/* Each of them once, in the order they came. */
 static void
 put(struct model *model, const struct model_world *world)
 {
-	for (unsigned i = 0; i < model->count; i++)
-		if (memcmp(&model->worlds[i], world, sizeof(*world)) == 0)
+	unsigned at = hash(world);
+
+	for (; model->found[at] != 0; at = (at + 1) % (2 * MODEL_WORLDS))
+		if (memcmp(&model->worlds[model->found[at] - 1], world, sizeof(*world)) == 0)
 			return;
-	assert(model->count < MODEL_WORLDS);
+	if (model->count == MODEL_WORLDS) {
+		model->vague = true;
+		return;
+	}
 	model->worlds[model->count++] = *world;
+	model->found[at] = (uint16_t)model->count;
+}
+
+static struct model_state
+nobody(void)
+{
+	struct model_state state = { .holder = MODEL_NOBODY };
+
+	memset(state.order, MODEL_NOBODY, MODEL_HOSTS);
+	return state;
+}
+
+void
+model_init(struct model *model, bool persists)
+{
+	struct model_world world = { .state = nobody() };
+
+	memset(model, 0, sizeof(*model));
+	model->persists = persists;
+	put(model, &world);
 }
 
 /* What is kept is what is so. */
@@ -233,7 +291,7 @@ land(struct model *model, unsigned host)
 		uint32_t victims;
 
 		world.kept = world.state;
-		if (do_command(&world.kept, host, &model->commands[host], &victims) != model_status_result(OK))
+		if (do_command(model, &world.kept, host, &victims) != model_status_result(OK))
 			continue;
 		if (!world.state.ptpl && !world.kept.ptpl && !world.doubt)
 			continue;
@@ -254,7 +312,7 @@ widen(struct model *model)
 
 			if (model->stages[h] != MODEL_UNDER_WAY || next.result[h].is != 0)
 				continue;
-			next.result[h].is = do_command(&next.state, h, &model->commands[h], &victims);
+			next.result[h].is = do_command(model, &next.state, h, &victims);
 			next.result[h].victims = victims;
 			if (next.result[h].is == model_status_result(OK))
 				settle(&next);
@@ -273,18 +331,27 @@ model_begin(struct model *model, unsigned host, const struct model_command *comm
 	widen(model);
 }
 
+static unsigned
+set_aside(struct model *model)
+{
+	unsigned count = model->count;
+
+	memcpy(model->before, model->worlds, count * sizeof(model->worlds[0]));
+	empty(model);
+	return count;
+}
+
 /* Leaves the worlds in which this came of the host's command; where `any`, all of them. */
 static bool
 leave(struct model *model, unsigned host, uint64_t result, bool any, uint32_t *victims)
 {
-	unsigned count = model->count;
+	unsigned count = set_aside(model);
 
 	assert(model->stages[host] != MODEL_IDLE);
 	model->stages[host] = MODEL_IDLE;
-	model->count = 0;
 	*victims = UINT32_MAX;
 	for (unsigned i = 0; i < count; i++) {
-		struct model_world world = model->worlds[i];
+		struct model_world world = model->before[i];
 
 		if (!any && world.result[host].is != result)
 			continue;
@@ -292,7 +359,9 @@ leave(struct model *model, unsigned host, uint64_t result, bool any, uint32_t *v
 		world.result[host].is = world.result[host].victims = 0;
 		put(model, &world);
 	}
-	return model->count > 0;
+	if (model->vague)
+		*victims = 0;
+	return model->count > 0 || model->vague;
 }
 
 bool
@@ -328,12 +397,7 @@ model_forget(struct model *model, unsigned host, bool lands)
 static void
 put_survivor(struct model *model, struct model_world world, struct model_state kept)
 {
-	if (!kept.ptpl) {
-		memset(&kept, 0, sizeof(kept));
-		memset(kept.order, MODEL_NOBODY, MODEL_HOSTS);
-		kept.holder = MODEL_NOBODY;
-	}
-	world.state = kept;
+	world.state = kept.ptpl ? kept : nobody();
 	settle(&world);
 	put(model, &world);
 }
@@ -342,17 +406,14 @@ put_survivor(struct model *model, struct model_world world, struct model_state k
 static void
 survive(struct model *model)
 {
-	static struct model_world before[MODEL_WORLDS];
-	unsigned count = model->count;
+	unsigned count = set_aside(model);
 
 	for (unsigned h = 0; h < MODEL_HOSTS; h++)
 		model->spanning[h] = model->stages[h] != MODEL_IDLE;
-	memcpy(before, model->worlds, count * sizeof(before[0]));
-	model->count = 0;
 	for (unsigned i = 0; i < count; i++) {
-		put_survivor(model, before[i], before[i].state);
-		if (before[i].doubt)
-			put_survivor(model, before[i], before[i].kept);
+		put_survivor(model, model->before[i], model->before[i].state);
+		if (model->before[i].doubt)
+			put_survivor(model, model->before[i], model->before[i].kept);
 	}
 }
 
@@ -376,8 +437,9 @@ model_retire(struct model *model)
 static unsigned
 may_in(const struct model_state *s, unsigned host)
 {
-	bool is = s->keys[host] != 0, exclusive = s->type == 2 || s->type == 4 || s->type == 6;
-	bool all = s->type == 0 || holds(s, host) || (is && s->type >= 3);
+	bool is = host != MODEL_NOBODY && s->keys[host] != 0;
+	bool all = s->type == 0 || (is && (s->type >= 3 || holds(s, host)));
+	bool exclusive = s->type == 2 || s->type == 4 || s->type == 6;
 
 	return (all || !exclusive ? MODEL_READS : MODEL_READS_NOT) | (all ? MODEL_WRITES : MODEL_WRITES_NOT);
 }
@@ -385,9 +447,27 @@ may_in(const struct model_state *s, unsigned host)
 unsigned
 model_may(const struct model *model, unsigned host)
 {
-	unsigned may = 0;
+	unsigned may = model->vague ? MODEL_READS | MODEL_READS_NOT | MODEL_WRITES | MODEL_WRITES_NOT : 0;
 
 	for (unsigned i = 0; i < model->count; i++)
 		may |= may_in(&model->worlds[i].state, host);
+	for (unsigned h = 0; h < MODEL_HOSTS; h++)
+		if (h != host && model->stages[h] != MODEL_IDLE && model->commands[h].op == MODEL_PREEMPT_ABORT)
+			may |= MODEL_ENDS;
 	return may;
+}
+
+void
+model_found(struct model *model, const struct model_state *state)
+{
+	struct model_world world = { .state = *state };
+
+	if (!model->vague)
+		return;
+	for (unsigned h = 0; h < MODEL_HOSTS; h++)
+		if (model->stages[h] != MODEL_IDLE)
+			return;
+	model->vague = false;
+	empty(model);
+	put(model, &world);
 }
