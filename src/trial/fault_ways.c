@@ -233,7 +233,8 @@ goes_on(struct trial *trial, struct under_way *f)
 
 /* ---- disks ---- */
 
-/* What is wrong with the file of a volume, and its list of bad blocks, follows from all that is under way. */
+/* What is wrong with the file of a volume, its list of bad blocks and its reservations follows from all that is under
+ * way. */
 static bool
 disk_changes(struct trial *trial, struct under_way *f)
 {
@@ -259,6 +260,7 @@ disk_changes(struct trial *trial, struct under_way *f)
 	sim_file_set_faults(trial->sim, f->volume->path, &faults);
 	snprintf(path, sizeof(path), "%s%s", f->volume->path, BLK_BAD_SUFFIX);
 	sim_file_set_faults(trial->sim, path, &faults);
+	sim_file_set_faults(trial->sim, f->volume->kept, &faults);
 	return true;
 }
 

@@ -43,6 +43,8 @@ struct volume {
 	uint32_t index, nsid;        /* nsid: index + 1 */
 	bool in_ram;
 	char path[48], spec[96];     /* "volume-0-1.img"; as blk_open() has it */
+	uint8_t id[16];              /* of its namespace */
+	char kept[80];               /* where its reservations are: "state-0/reservations/UUID" */
 	struct blk *blk;             /* of this life of its target */
 	struct history *history;
 	struct claims *claims;       /* NULL: no host of the trial uses reservations */

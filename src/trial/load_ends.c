@@ -43,12 +43,12 @@ is_unreadable(struct nvme_status status)
 	return nvme_sc(status) == NVME_SC_READ_ERROR && status.dnr;
 }
 
-/* Was refused before it began; a Copy may have begun. */
+/* Was refused before it began; of a Copy only a reservation is not asked about again on the way. */
 static bool
 is_refusal(const struct work *work, struct nvme_status status)
 {
 	if (work->op == LANE_COPY)
-		return false;
+		return nvme_sc(status) == NVME_SC_RESV_CONFLICT;
 	switch (nvme_sc(status)) {
 	case NVME_SC_INVALID_NS: case NVME_SC_LBA_RANGE: case NVME_SC_RESV_CONFLICT:
 	case NVME_SC_ANA_INACCESSIBLE: case NVME_SC_ANA_TRANSITION: case NVME_SC_ANA_PERSISTENT_LOSS:

@@ -87,11 +87,15 @@ config_namespaces(const struct served *served, const struct serving *serving, st
 	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_VOLUMES); i++) {
 		const struct volume *volume = &served->volumes[i];
 
-		if (!serving->volume_gone[i])
-			whole->ns[whole->subsys.ns_count++] = (struct target_ns){
-				.nsid = volume->nsid, .volume = volume->blk, .blocks = serving->volume_blocks[i],
-				.id = { (uint8_t)(served->index + 1), (uint8_t)volume->nsid },
-			};
+		struct target_ns *ns = &whole->ns[whole->subsys.ns_count];
+
+		if (serving->volume_gone[i])
+			continue;
+		*ns = (struct target_ns){
+			.nsid = volume->nsid, .volume = volume->blk, .blocks = serving->volume_blocks[i],
+		};
+		memcpy(ns->id, volume->id, sizeof(ns->id));
+		whole->subsys.ns_count++;
 	}
 	whole->subsys.ns = whole->ns;
 }
@@ -179,6 +183,20 @@ start(struct reactor *reactor, void *arg)
 	return 0;
 }
 
+/* Nobody gives its namespace a UUID, so it has one that follows from its id. */
+static void
+name_kept(struct volume *volume)
+{
+	static const uint8_t none[16];
+	uint8_t u[16];
+
+	target_uuid(none, volume->id, u);
+	snprintf(volume->kept, sizeof(volume->kept),
+	    "%s/reservations/%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+	    volume->served->state, u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12],
+	    u[13], u[14], u[15]);
+}
+
 static void
 volume_init(struct volume *volume, struct served *served, unsigned index)
 {
@@ -190,7 +208,9 @@ volume_init(struct volume *volume, struct served *served, unsigned index)
 		.in_ram = rng_below(&trial->rng, 100) < trial_knob(trial, KNOB_IN_RAM),
 		.next_value = (uint64_t)(served->index * TRIAL_VOLUMES_MAX + index + 1) << 48,
 		.history = history_create(&trial->arena, blocks),
+		.id = { (uint8_t)(served->index + 1), (uint8_t)(index + 1) },
 	};
+	name_kept(volume);
 	snprintf(volume->path, sizeof(volume->path), "volume-%u-%u.img", served->index, index);
 	served->wanted.volume_blocks[index] = volume_blocks(volume);
 	served->wanted.volume_gone[index] = true;
