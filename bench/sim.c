@@ -1,7 +1,8 @@
 /*
  * sim.c - the program weir-sim-bench: what does an I/O cost in the simulation?
  *
- *   weir-sim-bench [--hosts N] [--reactors N] [--depth N] [--reads PERCENT] [--ios N] [--seed N] [--kinds]
+ *   weir-sim-bench [--hosts N] [--reactors N] [--depth N] [--reads PERCENT] [--ios N] [--seed N]
+ *       [--file] [--kinds]
  *
  * Plays the load of sim_load.c with the options that the simulation has by
  * default, one thread in all, and prints as one JSON object what the I/Os took
@@ -29,7 +30,7 @@ enum { KINDS = sizeof(kind_names) / sizeof(kind_names[0]) };
 struct bench {
 	uint32_t hosts, reactors, depth, reads_percent, ios;
 	uint64_t seed;
-	bool kinds;
+	bool in_file, kinds;
 
 	struct sim *sim;
 	struct load_target target;
@@ -103,7 +104,7 @@ begin(struct bench *bench)
 		options.trace = count_kind;
 	options.arg = bench;
 	bench->sim = sim_create(bench->seed, &options);
-	bench->target = (struct load_target){ .blocks = bench->hosts * LOAD_BLOCKS, .reactors = bench->reactors };
+	bench->target = (struct load_target){ .blocks = bench->hosts * LOAD_BLOCKS, .in_file = bench->in_file };
 	sim_process_create(bench->sim, "target", bench->reactors, &target);
 	sim_run_until(bench->sim, 1000 * 1000, NULL, NULL);
 	for (uint32_t i = 0; i < bench->hosts; i++) {
@@ -149,7 +150,7 @@ read_options(struct bench *bench, int argc, char **argv)
 		{ "hosts", required_argument, NULL, 'h' }, { "reactors", required_argument, NULL, 'r' },
 		{ "depth", required_argument, NULL, 'd' }, { "reads", required_argument, NULL, 'm' },
 		{ "ios", required_argument, NULL, 'i' }, { "seed", required_argument, NULL, 's' },
-		{ "kinds", no_argument, NULL, 'k' }, { 0 },
+		{ "file", no_argument, NULL, 'f' }, { "kinds", no_argument, NULL, 'k' }, { 0 },
 	};
 	int option;
 
@@ -168,6 +169,8 @@ read_options(struct bench *bench, int argc, char **argv)
 			bench->ios = (uint32_t)value;
 		else if (option == 's')
 			bench->seed = value;
+		else if (option == 'f')
+			bench->in_file = true;
 		else if (option == 'k')
 			bench->kinds = true;
 		else
@@ -186,7 +189,7 @@ main(int argc, char **argv)
 
 	if (!read_options(&bench, argc, argv)) {
 		fprintf(stderr, "usage: weir-sim-bench [--hosts N] [--reactors N] [--depth N] [--reads PERCENT] "
-		    "[--ios N] [--seed N] [--kinds]\n");
+		    "[--ios N] [--seed N] [--file] [--kinds]\n");
 		return 2;
 	}
 	bench.load = calloc(bench.hosts, sizeof(*bench.load));

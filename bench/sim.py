@@ -14,7 +14,11 @@ import figures
 import selftest
 
 MIXES = {"ios": 70, "reads": 100, "writes": 0}     # of a hundred
-CLUSTERS = {"": (1, 1), "_4_hosts": (4, 2)}        # hosts, and reactors of the target
+CLUSTERS = {                                       # and what is played
+    "": ("one host, one reactor", ()),
+    "_4_hosts": ("4 hosts, 2 reactors", ("--hosts", 4, "--reactors", 2)),
+    "_file": ("one host, one reactor, in a file", ("--file",)),
+}
 DEPTHS = (32, 1, 128)                              # of each host
 THE_ONE = ("ios", 32, "")                          # whose bar counts
 IOS, ROUNDS, SEEDS = 50000, 3, range(1, 9)
@@ -38,9 +42,9 @@ class Sim(figures.Figures):
         self.path = os.path.join(options.build, "bench", "weir-sim-bench")
 
     def play(self, mix, depth, cluster, seed, ios, *more, prefix=()):
-        hosts, reactors = CLUSTERS[cluster]
-        with ends.Process([*prefix, self.path, "--reads", MIXES[mix], "--depth", depth, "--hosts", hosts,
-                           "--reactors", reactors, "--seed", seed, "--ios", ios, *more]) as process:
+        _, cluster_args = CLUSTERS[cluster]
+        with ends.Process([*prefix, self.path, "--reads", MIXES[mix], "--depth", depth, *cluster_args, "--seed", seed,
+                           "--ios", ios, *more]) as process:
             said = process.json_line(600)
             process.end()
         if said["wrong"] > 0 or said["failed"] > 0:
@@ -55,10 +59,9 @@ class Sim(figures.Figures):
                  for one in plays.values()]
         rates = [said["ios"] / said["cpu_ns"] * 1e9 for said in seeds]
         spent = sum(said["cpu_ns"] for said in seeds)
-        hosts, reactors = CLUSTERS[cluster]
+        words, _ = CLUSTERS[cluster]
         self.add(name_of(mix, depth, cluster), sum(said["ios"] for said in seeds) / spent * 1e9, "I/Os", min(rates),
-                 max(rates), len(rates), reason=f"{MIXES[mix]} % reads, {depth} in flight of each host, {hosts} hosts, "
-                 f"{reactors} reactors; virtual time passes "
+                 max(rates), len(rates), reason=f"{MIXES[mix]} % reads, {depth} in flight of each host; {words}; virtual time passes "
                  f"{sum(said['virtual_ns'] for said in seeds) / spent:.2f} times as fast as the processor's")
 
     def run_events(self):

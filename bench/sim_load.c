@@ -16,7 +16,7 @@ int
 load_target_start(struct reactor *reactor, void *arg)
 {
 	struct load_target *t = arg;
-	char spec[32], why[256];
+	char spec[64], why[256];
 
 	if (t->started++ == 0) {
 		struct target_listen listen = { .host = LOAD_TARGET, .port = PORT };
@@ -26,7 +26,8 @@ load_target_start(struct reactor *reactor, void *arg)
 			.subsys_count = 1 };
 		int rc;
 
-		snprintf(spec, sizeof(spec), "mem:%uK", t->blocks * (LOAD_BLOCK / 1024));
+		snprintf(spec, sizeof(spec), t->in_file ? "file:volume.img,size=%uK" : "mem:%uK",
+		    t->blocks * (LOAD_BLOCK / 1024));
 		rc = blk_open(reactor, spec, LOAD_BLOCK, &t->volume, why);
 		ns.volume = t->volume;
 		if (rc == 0)

@@ -1,7 +1,7 @@
 /*
  * sim_load.h - the real target and real hosts in the simulation, with a load whose contents are checked.
  *
- * A target process serves one volume in RAM.  Each host keeps a number of 4 KiB
+ * A target process serves one volume, in RAM or in a simulated file.  Each host keeps a number of 4 KiB
  * reads and writes in flight at random blocks of a part of it that is its own;
  * of a block there is one at a time, so that what a read finds is known.
  */
@@ -16,10 +16,11 @@
 
 enum { LOAD_BLOCK = 4096, LOAD_BLOCKS = 1024 /* of each host */, LOAD_DEPTH_MAX = 256 };
 
-/* Zeroed by who makes it, who says how many blocks and reactors there are. */
+/* Zeroed by who makes it, who sets the first lines. */
 struct load_target {
 	uint32_t blocks;
-	unsigned reactors, started;
+	bool in_file;
+	unsigned started;
 	struct target *target;
 	struct blk *volume;
 };
