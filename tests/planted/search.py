@@ -139,7 +139,7 @@ def look_for(planted, clean, options):
             result = {"found": look(weir_of("asan"), options), "build": "asan"}
     found = result.get("found")
     if found is not None and found["seed"] is not None:
-        found["clean"] = sim(clean, "--scenario", found["scenario"], "--seed", str(found["seed"]), "--no-shorten") is None
+        found["clean"] = sim(clean, "--scenario", found["scenario"], "--seed", str(found["seed"])) is None
     if options.tests:
         result["tests"] = tests_that_fail(PLACE / "plain")
     return result
