@@ -59,6 +59,18 @@ def answer(*args, **how):
     return json.loads(done.stdout)
 
 
+def test_the_first_hundred_seeds_of_each_scenario_are_right(binary):
+    """a minute; `./dev sim` goes on from there"""
+    if targets.sanitized():
+        pytest.skip("a sanitizer takes its time; it has the seeds of tests/sim/test_trial.c")
+    done = subprocess.run([binary, "sim", "--scenario", "all", "--seeds", "1-100", "--jobs", "1", "--json"],
+                          stdout=subprocess.PIPE, text=True, timeout=60 * PATIENCE * SECONDS)
+    said = json.loads(done.stdout)
+    assert done.returncode == 0, said
+    assert said["all"]["seeds"] >= 1100, said
+
+
+
 def untimed(said):
     return [line for line in said.splitlines() if not line.startswith("  took ")]
 
