@@ -87,6 +87,12 @@ struct sim_options {
 	int64_t (*file_fault)(void *arg, const char *path, const struct file_io *io);
 	/* Asked at each open of a file and each fetch from one: 0, or the negative errno that it fails with. */
 	int (*file_refusal)(void *arg, const char *path);
+	/*
+	 * Sees all that `side` writes to a connection, in order; answers how many of these bytes, from the first on,
+	 * sim_process_flips() may, or may not, change; what that says of segments is of such bytes then. NULL: all may.
+	 */
+	size_t (*alike)(void *arg, const struct sim_process *connected, uint64_t link, unsigned side,
+	    const uint8_t *bytes, size_t count, bool *may);
 	void (*log)(void *arg, const char *process, unsigned reactor, int level, const char *text);
 	/* Sees each entry of the trace: to find where two histories part. */
 	void (*trace)(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b);

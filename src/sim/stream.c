@@ -222,6 +222,27 @@ flip(struct sim_link *link, unsigned side, uint64_t from, uint64_t to)
 	}
 }
 
+/* The same of all that was just written, where somebody knows which bytes may be changed. */
+static void
+flip_known(struct sim_link *link, unsigned side, uint64_t bytes)
+{
+	const struct sim_options *options = &link->sim->options;
+	struct sim_pipe *pipe = &link->pipes[side];
+
+	for (uint64_t at = pipe->written - bytes, next; at < pipe->written; at = next) {
+		uint64_t offset = at % pipe->limit, count = pipe->written - at;
+		bool may = false;
+
+		if (count > pipe->limit - offset)
+			count = pipe->limit - offset;
+		next = at + options->alike(options->arg, link->ends[0].process, link->id, side, pipe->ring + offset,
+		    count, &may);
+		assert(next > at && next - at <= count);
+		if (may)
+			flip(link, side, at, next);
+	}
+}
+
 /* What was written goes on its way in pieces that were not the writer's. */
 static void
 send_segments(struct sim_link *link, unsigned side, uint64_t bytes, uint64_t at_ns)
@@ -230,6 +251,8 @@ send_segments(struct sim_link *link, unsigned side, uint64_t bytes, uint64_t at_
 	uint32_t max = sim->options.segment_max;
 	uint64_t end = link->pipes[side].written;
 
+	if (sim->options.alike != NULL)
+		flip_known(link, side, bytes);
 	while (bytes > 0) {
 		uint64_t kind = rng_below(&sim->rng, 16), piece = bytes;
 
@@ -237,7 +260,8 @@ send_segments(struct sim_link *link, unsigned side, uint64_t bytes, uint64_t at_
 			piece = 1 + rng_below(&sim->rng, kind == 0 ? 8 : kind < 4 ? 1460 : max);
 		if (piece > bytes)
 			piece = bytes;
-		flip(link, side, end - bytes, end - bytes + piece);
+		if (sim->options.alike == NULL)
+			flip(link, side, end - bytes, end - bytes + piece);
 		sim_link_event(link, SIM_BYTES, side, piece, sim_link_arrival(link, side,
 		    sim_link_departure(link, side, piece, at_ns)));
 		bytes -= piece;

@@ -13,7 +13,7 @@
 #include "sim/sim.h"
 #include "toy.h"
 
-enum { MS = 1000 * 1000, TOTAL = 300 * 1000, SPARED = 128, CLIENTS = 2 };
+enum { MS = 1000 * 1000, TOTAL = 300 * 1000, SPARED = 128, CLIENTS = 2, HALF = 50 };
 
 /* One end of a connection, and the bits it found changed. */
 struct end {
@@ -28,6 +28,8 @@ struct talk {
 	struct end served[CLIENTS], asked[CLIENTS];
 	unsigned accepted;
 	uint64_t flips, segments; /* as the trace has it */
+	uint64_t others; /* flips in first halves */
+	uint64_t written[2 * CLIENTS + 1][2]; /* by each link's sides */
 };
 
 static void
@@ -38,7 +40,8 @@ note(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a,
 	(void)now_ns;
 	(void)actor;
 	if (kind == SIM_FLIP)
-		assert_true(a >= SPARED && a < TOTAL && b < 16);
+		assert_true(a < TOTAL && b < 16);
+	talk->others += kind == SIM_FLIP && a / HALF % 2 == 0;
 	talk->flips += kind == SIM_FLIP;
 	talk->segments += kind == SIM_BYTES;
 }
@@ -125,11 +128,13 @@ client_start(struct reactor *reactor, void *arg)
 }
 
 static void
-talk_begin(struct talk *talk)
+talk_begin(struct talk *talk, size_t (*alike)(void *, const struct sim_process *, uint64_t, unsigned, const uint8_t *,
+    size_t, bool *))
 {
 	struct sim_options options = sim_options_default();
 
 	options.trace = note;
+	options.alike = alike;
 	options.arg = talk;
 	*talk = (struct talk){ .sim = sim_create(1, &options) };
 	talk->server = toy_process(talk->sim, "server", 1, server_start, talk);
@@ -166,7 +171,7 @@ one_bit_of_a_segment_changes_and_the_trace_says_so(void **state)
 {
 	struct talk talk;
 
-	talk_begin(&talk);
+	talk_begin(&talk, NULL);
 	sim_process_flips(talk.server, 300000, SPARED);
 	talk_on(&talk, 0);
 	assert_true(talk.served[0].wrong > 0 && talk.asked[0].wrong > 0);
@@ -182,7 +187,7 @@ the_first_bytes_of_a_connection_are_let_alone(void **state)
 {
 	struct talk talk;
 
-	talk_begin(&talk);
+	talk_begin(&talk, NULL);
 	sim_process_flips(talk.server, 1000000, TOTAL - 1);
 	talk_on(&talk, 0);
 	assert_int_equal(wrong(&talk), 2);
@@ -200,7 +205,7 @@ only_who_is_meant_has_wrong_bytes_also_when_it_comes_again(void **state)
 	struct talk talk;
 	uint64_t before;
 
-	talk_begin(&talk);
+	talk_begin(&talk, NULL);
 	talk_on(&talk, 0);
 	sim_process_flips(talk.clients[0], 100000, SPARED);
 	talk_on(&talk, 1);
@@ -219,12 +224,44 @@ only_who_is_meant_has_wrong_bytes_also_when_it_comes_again(void **state)
 	sim_destroy(talk.sim);
 }
 
+/* Of each hundred bytes the second half may change. */
+static size_t
+by_halves(void *arg, const struct sim_process *connected, uint64_t link, unsigned side, const uint8_t *bytes,
+    size_t count, bool *may)
+{
+	struct talk *talk = arg;
+	uint64_t *at = &talk->written[link][side];
+	size_t left = HALF - *at % HALF;
+
+	assert_ptr_equal(connected, talk->clients[link - 1]);
+	assert_int_equal(bytes[0] | bytes[count - 1], 0);
+	*may = *at / HALF % 2 == 1;
+	*at += count < left ? count : left;
+	return count < left ? count : left;
+}
+
+static void
+who_knows_the_bytes_says_which_may_change(void **state)
+{
+	struct talk talk;
+
+	talk_begin(&talk, by_halves);
+	sim_process_flips(talk.server, 1000000, 0);
+	talk_on(&talk, 0);
+	talk_on(&talk, 1);
+	assert_int_equal(wrong(&talk), talk.flips);
+	assert_true(talk.flips >= 4 * TOTAL / (2 * HALF)); /* one of each at least */
+	assert_int_equal(talk.others, 0);
+	sim_destroy(talk.sim);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_bit_of_a_segment_changes_and_the_trace_says_so),
 		cmocka_unit_test(the_first_bytes_of_a_connection_are_let_alone),
+		cmocka_unit_test(who_knows_the_bytes_says_which_may_change),
 		cmocka_unit_test(only_who_is_meant_has_wrong_bytes_also_when_it_comes_again),
 	};
 
