@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "trial/faults.h"
-#include "wire/pdu.h"
 
 enum { SLOW = 100 };
 
@@ -185,19 +184,16 @@ speeds_up(struct trial *trial, struct under_way *f)
 	return true;
 }
 
-/*
- * A host without both digests is let alone: what is wrong with its bytes nobody can notice, or undo. All there is
- * of its connections has digests, but for ICReq and ICResp.
- */
+/* Where it may be noticed (wires.c); of a host without digests nobody can notice, or undo, anything. */
 static bool
 bits_flip(struct trial *trial, struct under_way *f)
 {
-	uint32_t ppm = 20000u >> f->fault.what % 8;
+	uint32_t ppm = 40000u >> f->fault.what % 8;
 
-	if (!f->user->hdgst || !f->user->ddgst || is_taken(trial, f, FAULT_NETWORK_FLIPS))
+	if (!(f->user->hdgst || f->user->ddgst) || is_taken(trial, f, FAULT_NETWORK_FLIPS))
 		return false;
-	trial_note(trial, f->user->address, "%u ppm of its segments have a wrong bit", ppm);
-	sim_process_flips(f->user->process, ppm, sizeof(struct pdu_ic));
+	trial_note(trial, f->user->address, "%u ppm of its headers and data have a wrong bit", ppm);
+	sim_process_flips(f->user->process, ppm, 0);
 	return true;
 }
 

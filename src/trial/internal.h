@@ -9,6 +9,7 @@
  *   seat.c      what it has at one target: a subsystem, and lanes
  *   claimant.c  and perhaps reservations; claims.c: who may read and write a volume, by resv_model.c
  *   beliefs.c   whether a host knows what its target serves
+ *   wires.c     which bytes of a connection a digest is of
  *   load.c      what a host does with them: one I/O after another, each told to the history of its volume;
  *               load_choose.c: which; load_ends.c: what is known when it ends
  *   content.c   what stands in a block: its value
@@ -322,6 +323,10 @@ void fault_go_on(struct trial *trial);
 /* The target, or the host, is down by a fault that is under way. */
 bool fault_holds_down(const struct trial *trial, const struct served *served, const struct user *user);
 
+/* sim_options.alike: headers may be changed where the host uses header digests, data where it uses data digests. */
+size_t wires_alike(void *trial, const struct sim_process *host, uint64_t link, unsigned side, const uint8_t *bytes,
+    size_t count, bool *may);
+
 /* ---- the trial ---- */
 
 struct trial {
@@ -334,6 +339,8 @@ struct trial {
 	struct user *users;
 	unsigned claimants;          /* hosts that use reservations: MODEL_HOSTS at most */
 	struct list faults;          /* under way */
+	struct wire *wires;          /* by the number of their link */
+	size_t wire_count;
 	bool resting;                /* the load ends */
 	bool reading_back, read_back; /* the last act is played; it is over */
 	struct rng rng;

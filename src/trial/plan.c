@@ -161,7 +161,7 @@ const struct fault_row fault_rows[FAULTS] = {
 	[FAULT_NO_MEMORY] =       { "no-memory",       true,
 	    "allocations of a reactor of a target fail now and then" },
 	[FAULT_NETWORK_FLIPS] =   { "network-flips",   true,
-	    "bits of what goes to and from a host change, if it uses both digests: without, nobody could tell" },
+	    "bits of what goes to and from a host change, of headers and of data where it uses their digests" },
 };
 
 /* ---- drawing ---- */

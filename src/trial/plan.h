@@ -94,7 +94,7 @@ enum fault_kind {
 	FAULT_HOST_BARRED,       /* is not in the list of hosts any more */
 	FAULT_LISTENER_GONE,     /* is taken away by the operator, and comes back */
 	FAULT_NO_MEMORY,         /* allocations of one reactor fail now and then */
-	FAULT_NETWORK_FLIPS,     /* what a host sends and receives has wrong bits, where it uses both digests */
+	FAULT_NETWORK_FLIPS,     /* what a host sends and receives has wrong bits, where it uses digests */
 	FAULTS,
 };
 
