@@ -1,6 +1,6 @@
 /*
- * test_association.c - how long a target keeps a controller whose host shut it
- * down and says nothing more, in virtual time.
+ * test_association.c - how long a target keeps a controller whose host says nothing more, in virtual time: one that
+ * was shut down, and one that it could not hear.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,11 +12,13 @@
 
 #include "cluster.h"
 
-static const uint64_t second = 1000 * 1000 * 1000;
+static const uint64_t second = 1000 * 1000 * 1000, ms = 1000 * 1000;
 
 /* A host that enables its controller, shuts it down, and keeps the connection. */
 struct quiet {
 	bool returns;         /* and enables it again after 100 s, for 500 s */
+	uint32_t kato_ms;     /* above 0: it does not shut it down, */
+	uint64_t speaks_ns;   /* but says each so often that it lives; 0: never */
 	struct reactor *reactor;
 	struct gather gather;
 	struct qpair admin;
@@ -58,7 +60,10 @@ step_done(struct hio *io)
 	if (q->admin.state != QPAIR_UP)
 		return;
 	assert_true(nvme_ok(io->req.status));
-	if (q->step == FIRST_STEPS) {
+	if (q->kato_ms > 0) {
+		if (q->speaks_ns > 0)
+			timer_set(&q->reactor->timers, &q->again, q->reactor->now_ns + q->speaks_ns);
+	} else if (q->step == FIRST_STEPS) {
 		q->csts = io->req.dw0;
 		q->shut_ns = q->reactor->now_ns;
 		if (q->returns)
@@ -75,7 +80,14 @@ step_done(struct hio *io)
 static void
 return_now(struct timer *timer)
 {
-	next_step(container_of(timer, struct quiet, again));
+	struct quiet *q = container_of(timer, struct quiet, again);
+
+	if (q->kato_ms == 0) {
+		next_step(q);
+		return;
+	}
+	q->io.req.sqe = (struct nvme_sqe){ .opcode = NVME_ADMIN_KEEP_ALIVE };
+	assert_true(qpair_submit(&q->admin, &q->io));
 }
 
 static void
@@ -99,7 +111,8 @@ quiet_start(struct reactor *reactor, void *arg)
 	struct quiet *q = arg;
 	const struct qpair_options options = {
 		.host = "10.0.0.1", .port = CLUSTER_PORT, .entries = 8, .cntlid = NVME_CNTLID_DYNAMIC, .hostid = { 1 },
-		.incapsule_max = 8192, .subnqn = CLUSTER_NQN, .hostnqn = "nqn.2026-11.local.weir:quiet",
+		.kato_ms = q->kato_ms, .incapsule_max = 8192, .subnqn = CLUSTER_NQN,
+		.hostnqn = "nqn.2026-11.local.weir:quiet",
 	};
 
 	q->reactor = reactor;
@@ -170,11 +183,49 @@ an_association_is_kept_two_minutes_after_a_shutdown_and_then_freed(void **state)
 	}
 }
 
+/* Who has spoken in time is not judged late because nobody looked; who has not is. */
+static void
+who_has_spoken_while_the_target_stood_still_is_kept(void **state)
+{
+	struct sim_options options = sim_options_default();
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct sim *sim = sim_create(seed, &options);
+		struct cluster_target target = {
+			.host = "10.0.0.1", .spec = "mem:1M", .reactors = 1 + (unsigned)(seed % 3),
+		};
+		struct quiet hosts[2] = {
+			{ .kato_ms = 200, .speaks_ns = (105 + 4 * seed) * ms }, { .kato_ms = 200 },
+		};
+		struct sim_process_options t = {
+			.reactor = { 256, 32 }, .start = cluster_target_start, .arg = &target,
+		};
+		struct sim_process *process = sim_process_create(sim, "target", target.reactors, &t);
+
+		sim_run_until(sim, ms, NULL, NULL);
+		for (int i = 0; i < 2; i++) {
+			struct sim_process_options h = { .start = quiet_start, .arg = &hosts[i] };
+
+			sim_process_create(sim, "host", 1, &h);
+		}
+		sim_run_until(sim, 100 * ms, NULL, NULL);
+		for (unsigned i = 0; i < target.reactors; i++)
+			sim_process_pause(process, i, second);
+		sim_run_until(sim, 3 * second, NULL, NULL);
+		assert_int_equal(hosts[0].down_ns, 0);
+		assert_in_range(hosts[1].down_ns, second, second + 10 * ms);
+		assert_int_equal(connections(&target), 1);
+		sim_destroy(sim);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_association_is_kept_two_minutes_after_a_shutdown_and_then_freed),
+		cmocka_unit_test(who_has_spoken_while_the_target_stood_still_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
