@@ -93,6 +93,8 @@ counts_report(struct report *report, const struct trial_counts *counts)
 	count(report, "connects", counts->connects);
 	count(report, "losses", counts->losses);
 	report_number(report, "given_up", counts->given_up > 0 ? "given up" : NULL, counts->given_up, "");
+	count(report, "claims", counts->claims);
+	count(report, "conflicts", counts->conflicts);
 	report_open(report, "ops", "Kinds of I/O");
 	for (unsigned op = 0; op < LANE_OPS; op++)
 		count(report, ops[op], counts->by_op[op]);
@@ -119,6 +121,8 @@ counts_add(struct trial_counts *counts, const struct trial_counts *more)
 	counts->connects += more->connects;
 	counts->losses += more->losses;
 	counts->given_up += more->given_up;
+	counts->claims += more->claims;
+	counts->conflicts += more->conflicts;
 }
 
 /* ---- the line ---- */

@@ -165,6 +165,28 @@ what_a_dead_host_has_sent_may_come_late(void **state)
 	assert_true(unknown > SEEDS);
 }
 
+/* At a target that dies, and whose namespaces and disks come and go. */
+static void
+reservations_forbid_and_are_forgotten_or_kept(void **state)
+{
+	static const char text[] =
+	    "says: reservations\n"
+	    "knobs: { hosts: 6, volumes: 2, target-reactors: 3, until: 200 ms, in-ram: 50 %, claims: 100 %,\n"
+	    "  write: 1, read: 1, flush: 1, copy: 1, compare-and-write: 1, pause: 1 ms }\n"
+	    "often:\n"
+	    "  target-killed: { every: 20-80 ms, for: 5 ms }\n"
+	    "  volume-gone: { every: 20-80 ms, for: 5 ms }\n"
+	    "  disk-fails: { every: 20-80 ms, for: 5 ms }\n";
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct trial_result result = run(text, seed);
+
+		assert_int_equal(result.end, TRIAL_RIGHT);
+		assert_true(result.counts.claims > 50 && result.counts.conflicts > 0);
+	}
+}
+
 int
 main(void)
 {
@@ -176,6 +198,7 @@ main(void)
 		cmocka_unit_test(a_trial_that_takes_too_long_is_ended),
 		cmocka_unit_test(all_may_be_down_at_once),
 		cmocka_unit_test(what_a_dead_host_has_sent_may_come_late),
+		cmocka_unit_test(reservations_forbid_and_are_forgotten_or_kept),
 	};
 
 	return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
