@@ -201,6 +201,18 @@ def test_a_search_says_what_was_played(small):
     assert found["tried"]["ios"] == sum(one["tried"]["ios"] for one in each)
 
 
+def test_what_a_search_has_tried_is_what_its_seeds_have(binary, tmp_path):
+    """all of it, whatever there is to count"""
+    path = tmp_path / "claims.yaml"
+    path.write_text("knobs: { hosts: 3, read: 1, write: 1, claims: 100 %, until: 50 ms }\n")
+    tried = answer("--scenario", path, "--seeds", "1-3")["tried"]
+    each = [answer("--scenario", path, "--seed", seed)["tried"] for seed in range(1, 4)]
+    assert tried["claims"] > 0 and tried["conflicts"] > 0
+    for part in (lambda one: one), (lambda one: one["ops"]), (lambda one: one["faults"]):
+        counts = {key: value for key, value in part(tried).items() if isinstance(value, int)}
+        assert counts == {key: sum(part(one)[key] for one in each) for key in counts}
+
+
 def test_what_is_built_in_is_right(binary):
     """a few short seeds; how many there are is not known here"""
     names = [one["scenario"] for one in json.loads(sim("--list", "--json").stdout)["scenarios"]]
