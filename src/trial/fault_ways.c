@@ -61,10 +61,11 @@ kill_host(struct trial *trial, struct user *user, uint32_t what)
 	return true;
 }
 
+/* Unless it was killed by something else, too, which is not over. */
 static void
-bring_host(struct user *user)
+bring_host(struct trial *trial, struct user *user)
 {
-	if (!sim_process_running(user->process))
+	if (!sim_process_running(user->process) && !fault_holds_down(trial, NULL, user))
 		user_come(user);
 }
 
@@ -77,8 +78,7 @@ host_dies(struct trial *trial, struct under_way *f)
 static bool
 host_comes(struct trial *trial, struct under_way *f)
 {
-	(void)trial;
-	bring_host(f->user);
+	bring_host(trial, f->user);
 	return true;
 }
 
@@ -97,7 +97,7 @@ all_come(struct trial *trial, struct under_way *f)
 {
 	(void)f;
 	for (unsigned i = 0; i < trial_knob(trial, KNOB_HOSTS); i++)
-		bring_host(&trial->users[i]);
+		bring_host(trial, &trial->users[i]);
 	return true;
 }
 

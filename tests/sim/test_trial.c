@@ -187,6 +187,39 @@ reservations_forbid_and_are_forgotten_or_kept(void **state)
 	}
 }
 
+static void
+count_start(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b)
+{
+	unsigned *starts = arg;
+
+	(void)actor;
+	(void)a;
+	(void)b;
+	*starts += kind == SIM_START && now_ns > 10 * 1000 * 1000 && now_ns < 40 * 1000 * 1000;
+}
+
+/* Of two that are down the one comes with all others, the other when its own time is over. */
+static void
+who_is_killed_alone_does_not_come_back_with_all(void **state)
+{
+	static const char text[] =
+	    "says: one is down for longer\n"
+	    "knobs: { hosts: 2, until: 60 ms, write: 1, read: 1 }\n"
+	    "faults:\n"
+	    "  - { at: 10 ms, what: host-killed, for: 40 ms, whom: 0 }\n"
+	    "  - { at: 15 ms, what: all-leave, for: 10 ms }\n";
+	unsigned starts = 0;
+	struct trial_watch watch = { .trace = count_start, .arg = &starts };
+	struct trial_result result;
+
+	(void)state;
+	draw(text, 1);
+	trial_run(&plan, &watch, &result);
+	assert_int_equal(result.end, TRIAL_RIGHT);
+	assert_int_equal(result.counts.faults[FAULT_HOST_KILLED] + result.counts.faults[FAULT_ALL_LEAVE], 2);
+	assert_int_equal(starts, 1);
+}
+
 int
 main(void)
 {
@@ -199,6 +232,7 @@ main(void)
 		cmocka_unit_test(all_may_be_down_at_once),
 		cmocka_unit_test(what_a_dead_host_has_sent_may_come_late),
 		cmocka_unit_test(reservations_forbid_and_are_forgotten_or_kept),
+		cmocka_unit_test(who_is_killed_alone_does_not_come_back_with_all),
 	};
 
 	return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
