@@ -350,7 +350,5 @@ cmd_id(int argc, char **argv)
 	}
 	report_end(&asking.report, rc == 0 && !options.raw);
 	weir_host_destroy(host);
-	if (fflush(stdout) != 0)
-		rc = -1;
 	return rc == 0 ? EXIT_OK : EXIT_FAILED;
 }

@@ -1,6 +1,7 @@
 /*
  * main.c - `weir`: one program, whose first word says what it is.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +36,18 @@ usage(FILE *out)
 	fprintf(out, "\n`weir COMMAND --help` says more.\n");
 }
 
+/* Who reads half of it must not take it for all there was to say. */
+static int
+said(int code)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	fprintf(stderr, "weir: cannot write to standard output%s%s\n", errno != 0 ? ": " : "",
+	    errno != 0 ? strerror(errno) : "");
+	return code == EXIT_OK ? EXIT_FAILED : code;
+}
+
 /* It speaks of itself as it was called: `weir check`. */
 static int
 run(const struct command *command, int argc, char **argv)
@@ -43,7 +56,7 @@ run(const struct command *command, int argc, char **argv)
 
 	snprintf(name, sizeof(name), "weir %s", command->name);
 	argv[0] = name;
-	return command->run(argc, argv);
+	return said(command->run(argc, argv));
 }
 
 int

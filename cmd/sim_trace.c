@@ -141,9 +141,10 @@ trace_close(struct trace *trace)
 	if (file == NULL)
 		return 0;
 	signal(SIGABRT, SIG_DFL);
+	if (file == stdout) /* more is said there */
+		return 0;
 	errno = 0;
 	bad = fflush(file) != 0 || ferror(file) != 0;
-	if (file != stdout)
-		bad |= fclose(file) != 0;
+	bad |= fclose(file) != 0;
 	return bad ? cannot(trace) : 0;
 }

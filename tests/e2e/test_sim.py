@@ -134,6 +134,19 @@ def test_a_trace_that_cannot_be_written_is_said(small, tmp_path):
     assert done.stderr == "weir sim: /dev/full: No space left on device\n"
 
 
+@pytest.mark.parametrize("how", [
+    ["--list"], ["--list", "--json"], ["--explain"], ["--scenario", "steady", "--seed", 1, "--show"],
+    ["--scenario", "-", "--seed", 1], ["--scenario", "-", "--seed", 1, "--json"],
+    ["--scenario", "-", "--seed", 1, "--trace", "-"], ["--scenario", "-", "--seeds", "1-2", "--json"]],
+    ids=lambda how: " ".join(map(str, how)))
+def test_what_cannot_be_said_is_no_success(binary, how):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([binary, "sim", *map(str, how)], input=SMALL, stdout=full, stderr=subprocess.PIPE,
+                              text=True, timeout=SECONDS)
+    assert done.returncode == 1 and done.stderr.startswith("weir: cannot write to standard output"), done
+    assert done.stderr.count("\n") == 1, done
+
+
 def test_what_would_not_end_is_ended_and_that_is_said(small):
     done = sim("--scenario", small, "--seed", 3, *ENDLESS, code=1)
     assert done.stdout.startswith("small, seed 3: endless\n")
