@@ -11,27 +11,38 @@
 
 /* ---- reading ---- */
 
-/* weir-sim-crash-17.yaml in whatever folder: weir-sim-crash-17 */
+static bool
+is_plain(char sign)
+{
+	return (sign >= 'a' && sign <= 'z') || (sign >= 'A' && sign <= 'Z') || (sign >= '0' && sign <= '9');
+}
+
+/* weir-sim-crash-17.yaml in whatever folder: weir-sim-crash-17; of other signs what a scenario may be called. */
 static void
 name_of_path(const char *path, char name[PLAN_NAME])
 {
 	const char *last = strrchr(path, '/');
-	size_t length;
+	size_t length = 0;
 
-	last = last != NULL ? last + 1 : path;
-	length = strcspn(last, ".");
-	snprintf(name, PLAN_NAME, "%.*s", (int)(length < PLAN_NAME ? length : PLAN_NAME - 1), last);
+	for (last = last != NULL ? last + 1 : path; *last != '\0' && *last != '.' && length < PLAN_NAME - 1; last++)
+		if (is_plain(*last))
+			name[length++] = *last;
+		else if (length > 0)
+			name[length++] = *last == '_' ? '_' : '-';
+	name[length] = '\0';
+	if (length == 0)
+		snprintf(name, PLAN_NAME, "scenario");
 }
 
 /* What --until makes of it; 0, or -1 after having said why that cannot be. */
 static int
 change_until(const struct order *order, struct scenario *scenario)
 {
-	const struct fault *last = &scenario->faults[scenario->fault_count - 1];
+	uint32_t listed = scenario->fault_count;
 	const char *why = NULL;
 
 	scenario->knobs[KNOB_UNTIL_MS] = (struct span) { order->until_ms, order->until_ms };
-	if (scenario->fault_count > 0 && last->at_ns >= order->until_ms * 1000000)
+	if (listed > 0 && scenario->faults[listed - 1].at_ns >= order->until_ms * 1000000)
 		why = "a fault that is to happen comes later";
 	else if (scenario_faults_most(scenario) > PLAN_FAULTS_MAX)
 		why = "in so much time there can be more faults than a plan can have";

@@ -154,6 +154,16 @@ def test_what_would_not_end_is_ended_and_that_is_said(small):
     assert found["outcome"] == "endless" and " events" in found["why"]
 
 
+@pytest.mark.parametrize("name", ["_x", "a b$c", "", "-", "x" * 60, "\u00e9t\u00e9"])
+def test_whatever_a_file_is_called_its_plan_can_be_read(binary, tmp_path, name):
+    """it gives a name to a scenario that has none, and to what is made shorter"""
+    path = "-" if name == "-" else tmp_path / (name + ".yaml")
+    if path != "-":
+        path.write_text(SMALL)
+    plan = sim("--scenario", path, "--seed", 7, "--show", stdin=SMALL).stdout
+    assert sim("--scenario", "-", "--seed", 7, "--show", stdin=plan).stdout == plan
+
+
 # ---- what is refused ----
 
 @pytest.mark.parametrize("words", [
