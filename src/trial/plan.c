@@ -159,7 +159,7 @@ const struct fault_row fault_rows[FAULTS] = {
 	[FAULT_HOST_BARRED] =     { "host-barred",     true,  "a host is not in a target's list of hosts" },
 	[FAULT_LISTENER_GONE] =   { "listener-gone",   true,  "the operator takes a listener away" },
 	[FAULT_NO_MEMORY] =       { "no-memory",       true,
-	    "allocations of a reactor of a target fail now and then" },
+	    "allocations of a reactor, of a target or a host, fail now and then" },
 	[FAULT_NETWORK_FLIPS] =   { "network-flips",   true,
 	    "bits of what goes to and from a host change, of headers and of data where it uses their digests" },
 };
