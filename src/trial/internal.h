@@ -183,10 +183,11 @@ struct work {
 	uint32_t first, count;       /* blocks of the volume */
 	uint32_t generation;         /* of the user's life in which it was begun */
 	uint64_t serial;             /* of all I/Os of the user */
+	uint64_t begun;              /* I/Os of this work */
 	uint64_t begun_ns, value;    /* of its first block; the next block has the next value */
 	struct history_op ops[TRIAL_IO_BLOCKS_MAX];
 	struct history_flush flush;
-	struct ticket { struct work *work; } tickets[TRIAL_TICKETS]; /* each I/O ends by the next one */
+	struct ticket { struct work *work; } tickets[TRIAL_TICKETS]; /* each I/O of this work ends by the next one */
 	uint8_t *data;
 	struct iovec iov[3];
 	struct lane_range range;

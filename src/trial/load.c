@@ -122,7 +122,7 @@ done(void *arg, const struct lane_result *result)
 	struct user *user = work->user;
 	uint64_t pause_us = trial_knob(user->trial, KNOB_PAUSE_US);
 
-	if (!work->busy || ticket != &work->tickets[work->serial % TRIAL_TICKETS] ||
+	if (!work->busy || ticket != &work->tickets[work->begun % TRIAL_TICKETS] ||
 	    work->generation != user->generation) {
 		trial_wrong(user->trial, "once", "an I/O of host %u ended twice, with error %d", user->index,
 		    result->error);
@@ -188,7 +188,7 @@ make(struct work *work, struct lane_io *io)
 {
 	*io = (struct lane_io){
 		.op = work->op, .flags = work->fua ? LANE_FUA : 0, .nsid = work->volume->nsid, .blocks = work->count,
-		.lba = work->first, .done = done, .arg = &work->tickets[work->serial % TRIAL_TICKETS],
+		.lba = work->first, .done = done, .arg = &work->tickets[work->begun % TRIAL_TICKETS],
 	};
 	switch ((enum lane_op)work->op) {
 	case LANE_READ: case LANE_WRITE: case LANE_COMPARE: case LANE_COMPARE_AND_WRITE:
@@ -226,6 +226,7 @@ submit(struct work *work)
 	struct lane_io io;
 
 	work->serial = ++user->serial;
+	work->begun++;
 	make(work, &io);
 	if (lane_submit(work->lane->lane, &io) != 0)
 		return false;
