@@ -35,6 +35,15 @@ choose(struct trial *trial, struct under_way *f, enum whom whom)
 	}
 }
 
+static void
+disturb(struct trial *trial, const struct under_way *f)
+{
+	if (f->served != NULL)
+		f->served->disturbed = true;
+	if (f->served == NULL || f->user != NULL)
+		trial->disturbed = true;
+}
+
 void
 fault_begin(struct trial *trial, const struct fault *fault)
 {
@@ -46,6 +55,8 @@ fault_begin(struct trial *trial, const struct fault *fault)
 	choose(trial, f, fault_ways[fault->kind].whom);
 	list_push(&trial->faults, &f->node);
 	begun = fault_ways[fault->kind].begin(trial, f);
+	if (begun)
+		disturb(trial, f);
 	trial->result->counts.faults[fault->kind] += begun;
 	if (begun && fault_ways[fault->kind].mend != NULL)
 		return;

@@ -12,6 +12,7 @@
  *   wires.c     which bytes of a connection a digest is of
  *   load.c      what a host does with them: one I/O after another, each told to the history of its volume;
  *               load_choose.c: which; load_ends.c: what is known when it ends
+ *   calm.c      what may not happen where no fault has been
  *   content.c   what stands in a block: its value
  *
  * All of it outlives crashes: it lies in the trial's arena, not in a process's.
@@ -77,6 +78,7 @@ struct served {
 	uint64_t now_since_ns;       /* when `now` was first served whole */
 	uint64_t died_ns;            /* when its process died last; 0: never */
 	bool applying;
+	bool disturbed;              /* a fault of the plan has befallen it: calm.c does not judge it any more */
 	unsigned started;            /* reactors, of this life */
 	struct reactor *reactor;     /* the operator's */
 	struct timer operator;
@@ -298,6 +300,13 @@ void load_ended(struct work *work, const struct lane_result *result);
 void load_copied(struct work *work);
 void load_has_read_back(struct volume *volume);
 
+/* calm.c: as long as an I/O may take where no fault has been; 0: it is not judged.  An I/O has ended; a path was lost;
+ * what is under way for too long is looked for. */
+uint64_t calm_longest_ns(const struct trial *trial);
+void calm_ended(const struct work *work, const struct lane_result *result);
+void calm_lost(const struct seat *seat);
+void calm_look(const struct user *user);
+
 /* beliefs.c: it knows all that its target serves, by each path; else false with what it does not. */
 bool seat_knows(const struct seat *seat, char why[160]);
 
@@ -342,6 +351,8 @@ struct trial {
 	struct list faults;          /* under way */
 	struct wire *wires;          /* by the number of their link */
 	size_t wire_count;
+	bool disturbed;              /* a fault has befallen a host: none is judged by calm.c any more */
+	uint64_t calm_ns;            /* calm_longest_ns() */
 	bool resting;                /* the load ends */
 	bool reading_back, read_back; /* the last act is played; it is over */
 	struct rng rng;

@@ -333,6 +333,7 @@ load_ended(struct work *work, const struct lane_result *result)
 	counts->failed += result->error != 0;
 	tell_history(work, result);
 	check_claims(work, result);
+	calm_ended(work, result);
 	if (result->error == 0)
 		check_allowed(work);
 	if (work->copy == COPY_SOURCE && result->error == 0)

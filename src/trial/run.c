@@ -124,6 +124,7 @@ make(struct trial *trial)
 {
 	arena_init(&trial->arena, 0);
 	list_init(&trial->faults);
+	trial->calm_ns = calm_longest_ns(trial);
 	rng_seed(&trial->rng, trial->plan->seed ^ 0x7121a1);
 	trial->sim = make_sim(trial);
 	trial->targets = arena_alloc(&trial->arena, trial_knob(trial, KNOB_TARGETS) * sizeof(*trial->targets));
@@ -167,6 +168,8 @@ look(struct trial *trial)
 		if (!sim_process_running(served->process) && !fault_holds_down(trial, served, NULL))
 			served_come(served);
 	}
+	for (unsigned i = 0; i < trial_knob(trial, KNOB_HOSTS); i++)
+		calm_look(&trial->users[i]);
 	fault_go_on(trial);
 }
 

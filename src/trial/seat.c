@@ -240,6 +240,7 @@ event(struct subsys *subsys, const struct subsys_event *event)
 	counts->losses += event->kind == SUBSYS_PATH_LOST;
 	counts->given_up += event->kind == SUBSYS_GIVEN_UP;
 	if (event->kind == SUBSYS_PATH_LOST) {
+		calm_lost(seat);
 		load_shaken(seat);
 		tell_lanes(seat, MAIL_SHAKEN);
 	}

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,6 +221,28 @@ who_is_killed_alone_does_not_come_back_with_all(void **state)
 	assert_int_equal(starts, 1);
 }
 
+/* Reactors that take a millisecond for a turn, in which a KiB arrives at most. */
+static void
+what_takes_too_long_where_nothing_happened_is_wrong(void **state)
+{
+	static const char *const text = "says: far too slow\nknobs:\n  read: 1\n  depth: 64\n  blocks: 256\n"
+	    "  io-blocks: 16\n  socket-min: 1 KiB\n  socket-max: 1 KiB\n  turn-time: 1 ms\n  kato: %s\n"
+	    "  io-timeout: 60 s\n";
+	struct trial_result result;
+	char whole[400];
+
+	(void)state;
+	snprintf(whole, sizeof(whole), text, "60 s");
+	draw(whole, 1);
+	trial_run(&plan, NULL, &result);
+	assert_int_equal(result.end, TRIAL_WRONG);
+	assert_string_equal(result.oracle, "calm");
+	snprintf(whole, sizeof(whole), text, "1500 ms"); /* who waits no longer has to expect it */
+	draw(whole, 1);
+	trial_run(&plan, NULL, &result);
+	assert_string_not_equal(result.oracle, "calm");
+}
+
 int
 main(void)
 {
@@ -233,6 +256,7 @@ main(void)
 		cmocka_unit_test(what_a_dead_host_has_sent_may_come_late),
 		cmocka_unit_test(reservations_forbid_and_are_forgotten_or_kept),
 		cmocka_unit_test(who_is_killed_alone_does_not_come_back_with_all),
+		cmocka_unit_test(what_takes_too_long_where_nothing_happened_is_wrong),
 	};
 
 	return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
