@@ -30,8 +30,8 @@
 #include "trial/trial.h"
 
 enum { TRIAL_BLOCK = 4096, TRIAL_TARGETS_MAX = 8, TRIAL_VOLUMES_MAX = 8, TRIAL_HOSTS_MAX = 64, TRIAL_LISTENERS_MAX = 8,
-	TRIAL_LANES_MAX = 16, TRIAL_IO_BLOCKS_MAX = 16, TRIAL_PORT = 4420, TRIAL_REACTORS_MAX = 16,
-	TRIAL_SPARE = 1024, /* blocks of a namespace behind those of the load: 16 of each host, to copy from */
+	TRIAL_LANES_MAX = 16, TRIAL_IO_BLOCKS_MAX = 256, TRIAL_PORT = 4420, TRIAL_REACTORS_MAX = 16,
+	TRIAL_BLOCKS_MIN = 256, /* a volume has a MiB at least */
 	TRIAL_GROWTH = 64, TRIAL_GROWTHS_MAX = 16 /* blocks that a volume grows by, and how often */ };
 
 struct trial;
@@ -94,7 +94,7 @@ struct served {
 /* Makes its process and starts it. */
 void served_begin(struct trial *trial, struct served *served);
 
-/* Blocks of a volume at first. */
+/* Blocks of a volume at first: those of the load, and behind them as many as an I/O has for each host, to copy from. */
 uint64_t volume_blocks(const struct volume *volume);
 
 /* It is there, and all its reactors are. */
@@ -160,7 +160,7 @@ enum user_state {
 	USER_LEAVING,   /* in order */
 };
 
-enum { TRIAL_TICKETS = 4 };
+enum { TRIAL_TICKETS = 4, TRIAL_RANGES = 3 };
 
 /* What a Copy takes is written before: by the same work, to a source of its own. */
 enum copy {
@@ -187,12 +187,12 @@ struct work {
 	uint64_t serial;             /* of all I/Os of the user */
 	uint64_t begun;              /* I/Os of this work */
 	uint64_t begun_ns, value;    /* of its first block; the next block has the next value */
-	struct history_op ops[TRIAL_IO_BLOCKS_MAX];
+	struct history_op *ops;      /* KNOB_IO_BLOCKS of them */
 	struct history_flush flush;
 	struct ticket { struct work *work; } tickets[TRIAL_TICKETS]; /* each I/O of this work ends by the next one */
 	uint8_t *data;
 	struct iovec iov[3];
-	struct lane_range range;
+	struct lane_range ranges[TRIAL_RANGES];
 	struct timer rest;
 };
 

@@ -111,7 +111,7 @@ fill(struct work *work)
 static uint64_t
 source_lba(const struct work *work)
 {
-	return work->volume->blocks + (uint64_t)work->user->index * TRIAL_IO_BLOCKS_MAX;
+	return work->volume->blocks + (uint64_t)work->user->index * trial_knob(work->user->trial, KNOB_IO_BLOCKS);
 }
 
 static void
@@ -174,13 +174,22 @@ put_data(struct work *work, struct lane_io *io)
 	io->iov_count = cut_up(work, work->op == LANE_COMPARE_AND_WRITE ? 2 * bytes : bytes);
 }
 
+/* One after another, of any lengths. */
 static void
-put_range(struct work *work, struct lane_io *io, uint64_t lba)
+put_ranges(struct work *work, struct lane_io *io, uint64_t lba)
 {
-	work->range = (struct lane_range){ lba, work->count };
-	io->ranges = &work->range;
-	io->range_count = 1;
+	uint32_t left = work->count;
+
+	io->ranges = work->ranges;
 	io->blocks = 0;
+	while (left > 0) {
+		bool last = io->range_count == TRIAL_RANGES - 1;
+		uint32_t blocks = last ? left : 1 + (uint32_t)rng_below(&work->user->rng, left);
+
+		work->ranges[io->range_count++] = (struct lane_range){ lba, blocks };
+		lba += blocks;
+		left -= blocks;
+	}
 }
 
 static void
@@ -195,11 +204,11 @@ make(struct work *work, struct lane_io *io)
 		put_data(work, io);
 		break;
 	case LANE_DEALLOCATE:
-		put_range(work, io, work->first);
+		put_ranges(work, io, work->first);
 		break;
 	case LANE_COPY:
 		if (work->copy == COPY_READY) {
-			put_range(work, io, source_lba(work));
+			put_ranges(work, io, source_lba(work));
 			break;
 		}
 		io->op = LANE_WRITE;
@@ -309,7 +318,7 @@ load_read_back(struct user *user)
 /* ---- making one ---- */
 
 static void
-work_init(struct work *work, struct seat *seat, unsigned lane, size_t bytes)
+work_init(struct work *work, struct seat *seat, unsigned lane, size_t blocks)
 {
 	struct trial *trial = seat->user->trial;
 
@@ -319,8 +328,10 @@ work_init(struct work *work, struct seat *seat, unsigned lane, size_t bytes)
 	work->rest.fire = rested;
 	for (unsigned i = 0; i < TRIAL_TICKETS; i++)
 		work->tickets[i].work = work;
-	work->data = arena_alloc_aligned(&trial->arena, bytes, TRIAL_BLOCK);
-	assert(work->data != NULL);
+	/* A Compare and Write of a block has two. */
+	work->data = arena_alloc_aligned(&trial->arena, (blocks > 1 ? blocks : 2) * TRIAL_BLOCK, TRIAL_BLOCK);
+	work->ops = arena_alloc(&trial->arena, blocks * sizeof(*work->ops));
+	assert(work->data != NULL && work->ops != NULL);
 }
 
 static void
@@ -344,14 +355,12 @@ load_works_of(const struct seat *seat, unsigned lane)
 	return &user->works[number * trial_knob(user->trial, KNOB_DEPTH)];
 }
 
-/* A Compare and Write of a block has two. */
 void
 load_init(struct user *user)
 {
 	struct trial *trial = user->trial;
 	size_t blocks = trial_knob(trial, KNOB_IO_BLOCKS), depth = trial_knob(trial, KNOB_DEPTH);
 
-	static_assert(TRIAL_HOSTS_MAX * TRIAL_IO_BLOCKS_MAX <= TRIAL_SPARE, "each host has a source of its own");
 	assert(blocks >= 1 && blocks <= TRIAL_IO_BLOCKS_MAX);
 	user->work_count = (uint32_t)(trial_knob(trial, KNOB_TARGETS) * trial_knob(trial, KNOB_LANES) * depth);
 	user->works = arena_alloc(&trial->arena, user->work_count * sizeof(*user->works));
@@ -364,6 +373,6 @@ load_init(struct user *user)
 		seat_init(user, t);
 		for (unsigned l = 0; l < trial_knob(trial, KNOB_LANES); l++)
 			for (size_t i = 0; i < depth; i++)
-				work_init(&seat->lanes[l].works[i], seat, l, (blocks > 1 ? blocks : 2) * TRIAL_BLOCK);
+				work_init(&seat->lanes[l].works[i], seat, l, blocks);
 	}
 }

@@ -74,6 +74,15 @@ choose_op(struct work *work)
 		work->op = LANE_WRITE_ZEROES;
 }
 
+/* Few of them are large: each power of two is as likely as the next. */
+static uint32_t
+choose_count(struct rng *rng, uint32_t most)
+{
+	unsigned bits = most > 1 ? 32 - (unsigned)__builtin_clz(most) : 1;
+
+	return most > 1 ? 1 + (uint32_t)rng_below(rng, most >> rng_below(rng, bits)) : 1;
+}
+
 /* So many blocks at most, and where they lie. */
 static void
 choose_range(struct work *work, uint32_t most)
@@ -90,7 +99,7 @@ choose_range(struct work *work, uint32_t most)
 		most = most / 2 < COMPARE_WRITE_MAX ? most / 2 : COMPARE_WRITE_MAX;
 	if (most > blocks)
 		most = blocks;
-	work->count = most > 1 ? 1 + (uint32_t)rng_below(rng, most) : 1;
+	work->count = choose_count(rng, most);
 	work->first = from + (uint32_t)rng_below(rng, blocks - work->count + 1);
 }
 

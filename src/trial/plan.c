@@ -29,7 +29,7 @@ const struct knob_row knob_rows[KNOBS] = {
 	    "I/Os that a host has in flight on each lane" },
 	[KNOB_BLOCKS] =          { "blocks",            "",      1,     65536,     64,    false,
 	    "blocks of each volume that are used, of 4 KiB: where they are few, hosts conflict" },
-	[KNOB_IO_BLOCKS] =       { "io-blocks",         "",      1,     16,        1,     false,
+	[KNOB_IO_BLOCKS] =       { "io-blocks",         "",      1,     256,       1,     false,
 	    "blocks of one I/O, at most" },
 	[KNOB_PAUSE_US] =        { "pause",             "us",    0,     SECOND_US, 0,     false,
 	    "between an I/O and the next that takes its place, at most" },

@@ -16,7 +16,9 @@
 uint64_t
 volume_blocks(const struct volume *volume)
 {
-	return volume->blocks + TRIAL_SPARE;
+	const struct trial *trial = volume->served->trial;
+
+	return TRIAL_BLOCKS_MIN + volume->blocks + trial_knob(trial, KNOB_HOSTS) * trial_knob(trial, KNOB_IO_BLOCKS);
 }
 
 static uint64_t
