@@ -114,6 +114,8 @@ bool lane_op_changes(enum lane_op op); /* what it has done can be told from its 
 const struct view_ns *lane_ns(struct lane *lane, uint32_t nsid);
 /* The strand to send so many commands on now, none of more bytes than these; NULL: there is none. */
 struct strand *lane_choose(struct lane *lane, const struct view_ns *ns, unsigned commands, uint32_t bytes);
+/* Whether there is a path for so many bytes, be it full. */
+bool lane_reaches(const struct lane *lane, const struct view_ns *ns, uint32_t bytes);
 void strand_open(struct lane *lane, unsigned path, const struct strand_terms *terms);
 /* Resets it; what was in flight waits or is parked.  The subsystem is not told. */
 void strand_reset(struct strand *strand);

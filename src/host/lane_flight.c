@@ -373,6 +373,16 @@ age_sent(struct strand *strand)
 	}
 }
 
+/* Who waits for room alone has a path, and does not grow old. */
+static bool
+is_reached(struct lane *lane, const struct flight *flight)
+{
+	const struct view_ns *ns = lane->view != NULL ? lane_ns(lane, flight->nsid) : NULL;
+	const struct hreq *req = &flight->hio.req;
+
+	return ns != NULL && lane_reaches(lane, ns, req->data != HREQ_NONE ? req->length : 0);
+}
+
 /* What is parked grows old with its association (ghost.c). */
 static void
 age_waiting(struct lane *lane)
@@ -380,7 +390,9 @@ age_waiting(struct lane *lane)
 	list_for_each(&lane->waiting, node) {
 		struct flight *flight = container_of(node, struct flight, node);
 
-		if (lane->tick - flight->tick >= lane->loss_ticks)
+		if (is_reached(lane, flight))
+			flight->tick = lane->tick;
+		else if (lane->tick - flight->tick >= lane->loss_ticks)
 			flight_finish(flight, -ETIMEDOUT, NVME_OK);
 	}
 }

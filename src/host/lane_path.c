@@ -73,6 +73,19 @@ lane_choose(struct lane *lane, const struct view_ns *ns, unsigned commands, uint
 	return only;
 }
 
+bool
+lane_reaches(const struct lane *lane, const struct view_ns *ns, uint32_t bytes)
+{
+	for (unsigned i = 0; i < lane->paths; i++) {
+		const struct strand *strand = &lane->strands[i];
+
+		if (strand->state == STRAND_USABLE && !strand->stale && ns->state[i] != 0 &&
+		    bytes <= strand->transfer_max)
+			return true;
+	}
+	return false;
+}
+
 /* ---- a strand's life ---- */
 
 static void

@@ -244,6 +244,29 @@ a_host_that_crashed_finds_what_stays_as_it_is(void **state)
 	assert_true(crashes > 5 * seed_count);
 }
 
+/* It has a path: what it waits for is room, for longer than it would wait for a path. */
+static void
+who_waits_for_room_is_not_given_up(void **state)
+{
+	struct sim_options sim = fail_sim_options();
+
+	(void)state;
+	for (uint64_t seed = seed_first; seed < seed_first + 5; seed++) {
+		struct fail f;
+
+		fail_init(&f);
+		f.paths = 1;
+		f.target.entries = 3;
+		f.target.spec = "fault:delay-write=30@mem:1M";
+		f.options.loss_ms = 40;
+		fail_start_loaded(&f, seed, &sim);
+		fail_end(&f);
+		assert_int_equal(f.timeouts, 0);
+		assert_true(f.longest_ns > 60 * FAIL_MS);
+		fail_check(&f);
+	}
+}
+
 int
 main(void)
 {
@@ -255,6 +278,7 @@ main(void)
 		cmocka_unit_test(a_compare_and_write_that_cannot_be_is_refused_at_once),
 		cmocka_unit_test(a_path_is_not_used_before_it_is_known_what_it_leads_to),
 		cmocka_unit_test(a_host_that_crashed_finds_what_stays_as_it_is),
+		cmocka_unit_test(who_waits_for_room_is_not_given_up),
 	};
 
 	seed_first = first != NULL ? strtoull(first, NULL, 10) : 1;
