@@ -52,6 +52,7 @@ struct serving {
 	struct arena *arena;     /* the target's */
 	struct target *target;
 	struct list volumes;
+	unsigned leavings;       /* of volumes that were closed, which are being removed */
 	struct volume *volume_table[SERVING_VOLUMES]; /* by hash of what namespace they are of; `same` leads on */
 	struct volume_file *file_table[SERVING_VOLUMES]; /* and of which files they have */
 	struct target_applied applied;

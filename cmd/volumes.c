@@ -86,6 +86,7 @@ blocks_removed(struct pool_job *job)
 {
 	struct leavings *leavings = container_of(job, struct leavings, job);
 
+	leavings->serving->leavings--;
 	arena_free(leavings->serving->arena, leavings);
 }
 
@@ -105,6 +106,7 @@ leavings_of(struct serving *serving, const struct volume *volume)
 	leavings->errand = (struct errand){ .run = remove_reservations, .done = reservations_removed };
 	leavings->job = (struct pool_job){ .folder = leavings->folder, .run = remove_blocks, .done = blocks_removed };
 	leavings->serving = serving;
+	serving->leavings++;
 	snprintf(leavings->folder, sizeof(leavings->folder), "%.*s", name != NULL ? (int)(name - volume->blk->path) : 0,
 	    volume->blk->path);
 	memcpy(leavings->id, volume->id, sizeof(leavings->id));
@@ -470,10 +472,13 @@ volumes_kept(struct serving *serving, bool kept)
 bool
 volumes_wait(const struct serving *serving)
 {
-	list_for_each(&serving->volumes, node)
-		if (container_of(node, struct volume, node)->closing)
+	list_for_each(&serving->volumes, node) {
+		const struct volume *volume = container_of(node, struct volume, node);
+
+		if (volume->closing || volume->doomed)
 			return true;
-	return false;
+	}
+	return serving->leavings > 0;
 }
 
 void

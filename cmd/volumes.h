@@ -70,7 +70,7 @@ void volumes_kept(struct serving *serving, bool kept);
 /* Gives up those that were opened after the one that was the last then. */
 void volumes_withdraw(struct serving *serving, const struct list *since);
 
-/* Whether any is being closed. */
+/* Whether any is being closed, or a file that is to go is there yet. */
 bool volumes_wait(const struct serving *serving);
 
 /* Closes all: the target is gone, and no errand runs any more. */

@@ -86,6 +86,16 @@ look(struct timer *timer)
 	timer_set(&b->reactor->timers, timer, b->reactor->now_ns + (b->act != NULL && b->moment != NULL ? us : ms));
 }
 
+/* What the keeper makes in a pool is real, and what a volume has in it is not: that is as long as the real file. */
+static int
+open_as_long(struct reactor *reactor, const char *path, uint64_t size, uint32_t block, struct file **out)
+{
+	const struct bench_world *world = container_of(reactor->world, struct bench_world, ops);
+	struct stat st;
+
+	return world->as_is->file_open(reactor, path, stat(path, &st) == 0 ? (uint64_t)st.st_size : size, block, out);
+}
+
 static int
 target_begin(struct reactor *reactor, void *arg)
 {
@@ -94,6 +104,9 @@ target_begin(struct reactor *reactor, void *arg)
 
 	if (b->started++ == 0) {
 		b->reactor = sim_process_reactor(b->process, 0);
+		b->world = (struct bench_world){ .ops = *b->reactor->world, .as_is = b->reactor->world };
+		b->world.ops.file_open = open_as_long;
+		b->reactor->world = &b->world.ops;
 		if (serving_make(&b->serving, b->reactor, b->reactor->arena, configure(b, b->text), why) != 0)
 			fail_msg("%s", why);
 		b->wish = b->serving.hosted.keeper.wish;
@@ -203,6 +216,10 @@ make(struct asker *a, struct ask *ask)
 		fill_create(a->data);
 		req->sqe = (struct nvme_sqe){ .opcode = NVME_ADMIN_NS_MANAGEMENT };
 		break;
+	case ASK_DELETE:
+		req->sqe = (struct nvme_sqe){ .opcode = NVME_ADMIN_NS_MANAGEMENT, .nsid = le32_of(2),
+			.cdw10 = le32_of(1) };
+		return;
 	case ASK_ATTACH:
 		fill_list(a->bench, a->data);
 		req->sqe = (struct nvme_sqe){ .opcode = NVME_ADMIN_NS_ATTACHMENT, .nsid = le32_of(2) };

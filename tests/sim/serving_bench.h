@@ -27,6 +27,7 @@ static const uint64_t us = 1000, ms = 1000 * 1000, second = 1000 * 1000 * 1000;
 enum asks {
 	ASK_PROTECT, /* the operator's namespace 1 against writes, or not any more */
 	ASK_CREATE,
+	ASK_DELETE,  /* namespace 2 */
 	ASK_ATTACH,  /* namespace 2, to the controllers of all hosts */
 	ASK_TIME,    /* no wish: the time is set, which is an event */
 	ASK_EXTENSION, /* for FENCE, */
@@ -69,6 +70,11 @@ struct bench_disk {
 	unsigned folders, fail_folders;
 };
 
+struct bench_world {
+	struct world_ops ops;
+	const struct world_ops *as_is;
+};
+
 struct bench {
 	struct sim *sim;
 	struct sim_process *process;
@@ -77,6 +83,7 @@ struct bench {
 	unsigned started;
 	struct serving serving;   /* the process's */
 	struct reactor *reactor;
+	struct bench_world world; /* its */
 	struct asker *askers;
 	unsigned asker_count, answers;
 	/* the keeper */

@@ -2,6 +2,11 @@
  * test_leaving.c - what a controller wished that goes, or any when the target stops: it is over before its host, or the
  * operator who put the host out, hears that the controller is gone.  In virtual time.
  */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "serving_bench.h"
 
 #define SUBSYS(hosts) \
@@ -254,6 +259,47 @@ what_was_begun_and_not_applied_when_the_target_stops_is_to_be_tried_again(void *
 	}
 }
 
+static unsigned
+files_in(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	unsigned count = 0;
+
+	assert_non_null(dir);
+	for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+		count += entry->d_name[0] != '.';
+	closedir(dir);
+	return count;
+}
+
+/* Whatever it is at: who stops in between would leave it there until the next start. */
+static void
+what_was_deleted_is_waited_for_until_it_is_gone(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 6; seed++) {
+		char pool[] = P_tmpdir "/test_leaving.XXXXXX", text[512];
+		struct asker *a;
+		struct bench b;
+
+		assert_non_null(mkdtemp(pool));
+		snprintf(text, sizeof(text),
+		    "  - nqn: " NQN_A "\n    host_namespaces: {volume: \"file:%s\", size: 64M}\n"
+		    "    namespaces:\n      - {nsid: 1, volume: mem, size: 1M}\n", pool);
+		bench_begin(&b, seed, 1 + (unsigned)(seed % 3), text, NULL);
+		a = bench_host(&b, NQN_A, ASKS);
+		bench_asked(a, ASK_CREATE, 1);
+		assert_int_equal(files_in(pool), 1);
+		bench_asked(a, ASK_DELETE, 1);
+		assert_int_equal(a->ok, 2);
+		while (serving_waits(&b.serving))
+			bench_run(&b, us);
+		assert_int_equal(files_in(pool), 0);
+		bench_end(&b);
+		assert_int_equal(rmdir(pool), 0);
+	}
+}
+
 int
 main(void)
 {
@@ -264,6 +310,7 @@ main(void)
 		cmocka_unit_test(nothing_is_done_for_a_host_that_was_put_out_when_the_operator_is_told),
 		cmocka_unit_test(what_waits_when_the_target_stops_is_not_begun),
 		cmocka_unit_test(what_was_begun_and_not_applied_when_the_target_stops_is_to_be_tried_again),
+		cmocka_unit_test(what_was_deleted_is_waited_for_until_it_is_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
