@@ -97,6 +97,7 @@ struct trace {
 	FILE *file;         /* NULL: nobody wants it */
 	const char *path;
 	bool log;           /* on stderr too */
+	int error;          /* that writing had first: an errno, or 0 */
 };
 
 /* 0, or -1 after having said why it cannot be written. */

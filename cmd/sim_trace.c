@@ -4,13 +4,12 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
 #include "cmd.h"
 #include "sim.h"
 
-enum actor { PROCESS, REACTOR, LINK };
+enum actor { PROCESS, REACTOR, LINK, FILE_OF_PATH };
 enum form { NONE, NUMBER, ERROR, HASH };
 
 /* What sim/sim.h says of each kind. */
@@ -35,7 +34,16 @@ static const struct kind {
 	[SIM_LOG] = { "log", REACTOR, { NUMBER, "level" }, { HASH, "hash" } },
 	[SIM_START] = { "start", PROCESS, { NUMBER, "life" }, { NUMBER, "reactors" } },
 	[SIM_CRASH] = { "crash", PROCESS, { NUMBER, "flags" }, { NONE, "" } },
+	[SIM_PAUSE] = { "pause", REACTOR, { NUMBER, "until" }, { NONE, "" } },
+	[SIM_PART] = { "part", PROCESS, { NUMBER, "from" }, { NUMBER, "parted" } },
+	[SIM_SLOW] = { "slow", PROCESS, { NUMBER, "factor" }, { NONE, "" } },
+	[SIM_FAULTS] = { "faults", FILE_OF_PATH, { HASH, "errors" }, { HASH, "others" } },
+	[SIM_SPOIL] = { "spoil", FILE_OF_PATH, { NUMBER, "offset" }, { HASH, "hash" } },
+	[SIM_FLIPS] = { "flips", PROCESS, { NUMBER, "ppm" }, { NUMBER, "spared" } },
+	[SIM_FLIP] = { "flip", LINK, { NUMBER, "at" }, { NUMBER, "bit" } },
 };
+
+static_assert(sizeof(kinds) / sizeof(kinds[0]) == SIM_KINDS, "each kind has its words");
 
 static void
 put_value(FILE *file, enum form form, const char *name, uint64_t value)
@@ -54,6 +62,14 @@ put_time(FILE *file, uint64_t now_ns)
 	fprintf(file, "%" PRIu64 ".%09" PRIu64 " ", now_ns / 1000000000, now_ns % 1000000000);
 }
 
+/* Right after it: why it cannot be written is not known any more in the end. */
+static void
+line_written(struct trace *trace)
+{
+	if (trace->error == 0 && ferror(trace->file))
+		trace->error = errno;
+}
+
 static void
 on_entry(void *arg, uint64_t now_ns, enum sim_kind number, uint64_t actor, uint64_t a, uint64_t b)
 {
@@ -66,10 +82,12 @@ on_entry(void *arg, uint64_t now_ns, enum sim_kind number, uint64_t actor, uint6
 	case PROCESS: fprintf(trace->file, "process %" PRIu64, actor); break;
 	case REACTOR: fprintf(trace->file, "reactor %" PRIu64 ".%" PRIu64, actor >> 16, actor & UINT16_MAX); break;
 	case LINK: fprintf(trace->file, "link %" PRIu64, actor); break;
+	case FILE_OF_PATH: fprintf(trace->file, "file %016" PRIx64, actor); break;
 	}
 	put_value(trace->file, kind->a.form, kind->a.name, a);
 	put_value(trace->file, kind->b.form, kind->b.name, b);
 	putc('\n', trace->file);
+	line_written(trace);
 }
 
 static void
@@ -82,10 +100,12 @@ put_words(FILE *file, uint64_t now_ns, const char *who, const char *text)
 static void
 on_words(void *arg, uint64_t now_ns, const char *who, const char *text)
 {
-	const struct trace *trace = arg;
+	struct trace *trace = arg;
 
-	if (trace->file != NULL)
+	if (trace->file != NULL) {
 		put_words(trace->file, now_ns, who, text);
+		line_written(trace);
+	}
 	if (trace->log)
 		put_words(stderr, now_ns, who, text);
 }
@@ -103,31 +123,21 @@ trace_watch(struct trace *trace, struct trial_watch *watch)
 /* ---- the file ---- */
 
 static int
-cannot(const struct trace *trace)
+cannot(const struct trace *trace, int error)
 {
-	fprintf(stderr, "weir sim: %s: %s\n", trace->path, strerror(errno));
+	fprintf(stderr, "weir sim: %s: %s\n", trace->path, strerror(error));
 	return -1;
 }
 
-/* Of a trial that dies the trace is wanted most of all: what is still in our memory goes out before we do. */
-static FILE *dying;
-
-static void
-on_abort(int sig)
-{
-	(void)sig;
-	fflush(dying);
-}
-
+/* Of a trial that dies, of whatever signal, the trace is wanted most of all: no line of it stays in our memory. */
 int
 trace_open(struct trace *trace, const char *path)
 {
 	trace->path = path;
 	trace->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
 	if (trace->file == NULL)
-		return cannot(trace);
-	dying = trace->file;
-	signal(SIGABRT, on_abort);
+		return cannot(trace, errno);
+	setvbuf(trace->file, NULL, _IOLBF, BUFSIZ);
 	return 0;
 }
 
@@ -135,16 +145,14 @@ int
 trace_close(struct trace *trace)
 {
 	FILE *file = trace->file;
-	bool bad;
+	int error = trace->error;
 
 	trace->file = NULL;
 	if (file == NULL)
 		return 0;
-	signal(SIGABRT, SIG_DFL);
 	if (file == stdout) /* more is said there */
 		return 0;
-	errno = 0;
-	bad = fflush(file) != 0 || ferror(file) != 0;
-	bad |= fclose(file) != 0;
-	return bad ? cannot(trace) : 0;
+	if (fclose(file) != 0 && error == 0)
+		error = errno;
+	return error != 0 ? cannot(trace, error) : 0;
 }

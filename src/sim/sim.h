@@ -46,11 +46,13 @@ enum sim_kind {
 	SIM_PAUSE,     /* actor: a reactor; a: until when */
 	SIM_PART,      /* actor: a process; a: another, b: parted or joined */
 	SIM_SLOW,      /* actor: a process; a: how many times */
-	SIM_FAULTS,    /* actor: a file, by its path; a: hash of the faults */
+	SIM_FAULTS,    /* actor: a file, by its path; a: errors, b: and all else, packed */
 	SIM_SPOIL,     /* actor: a file, by its path; a: offset, b: hash of what is there now */
 	SIM_FLIPS,     /* actor: a process; a: in how many segments of a million, b: bytes that are spared */
 	SIM_FLIP,      /* actor: a link; a: which byte of those that a side wrote, b: side * 8 + bit */
 };
+
+enum { SIM_KINDS = SIM_FLIP + 1 };
 
 struct sim_options {
 	/* what a reactor's time is spent on */

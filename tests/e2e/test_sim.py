@@ -20,6 +20,17 @@ often:
   target-killed: { every: 1-2 ms, for: 1 ms }
 """
 ENDLESS = ["--max-events", "300"]  # is soon reached by what is small
+BEFALLEN = """\
+says: whatever the world can do to processes, disks and networks
+knobs: { hosts: 2, read: 1, write: 1, until: 30 ms, header-digest: 100 %, data-digest: 100 %, in-ram: 0 % }
+often:
+  target-paused: { every: 5 ms, for: 1 ms }
+  parted: { every: 5 ms, for: 1 ms }
+  network-slow: { every: 5 ms, for: 1 ms }
+  network-flips: { every: 5 ms, for: 5 ms }
+  disk-slow: { every: 5 ms, for: 1 ms }
+  disk-lies: { every: 5 ms }
+"""
 LONG = """\
 says: it takes hours, but for who goes wrong
 knobs: { hosts: 8, lanes: 4, depth: 16, read: 1, write: 1, until: 3600 s }
@@ -113,18 +124,28 @@ def test_one_seed_is_one_history(small):
     assert answer("--scenario", small, "--seed", 3, "--until", "10ms")["virtual_ns"] >= 10_000_000
 
 
+ENTRY = re.compile(
+    r"\d+\.\d{9} ([a-z]+) (reactor \d+\.\d+|link \d+|process \d+|file [0-9a-f]{16})( [a-z]+=-?[0-9a-f]+)*$")
+
+
 def test_the_trace_is_all_that_happens(small, tmp_path):
     path = tmp_path / "trace"
     log = sim("--scenario", small, "--seed", 3, "--trace", path, "--log").stderr.splitlines()
     lines = path.read_text().splitlines()
     assert log and [line for line in lines if " # " in line] == log
-    entry = re.compile(r"\d+\.\d{9} ([a-z]+) (reactor \d+\.\d+|link \d+|process \d+)( [a-z]+=-?[0-9a-f]+)*$")
-    kinds = {entry.match(line).group(1) for line in lines if " # " not in line}
+    kinds = {ENTRY.match(line).group(1) for line in lines if " # " not in line}
     assert {"turn", "mail", "syn", "connected", "bytes", "read", "write", "start", "crash"} <= kinds
     times = [float(line.split()[0]) for line in lines]
     assert times[-1] >= 0.005 and len(lines) > answer("--scenario", small, "--seed", 3)["events"]
     done = sim("--scenario", small, "--seed", 3, "--trace", "-")
     assert done.stdout.splitlines()[:len(lines)] == lines
+
+
+def test_whatever_befalls_the_world_is_in_the_trace(tmp_path):
+    path = tmp_path / "trace"
+    sim("--scenario", "-", "--seed", 1, "--trace", path, stdin=BEFALLEN)
+    kinds = {ENTRY.match(line).group(1) for line in path.read_text().splitlines() if " # " not in line}
+    assert {"pause", "part", "slow", "faults", "spoil", "flips", "flip"} - kinds == set()
 
 
 def test_a_trace_that_cannot_be_written_is_said(small, tmp_path):
