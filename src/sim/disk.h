@@ -38,6 +38,7 @@ struct sim_file {
 	struct list node;       /* in sim->files */
 	struct sim *sim;
 	char *path;
+	uint64_t number;        /* no other file of the simulation has had it */
 	uint64_t size;
 	struct sim_process *process; /* with whose machine it fails: who opened it last */
 	uint64_t writes;

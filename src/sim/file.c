@@ -95,6 +95,7 @@ have_file(struct sim_process *process, const char *path, uint64_t size, struct s
 	if (file == NULL) {
 		file = sim_alloc(sim, sizeof(*file));
 		file->sim = sim;
+		file->number = ++sim->file_count;
 		file->path = sim_strdup(sim, path);
 		list_init(&file->dirty);
 		list_init(&file->lost_pages);
@@ -147,7 +148,7 @@ sim_file_open(struct reactor *base, const char *path, uint64_t size, uint32_t bl
 	handle = add_handle(reactor, file);
 	handle->base = (struct file){
 		.reactor = base, .size = file->size, .was = was,
-		.align = direct ? sim->options.file_align : 1, .direct = direct, .id = { 0, (uintptr_t)file },
+		.align = direct ? sim->options.file_align : 1, .direct = direct, .id = { 0, file->number },
 	};
 	*out = &handle->base;
 	return 0;
@@ -184,9 +185,11 @@ sim_file_id(struct reactor *base, const char *path, uint64_t id[2])
 {
 	const struct sim_file *file = sim_file_find(sim_reactor_of(base)->process->sim, path);
 
+	if (file == NULL)
+		return -ENOENT;
 	id[0] = 0;
-	id[1] = (uintptr_t)file;
-	return file != NULL ? 0 : -ENOENT;
+	id[1] = file->number;
+	return 0;
 }
 
 /* Nothing was written where it was not there before. */
@@ -198,7 +201,7 @@ sim_file_undo(struct reactor *base, const char *path, int64_t was, const uint64_
 
 	if (file == NULL)
 		return -ENOENT;
-	if (id[1] != (uintptr_t)file)
+	if (id[1] != file->number)
 		return -ESTALE;
 	if (was >= 0) {
 		file->size = file->size < (uint64_t)was ? file->size : (uint64_t)was;

@@ -52,6 +52,7 @@ struct sim {
 	struct list cuts, parts;
 	struct fifo held_back;  /* events of links that are silent */
 	uint32_t process_count, link_count;
+	uint64_t file_count;    /* that there have ever been */
 	uint16_t next_port;
 	struct fifo spare_pages;
 	struct list sicknesses; /* of files: faults.c */
@@ -114,7 +115,6 @@ struct sim_process {
 	unsigned crash_flags;
 	uint32_t life;
 	uint32_t boots;          /* of its machine: crashes in which what was not durable was lost */
-	uint32_t annex_count;    /* that were ever opened */
 	int error;
 	struct list streams, handles, annexes;
 	unsigned stream_count;

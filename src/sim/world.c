@@ -105,7 +105,7 @@ world_annex_open(struct reactor *base)
 
 	reactor->process = process;
 	arena_init(&reactor->arena, process->options.arena_bytes);
-	rng_seed(&reactor->rng, (uint64_t)process->life << 32 | ++process->annex_count);
+	rng_seed(&reactor->rng, rng_next(&process->sim->rng));
 	reactor->base.world = base->world;
 	reactor->base.arena = &reactor->arena;
 	reactor->base.index = base->index;
