@@ -15,7 +15,7 @@ enum { TRIES_MAX = 1000 };
 
 struct shortening {
 	const struct order *order;
-	struct outcome wanted;
+	struct outcome wanted, found; /* of the whole plan, and of the shortest one that fails */
 	struct child child;
 	struct shrink shrink;
 };
@@ -38,7 +38,10 @@ fails_still(void *arg, const struct plan *plan)
 			return false;
 		}
 	}
-	return outcome_alike(child->outcome, &shortening->wanted);
+	if (!outcome_alike(child->outcome, &shortening->wanted))
+		return false;
+	shortening->found = *child->outcome;
+	return true;
 }
 
 /* ---- what is left ---- */
@@ -61,8 +64,9 @@ write_plan(const struct plan *plan, const struct outcome *outcome, const char *p
 
 	if (file == NULL)
 		return -1;
-	fprintf(file, "# What is left of %s, seed %" PRIu64 ", which is %s: %s: %s\n", plan->scenario, plan->seed,
-	    outcome_text(outcome->end), outcome->result.oracle, outcome->result.why);
+	fprintf(file, "# What is left of %s, seed %" PRIu64 ", which is %s: %s%s%s\n", plan->scenario, plan->seed,
+	    outcome_text(outcome->end), outcome->result.oracle, outcome->result.oracle[0] != '\0' ? ": " : "",
+	    outcome->result.why);
 	plan_print(plan, file);
 	bad = fflush(file) != 0 || ferror(file) != 0;
 	return fclose(file) != 0 || bad ? -1 : 0;
@@ -73,7 +77,7 @@ shorten(const struct order *order, const struct scenario *scenario, struct plan 
     const struct outcome *outcome, struct shortened *shortened)
 {
 	struct shortening shortening = {
-		.order = order, .wanted = *outcome,
+		.order = order, .wanted = *outcome, .found = *outcome,
 		.shrink = { .fails = fails_still, .arg = &shortening, .tries_max = TRIES_MAX },
 	};
 
@@ -86,7 +90,7 @@ shorten(const struct order *order, const struct scenario *scenario, struct plan 
 	snprintf(shortened->path, sizeof(shortened->path), "%s/weir-sim-%s-%" PRIu64 ".yaml", order->out,
 	    scenario->name, plan->seed);
 	sim_progress(NULL);
-	if (write_plan(plan, outcome, shortened->path) != 0) {
+	if (write_plan(plan, &shortening.found, shortened->path) != 0) {
 		fprintf(stderr, "weir sim: %s: %s\n", shortened->path, strerror(errno));
 		shortened->path[0] = '\0';
 	}

@@ -301,6 +301,8 @@ def test_what_goes_wrong_is_made_shorter(small, tmp_path):
     assert shortened["file"] == str(folder / "weir-sim-small-8.yaml") and shortened["tries"] > 0
     whole, less = (again(one["replay"], tmp_path) for one in (first, shortened))
     assert (less["seed"], less["outcome"]) == (8, "endless")
+    heading = (folder / "weir-sim-small-8.yaml").read_text().splitlines()[0]
+    assert heading.endswith("which is endless: " + less["why"]) and less["why"] != first["why"], heading
     assert sum(less["tried"]["faults"].values()) <= shortened["faults"] == 0, whole
 
 
