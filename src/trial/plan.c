@@ -92,8 +92,6 @@ const struct knob_row knob_rows[KNOBS] = {
 	    "by which it takes longer, at most" },
 	[KNOB_WRITEBACK_PPM] =   { "writeback",         "ppm",   0,     MILLION,   0,     false,
 	    "of written pages that become durable unasked" },
-	[KNOB_SECTOR] =          { "sector",            "bytes", 4096,  65536,     4096,  false,
-	    "what a loss of power leaves whole: no less than a block" },
 
 	[KNOB_LATENCY_US] =      { "latency",           "us",    0,     SECOND_US, 5,     false,
 	    "of the network, one way" },

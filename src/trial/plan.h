@@ -44,7 +44,6 @@ enum knob {
 	KNOB_IN_RAM,         /* so many of a hundred volumes; the others lie in files */
 	KNOB_DISK_US, KNOB_DISK_JITTER_US,
 	KNOB_WRITEBACK_PPM,  /* written pages that become durable unasked */
-	KNOB_SECTOR,         /* what a loss of power leaves whole: bytes */
 	/* the network */
 	KNOB_LATENCY_US, KNOB_JITTER_US, KNOB_MBIT, /* 0: as fast as you like */
 	KNOB_SEGMENT, KNOB_SOCKET_MIN, KNOB_SOCKET_MAX, /* bytes */

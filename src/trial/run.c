@@ -108,7 +108,6 @@ make_sim(struct trial *trial)
 	options.io_jitter_ns = small(trial, KNOB_DISK_JITTER_US) * 1000;
 	options.writeback_ppm = small(trial, KNOB_WRITEBACK_PPM);
 	options.file_align = TRIAL_BLOCK; /* what a disk does to no end it does with whole blocks */
-	options.file_sector = small(trial, KNOB_SECTOR);
 	options.max_events = events_max(trial);
 	options.max_ns = (trial_knob(trial, KNOB_UNTIL_MS) + 3 * START_MS + 2 * REST_MS + KNOWN_MS + LEAVE_MS +
 	    IDLE_MS) * MS;

@@ -43,7 +43,7 @@ struct trial_watch {
 	/* What processes log, and what the trial does to them. */
 	void (*log)(void *arg, uint64_t now_ns, const char *who, const char *text);
 	void *arg;
-	uint64_t max_events;  /* 0: as many as ten times the plan's time should take */
+	uint64_t max_events;  /* 0: far more than the plan's time should take */
 };
 
 /* Deterministic: the same plan has the same result with every build.  What is asserted aborts, as everywhere. */
