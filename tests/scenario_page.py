@@ -10,8 +10,8 @@ from pathlib import Path
 KNOB = re.compile(r'\[KNOB_\w+\] = +\{ "([^"]+)", +"([^"]*)", +(\w+), +([^,]+?), +(\w+), +(true|false),')
 FAULT = re.compile(r'\[FAULT_\w+\] = +\{ "([^"]+)", +(true|false),')
 ITEM = re.compile(r"^\.It Cm ([a-z-]+)\n((?:[^.\n][^\n]*\n)+)", re.M)
-LARGER = {"us": ("s", 10**6), "ns": ("ms", 10**6), "ms": ("s", 1000), "bytes": ("KiB", 1024), "KiB": ("MiB", 1024)}
-CONSTANTS = {"HUNDRED": 100, "MILLION": 10**6, "SECOND_US": 10**6, "MINUTE_MS": 60000,
+LARGER = {"us": ("ms", 1000), "ns": ("ms", 10**6), "ms": ("s", 1000), "bytes": ("KiB", 1024), "KiB": ("MiB", 1024)}
+CONSTANTS = {"HUNDRED": 100, "MILLION": 10**6, "SECOND_US": 10**6, "FAR_US": 10**5, "MINUTE_MS": 60000,
              "PLAN_SECONDS_MAX * 1000": 3600000}
 
 

@@ -18,7 +18,7 @@
 
 static const uint64_t AGAIN_NS = 5 * 1000 * 1000, THINK_NS = 6 * 1000 * 1000;
 
-enum { ENTRIES = 4, KEYS = 3, CONNECT_MS = 500 };
+enum { ENTRIES = 4, KEYS = 3 };
 
 static uint64_t
 now(const struct claimant *c)
@@ -354,7 +354,7 @@ open(struct claimant *c)
 	struct trial *trial = user->trial;
 	struct ctrlr_options options = {
 		.queues = 1, .hdgst = user->hdgst, .ddgst = user->ddgst, .sq_flow = user->sq_flow, .plain = true,
-		.kato_ms = (uint32_t)trial_knob(trial, KNOB_KATO_MS), .connect_ms = CONNECT_MS,
+		.kato_ms = (uint32_t)trial_knob(trial, KNOB_KATO_MS), .connect_ms = trial_connect_ms(trial),
 		.ready = ready, .lost = lost, .owner = c,
 	};
 

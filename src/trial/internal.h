@@ -364,6 +364,16 @@ trial_knob(const struct trial *trial, enum knob knob)
 	return trial->plan->knobs[knob];
 }
 
+/* How long a host waits for a path: for some dozens of answers, one after another, over whatever network there is. */
+static inline uint32_t
+trial_connect_ms(const struct trial *trial)
+{
+	uint64_t way_us = trial_knob(trial, KNOB_LATENCY_US) + trial_knob(trial, KNOB_JITTER_US);
+	uint64_t ms = 100 * way_us / 1000;
+
+	return ms > 500 ? (uint32_t)ms : 500;
+}
+
 /* An oracle complains; the first one is kept, and ends the trial. */
 void trial_wrong(struct trial *trial, const char *oracle, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 
-enum { HUNDRED = 100, MILLION = 1000000, SECOND_US = 1000000, MINUTE_MS = 60000 };
+enum { HUNDRED = 100, MILLION = 1000000, SECOND_US = 1000000, FAR_US = 100000, MINUTE_MS = 60000 };
 
 const struct knob_row knob_rows[KNOBS] = {
 	/*                         name                 unit     least  most       calm   or_zero */
@@ -93,9 +93,9 @@ const struct knob_row knob_rows[KNOBS] = {
 	[KNOB_WRITEBACK_PPM] =   { "writeback",         "ppm",   0,     MILLION,   0,     false,
 	    "of written pages that become durable unasked" },
 
-	[KNOB_LATENCY_US] =      { "latency",           "us",    0,     SECOND_US, 5,     false,
+	[KNOB_LATENCY_US] =      { "latency",           "us",    0,     FAR_US, 5,     false,
 	    "of the network, one way" },
-	[KNOB_JITTER_US] =       { "jitter",            "us",    0,     SECOND_US, 0,     false,
+	[KNOB_JITTER_US] =       { "jitter",            "us",    0,     FAR_US, 0,     false,
 	    "by which it takes longer, at most" },
 	[KNOB_MBIT] =            { "bandwidth",         "Mbit",  1,     1000000,   0,     true,
 	    "of a second; 0: as much as you like" },

@@ -14,7 +14,7 @@
 
 static const uint64_t AGAIN_NS = 5 * 1000 * 1000;
 
-enum { CONNECT_MS = 500, RECONNECT_MS = 2, RECONNECT_MAX_MS = 40 };
+enum { RECONNECT_MS = 2, RECONNECT_MAX_MS = 40 };
 
 /* What a host's reactors say to each other beside host/mail.h; words[0]: the lane. */
 enum { MAIL_LANE_OPEN = 100, MAIL_LANE_CLOSE, MAIL_LANE_BEGIN, MAIL_SHAKEN };
@@ -268,7 +268,7 @@ open_subsys(struct seat *seat)
 		.policy = user->queue_depth ? SUBSYS_QUEUE_DEPTH : SUBSYS_ROUND_ROBIN,
 		.hdgst = user->hdgst, .ddgst = user->ddgst, .sq_flow = user->sq_flow, .plain = user->plain,
 		.queues = (uint16_t)lane_count(user),
-		.kato_ms = (uint32_t)trial_knob(trial, KNOB_KATO_MS), .connect_ms = CONNECT_MS,
+		.kato_ms = (uint32_t)trial_knob(trial, KNOB_KATO_MS), .connect_ms = trial_connect_ms(trial),
 		.io_timeout_ms = (uint32_t)trial_knob(trial, KNOB_IO_TIMEOUT_MS),
 		.reconnect_ms = RECONNECT_MS, .reconnect_max_ms = RECONNECT_MAX_MS,
 		.loss_ms = user->loss_ms, .fence_margin_ms = user->margin_ms,

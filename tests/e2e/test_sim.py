@@ -31,6 +31,14 @@ often:
   disk-slow: { every: 5 ms, for: 1 ms }
   disk-lies: { every: 5 ms }
 """
+FAR = """\
+says: as far away as can be, and hosts that know it
+knobs: { targets: 2, hosts: 2, listeners: 2, read: 1, write: 1, latency: 100 ms, jitter: 100 ms, until: 10 s,
+         kato: 10 s, io-timeout: 10 s, claims: 100 % }
+often:
+  target-killed: { every: 3 s, for: 1 s }
+  listener-resets: { every: 3 s, for: 1 s }
+"""
 LONG = """\
 says: it takes hours, but for who goes wrong
 knobs: { hosts: 8, lanes: 4, depth: 16, read: 1, write: 1, until: 3600 s }
@@ -126,6 +134,11 @@ def test_one_seed_is_one_history(small):
 
 ENTRY = re.compile(
     r"\d+\.\d{9} ([a-z]+) (reactor \d+\.\d+|link \d+|process \d+|file [0-9a-f]{16})( [a-z]+=-?[0-9a-f]+)*$")
+
+
+def test_hosts_wait_as_long_as_their_network_takes():
+    found = answer("--scenario", "-", "--seed", 1, stdin=FAR)
+    assert found["outcome"] == "right" and found["tried"]["ios"] > 100, found
 
 
 def test_the_trace_is_all_that_happens(small, tmp_path):

@@ -115,7 +115,7 @@ static const struct wrong wrongs[] = {
 	{ K "latency: 5\n", 2, "`latency` needs a unit: ns, us, ms or s, not `5`" },
 	{ K "latency: 5 MiB\n", 2, "`latency` has one of the units ns, us, ms or s, not `5 MiB`" },
 	{ K "latency: 1.5 us\n", 2, "`latency` is a whole number of us, not `1.5 us`" },
-	{ K "latency: 2 s\n", 2, "`latency` is from 0 us to 1000000 us, not `2 s`" },
+	{ K "latency: 2 s\n", 2, "`latency` is from 0 us to 100000 us, not `2 s`" },
 	{ K "queue-entries: 0-1\n", 2, "`queue-entries` is 0, or 2 at least" },
 	{ K "memory: 1-64 MiB\n", 2, "`memory` is 0, or 8 MiB at least" },
 	{ K "until: 0\n", 2, "`until` is from 1 ms to 3600000 ms, not `0`" },
