@@ -221,7 +221,7 @@ struct seat {
 	enum seat_state state;
 	struct subsys *subsys;
 	struct subsys_find finds[TRIAL_VOLUMES_MAX];
-	uint32_t asking, asked, found; /* volumes, by their bits: are asked for now, were once, are known */
+	uint32_t asking, asked, found; /* volumes, by their bits: are being asked for, have been once, are known */
 	struct seat_lane lanes[TRIAL_LANES_MAX];
 	unsigned lanes_up;
 	uint64_t again_ns;           /* what failed is tried again then */
