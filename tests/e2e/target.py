@@ -25,7 +25,8 @@ REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.environ.get("WEIR_BUILD", os.path.join(REPO, "build"))
 FILES = os.environ.get("WEIR_FILES")  # how targets read and write files where a test says nothing of it
 WEIR = os.path.join(BUILD, "cmd", "weir")
-START_S = 10 * PATIENCE
+START_S = 60 * PATIENCE  # to start, or to end at all: a disk that stands still for half a minute is no defect
+SOON_S = 10 * PATIENCE  # to answer, and until what is waited for is so
 STOP_S = 1 * PATIENCE
 
 
@@ -42,7 +43,7 @@ def preload(name, folder):
     return library
 
 
-def until(what, condition, meanwhile=lambda: None, seconds=START_S):
+def until(what, condition, meanwhile=lambda: None, seconds=SOON_S):
     """Waits for a condition, and does something each time that it does not hold yet; never without end."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -133,9 +134,9 @@ class Daemon:
     def stats(self):
         """The counters now."""
         self.process.send_signal(signal.SIGUSR1)
-        return json.loads(self._line(time.monotonic() + START_S))
+        return json.loads(self._line(time.monotonic() + SOON_S))
 
-    def until(self, what, condition, seconds=START_S):
+    def until(self, what, condition, seconds=SOON_S):
         """Asks for the counters until the condition on them holds."""
         deadline = time.monotonic() + seconds
         while True:
@@ -145,7 +146,7 @@ class Daemon:
             require(time.monotonic() < deadline, "%s: not reached, counters %s\nstderr:\n%s", what,
                     stats, self.stderr())
 
-    def no_connections(self, seconds=START_S):
+    def no_connections(self, seconds=SOON_S):
         return self.until("all connections gone", lambda s: s["connections"] == 0, seconds)
 
     def alive(self):
