@@ -11,20 +11,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
 #include "stop.h"
-
-uint64_t
-child_clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
+#include "sys/clock.h"
 
 int
 child_init(struct child *child)
@@ -81,7 +72,7 @@ child_begin(struct child *child, const struct order *order, const struct plan *p
 	}
 	child->fd = fds[0];
 	child->said_bytes = 0;
-	child->late_ns = child_clock_ns() + order->patience_ms * 1000000;
+	child->late_ns = clock_now_ns() + order->patience_ms * 1000000;
 	return 0;
 }
 
@@ -203,7 +194,7 @@ child_ended(struct child *child)
 	bool ended = hear(child);
 	int status;
 
-	if (!ended && child_clock_ns() < child->late_ns)
+	if (!ended && clock_now_ns() < child->late_ns)
 		return false;
 	if (!ended)
 		kill(child->pid, SIGKILL);
@@ -222,7 +213,7 @@ children_wait(const struct child *children, unsigned count, uint64_t until_ns)
 {
 	enum { LONGEST_NS = 1000000000 };
 	struct pollfd fds[CHILDREN_MAX + 1];
-	uint64_t now_ns = child_clock_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	assert(count <= CHILDREN_MAX);
 	if (until_ns > now_ns + LONGEST_NS)

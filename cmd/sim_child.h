@@ -43,7 +43,4 @@ void child_kill(struct child *child);
  * gone by. */
 void children_wait(const struct child *children, unsigned count, uint64_t until_ns);
 
-/* The machine's clock. */
-uint64_t child_clock_ns(void);
-
 #endif

@@ -13,6 +13,7 @@
 #include "sim.h"
 #include "sim_child.h"
 #include "stop.h"
+#include "sys/clock.h"
 
 enum { WINDOW = 1024, KINDS_MAX = 16, EACH_NS = 200000000 };
 
@@ -190,13 +191,13 @@ gather(struct search *search)
 static uint64_t
 elapsed_ms(const struct search *search)
 {
-	return (child_clock_ns() - search->began_ns) / 1000000;
+	return (clock_now_ns() - search->began_ns) / 1000000;
 }
 
 static void
 show(struct search *search)
 {
-	uint64_t now_ns = child_clock_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	if (now_ns - search->shown_ns < EACH_NS)
 		return;
@@ -218,7 +219,7 @@ look_for(struct search *search)
 	while (!is_over(search)) {
 		begin(search);
 		show(search);
-		children_wait(search->children, search->order->jobs, child_clock_ns() + EACH_NS);
+		children_wait(search->children, search->order->jobs, clock_now_ns() + EACH_NS);
 		gather(search);
 		tell(search);
 	}
@@ -296,7 +297,7 @@ sim_search(const struct order *order)
 		return code;
 	search->order = order;
 	search->items = item_count(order);
-	search->began_ns = child_clock_ns();
+	search->began_ns = clock_now_ns();
 	search->tallies = calloc(order->scenario_count, sizeof(*search->tallies));
 	search->children = calloc(order->jobs, sizeof(*search->children));
 	search->ended = calloc(WINDOW, sizeof(*search->ended));
