@@ -44,6 +44,15 @@ say_value(struct history *h, size_t *at, uint64_t value)
 		say(h, at, "0x%" PRIx64, value);
 }
 
+/* Of which host it is, and when that began: " (host 2, 0.300 ms)". */
+static void
+say_writer(struct history *h, size_t *at, const char *host, const struct version *v, const char *when)
+{
+	say(h, at, " (%s %" PRIu32 "%s ", host, v->who, when);
+	say_time(h, at, v->begun_ns);
+	say(h, at, ")");
+}
+
 static void
 say_version(struct history *h, size_t *at, const struct version *v)
 {
@@ -52,11 +61,8 @@ say_version(struct history *h, size_t *at, const struct version *v)
 		return;
 	}
 	say_value(h, at, v->value);
-	if (v->who == NOBODY)
-		return;
-	say(h, at, " (host %" PRIu32 ", ", v->who);
-	say_time(h, at, v->begun_ns);
-	say(h, at, ")");
+	if (v->who != NOBODY)
+		say_writer(h, at, "host", v, ",");
 }
 
 /* Who has written it, as far as one remembers. */
@@ -74,13 +80,10 @@ say_origin(struct history *h, size_t *at, const struct block *b, uint64_t value)
 		    (last == NULL || v->begun > last->begun))
 			last = v;
 	}
-	if (last == NULL) {
-		say(h, at, value < HISTORY_FIRST ? "" : " (not one of the last that were written there)");
-		return;
-	}
-	say(h, at, " (written by host %" PRIu32 " at ", last->who);
-	say_time(h, at, last->begun_ns);
-	say(h, at, ")");
+	if (last != NULL)
+		say_writer(h, at, "written by host", last, " at");
+	else if (value >= HISTORY_FIRST)
+		say(h, at, " (not one of the last that were written there)");
 }
 
 static void
