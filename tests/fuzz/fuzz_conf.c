@@ -17,16 +17,6 @@ tell(void *arg, const struct conf_change *change)
 }
 
 static void
-refused(const struct conf_errors *errors, size_t size)
-{
-	assert(errors->count > 0 && errors->count <= CONF_ERRORS_MAX);
-	for (uint32_t i = 0; i < errors->count; i++) {
-		assert(errors->list[i].line <= size + 1 && errors->list[i].text[0] != '\0');
-		assert(i == 0 || errors->list[i].line >= errors->list[i - 1].line);
-	}
-}
-
-static void
 accepted(const struct conf *conf)
 {
 	struct arena texts, arena;
@@ -61,7 +51,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (error == 0)
 		accepted(conf);
 	else
-		refused(&errors, size);
+		conf_errors_are_sound(&errors, size);
 	arena_drop(&arena);
 	return 0;
 }

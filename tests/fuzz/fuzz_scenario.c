@@ -4,18 +4,9 @@
  */
 #include <assert.h>
 
+#include "conf_bench.h"
 #include "fuzz.h"
 #include "scenario_bench.h"
-
-static void
-refused(const struct conf_errors *errors, size_t size)
-{
-	assert(errors->count > 0 && errors->count <= CONF_ERRORS_MAX);
-	for (uint32_t i = 0; i < errors->count; i++) {
-		assert(errors->list[i].line <= size + 1 && errors->list[i].text[0] != '\0');
-		assert(i == 0 || errors->list[i].line >= errors->list[i - 1].line);
-	}
-}
 
 static void
 accepted(const struct scenario *scenario)
@@ -42,7 +33,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (error == 0)
 		accepted(scenario);
 	else
-		refused(&errors, size);
+		conf_errors_are_sound(&errors, size);
 	arena_drop(&arena);
 	return 0;
 }

@@ -1,5 +1,6 @@
 #include "conf_bench.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,4 +280,16 @@ conf_printed(struct arena *arena, const struct conf *conf, size_t *bytes)
 	conf_print(conf, keep, &sink);
 	*bytes = sink.bytes;
 	return sink.text;
+}
+
+/* ---- what refuses one ---- */
+
+void
+conf_errors_are_sound(const struct conf_errors *errors, size_t bytes)
+{
+	assert(errors->count > 0 && errors->count <= CONF_ERRORS_MAX);
+	for (uint32_t i = 0; i < errors->count; i++) {
+		assert(errors->list[i].line <= bytes + 1 && errors->list[i].text[0] != '\0');
+		assert(i == 0 || errors->list[i].line >= errors->list[i - 1].line);
+	}
 }

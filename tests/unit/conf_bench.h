@@ -1,5 +1,5 @@
 /*
- * conf_bench.h - configurations to try conf/ with: random ones, and whether two are the same.
+ * conf_bench.h - configurations to try conf/ with: random ones; whether two are the same; what is said of wrong ones.
  */
 #ifndef TESTS_CONF_BENCH_H
 #define TESTS_CONF_BENCH_H
@@ -15,5 +15,8 @@ const char *conf_difference(const struct conf *a, const struct conf *b);
 
 /* As conf_print() prints it, with a NUL behind it. */
 char *conf_printed(struct arena *arena, const struct conf *conf, size_t *bytes);
+
+/* What is said of a file of so many bytes that is refused: something, in words, and in the order of its lines. */
+void conf_errors_are_sound(const struct conf_errors *errors, size_t bytes);
 
 #endif
