@@ -282,6 +282,8 @@ void seat_read_back(struct seat *seat);
 void load_init(struct user *user);
 struct work *load_works_of(const struct seat *seat, unsigned lane);
 void load_begin(struct seat_lane *lane);
+/* The lane has the work's I/O: from now on it may happen. */
+void load_begun(struct work *work, uint64_t now_ns);
 /* A path was lost: what is in flight at this seat, or on this lane, may be sent again. */
 void load_shaken(struct seat *seat);
 void load_shaken_lane(struct seat_lane *lane);

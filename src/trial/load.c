@@ -139,9 +139,8 @@ done(void *arg, const struct lane_result *result)
 		next(work);
 }
 
-/* The lane has it: from now on it may happen. */
-static void
-begin_history(struct work *work, uint64_t now_ns)
+void
+load_begun(struct work *work, uint64_t now_ns)
 {
 	struct history *history = work->volume->history;
 
@@ -247,7 +246,7 @@ submit(struct work *work)
 	if (work->op == LANE_COPY)
 		work->copy = work->copy == COPY_READY ? COPY_UNDER_WAY : COPY_SOURCE;
 	if (work->copy != COPY_SOURCE)
-		begin_history(work, work->begun_ns);
+		load_begun(work, work->begun_ns);
 	return true;
 }
 
