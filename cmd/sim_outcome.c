@@ -90,6 +90,8 @@ counts_report(struct report *report, const struct trial_counts *counts)
 	count(report, "resent", counts->resent);
 	count(report, "unknown", counts->unknown);
 	report_number(report, "checked", "blocks judged", counts->checked, "");
+	report_number(report, "track_lost", counts->track_lost > 0 ? "lost track of a block" : NULL,
+	    counts->track_lost, "");
 	count(report, "connects", counts->connects);
 	count(report, "losses", counts->losses);
 	report_number(report, "given_up", counts->given_up > 0 ? "given up" : NULL, counts->given_up, "");
@@ -116,6 +118,7 @@ counts_add(struct trial_counts *counts, const struct trial_counts *more)
 	counts->resent += more->resent;
 	counts->unknown += more->unknown;
 	counts->checked += more->checked;
+	counts->track_lost += more->track_lost;
 	for (unsigned kind = 0; kind < FAULTS; kind++)
 		counts->faults[kind] += more->faults[kind];
 	counts->connects += more->connects;

@@ -28,6 +28,12 @@ history_wrong(const struct history *h)
 }
 
 uint64_t
+history_track_lost(const struct history *h)
+{
+	return h->track_lost;
+}
+
+uint64_t
 history_states(const struct history *h)
 {
 	return h->most_states;

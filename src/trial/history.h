@@ -28,7 +28,7 @@ enum { HISTORY_ZEROS = 0, HISTORY_UNREADABLE = 1, HISTORY_FIRST = 2 };
 /* Of one block at a time; more wait in the load. */
 enum { HISTORY_PENDING_MAX = 6 };
 /* Of one block. */
-enum { HISTORY_STATES_MAX = 1024 };
+enum { HISTORY_STATES_MAX = 2048 };
 
 enum history_kind {
 	HISTORY_READ,
@@ -98,8 +98,9 @@ void history_corrupted(struct history *h, uint32_t block);
 /* The first thing that was wrong, in words; NULL: nothing. */
 const char *history_wrong(const struct history *h);
 
-/* The most states that one block ever had: what the search costs.  More than HISTORY_STATES_MAX: there were once so
- * many that track of a block was lost for a while, and anything was right. */
+/* How often a block had more states than HISTORY_STATES_MAX: track of it was lost for a while, and anything was right.
+ * And the most that one ever had: what the search costs. */
+uint64_t history_track_lost(const struct history *h);
 uint64_t history_states(const struct history *h);
 
 #endif

@@ -84,6 +84,7 @@ struct history {
 	uint64_t lost, lost_ns; /* the last loss of power: its moment, and when it was; 0: none */
 	uint64_t flushed;    /* the latest beginning of a Flush that succeeded without one in between */
 	uint64_t most_states;
+	uint64_t track_lost;  /* so often, of some block */
 	struct list unknown; /* blocks */
 	struct states reached, left;
 	bool is_wrong;

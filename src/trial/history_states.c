@@ -258,5 +258,5 @@ block_lose_track(struct history *h, struct block *b)
 	h->left.at[0] = s;
 	h->left.count = 1;
 	block_keep(h, b);
-	h->most_states = STATES_MAX + 1;
+	h->track_lost++;
 }

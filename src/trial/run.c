@@ -418,6 +418,15 @@ close_all(struct trial *trial)
 	return wait_for(trial, "leak", all_are_as_before, START_MS);
 }
 
+static void
+count_what_was_not_judged(struct trial *trial)
+{
+	for (unsigned i = 0; i < trial_knob(trial, KNOB_TARGETS); i++)
+		for (unsigned volume = 0; volume < trial_knob(trial, KNOB_VOLUMES); volume++)
+			trial->result->counts.track_lost +=
+			    history_track_lost(trial->targets[i].volumes[volume].history);
+}
+
 void
 trial_run(const struct plan *plan, const struct trial_watch *watch, struct trial_result *result)
 {
@@ -427,6 +436,7 @@ trial_run(const struct plan *plan, const struct trial_watch *watch, struct trial
 	make(&trial);
 	if (begin(&trial) && play(&trial) && rest(&trial) && read_back(&trial) && leave(&trial))
 		close_all(&trial);
+	count_what_was_not_judged(&trial);
 	result->hash = sim_hash(trial.sim);
 	result->events = sim_events(trial.sim);
 	result->end_ns = sim_now(trial.sim);

@@ -22,6 +22,7 @@ enum trial_end {
 struct trial_counts {
 	uint64_t ios, by_op[16], failed, resent, unknown;
 	uint64_t checked;     /* blocks that were read and judged */
+	uint64_t track_lost;  /* times that too much was possible of a block, and anything was right for a while */
 	uint64_t faults[FAULTS];
 	uint64_t connects, losses, given_up;
 	uint64_t claims;      /* commands of reservations */

@@ -92,7 +92,7 @@ checked(void)
 	}
 	if (!right && getenv("WEIR_WORDS") != NULL)
 		print_message("# %s\n", history_wrong(h));
-	track_lost = history_states(h) > HISTORY_STATES_MAX;
+	track_lost = history_track_lost(h) > 0;
 	arena_drop(&arena);
 	return right;
 }
