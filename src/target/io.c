@@ -66,7 +66,8 @@ changes(const struct request *req, const struct io_rule *rule)
 }
 
 /* The namespace through this portal, or as it is: not when its access, who holds it, or its protection say no.
- * `begun`: a reservation that came since then does not end the command (Base 2.1, Reservations). */
+ * `begun`: a reservation that came since then does not end the command (Base 2.1, Reservations), nor does another ANA
+ * state: its host would take it for one that was not done, and do it once more, later. */
 static __attribute__((noinline)) struct nvme_status
 check_gate(const struct request *req, const struct view_ns *ns, const struct io_rule *rule, bool begun)
 {
@@ -75,7 +76,7 @@ check_gate(const struct request *req, const struct view_ns *ns, const struct io_
 
 	if (ns->gate & (GATE_ABSENT | GATE_LISTED) && !conn_has(conn, ns))
 		return nvme_status_of(NVME_SC_INVALID_NS, true);
-	if (ns->gate & GATE_ANA) {
+	if (!begun && ns->gate & GATE_ANA) {
 		enum nvme_ana_state state = conn->subsys->info.ana[ns->ana].state[conn->portal];
 		struct nvme_status status = ctrl_ana_status(state);
 

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "host/lane.h"
 #include "trial/scenario.h"
 #include "trial/trial.h"
 
@@ -188,6 +189,26 @@ reservations_forbid_and_are_forgotten_or_kept(void **state)
 	}
 }
 
+/* It has copied some of its blocks when its path is taken away, and is not sent again. */
+static void
+a_copy_that_has_begun_is_done_once(void **state)
+{
+	static const char text[] =
+	    "says: copies, while the operator takes a path away and gives it back\n"
+	    "knobs: { hosts: 4, lanes: 2, depth: 4, until: 60 ms, in-ram: 0 %, blocks: 8, io-blocks: 8,\n"
+	    "  write: 4, copy: 4, read: 1, pause: 100 us }\n"
+	    "often:\n"
+	    "  ana: { every: 2 ms, for: 1 ms }\n";
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct trial_result result = run(text, seed);
+
+		assert_string_equal(result.why, "");
+		assert_true(result.counts.by_op[LANE_COPY] > 100 && result.counts.faults[FAULT_ANA] > 10);
+	}
+}
+
 static void
 count_start(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b)
 {
@@ -255,6 +276,7 @@ main(void)
 		cmocka_unit_test(all_may_be_down_at_once),
 		cmocka_unit_test(what_a_dead_host_has_sent_may_come_late),
 		cmocka_unit_test(reservations_forbid_and_are_forgotten_or_kept),
+		cmocka_unit_test(a_copy_that_has_begun_is_done_once),
 		cmocka_unit_test(who_is_killed_alone_does_not_come_back_with_all),
 		cmocka_unit_test(what_takes_too_long_where_nothing_happened_is_wrong),
 	};
