@@ -9,8 +9,6 @@
 
 #include "trial/faults.h"
 
-enum { SLOW = 100 };
-
 /* Another fault of that kind, or of the other one, that is under way at the same place. */
 static bool
 is_taken(struct trial *trial, const struct under_way *f, enum fault_kind other)
@@ -172,7 +170,7 @@ slows_down(struct trial *trial, struct under_way *f)
 {
 	if (is_taken(trial, f, FAULT_NETWORK_SLOW))
 		return false;
-	sim_process_slow(f->served->process, SLOW);
+	sim_process_slow(f->served->process, TRIAL_SLOW);
 	return true;
 }
 
@@ -251,7 +249,7 @@ disk_changes(struct trial *trial, struct under_way *f)
 		}
 		faults.stalled = faults.stalled || each->fault.kind == FAULT_DISK_STALLS;
 		if (each->fault.kind == FAULT_DISK_SLOW)
-			faults.slow = SLOW;
+			faults.slow = TRIAL_SLOW;
 	}
 	sim_file_set_faults(trial->sim, f->volume->path, &faults);
 	snprintf(path, sizeof(path), "%s%s", f->volume->path, BLK_BAD_SUFFIX);

@@ -12,6 +12,7 @@
  *   wires.c     which bytes of a connection a digest is of
  *   load.c      what a host does with them: one I/O after another, each told to the history of its volume;
  *               load_choose.c: which; load_ends.c: what is known when it ends
+ *   margin.c    how long a host without FENCE has to wait, beyond the keep-alive time, for what it has lost
  *   calm.c      what may not happen where no fault has been
  *   content.c   what stands in a block: its value
  *
@@ -32,7 +33,8 @@
 enum { TRIAL_BLOCK = 4096, TRIAL_TARGETS_MAX = 8, TRIAL_VOLUMES_MAX = 8, TRIAL_HOSTS_MAX = 64, TRIAL_LISTENERS_MAX = 8,
 	TRIAL_LANES_MAX = 16, TRIAL_IO_BLOCKS_MAX = 256, TRIAL_PORT = 4420, TRIAL_REACTORS_MAX = 16,
 	TRIAL_BLOCKS_MIN = 256, /* a volume has a MiB at least */
-	TRIAL_GROWTH = 64, TRIAL_GROWTHS_MAX = 16 /* blocks that a volume grows by, and how often */ };
+	TRIAL_GROWTH = 64, TRIAL_GROWTHS_MAX = 16 /* blocks that a volume grows by, and how often */,
+	TRIAL_SLOW = 100 /* times that something slow takes */ };
 
 struct trial;
 struct user;
@@ -262,6 +264,9 @@ void user_leave(struct user *user);
 void user_killed(struct user *user);
 /* It comes again, after it left or its process was started again; this starts it where it is down. */
 void user_come(struct user *user);
+
+/* margin.c: what hosts of such a trial need as fence_margin_ms, and not more. */
+uint32_t margin_ms(const struct plan *plan);
 
 /* It has no command of reservations under way, and has seen that nobody is registered anywhere. */
 bool user_claims_rest(const struct user *user, char why[160]);

@@ -11,8 +11,6 @@
 
 static const uint64_t MS = 1000 * 1000, LOOK_NS = 1000 * 1000;
 
-enum { FENCE_MARGIN_MS = 100 };
-
 static unsigned
 target_count(const struct user *user)
 {
@@ -197,23 +195,6 @@ user_claims_rest(const struct user *user, char why[160])
 
 /* ---- making one ---- */
 
-/*
- * Without FENCE a host takes a lost association to be over when its time is; a command may be held up at the target,
- * or on its way, for as long as faults last (doc/failover.md).
- */
-static uint32_t
-longest_hold_up_ms(const struct trial *trial)
-{
-	const struct plan *plan = trial->plan;
-	uint64_t ns = 0;
-
-	for (uint32_t i = 0; i < plan->fault_count; i++)
-		if (fault_rows[plan->faults[i].kind].lasts)
-			ns += plan->faults[i].for_ns;
-	ns /= MS;
-	return (uint32_t)(ns < plan->knobs[KNOB_UNTIL_MS] ? ns : plan->knobs[KNOB_UNTIL_MS]);
-}
-
 static bool
 draw(struct user *user, enum knob percent)
 {
@@ -230,7 +211,7 @@ choose_options(struct user *user)
 	user->plain = draw(user, KNOB_NO_EXTENSION);
 	/* Some give up, others never. */
 	user->loss_ms = rng_below(&user->rng, 3) == 0 ? (uint32_t)(20 + rng_below(&user->rng, 400)) : UINT32_MAX;
-	user->margin_ms = FENCE_MARGIN_MS + (user->plain ? longest_hold_up_ms(user->trial) + 1000 : 0);
+	user->margin_ms = margin_ms(user->trial->plan);
 }
 
 /* Of many hosts the first few: what they may have done together is all kept in mind. */

@@ -167,6 +167,31 @@ what_a_dead_host_has_sent_may_come_late(void **state)
 	assert_true(unknown > SEEDS);
 }
 
+/* One of two paths falls silent, is given up, and delivers what it has held back while the target still takes the host
+ * for alive: by then the blocks would hold something younger, if writes had been sent again in the meantime. */
+static void
+what_a_silent_path_has_held_back_overtakes_nothing(void **state)
+{
+	static const char text[] =
+	    "says: silence that ends just before the keep-alive time is over\n"
+	    "knobs: { hosts: 2, listeners: 2, until: 600 ms, in-ram: 100 %, blocks: 4, write: 1, read: 1,\n"
+	    "  no-extension: 100 %, kato: 100 ms, io-timeout: 40 ms, depth: 4, pause: 1 ms }\n"
+	    "faults:\n"
+	    "  - { at: 50 ms, what: listener-silent, for: 95 ms, whom: 0, part: 0 }\n"
+	    "  - { at: 400 ms, what: listener-silent, for: 95 ms, whom: 0, part: 1 }\n";
+	uint64_t losses = 0, resent = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct trial_result result = run(text, seed);
+
+		assert_int_equal(result.end, TRIAL_RIGHT);
+		losses += result.counts.losses;
+		resent += result.counts.resent;
+	}
+	assert_true(losses >= 2 * SEEDS && resent > SEEDS);
+}
+
 /* At a target that dies, and whose namespaces and disks come and go. */
 static void
 reservations_forbid_and_are_forgotten_or_kept(void **state)
@@ -275,6 +300,7 @@ main(void)
 		cmocka_unit_test(a_trial_that_takes_too_long_is_ended),
 		cmocka_unit_test(all_may_be_down_at_once),
 		cmocka_unit_test(what_a_dead_host_has_sent_may_come_late),
+		cmocka_unit_test(what_a_silent_path_has_held_back_overtakes_nothing),
 		cmocka_unit_test(reservations_forbid_and_are_forgotten_or_kept),
 		cmocka_unit_test(a_copy_that_has_begun_is_done_once),
 		cmocka_unit_test(who_is_killed_alone_does_not_come_back_with_all),
