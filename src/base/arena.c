@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
+
 enum { MUCH = 16 * 1024 * 1024 };
 
 struct block {
@@ -24,6 +26,16 @@ arena_takes(size_t bytes, size_t align)
 	return sizeof(struct block) + (align > 0 ? align : _Alignof(max_align_t)) + bytes;
 }
 
+static bool
+fails(struct arena *arena)
+{
+	if (arena->fail_at == 0 || --arena->fail_at > 0)
+		return false;
+	if (arena->fail_within > 0)
+		arena->fail_at = 1 + rng_below(arena->fail_by, arena->fail_within);
+	return true;
+}
+
 static void *
 allocate(struct arena *arena, size_t bytes, size_t align, bool zeroed)
 {
@@ -32,7 +44,7 @@ allocate(struct arena *arena, size_t bytes, size_t align, bool zeroed)
 	void *start;
 
 	assert((align & (align - 1)) == 0 && align >= sizeof(void *) && align <= 4096);
-	if (arena->fail_at > 0 && --arena->fail_at == 0)
+	if (fails(arena))
 		return NULL;
 	if (bytes > SIZE_MAX / 2)
 		return NULL;

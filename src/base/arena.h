@@ -14,12 +14,16 @@
 
 #include "base/list.h"
 
+struct rng;
+
 struct arena {
 	struct list blocks;
 	size_t bytes;      /* asked for and not given back */
 	size_t most;       /* of these, since arena_shrank() was last so */
 	size_t bytes_max;  /* 0: no limit */
 	uint64_t fail_at;  /* the n-th allocation from now fails (1: the next); 0: none */
+	uint64_t fail_within; /* then one of the n that follow it, and of those that follow that; 0: no other */
+	struct rng *fail_by;  /* the caller's, who has set fail_within: says which one */
 };
 
 void arena_init(struct arena *arena, size_t bytes_max);

@@ -332,32 +332,44 @@ volume_grows(struct trial *trial, struct under_way *f)
 
 /* ---- memory ---- */
 
+static struct arena *
+arena_of(const struct under_way *f)
+{
+	struct sim_process *process = f->served != NULL ? f->served->process : f->user->process;
+
+	return sim_process_running(process) ? sim_process_reactor(process, f->part)->arena : NULL;
+}
+
+/* From two of five allocations to one of sixty: what is made of many is hardly ever whole, or only its last part is
+ * missing. */
 static bool
 memory_fails(struct trial *trial, struct under_way *f)
 {
-	struct sim_process *process = f->served != NULL ? f->served->process : f->user->process;
-	struct arena *arena;
+	uint64_t within = UINT64_C(4) << f->fault.what / TRIAL_REACTORS_MAX % 6;
+	struct arena *arena = arena_of(f);
 
-	if (!sim_process_running(process))
+	if (arena == NULL)
 		return false;
-	arena = sim_process_reactor(process, f->part)->arena;
-	if (arena->fail_at == 0)
-		arena->fail_at = 1 + rng_below(&trial->rng, 50);
+	if (arena->fail_at == 0) {
+		arena->fail_at = 1 + rng_below(&trial->rng, within);
+		arena->fail_within = within;
+		arena->fail_by = &trial->rng;
+	}
 	return true;
 }
 
 static bool
 memory_is_back(struct trial *trial, struct under_way *f)
 {
-	struct sim_process *process = f->served != NULL ? f->served->process : f->user->process;
+	struct arena *arena = arena_of(f);
 
 	(void)trial;
-	if (sim_process_running(process))
-		sim_process_reactor(process, f->part)->arena->fail_at = 0;
+	if (arena != NULL)
+		arena->fail_at = 0;
 	return true;
 }
 
-/* Each allocation that fails is one, and then the next. */
+/* Who was started again meanwhile has a new arena. */
 void
 fault_go_on(struct trial *trial)
 {
