@@ -153,6 +153,9 @@ void settle_all(struct served *served); /* its process is dead */
 /* Something that the host has sent by its connection from this port may come yet. */
 bool settle_is_left(const struct served *served, const struct user *user, uint16_t port);
 
+/* lines.c: nobody waits at the target for what he could have.  From outside of turns. */
+void lines_look(const struct served *served);
+
 /* ---- hosts ---- */
 
 enum user_state {

@@ -161,6 +161,7 @@ look(struct trial *trial)
 		struct served *served = &trial->targets[i];
 
 		settle_look(served);
+		lines_look(served);
 		look_at_histories(trial, served);
 		if (!served_keeps_to_memory(served))
 			trial_wrong(trial, "memory", "target %u has more than it may have", i);
