@@ -13,9 +13,8 @@ choose(struct trial *trial, struct under_way *f, enum whom whom)
 	uint32_t number = f->fault.whom, what = f->fault.what;
 
 	if (whom == OF_ANY) {
-		number %= (uint32_t)(targets + hosts);
-		whom = number < targets ? OF_REACTOR : OF_HOST_REACTOR;
-		number -= number < targets ? 0 : (uint32_t)targets;
+		whom = number % 2 == 0 ? OF_REACTOR : OF_HOST_REACTOR; /* targets are few, and used by all */
+		number /= 2;
 	}
 	if (whom == OF_HOST || whom == OF_HOST_REACTOR)
 		f->user = &trial->users[number % hosts];
