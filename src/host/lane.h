@@ -48,6 +48,7 @@ struct lane_range {
 struct lane_result {
 	int error;
 	struct nvme_status status; /* the target's; success where it has said nothing */
+	uint16_t path;             /* where error is 0, or the status is not success: by which it was said */
 	uint32_t dw0, dw1;
 };
 

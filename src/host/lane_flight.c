@@ -80,8 +80,10 @@ flight_finish(struct flight *flight, int error, struct nvme_status status)
 {
 	struct lane *lane = flight->lane;
 	const struct hreq *req = &flight->hio.req;
-	struct lane_result result = { error, status, 0, 0 };
+	struct lane_result result = { .error = error, .status = status };
 
+	if (error == 0 || !nvme_ok(status))
+		result.path = (uint16_t)(flight->strand - lane->strands);
 	if (error == 0) {
 		result.dw0 = req->dw0;
 		result.dw1 = req->dw1;

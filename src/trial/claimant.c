@@ -119,9 +119,13 @@ is_failure(enum nvme_sc sc)
 static void
 answered(struct claimant *c, struct nvme_status status)
 {
+	struct access access = {
+		"a reservation command", c->user, c->volume, c->listener - TRIAL_PORT, c->begun_ns, status,
+	};
 	struct model *model = &claims_of(c)->model;
 	enum nvme_sc sc = nvme_sc(status);
 
+	access_check(c->served, &access);
 	if (sc == NVME_SC_PREEMPT_ABORTED && !claims_may(claims_of(c), c->user->claimant, MODEL_ENDS, c->begun_ns))
 		trial_wrong(c->user->trial, "claims", "a reservation command of host %u was ended by nobody's preempt",
 		    c->user->index);

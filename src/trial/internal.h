@@ -4,6 +4,7 @@
  *   run.c       the course of a trial: makes all, plays, mends, waits, reads back, judges what is left
  *   faults.c    which faults are under way; fault_ways.c: what each does, and undoes
  *   served.c    a target: its process, and what it serves; operator.c changes that while it runs
+ *   access.c    what it may answer, by what the operator has said
  *   settle.c    when nothing of a host can come any more at a target
  *   user.c      a host: its process; comes, leaves, comes again
  *   seat.c      what it has at one target: a subsystem, and lanes
@@ -141,9 +142,18 @@ bool served_is_as_before(const struct served *served, char why[160]);
 /* The volume is not used any more, and with it go the reservations that are not to be kept. */
 void served_retire(struct volume *volume);
 
-/* Why an I/O of this host that began then and ends now cannot succeed; NULL: it can. */
-const char *served_forbids(const struct served *served, const struct user *user, const struct volume *volume,
-    uint64_t begun_ns);
+/* access.c: a command that is answered now, and what is wrong with that; NULL: nothing. */
+struct access {
+	const char *what;            /* "an I/O" */
+	const struct user *user;
+	const struct volume *volume;
+	unsigned listener;           /* that it went by */
+	uint64_t begun_ns;
+	struct nvme_status status;
+};
+const char *access_wrong(const struct served *served, const struct access *access);
+/* Complains of it. */
+void access_check(const struct served *served, const struct access *access);
 
 /* settle.c: something of the host is unknown from now on.  The histories of the target's volumes hear when nothing of
  * it can come any more: looked at now and then, from outside of turns. */

@@ -249,16 +249,14 @@ tell_history(struct work *work, const struct lane_result *result)
 	}
 }
 
-/* Where no listener is accessible, or the namespace is gone, nothing may succeed. */
+/* By what the operator has said.  What ended without a word of the target's tells nothing of it. */
 static void
-check_allowed(const struct work *work)
+check_access(const struct work *work, const struct lane_result *result)
 {
-	const char *why = served_forbids(work->seat->served, work->user, work->volume, work->begun_ns);
+	struct access access = { "an I/O", work->user, work->volume, result->path, work->begun_ns, result->status };
 
-	if (why != NULL)
-		trial_wrong(work->user->trial, "ana", "host %u has done an I/O to volume %u of target %u, begun at %"
-		    PRIu64 " us, though %s", work->user->index, work->volume->index, work->seat->served->index,
-		    work->begun_ns / 1000, why);
+	if (result->error == 0 || !nvme_ok(result->status))
+		access_check(work->seat->served, &access);
 }
 
 /* Of one that ended like this: what somebody must have been allowed, or not, meanwhile.  0: nothing is known. */
@@ -334,8 +332,7 @@ load_ended(struct work *work, const struct lane_result *result)
 	tell_history(work, result);
 	check_claims(work, result);
 	calm_ended(work, result);
-	if (result->error == 0)
-		check_allowed(work);
+	check_access(work, result);
 	if (work->copy == COPY_SOURCE && result->error == 0)
 		work->copy = COPY_READY;
 	else

@@ -407,28 +407,3 @@ served_keeps_to_memory(const struct served *served)
 	}
 	return true;
 }
-
-/* Why the host cannot reach the volume; NULL: it can. */
-static const char *
-forbids(const struct served *served, const struct serving *serving, const struct user *user,
-    const struct volume *volume)
-{
-	if (serving->host_barred[user->index])
-		return "the host was barred";
-	if (serving->volume_gone[volume->index])
-		return "its namespace was gone";
-	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_LISTENERS); i++)
-		if (!serving->listener_gone[i] &&
-		    (serving->ana[i] == NVME_ANA_OPTIMIZED || serving->ana[i] == NVME_ANA_NON_OPTIMIZED))
-			return NULL;
-	return "it was accessible by no listener";
-}
-
-const char *
-served_forbids(const struct served *served, const struct user *user, const struct volume *volume, uint64_t begun_ns)
-{
-	if (begun_ns <= served->now_since_ns ||
-	    (served->applying && forbids(served, &served->next, user, volume) == NULL))
-		return NULL;
-	return forbids(served, &served->now, user, volume);
-}

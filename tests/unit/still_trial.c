@@ -63,6 +63,7 @@ still_setup(void **state)
 	for (unsigned i = 0; i < STILL_HOSTS; i++)
 		make_host(trial, i);
 	wait_for_target();
+	still.target->now_since_ns = UINT64_MAX; /* what its operator has said explains any answer (access.c) */
 	return 0;
 }
 
