@@ -12,7 +12,8 @@ explain_memory(unsigned reactors, uint32_t volumes, uint32_t connections)
 	const unsigned entries = TARGET_QUEUE_ENTRIES;
 	size_t connection = target_connection_bytes() + rt_stream_bytes(), slot = target_queue_bytes(1);
 	size_t subsys = target_subsys_bytes(), readers = target_readers_bytes();
-	size_t controller = target_controller_bytes(), volume = blk_bytes(reactors) + rt_annex_bytes();
+	size_t volume = blk_bytes(reactors) + target_volume_bytes() + rt_annex_bytes();
+	size_t controller = target_controller_bytes();
 	size_t reactor = REACTOR_SCRATCH + SERVE_SMALL_BUFS * BUFS_SMALL + SERVE_LARGE_BUFS * BUFS_LARGE +
 	    target_reactor_bytes() + rt_files_bytes() + rt_mail_bytes(reactors);
 

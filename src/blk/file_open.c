@@ -158,9 +158,10 @@ file_blk_open(struct reactor *reactor, const char *path, uint64_t bytes, uint32_
 	return error;
 }
 
-/* Of all kinds of volumes this one needs most; marks of bad blocks take what they take when there are any. */
+/* Of all kinds of volumes this one needs most; bits of bad blocks take what they take when there are any. */
 size_t
 blk_bytes(unsigned reactors)
 {
-	return sizeof(struct file_blk) + RANGE_SLOTS_MAX * sizeof(uint64_t) + reactors * sizeof(struct file_chan);
+	return sizeof(struct file_blk) + RANGE_SLOTS_MAX * sizeof(uint64_t) + reactors * sizeof(struct file_chan) +
+	    marks_bytes(reactors);
 }

@@ -174,6 +174,12 @@ marks_open(struct marks *marks, struct reactor *reactor, struct range *range, co
 	return error;
 }
 
+size_t
+marks_bytes(unsigned reactors)
+{
+	return BLK_SPEC + sizeof(BLK_BAD_SUFFIX) + sizeof(uint64_t) + reactors * (size_t)(IMAGE_PAGES * BAD_PAGE);
+}
+
 int
 marks_read(struct marks *marks, uint64_t blocks, char why[BLK_WHY])
 {

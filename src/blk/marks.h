@@ -82,6 +82,9 @@ int marks_read(struct marks *marks, uint64_t blocks, char why[BLK_WHY]) __attrib
 int marks_grow(struct marks *marks, uint64_t blocks) __attribute__((warn_unused_result));
 void marks_close(struct marks *marks);
 
+/* For sums: the most bytes that they take beside these structs and the marks themselves, for so many reactors. */
+size_t marks_bytes(unsigned reactors);
+
 void marks_chan_init(struct marks_chan *mc, struct marks *marks, struct reactor *reactor);
 void marks_chan_fini(struct marks_chan *mc);
 

@@ -6,6 +6,7 @@
 
 #include "target/assoc.h"
 #include "target/command.h"
+#include "target/reserve.h"
 #include "target/state_file.h"
 
 enum { DRAIN_NS = 500 * 1000 * 1000 };
@@ -340,6 +341,12 @@ size_t
 target_subsys_bytes(void)
 {
 	return events_bytes();
+}
+
+size_t
+target_volume_bytes(void)
+{
+	return reserve_bytes();
 }
 
 size_t

@@ -13,6 +13,7 @@
 
 #include "target/hostline.h"
 #include "target/reserve.h"
+#include "target/state_file.h"
 
 static void next(struct reserve *reserve);
 
@@ -218,6 +219,13 @@ reserve_mail(struct core *core, const struct target_mail *mail)
 }
 
 /* ---- life ---- */
+
+size_t
+reserve_bytes(void)
+{
+	return arena_takes(sizeof(struct reserve), 0) + arena_takes(RESV_SLOT_LEN, 4096) +
+	    arena_takes(sizeof(struct state_file), 0);
+}
 
 struct reserve *
 reserve_make(struct core *core, uint16_t slot)

@@ -55,6 +55,7 @@ void reserve_returned(struct core *core, const struct target_mail *mail);
 int reserve_lend_begin(struct core *core) __attribute__((warn_unused_result));
 
 /* reserve.c */
+size_t reserve_bytes(void); /* at most, of a volume */
 struct reserve *reserve_make(struct core *core, uint16_t slot);
 /* What was to be kept is durable, or cannot be. */
 void reserve_kept(struct reserve *reserve, bool durable);

@@ -216,6 +216,7 @@ size_t target_queue_bytes(uint32_t entries);
 size_t target_connection_bytes(void);
 size_t target_controller_bytes(void);
 size_t target_subsys_bytes(void);
+size_t target_volume_bytes(void); /* beside blk_bytes() */
 /* And hosts that read events, all of them together. */
 size_t target_readers_bytes(void);
 /* And what a reactor takes for answers being built and sent, and for commands done piece by piece. */

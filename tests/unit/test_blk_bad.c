@@ -131,6 +131,35 @@ a_mark_waits_for_those_who_read_and_is_cancelled_while_it_waits(void **state)
 	blk_end();
 }
 
+/* Memory of all there is, but for bits of bad blocks and what lies in files. */
+static size_t
+taken(void)
+{
+	const struct fake_file *bad = fake_file_find(&fw, "/v.bad");
+
+	return fw.arena.bytes - fw.pages_mapped - fake_file_find(&fw, "/v")->size - (bad != NULL ? bad->size : 0);
+}
+
+/* By blk_bytes() the operator is told what it takes, with locks for a large volume. */
+static void
+a_volume_takes_no_more_memory_than_is_said(void **state)
+{
+	size_t before, locks = 1;
+	char why[256];
+
+	fakeworld_init(&fw, CHANS);
+	fake_file_make(&fw, "/v", 4 * IO_MAX);
+	before = taken();
+	assert_int_equal(blk_open(&fw.reactors[0], "file:/v", BS, &blk, why), 0);
+	blk_open_chans();
+	while (locks * RANGE_STRIPE < blk->blocks * BS)
+		locks *= 2;
+	for (unsigned i = 0; i < CHANS; i++)
+		mark(i, FIRST, 1);
+	assert_true(taken() - before <= blk_bytes(CHANS) - (RANGE_SLOTS_MAX - locks) * sizeof(uint64_t));
+	blk_end();
+}
+
 /* ---- what is kept ---- */
 
 static void
@@ -550,6 +579,7 @@ main(void)
 		cmocka_unit_test(what_is_bad_equals_nothing),
 		cmocka_unit_test(marks_are_of_blocks_and_not_of_what_holds_them_together),
 		cmocka_unit_test(a_mark_waits_for_those_who_read_and_is_cancelled_while_it_waits),
+		cmocka_unit_test(a_volume_takes_no_more_memory_than_is_said),
 		cmocka_unit_test(marks_are_there_when_the_volume_is_opened_again),
 		cmocka_unit_test(of_a_list_only_what_was_written_is_read),
 		cmocka_unit_test(a_mark_is_durable_before_it_is_answered),
