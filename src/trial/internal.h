@@ -5,9 +5,11 @@
  *   faults.c    which faults are under way; fault_ways.c: what each does, and undoes
  *   served.c    a target: its process, and what it serves; operator.c changes that while it runs
  *   access.c    what it may answer, by what the operator has said
+ *   memory.c    whether it takes more memory than it says
  *   settle.c    when nothing of a host can come any more at a target
  *   user.c      a host: its process; comes, leaves, comes again
  *   seat.c      what it has at one target: a subsystem, and lanes
+ *   growth.c    whether its memory grows
  *   claimant.c  and perhaps reservations; claims.c: who may read and write a volume, by resv_model.c
  *   beliefs.c   whether a host knows what its target serves
  *   wires.c     which bytes of a connection a digest is of
@@ -128,8 +130,10 @@ void served_config(const struct served *served, const struct serving *serving, s
 /* Nothing of any host is left: no stream, no connection, no buffer; else false with what, in words.  It is up. */
 bool served_is_idle(struct served *served, char why[160]);
 
-/* Each reactor has as much memory as it may have, at most. */
-bool served_keeps_to_memory(const struct served *served);
+/* memory.c: what all its reactors have (which of them has what they share is left to chance); complains where it is
+ * more than it says that it takes. */
+size_t memory_taken(const struct served *served);
+void memory_look(const struct served *served);
 
 /* All volumes are wanted, or none is; and it serves what is wanted. */
 void served_show(struct served *served, bool shown);
@@ -267,6 +271,7 @@ struct user {
 	uint64_t leave_by_ns;
 	bool reads_back, begun_reading;
 	size_t before[TRIAL_REACTORS_MAX]; /* bytes of each reactor's arena as it began */
+	size_t had;                  /* beside those, when it first knew all that is served; 0: it has not yet */
 };
 
 /* Makes its process and starts it; it comes. */
@@ -283,6 +288,11 @@ uint32_t margin_ms(const struct plan *plan);
 
 /* It has no command of reservations under way, and has seen that nobody is registered anywhere. */
 bool user_claims_rest(const struct user *user, char why[160]);
+
+/* growth.c: notes what memory it has when it first has all that it can; and whether it has no more in the end, when it
+ * has given back what it is done with. */
+void growth_look(struct user *user);
+bool growth_is_none(const struct user *user, char why[160]);
 
 /* seat.c: as it is when nothing of it is there. */
 void seat_init(struct user *user, unsigned index);

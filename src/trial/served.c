@@ -365,21 +365,10 @@ served_is_told(const struct served *served)
 	    memcmp(&served->now, &served->wanted, sizeof(served->now)) == 0;
 }
 
-/* Which reactor of a life has what they share is left to chance. */
-static size_t
-weight(const struct served *served)
-{
-	size_t bytes = 0;
-
-	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_TARGET_REACTORS); i++)
-		bytes += sim_process_reactor(served->process, i)->arena->bytes;
-	return bytes;
-}
-
 void
 served_weigh(struct served *served)
 {
-	served->before = weight(served);
+	served->before = memory_taken(served);
 }
 
 bool
@@ -390,20 +379,7 @@ served_is_as_before(const struct served *served, char why[160])
 			snprintf(why, 160, "target %u still uses volume %u", served->index, i);
 			return false;
 		}
-	snprintf(why, 160, "target %u holds %zu bytes, not %zu as before hosts came", served->index, weight(served),
-	    served->before);
-	return weight(served) == served->before;
-}
-
-bool
-served_keeps_to_memory(const struct served *served)
-{
-	for (unsigned i = 0; sim_process_running(served->process) &&
-	    i < trial_knob(served->trial, KNOB_TARGET_REACTORS); i++) {
-		const struct arena *arena = sim_process_reactor(served->process, i)->arena;
-
-		if (arena->bytes_max > 0 && arena->bytes > arena->bytes_max)
-			return false;
-	}
-	return true;
+	snprintf(why, 160, "target %u holds %zu bytes, not %zu as before hosts came", served->index,
+	    memory_taken(served), served->before);
+	return memory_taken(served) == served->before;
 }

@@ -267,6 +267,22 @@ who_is_killed_alone_does_not_come_back_with_all(void **state)
 	assert_int_equal(starts, 1);
 }
 
+/* Of a volume with all that it can have: locks for a large one, reservations, and blocks that each reactor has made
+ * unreadable. */
+static void
+a_target_takes_no_more_memory_than_it_says(void **state)
+{
+	static const char text[] =
+	    "says: a volume with everything\n"
+	    "knobs: { blocks: 65536, target-reactors: 4, lanes: 8, depth: 8, until: 100 ms, in-ram: 0 %,\n"
+	    "  claims: 100 %, uncorrectable: 1 }\n";
+	struct trial_result result = run(text, 1);
+
+	(void)state;
+	assert_int_equal(result.end, TRIAL_RIGHT);
+	assert_true(result.counts.by_op[LANE_WRITE_UNCORRECTABLE] > 100 && result.counts.claims > 0);
+}
+
 /* Reactors that take a millisecond for a turn, in which a KiB arrives at most. */
 static void
 what_takes_too_long_where_nothing_happened_is_wrong(void **state)
@@ -304,6 +320,7 @@ main(void)
 		cmocka_unit_test(reservations_forbid_and_are_forgotten_or_kept),
 		cmocka_unit_test(a_copy_that_has_begun_is_done_once),
 		cmocka_unit_test(who_is_killed_alone_does_not_come_back_with_all),
+		cmocka_unit_test(a_target_takes_no_more_memory_than_it_says),
 		cmocka_unit_test(what_takes_too_long_where_nothing_happened_is_wrong),
 	};
 
