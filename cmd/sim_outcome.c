@@ -81,6 +81,15 @@ count(struct report *report, const char *name, uint64_t value)
 	report_number(report, name, value > 0 ? name : NULL, value, "");
 }
 
+static bool
+is_any(const uint64_t *values, unsigned count)
+{
+	while (count > 0)
+		if (values[--count] > 0)
+			return true;
+	return false;
+}
+
 void
 counts_report(struct report *report, const struct trial_counts *counts)
 {
@@ -97,11 +106,11 @@ counts_report(struct report *report, const struct trial_counts *counts)
 	report_number(report, "given_up", counts->given_up > 0 ? "given up" : NULL, counts->given_up, "");
 	count(report, "claims", counts->claims);
 	count(report, "conflicts", counts->conflicts);
-	report_open(report, "ops", "Kinds of I/O");
+	report_open(report, "ops", is_any(counts->by_op, LANE_OPS) ? "Kinds of I/O" : NULL);
 	for (unsigned op = 0; op < LANE_OPS; op++)
 		count(report, ops[op], counts->by_op[op]);
 	report_close(report);
-	report_open(report, "faults", "Faults");
+	report_open(report, "faults", is_any(counts->faults, FAULTS) ? "Faults" : NULL);
 	for (unsigned kind = 0; kind < FAULTS; kind++)
 		count(report, fault_rows[kind].name, counts->faults[kind]);
 	report_close(report);

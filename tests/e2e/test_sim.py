@@ -128,8 +128,16 @@ def test_one_seed_is_one_history(small):
     assert found["tried"]["ios"] == sum(found["tried"]["ops"].values()) > 0
     assert found["tried"]["faults"]["target-killed"] > 0
     assert answer("--scenario", "-", "--seed", 3, stdin=SMALL)["hash"] == found["hash"]
+    assert "\nFaults\n  target-killed" in done.stdout
     assert answer("--scenario", small, "--seed", 4)["hash"] != found["hash"]
     assert answer("--scenario", small, "--seed", 3, "--until", "10ms")["virtual_ns"] >= 10_000_000
+
+
+def test_people_are_not_told_of_what_there_was_none_of(binary):
+    calm = "says: no fault\nknobs: { read: 1, until: 5 ms }\n"
+    said = sim("--scenario", "-", "--seed", 1, stdin=calm).stdout
+    assert "\nKinds of I/O\n  read " in said and "Faults" not in said and "losses" not in said
+    assert set(answer("--scenario", "-", "--seed", 1, stdin=calm)["tried"]["faults"].values()) == {0}
 
 
 ENTRY = re.compile(
