@@ -74,26 +74,30 @@ fault_next_end(const struct trial *trial)
 	return next_ns;
 }
 
-/* What follows from all that is under way does so without it. */
-static void
+/* What follows from all that is under way does so without it.  Whether it is over. */
+static bool
 mend(struct trial *trial, struct under_way *f)
 {
 	list_remove(&f->node);
 	if (!fault_ways[f->fault.kind].mend(trial, f)) {
 		f->until_ns = sim_now(trial->sim) + AGAIN_NS;
 		list_push(&trial->faults, &f->node);
-		return;
+		return false;
 	}
 	trial_note(trial, "trial", "%s is over", fault_rows[f->fault.kind].name);
 	arena_free(&trial->arena, f);
+	return true;
 }
 
-void
+bool
 fault_mend_due(struct trial *trial)
 {
+	bool any = false;
+
 	list_for_each(&trial->faults, node)
 		if (under_way_of(node)->until_ns <= sim_now(trial->sim))
-			mend(trial, under_way_of(node));
+			any = mend(trial, under_way_of(node)) || any;
+	return any;
 }
 
 bool
@@ -104,8 +108,7 @@ fault_mend_first(struct trial *trial)
 	list_for_each(&trial->faults, node)
 		if (under_way_of(node)->until_ns == first_ns)
 			under_way_of(node)->until_ns = 0;
-	fault_mend_due(trial);
-	return first_ns != UINT64_MAX;
+	return fault_mend_due(trial);
 }
 
 void

@@ -353,8 +353,8 @@ uint64_t content_value(const uint8_t *block);
 void fault_begin(struct trial *trial, const struct fault *fault);
 /* The next to be mended, in time; UINT64_MAX: none. */
 uint64_t fault_next_end(const struct trial *trial);
-void fault_mend_due(struct trial *trial);
-/* Nobody is left to whom something could happen: the first is mended now.  False: there is none. */
+bool fault_mend_due(struct trial *trial); /* whether one is over */
+/* Nobody is left to whom something could happen: the first is mended now.  False: none is over by that. */
 bool fault_mend_first(struct trial *trial);
 /* From now on all are due; some take their time. */
 void fault_mend_all(struct trial *trial);
