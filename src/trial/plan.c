@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 
-enum { HUNDRED = 100, MILLION = 1000000, SECOND_US = 1000000, FAR_US = 100000, MINUTE_MS = 60000 };
+enum { HUNDRED = 100, MANY = 1000, MILLION = 1000000, SECOND_US = 1000000, FAR_US = 100000, MINUTE_MS = 60000 };
 
 const struct knob_row knob_rows[KNOBS] = {
 	/*                         name                 unit     least  most       calm   or_zero */
@@ -277,12 +277,18 @@ faults_begin(struct faults_to_come *f, const struct scenario *scenario, uint64_t
 	faults_step(f);
 }
 
+/* Parts to choose from: of some a process has a few, each in a few ways; but many are the blocks of volumes. */
+static uint64_t
+parts(enum fault_kind kind)
+{
+	return kind == FAULT_DISK_LIES ? knob_rows[KNOB_VOLUMES].most * knob_rows[KNOB_BLOCKS].most : MANY;
+}
+
 static struct fault
 fault_draw(struct faults_to_come *f, enum fault_kind kind)
 {
-	enum { MANY = 1000 };
 	uint64_t for_ns = fault_rows[kind].lasts ? draw(&f->rng, f->rate->for_us) * 1000 : 0;
-	uint32_t whom = (uint32_t)rng_below(&f->rng, MANY), what = (uint32_t)rng_below(&f->rng, MANY);
+	uint32_t whom = (uint32_t)rng_below(&f->rng, MANY), what = (uint32_t)rng_below(&f->rng, parts(kind));
 
 	return (struct fault){ .at_ns = f->at_ns, .for_ns = for_ns, .kind = kind, .whom = whom, .what = what };
 }

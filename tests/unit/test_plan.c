@@ -171,6 +171,26 @@ what_is_drawn_for_one_thing_does_not_depend_on_others(void **state)
 	}
 }
 
+/* As disk_lies() of trial/fault_ways.c takes its number. */
+static void
+any_part_of_any_volume_may_change_by_itself(void **state)
+{
+	enum { VOLUMES = 8, BLOCKS = 65536, PARTS = 16 };
+	struct scenario scenario = calm();
+	unsigned seen[VOLUMES][PARTS] = { 0 };
+
+	(void)state;
+	scenario.knobs[KNOB_UNTIL_MS] = (struct span){ 1000, 1000 };
+	scenario.rates[FAULT_DISK_LIES] = (struct fault_rate){ .every_us = { 100, 100 } };
+	plan_draw(&scenario, 1, &plan);
+	for (uint32_t i = 0; i < plan.fault_count; i++)
+		seen[plan.faults[i].what % VOLUMES][plan.faults[i].what / VOLUMES % BLOCKS * PARTS / BLOCKS]++;
+	assert_int_equal(knob_rows[KNOB_VOLUMES].most, VOLUMES);
+	assert_int_equal(knob_rows[KNOB_BLOCKS].most, BLOCKS);
+	for (unsigned i = 0; i < VOLUMES * PARTS; i++)
+		assert_in_range(seen[i / PARTS][i % PARTS], 40, 120);
+}
+
 static void
 a_swarm_leaves_out_half_of_the_faults_and_a_quarter_of_the_load(void **state)
 {
@@ -349,6 +369,7 @@ main(void)
 		cmocka_unit_test(one_seed_is_one_plan_and_another_seed_another_one),
 		cmocka_unit_test(a_seed_means_the_same_plan_everywhere),
 		cmocka_unit_test(what_is_drawn_for_one_thing_does_not_depend_on_others),
+		cmocka_unit_test(any_part_of_any_volume_may_change_by_itself),
 		cmocka_unit_test(a_swarm_leaves_out_half_of_the_faults_and_a_quarter_of_the_load),
 		cmocka_unit_test(faults_come_as_often_as_is_said_until_the_end),
 		cmocka_unit_test(at_one_instant_what_is_listed_comes_first),
