@@ -106,6 +106,8 @@ counts_report(struct report *report, const struct trial_counts *counts)
 	report_number(report, "given_up", counts->given_up > 0 ? "given up" : NULL, counts->given_up, "");
 	count(report, "claims", counts->claims);
 	count(report, "conflicts", counts->conflicts);
+	report_number(report, "over_end", counts->over_end > 0 ? "over the end" : NULL, counts->over_end, "");
+	report_number(report, "grown", counts->grown > 0 ? "where it has grown" : NULL, counts->grown, "");
 	report_open(report, "ops", is_any(counts->by_op, LANE_OPS) ? "Kinds of I/O" : NULL);
 	for (unsigned op = 0; op < LANE_OPS; op++)
 		count(report, ops[op], counts->by_op[op]);
@@ -135,6 +137,8 @@ counts_add(struct trial_counts *counts, const struct trial_counts *more)
 	counts->given_up += more->given_up;
 	counts->claims += more->claims;
 	counts->conflicts += more->conflicts;
+	counts->over_end += more->over_end;
+	counts->grown += more->grown;
 }
 
 /* ---- the line ---- */

@@ -29,6 +29,15 @@ find_ns(const struct subsys *subsys, uint32_t nsid, unsigned *slot)
 	return NULL;
 }
 
+uint64_t
+seat_blocks(const struct seat *seat, const struct volume *volume)
+{
+	unsigned slot;
+	const struct subsys_ns *ns = find_ns(seat->subsys, volume->nsid, &slot);
+
+	return ns != NULL ? ns->blocks : volume_blocks(volume);
+}
+
 static bool
 knows_volumes(const struct seat *seat, const struct path *path, char why[160])
 {

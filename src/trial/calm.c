@@ -62,7 +62,7 @@ is_ordinary(const struct lane_result *result)
 	if (result->error == 0 || result->error == -EILSEQ)
 		return true;
 	switch (nvme_sc(result->status)) {
-	case NVME_SC_RESV_CONFLICT: case NVME_SC_PREEMPT_ABORTED:
+	case NVME_SC_RESV_CONFLICT: case NVME_SC_PREEMPT_ABORTED: case NVME_SC_LBA_RANGE:
 		return true;
 	case NVME_SC_READ_ERROR:
 		return result->status.dnr;

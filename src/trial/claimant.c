@@ -120,7 +120,7 @@ static void
 answered(struct claimant *c, struct nvme_status status)
 {
 	struct access access = {
-		"a reservation command", c->user, c->volume, c->listener - TRIAL_PORT, c->begun_ns, status,
+		"a reservation command", c->user, c->volume, c->listener - TRIAL_PORT, 0, c->begun_ns, status,
 	};
 	struct model *model = &claims_of(c)->model;
 	enum nvme_sc sc = nvme_sc(status);

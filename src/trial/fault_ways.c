@@ -264,15 +264,16 @@ disk_lies(struct trial *trial, struct under_way *f)
 {
 	struct sim_file *file = f->volume->in_ram ? NULL : sim_file_find(trial->sim, f->volume->path);
 	uint32_t block = f->fault.what / TRIAL_VOLUMES_MAX % f->volume->blocks;
+	uint64_t at = (volume_base(f->volume) + block) * TRIAL_BLOCK;
 	uint64_t sector[64];
 
-	if (file == NULL || sim_file_size(file) < (uint64_t)(block + 1) * TRIAL_BLOCK)
+	if (file == NULL || sim_file_size(file) < at + TRIAL_BLOCK)
 		return false;
 	for (unsigned i = 0; i < 64; i++)
 		sector[i] = rng_next(&trial->rng);
 	trial_note(trial, f->served->name, "block %u of volume %u changes by itself", block, f->volume->index);
-	sim_file_corrupt(file, (uint64_t)block * TRIAL_BLOCK + rng_below(&trial->rng, TRIAL_BLOCK / sizeof(sector)) *
-	    sizeof(sector), sector, sizeof(sector));
+	at += rng_below(&trial->rng, TRIAL_BLOCK / sizeof(sector)) * sizeof(sector);
+	sim_file_corrupt(file, at, sector, sizeof(sector));
 	history_corrupted(f->volume->history, block);
 	return true;
 }

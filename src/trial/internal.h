@@ -56,7 +56,8 @@ struct volume {
 	struct history *history;
 	struct claims *claims;       /* NULL: no host of the trial uses reservations */
 	uint64_t next_value;
-	uint32_t blocks;             /* KNOB_BLOCKS: what the load uses; the namespace is larger */
+	uint32_t blocks;             /* KNOB_BLOCKS: what the load uses, from volume_base() to the end, at first; */
+	uint32_t blocks_most;        /* with what it may grow by, and what an I/O may ask for behind its end */
 	uint64_t *seen;              /* of each block, the last value that was found or written; load.c's */
 	uint32_t read_next, read_back; /* by load_read_back() */
 };
@@ -99,8 +100,11 @@ struct served {
 /* Makes its process and starts it. */
 void served_begin(struct trial *trial, struct served *served);
 
-/* Blocks of a volume at first: those of the load, and behind them as many as an I/O has for each host, to copy from. */
+/* Blocks of a volume at first: as many as an I/O has for each host, to copy from, and from the base on those of the
+ * load.  What the target serves of these now. */
 uint64_t volume_blocks(const struct volume *volume);
+uint64_t volume_base(const struct volume *volume);
+uint32_t volume_served(const struct volume *volume);
 
 /* It is there, and all its reactors are. */
 bool served_is_up(const struct served *served);
@@ -152,6 +156,7 @@ struct access {
 	const struct user *user;
 	const struct volume *volume;
 	unsigned listener;           /* that it went by */
+	uint64_t end;                /* of its blocks; 0: it has none */
 	uint64_t begun_ns;
 	struct nvme_status status;
 };
@@ -339,6 +344,8 @@ void calm_look(const struct user *user);
 
 /* beliefs.c: it knows all that its target serves, by each path; else false with what it does not. */
 bool seat_knows(const struct seat *seat, char why[160]);
+/* Blocks of a volume, as the host knows it. */
+uint64_t seat_blocks(const struct seat *seat, const struct volume *volume);
 
 /* ---- contents ---- */
 

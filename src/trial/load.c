@@ -111,7 +111,7 @@ fill(struct work *work)
 static uint64_t
 source_lba(const struct work *work)
 {
-	return work->volume->blocks + (uint64_t)work->user->index * trial_knob(work->user->trial, KNOB_IO_BLOCKS);
+	return (uint64_t)work->user->index * trial_knob(work->user->trial, KNOB_IO_BLOCKS);
 }
 
 static void
@@ -196,14 +196,15 @@ make(struct work *work, struct lane_io *io)
 {
 	*io = (struct lane_io){
 		.op = work->op, .flags = work->fua ? LANE_FUA : 0, .nsid = work->volume->nsid, .blocks = work->count,
-		.lba = work->first, .done = done, .arg = &work->tickets[work->begun % TRIAL_TICKETS],
+		.lba = volume_base(work->volume) + work->first,
+		.done = done, .arg = &work->tickets[work->begun % TRIAL_TICKETS],
 	};
 	switch ((enum lane_op)work->op) {
 	case LANE_READ: case LANE_WRITE: case LANE_COMPARE: case LANE_COMPARE_AND_WRITE:
 		put_data(work, io);
 		break;
 	case LANE_DEALLOCATE:
-		put_ranges(work, io, work->first);
+		put_ranges(work, io, io->lba);
 		break;
 	case LANE_COPY:
 		if (work->copy == COPY_READY) {
@@ -340,7 +341,7 @@ make_seen(struct trial *trial, struct served *served)
 		struct volume *volume = &served->volumes[i];
 
 		if (volume->seen == NULL)
-			volume->seen = arena_alloc(&trial->arena, volume->blocks * sizeof(*volume->seen));
+			volume->seen = arena_alloc(&trial->arena, volume->blocks_most * sizeof(*volume->seen));
 		assert(volume->seen != NULL);
 	}
 }

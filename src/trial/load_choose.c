@@ -1,7 +1,8 @@
 /*
  * load_choose.c - what a work of the load does next: the operation by the plan's shares, the volume, the blocks.
  *
- * Ranges of all works of all hosts overlap on purpose.  Two operations have terms
+ * Ranges of all works of all hosts overlap on purpose; what a volume has grown by is used as soon as the host knows of
+ * it, and now and then an I/O reaches over the end.  Two operations have terms
  * of their own.  Deallocating an unreadable block leaves it as it is, so
  * deallocating and making unreadable keep to a half of the volume each.  And what
  * a Copy takes must be certain: where it might not be, there is none.
@@ -10,7 +11,7 @@
 
 #include "trial/internal.h"
 
-enum { THROWS = 1024, RANGE_TRIES = 4, COMPARE_WRITE_MAX = TARGET_FUSED_MAX / TRIAL_BLOCK };
+enum { THROWS = 1024, RANGE_TRIES = 4, OVER_END = 64, COMPARE_WRITE_MAX = TARGET_FUSED_MAX / TRIAL_BLOCK };
 
 static const struct choice {
 	enum knob share;
@@ -88,12 +89,13 @@ static void
 choose_range(struct work *work, uint32_t most)
 {
 	struct rng *rng = &work->user->rng;
-	uint32_t from = 0, blocks = work->volume->blocks;
+	uint32_t end = (uint32_t)(seat_blocks(work->seat, work->volume) - volume_base(work->volume));
+	uint32_t half = work->volume->blocks / 2, from = 0, blocks = end;
 
 	if (work->op == LANE_WRITE_UNCORRECTABLE)
-		from = blocks / 2;
+		from = half;
 	else if (work->op == LANE_DEALLOCATE)
-		blocks /= 2;
+		blocks = half;
 	blocks -= from;
 	if (work->op == LANE_COMPARE_AND_WRITE)
 		most = most / 2 < COMPARE_WRITE_MAX ? most / 2 : COMPARE_WRITE_MAX;
@@ -101,6 +103,8 @@ choose_range(struct work *work, uint32_t most)
 		most = blocks;
 	work->count = choose_count(rng, most);
 	work->first = from + (uint32_t)rng_below(rng, blocks - work->count + 1);
+	if (work->op != LANE_DEALLOCATE && rng_below(rng, OVER_END) == 0)
+		work->first = end - (uint32_t)rng_below(rng, work->count);
 }
 
 static bool
@@ -141,7 +145,7 @@ choose_read_back(struct work *work)
 	work->count = 1;
 	for (unsigned i = 0; i < trial_knob(work->user->trial, KNOB_VOLUMES); i++) {
 		work->volume = &served->volumes[i];
-		while (work->seat->found >> i & 1 && work->volume->read_next < work->volume->blocks) {
+		while (work->seat->found >> i & 1 && work->volume->read_next < volume_served(work->volume)) {
 			work->first = work->volume->read_next++;
 			work->unread = has_room(work);
 			if (work->unread)

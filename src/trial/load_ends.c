@@ -249,12 +249,27 @@ tell_history(struct work *work, const struct lane_result *result)
 	}
 }
 
+static void
+count_place(const struct work *work, const struct lane_result *result)
+{
+	struct trial_counts *counts = &work->user->trial->result->counts;
+
+	counts->over_end += nvme_sc(result->status) == NVME_SC_LBA_RANGE;
+	counts->grown += result->error == 0 && work->first + work->count > work->volume->blocks;
+}
+
 /* By what the operator has said.  What ended without a word of the target's tells nothing of it. */
 static void
 check_access(const struct work *work, const struct lane_result *result)
 {
-	struct access access = { "an I/O", work->user, work->volume, result->path, work->begun_ns, result->status };
+	bool placed = work->op != LANE_FLUSH && work->copy != COPY_SOURCE;
+	struct access access = {
+		"an I/O", work->user, work->volume, result->path,
+		placed ? volume_base(work->volume) + work->first + work->count : 0, work->begun_ns, result->status,
+	};
 
+	if (placed)
+		count_place(work, result);
 	if (result->error == 0 || !nvme_ok(result->status))
 		access_check(work->seat->served, &access);
 }
@@ -298,7 +313,7 @@ all_is_read_back(const struct trial *trial)
 {
 	for (unsigned i = 0; i < trial_knob(trial, KNOB_TARGETS); i++)
 		for (unsigned k = 0; k < trial_knob(trial, KNOB_VOLUMES); k++)
-			if (trial->targets[i].volumes[k].read_back < trial->targets[i].volumes[k].blocks)
+			if (trial->targets[i].volumes[k].read_back < volume_served(&trial->targets[i].volumes[k]))
 				return false;
 	return true;
 }
@@ -308,7 +323,7 @@ load_has_read_back(struct volume *volume)
 {
 	struct trial *trial = volume->served->trial;
 
-	if (++volume->read_back == volume->blocks)
+	if (++volume->read_back == volume_served(volume))
 		trial->read_back = all_is_read_back(trial);
 }
 

@@ -14,11 +14,34 @@
 /* ---- its volumes ---- */
 
 uint64_t
-volume_blocks(const struct volume *volume)
+volume_base(const struct volume *volume)
 {
 	const struct trial *trial = volume->served->trial;
 
-	return TRIAL_BLOCKS_MIN + volume->blocks + trial_knob(trial, KNOB_HOSTS) * trial_knob(trial, KNOB_IO_BLOCKS);
+	return TRIAL_BLOCKS_MIN + trial_knob(trial, KNOB_HOSTS) * trial_knob(trial, KNOB_IO_BLOCKS);
+}
+
+uint64_t
+volume_blocks(const struct volume *volume)
+{
+	return volume_base(volume) + volume->blocks;
+}
+
+uint32_t
+volume_served(const struct volume *volume)
+{
+	return (uint32_t)(volume->served->now.volume_blocks[volume->index] - volume_base(volume));
+}
+
+/* As often as it may grow in this trial. */
+static uint32_t
+growths(const struct plan *plan)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < plan->fault_count && count < TRIAL_GROWTHS_MAX; i++)
+		count += plan->faults[i].kind == FAULT_VOLUME_GROWS;
+	return count;
 }
 
 static uint64_t
@@ -204,12 +227,13 @@ volume_init(struct volume *volume, struct served *served, unsigned index)
 {
 	struct trial *trial = served->trial;
 	uint32_t blocks = (uint32_t)trial_knob(trial, KNOB_BLOCKS);
+	uint32_t most = blocks + TRIAL_GROWTH * growths(trial->plan) + (uint32_t)trial_knob(trial, KNOB_IO_BLOCKS);
 
 	*volume = (struct volume){
-		.served = served, .index = index, .nsid = index + 1, .blocks = blocks,
+		.served = served, .index = index, .nsid = index + 1, .blocks = blocks, .blocks_most = most,
 		.in_ram = rng_below(&trial->rng, 100) < trial_knob(trial, KNOB_IN_RAM),
 		.next_value = (uint64_t)(served->index * TRIAL_VOLUMES_MAX + index + 1) << 48,
-		.history = history_create(&trial->arena, blocks),
+		.history = history_create(&trial->arena, most),
 		.id = { (uint8_t)(served->index + 1), (uint8_t)(index + 1) },
 	};
 	name_kept(volume);

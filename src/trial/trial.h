@@ -27,6 +27,8 @@ struct trial_counts {
 	uint64_t connects, losses, given_up;
 	uint64_t claims;      /* commands of reservations */
 	uint64_t conflicts;   /* I/Os that were refused by one */
+	uint64_t over_end;    /* I/Os that were refused as they reached over the end of a volume */
+	uint64_t grown;       /* I/Os that were done where a volume has grown */
 };
 
 struct trial_result {

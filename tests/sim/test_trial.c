@@ -267,6 +267,29 @@ who_is_killed_alone_does_not_come_back_with_all(void **state)
 	assert_int_equal(starts, 1);
 }
 
+static void
+the_end_of_a_volume_is_tried_and_what_it_grows_by_is_used(void **state)
+{
+	static const char text[] =
+	    "says: ends of volumes\n"
+	    "knobs: { hosts: 2, listeners: 2, blocks: 16, io-blocks: 8, until: 100 ms, in-ram: 50 %,\n"
+	    "  write: 1, read: 1, compare-and-write: 1, copy: 1, pause: 1 ms }\n"
+	    "often:\n"
+	    "  volume-grows: { every: 10-30 ms }\n"
+	    "  target-power: { every: 30-60 ms, for: 1 ms }\n";
+	struct trial_counts all = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct trial_result result = run(text, seed);
+
+		assert_int_equal(result.end, TRIAL_RIGHT);
+		all.over_end += result.counts.over_end;
+		all.grown += result.counts.grown;
+	}
+	assert_true(all.over_end > SEEDS && all.grown > 10 * SEEDS);
+}
+
 /* Of a volume with all that it can have: locks for a large one, reservations, and blocks that each reactor has made
  * unreadable. */
 static void
@@ -320,6 +343,7 @@ main(void)
 		cmocka_unit_test(reservations_forbid_and_are_forgotten_or_kept),
 		cmocka_unit_test(a_copy_that_has_begun_is_done_once),
 		cmocka_unit_test(who_is_killed_alone_does_not_come_back_with_all),
+		cmocka_unit_test(the_end_of_a_volume_is_tried_and_what_it_grows_by_is_used),
 		cmocka_unit_test(a_target_takes_no_more_memory_than_it_says),
 		cmocka_unit_test(what_takes_too_long_where_nothing_happened_is_wrong),
 	};
