@@ -292,9 +292,12 @@ descriptors_read(struct ctrlr_cmd *cmd)
 
 	if (assoc == NULL)
 		return;
-	/* Where a target has none, the other names must do. */
+	/* Where a target has none, the other names must do; but of a namespace that has gone since it was identified
+	 * nothing is known, or it would be taken for another one when it is back. */
 	if (!nvme_ok(cmd->io.req.status))
 		memset(assoc->page, 0, NVME_IDENTIFY_LEN);
+	if (nvme_sc(cmd->io.req.status) == NVME_SC_INVALID_NS)
+		memset(&assoc->identify, 0, sizeof(assoc->identify));
 	if (assoc->subsys->ns[assoc->ask_slot] != NULL)
 		seen(assoc, assoc->ask_slot);
 	ask_on(assoc);

@@ -234,6 +234,26 @@ a_copy_that_has_begun_is_done_once(void **state)
 	}
 }
 
+/* It goes at any moment of a host's asking who it is. */
+static void
+a_namespace_that_goes_while_it_is_asked_for_is_known_when_it_is_back(void **state)
+{
+	enum { FIRST_US = 2000, TIMES = 40, STEP_US = 25 };
+	static const char *const text =
+	    "says: it goes while a host comes\n"
+	    "knobs: { until: 40 ms, read: 1, latency: 100 us }\n"
+	    "faults:\n"
+	    "  - { at: 10 ms, what: host-killed, for: %u us }\n"
+	    "  - { at: 15 ms, what: volume-gone, for: 10 ms }\n";
+	char whole[400];
+
+	(void)state;
+	for (unsigned i = 0; i < TIMES; i++) {
+		snprintf(whole, sizeof(whole), text, FIRST_US + i * STEP_US);
+		assert_int_equal(run(whole, 1).end, TRIAL_RIGHT);
+	}
+}
+
 static void
 count_start(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b)
 {
@@ -342,6 +362,7 @@ main(void)
 		cmocka_unit_test(what_a_silent_path_has_held_back_overtakes_nothing),
 		cmocka_unit_test(reservations_forbid_and_are_forgotten_or_kept),
 		cmocka_unit_test(a_copy_that_has_begun_is_done_once),
+		cmocka_unit_test(a_namespace_that_goes_while_it_is_asked_for_is_known_when_it_is_back),
 		cmocka_unit_test(who_is_killed_alone_does_not_come_back_with_all),
 		cmocka_unit_test(the_end_of_a_volume_is_tried_and_what_it_grows_by_is_used),
 		cmocka_unit_test(a_target_takes_no_more_memory_than_it_says),
