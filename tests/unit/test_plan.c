@@ -146,9 +146,9 @@ a_seed_means_the_same_plan_everywhere(void **state)
 	scenario.knobs[KNOB_WRITE] = (struct span){ 1, 99 };
 	scenario.rates[FAULT_ANA] = (struct fault_rate){ { 20000, 90000 }, { 1, 1000 } };
 	plan_draw(&scenario, 5, &plan);
-	assert_true(plan.knobs[KNOB_BLOCKS] == 52608 && plan.knobs[KNOB_WRITE] == 21 && plan.fault_count == 1);
-	assert_true(plan.faults[0].at_ns == 37743057 && plan.faults[0].for_ns == 326000);
-	assert_true(plan.faults[0].whom == 947 && plan.faults[0].what == 657);
+	assert_true(plan.knobs[KNOB_BLOCKS] == 52608 && plan.knobs[KNOB_WRITE] == 21 && plan.fault_count == 2);
+	assert_true(plan.faults[0].at_ns == 41539463 && plan.faults[0].for_ns == 1000000);
+	assert_true(plan.faults[0].whom == 77 && plan.faults[0].what == 871);
 }
 
 static void
