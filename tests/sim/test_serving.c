@@ -207,7 +207,7 @@ group_state(struct asker *a)
 }
 
 static void
-a_configuration_that_meets_a_wish_is_applied_after_it_and_before_the_next(void **state)
+a_configuration_that_meets_a_wish_is_applied_after_it_and_before_those_that_wait(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 0; seed < 6; seed++) {
@@ -220,14 +220,15 @@ a_configuration_that_meets_a_wish_is_applied_after_it_and_before_the_next(void *
 			a[i] = bench_host(&b, NQN_A, ASKS);
 		b.holding = true;
 		for (unsigned i = 0; i < 4; i++) {
-			a[i]->protection = 1;
+			a[i]->protection = i % 2 == 0; /* each changes something */
 			bench_ask(a[i], ASK_PROTECT, 1);
 			bench_run(&b, 20 * ms);
 		}
 		assert_int_equal(b.held_count, 4);
 		bench_meet(&b, NULL, let_go_and_apply, second);
 		bench_run(&b, 50 * ms);
-		assert_true(b.told == 1 && b.told_rc == 0 && b.told_after <= 1);
+		/* It asks the disk of the record first, as long as one wish takes at most, which may be the next. */
+		assert_true(b.told == 1 && b.told_rc == 0 && b.told_after <= 2);
 		for (unsigned i = 0; i < 4; i++)
 			ok += a[i]->ok;
 		assert_int_equal(ok, 4);
@@ -401,7 +402,7 @@ main(void)
 		cmocka_unit_test(hosts_take_turns_however_many_controllers_one_of_them_has),
 		cmocka_unit_test(of_a_controller_one_wish_is_at_the_keeper_and_seven_wait),
 		cmocka_unit_test(wishes_take_no_more_memory_than_is_said),
-		cmocka_unit_test(a_configuration_that_meets_a_wish_is_applied_after_it_and_before_the_next),
+		cmocka_unit_test(a_configuration_that_meets_a_wish_is_applied_after_it_and_before_those_that_wait),
 		cmocka_unit_test(a_configuration_that_meets_what_the_target_does_itself_is_applied_after_it),
 		cmocka_unit_test(a_wish_that_meets_something_else_at_work_is_done_after_it),
 		cmocka_unit_test(a_wish_does_not_put_a_group_into_change_that_was_so_for_too_long),
