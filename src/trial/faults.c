@@ -54,6 +54,7 @@ fault_begin(struct trial *trial, const struct fault *fault)
 	choose(trial, f, fault_ways[fault->kind].whom);
 	list_push(&trial->faults, &f->node);
 	begun = fault_ways[fault->kind].begin(trial, f);
+	ills_look(trial);
 	if (begun)
 		disturb(trial, f);
 	trial->result->counts.faults[fault->kind] += begun;
@@ -84,6 +85,7 @@ mend(struct trial *trial, struct under_way *f)
 		list_push(&trial->faults, &f->node);
 		return false;
 	}
+	ills_look(trial);
 	trial_note(trial, "trial", "%s is over", fault_rows[f->fault.kind].name);
 	arena_free(&trial->arena, f);
 	return true;

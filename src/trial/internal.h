@@ -17,6 +17,7 @@
  *               load_choose.c: which; load_ends.c: what is known when it ends
  *   margin.c    how long a host without FENCE has to wait, beyond the keep-alive time, for what it has lost
  *   calm.c      what may not happen where no fault has been
+ *   ills.c      what is wrong with whom, and was until when; cause.c: whether an I/O may have failed for it
  *   content.c   what stands in a block: its value
  *
  * All of it outlives crashes: it lies in the trial's arena, not in a process's.
@@ -43,6 +44,12 @@ struct trial;
 struct user;
 struct claimant;
 
+/* Something that is so, or was. */
+struct spell {
+	bool is;
+	uint64_t until_ns;           /* it was last; 0: never */
+};
+
 /* ---- targets ---- */
 
 struct volume {
@@ -60,6 +67,7 @@ struct volume {
 	uint32_t blocks_most;        /* with what it may grow by, and what an I/O may ask for behind its end */
 	uint64_t *seen;              /* of each block, the last value that was found or written; load.c's */
 	uint32_t read_next, read_back; /* by load_read_back() */
+	struct spell gone, fails, failed; /* it is not served; its disk fails, or has since it was opened (ills.c) */
 };
 
 /* What the operator may change. */
@@ -82,7 +90,8 @@ struct served {
 	struct volume volumes[TRIAL_VOLUMES_MAX];
 	struct serving now, next, wanted; /* what is served, is being applied, and shall be */
 	uint64_t now_since_ns;       /* when `now` was first served whole */
-	uint64_t died_ns;            /* when its process died last; 0: never */
+	uint64_t died_ns, power_ns;  /* when its process died last, and its machine; 0: never */
+	struct spell ill, listener_ill[TRIAL_LISTENERS_MAX]; /* nothing of it may be usable, or nothing by that */
 	bool applying;
 	bool disturbed;              /* a fault of the plan has befallen it: calm.c does not judge it any more */
 	unsigned started;            /* reactors, of this life */
@@ -210,7 +219,8 @@ struct work {
 	uint32_t generation;         /* of the user's life in which it was begun */
 	uint64_t serial;             /* of all I/Os of the user */
 	uint64_t begun;              /* I/Os of this work */
-	uint64_t begun_ns, value;    /* of its first block; the next block has the next value */
+	uint64_t begun_ns, shaken_ns; /* the latter where it was */
+	uint64_t value;              /* of its first block; the next block has the next value */
 	struct history_op *ops;      /* KNOB_IO_BLOCKS of them */
 	struct history_flush flush;
 	struct ticket { struct work *work; } tickets[TRIAL_TICKETS]; /* each I/O of this work ends by the next one */
@@ -250,6 +260,11 @@ struct seat {
 	unsigned lanes_up;
 	uint64_t again_ns;           /* what failed is tried again then */
 	uint32_t copying;            /* volumes on whose source somebody is at work */
+	/* What the host says of its paths, in this life: each is live since then, 0: it is not; it had none from `away`
+	 * to `back` for the last time, 0: it has none. */
+	uint64_t live_since_ns[TRIAL_LISTENERS_MAX], away_ns, back_ns;
+	bool lost_any;
+	uint64_t held_ns;            /* a write that was lost was given up then: until that is over nothing is sent */
 	bool adrift;                 /* writes that were given up may still happen: of I/Os up to that serial */
 	uint64_t adrift_serial;
 };
@@ -266,6 +281,9 @@ struct user {
 	unsigned claimant;           /* its number among those that use reservations; MODEL_NOBODY: it does not */
 	struct claimant *claimants[TRIAL_TARGETS_MAX]; /* NULL, then */
 	uint32_t loss_ms, margin_ms; /* as of struct subsys_options */
+	uint64_t came_ns;            /* for this life */
+	struct spell ill, paused, spoilt; /* no path may be usable; a thread stands still; bits are changed */
+	struct spell parted[TRIAL_TARGETS_MAX], barred[TRIAL_TARGETS_MAX]; /* from that target; by its operator */
 	struct seat seats[TRIAL_TARGETS_MAX];
 	struct work *works;
 	uint32_t work_count, in_flight;
@@ -341,6 +359,12 @@ uint64_t calm_longest_ns(const struct trial *trial);
 void calm_ended(const struct work *work, const struct lane_result *result);
 void calm_lost(const struct seat *seat);
 void calm_look(const struct user *user);
+
+/* ills.c: how it is now is noted, whenever something begins or is over; a host has a path, or has lost it; and an I/O
+ * has ended: it may have failed only for a reason that was there. */
+void ills_look(struct trial *trial);
+void ills_path(struct seat *seat, unsigned path, bool live);
+void ills_ended(struct work *work, const struct lane_result *result);
 
 /* beliefs.c: it knows all that its target serves, by each path; else false with what it does not. */
 bool seat_knows(const struct seat *seat, char why[160]);

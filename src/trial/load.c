@@ -130,6 +130,7 @@ done(void *arg, const struct lane_result *result)
 	}
 	work->busy = false;
 	user->in_flight--;
+	ills_ended(work, result);
 	load_ended(work, result);
 	if (result->error != 0 && result->error != -EILSEQ)
 		rest(work, FAILED_US);
@@ -293,6 +294,7 @@ load_shaken_lane(struct seat_lane *lane)
 		if (!work->busy || work->shaken)
 			continue;
 		work->shaken = true;
+		work->shaken_ns = sim_now(work->user->trial->sim);
 		/* A Compare and Write is not sent again. */
 		if (kinds[work->op] != HISTORY_WRITE || work->op == LANE_FLUSH || work->copy == COPY_SOURCE)
 			continue;

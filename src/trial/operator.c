@@ -23,6 +23,7 @@ applied(struct target_applied *told, int rc, const char *why)
 	}
 	served->now = served->next;
 	served->now_since_ns = sim_now(served->trial->sim);
+	ills_look(served->trial);
 }
 
 static void
@@ -60,6 +61,7 @@ operate(struct timer *timer)
 	served_config(served, &served->next, &whole);
 	served->applied = (struct target_applied){ .applied = applied, .unused = unused };
 	served->applying = target_apply(served->target, &whole.config, &served->applied, why) == 0;
+	ills_look(served->trial);
 }
 
 void

@@ -172,6 +172,7 @@ look(struct trial *trial)
 		growth_look(&trial->users[i]);
 	}
 	fault_go_on(trial);
+	ills_look(trial);
 }
 
 /* Goes on until then; false: the trial is over. */

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "trial/internal.h"
@@ -200,6 +201,8 @@ closed(void *owner)
 	seat->state = SEAT_CLOSED;
 	seat->subsys = NULL;
 	seat->asking = seat->asked = seat->found = 0;
+	memset(seat->live_since_ns, 0, sizeof(seat->live_since_ns));
+	seat->away_ns = seat->back_ns = 0;
 	seat->again_ns = sim_now(seat->user->trial->sim) + AGAIN_NS;
 }
 
@@ -239,6 +242,8 @@ event(struct subsys *subsys, const struct subsys_event *event)
 	counts->connects += event->kind == SUBSYS_PATH_UP;
 	counts->losses += event->kind == SUBSYS_PATH_LOST;
 	counts->given_up += event->kind == SUBSYS_GIVEN_UP;
+	if (event->kind == SUBSYS_PATH_UP || event->kind == SUBSYS_PATH_LOST)
+		ills_path(seat, event->path, event->kind == SUBSYS_PATH_UP);
 	if (event->kind == SUBSYS_PATH_LOST) {
 		calm_lost(seat);
 		load_shaken(seat);

@@ -182,6 +182,7 @@ make(struct served *served, struct reactor *reactor, char why[256])
 	served->now = served->wanted;
 	served->now_since_ns = reactor->now_ns;
 	served->applying = false;
+	ills_look(served->trial);
 	rc = served_open_volumes(served, &served->now, reactor, why);
 	if (rc != 0)
 		return rc;
@@ -321,9 +322,12 @@ died(struct served *served, bool power)
 			history_wiped(volume->history, now_ns);
 		else if (power)
 			history_power_lost(volume->history, now_ns);
+		volume->failed.is = false; /* its file is opened anew */
 		forget_claims(volume, now_ns);
 	}
 	served->died_ns = now_ns;
+	if (power)
+		served->power_ns = now_ns;
 	settle_all(served);
 }
 

@@ -34,7 +34,7 @@ struct trial_counts {
 struct trial_result {
 	enum trial_end end;
 	/* Which complained: "history", "once", "stuck", "leak", "memory", "ana", "claims", "events", "calm",
-	 * "line". */
+	 * "line", "cause". */
 	char oracle[24];
 	char why[480];        /* what it said, with the virtual time; "" where all is right */
 	uint64_t hash, events, end_ns;

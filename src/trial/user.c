@@ -156,6 +156,7 @@ user_come(struct user *user)
 {
 	assert(user->state == USER_AWAY);
 	user->state = USER_COMING;
+	user->came_ns = sim_now(user->trial->sim);
 	if (!sim_process_running(user->process))
 		sim_process_start(user->process);
 }
@@ -241,6 +242,7 @@ user_begin(struct trial *trial, struct user *user)
 	snprintf(user->address, sizeof(user->address), "10.2.%u.%u", user->index / 250, user->index % 250 + 1);
 	snprintf(user->nqn, sizeof(user->nqn), "nqn.2026-11.local.weir:host%u", user->index);
 	rng_seed(&user->rng, trial->plan->seed ^ (uint64_t)(user->index + 1) << 40);
+	user->came_ns = sim_now(trial->sim);
 	choose_options(user);
 	load_init(user);
 	make_claimants(user);
