@@ -141,28 +141,38 @@ conclude(struct history *h, struct block *b, const struct answer *answer, struct
 	return right;
 }
 
+/* It has seen one of these, and written nothing. */
+static struct answer
+has_seen(const struct block *b, const struct history_op *op, uint64_t sights)
+{
+	bool swaps = op->kind == HISTORY_SWAP, once = swaps && !b->slots[op->slot].repeats;
+
+	return (struct answer){ .slot = (uint8_t)op->slot, .looked = true, .did_not = once, .goes_on = swaps && !once,
+		.movers = (uint8_t)(once ? b->writing & ~bit(op->slot) : b->writing), .sights = sights };
+}
+
 static bool
 sees(struct history *h, struct history_op *op, uint64_t value, const char *what, uint64_t now_ns)
 {
 	struct block *b = block_at(h, op->block);
-	struct answer answer = { .slot = (uint8_t)op->slot, .movers = b->writing, .looked = true };
+	struct answer answer;
 
-	if (is_alone(b, op) && b->versions[b->states[0].holds].kind == VERSION_KNOWN &&
+	if (is_alone(b, op) && !writes(op->kind) && b->versions[b->states[0].holds].kind == VERSION_KNOWN &&
 	    b->versions[b->states[0].holds].value == value) {
 		h->moment++;
 		b->states[0].seen[op->slot] = 0;
 		block_free_slot(h, b, op->slot);
 		return true;
 	}
-	answer.sights = block_name(h, b, op->slot, value);
+	answer = has_seen(b, op, block_name(h, b, op->slot, value));
 	return conclude(h, b, &answer, (struct claim){ what, value }, now_ns);
 }
 
 bool
 history_found(struct history *h, struct history_op *op, uint64_t value, uint64_t now_ns)
 {
-	assert(op->kind == HISTORY_READ);
-	return sees(h, op, value, "read", now_ns);
+	assert(op->kind != HISTORY_WRITE);
+	return sees(h, op, value, op->kind == HISTORY_READ ? "read" : "compared with", now_ns);
 }
 
 /* The one write there is was done: the block holds it. */
@@ -217,14 +227,34 @@ bool
 history_differs(struct history *h, struct history_op *op, uint64_t now_ns)
 {
 	struct block *b = block_at(h, op->block);
-	bool once = op->kind == HISTORY_SWAP && !b->slots[op->slot].repeats;
-	struct answer answer = { .slot = (uint8_t)op->slot, .looked = true, .did_not = once,
-		.goes_on = op->kind == HISTORY_SWAP && !once,
-		.movers = (uint8_t)(once ? b->writing & ~bit(op->slot) : b->writing),
-		.sights = block_others(b, op->expected) };
+	struct answer answer = has_seen(b, op, block_others(b, op->expected));
 
 	assert(op->kind == HISTORY_SWAP || op->kind == HISTORY_COMPARE);
 	return conclude(h, b, &answer, (struct claim){ "found something else than", op->expected }, now_ns);
+}
+
+static bool
+may_have_seen(struct history *h, const struct block *b, const struct history_op *op, uint64_t sights)
+{
+	struct answer answer = has_seen(b, op, sights);
+
+	return !block_explain(h, b, &answer) || h->left.count > 0;
+}
+
+bool
+history_may_differ(struct history *h, const struct history_op *op)
+{
+	const struct block *b = block_at(h, op->block);
+
+	return may_have_seen(h, b, op, block_others(b, op->expected));
+}
+
+bool
+history_may_find(struct history *h, const struct history_op *op, uint64_t value)
+{
+	const struct block *b = block_at(h, op->block);
+
+	return may_have_seen(h, b, op, block_with(b, value));
 }
 
 bool

@@ -63,9 +63,14 @@ void history_shake(struct history *h, struct history_op *op);
  * How it ended; one of these.  False: no legal order explains it, and history_wrong() says why.  After that the block
  * is taken as it was found.
  */
-bool history_found(struct history *h, struct history_op *op, uint64_t value, uint64_t now_ns);  /* a read's */
+/* It read this, or failed for it, where it compares. */
+bool history_found(struct history *h, struct history_op *op, uint64_t value, uint64_t now_ns);
 bool history_done(struct history *h, struct history_op *op, bool durable, uint64_t now_ns);     /* else: success */
 bool history_differs(struct history *h, struct history_op *op, uint64_t now_ns);                /* it compared */
+/* Whether it may end with history_differs(); with history_found(), of this value.  Of several blocks that are asked for
+ * together it is not said which of them it was. */
+bool history_may_differ(struct history *h, const struct history_op *op);
+bool history_may_find(struct history *h, const struct history_op *op, uint64_t value);
 /* It failed, and wrote nothing; where it was shaken, the copy that was answered did not. */
 bool history_had_no_effect(struct history *h, struct history_op *op, uint64_t now_ns);
 /* Nobody will ever say; it may still happen until history_settled(). */

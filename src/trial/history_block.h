@@ -111,7 +111,8 @@ uint8_t block_take_version(struct history *h, struct block *b, const struct vers
 
 /* Whether a version has this value, or may have. */
 bool version_is(const struct version *v, uint64_t value);
-/* Versions that have, or may have, another value. */
+/* Versions that have, or may have, this value; another one. */
+uint64_t block_with(const struct block *b, uint64_t value);
 uint64_t block_others(const struct block *b, uint64_t value);
 /*
  * The operation in the slot has seen this value: the versions that say so.  What it found in place of a version that is

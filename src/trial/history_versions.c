@@ -23,6 +23,17 @@ version_is(const struct version *v, uint64_t value)
 }
 
 uint64_t
+block_with(const struct block *b, uint64_t value)
+{
+	uint64_t found = 0;
+
+	for (uint64_t rest = b->taken; rest != 0; rest &= rest - 1)
+		if (version_is(&b->versions[first_of(rest)], value))
+			found |= rest & -rest;
+	return found;
+}
+
+uint64_t
 block_others(const struct block *b, uint64_t value)
 {
 	uint64_t found = 0;

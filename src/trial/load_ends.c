@@ -58,12 +58,10 @@ is_refusal(const struct work *work, struct nvme_status status)
 	}
 }
 
-/* What compares or reads has failed; of several blocks it is not known which is to blame. */
+/* What compares or reads has failed. */
 static enum fate
 fate_of_look(const struct work *work, const struct lane_result *result)
 {
-	if (work->count > 1)
-		return FATE_NOTHING;
 	if (is_unreadable(result->status))
 		return FATE_UNREADABLE;
 	return result->error == -EILSEQ ? FATE_DIFFERS : FATE_NOTHING;
@@ -177,19 +175,12 @@ succeeded(struct work *work, uint32_t i, uint64_t now_ns)
 	return fine;
 }
 
-/* To a comparison it is something else; but "unreadable" is what a Verify compares with. */
 static bool
 was_unreadable(struct work *work, struct history_op *op, uint64_t now_ns)
 {
-	struct history *history = work->volume->history;
-
 	work->volume->seen[op->block] = HISTORY_UNREADABLE;
-	if (work->op == LANE_READ) {
-		work->user->trial->result->counts.checked++;
-		return history_found(history, op, HISTORY_UNREADABLE, now_ns);
-	}
-	return work->op == LANE_VERIFY ? history_done(history, op, false, now_ns) :
-	    history_differs(history, op, now_ns);
+	work->user->trial->result->counts.checked += work->op == LANE_READ;
+	return history_found(work->volume->history, op, HISTORY_UNREADABLE, now_ns);
 }
 
 static bool
@@ -215,6 +206,46 @@ tell_block(struct work *work, enum fate fate, uint32_t i, uint64_t now_ns)
 	return true;
 }
 
+/* Whether that can be said of the block. */
+static bool
+may_be(const struct work *work, enum fate fate, uint32_t i)
+{
+	struct history *history = work->volume->history;
+
+	return fate == FATE_DIFFERS ? history_may_differ(history, &work->ops[i]) :
+	    history_may_find(history, &work->ops[i], HISTORY_UNREADABLE);
+}
+
+/* Something is said of one of the blocks, and not of which.  Where it can be one alone, that is it; else nothing is
+ * known of any; and where it can be none, the first complains. */
+static bool
+tell_one(struct work *work, enum fate fate, uint64_t now_ns)
+{
+	uint32_t one = 0, count = 0;
+	bool fine = true;
+
+	for (uint32_t i = work->count; i-- > 0;)
+		if (may_be(work, fate, i)) {
+			one = i;
+			count++;
+		}
+	for (uint32_t i = 0; i < work->count; i++)
+		fine = tell_block(work, count <= 1 && i == one ? fate : FATE_NOTHING, i, now_ns) && fine;
+	return fine;
+}
+
+static bool
+tell_blocks(struct work *work, enum fate fate, uint64_t now_ns)
+{
+	bool fine = true;
+
+	if (fate == FATE_DIFFERS || fate == FATE_UNREADABLE)
+		return tell_one(work, fate, now_ns);
+	for (uint32_t i = 0; i < work->count; i++)
+		fine = tell_block(work, fate, i, now_ns) && fine;
+	return fine;
+}
+
 /* One that failed covers nothing.  One that was sent again, or waited until the target was back, may have gone to one
  * that has forgotten what others wrote; and what this host did, where it has not the extension. */
 static bool
@@ -237,8 +268,7 @@ tell_history(struct work *work, const struct lane_result *result)
 	if (work->op == LANE_FLUSH)
 		fine = flush_ended(work, result, now_ns);
 	else if (work->copy != COPY_SOURCE)
-		for (uint32_t i = 0; i < work->count; i++)
-			fine = tell_block(work, fate, i, now_ns) && fine;
+		fine = tell_blocks(work, fate, now_ns);
 	if (!fine)
 		trial_wrong(work->user->trial, "history", "volume %u of target %u: %s", work->volume->index,
 		    work->seat->served->index, history_wrong(work->volume->history));

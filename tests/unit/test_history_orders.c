@@ -19,10 +19,15 @@ enum { SEEDS = 8000 };
 static bool
 ended(struct history *h, const struct script_event *e, struct history_op *op, uint64_t now)
 {
-	if (e->how == FOUND)
-		return history_found(h, op, e->value, now);
-	if (e->how == DIFFERS)
-		return history_differs(h, op, now);
+	bool may;
+
+	/* What may be said of it is what is right when it is said. */
+	if (e->how == FOUND || e->how == DIFFERS) {
+		may = e->how == FOUND ? history_may_find(h, op, e->value) : history_may_differ(h, op);
+		assert_int_equal(e->how == FOUND ? history_found(h, op, e->value, now) : history_differs(h, op, now),
+		    may);
+		return may;
+	}
 	if (e->how == NO_EFFECT)
 		return history_had_no_effect(h, op, now);
 	return history_done(h, op, e->how == DURABLE, now);

@@ -194,15 +194,78 @@ a_comparison_differs_only_from_what_is_something_else(void **state)
 		}
 }
 
-/* It is not known which of them is to blame. */
+/* Host 1 has written two blocks, and some of them again since host 0 began to compare, or to read, both; that fails. */
 static void
-of_two_blocks_that_differ_nothing_is_said(void **state)
+of_two(enum lane_op op, unsigned again, enum nvme_sc sc)
 {
-	(void)state;
+	enum lane_op other = sc == NVME_SC_COMPARE ? LANE_WRITE_ZEROES : LANE_WRITE_UNCORRECTABLE;
+	struct work *work;
+
+	still_again();
 	still_written(1, 0);
 	still_written(1, 1);
-	still_refused(still_begins(0, LANE_COMPARE, 0, 2), -EILSEQ, NVME_SC_COMPARE, true);
-	assert_true(still_is_right());
+	work = still_begins(0, op, 0, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		if (again >> i & 1)
+			still_ends(still_begins(1, other, i, 1), 0);
+	still_refused(work, sc == NVME_SC_COMPARE ? -EILSEQ : -EIO, sc, true);
+}
+
+static void
+of_two_blocks_one_must_be_what_is_said(void **state)
+{
+	static const struct { enum lane_op op; enum nvme_sc sc; } fails[] = {
+		{ LANE_COMPARE, NVME_SC_COMPARE }, { LANE_COMPARE_AND_WRITE, NVME_SC_COMPARE },
+		{ LANE_READ, NVME_SC_READ_ERROR }, { LANE_VERIFY, NVME_SC_READ_ERROR },
+		{ LANE_COMPARE, NVME_SC_READ_ERROR }, { LANE_COMPARE_AND_WRITE, NVME_SC_READ_ERROR },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(fails) / sizeof(fails[0]); i++)
+		for (unsigned again = 0; again < 4; again++) {
+			of_two(fails[i].op, again, fails[i].sc);
+			assert_int_equal(still_is_right(), again != 0);
+		}
+}
+
+/* It differs, and is no more than that. */
+static void
+what_compares_fails_for_a_block_that_is_unreadable_alone(void **state)
+{
+	(void)state;
+	for (enum lane_op op = LANE_COMPARE; op <= LANE_COMPARE_AND_WRITE; op++)
+		for (uint32_t count = 1; count <= 2; count++) {
+			struct work *work;
+
+			still_again();
+			work = still_begins(0, op, 0, count);
+			still_written(1, 0);
+			still_refused(work, -EIO, NVME_SC_READ_ERROR, true);
+			assert_string_equal(still_oracle(), "history");
+		}
+}
+
+/* A write is under way that nobody has seen: it is what the comparison has found. */
+static void
+where_it_can_be_one_alone_it_is_known_what_that_holds(void **state)
+{
+	(void)state;
+	for (unsigned both = 0; both < 2; both++) {
+		uint64_t first, second;
+		struct work *compare;
+
+		still_again();
+		first = still_written(1, 0);
+		second = still_written(1, 1);
+		compare = still_begins(0, LANE_COMPARE, 0, 2);
+		still_begins(1, LANE_WRITE_ZEROES, 1, 1);
+		if (both)
+			still_begins(1, LANE_WRITE_ZEROES, 0, 1);
+		still_refused(compare, -EILSEQ, NVME_SC_COMPARE, true);
+		assert_true(still_is_right());
+		assert_true(still_reads(1, 0, first));
+		assert_int_equal(still_reads(1, 1, second), both);
+	}
 }
 
 static void
@@ -428,7 +491,9 @@ main(void)
 		T(of_a_host_that_leaves_it_may_come_until_its_target_has_nothing_of_it),
 		T(what_a_dead_host_had_in_flight_may_come_and_nobody_waits_for_it),
 		T(a_comparison_differs_only_from_what_is_something_else),
-		T(of_two_blocks_that_differ_nothing_is_said),
+		T(of_two_blocks_one_must_be_what_is_said),
+		T(what_compares_fails_for_a_block_that_is_unreadable_alone),
+		T(where_it_can_be_one_alone_it_is_known_what_that_holds),
 		T(only_a_block_that_was_made_unreadable_is),
 		T(what_verifies_an_unreadable_block_fails),
 		T(a_flush_covers_what_all_hosts_wrote),
