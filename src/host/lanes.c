@@ -120,7 +120,7 @@ see(struct subsys *subsys, unsigned slot, bool held, struct view_ns *seen)
 		if (assoc == NULL || assoc->state != ASSOC_LIVE)
 			continue;
 		asked++;
-		missing += !assoc->ns[slot].usable && !assoc->ns[slot].wanted;
+		missing += assoc->ns[slot].seen && !assoc->ns[slot].usable && !assoc->ns[slot].wanted;
 		seen->life[i] = assoc->ns[slot].life;
 		state = assoc_ana(assoc, slot);
 		if (!held && (state == NVME_ANA_OPTIMIZED || state == NVME_ANA_NON_OPTIMIZED))

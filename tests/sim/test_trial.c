@@ -254,6 +254,25 @@ a_namespace_that_goes_while_it_is_asked_for_is_known_when_it_is_back(void **stat
 	}
 }
 
+/* The one path by which it was known is lost, and the other is being asked.  These seeds meet that. */
+static void
+a_namespace_is_not_gone_that_a_path_is_being_asked_about(void **state)
+{
+	static const uint64_t seeds[] = { 25, 247, 298, 345 };
+	static const char text[] =
+	    "says: hosts come while their target has no memory\n"
+	    "knobs: { hosts: 8, host-reactors: 2, listeners: 3, volumes: 2, write: 1, depth: 4, pause: 1 ms,\n"
+	    "  short: 30000 ppm, mail: 2 us, mail-jitter: 11 us, io-time: 3 us, until: 200 ms, kato: 150 ms,\n"
+	    "  io-timeout: 50 ms }\n"
+	    "often:\n"
+	    "  all-leave: { every: 20 ms, for: 4 ms }\n"
+	    "  no-memory: { every: 15 ms, for: 10 ms }\n";
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++)
+		assert_string_equal(run(text, seeds[i]).why, "");
+}
+
 static void
 count_start(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b)
 {
@@ -363,6 +382,7 @@ main(void)
 		cmocka_unit_test(reservations_forbid_and_are_forgotten_or_kept),
 		cmocka_unit_test(a_copy_that_has_begun_is_done_once),
 		cmocka_unit_test(a_namespace_that_goes_while_it_is_asked_for_is_known_when_it_is_back),
+		cmocka_unit_test(a_namespace_is_not_gone_that_a_path_is_being_asked_about),
 		cmocka_unit_test(who_is_killed_alone_does_not_come_back_with_all),
 		cmocka_unit_test(the_end_of_a_volume_is_tried_and_what_it_grows_by_is_used),
 		cmocka_unit_test(a_target_takes_no_more_memory_than_it_says),
