@@ -150,6 +150,10 @@ cause_lacks(enum lane_op op, const struct lane_result *result, const struct caus
 		return lacks_absence(f);
 	case NVME_SC_ABORT_REQUESTED:
 		return is_most_of(f->now_ns - f->begun_ns, f->io_timeout_ns) ? NULL : "it had not taken long";
+	case NVME_SC_INTERNAL: /* there is no memory for a block in RAM, or for a list of bad blocks */
+		if (op == LANE_FLUSH || (reads(op) && op != LANE_COMPARE_AND_WRITE))
+			return "it needs no memory";
+		return was(f->short_ns, f->begun_ns) ? NULL : "its target had memory";
 	case NVME_SC_TRANSIENT_TRANSPORT:
 		return was(f->spoilt_ns, f->begun_ns) ? NULL : "nothing was changed on its way";
 	case NVME_SC_ANA_INACCESSIBLE: case NVME_SC_ANA_TRANSITION: case NVME_SC_ANA_PERSISTENT_LOSS:

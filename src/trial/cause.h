@@ -28,6 +28,7 @@ struct cause_facts {
 	uint64_t barred_ns;       /* its host was not let in */
 	uint64_t paused_ns;       /* threads of its host stood still */
 	uint64_t spoilt_ns;       /* what its host sends and receives was changed on its way */
+	uint64_t short_ns;        /* its target was short of memory */
 	uint64_t disk_fails_ns;   /* operations of its volume's disk */
 	uint64_t disk_failed_ns;  /* some had, since the volume was opened */
 	uint64_t cache_lost_ns;   /* what was not flushed was lost */

@@ -68,6 +68,8 @@ look_at_served(struct trial *trial, struct served *served, uint64_t now_ns)
 {
 	const struct serving *now = &served->now, *next = served->applying ? &served->next : now;
 
+	note(&served->short_of_memory, trial_knob(trial, KNOB_MEMORY_MIB) > 0 ||
+	    any(trial, 1u << FAULT_NO_MEMORY, served, NULL), now_ns);
 	note(&served->ill, !served_is_up(served) || any(trial, OF_A_TARGET, served, NULL), now_ns);
 	for (unsigned i = 0; i < trial_knob(trial, KNOB_LISTENERS); i++)
 		note(&served->listener_ill[i], !gives_access(now, i) || !gives_access(next, i) ||
@@ -200,8 +202,8 @@ ills_ended(struct work *work, const struct lane_result *result)
 		.away_ns = work->seat->away_ns, .back_ns = work->seat->back_ns != 0 ? work->seat->back_ns : now_ns,
 		.came_ns = user->came_ns, .gone_ns = last(&volume->gone, now_ns),
 		.barred_ns = last(&user->barred[served->index], now_ns), .paused_ns = last(&user->paused, now_ns),
-		.spoilt_ns = last(&user->spoilt, now_ns), .disk_fails_ns = last(&volume->fails, now_ns),
-		.disk_failed_ns = last(&volume->failed, now_ns),
+		.spoilt_ns = last(&user->spoilt, now_ns), .short_ns = last(&served->short_of_memory, now_ns),
+		.disk_fails_ns = last(&volume->fails, now_ns), .disk_failed_ns = last(&volume->failed, now_ns),
 		.cache_lost_ns = volume->in_ram ? served->died_ns : served->power_ns,
 	};
 	const char *lacks = cause_lacks(work->copy == COPY_SOURCE ? LANE_WRITE : work->op, result, &facts);

@@ -92,6 +92,7 @@ struct served {
 	uint64_t now_since_ns;       /* when `now` was first served whole */
 	uint64_t died_ns, power_ns;  /* when its process died last, and its machine; 0: never */
 	struct spell ill, listener_ill[TRIAL_LISTENERS_MAX]; /* nothing of it may be usable, or nothing by that */
+	struct spell short_of_memory;
 	bool applying;
 	bool disturbed;              /* a fault of the plan has befallen it: calm.c does not judge it any more */
 	unsigned started;            /* reactors, of this life */

@@ -147,6 +147,20 @@ what_is_to_be_durable_fails_until_the_volume_is_opened_anew(void **state)
 }
 
 static void
+what_changes_blocks_fails_where_a_target_is_short_of_memory(void **state)
+{
+	(void)state;
+	facts.short_ns = facts.begun_ns;
+	assert_true(may_fail(LANE_WRITE, -EIO, NVME_SC_INTERNAL, false));
+	assert_true(may_fail(LANE_COMPARE_AND_WRITE, -EIO, NVME_SC_INTERNAL, false));
+	assert_false(may_fail(LANE_READ, -EIO, NVME_SC_INTERNAL, false));
+	assert_false(may_fail(LANE_COMPARE, -EIO, NVME_SC_INTERNAL, false));
+	assert_false(may_fail(LANE_FLUSH, -EIO, NVME_SC_INTERNAL, false));
+	facts.short_ns--;
+	assert_false(may_fail(LANE_WRITE, -EIO, NVME_SC_INTERNAL, false));
+}
+
+static void
 a_flush_says_that_a_cache_was_lost_since_the_host_came(void **state)
 {
 	(void)state;
@@ -287,6 +301,7 @@ main(void)
 		T(a_host_may_learn_a_little_later_that_it_is_back),
 		T(a_disk_that_fails_fails_what_is_asked_of_it_then),
 		T(what_is_to_be_durable_fails_until_the_volume_is_opened_anew),
+		T(what_changes_blocks_fails_where_a_target_is_short_of_memory),
 		T(a_flush_says_that_a_cache_was_lost_since_the_host_came),
 		T(only_a_compare_and_write_is_not_sent_again),
 		T(what_is_lost_once_is_sent_again_until_its_time_is_over),
