@@ -12,6 +12,7 @@
 
 static const uint64_t MS = 1000 * 1000;
 
+static const struct plan nobody; /* neither targets nor hosts, beside the one here */
 static struct trial trial;
 static struct user user;
 
@@ -21,7 +22,7 @@ begin(void **state)
 	struct sim_options options = sim_options_default();
 
 	(void)state;
-	trial = (struct trial){ .sim = sim_create(1, &options) };
+	trial = (struct trial){ .plan = &nobody, .sim = sim_create(1, &options) };
 	user = (struct user){ .trial = &trial };
 	arena_init(&trial.arena, 0);
 	list_init(&trial.faults);
