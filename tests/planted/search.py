@@ -36,7 +36,9 @@ HEAD = """# Planted defects
 What `./dev planted` has found: deliberate defects in Weir's own code, each of the kind that a good engineer makes, and which
 seed of which scenario of `weir sim` met it first. They are patches in `tests/planted`
 ([why](decisions/0016-planted-by-patches.md)), written by who did not write what complains. Without the defect the same seed
-is right. A scenario has its first {most} seeds tried. Seconds are those of the search, on {cpus} processors.
+is right. Each scenario had its first {most} seeds tried, and some that had found nothing by then were looked for further in
+the scenario that is nearest to them. Seconds are those of the search that found it, on {cpus} processors. The tests that fail
+are of the last search that ran them; `?`: none has.
 """
 
 
