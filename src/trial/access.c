@@ -10,19 +10,12 @@
 
 #include "trial/internal.h"
 
-static bool
-gives_access(const struct serving *serving, unsigned listener)
-{
-	return !serving->listener_gone[listener] &&
-	    (serving->ana[listener] == NVME_ANA_OPTIMIZED || serving->ana[listener] == NVME_ANA_NON_OPTIMIZED);
-}
-
 /* Of a target that serves this, all the while. */
 static const char *
 wrong(const struct serving *serving, const struct access *access)
 {
 	bool barred = serving->host_barred[access->user->index], gone = serving->volume_gone[access->volume->index];
-	bool reached = gives_access(serving, access->listener);
+	bool reached = serving_gives_access(serving, access->listener);
 	bool inside = access->end <= serving->volume_blocks[access->volume->index];
 
 	switch (nvme_sc(access->status)) {

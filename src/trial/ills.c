@@ -55,13 +55,6 @@ any_of_part(struct trial *trial, unsigned kinds, const struct served *served, un
 	return false;
 }
 
-static bool
-gives_access(const struct serving *serving, unsigned listener)
-{
-	return !serving->listener_gone[listener] && (serving->ana[listener] == NVME_ANA_OPTIMIZED ||
-	    serving->ana[listener] == NVME_ANA_NON_OPTIMIZED);
-}
-
 /* While it is being told anew, either may be so. */
 static void
 look_at_served(struct trial *trial, struct served *served, uint64_t now_ns)
@@ -72,7 +65,7 @@ look_at_served(struct trial *trial, struct served *served, uint64_t now_ns)
 	    any(trial, 1u << FAULT_NO_MEMORY, served, NULL), now_ns);
 	note(&served->ill, !served_is_up(served) || any(trial, OF_A_TARGET, served, NULL), now_ns);
 	for (unsigned i = 0; i < trial_knob(trial, KNOB_LISTENERS); i++)
-		note(&served->listener_ill[i], !gives_access(now, i) || !gives_access(next, i) ||
+		note(&served->listener_ill[i], !serving_gives_access(now, i) || !serving_gives_access(next, i) ||
 		    any_of_part(trial, OF_A_LISTENER, served, i), now_ns);
 	for (unsigned i = 0; i < trial_knob(trial, KNOB_VOLUMES); i++) {
 		struct volume *volume = &served->volumes[i];

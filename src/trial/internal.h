@@ -80,6 +80,14 @@ struct serving {
 };
 static_assert(sizeof(struct serving) == 2 * 8 + 4 * 8 + 8 * 8 + TRIAL_HOSTS_MAX, "it is compared byte by byte");
 
+/* I/O is done by the listener. */
+static inline bool
+serving_gives_access(const struct serving *serving, unsigned listener)
+{
+	return !serving->listener_gone[listener] &&
+	    (serving->ana[listener] == NVME_ANA_OPTIMIZED || serving->ana[listener] == NVME_ANA_NON_OPTIMIZED);
+}
+
 struct served {
 	struct trial *trial;
 	uint32_t index;
