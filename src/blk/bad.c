@@ -63,13 +63,14 @@ part_of(const struct bad *bad, uint64_t lba)
 
 uint64_t bad_room(const struct bad *bad, uint64_t lba) { return part_of(bad, lba)->end; }
 
+/* Atomic: of those who read a block together one may take its doubt away while others look for it. */
 static bool
 is_marked(const struct bad *bad, uint64_t lba)
 {
 	const struct bad_part *part = part_of(bad, lba);
 
 	lba -= part->first;
-	return part->bits[lba / 8] >> lba % 8 & 1;
+	return __atomic_load_n(&part->bits[lba / 8], __ATOMIC_RELAXED) >> lba % 8 & 1;
 }
 
 /* Kept out of bad_any(), which nearly always has its answer without. */
@@ -95,9 +96,9 @@ void
 bad_put_bits(uint8_t *bits, uint64_t lba, uint32_t blocks, bool marked)
 {
 	for (uint64_t end = lba + blocks; lba < end; lba++) {
-		uint8_t bit = (uint8_t)(1u << lba % 8);
+		uint8_t bit = (uint8_t)(1u << lba % 8), *at = &bits[lba / 8];
 
-		bits[lba / 8] = marked ? bits[lba / 8] | bit : bits[lba / 8] & (uint8_t)~bit;
+		__atomic_store_n(at, marked ? *at | bit : *at & (uint8_t)~bit, __ATOMIC_RELAXED);
 	}
 }
 

@@ -5,9 +5,10 @@
  * block is marked: 4 KiB for 32768 blocks, at most a bit for each block there
  * is.  The bits of a block are guarded by the hold of that block in the
  * volume's range: nobody else's are changed with them, since a stripe has whole
- * bytes.  A stripe with a mark is noted in the range, so that who touches other
- * blocks does not look here at all.  It does not know what a read answers, nor
- * where marks are kept (marks.h).
+ * bytes.  Several who read share a hold: then the volume's lock (marks.h) has one of
+ * them change a byte at a time, and bytes are read whole.  A stripe with a mark is
+ * noted in the range, so that who touches other blocks does not look here at all.
+ * It does not know what a read answers, nor where marks are kept (marks.h).
  */
 #ifndef WEIR_BLK_BAD_H
 #define WEIR_BLK_BAD_H

@@ -20,13 +20,11 @@
 #include <errno.h>
 
 #include "base/arena.h"
-#include "base/iov.h"
 #include "blk/copy.h"
 #include "blk/finish.h"
 
 enum {
 	STROKE_MAX = 1024 * 1024 * 1024,
-	STUCK_MAX = 3,            /* so often a transfer may move less than a block */
 	LONGS_BEGUN = 4,          /* at once, per channel: disks can do several things, and have others to do */
 };
 
@@ -114,14 +112,17 @@ touches(struct file_chan *fc, const struct bad *marked, const struct blk_io *io,
 	return fc->chan.blk->bad != NULL && bad_any(marked, piece.lba, piece.blocks, first);
 }
 
-/* The piece is held, and a block that is to be read is bad: it is over. */
+/* A block that is to be read is bad: it is over, though not from inside submit(). */
 static bool
-file_refuses(struct file_chan *fc, struct blk_io *io)
+req_refuses(struct file_req *req)
 {
+	struct file_chan *fc = req->chan;
+	struct blk_io *io = req->blk_io;
 	uint64_t first;
 
-	if ((io->op != BLK_READ && io->op != BLK_COMPARE_WRITE) || !touches(fc, &fc->marks.marks->bad, io, &first))
+	if (!touches(fc, &fc->marks.marks->bad, io, &first))
 		return false;
+	req_give(req);
 	line_drop(&fc->line, io);
 	io->flags |= BLK_BAD;
 	io->at = first;
@@ -138,7 +139,8 @@ req_begin(struct file_req *req)
 	switch (io->op) {
 	case BLK_READ:
 	case BLK_COMPARE_WRITE:
-		req_send(req, FILE_READ);
+		if (!req_refuses(req))
+			req_send(req, FILE_READ);
 		break;
 	case BLK_WRITE:
 		req_send(req, FILE_WRITE);
@@ -158,21 +160,29 @@ req_begin(struct file_req *req)
 	}
 }
 
+/*
+ * What is answered of a block that is in doubt must not be taken back by a restart: what is read no less than what is
+ * written.  Who makes it good by what he writes has the list written in any case, and so has a mark.
+ */
+static bool
+needs_certainty(struct file_req *req)
+{
+	enum blk_op op = req->blk_io->op;
+
+	return op != BLK_MARK_BAD && op != BLK_FLUSH && !req->mends &&
+	    touches(req->chan, &req->chan->marks.marks->doubt, req->blk_io, &(uint64_t){ 0 });
+}
+
 /* The piece is held and a request is free.  Always true: the I/O has left the line. */
 static bool
 file_start(void *owner, struct blk_io *io)
 {
 	struct file_chan *fc = owner;
-	const struct marks *marks = fc->marks.marks;
 	bool writes = io->op == BLK_WRITE || io->op == BLK_WRITE_ZEROES;
-	bool changes = writes || io->op == BLK_COMPARE_WRITE || io->op == BLK_TRIM;
-	struct file_req *req;
+	struct file_req *req = req_take(fc, io);
 
-	if (file_refuses(fc, io))
-		return true;
-	req = req_take(fc, io);
-	req->mends = writes && touches(fc, &marks->bad, io, &(uint64_t){ 0 });
-	if (changes && !req->mends && touches(fc, &marks->doubt, io, &(uint64_t){ 0 }))
+	req->mends = writes && touches(fc, &fc->marks.marks->bad, io, &(uint64_t){ 0 });
+	if (needs_certainty(req))
 		req_mark(req, MARKS_AGAIN);
 	else
 		req_begin(req);
@@ -227,64 +237,6 @@ static struct nvme_status
 file_status(const struct file_io *file_io, int64_t error)
 {
 	return error == 0 ? NVME_OK : nvme_status_of_errno((int)error, file_io->op != FILE_READ);
-}
-
-/* After a short read or write: goes on with the next part; the world's answer to that says why. */
-static void
-req_send_rest(struct file_req *req)
-{
-	struct blk_io *io = req->blk_io;
-	uint64_t skip = req->moved;
-	const struct iovec *iov = iov_seek(req->iov, &skip);
-
-	req->rest.iov_base = (uint8_t *)iov->iov_base + skip;
-	req->rest.iov_len = iov->iov_len - skip;
-	req->io.offset = io->lba * req->chan->chan.blk->block_size + req->moved;
-	req->io.iov = &req->rest;
-	req->io.iov_count = 1;
-	req->chan->chan.reactor->world->file_submit(req->chan->file, &req->io);
-}
-
-/*
- * `*result` bytes more were moved.  True: that was all, or *result is an error.
- * Only whole blocks count: direct I/O moves nothing less.
- */
-static bool
-req_moved_all(struct file_req *req, int64_t *result)
-{
-	uint32_t block_size = req->chan->chan.blk->block_size;
-	uint64_t wanted = (uint64_t)req->blk_io->blocks * block_size;
-	uint64_t moved = req->moved + (uint64_t)*result;
-	bool ends = *result == 0; /* the file is shorter than it was */
-
-	assert(moved <= wanted);
-	moved &= ~(uint64_t)(block_size - 1);
-	req->stuck = moved == req->moved ? req->stuck + 1 : 0;
-	req->moved = moved;
-	*result = ends || req->stuck > STUCK_MAX ? -EIO : 0;
-	return *result != 0 || moved == wanted;
-}
-
-/* Whether the piece needs another operation, which is then sent. */
-static bool
-req_goes_on(struct file_req *req, int64_t *error)
-{
-	if (*error < 0)
-		return false;
-	switch (req->io.op) {
-	case FILE_READ:
-	case FILE_WRITE:
-		if (req_moved_all(req, error))
-			return false;
-		req_send_rest(req);
-		return true;
-	case FILE_PUNCH:
-	case FILE_ZERO:
-	case FILE_SYNC:
-		break;
-	}
-	*error = 0;
-	return false;
 }
 
 /* A compare-and-write has read its blocks.  True: they are as expected, and are being written. */
@@ -356,13 +308,15 @@ static void
 marked(struct marks_change *change, int error)
 {
 	struct file_req *req = container_of(change, struct file_req, change);
+	struct file_chan *fc = req->chan;
 
 	if (error == 0 && change->kind == MARKS_AGAIN) {
 		req_begin(req);
+		file_retry(fc); /* it may have been refused, and what it held is free */
 		return;
 	}
 	req->mends = false;
-	req_end(req, error, nvme_status_of_errno(error, true));
+	req_end(req, error, nvme_status_of_errno(error, req->blk_io->op != BLK_READ));
 }
 
 static void
@@ -375,7 +329,7 @@ req_done(struct file_io *file_io)
 	bool synced = file_io->op == FILE_SYNC;
 	struct nvme_status status;
 
-	if (req_goes_on(req, &error))
+	if (file_goes_on(req, &error))
 		return;
 	/* Its own bytes are safe, but a host takes its answer for more: that its device can still be trusted. */
 	if (error == 0 && file_io->durable && fc->file->lost)

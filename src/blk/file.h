@@ -51,6 +51,9 @@ struct file_chan {
 	struct file_req reqs[FILE_REQUESTS];
 };
 
+/* file_rest.c: whether the piece needs another operation, which is then sent; else *error may be another one now. */
+bool file_goes_on(struct file_req *req, int64_t *error);
+
 /* file.c, but for what is of file_open.c: */
 extern const struct blk_ops file_ops;
 int file_grow(struct blk *blk, struct reactor *reactor, uint64_t blocks) __attribute__((warn_unused_result));

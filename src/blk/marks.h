@@ -5,7 +5,7 @@
  * says what is in it.  A mark holds, and is taken away, when the file has it
  * durably: the change is then made in memory too (bad.h), and done() is called.
  * A write of the file that failed may have landed: what stands there of its blocks
- * is in doubt from then on, until it is written again.
+ * is in doubt from then on, until it is written again: who reads or writes them has that done first.
  * One change of a volume is under way at a time, whatever reactor it is of.
  * It does not know what else is done with the blocks, whose hold is its caller's.
  */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "blk/file.h"
 #include "blk_bench.h"
 
 enum { FIRST = 40, END = 44 }; /* the blocks that tests mark */
@@ -197,7 +198,7 @@ mark_in_vain(uint64_t lba)
 	fw.fail[FILE_WRITE] = -EIO;
 	io_ended(io_start(0, BLK_MARK_BAD, 0, lba, 1), NVME_SC_WRITE_FAULT);
 	fw.fail[FILE_WRITE] = 0;
-	assert_block(lba, 'a');
+	assert_bytes(fake_file_find(&fw, "/v")->bytes + lba * BS, BS, 'a');
 }
 
 static struct test_io *
@@ -250,7 +251,7 @@ what_is_written_after_a_mark_that_failed_is_there_at_the_next_start(void **state
 		t = change_one(how);
 		io_ended(t, NVME_SC_WRITE_FAULT);
 		fw.fail[FILE_WRITE] = 0;
-		assert_block(FIRST, 'a');
+		assert_bytes(fake_file_find(&fw, "/v")->bytes + FIRST * BS, BS, 'a');
 		io_ended(change_one(how), NVME_SC_SUCCESS);
 		io_ended(io_start(1, BLK_FLUSH, 0, 0, 0), NVME_SC_SUCCESS);
 		blk_begin_again();
@@ -258,6 +259,81 @@ what_is_written_after_a_mark_that_failed_is_there_at_the_next_start(void **state
 		assert_bad(0, 200, 1, 200);
 		blk_end();
 	}
+}
+
+static void
+what_is_read_after_a_mark_that_failed_is_read_at_the_next_start(void **state)
+{
+	struct test_io *r;
+
+	blk_begin_file("file:/v");
+	write_now(0, 256, 'a');
+	mark(0, 200, 1);
+	mark_in_vain(FIRST);
+	fw.durable = 0;
+	assert_block(FIRST + 1, 'a');
+	assert_int_equal(fw.durable, 0);
+	fw.fail[FILE_WRITE] = -EIO;
+	r = io_start(1, BLK_READ, 0, FIRST, 1);
+	turns(60);
+	assert_true(r->done == 1 && !r->io.status.dnr && (r->io.flags & BLK_BAD) == 0); /* it may be read again */
+	io_ended(r, NVME_SC_READ_ERROR);
+	fw.fail[FILE_WRITE] = 0;
+	fw.durable = 0;
+	assert_block(FIRST, 'a');
+	assert_block(FIRST, 'a');
+	assert_int_equal(fw.durable, 1);
+	blk_begin_again();
+	assert_block(FIRST, 'a');
+	assert_bad(0, 200, 1, 200);
+	blk_end();
+}
+
+/* The list says already that it is good, and memory that it is not. */
+static void
+what_is_bad_after_a_write_that_failed_is_bad_at_the_next_start(void **state)
+{
+	struct test_io *w;
+
+	blk_begin_file("file:/v");
+	mark(0, FIRST, 1);
+	fw.hold_files = true;
+	w = write_start(0, 0, FIRST, 1, 'a');
+	turns(2);
+	fw.fails_late = true;
+	fw.fail[FILE_WRITE] = -EIO;
+	fw.hold_files = false;
+	fake_files_finish(&fw);
+	io_ended(w, NVME_SC_WRITE_FAULT);
+	fw.fail[FILE_WRITE] = 0;
+	assert_int_equal(fake_file_find(&fw, "/v.bad")->bytes[BS + FIRST / 8], 0);
+	assert_bad(1, FIRST, 1, FIRST);
+	blk_begin_again();
+	assert_bad(0, FIRST, 1, FIRST);
+	blk_end();
+}
+
+/* Reads that have all requests there are wait for the list, and are refused: those behind them find room. */
+static void
+reads_that_waited_for_the_list_and_are_refused_hold_nobody_up(void **state)
+{
+	struct test_io *reads[FILE_REQUESTS], *behind;
+
+	blk_begin_file("file:/v");
+	write_now(FIRST, 1, 'a');
+	mark(0, FIRST, 1);
+	mark_in_vain(FIRST);
+	fw.hold_files = true;
+	for (unsigned i = 0; i < FILE_REQUESTS; i++)
+		reads[i] = io_start(0, BLK_READ, 0, FIRST, 1);
+	behind = io_start(0, BLK_READ, 0, 0, 1);
+	turns(2);
+	fw.hold_files = false;
+	fake_files_finish(&fw);
+	io_ended(behind, NVME_SC_SUCCESS);
+	for (unsigned i = 0; i < FILE_REQUESTS; i++)
+		io_ended(reads[i], NVME_SC_READ_ERROR);
+	blk_end();
 }
 
 /* What was in doubt is so no more; and what is not concerned never was. */
@@ -389,6 +465,9 @@ main(void)
 		cmocka_unit_test(a_list_that_was_not_there_is_made_and_never_found),
 		cmocka_unit_test(a_write_whose_mark_cannot_be_taken_away_fails),
 		cmocka_unit_test(what_is_written_after_a_mark_that_failed_is_there_at_the_next_start),
+		cmocka_unit_test(what_is_read_after_a_mark_that_failed_is_read_at_the_next_start),
+		cmocka_unit_test(what_is_bad_after_a_write_that_failed_is_bad_at_the_next_start),
+		cmocka_unit_test(reads_that_waited_for_the_list_and_are_refused_hold_nobody_up),
 		cmocka_unit_test(a_list_that_was_in_doubt_is_written_once),
 		cmocka_unit_test(marks_of_two_reactors_in_one_page_are_both_kept),
 		cmocka_unit_test(a_list_that_is_not_of_this_volume_is_refused),
