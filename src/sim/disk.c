@@ -198,9 +198,23 @@ sim_disk_sync(struct sim_file *file, uint64_t writes)
 	}
 }
 
+/* Where a page of the file lies. */
+static uint64_t
+page_offset(const struct sim_file *file, const struct sim_page *page)
+{
+	size_t chunk = 0;
+
+	while (file->chunks[chunk] == NULL || page < file->chunks[chunk] ||
+	    page >= file->chunks[chunk] + DISK_CHUNK_PAGES)
+		chunk++;
+	return (chunk * DISK_CHUNK_PAGES + (size_t)(page - file->chunks[chunk])) * DISK_PAGE;
+}
+
 void
 sim_disk_lose(struct sim_file *file, uint64_t writes)
 {
+	const struct sim_options *options = &file->sim->options;
+
 	list_for_each(&file->dirty, node) {
 		struct sim_page *page = container_of(node, struct sim_page, dirty_node);
 
@@ -209,6 +223,8 @@ sim_disk_lose(struct sim_file *file, uint64_t writes)
 		page->lost = true;
 		list_remove(&page->dirty_node);
 		list_push(&file->lost_pages, &page->dirty_node);
+		if (options->file_lost != NULL)
+			options->file_lost(options->arg, file->path, page_offset(file, page));
 	}
 }
 

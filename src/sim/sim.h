@@ -65,6 +65,7 @@ struct sim_options {
 	uint32_t mbit;             /* a second that a process sends, and as many that it receives; 0: without limit */
 	uint32_t socket_bytes_min, socket_bytes_max; /* written and not yet read, per direction */
 	uint32_t segment_max;      /* bytes that arrive at once; 0: every write whole */
+	bool segments_full;        /* all but the last of a write have as many; else what chance says */
 	uint32_t short_ppm;        /* reads and writes that move less than they could */
 	uint32_t spurious_ppm;     /* turns in which some stream is called without cause */
 	uint32_t reset_ppm;        /* writes that break their connection */
@@ -89,6 +90,9 @@ struct sim_options {
 	int64_t (*file_fault)(void *arg, const char *path, const struct file_io *io);
 	/* Asked at each open of a file and each fetch from one: 0, or the negative errno that it fails with. */
 	int (*file_refusal)(void *arg, const char *path);
+	/* A page that was written there was lost to a sync that failed: reads see it still, and no later sync writes
+	 * it.  NULL: nobody asks. */
+	void (*file_lost)(void *arg, const char *path, uint64_t offset);
 	/*
 	 * Sees all that `side` writes to a connection, in order; answers how many of these bytes, from the first on,
 	 * sim_process_flips() may, or may not, change; what that says of segments is of such bytes then. NULL: all may.

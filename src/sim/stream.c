@@ -256,7 +256,9 @@ send_segments(struct sim_link *link, unsigned side, uint64_t bytes, uint64_t at_
 	while (bytes > 0) {
 		uint64_t kind = rng_below(&sim->rng, 16), piece = bytes;
 
-		if (max > 0)
+		if (max > 0 && sim->options.segments_full)
+			piece = max;
+		else if (max > 0)
 			piece = 1 + rng_below(&sim->rng, kind == 0 ? 8 : kind < 4 ? 1460 : max);
 		if (piece > bytes)
 			piece = bytes;

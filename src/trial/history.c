@@ -329,7 +329,7 @@ history_flush_done(struct history *h, const struct history_flush *flush, bool sh
 	for (uint32_t i = 0; i < h->block_count; i++) {
 		struct block *b = &h->blocks[i];
 
-		if (block_durable(h, b, block_covered(b, flush->after, flush->begun, shaken ? flush->who : NOBODY)))
+		if (block_durable(h, b, block_covered(b, flush->after, flush->begun, shaken ? flush : NULL)))
 			continue;
 		history_complain_lost(h, b, "Flush", flush->who, flush->begun_ns, now_ns);
 		block_lose_track(h, b);
@@ -404,13 +404,26 @@ history_power_lost(struct history *h, uint64_t now_ns)
 
 		if (b->versions == NULL)
 			continue;
-		left = block_durable(h, b, block_covered(b, h->lost, h->flushed, NOBODY));
+		left = block_durable(h, b, block_covered(b, h->lost, h->flushed, NULL));
 		assert(left);
 		b->kept = block_spoken_of(b);
 		happens(h, b, 0, survive);
 	}
 	h->lost = h->moment;
 	h->lost_ns = now_ns;
+}
+
+void
+history_unsynced(struct history *h, uint32_t block)
+{
+	struct block *b = &h->blocks[block];
+	bool left;
+
+	if (b->versions == NULL)
+		return;
+	left = block_durable(h, b, block_covered(b, h->lost, h->flushed, NULL)); /* what was flushed is there */
+	assert(left);
+	b->unsynced = ++h->moment;
 }
 
 /* A version that no operation has written. */

@@ -76,11 +76,12 @@ bool history_had_no_effect(struct history *h, struct history_op *op, uint64_t no
 /* Nobody will ever say; it may still happen until history_settled(). */
 void history_unknown(struct history *h, struct history_op *op, uint64_t now_ns);
 
-/* A Flush: what was answered before it began, by whomever, or where it was sent again (`shaken`) by this host,
- * is durable when it succeeds; false as above. */
+/* A Flush: what was answered before it began, by whomever, or where it was sent again (`shaken`) by this host since it
+ * came, is durable when it succeeds; false as above. */
 struct history_flush {
 	uint32_t who;
 	uint64_t begun_ns;
+	uint64_t came_ns;    /* its host did, as the caller says afterwards; 0: before all */
 	uint64_t begun, after; /* history's: moments, of its beginning and of the last loss of power before it */
 };
 void history_flush_begin(struct history *h, struct history_flush *flush, uint32_t who, uint64_t now_ns);
@@ -92,6 +93,10 @@ void history_settled(struct history *h, uint32_t who);
 /* The machine loses power now: each block is what is durable, or anything that came later, what is in flight included;
  * and from there on what is found is durable. */
 void history_power_lost(struct history *h, uint64_t now_ns);
+
+/* A sync has failed that was to write the block: whatever is flushed later, what is there may be lost with the power,
+ * until it is written again. */
+void history_unsynced(struct history *h, uint32_t block);
 
 /* A volume in RAM was lost with its process: all blocks are zeros from here on, and that is durable; what is in flight
  * may have had its effect before, and may have it yet. */

@@ -50,6 +50,7 @@ struct block {
 	struct version *versions; /* NULL: nothing was ever done here */
 	struct state *states;
 	uint64_t taken;      /* versions; those that nothing speaks of are given back when there is no other */
+	uint64_t unsynced;   /* what began before that no Flush speaks of */
 	uint64_t kept;       /* these not: what might have been lost, of which a Flush may speak yet */
 	uint16_t state_count, state_room;
 	uint8_t version_room;
@@ -140,9 +141,9 @@ void block_keep(struct history *h, struct block *b);
 /* The slot is free again, of which no state speaks any more; a write of it ended now. */
 void block_free_slot(struct history *h, struct block *b, unsigned slot);
 
-/* When the latest of the writes began that began after `after` and were answered before `before`; of `who`, or of all
- * (NOBODY). */
-uint64_t block_covered(const struct block *b, uint64_t after, uint64_t before, uint32_t who);
+/* When the latest of the writes began that began after `after` and were answered before `before`: of all, or of what
+ * this Flush's host has written since it came. */
+uint64_t block_covered(const struct block *b, uint64_t after, uint64_t before, const struct history_flush *own);
 
 /* What ended before a durable write began is gone for good.  False: nothing else is left; then nothing is done. */
 bool block_durable(struct history *h, struct block *b, uint64_t begun);

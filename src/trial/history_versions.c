@@ -156,7 +156,7 @@ grow_versions(struct history *h, struct block *b)
 static void
 collect(struct history *h, struct block *b)
 {
-	bool left = block_durable(h, b, block_covered(b, h->lost, h->flushed, NOBODY));
+	bool left = block_durable(h, b, block_covered(b, h->lost, h->flushed, NULL));
 
 	assert(left);
 	b->taken = block_spoken_of(b) | b->kept;
@@ -187,15 +187,17 @@ block_take_version(struct history *h, struct block *b, const struct version *ver
 }
 
 uint64_t
-block_covered(const struct block *b, uint64_t after, uint64_t before, uint32_t who)
+block_covered(const struct block *b, uint64_t after, uint64_t before, const struct history_flush *own)
 {
 	uint64_t latest = 0;
 
+	if (after < b->unsynced)
+		after = b->unsynced;
 	for (uint64_t rest = b->taken; rest != 0; rest &= rest - 1) {
 		const struct version *v = &b->versions[first_of(rest)];
 
 		if (v->done && v->begun > after && v->ended < before && v->begun > latest &&
-		    (who == NOBODY || v->who == who))
+		    (own == NULL || (v->who == own->who && v->begun_ns >= own->came_ns)))
 			latest = v->begun;
 	}
 	return latest;

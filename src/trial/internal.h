@@ -131,6 +131,9 @@ bool served_is_up(const struct served *served);
 void served_kill(struct served *served, bool power, bool half_open);
 void served_come(struct served *served);
 
+/* What was written to a volume's file there was lost to a failed sync (sim_options.file_lost). */
+void served_file_lost(void *arg, const char *path, uint64_t offset);
+
 /* Those volumes that `serving` has are open, and as large as it says.  In a turn of the target. */
 int served_open_volumes(struct served *served, const struct serving *serving, struct reactor *reactor, char why[256])
     __attribute__((warn_unused_result));

@@ -147,6 +147,7 @@ load_begun(struct work *work, uint64_t now_ns)
 
 	if (work->op == LANE_FLUSH) {
 		history_flush_begin(history, &work->flush, work->user->index, now_ns);
+		work->flush.came_ns = work->user->came_ns;
 		return;
 	}
 	for (uint32_t i = 0; i < work->count; i++) {

@@ -111,6 +111,7 @@ make_sim(struct trial *trial)
 	options.max_events = events_max(trial);
 	options.max_ns = (trial_knob(trial, KNOB_UNTIL_MS) + 3 * START_MS + 2 * REST_MS + KNOWN_MS + LEAVE_MS +
 	    IDLE_MS) * MS;
+	options.file_lost = served_file_lost;
 	options.alike = wires_alike;
 	options.log = trial->watch != NULL && trial->watch->log != NULL ? on_log : NULL;
 	options.trace = trial->watch != NULL && trial->watch->trace != NULL ? on_trace : NULL;

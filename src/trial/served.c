@@ -332,6 +332,22 @@ died(struct served *served, bool power)
 }
 
 void
+served_file_lost(void *arg, const char *path, uint64_t offset)
+{
+	struct trial *trial = arg;
+	uint64_t block = offset / TRIAL_BLOCK;
+
+	for (unsigned i = 0; i < trial_knob(trial, KNOB_TARGETS) * trial_knob(trial, KNOB_VOLUMES); i++) {
+		struct served *served = &trial->targets[i / trial_knob(trial, KNOB_VOLUMES)];
+		struct volume *volume = &served->volumes[i % trial_knob(trial, KNOB_VOLUMES)];
+		uint64_t base = volume_base(volume);
+
+		if (strcmp(volume->path, path) == 0 && block >= base && block - base < volume->blocks_most)
+			history_unsynced(volume->history, (uint32_t)(block - base));
+	}
+}
+
+void
 served_kill(struct served *served, bool power, bool half_open)
 {
 	unsigned flags = (power ? 0 : SIM_CRASH_KEEPS_WRITES) | (half_open ? SIM_CRASH_HALF_OPEN : 0);

@@ -155,6 +155,26 @@ a_flush_lies_that_succeeds_after_what_it_covers_was_lost(void **state)
 	assert_non_null(strstr(history_wrong(steps.history), "block 2: the Flush of host 1 from"));
 }
 
+/* Who has come anew knows nothing of what it wrote in a former life; sent again its Flush speaks for this one alone. */
+static void
+a_flush_that_was_sent_again_covers_what_its_host_wrote_since_it_came(void **state)
+{
+	struct history_flush flush;
+
+	(void)state;
+	block_written(A);
+	history_flush_begin(steps.history, &flush, 1, steps_tick());
+	flush.came_ns = flush.begun_ns;
+	lose_power();
+	assert_true(history_flush_done(steps.history, &flush, true, steps_tick()));
+	assert_true(block_is(HISTORY_ZEROS));
+	block_written(B);
+	history_flush_begin(steps.history, &flush, 1, steps_tick());
+	lose_power();
+	assert_true(history_flush_done(steps.history, &flush, true, steps_tick()));
+	assert_false(block_is(HISTORY_ZEROS));
+}
+
 static void
 a_flush_that_succeeds_late_forbids_what_it_excludes(void **state)
 {
@@ -218,6 +238,27 @@ a_durable_write_answered_late_was_not_lost(void **state)
 	assert_non_null(strstr(history_wrong(steps.history), "the write of host 1"));
 }
 
+/* No Flush writes it any more; and what is written again is as any other. */
+static void
+what_a_failed_sync_has_lost_may_go_whatever_is_flushed(void **state)
+{
+	(void)state;
+	block_written(A);
+	assert_true(flush_by(1));
+	block_written(B);
+	history_unsynced(steps.history, STEPS_BLOCK);
+	assert_true(flush_by(1));
+	assert_true(block_is(B));
+	lose_power();
+	assert_true(block_is(A)); /* what was flushed before is there */
+	block_written(B);
+	history_unsynced(steps.history, STEPS_BLOCK);
+	block_written(A);
+	assert_true(flush_by(1));
+	lose_power();
+	assert_false(block_is(B));
+}
+
 static void
 a_volume_in_memory_is_zeros_when_its_process_is_gone(void **state)
 {
@@ -272,11 +313,13 @@ main(void)
 		T(what_was_written_at_once_and_flushed_is_not_lost),
 		T(what_was_written_first_of_many_may_be_left),
 		T(what_was_forgotten_may_be_left),
+		T(what_a_failed_sync_has_lost_may_go_whatever_is_flushed),
 		T(what_is_done_through_the_cache_is_not_lost),
 		T(a_flush_does_not_cover_what_was_answered_after_it_began),
 		T(a_flush_that_failed_covers_nothing),
 		T(a_flush_does_not_speak_of_what_was_lost_before_it_began),
 		T(a_flush_lies_that_succeeds_after_what_it_covers_was_lost),
+		T(a_flush_that_was_sent_again_covers_what_its_host_wrote_since_it_came),
 		T(a_flush_that_succeeds_late_forbids_what_it_excludes),
 		T(a_flush_sent_twice_speaks_of_its_host_alone),
 		T(what_is_in_flight_when_power_is_lost_may_last_or_come_later),

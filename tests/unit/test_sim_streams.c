@@ -64,6 +64,45 @@ bytes_are_never_lost_doubled_or_reordered(void **state)
 	}
 }
 
+enum { SEGMENT = 1000 };
+
+struct pieces {
+	unsigned full, others, writes;
+};
+
+static void
+count_pieces(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b)
+{
+	struct pieces *pieces = arg;
+
+	pieces->writes += kind == SIM_WRITE;
+	pieces->full += kind == SIM_BYTES && a == SEGMENT;
+	pieces->others += kind == SIM_BYTES && a != SEGMENT;
+}
+
+static void
+segments_can_be_as_large_as_they_go(void **state)
+{
+	struct pieces pieces = { 0 };
+	struct sim_options options = sim_options_default();
+	struct toy_client client = toy_client_of(100000);
+	struct toy_server server;
+	struct sim *sim;
+
+	options.segment_max = SEGMENT;
+	options.segments_full = true;
+	options.trace = count_pieces;
+	options.arg = &pieces;
+	sim = sim_create(1, &options);
+	toy_serve(sim, &server);
+	toy_process(sim, "client", 1, toy_client_start, &client);
+	assert_int_equal(sim_run_until(sim, TOY_FOREVER, NULL, NULL), SIM_END_IDLE);
+	assert_true(client.done && !client.wrong);
+	/* Of each write the last piece at most is shorter. */
+	assert_true(pieces.full >= 100 && pieces.others <= pieces.writes);
+	sim_destroy(sim);
+}
+
 static void
 what_was_written_before_a_close_still_arrives(void **state)
 {
@@ -225,6 +264,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_are_never_lost_doubled_or_reordered),
+		cmocka_unit_test(segments_can_be_as_large_as_they_go),
 		cmocka_unit_test(what_was_written_before_a_close_still_arrives),
 		cmocka_unit_test(a_stream_closed_at_any_time_is_not_called_again),
 		cmocka_unit_test(connecting_to_nobody_is_refused),
