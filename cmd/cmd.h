@@ -61,6 +61,12 @@ int config_load(const char *path, char **text, size_t *bytes) __attribute__((war
 void config_complain(void (*say)(const char *format, ...), const char *path, const struct conf_errors *errors,
     int error);
 
+/*
+ * What a file without a name in it is called: weir-sim-crash-17.yaml in whatever folder weir-sim-crash-17; of other
+ * signs what a name may have, and where that is nothing `otherwise`.
+ */
+void name_of_path(const char *path, const char *otherwise, char *name, size_t room);
+
 /* On stderr, however long that takes. */
 void config_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

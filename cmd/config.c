@@ -98,6 +98,28 @@ config_parse(struct arena *arena, const char *path, const char *text, size_t byt
 	return error;
 }
 
+static bool
+is_plain(char sign)
+{
+	return (sign >= 'a' && sign <= 'z') || (sign >= 'A' && sign <= 'Z') || (sign >= '0' && sign <= '9');
+}
+
+void
+name_of_path(const char *path, const char *otherwise, char *name, size_t room)
+{
+	const char *last = strrchr(path, '/');
+	size_t length = 0;
+
+	for (last = last != NULL ? last + 1 : path; *last != '\0' && *last != '.' && length < room - 1; last++)
+		if (is_plain(*last))
+			name[length++] = *last;
+		else if (length > 0)
+			name[length++] = *last == '_' ? '_' : '-';
+	name[length] = '\0';
+	if (length == 0)
+		snprintf(name, room, "%s", otherwise);
+}
+
 /* Whoever reads a pipe waits for its writer. */
 bool
 config_stays(const char *path)

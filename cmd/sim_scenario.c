@@ -11,29 +11,6 @@
 
 /* ---- reading ---- */
 
-static bool
-is_plain(char sign)
-{
-	return (sign >= 'a' && sign <= 'z') || (sign >= 'A' && sign <= 'Z') || (sign >= '0' && sign <= '9');
-}
-
-/* weir-sim-crash-17.yaml in whatever folder: weir-sim-crash-17; of other signs what a scenario may be called. */
-static void
-name_of_path(const char *path, char name[PLAN_NAME])
-{
-	const char *last = strrchr(path, '/');
-	size_t length = 0;
-
-	for (last = last != NULL ? last + 1 : path; *last != '\0' && *last != '.' && length < PLAN_NAME - 1; last++)
-		if (is_plain(*last))
-			name[length++] = *last;
-		else if (length > 0)
-			name[length++] = *last == '_' ? '_' : '-';
-	name[length] = '\0';
-	if (length == 0)
-		snprintf(name, PLAN_NAME, "scenario");
-}
-
 /* What --until makes of it; 0, or -1 after having said why that cannot be. */
 static int
 change_until(const struct order *order, struct scenario *scenario)
@@ -56,7 +33,7 @@ static int
 take(struct order *order, struct scenario *scenario, const char *path)
 {
 	if (scenario->name[0] == '\0')
-		name_of_path(path, scenario->name);
+		name_of_path(path, "scenario", scenario->name, sizeof(scenario->name));
 	order->scenarios[order->scenario_count++] = scenario;
 	return order->until_ms > 0 ? change_until(order, scenario) : 0;
 }

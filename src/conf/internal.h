@@ -9,9 +9,6 @@
 /* ---- value.c: scalars, as number_read() has them ---- */
 
 void time_read(struct reader *r, const struct node *node, const char *key, uint32_t *value_ms);
-/* The index of the word. */
-void word_read(struct reader *r, const struct node *node, const char *key, const char *const *words, unsigned count,
-    unsigned *value);
 /* 1 to `max` printable ASCII characters. */
 void ascii_read(struct reader *r, const struct node *node, const char *key, size_t max, const char **value);
 void nqn_read(struct reader *r, const struct node *node, const char *key, const char **value);

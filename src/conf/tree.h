@@ -88,5 +88,10 @@ const char *scalar_text(struct reader *r, const struct node *node, const char *k
 void number_read(struct reader *r, const struct node *node, const char *key, uint32_t min, uint32_t max,
     uint32_t *value);
 void bool_read(struct reader *r, const struct node *node, const char *key, bool *value);
+/* Letters, digits and - _ . behind the first one, fewer than `room`, and a NUL behind them. */
+void label_read(struct reader *r, const struct node *node, const char *key, char *value, size_t room);
+/* The index of the word. */
+void word_read(struct reader *r, const struct node *node, const char *key, const char *const *words, unsigned count,
+    unsigned *value);
 
 #endif

@@ -165,6 +165,22 @@ bool_read(struct reader *r, const struct node *node, const char *key, bool *valu
 }
 
 void
+label_read(struct reader *r, const struct node *node, const char *key, char *value, size_t room)
+{
+	static const char signs[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	const char *text = scalar_text(r, node, key);
+	size_t length = text != NULL ? strlen(text) : 0;
+
+	if (text == NULL)
+		return;
+	if (length == 0 || length >= room || strspn(text, signs) < length || strchr("-_.", text[0]) != NULL)
+		complain(r->errors, node->line, "`%s` is 1 to %zu letters, digits and - _ . behind the first one, "
+		    "not %s", key, room - 1, quote(text).text);
+	else
+		memcpy(value, text, length + 1);
+}
+
+void
 time_read(struct reader *r, const struct node *node, const char *key, uint32_t *value_ms)
 {
 	static const struct { const char *name; uint32_t ms; } units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 } };

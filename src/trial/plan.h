@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "conf/amount.h"
+
 enum knob {
 	/* what there is */
 	KNOB_TARGETS,        /* processes that serve one subsystem each */
@@ -118,10 +120,6 @@ struct plan {
 	uint64_t knobs[KNOBS];
 	uint32_t fault_count;
 	struct fault faults[PLAN_FAULTS_MAX]; /* by time */
-};
-
-struct span {
-	uint64_t from, to;
 };
 
 /* Faults of one kind: how long from one to the next, and how long each lasts.  every.from 0: none. */

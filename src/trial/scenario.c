@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "conf/amount.h"
 #include "conf/tree.h"
-#include "trial/amount.h"
 
 /* Of nodes while a file is read. */
 enum { TREE_BYTES_MAX = 256 * 1024 * 1024, MS_NS = 1000000 };
@@ -246,22 +246,6 @@ faults_read(struct reader *r, const struct node *list, struct scenario *s)
 /* ---- the file ---- */
 
 static void
-name_read(struct reader *r, const struct node *node, struct scenario *s)
-{
-	static const char signs[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-	const char *text = scalar_text(r, node, "name");
-	size_t length = text != NULL ? strlen(text) : 0;
-
-	if (text == NULL)
-		return;
-	if (length == 0 || length >= PLAN_NAME || strspn(text, signs) < length || strchr("-_.", text[0]) != NULL)
-		complain(r->errors, node->line, "`name` is 1 to %d letters, digits and - _ . behind the first one, "
-		    "not %s", PLAN_NAME - 1, quote(text).text);
-	else
-		memcpy(s->name, text, length);
-}
-
-static void
 root_read(struct reader *r, const struct node *root, struct scenario *s)
 {
 	static const char *const keys[] = { "says", "swarm", "knobs", "often", "faults", "name" };
@@ -271,7 +255,7 @@ root_read(struct reader *r, const struct node *root, struct scenario *s)
 
 	if (!map_read(r, root, "a scenario", keys, COUNT_OF(keys), 0, values))
 		return;
-	name_read(r, values[NAME], s);
+	label_read(r, values[NAME], "name", s->name, sizeof(s->name));
 	says = scalar_text(r, values[SAYS], "says");
 	s->says = reader_strdup(r, says != NULL ? says : "");
 	bool_read(r, values[SWARM], "swarm", &s->swarm);

@@ -1,12 +1,13 @@
-#include "trial/amount.h"
+#include "conf/amount.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/size.h"
 #include "conf/tree.h"
 
-enum quantity { NUMBER, TIME, BYTES, SHARE, RATE };
+enum quantity { NUMBER, TIME, BYTES, SOLD, SHARE, BITS, RATE };
 
 static const struct unit {
 	const char *name;
@@ -16,8 +17,11 @@ static const struct unit {
 	{ "", NUMBER, 1 },
 	{ "ns", TIME, 1 }, { "us", TIME, 1000 }, { "ms", TIME, 1000000 }, { "s", TIME, 1000000000 },
 	{ "bytes", BYTES, 1 }, { "KiB", BYTES, 1024 }, { "MiB", BYTES, 1024 * 1024 },
-	{ "ppm", SHARE, 1 }, { "%", SHARE, 10000 },
-	{ "Mbit", RATE, 1 }, { "Gbit", RATE, 1000 },
+	{ "GiB", BYTES, 1024 * 1024 * 1024 },
+	{ "MB", SOLD, 1 }, { "GB", SOLD, 1000 }, { "TB", SOLD, 1000000 },
+	{ "ppm", SHARE, 1 }, { "permille", SHARE, 1000 }, { "%", SHARE, 10000 },
+	{ "Mbit", BITS, 1 }, { "Gbit", BITS, 1000 },
+	{ "MB/s", RATE, 1 }, { "GB/s", RATE, 1000 },
 };
 
 enum { BILLION = 1000000000 };
@@ -94,12 +98,17 @@ unit_take(const char **at, const struct unit *own, struct amount *amount, char w
 }
 
 static bool
-amount_take(const char **at, const struct unit *own, struct amount *amount, char why[AMOUNT_WHY])
+amount_take(const char **at, const struct unit *own, bool spans, struct amount *amount, char why[AMOUNT_WHY])
 {
+	const char *blank = own->name[0] == '\0' ? "" : " ";
+
 	if (decimal_take(at, amount))
 		return unit_take(at, own, amount, why);
-	snprintf(why, AMOUNT_WHY, "is an amount like `5%s%s`, or a span like `5-100%s%s`", own->name[0] == '\0' ? "" :
-	    " ", own->name, own->name[0] == '\0' ? "" : " ", own->name);
+	if (spans)
+		snprintf(why, AMOUNT_WHY, "is an amount like `5%s%s`, or a span like `5-100%s%s`", blank, own->name,
+		    blank, own->name);
+	else
+		snprintf(why, AMOUNT_WHY, "is an amount like `5%s%s`", blank, own->name);
 	return false;
 }
 
@@ -130,13 +139,13 @@ amount_span(const char *text, const char *unit, struct span *span, char why[AMOU
 	const struct unit *own = unit_find(unit, strlen(unit));
 	struct amount from, to;
 
-	if (!amount_take(&text, own, &from, why))
+	if (!amount_take(&text, own, true, &from, why))
 		return false;
 	to = from;
 	if (*text == '-') {
 		text++;
 		blanks_skip(&text);
-		if (!amount_take(&text, own, &to, why))
+		if (!amount_take(&text, own, true, &to, why))
 			return false;
 		if (from.unit == NULL)
 			from.unit = to.unit;
@@ -151,4 +160,41 @@ amount_span(const char *text, const char *unit, struct span *span, char why[AMOU
 		return true;
 	snprintf(why, AMOUNT_WHY, "goes from the smaller to the larger");
 	return false;
+}
+
+bool
+amount_read(const char *text, const char *unit, uint64_t *value, char why[AMOUNT_WHY])
+{
+	const struct unit *own = unit_find(unit, strlen(unit));
+	struct amount amount;
+
+	if (!amount_take(&text, own, false, &amount, why))
+		return false;
+	if (*text == '\0')
+		return amount_count(&amount, own, value, why);
+	snprintf(why, AMOUNT_WHY, "is one amount, with nothing behind it");
+	return false;
+}
+
+void
+amount_print(uint64_t value, const char *unit, char text[AMOUNT_TEXT])
+{
+	const struct unit *own = unit_find(unit, strlen(unit)), *best = own;
+	unsigned __int128 thousandths = (unsigned __int128)value * own->size * 1000;
+	uint64_t whole, rest;
+	int digits = 3;
+
+	for (const struct unit *u = units; u < units + COUNT_OF(units); u++)
+		if (u->quantity == own->quantity && u->size > best->size && thousandths % u->size == 0 &&
+		    thousandths / u->size >= 1000)
+			best = u;
+	thousandths /= best->size;
+	whole = (uint64_t)(thousandths / 1000);
+	rest = (uint64_t)(thousandths % 1000);
+	for (; digits > 0 && rest % 10 == 0; digits--)
+		rest /= 10;
+	if (digits > 0)
+		snprintf(text, AMOUNT_TEXT, "%" PRIu64 ".%0*" PRIu64 " %s", whole, digits, rest, best->name);
+	else
+		snprintf(text, AMOUNT_TEXT, "%" PRIu64 "%s%s", whole, best->name[0] == '\0' ? "" : " ", best->name);
 }
