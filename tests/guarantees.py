@@ -1,8 +1,8 @@
 """guarantees.py ROOT - holds doc/guarantees.md to the tests, scenarios and faults that there are.
 
 What is said to hold names tests: `where: NAME, NAME; where: NAME`, each NAME in
-backquotes.  Where is a test program in C, a file of tests in Python, "fuzz" or
-"scenario".  Each of them exists; and each fault that a scenario can have, and
+backquotes.  Where is a test program in C, "blk_conform" for a property of all block devices,
+a file of tests in Python, "fuzz" or "scenario".  Each of them exists; and each fault that a scenario can have, and
 each scenario that is built in, is on the page.
 """
 import re
@@ -24,6 +24,8 @@ def tests_of(root, where):
         paths, name = [root / "tests" / folder / where for folder in ("e2e", "vm")], r"^def (test_\w+)\("
     else:
         paths, name = (root / "tests").glob(f"*/test_{where}.c"), r"^(\w+)\(void \*\*state\)"
+    if where == "blk_conform":
+        paths, name = (root / "tests/unit").glob("conform_*.c"), r"^(\w+)\(struct conform \*c\)"
     texts = [path.read_text() for path in paths if path.exists()]
     return {found for text in texts for found in re.findall(name, text, re.M)} if texts else None
 

@@ -16,6 +16,7 @@
 
 struct arena;
 struct bad;
+struct mail;
 struct reactor;
 
 enum blk_op {
@@ -100,7 +101,8 @@ struct blk;
 struct blk_chan {
 	struct blk *blk;
 	struct reactor *reactor;
-	uint32_t busy; /* its user's: what is in flight or lent, so that he knows when it may be closed */
+	uint32_t busy; /* what is in flight or lent, its user says; and its device, what else it has under way: while
+			* reactors run it is closed when this is 0 */
 };
 
 struct blk_ops {
@@ -116,7 +118,7 @@ struct blk_ops {
 	void (*release)(struct blk_chan *chan, struct blk_io *io);
 	/* Whether somebody waits to change what is lent so.  NULL: it lends nothing. */
 	bool (*wanted)(const struct blk_chan *chan, const struct blk_io *io);
-	/* Nothing is in flight or lent; not from inside done(). */
+	/* Nothing is in flight or lent, nor `busy`; not from inside done(). */
 	void (*close_chan)(struct blk_chan *chan);
 	/* Makes it larger, to so many blocks, while it is used; with the reactor that opened it.  NULL: it
 	 * stays as it is.  0, or a negative errno, and nothing has changed; -ESTALE: its path leads to another file
@@ -190,11 +192,23 @@ static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->
  *   volatile:[OPTION,...]@SPEC      SPEC behind a cache that is lost with the process: what is
  *                                   written is kept in memory until a flush; keep=SIZE: so much
  *                                   for each reactor (16M), seed=N: some of it is written early
+ *   flash:PROFILE,SIZE[,OPTION...]  a modelled drive (doc/flash.md): tlc-plp, tlc-consumer, optane, qlc, or a file
+ *                                   with a `/` in its name; state=sequential or fragmented: it was written before,
+ *                                   seed=N: by which chance, data=no: contents are not kept, and read as zeros;
+ *                                   the size may stand as size=SIZE, too
+ *   flash:PROFILE[,OPTION...]@SPEC  the same, with its contents in SPEC
  * SIZE is a number with K, M, G or T (powers of 1024).  0, or a negative errno
  * with `why` (256 bytes) saying in plain words what is wrong.
  */
 int blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, struct blk **blk,
     char why[256]) __attribute__((warn_unused_result));
+
+/*
+ * What devices say from reactor to reactor: where a process has devices, on_mail of its reactors gives all mail of
+ * these kinds to blk_mail(), and has no such kinds itself.
+ */
+enum { BLK_MAIL = 0x8000 };
+void blk_mail(struct reactor *reactor, const struct mail *mail);
 
 /* What the operator wrote, behind all filters. */
 const char *blk_spec_inner(const char *spec);

@@ -10,6 +10,7 @@
 #define WEIR_BLK_DEVICES_H
 
 #include "blk/blk.h"
+#include "flash/condition.h"
 #include "world/reactor.h"
 
 enum { BLK_WHY = 256 };
@@ -28,6 +29,18 @@ struct volatile_plan {
 	uint64_t keep; /* bytes that each reactor keeps at most; at least a block */
 	uint64_t seed; /* of what is written early; 0: nothing is */
 };
+
+/* A modelled drive, and what it is like before it is used. */
+struct flash_plan {
+	struct flash_profile profile;
+	struct condition condition;
+	uint64_t bytes;        /* of a drive that has its contents itself, */
+	bool data;             /* or has none at all */
+};
+
+/* Takes `inner`, also where it fails: it has the contents, or NULL. */
+int flash_open(struct reactor *reactor, const struct flash_plan *plan, struct blk *inner, uint32_t block_size,
+    struct blk **blk, char why[BLK_WHY]) __attribute__((warn_unused_result));
 
 int mem_open(struct reactor *reactor, uint64_t bytes, uint32_t block_size, struct blk **blk)
     __attribute__((warn_unused_result));
@@ -54,5 +67,8 @@ int fault_open(struct reactor *reactor, const struct fault_plan *plan, struct bl
     struct blk **blk) __attribute__((warn_unused_result));
 int volatile_open(struct reactor *reactor, const struct volatile_plan *plan, struct blk *inner,
     struct blk **blk) __attribute__((warn_unused_result));
+/* `inner` with reactor `index` as its home (home.h): that alone opens a channel of it, one in all. */
+int home_open(struct reactor *reactor, unsigned index, struct blk *inner, struct blk **blk)
+    __attribute__((warn_unused_result));
 
 #endif

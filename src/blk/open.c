@@ -3,7 +3,7 @@
  *
  * Whatever is wrong with a specification is said here in words that name it.
  */
-#include "blk/devices.h"
+#include "blk/opening.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -23,16 +23,8 @@ enum {
 	DELAY_MAX_MS = 3600 * 1000,
 };
 
-/* What is being opened, for messages. */
-struct opening {
-	struct reactor *reactor;
-	const char *spec;
-	uint32_t block_size;
-	char *why;
-};
-
-static int __attribute__((format(printf, 3, 4)))
-refuse(const struct opening *o, int error, const char *format, ...)
+int
+opening_refuse(const struct opening *o, int error, const char *format, ...)
 {
 	int used = snprintf(o->why, BLK_WHY, "%.160s: ", o->spec);
 	va_list args;
@@ -43,17 +35,17 @@ refuse(const struct opening *o, int error, const char *format, ...)
 	return error;
 }
 
-static int
-check_size(const struct opening *o, const char *text, uint64_t *bytes)
+int
+opening_size(const struct opening *o, const char *text, uint64_t *bytes)
 {
 	if (!size_parse(text, bytes))
-		return refuse(o, -EINVAL, "`%.40s` is not a size (a number with K, M, G or T)", text);
+		return opening_refuse(o, -EINVAL, "`%.40s` is not a size (a number with K, M, G or T)", text);
 	if (*bytes < BYTES_MIN)
-		return refuse(o, -EINVAL, "smaller than 1M, the smallest volume");
+		return opening_refuse(o, -EINVAL, "smaller than 1M, the smallest volume");
 	if (*bytes % o->block_size != 0)
-		return refuse(o, -EINVAL, "the size is not a multiple of the block size, %u", o->block_size);
+		return opening_refuse(o, -EINVAL, "the size is not a multiple of the block size, %u", o->block_size);
 	if (*bytes > INT64_MAX)
-		return refuse(o, -EINVAL, "too large");
+		return opening_refuse(o, -EINVAL, "too large");
 	return 0;
 }
 
@@ -61,24 +53,24 @@ static int
 open_mem(const struct opening *o, const char *rest, struct blk **blk)
 {
 	uint64_t bytes;
-	int error = check_size(o, rest, &bytes);
+	int error = opening_size(o, rest, &bytes);
 
 	if (error != 0)
 		return error;
 	error = mem_open(o->reactor, bytes, o->block_size, blk);
-	return error == 0 ? 0 : refuse(o, error, "not enough memory");
+	return error == 0 ? 0 : opening_refuse(o, error, "not enough memory");
 }
 
 static int
 open_null(const struct opening *o, const char *rest, struct blk **blk)
 {
 	uint64_t bytes;
-	int error = check_size(o, rest, &bytes);
+	int error = opening_size(o, rest, &bytes);
 
 	if (error != 0)
 		return error;
 	error = null_open(o->reactor, bytes, o->block_size, blk);
-	return error == 0 ? 0 : refuse(o, error, "not enough memory");
+	return error == 0 ? 0 : opening_refuse(o, error, "not enough memory");
 }
 
 static int
@@ -87,7 +79,7 @@ check_file(const struct opening *o, const struct blk *blk)
 	uint64_t bytes = blk->blocks * o->block_size;
 
 	if (bytes < BYTES_MIN)
-		return refuse(o, -EINVAL,
+		return opening_refuse(o, -EINVAL,
 		    "the file has %llu bytes; the smallest volume has 1M (add ,size=1G to extend it)",
 		    (unsigned long long)bytes);
 	return 0;
@@ -110,24 +102,24 @@ open_file(const struct opening *o, const char *rest, struct blk **blk)
 	char path[SPEC_MAX], reason[BLK_WHY];
 	const char *size = take_path(rest, path);
 	uint64_t bytes = 0;
-	int error = size != NULL ? check_size(o, size, &bytes) : 0;
+	int error = size != NULL ? opening_size(o, size, &bytes) : 0;
 
 	if (error != 0)
 		return error;
 	if (path[0] == '\0')
-		return refuse(o, -EINVAL, "no path");
+		return opening_refuse(o, -EINVAL, "no path");
 	reason[0] = '\0';
 	error = file_blk_open(o->reactor, path, bytes, o->block_size, blk, reason);
 	if (error == -ENOENT && bytes == 0)
-		return refuse(o, error, "no such file; with a size it would be created");
+		return opening_refuse(o, error, "no such file; with a size it would be created");
 	if (error == -EBUSY)
-		return refuse(o, error, "the file is in use already");
+		return opening_refuse(o, error, "the file is in use already");
 	if (error == -ENOTBLK)
-		return refuse(o, error, "neither a file nor a block device");
+		return opening_refuse(o, error, "neither a file nor a block device");
 	if (error != 0 && reason[0] == '\0')
 		snprintf(reason, sizeof(reason), "%s", strerrordesc_np(-error));
 	if (error != 0)
-		return refuse(o, error, "%.80s", reason);
+		return opening_refuse(o, error, "%.80s", reason);
 	error = check_file(o, *blk);
 	if (error != 0)
 		(*blk)->ops->destroy(*blk);
@@ -158,19 +150,18 @@ read_fault(const struct opening *o, const char *option, size_t length, void *arg
 			continue;
 		if (!number_parse(&value, known[i].value) || value != option + length ||
 		    (known[i].counted && *known[i].value == 0) || *known[i].value > known[i].most)
-			return refuse(o, -EINVAL, "`%.*s` needs a %s", (int)length, option,
+			return opening_refuse(o, -EINVAL, "`%.*s` needs a %s", (int)length, option,
 			    known[i].counted ? "number from 1" : "block number");
 		return 0;
 	}
-	return refuse(o, -EINVAL,
+	return opening_refuse(o, -EINVAL,
 	    "`%.*s` is not a fault (drop-write=N, flush-error=N, read-error=LBA, write-error=LBA, dead=1, hold=LBA, "
 	    "delay=MS, delay-write=MS)",
 	    (int)(length < 40 ? length : 40), option);
 }
 
-/* The options before `at`, one by one. */
-static int
-read_options(const struct opening *o, const char *rest, const char *at,
+int
+opening_options(const struct opening *o, const char *rest, const char *at,
     int (*read)(const struct opening *o, const char *option, size_t length, void *plan), void *plan)
 {
 	while (rest < at) {
@@ -195,16 +186,16 @@ open_fault(const struct opening *o, const char *rest, struct blk **blk)
 	int error;
 
 	if (at == NULL)
-		return refuse(o, -EINVAL, "no `@SPEC` that says which device is to fail");
+		return opening_refuse(o, -EINVAL, "no `@SPEC` that says which device is to fail");
 	if (at == rest)
-		return refuse(o, -EINVAL, "no fault is named before the `@`");
-	error = read_options(o, rest, at, read_fault, &plan);
+		return opening_refuse(o, -EINVAL, "no fault is named before the `@`");
+	error = opening_options(o, rest, at, read_fault, &plan);
 	if (error == 0)
 		error = blk_open(o->reactor, at + 1, o->block_size, &inner, o->why);
 	if (error != 0)
 		return error;
 	error = fault_open(o->reactor, &plan, inner, blk);
-	return error == 0 ? 0 : refuse(o, error, "not enough memory");
+	return error == 0 ? 0 : opening_refuse(o, error, "not enough memory");
 }
 
 static int
@@ -217,12 +208,12 @@ read_volatile(const struct opening *o, const char *option, size_t length, void *
 	snprintf(size, sizeof(size), "%.*s", (int)length, option);
 	if (strncmp(size, "seed=", 5) == 0) {
 		if (!number_parse(&seed, &plan->seed) || seed != option + length || plan->seed == 0)
-			return refuse(o, -EINVAL, "`%.40s` needs a number from 1", size);
+			return opening_refuse(o, -EINVAL, "`%.40s` needs a number from 1", size);
 	} else if (strncmp(size, "keep=", 5) == 0) {
 		if (!size_parse(size + 5, &plan->keep) || plan->keep < KEEP_MIN || plan->keep > KEEP_MAX)
-			return refuse(o, -EINVAL, "`%.40s` needs a size from 64K to 1G", size);
+			return opening_refuse(o, -EINVAL, "`%.40s` needs a size from 64K to 1G", size);
 	} else {
-		return refuse(o, -EINVAL, "`%.40s` is not an option (keep=SIZE, seed=N)", size);
+		return opening_refuse(o, -EINVAL, "`%.40s` is not an option (keep=SIZE, seed=N)", size);
 	}
 	return 0;
 }
@@ -236,8 +227,8 @@ open_volatile(const struct opening *o, const char *rest, struct blk **blk)
 	int error;
 
 	if (at == NULL)
-		return refuse(o, -EINVAL, "no `@SPEC` that says which device is to have a cache");
-	error = read_options(o, rest, at, read_volatile, &plan);
+		return opening_refuse(o, -EINVAL, "no `@SPEC` that says which device is to have a cache");
+	error = opening_options(o, rest, at, read_volatile, &plan);
 	if (error == 0)
 		error = blk_open(o->reactor, at + 1, o->block_size, &inner, o->why);
 	if (error != 0)
@@ -245,10 +236,10 @@ open_volatile(const struct opening *o, const char *rest, struct blk **blk)
 	assert(inner != NULL);
 	if (inner->blocks > UINT32_MAX) {
 		blk_discard(inner, o->reactor);
-		return refuse(o, -EFBIG, "more than %u blocks", UINT32_MAX);
+		return opening_refuse(o, -EFBIG, "more than %u blocks", UINT32_MAX);
 	}
 	error = volatile_open(o->reactor, &plan, inner, blk);
-	return error == 0 ? 0 : refuse(o, error, "not enough memory");
+	return error == 0 ? 0 : opening_refuse(o, error, "not enough memory");
 }
 
 const char *
@@ -256,8 +247,8 @@ blk_spec_inner(const char *spec)
 {
 	const char *at;
 
-	while ((strncmp(spec, "fault:", 6) == 0 || strncmp(spec, "volatile:", 9) == 0) &&
-	    (at = strchr(spec, '@')) != NULL)
+	while ((strncmp(spec, "fault:", 6) == 0 || strncmp(spec, "volatile:", 9) == 0 ||
+	    strncmp(spec, "flash:", 6) == 0) && (at = strchr(spec, '@')) != NULL)
 		spec = at + 1;
 	return spec;
 }
@@ -300,15 +291,16 @@ blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, struct 
 		{ "file:", open_file },
 		{ "fault:", open_fault },
 		{ "volatile:", open_volatile },
+		{ "flash:", opening_flash },
 	};
 	const struct opening o = { reactor, spec, block_size, why };
 
 	why[0] = '\0';
 	*blk = NULL;
 	if (block_size != 512 && block_size != 4096)
-		return refuse(&o, -EINVAL, "a block has 512 or 4096 bytes, not %u", block_size);
+		return opening_refuse(&o, -EINVAL, "a block has 512 or 4096 bytes, not %u", block_size);
 	if (strlen(spec) >= SPEC_MAX)
-		return refuse(&o, -ENAMETOOLONG, "longer than %d bytes", SPEC_MAX - 1);
+		return opening_refuse(&o, -ENAMETOOLONG, "longer than %d bytes", SPEC_MAX - 1);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		size_t length = strlen(kinds[i].prefix);
 		int error;
@@ -321,7 +313,7 @@ blk_open(struct reactor *reactor, const char *spec, uint32_t block_size, struct 
 			memcpy((*blk)->spec, spec, strlen(spec) + 1);
 		return error;
 	}
-	return refuse(&o, -EINVAL,
-	    "not a volume; there are mem:SIZE, null:SIZE, file:PATH[,size=SIZE], fault:OPTIONS@SPEC "
-	    "and volatile:OPTIONS@SPEC");
+	return opening_refuse(&o, -EINVAL,
+	    "not a volume; there are mem:SIZE, null:SIZE, file:PATH[,size=SIZE], fault:OPTIONS@SPEC, "
+	    "volatile:OPTIONS@SPEC and flash:PROFILE,SIZE");
 }

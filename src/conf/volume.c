@@ -12,7 +12,13 @@
 
 enum { VOLUME_BYTES_MIN = 1024 * 1024 };
 
-/* What is behind all filters; NULL: nothing is. */
+static bool
+is_flash(const char *volume)
+{
+	return strncmp(volume, "flash:", 6) == 0;
+}
+
+/* What is behind all filters; NULL: nothing is.  A modelled drive is one where its contents are another volume's. */
 static const char *
 without_filters(const char *volume)
 {
@@ -20,7 +26,7 @@ without_filters(const char *volume)
 		bool faults = strncmp(volume, "fault:", 6) == 0;
 		const char *at = strchr(volume, '@');
 
-		if (!faults && strncmp(volume, "volatile:", 9) != 0)
+		if (!faults && strncmp(volume, "volatile:", 9) != 0 && (!is_flash(volume) || at == NULL))
 			return volume;
 		if (at == NULL || (faults && at == volume + 6))
 			return NULL;
@@ -47,7 +53,7 @@ volume_forgets(const char *volume)
 {
 	const char *inner = without_filters(volume);
 
-	return inner != NULL && strcmp(inner, "mem") == 0;
+	return inner != NULL && (strcmp(inner, "mem") == 0 || is_flash(inner));
 }
 
 static bool
@@ -62,12 +68,17 @@ volume_check(struct reader *r, const struct node *node, const char *volume)
 	else if (inner == NULL)
 		complain(r->errors, node->line,
 		    "%s: a filter is written fault:FAULT@VOLUME or volatile:OPTIONS@VOLUME", q.text);
+	else if (is_flash(inner) && inner[6] != '\0' && inner[6] != ',' && strstr(inner, ",size=") == NULL)
+		return true;
+	else if (is_flash(inner))
+		complain(r->errors, node->line,
+		    "%s: a modelled drive is written flash:PROFILE[,OPTION...], and the size stands in `size`", q.text);
 	else if (strncmp(inner, "mem:", 4) == 0 || strncmp(inner, "null:", 5) == 0)
 		complain(r->errors, node->line, "%s: it is `%.*s` alone, and the size stands in `size`", q.text,
 		    (int)strcspn(inner, ":"), inner);
 	else if (strncmp(inner, "file:", 5) != 0 && !in_memory(inner))
 		complain(r->errors, node->line,
-		    "%s is not a volume; there are mem, null, file:PATH, fault:FAULT@VOLUME and "
+		    "%s is not a volume; there are mem, null, file:PATH, flash:PROFILE, fault:FAULT@VOLUME and "
 		    "volatile:OPTIONS@VOLUME", q.text);
 	else if (!in_memory(inner) && (inner[5] != '/' || inner[6] == '\0'))
 		complain(r->errors, node->line, "%s: the path of a file begins with / and goes on", q.text);
@@ -163,7 +174,9 @@ pool_read(struct reader *r, const struct node *map, struct conf_subsys *subsys)
 void
 conf_volume_spec(const struct conf_ns *ns, char spec[CONF_SPEC])
 {
-	const char *before = volume_path(ns->volume) != NULL ? ",size=" : ":";
+	const char *inner = without_filters(ns->volume);
+	bool comma = volume_path(ns->volume) != NULL || (inner != NULL && is_flash(inner));
+	const char *before = comma ? ",size=" : ":";
 
 	if (ns->size == 0)
 		snprintf(spec, CONF_SPEC, "%s", ns->volume);

@@ -27,12 +27,18 @@ static void drain(struct core *core);
 static void drained(struct core *core);
 static void conn_gone(struct core *core);
 
+_Static_assert((int)MAIL_DRAINED < (int)BLK_MAIL, "what cores say is not what devices say");
+
 static void
 on_mail(struct reactor *reactor, const struct mail *plain)
 {
 	struct core *core = reactor->owner;
 	struct target_mail mail;
 
+	if (plain->kind >= BLK_MAIL) {
+		blk_mail(reactor, plain);
+		return;
+	}
 	memcpy(&mail, plain, sizeof(mail));
 	switch ((enum target_mail_kind)mail.kind) {
 	case MAIL_STREAM:

@@ -23,7 +23,7 @@ struct resv_effect;
 struct target_wish;
 struct view;
 
-enum target_mail_kind {
+enum target_mail_kind { /* from BLK_MAIL on it is of devices (blk.h) */
 	MAIL_STREAM = 1,  /* 0 -> any: a connection for you */
 	MAIL_CONN_GONE,   /* any -> 0: one connection fewer */
 	MAIL_JOIN,        /* admin queue's core -> 0: may this controller be? */

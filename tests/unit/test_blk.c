@@ -119,7 +119,21 @@ what_is_wrong_with_a_specification_is_said_in_words(void **state)
 		{ "mem:1M", 1024, -EINVAL, "mem:1M: a block has 512 or 4096 bytes, not 1024" },
 		{ "ram:1M", BS, -EINVAL,
 		  "ram:1M: not a volume; there are mem:SIZE, null:SIZE, file:PATH[,size=SIZE], "
-		  "fault:OPTIONS@SPEC and volatile:OPTIONS@SPEC" },
+		  "fault:OPTIONS@SPEC, volatile:OPTIONS@SPEC and flash:PROFILE,SIZE" },
+		{ "flash:fast,1G", BS, -EINVAL,
+		  "flash:fast,1G: `fast` is not a profile (tlc-plp, tlc-consumer, optane, qlc, or a file with a `/` in "
+		  "its name)" },
+		{ "flash:tlc-plp", BS, -EINVAL, "flash:tlc-plp: no size (flash:PROFILE,SIZE)" },
+		{ "flash:optane,4M@mem:4M", BS, -EINVAL, "flash:optane,4M@mem:4M: `4M` is not an option (state=STATE, "
+		  "seed=N, data=no)" },
+		{ "flash:optane,size=4M@mem:4M", BS, -EINVAL,
+		  "flash:optane,size=4M@mem:4M: a size, which is that of what is behind the `@`" },
+		{ "flash:optane,4M,state=old", BS, -EINVAL,
+		  "flash:optane,4M,state=old: `old` is not a state (fresh, sequential, fragmented)" },
+		{ "flash:optane,4M,seed=x", BS, -EINVAL, "flash:optane,4M,seed=x: `seed=x` needs a number" },
+		{ "flash:tlc-plp,4M", BS, -EINVAL, "flash:tlc-plp,4M: it has 513 MiB at least, so that "
+		  "each of 32 dies has blocks enough" },
+		{ "flash:./none.yaml,4M", BS, -ENOENT, "flash:./none.yaml,4M: ./none.yaml: No such file or directory" },
 		{ "file:/x", BS, -ENOENT, "file:/x: no such file; with a size it would be created" },
 		{ "file:", BS, -EINVAL, "file:: no path" },
 		{ "file:,size=1G", BS, -EINVAL, "file:,size=1G: no path" },
@@ -251,38 +265,6 @@ a_volume_has_the_life_of_what_keeps_its_writes(void **state)
 	}
 }
 
-static void
-no_memory_at_any_point_leaves_nothing_behind(void **state)
-{
-	static const char *const specs[] = { "mem:1M", "null:1M", "file:/f", "fault:drop-write=1@mem:1M",
-		"volatile:@mem:1M" };
-	char why[256];
-
-	fakeworld_init(&fw, 1);
-	fake_file_make(&fw, "/f", 1 << 20);
-	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-		size_t before = fw.arena.bytes;
-		uint64_t nth = 0;
-		int error;
-
-		do {
-			fw.arena.fail_at = ++nth;
-			error = blk_open(&fw.reactors[0], specs[i], BS, &blk, why);
-			if (error != 0)
-				continue;
-			error = blk->ops->open_chan(blk, &fw.reactors[0], &chans[0]);
-			if (error == 0)
-				chans[0]->blk->ops->close_chan(chans[0]);
-			blk->ops->destroy(blk);
-		} while (error == -ENOMEM);
-		assert_int_equal(error, 0);
-		assert_true(nth > 2);
-		fw.arena.fail_at = 0;
-		assert_int_equal(fw.arena.bytes, before);
-	}
-	fakeworld_fini(&fw);
-}
-
 int
 main(void)
 {
@@ -295,7 +277,6 @@ main(void)
 		cmocka_unit_test(a_file_is_made_extended_and_refused_as_it_must_be),
 		cmocka_unit_test(a_volume_says_which_file_it_is_in),
 		cmocka_unit_test(a_volume_has_the_life_of_what_keeps_its_writes),
-		cmocka_unit_test(no_memory_at_any_point_leaves_nothing_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

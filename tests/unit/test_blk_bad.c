@@ -1,96 +1,9 @@
 /*
- * test_blk_bad.c - blocks that were marked as bad: who may read them, and what makes them good.
+ * test_blk_bad.c - blocks that were marked as bad: what a mark waits for, what marks take, and what takes none.
  */
 #include "blk_bench.h"
 
 enum { FIRST = 40, END = 44 }; /* the blocks that tests mark */
-
-static const char *const specs[] = { "mem:4M", "file:/v", "fault:read-error=1000@file:/v", "volatile:@file:/v",
-	"volatile:keep=64K,seed=3@file:/v", "volatile:@mem:4M" };
-
-static void
-a_marked_block_cannot_be_read_and_its_neighbours_can(void **state)
-{
-	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-		blk_begin_file(specs[i]);
-		write_now(0, 256, 'a');
-		mark(0, FIRST, END - FIRST);
-		assert_bad(0, FIRST, 1, FIRST);
-		assert_bad(1, END - 1, 1, END - 1);
-		assert_bad(1, 0, 256, FIRST);
-		assert_block(FIRST - 1, 'a');
-		assert_block(END, 'a');
-		blk_end();
-	}
-}
-
-static void
-what_is_written_is_good_again(void **state)
-{
-	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-		blk_begin_file(specs[i]);
-		write_now(0, 64, 'a');
-		mark(0, FIRST, END - FIRST);
-		io_ended(write_start(1, BLK_TRANSIENT, FIRST, 1, 'b'), NVME_SC_SUCCESS);
-		assert_block(FIRST, 'b');
-		assert_bad(0, FIRST, 2, FIRST + 1);
-		io_ended(io_start(0, BLK_WRITE_ZEROES, 0, FIRST + 1, 1), NVME_SC_SUCCESS);
-		assert_block(FIRST + 1, 0);
-		io_ended(io_start(0, BLK_WRITE_ZEROES, BLK_DEALLOCATE | BLK_FUA, FIRST + 2, 1), NVME_SC_SUCCESS);
-		assert_block(FIRST + 2, 0);
-		assert_bad(0, FIRST, END - FIRST, END - 1);
-		write_now(FIRST - 8, 32, 'c');
-		io_ended(io_start(0, BLK_READ, 0, 0, 64), NVME_SC_SUCCESS);
-		assert_block(END - 1, 'c');
-		blk_end();
-	}
-}
-
-static void
-what_is_deallocated_stays_bad(void **state)
-{
-	const struct blk_range range = { FIRST - 1, END - FIRST + 2 };
-
-	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-		struct test_io *t;
-
-		blk_begin_file(specs[i]);
-		write_now(0, 64, 'a');
-		mark(0, FIRST, END - FIRST);
-		t = io_make(0, BLK_TRIM, 0, 0, 0);
-		t->io.ranges = &range;
-		t->io.range_count = 1;
-		io_submit(t);
-		io_ended(t, NVME_SC_SUCCESS);
-		assert_bad(0, FIRST - 1, END - FIRST + 2, FIRST);
-		assert_block(FIRST - 1, 0);
-		blk_end();
-	}
-}
-
-static void
-what_is_bad_equals_nothing(void **state)
-{
-	static _Alignas(4096) uint8_t old[BS], is[BS], to[BS];
-	const struct iovec expected = { is, BS };
-
-	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-		struct test_io *t;
-
-		blk_begin_file(specs[i]);
-		mark(0, FIRST, 1);
-		t = io_make(0, BLK_COMPARE_WRITE, 0, FIRST, 1);
-		t->iov[0] = (struct iovec){ to, BS };
-		t->io.iov_count = 1;
-		t->io.expected = &expected;
-		t->io.expected_count = 1;
-		t->io.old = old;
-		io_submit(t);
-		io_ended(t, NVME_SC_READ_ERROR);
-		assert_bad(0, FIRST, 1, FIRST);
-		blk_end();
-	}
-}
 
 /* Blocks whose stripes have nothing to do with each other, and that are further apart than there are slots. */
 static void
@@ -201,10 +114,6 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_marked_block_cannot_be_read_and_its_neighbours_can),
-		cmocka_unit_test(what_is_written_is_good_again),
-		cmocka_unit_test(what_is_deallocated_stays_bad),
-		cmocka_unit_test(what_is_bad_equals_nothing),
 		cmocka_unit_test(marks_are_of_blocks_and_not_of_what_holds_them_together),
 		cmocka_unit_test(a_mark_waits_for_those_who_read_and_is_cancelled_while_it_waits),
 		cmocka_unit_test(a_volume_takes_no_more_memory_than_is_said),

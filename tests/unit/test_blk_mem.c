@@ -1,27 +1,11 @@
 /*
- * test_blk_mem.c - volumes in RAM, and the one that forgets: lending, waiting, zeroing.
+ * test_blk_mem.c - volumes in RAM, and the one that forgets: who waits for whom, and zeroing in pieces.
  */
 #include <string.h>
 
 #include "blk_bench.h"
 
 /* ---- memory ---- */
-
-static void
-what_was_written_is_read_also_by_another_reactor(void **state)
-{
-	struct test_io *r;
-
-	blk_begin("mem:16M");
-	write_now(3, 2, 'a');
-	r = io_start(1, BLK_READ, 0, 2, 4);
-	fake_turn(&fw);
-	assert_bytes(r->buffer, BS, 0);
-	assert_bytes(r->buffer + BS, 2 * BS, 'a');
-	assert_bytes(r->buffer + 3 * BS, BS, 0);
-	io_ended(r, NVME_SC_SUCCESS);
-	blk_end();
-}
 
 static void
 a_large_volume_takes_ragged_buffers(void **state)
@@ -43,46 +27,6 @@ a_large_volume_takes_ragged_buffers(void **state)
 	assert_memory_equal(w->iov[0].iov_base, bytes, sizeof(bytes));
 	io_release(w);
 	io_ended(w, NVME_SC_SUCCESS);
-	blk_end();
-}
-
-static void
-a_write_waits_until_the_lent_read_is_released(void **state)
-{
-	struct test_io *r, *w;
-
-	blk_begin("mem:16M");
-	write_now(8, 1, 'a');
-	r = io_start(0, BLK_READ, BLK_MAY_LEND, 8, 1);
-	fake_turn(&fw);
-	assert_int_equal(r->done, 1);
-	assert_int_equal(r->io.iov_count, 1);
-	assert_int_equal(r->iov[0].iov_len, BS);
-	w = write_start(0, 0, 8, 1, 'b');
-	turns(10);
-	assert_true(waits(w));
-	assert_bytes(r->iov[0].iov_base, BS, 'a');
-	io_release(r);
-	io_ended(w, NVME_SC_SUCCESS);
-	io_ended(r, NVME_SC_SUCCESS);
-	assert_block(8, 'b');
-	blk_end();
-}
-
-static void
-a_write_waits_for_a_read_lent_by_another_reactor(void **state)
-{
-	struct test_io *r, *w;
-
-	blk_begin("mem:16M");
-	r = io_start(1, BLK_READ, BLK_MAY_LEND, 8, 1);
-	w = write_start(0, 0, 8, 1, 'b');
-	turns(10);
-	assert_true(waits(w));
-	assert_bytes(r->iov[0].iov_base, BS, 0);
-	io_release(r);
-	io_ended(w, NVME_SC_SUCCESS);
-	io_ended(r, NVME_SC_SUCCESS);
 	blk_end();
 }
 
@@ -172,30 +116,6 @@ more_than_the_window_wait_in_their_order(void **state)
 		io_ended(w[i], NVME_SC_SUCCESS);
 	io_ended(r, NVME_SC_SUCCESS);
 	assert_block(0, N - 1);
-	blk_end();
-}
-
-static void
-a_waiting_io_can_be_cancelled_and_readers_go_on(void **state)
-{
-	struct test_io *r[2], *w;
-
-	blk_begin("mem:16M");
-	r[0] = io_start(1, BLK_READ, BLK_MAY_LEND, 8, 1);
-	w = write_start(0, 0, 8, 1, 'b');
-	fake_turn(&fw);
-	chans[0]->blk->ops->cancel(chans[0], &w->io);
-	assert_int_equal(w->done, 0);
-	io_ended(w, NVME_SC_ABORT_REQUESTED);
-	r[1] = io_start(1, BLK_READ, BLK_MAY_LEND, 8, 1);
-	fake_turn(&fw);
-	assert_int_equal(r[1]->done, 1);
-	chans[1]->blk->ops->cancel(chans[1], &r[1]->io); /* too late to matter */
-	for (int i = 0; i < 2; i++) {
-		io_release(r[i]);
-		io_ended(r[i], NVME_SC_SUCCESS);
-	}
-	assert_block(8, 0);
 	blk_end();
 }
 
@@ -349,23 +269,6 @@ nobody_overtakes_the_piece_of_a_trim_that_waits(void **state)
 	blk_end();
 }
 
-static void
-blocks_of_512_bytes_are_zeroed_to_the_byte(void **state)
-{
-	char why[256];
-
-	fakeworld_init(&fw, CHANS);
-	assert_int_equal(blk_open(&fw.reactors[0], "mem:16M", 512, &blk, why), 0);
-	blk_open_chans();
-	write_now(0, 400, 'a');
-	io_ended(io_start(0, BLK_WRITE_ZEROES, 0, 3, 300), NVME_SC_SUCCESS);
-	assert_block(2, 'a');
-	assert_block(3, 0);
-	assert_block(302, 0);
-	assert_block(303, 'a');
-	blk_end();
-}
-
 /* ---- null ---- */
 
 static void
@@ -389,21 +292,16 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_written_is_read_also_by_another_reactor),
 		cmocka_unit_test(a_large_volume_takes_ragged_buffers),
-		cmocka_unit_test(a_write_waits_until_the_lent_read_is_released),
-		cmocka_unit_test(a_write_waits_for_a_read_lent_by_another_reactor),
 		cmocka_unit_test(a_waiting_writer_is_not_starved_by_readers),
 		cmocka_unit_test(transient_data_is_kept_when_the_range_is_busy),
 		cmocka_unit_test(a_later_write_does_not_overtake_one_that_waits),
 		cmocka_unit_test(more_than_the_window_wait_in_their_order),
-		cmocka_unit_test(a_waiting_io_can_be_cancelled_and_readers_go_on),
 		cmocka_unit_test(zeroes_are_written_in_pieces_and_large_ones_give_memory_back),
 		cmocka_unit_test(a_trim_of_many_ranges_waits_where_it_must),
 		cmocka_unit_test(a_trim_of_which_a_part_is_done_can_be_ended),
 		cmocka_unit_test(others_wait_for_one_piece_of_many_trims_and_zeroes),
 		cmocka_unit_test(nobody_overtakes_the_piece_of_a_trim_that_waits),
-		cmocka_unit_test(blocks_of_512_bytes_are_zeroed_to_the_byte),
 		cmocka_unit_test(null_lends_zeros_and_forgets_writes),
 	};
 

@@ -205,7 +205,11 @@ static const struct wrong wrongs[] = {
 	    "`mem:1G`: it is `mem` alone, and the size stands in `size`" },
 	{ S "    namespaces:\n      - nsid: 1\n        volume: disk:/a\n", 7,
 	    "`disk:/a` is not a volume; there are mem, "
-	    "null, file:PATH, fault:FAULT@VOLUME and volatile:OPTIONS@VOLUME" },
+	    "null, file:PATH, flash:PROFILE, fault:FAULT@VOLUME and volatile:OPTIONS@VOLUME" },
+	{ S "    namespaces:\n      - nsid: 1\n        volume: flash:,seed=1\n", 7,
+	    "a modelled drive is written flash:" },
+	{ S "    namespaces:\n      - nsid: 1\n        volume: flash:a,size=1G\n", 7, "the size stands in `size`" },
+	{ S "    namespaces:\n      - nsid: 1\n        volume: flash:a\n", 7, "needs `size`" },
 	{ S "    namespaces:\n      - nsid: 1\n        volume: file:a\n", 7,
 	    "`file:a`: the path of a file begins with /" },
 	{ S "    namespaces:\n      - nsid: 1\n        volume: file:/\n", 7,

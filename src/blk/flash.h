@@ -1,0 +1,48 @@
+/*
+ * flash.h - what the files of the flash: volume share; see flash.c.
+ */
+#ifndef WEIR_BLK_FLASH_H
+#define WEIR_BLK_FLASH_H
+
+#include "blk/devices.h"
+#include "blk/line.h"
+#include "flash/drive.h"
+
+enum { FLASH_REQUESTS = 1024 }; /* under way in a drive, of one volume */
+
+struct flash_blk {
+	struct blk blk;
+	struct blk *inner;  /* which has the contents; NULL: the drive has */
+	struct range range;
+	struct drive *drive;
+	uint8_t *store;     /* pages of the world; NULL: contents are nobody's business */
+	uint64_t store_bytes;
+	struct reactor *opener;
+};
+
+struct flash_req {
+	struct drive_cmd cmd;
+	struct flash_chan *chan;
+	struct flash_req *next_free;
+	struct blk_io *io;  /* NULL: it is free */
+	bool compares;      /* it reads what a COMPARE_WRITE looks at */
+	struct iovec old;
+	struct blk_io inner; /* as the device below has it, once the drive is done with it */
+	bool below;          /* it does */
+};
+
+/* The drive's: there is one, on its home reactor. */
+struct flash_chan {
+	struct blk_chan chan;
+	struct drive *drive;
+	struct blk_chan *inner;
+	struct line line;
+	struct flash_req *free;
+	uint32_t free_count;
+	struct fifo finished; /* not yet told */
+	struct task collect;
+	struct timer timer;   /* when the drive wants to go on */
+	struct flash_req reqs[FLASH_REQUESTS];
+};
+
+#endif

@@ -1,0 +1,76 @@
+#include "conform_devices.h"
+
+#include "blk/devices.h"
+#include "lone.h"
+
+/* ---- with a home ---- */
+
+/* What blk_open() opens, with that reactor as its home. */
+static int
+open_spec(struct reactor *reactor, unsigned index, const char *spec, uint32_t block_size, struct blk **blk)
+{
+	struct blk *inner;
+	char why[256];
+	int error = blk_open(reactor, spec, block_size, &inner, why);
+
+	return error == 0 ? home_open(reactor, index, inner, blk) : error;
+}
+
+static int
+mem_first(struct reactor *reactor, uint32_t block_size, struct blk **blk)
+{
+	return open_spec(reactor, 0, "mem:4M", block_size, blk);
+}
+
+static int
+mem_last(struct reactor *reactor, uint32_t block_size, struct blk **blk)
+{
+	return open_spec(reactor, reactor->count - 1, "mem:4M", block_size, blk);
+}
+
+static int
+file_last(struct reactor *reactor, uint32_t block_size, struct blk **blk)
+{
+	return open_spec(reactor, reactor->count - 1, "file:/v,size=4M", block_size, blk);
+}
+
+static int
+cache_first(struct reactor *reactor, uint32_t block_size, struct blk **blk)
+{
+	return open_spec(reactor, 0, "volatile:keep=64K,seed=5@file:/v,size=4M", block_size, blk);
+}
+
+static int
+lone_last(struct reactor *reactor, uint32_t block_size, struct blk **blk)
+{
+	struct blk *inner;
+	int error = lone_open(reactor, reactor->count - 1, block_size, &inner);
+
+	return error == 0 ? home_open(reactor, reactor->count - 1, inner, blk) : error;
+}
+
+/* A new device is one line more. */
+const struct conform_device conform_devices[] = {
+	{ "mem", .spec = "mem:4M" },
+	{ "null", .spec = "null:4M", .forgets = "it reads as zeros whatever is written" },
+	{ "file", .spec = "file:/v,size=4M", .lasts = true },
+	{ "fault over mem", .spec = "fault:drop-write=1000000@mem:4M" },
+	{ "fault over file", .spec = "fault:flush-error=1000000@file:/v,size=4M", .lasts = true },
+	{ "volatile over mem", .spec = "volatile:@mem:4M" },
+	{ "volatile over file", .spec = "volatile:@file:/v,size=4M", .lasts = true },
+	{ "volatile, small and early, over file", .spec = "volatile:keep=64K,seed=3@file:/v,size=4M", .lasts = true },
+	{ "flash in place", .spec = "flash:optane,4M" },
+	{ "flash with protection", .spec = "flash:tlc-plp,513M" },
+	{ "flash with a cache that is lost", .spec = "flash:tlc-consumer,513M" },
+	{ "flash over file", .spec = "flash:optane@file:/v,size=4M", .lasts = true },
+	{ .name = NULL },
+};
+
+const struct conform_device conform_homes[] = {
+	{ "mem, at home on the first", .open = mem_first },
+	{ "mem, at home on the last", .open = mem_last },
+	{ "file, at home on the last", .open = file_last, .lasts = true },
+	{ "volatile over file, at home on the first", .open = cache_first, .lasts = true },
+	{ "a lone one, at home on the last", .open = lone_last },
+	{ .name = NULL },
+};
