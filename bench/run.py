@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""The benchmarks: bench/run.py target|host|sim [--json] [--only FIGURE] [--quick].
+"""The benchmarks: bench/run.py target|host|sim|flash [--json] [--only FIGURE] [--quick].
 
 The figures of the target are in target.py, those of the host in host.py, those
-of the simulation in sim.py, and README.md says what each means.
+of the simulation in sim.py, those of the modelled SSD in flash.py, and README.md
+says what each means.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import subprocess
 import sys
 
 import ends
+import flash
 import host
 import pairs
 import selftest
@@ -19,7 +21,7 @@ import sim
 import target
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BENCHES = {"target": target.Target, "host": host.Host, "sim": sim.Sim}
+BENCHES = {"target": target.Target, "host": host.Host, "sim": sim.Sim, "flash": flash.Flash}
 
 
 def meets(bar, value):
@@ -78,7 +80,7 @@ def print_table(result, bars):
 def main():
     parser = argparse.ArgumentParser(prog="bench/run.py", description=__doc__.split("\n", 1)[0])
     parser.add_argument("what", choices=(*BENCHES, "selftest", "frozen"),
-                        help="target, host, sim: the benchmarks; selftest: the ceiling against itself, seconds; "
+                        help="target, host, sim, flash: the benchmarks; selftest: the ceiling against itself, seconds; "
                              "frozen: the ceiling's instructions per I/O are those recorded")
     parser.add_argument("--build", default=os.path.join(HERE, "..", "build"), help="the build directory")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
