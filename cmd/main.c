@@ -23,6 +23,7 @@ static const struct command {
 	{ "perf", cmd_perf, "load a namespace, verify it, and measure" },
 	{ "sim", cmd_sim, "play a whole cluster in virtual time, and judge it" },
 	{ "flash", cmd_flash, "show modelled drives" },
+	{ "lab", cmd_lab, "run experiments in virtual time, and check what is claimed" },
 	{ "check", cmd_check, "say what is wrong with a configuration" },
 	{ "diff", cmd_diff, "say what another configuration would change" },
 	{ "apply", cmd_apply, "change what a running target serves" },

@@ -26,7 +26,7 @@ def complaints(name, text):
 def main():
     root = Path(sys.argv[1])
     found = []
-    for folder in "src", "cmd", "include", "plugins", "examples", "tests", "bench":
+    for folder in "src", "cmd", "include", "lab", "plugins", "examples", "tests", "bench":
         for path in sorted((root / folder).glob("**/*.[ch]")):
             found += complaints(str(path.relative_to(root)), path.read_text())
     print("\n".join(found))

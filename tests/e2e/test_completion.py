@@ -67,6 +67,33 @@ def test_files_and_folders(binary, tmp_path):
     assert completed("serve", "--state-dir", "=", "w", cwd=tmp_path) == ["where"]
 
 
+def test_commands_of_a_command(binary):
+    assert sorted(completed("flash", "")) == ["condition", "curve", "list", "show"]
+    assert completed("flash", "sh") == ["show"]
+    assert sorted(completed("flash", "show", "--")) == ["--help", "--json", "--size=", "--usage"]
+    assert completed("flash", "nosuch", "--") == []
+
+
+def test_profiles(binary, tmp_path):
+    """those that are built in, and files"""
+    (tmp_path / "mine.yaml").touch()
+    names = [line.split()[0] for line in targets.run("flash", "list").stdout.splitlines()[1:]]
+    assert sorted(completed("flash", "show", "", cwd=tmp_path)) == sorted(["mine.yaml", *names])
+    assert completed("flash", "show", "m", cwd=tmp_path) == ["mine.yaml"]
+    assert completed("flash", "show", "--size", "=", "", cwd=tmp_path) == []
+    assert completed("flash", "curve", "m", cwd=tmp_path) == ["mine.yaml"]
+    assert completed("flash", "curve", "--from", "m", cwd=tmp_path) == ["mine.yaml"]
+    assert completed("flash", "condition", "--state", "fr", cwd=tmp_path) == ["fresh", "fragmented"]
+
+def test_experiments(binary, tmp_path):
+    """and their groups, behind what is to be done with them"""
+    listed = [line.split()[:2] for line in targets.run("lab", "list").stdout.splitlines()[1:]]
+    names = {word for words in listed for word in words}
+    assert sorted(completed("lab", "")) == sorted(completed("lab", "run", "")) == sorted({"list", "run"} | names)
+    assert completed("lab", "run", "known-d") == ["known-delay"]
+    assert completed("lab", "run", "--out", "=", "", cwd=tmp_path) == []
+
+
 def test_scenarios(binary, tmp_path):
     """those that are built in, and files"""
     (tmp_path / "mine.yaml").touch()

@@ -4,7 +4,7 @@
  *   weir-sim-hash SEED [trace]
  *
  * First small actors, then the real target and hosts, then a target that is told
- * anew what it serves, then a trial with all that there is.
+ * anew what it serves, then a trial with all that there is, then a measurement.
  * Builds by different compilers must print the same line; with `trace` every
  * entry is printed before it, so that two of them can be compared.
  */
@@ -15,6 +15,7 @@
 
 #include "sim/sim.h"
 #include "cluster.h"
+#include "hash_lab.h"
 #include "hash_trial.h"
 #include "recon.h"
 #include "toy.h"
@@ -159,5 +160,6 @@ main(int argc, char **argv)
 	recon_destroy(recon);
 	free(recon);
 	hash_trial(seed, options.trace);
+	hash_lab(seed, options.trace);
 	return 0;
 }

@@ -1,0 +1,18 @@
+#include "experiments.h"
+
+const struct experiment *const experiments[] = {
+	&known_delay,
+	&fabric_depth,
+	&flash_published,
+	&flash_depth,
+	&flash_depth_mixed,
+	&flash_depth_write,
+	&flash_size,
+	&flash_interference,
+	&flash_flush,
+	&flash_flush_writers,
+	&flash_waf,
+	&flash_waf_sequential,
+};
+
+const unsigned experiment_count = sizeof(experiments) / sizeof(experiments[0]);

@@ -1,0 +1,22 @@
+/*
+ * experiments.h - which experiments there are.
+ */
+#ifndef WEIR_LAB_EXPERIMENTS_H
+#define WEIR_LAB_EXPERIMENTS_H
+
+#include "lab/experiment.h"
+
+/* By group; within it in the order in which they are to be read. */
+extern const struct experiment *const experiments[];
+extern const unsigned experiment_count;
+
+/* ---- house: of Weir itself ---- */
+
+extern const struct experiment known_delay, fabric_depth;
+
+/* ---- flash: of modelled drives ---- */
+
+extern const struct experiment flash_published, flash_depth, flash_depth_mixed, flash_depth_write, flash_size;
+extern const struct experiment flash_interference, flash_flush, flash_flush_writers, flash_waf, flash_waf_sequential;
+
+#endif

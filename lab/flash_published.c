@@ -1,0 +1,274 @@
+/*
+ * flash_published.c - is each modelled drive as fast as what is published of it says?
+ *
+ * Each point is measured as its source did it: on a drive in that state, with accesses of that size and so many in
+ * flight.  Where the source counts I/Os a second at depth 1, the host's own time stands between one and the next.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "experiments.h"
+#include "lab/stats.h"
+
+enum { POINTS_MAX = 4 /* of a drive in one state: two phases for each */ };
+
+enum { KIB = 1024, TOLERANCE = 15 /* percent */ };
+
+enum kind { LATENCY, RATE, THROUGHPUT };
+
+static const struct {
+	const char *name, *unit;
+	unsigned decimals;
+	enum lab_metric metric;
+} kinds[] = {
+	[LATENCY] = { "mean latency", "us", 1, LAB_MEAN },
+	[RATE] = { "I/Os per second", "1/s", 0, LAB_IOPS },
+	[THROUGHPUT] = { "throughput", "MB/s", 0, LAB_MBPS },
+};
+
+struct point {
+	const char *what, *source;
+	enum kind kind;
+	enum lab_op op;
+	uint32_t bytes, depth;
+	bool sequential;
+	unsigned host_us;            /* between the end of one and the begin of the next, at depth 1 */
+	unsigned settle_ms, ms;
+	double published;
+	const char *unheld;          /* why the model is not held to it; NULL: it is */
+};
+
+struct state {
+	const char *name, *spec;
+	struct point points[POINTS_MAX];
+};
+
+#define PM983 "PM983 data sheet"
+#define GIMBAL "Gimbal, SIGCOMM 2021"
+#define EVO "970 EVO data sheet"
+#define ANANDTECH "AnandTech, P4800X"
+#define P4800X "P4800X data sheet"
+#define P5336 "D5-P5336 product brief"
+
+static const struct state states[] = {
+	{ "tlc-plp, fragmented", "flash:tlc-plp,8G,state=fragmented", {
+		{ "random read, depth 1", PM983, LATENCY, LAB_READ, 4 * KIB, 1, false, 0, 1, 100, 85, NULL },
+		{ "random read, depth 128", PM983, RATE, LAB_READ, 4 * KIB, 128, false, 0, 5, 100, 400000, NULL },
+		{ "random read, depth 128", GIMBAL, THROUGHPUT, LAB_READ, 4 * KIB, 128, false, 0, 5, 100, 1600, NULL },
+		{ "random read, depth 1", GIMBAL, LATENCY, LAB_READ, 128 * KIB, 1, false, 0, 5, 200, 230, NULL },
+	} },
+	{ "tlc-plp, fragmented", "flash:tlc-plp,8G,state=fragmented", {
+		{ "sequential write, depth 1", PM983, LATENCY, LAB_WRITE, 4 * KIB, 1, true, 0, 1, 50, 15, NULL },
+		{ "random write, depth 1", PM983, LATENCY, LAB_WRITE, 4 * KIB, 1, false, 0, 1, 50, 50,
+		    "a write is answered from the buffer, wherever it goes to" },
+		{ "random write, depth 128", GIMBAL, THROUGHPUT, LAB_WRITE, 4 * KIB, 128, false, 0, 1000, 2000, 180,
+		    NULL },
+		{ "random write, depth 128", PM983, RATE, LAB_WRITE, 4 * KIB, 128, false, 0, 100, 2000, 40000, NULL },
+	} },
+	{ "tlc-consumer, sequential", "flash:tlc-consumer,8G,state=sequential", {
+		{ "random read, depth 1", EVO, RATE, LAB_READ, 4 * KIB, 1, false, 5, 1, 100, 15000, NULL },
+		{ "random read, depth 128", EVO, RATE, LAB_READ, 4 * KIB, 128, false, 0, 5, 100, 500000, NULL },
+		{ "sequential read, depth 32", "PM981 data sheet", THROUGHPUT, LAB_READ, 128 * KIB, 32, true, 0, 5, 100,
+		    3000, NULL },
+	} },
+	{ "tlc-consumer, new", "flash:tlc-consumer,8G", {
+		{ "random write, depth 1", EVO, RATE, LAB_WRITE, 4 * KIB, 1, false, 5, 1, 50, 50000, NULL },
+		{ "random write, depth 128", EVO, RATE, LAB_WRITE, 4 * KIB, 128, false, 0, 10, 70, 450000, NULL },
+	} },
+	{ "tlc-consumer, new", "flash:tlc-consumer,8G", {
+		{ "sequential write, depth 32", "AnandTech, PM981", THROUGHPUT, LAB_WRITE, 128 * KIB, 32, true, 0, 20,
+		    120, 1900, NULL },
+		{ "beyond the SLC cache", "AnandTech, 970 EVO", THROUGHPUT, LAB_WRITE, 128 * KIB, 32, true, 0, 300,
+		    1000,
+		    1200, NULL },
+	} },
+	{ "optane", "flash:optane,8G", {
+		{ "random read, depth 1", ANANDTECH, LATENCY, LAB_READ, 4 * KIB, 1, false, 0, 1, 50, 8.9, NULL },
+		{ "random read, depth 16", ANANDTECH, RATE, LAB_READ, 4 * KIB, 16, false, 0, 1, 50, 584800, NULL },
+		{ "random read, depth 16", ANANDTECH, LATENCY, LAB_READ, 4 * KIB, 16, false, 0, 1, 50, 25.5, NULL },
+		{ "random read, depth 16", P4800X, RATE, LAB_READ, 4 * KIB, 16, false, 0, 1, 50, 550000, NULL },
+	} },
+	{ "optane", "flash:optane,8G", {
+		{ "random write, depth 16", P4800X, RATE, LAB_WRITE, 4 * KIB, 16, false, 0, 1, 50, 500000, NULL },
+		{ "sequential read, depth 16", P4800X, THROUGHPUT, LAB_READ, 128 * KIB, 16, true, 0, 5, 50, 2400,
+		    NULL },
+		{ "sequential write, depth 16", P4800X, THROUGHPUT, LAB_WRITE, 128 * KIB, 16, true, 0, 5, 50, 2000,
+		    NULL },
+	} },
+	{ "qlc, sequential", "flash:qlc,64G,state=sequential", {
+		{ "random read, depth 1", P5336, LATENCY, LAB_READ, 4 * KIB, 1, false, 0, 1, 100, 110, NULL },
+		{ "random read, depth 512", P5336, RATE, LAB_READ, 4 * KIB, 512, false, 0, 5, 50, 930000,
+		    "of a later controller; the profile's limit is chosen" },
+		{ "sequential read, depth 64", P5336, THROUGHPUT, LAB_READ, 128 * KIB, 64, true, 0, 10, 100, 7000,
+		    NULL },
+		{ "sequential write, depth 64", P5336, THROUGHPUT, LAB_WRITE, 128 * KIB, 64, true, 0, 500, 1000,
+		    3200, NULL },
+	} },
+	{ "qlc, fragmented", "flash:qlc,64G,state=fragmented", {
+		{ "random write of one unit", P5336, THROUGHPUT, LAB_WRITE, 64 * KIB, 64, false, 0, 2000, 4000, 704,
+		    NULL },
+		{ "random write", P5336, THROUGHPUT, LAB_WRITE, 16 * KIB, 64, false, 0, 2000, 2000, 704,
+		    "units of the P5336 have 16 KiB, those of the P5316 64" },
+	} },
+};
+
+enum { STATES = sizeof(states) / sizeof(states[0]) };
+
+/* ---- what is measured ---- */
+
+static unsigned
+count_of(const struct state *state)
+{
+	unsigned count = 0;
+
+	while (count < POINTS_MAX && state->points[count].what != NULL)
+		count++;
+	return count;
+}
+
+static void
+add_point(struct lab_setup *setup, unsigned index, const struct point *point)
+{
+	struct lab_job *job = lab_setup_job(setup, point->what, point->op, point->bytes, point->depth);
+
+	job->sequential_percent = point->sequential ? 100 : 0;
+	job->phases = UINT32_C(3) << 2 * index;
+	lab_setup_phase(setup, "settle", point->settle_ms * LAB_MS, false);
+	lab_setup_phase(setup, point->what, point->ms * LAB_MS, true);
+}
+
+static double
+found(const struct lab_outcome *outcome, unsigned index, const struct point *point)
+{
+	unsigned phase = 2 * index + 1;
+	int job = (int)index, op = (int)point->op;
+
+	if (point->host_us > 0)
+		return 1e6 / (lab_metric_of(outcome, job, phase, op, LAB_MEAN) + point->host_us);
+	return lab_metric_of(outcome, job, phase, op, kinds[point->kind].metric);
+}
+
+static bool
+measure(struct lab *lab, const struct state *state, double *values)
+{
+	struct lab_setup *setup = lab_alloc(lab, sizeof(*setup));
+	const struct lab_outcome *outcome;
+
+	lab_setup_init(setup, LAB_DIRECT);
+	lab_setup_device(setup, "%s", state->spec);
+	for (unsigned i = 0; i < count_of(state); i++)
+		add_point(setup, i, &state->points[i]);
+	outcome = lab_run(lab, setup);
+	for (unsigned i = 0; outcome != NULL && i < count_of(state); i++)
+		values[i] = found(outcome, i, &state->points[i]);
+	return outcome != NULL;
+}
+
+/* ---- what is told of it ---- */
+
+typedef double values_of[STATES][POINTS_MAX];
+
+static void
+tell(struct result *result, const char *name, const char *title, values_of *values, bool held)
+{
+	const struct result_column columns[] = {
+		{ "drive", "", 0, true }, { "what", "", 0, true }, { "KiB", "", 0, false }, { "of it", "", 0, true },
+		{ "published", "", 1, false }, { "modelled", "", 1, false }, { "unit", "", 0, true },
+		{ "error", "%", 1, false }, { "source", "", 0, true }, { "why not", "", 0, true },
+	};
+	struct result_table *table = result_table(result, name, title, columns, held ? 9 : 10);
+
+	for (unsigned s = 0; s < STATES; s++)
+		for (unsigned i = 0; i < count_of(&states[s]); i++) {
+			const struct point *point = &states[s].points[i];
+
+			if (held != (point->unheld == NULL))
+				continue;
+			result_cell_text(table, "%s", states[s].name);
+			result_cell_text(table, "%s", point->what);
+			result_cell_number(table, point->bytes / KIB);
+			result_cell_text(table, "%s", kinds[point->kind].name);
+			result_cell_number(table, point->published);
+			result_cell_number(table, (*values)[s][i]);
+			result_cell_text(table, "%s", kinds[point->kind].unit);
+			result_cell_number(table, stats_percent_error((*values)[s][i], point->published));
+			result_cell_text(table, "%s", point->source);
+			if (!held)
+				result_cell_text(table, "%s", point->unheld);
+		}
+}
+
+static void
+draw(struct result *result, values_of *values)
+{
+	struct result_figure *figure = result_figure(result, RESULT_LINES, "published", "Modelled drives beside what "
+	    "is published",
+	    (struct result_axis){ "published (us, or MB/s, or I/Os per second)", "", RESULT_LOG },
+	    (struct result_axis){ "modelled", "", RESULT_LOG });
+	static const char *const drives[] = { "tlc-plp", "tlc-consumer", "optane", "qlc" };
+	static const struct { const char *name; double factor; } lines[] = {
+		{ "the same", 1 }, { "15 % more", 1.15 }, { "15 % less", 0.85 },
+	};
+
+	for (unsigned l = 0; l < 3; l++) {
+		struct result_series *series = result_series(figure, lines[l].name, false);
+
+		result_point(series, 5, 5 * lines[l].factor);
+		result_point(series, 1e6, 1e6 * lines[l].factor);
+	}
+	for (unsigned d = 0; d < 4; d++) {
+		struct result_series *series = result_series(figure, drives[d], true);
+
+		for (unsigned s = 0; s < STATES; s++)
+			for (unsigned i = 0; i < count_of(&states[s]); i++)
+				if (strncmp(states[s].name, drives[d], strlen(drives[d])) == 0 &&
+				    states[s].points[i].unheld == NULL)
+					result_point(series, states[s].points[i].published, (*values)[s][i]);
+	}
+	result_caption(figure, "Each point is one of the table `points`, which names its source.");
+}
+
+static void
+conclude(struct result *result, values_of *values)
+{
+	double worst = 0;
+
+	for (unsigned s = 0; s < STATES; s++)
+		for (unsigned i = 0; i < count_of(&states[s]); i++) {
+			const struct point *point = &states[s].points[i];
+			char name[96];
+
+			if (point->unheld == NULL)
+				worst = fmax(worst, fabs(stats_percent_error((*values)[s][i], point->published)));
+			snprintf(name, sizeof(name), "%s: %s, %u KiB, %s", states[s].name, point->what,
+			    point->bytes / KIB, kinds[point->kind].name);
+			result_metric(result, name, kinds[point->kind].unit, kinds[point->kind].decimals,
+			    (*values)[s][i]);
+		}
+	result_check(result, "flash_error_max_percent", "%", 1, worst, RESULT_AT_MOST, TOLERANCE, 0);
+	result_metric(result, "flash_error_max_percent", "%", 1, worst);
+}
+
+static void
+run(struct lab *lab, struct result *result)
+{
+	values_of *values = lab_alloc(lab, sizeof(*values));
+
+	for (unsigned s = 0; s < STATES; s++)
+		if (!measure(lab, &states[s], (*values)[s]))
+			return;
+	tell(result, "points", "What is published, and what the model does", values, true);
+	tell(result, "unheld", "What is published, and is not modelled", values, false);
+	draw(result, values);
+	conclude(result, values);
+}
+
+const struct experiment flash_published = {
+	.name = "flash-published", .group = "flash",
+	.question = "is each modelled drive as fast as what is published of it says?",
+	.known = "Data sheets, papers and reviews; the source of each point stands in the table. Those of the QLC "
+	    "drive are of "
+	    "its successor.",
+	.run = run,
+};
