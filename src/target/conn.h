@@ -46,6 +46,7 @@ struct request {
 	enum stage stage;
 	uint64_t volume;          /* that it was checked for: its number */
 	bool dropped;             /* an admin command whose controller was reset meanwhile: it has no answer */
+	bool given_back;          /* it was read once, and not taken in time */
 	bool begun;               /* of a command done piece by piece (walk.c): something of it was at a device */
 	uint32_t block_size;      /* the same */
 	bool asks;                /* its buffers wait for its peer (asked.c): */
@@ -90,6 +91,7 @@ struct conn {
 	struct timer timer;       /* handshake and stalls */
 	struct timer lend_timer;  /* when memory of answers that were not sent is taken back */
 	struct list keep_node;    /* blocked, and some of them have buffers */
+	uint32_t passed_by;       /* answers that went out while reads stood in `again`, of the last send */
 	uint64_t lend_since_ns;   /* no buffer for what is half sent, and it is waited for, since then; 0: not so; */
 	bool lent_nothing;        /* what it reads is copied first, */
 	uint64_t lend_from;       /* before it has taken so many bytes (tx_bytes) */

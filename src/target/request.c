@@ -29,6 +29,7 @@ request_take(struct conn *conn)
 	}
 	req->conn = conn;
 	req->stage = STAGE_NEW;
+	req->given_back = false;
 	req->io.flags = 0;
 	conn->request_count++;
 	return req;
@@ -259,7 +260,7 @@ request_unlend(struct request *req)
 	request_release(req);
 }
 
-/* Gives back what was read, or reported: it will be done again when the peer takes it. */
+/* Gives back what was read, or reported: it will be done again when the peer takes it.  Then it is in no line. */
 void
 request_unread(struct request *req)
 {
@@ -276,7 +277,6 @@ request_unread(struct request *req)
 	bufs_give(&req->conn->core->reactor->bufs, &req->bufs);
 	asked_give(req);
 	req->stage = STAGE_AGAIN;
-	fifo_push(&req->conn->again, &req->xfer.tx_node);
 }
 
 /* ---- data ---- */

@@ -15,7 +15,8 @@ enum {
 	LEND_NS = 1000000,      /* lent memory that was not sent by then is given back */
 	LEND_AGAIN_NS = 5000000, /* so often is looked whether what could not be is wanted, or can be copied */
 	HEED_NS = 1000000000,   /* after a TermReq the peer has so long to stop sending */
-	AGAIN_BATCH = 4,        /* reads done again at a time, so that a slow peer cannot multiply them */
+	AGAIN_BATCH = 4,        /* reads done again when nothing is left to send, so that a slow peer cannot multiply
+				 * them; while there is, as many as answers went out */
 };
 
 /* ---- receiving ---- */
@@ -218,6 +219,18 @@ blocked(struct conn *conn)
 	look_soon(conn);
 }
 
+/* A line that is never empty must not keep what was given back for ever: each answer that went out makes room for one
+ * of them. */
+static void
+let_pass(struct conn *conn)
+{
+	struct fifo_node *node;
+
+	for (; conn->phase != CONN_DEAD && conn->passed_by > 0; conn->passed_by--)
+		if ((node = fifo_pop(&conn->again)) != NULL)
+			io_again(container_of(node, struct request, xfer.tx_node));
+}
+
 /* Nothing is left to be sent. */
 static void
 all_sent(struct conn *conn)
@@ -246,6 +259,9 @@ traffic_sent(struct conn *conn, ssize_t bytes, struct fifo *finished)
 	tconn_sent(&conn->tc, (size_t)bytes, &mine);
 	if (!fifo_empty(&mine))
 		conn->lend_since_ns = 0; /* another one is half sent now, or none */
+	if (!fifo_empty(&conn->again))
+		for (const struct fifo_node *node = mine.head; node != NULL; node = node->next)
+			conn->passed_by++;
 	fifo_splice(finished, &mine);
 }
 
@@ -263,6 +279,7 @@ traffic_after_send(struct conn *conn, ssize_t bytes, size_t asked)
 		conn_send_soon(conn);
 	else
 		all_sent(conn);
+	let_pass(conn);
 }
 
 /* What is taken back of a line: what is lent, and what others wait for. */
@@ -282,19 +299,27 @@ to_take_back(const struct xfer *xfer, void *arg)
 	return take;
 }
 
-/* Reads of which nothing was sent, to be done again when the peer takes them. */
+/* Reads of which nothing was sent, to be done again when the peer takes them; those that were before come first. */
 static void
 take_back(struct conn *conn)
 {
 	struct taking taking = { .bufs = &conn->core->reactor->bufs };
 	struct fifo_node *node;
-	struct fifo back;
+	struct fifo back, older;
 
 	conn->to_look = false;
 	fifo_init(&back);
+	fifo_init(&older);
 	tconn_withdraw(&conn->tc, to_take_back, &taking, &back);
-	while ((node = fifo_pop(&back)) != NULL)
-		request_unread(container_of(node, struct request, xfer.tx_node));
+	while ((node = fifo_pop(&back)) != NULL) {
+		struct request *req = container_of(node, struct request, xfer.tx_node);
+
+		request_unread(req);
+		fifo_push(req->given_back ? &older : &conn->again, node);
+		req->given_back = true;
+	}
+	fifo_splice(&older, &conn->again);
+	fifo_splice(&conn->again, &older);
 	if (taking.left && list_empty(&conn->keep_node))
 		list_push(&conn->core->keeping, &conn->keep_node);
 }
