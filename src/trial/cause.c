@@ -38,6 +38,13 @@ was_given_up(const struct cause_facts *f)
 	    (f->barred_ns != 0 && f->barred_ns + f->recovery_ns >= f->away_ns));
 }
 
+/* There is a path, but nothing goes by it before a lost one is over. */
+static bool
+was_held(const struct cause_facts *f)
+{
+	return f->held_ns >= f->now_ns && is_most_of(f->now_ns - f->begun_ns, f->loss_ns);
+}
+
 /* Given up: what connections may die of; what waits until a lost path is over; and what finds no path. */
 static const char *
 lacks_no_path(const struct cause_facts *f)
@@ -46,7 +53,7 @@ lacks_no_path(const struct cause_facts *f)
 
 	if (f->lost_ns != 0 && is_most_of(f->now_ns - f->lost_ns, f->loss_ns))
 		return NULL;
-	if (gives_up && f->waits_long)
+	if (was_held(f))
 		return NULL;
 	if (has_path(f))
 		return "it had a path";

@@ -17,12 +17,12 @@
 struct cause_facts {
 	uint64_t begun_ns, now_ns;
 	bool leaves;              /* its queue is being closed */
-	bool waits_long;          /* its host knows by time alone that a lost path is over, and has lost one */
 	uint64_t io_timeout_ns, loss_ns; /* of its host; CAUSE_NEVER */
 	uint64_t recovery_ns;     /* then nothing is left of what had befallen a path that the host says it has */
 	uint64_t lost_ns;         /* a path was lost for the first time since it began; 0: none was */
 	uint64_t well_since_ns;   /* the host has a path that nothing befalls; CAUSE_NEVER: none is known */
 	uint64_t away_ns, back_ns; /* when the host had no path for the last time: since then, until then */
+	uint64_t held_ns;         /* its host sends nothing, since what it gave up may happen: until then at most */
 	uint64_t came_ns;         /* the host did */
 	uint64_t gone_ns;         /* its namespace was not served */
 	uint64_t barred_ns;       /* its host was not let in */

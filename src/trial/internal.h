@@ -100,6 +100,7 @@ struct served {
 	uint64_t now_since_ns;       /* when `now` was first served whole */
 	uint64_t died_ns, power_ns;  /* when its process died last, and its machine; 0: never */
 	struct spell ill, listener_ill[TRIAL_LISTENERS_MAX]; /* nothing of it may be usable, or nothing by that */
+	struct spell listener_silent[TRIAL_LISTENERS_MAX];   /* what is sent by that may be held back */
 	struct spell short_of_memory;
 	bool applying;
 	bool disturbed;              /* a fault of the plan has befallen it: calm.c does not judge it any more */
@@ -275,8 +276,8 @@ struct seat {
 	/* What the host says of its paths, in this life: each is live since then, 0: it is not; it had none from `away`
 	 * to `back` for the last time, 0: it has none. */
 	uint64_t live_since_ns[TRIAL_LISTENERS_MAX], away_ns, back_ns;
-	bool lost_any;
-	uint64_t held_ns;            /* a write that was lost was given up then: until that is over nothing is sent */
+	uint64_t lost_ns;            /* it has lost one then, for the last time; 0: none */
+	bool gave_up;                /* a write that was lost: until that is over nothing is sent */
 	bool adrift;                 /* writes that were given up may still happen: of I/Os up to that serial */
 	uint64_t adrift_serial;
 };
@@ -318,8 +319,10 @@ void user_killed(struct user *user);
 /* It comes again, after it left or its process was started again; this starts it where it is down. */
 void user_come(struct user *user);
 
-/* margin.c: what hosts of such a trial need as fence_margin_ms, and not more. */
+/* margin.c: what hosts of such a trial need as fence_margin_ms, and not more; the longest that a FENCE may take where
+ * nothing befalls it. */
 uint32_t margin_ms(const struct plan *plan);
+uint64_t margin_fence_ns(const struct plan *plan);
 
 /* It has no command of reservations under way, and has seen that nobody is registered anywhere. */
 bool user_claims_rest(const struct user *user, char why[160]);
@@ -360,7 +363,9 @@ void load_read_back(struct user *user);
 bool load_choose(struct work *work);
 void load_choices_init(struct user *user);
 
-/* load_ends.c: what came of an I/O; a Copy is over, or is not begun; one more block is read back, as well as it can. */
+/* load_ends.c: whether it may change blocks; what came of it; a Copy is over, or is not begun; one more block is read
+ * back, as well as it can. */
+bool load_changes(const struct work *work);
 void load_ended(struct work *work, const struct lane_result *result);
 void load_copied(struct work *work);
 void load_has_read_back(struct volume *volume);

@@ -21,8 +21,8 @@ enum fate {
 	FATE_ADRIFT,     /* or it may still have it */
 };
 
-static bool
-changes(const struct work *work)
+bool
+load_changes(const struct work *work)
 {
 	switch ((enum lane_op)work->op) {
 	case LANE_WRITE: case LANE_WRITE_ZEROES: case LANE_DEALLOCATE: case LANE_COPY:
@@ -89,7 +89,7 @@ fate_of(const struct work *work, const struct lane_result *result)
 {
 	if (result->error == 0)
 		return FATE_DONE;
-	if (!changes(work))
+	if (!load_changes(work))
 		return fate_of_look(work, result);
 	if (work->op == LANE_COMPARE_AND_WRITE && (result->error == -EILSEQ || is_unreadable(result->status)))
 		return fate_of_look(work, result);
@@ -308,7 +308,7 @@ check_access(const struct work *work, const struct lane_result *result)
 static unsigned
 needed(const struct work *work, const struct lane_result *result)
 {
-	bool writes = changes(work) || work->op == LANE_FLUSH;
+	bool writes = load_changes(work) || work->op == LANE_FLUSH;
 
 	if (result->error == 0)
 		return writes ? MODEL_WRITES : MODEL_READS;
@@ -389,12 +389,12 @@ load_ended(struct work *work, const struct lane_result *result)
 static void
 forget(struct work *work)
 {
-	enum fate fate = changes(work) ? FATE_ADRIFT : FATE_NOTHING;
+	enum fate fate = load_changes(work) ? FATE_ADRIFT : FATE_NOTHING;
 	bool told = work->busy && work->op != LANE_FLUSH && work->copy != COPY_SOURCE;
 
 	for (uint32_t i = 0; told && i < work->count; i++)
 		tell_block(work, fate, i, sim_now(work->user->trial->sim));
-	work->user->trial->result->counts.unknown += told && changes(work);
+	work->user->trial->result->counts.unknown += told && load_changes(work);
 	work->rest.armed = work->busy = work->unread = false;
 	load_copied(work);
 }

@@ -202,7 +202,8 @@ closed(void *owner)
 	seat->subsys = NULL;
 	seat->asking = seat->asked = seat->found = 0;
 	memset(seat->live_since_ns, 0, sizeof(seat->live_since_ns));
-	seat->away_ns = seat->back_ns = 0;
+	seat->away_ns = seat->back_ns = seat->lost_ns = 0;
+	seat->gave_up = false;
 	seat->again_ns = sim_now(seat->user->trial->sim) + AGAIN_NS;
 }
 

@@ -250,11 +250,16 @@ a_thread_that_stood_still_knows_less(void **state)
 }
 
 static void
-a_host_that_goes_by_time_alone_may_wait_with_a_path(void **state)
+who_has_given_up_what_may_still_happen_waits_with_a_path(void **state)
 {
 	(void)state;
-	facts.waits_long = true;
+	facts.held_ns = facts.now_ns;
+	assert_false(may_end(LANE_READ, -ETIMEDOUT));
+	facts.begun_ns = facts.now_ns - facts.loss_ns;
 	assert_true(may_end(LANE_READ, -ETIMEDOUT));
+	facts.held_ns--;
+	assert_false(may_end(LANE_READ, -ETIMEDOUT));
+	facts.held_ns = facts.now_ns;
 	facts.loss_ns = CAUSE_NEVER;
 	assert_false(may_end(LANE_READ, -ETIMEDOUT));
 }
@@ -309,7 +314,7 @@ main(void)
 		T(who_has_none_waits_until_his_time_is_over),
 		T(who_is_let_in_nowhere_waits_for_nothing),
 		T(a_thread_that_stood_still_knows_less),
-		T(a_host_that_goes_by_time_alone_may_wait_with_a_path),
+		T(who_has_given_up_what_may_still_happen_waits_with_a_path),
 		T(what_is_aborted_has_taken_long),
 		T(what_came_to_harm_did_so_on_its_way),
 		T(what_is_closed_may_end_with_what_would_have_been_tried_again),

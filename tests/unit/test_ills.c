@@ -102,21 +102,99 @@ a_path_that_the_host_has_lost_is_none(void **state)
 	assert_false(may_time_out());
 }
 
-/* Until it cannot happen any more nothing is sent by any path. */
+/* Until that is over nothing is sent by any path: what is submitted now may time out, though a path is there. */
+static struct work *
+loses(enum lane_op op)
+{
+	struct work *work = still_begins(0, op, 0, 1);
+
+	ills_path(seat(), 0, false);
+	still_shaken(0);
+	ills_path(seat(), 0, true);
+	still_pass(LONG_MS * MS);
+	return work;
+}
+
 static void
-who_has_given_up_a_write_waits_with_a_path(void **state)
+what_waits_until_a_lost_write_is_over_waits_as_long_as_a_fence_takes(void **state)
+{
+	(void)state;
+	still.plan.knobs[KNOB_MBIT] = 1; /* behind all that may be in line: 3.1 s */
+	loses(LANE_WRITE);
+	assert_true(may_time_out());
+	loses(LANE_WRITE);
+	still_pass(LONG_MS * MS);
+	assert_false(may_time_out());
+}
+
+static void
+where_a_fence_takes_no_time_nothing_waits_for_it(void **state)
+{
+	(void)state;
+	loses(LANE_WRITE);
+	assert_false(may_time_out());
+}
+
+static void
+a_read_that_was_lost_is_waited_for_by_nobody(void **state)
+{
+	(void)state;
+	still.plan.knobs[KNOB_MBIT] = 1;
+	loses(LANE_READ);
+	assert_false(may_time_out());
+}
+
+static void
+a_write_that_was_given_up_is_waited_for_still(void **state)
 {
 	struct lane_result given_up = { .error = -ETIMEDOUT };
 	struct work *work;
 
 	(void)state;
-	work = still_begins(0, LANE_WRITE, 0, 1);
-	still_shaken(0);
-	still_pass(LOSS_MS * MS);
+	still.plan.knobs[KNOB_MBIT] = 1;
+	work = loses(LANE_WRITE);
+	work->busy = false;
 	ills_ended(work, &given_up);
 	assert_true(still_is_right());
 	assert_true(may_time_out());
 	still_pass(LONG_MS * MS);
+	assert_false(may_time_out());
+	still.result.end = TRIAL_RIGHT;
+	loses(LANE_READ); /* another one, of which nothing is given up */
+	assert_false(may_time_out());
+}
+
+static void
+a_fence_may_have_gone_by_a_path_that_is_silent(void **state)
+{
+	(void)state;
+	still.plan.knobs[KNOB_LISTENERS] = 2;
+	ills_path(seat(), 1, true);
+	befall(FAULT_LISTENER_RESETS, 0); /* that is a path that it is not sent by */
+	loses(LANE_WRITE);
+	assert_false(may_time_out());
+	still.result.end = TRIAL_RIGHT;
+	befall(FAULT_LISTENER_SILENT, 0);
+	loses(LANE_WRITE);
+	assert_true(may_time_out());
+	fault_mend_all(&still.trial);
+	loses(LANE_WRITE);
+	assert_false(may_time_out());
+}
+
+static void
+who_goes_by_time_alone_waits_for_all_of_it(void **state)
+{
+	(void)state;
+	still.trial.users[0].plain = true;
+	still.plan.knobs[KNOB_KATO_MS] = LONG_MS; /* twice, rounded up: 4.2 s */
+	loses(LANE_WRITE);
+	assert_true(may_time_out());
+	loses(LANE_WRITE);
+	still_pass(LONG_MS * MS);
+	assert_true(may_time_out());
+	loses(LANE_WRITE);
+	still_pass(2 * LONG_MS * MS);
 	assert_false(may_time_out());
 }
 
@@ -182,7 +260,12 @@ main(void)
 		T(nothing_fails_where_nothing_is_wrong),
 		T(what_is_wrong_is_so_until_it_is_mended_and_a_little_after),
 		T(a_path_that_the_host_has_lost_is_none),
-		T(who_has_given_up_a_write_waits_with_a_path),
+		T(what_waits_until_a_lost_write_is_over_waits_as_long_as_a_fence_takes),
+		T(where_a_fence_takes_no_time_nothing_waits_for_it),
+		T(a_read_that_was_lost_is_waited_for_by_nobody),
+		T(a_write_that_was_given_up_is_waited_for_still),
+		T(a_fence_may_have_gone_by_a_path_that_is_silent),
+		T(who_goes_by_time_alone_waits_for_all_of_it),
 		T(each_fault_is_of_whom_it_befalls),
 		T(a_disk_that_fails_is_blamed_and_its_target_s_life_ends_that),
 		T(a_cache_is_lost_with_the_machine_and_not_with_the_process),
