@@ -332,6 +332,8 @@ flash_destroy(struct blk *blk)
 		fb->inner->ops->destroy(fb->inner);
 	if (fb->store != NULL)
 		opener->world->pages_unmap(opener, fb->store, fb->store_bytes);
+	if (fb->pmr != NULL)
+		opener->world->pages_unmap(opener, fb->pmr, fb->pmr_bytes);
 	range_fini(&fb->range, blk->arena);
 	arena_free(blk->arena, fb);
 }
@@ -367,13 +369,25 @@ make_store(struct flash_blk *fb, const struct flash_geometry *geometry)
 }
 
 static int
+make_pmr(struct flash_blk *fb, uint64_t bytes)
+{
+	fb->pmr_bytes = bytes;
+	fb->pmr = fb->opener->world->pages_map(fb->opener, bytes);
+	return fb->pmr != NULL ? 0 : -ENOMEM;
+}
+
+static int
 make_drive(struct flash_blk *fb, const struct flash_plan *plan, const struct flash_geometry *geometry)
 {
-	struct drive_options options = { .profile = plan->profile, .geometry = *geometry };
+	struct drive_options options = { .profile = plan->profile, .geometry = *geometry,
+		.seed = plan->condition.seed };
 	struct arena *arena = fb->opener->arena;
 	int error = plan->data && fb->inner == NULL ? make_store(fb, geometry) : 0;
 
+	if (error == 0 && plan->profile.pmr_bytes > 0)
+		error = make_pmr(fb, plan->profile.pmr_bytes);
 	options.store = fb->store;
+	options.pmr = fb->pmr;
 	if (error == 0)
 		error = range_init(&fb->range, arena, fb->blk.blocks, fb->blk.block_size, 1);
 	if (error == 0)

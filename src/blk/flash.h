@@ -16,7 +16,8 @@ struct flash_blk {
 	struct range range;
 	struct drive *drive;
 	uint8_t *store;     /* pages of the world; NULL: contents are nobody's business */
-	uint64_t store_bytes;
+	uint8_t *pmr;       /* the same of its persistent memory region; NULL: it has none */
+	uint64_t store_bytes, pmr_bytes;
 	struct reactor *opener;
 };
 

@@ -73,6 +73,15 @@ make_nand(struct drive *d)
 }
 
 static int
+make_pmr(struct drive *d, const struct drive_options *options)
+{
+	const struct pmr_options region = { .memory = options->pmr, .bytes = d->profile.pmr_bytes,
+		.link_mb_s = d->profile.link_mb_s, .seed = options->seed };
+
+	return options->pmr != NULL && region.bytes > 0 ? pmr_create(d->arena, &region, &d->pmr) : 0;
+}
+
+static int
 make_parts(struct drive *d)
 {
 	d->pieces = arena_alloc(d->arena, sizeof(*d->pieces) * DRIVE_PIECES);
@@ -94,6 +103,8 @@ drive_create(struct arena *arena, const struct drive_options *options, struct dr
 		.store = options->store };
 	assert(d->geometry.row_units <= DRIVE_ROW_MAX);
 	error = make_parts(d);
+	if (error == 0)
+		error = make_pmr(d, options);
 	if (error != 0) {
 		drive_destroy(d);
 		return error;
@@ -112,6 +123,7 @@ drive_destroy(struct drive *d)
 	if (d->ftl != NULL)
 		ftl_destroy(d->ftl);
 	drive_inplace_destroy(d);
+	pmr_destroy(d->pmr);
 	buffer_fini(&d->buffer);
 	arena_free(d->arena, d->moves);
 	arena_free(d->arena, d->dies);
@@ -382,7 +394,7 @@ cut_nand(struct drive *d)
 }
 
 void
-drive_cut(struct drive *d)
+drive_cut(struct drive *d, uint64_t now_ns)
 {
 	lines_init(d);
 	d->counts.cuts++;
@@ -390,6 +402,8 @@ drive_cut(struct drive *d)
 		drive_inplace_cut(d);
 	else
 		cut_nand(d);
+	if (d->pmr != NULL)
+		pmr_cut(d->pmr, now_ns);
 }
 
 /* ---- to look at ---- */
@@ -398,6 +412,7 @@ const struct drive_counts *drive_counts(const struct drive *d) { return &d->coun
 const struct flash_geometry *drive_geometry(const struct drive *d) { return &d->geometry; }
 const struct flash_profile *drive_profile(const struct drive *d) { return &d->profile; }
 struct ftl *drive_ftl(struct drive *d) { return d->ftl; }
+struct pmr *drive_pmr(struct drive *d) { return d->pmr; }
 
 const char *
 drive_check(const struct drive *d, bool idle)

@@ -11,6 +11,7 @@
 
 #include "base/list.h"
 #include "flash/ftl.h"
+#include "flash/pmr.h"
 
 enum drive_op {
 	DRIVE_READ,
@@ -43,10 +44,12 @@ struct drive_cmd {
 struct drive_options {
 	struct flash_geometry geometry;
 	struct flash_profile profile;
-	uint64_t seed;
+	uint64_t seed;           /* of what its persistent memory region loses when the power goes */
 	uint8_t *store;          /* geometry.units * unit_bytes, the contents when the drive is made, and whenever the
 				  * power is gone; the caller's, longer than the drive.  NULL: contents are nobody's
 				  * business */
+	uint8_t *pmr;            /* profile.pmr_bytes, in the same way; NULL: it has no such region, whatever the
+				  * profile says */
 };
 
 struct drive_counts {
@@ -76,10 +79,13 @@ uint64_t drive_next(const struct drive *drive);
 struct drive_cmd *drive_run(struct drive *drive, uint64_t now_ns);
 
 /*
- * The power goes, now; commands are their makers' again, and none is answered.  What is lost is lost, and the drive
- * is as it is when it has power again, which is at once.
+ * The power goes, at `now_ns`; commands are their makers' again, and none is answered.  What is lost is lost, and the
+ * drive is as it is when it has power again, which is at once.
  */
-void drive_cut(struct drive *drive);
+void drive_cut(struct drive *drive, uint64_t now_ns);
+
+/* Its persistent memory region; NULL: it has none.  Commands and stores do not wait for one another. */
+struct pmr *drive_pmr(struct drive *drive);
 
 const struct drive_counts *drive_counts(const struct drive *drive);
 const struct flash_geometry *drive_geometry(const struct drive *drive);

@@ -71,6 +71,7 @@ struct drive {
 	const flash_place *map;  /* NULL: there is none; */
 	struct drive_inplace *inplace; /* or this: media that are written in place */
 	uint8_t *store;
+	struct pmr *pmr;         /* or NULL */
 	struct drive_counts counts;
 	uint64_t now_ns;         /* of the event that is being handled */
 

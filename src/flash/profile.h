@@ -70,7 +70,7 @@ struct flash_profile {
 	uint32_t gc_low;           /* free blocks of a die at which collection begins */
 	uint32_t wear_gap;         /* erases; 0: wear is not levelled */
 	uint32_t endurance;        /* program and erase cycles of a block; in place, how often all may be written */
-	uint32_t pmr_bytes;        /* 0: there is none */
+	uint32_t pmr_bytes;        /* of its persistent memory region; 0: there is none */
 	uint32_t erase_scales;     /* 1: an erase takes as much less as a block is smaller */
 };
 

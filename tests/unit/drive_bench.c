@@ -610,7 +610,7 @@ left_check(struct drive_bench *b, uint32_t unit)
 void
 drive_bench_cut(struct drive_bench *b)
 {
-	drive_cut(b->drive);
+	drive_cut(b->drive, b->now_ns);
 	b->cuts++;
 	for (int i = 0; i < BENCH_DEPTH; i++)
 		b->cmds[i].under_way = false;

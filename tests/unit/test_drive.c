@@ -240,7 +240,7 @@ when_the_power_is_back_the_drive_is_idle(void **state)
 	for (int i = 0; i < 4; i++)
 		timed_send(&t, i, i < 2 ? DRIVE_WRITE : DRIVE_READ, 0, 1024 * KIB, false);
 	assert_null(drive_run(t.drive, 200000));
-	drive_cut(t.drive);
+	drive_cut(t.drive, 200000);
 	t.now_ns = 200000;
 	timed_one(&t, DRIVE_WRITE, 0, 4 * KIB, false, 15000 + 1280);
 	timed_one(&t, DRIVE_READ, 1024 * KIB, 4 * KIB, false, 21000 + 55000 + 8146 + 1280);
@@ -367,19 +367,21 @@ a_drive_that_finds_no_memory_leaves_none_behind(void **state)
 	struct drive *drive;
 	struct arena arena;
 	char why[FLASH_WHY];
-	static uint8_t store[600 * 4096];
+	static uint8_t store[600 * 4096], region[4096];
 	int error = -1;
 
 	(void)state;
 	drive_bench_profile(&options.profile);
 	options.store = store;
+	options.profile.pmr_bytes = sizeof(region);
+	options.pmr = region;
 	assert_int_equal(flash_geometry_init(&options.geometry, &options.profile, sizeof(store), why), 0);
 	arena_init(&arena, 0);
 	for (uint64_t at = 1; error != 0; at++) {
 		arena.fail_at = at;
 		error = drive_create(&arena, &options, &drive);
 		if (error == 0) {
-			assert_true(at > 15);
+			assert_true(at > 16);
 			drive_destroy(drive);
 		} else {
 			assert_int_equal(error, -12);
