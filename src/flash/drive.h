@@ -47,7 +47,7 @@ struct drive_options {
 	uint64_t seed;           /* of what its persistent memory region loses when the power goes */
 	uint8_t *store;          /* geometry.units * unit_bytes, the contents when the drive is made, and whenever the
 				  * power is gone; the caller's, longer than the drive.  NULL: contents are nobody's
-				  * business */
+				  * business, and whoever reads them gets zeros */
 	uint8_t *pmr;            /* profile.pmr_bytes, in the same way; NULL: it has no such region, whatever the
 				  * profile says */
 };

@@ -18,10 +18,12 @@ store_of(const struct drive *d, uint32_t unit)
 	return d->store + (uint64_t)unit * d->geometry.unit_bytes;
 }
 
-/* NULL: zeros. */
+/* NULL: zeros, as of what nobody keeps. */
 static const uint8_t *
 content_of(const struct drive *d, uint32_t unit, uint32_t slot)
 {
+	if (d->store == NULL)
+		return NULL;
 	if (slot == BUFFER_NONE)
 		return d->map != NULL && d->map[unit] == FTL_NOWHERE ? NULL : store_of(d, unit);
 	if (d->buffer.slots[slot].state == BUFFER_TRIMMED)

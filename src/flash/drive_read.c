@@ -70,7 +70,7 @@ drive_read_leaves(struct drive *d, struct drive_cmd *cmd)
 {
 	cmd->at_ns = d->out_ns > d->now_ns ? d->out_ns : d->now_ns;
 	fifo_push(&d->leaving, &cmd->node);
-	if (d->store == NULL || cmd->iov == NULL)
+	if (cmd->iov == NULL)
 		return;
 	for (uint32_t unit = drive_unit_of(d, cmd->offset); unit <= cmd->last; unit++)
 		drive_copy_out(d, cmd, unit);

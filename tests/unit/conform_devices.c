@@ -62,6 +62,8 @@ const struct conform_device conform_devices[] = {
 	{ "flash in place", .spec = "flash:optane,4M" },
 	{ "flash with protection", .spec = "flash:tlc-plp,513M" },
 	{ "flash with a cache that is lost", .spec = "flash:tlc-consumer,513M" },
+	{ "flash without contents", .spec = "flash:optane,4M,data=no",
+		.forgets = "it reads as zeros whatever is written" },
 	{ "flash over file", .spec = "flash:optane@file:/v,size=4M", .lasts = true },
 	{ .name = NULL },
 };
