@@ -2,9 +2,10 @@
  * flash.c - a volume on a modelled SSD (src/flash): what is asked of it takes as long as there.
  *
  * The drive is asked on one reactor, its home, and called when it wants to go on: by a timer, and in each turn in
- * which it is asked something.  Blocks are held while they are read or written, so one is all old or all new, and
- * what is compared is not changed before it is written.  What is in them the drive keeps in memory, or nobody does,
- * or another device: that one is asked when the drive is done.
+ * which it is asked something.  Who compares holds his blocks, so that they are not changed before he writes.  Others
+ * wait for nobody, as on a real drive: a block is all old or all new by itself, unless units are smaller than blocks.
+ * What is in them the drive keeps in memory, or nobody does, or another device: that one is asked when the drive is
+ * done.
  */
 #include "blk/flash.h"
 
@@ -280,6 +281,15 @@ flash_release(struct blk_chan *chan, struct blk_io *io)
 	assert(false);
 }
 
+/* A unit is read, and written, at one instant; in media that are written in place all that is asked for is. */
+static bool
+keeps_whole(const struct drive *drive, uint32_t block_size)
+{
+	const struct flash_profile *profile = drive_profile(drive);
+
+	return profile->media != FLASH_NAND || profile->unit_bytes >= block_size;
+}
+
 static int
 flash_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 {
@@ -296,6 +306,7 @@ flash_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan
 		return error;
 	}
 	line_init(&fc->line, &fb->range, STROKE_MAX / blk->block_size, STROKE_MAX / blk->block_size, LONGS_BEGUN);
+	fc->line.whole = keeps_whole(fb->drive, blk->block_size);
 	fifo_init(&fc->finished);
 	task_init(&fc->collect, flash_collect);
 	fc->timer.fire = flash_fire;

@@ -68,14 +68,23 @@ line_piece(const struct line *line, const struct blk_io *io)
 	return (struct blk_range){ 0, 0 };
 }
 
+/* Whether others may be at the same blocks. */
+static bool
+shares(const struct line *line, const struct blk_io *io)
+{
+	return io->op == BLK_READ || (line->whole && io->op != BLK_COMPARE_WRITE);
+}
+
 void
 line_drop(struct line *line, struct blk_io *io)
 {
 	struct blk_range piece = line_piece(line, io);
 
-	if (io->op == BLK_READ)
+	if (io->op == BLK_FLUSH)
+		return;
+	if (shares(line, io))
 		range_unshare(line->range, piece.lba, piece.blocks);
-	else if (io->op != BLK_FLUSH)
+	else
 		range_disown(line->range, piece.lba, piece.blocks);
 }
 
@@ -292,7 +301,7 @@ take(struct line *line, struct blk_io *io)
 
 	if (io->op == BLK_FLUSH)
 		return true;
-	if (io->op == BLK_READ)
+	if (shares(line, io))
 		return range_share_noted(line->range, piece.lba, piece.blocks);
 	if (range_own(line->range, piece.lba, piece.blocks, marked)) {
 		io->flags &= ~(uint32_t)LINE_MARKED;

@@ -64,6 +64,7 @@ struct line {
 	uint32_t small_max; /* and of a small one */
 	struct list aside;
 	uint32_t long_count, long_max; /* with LINE_LONG; nobody stands aside while there are fewer than may be */
+	bool whole; /* the device keeps each block whole by itself: who compares alone needs blocks for himself */
 	struct line_zone behind;       /* those who have no zone; without a mark */
 	struct line_zone zones[LINE_ZONES];
 };

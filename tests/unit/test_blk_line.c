@@ -165,6 +165,34 @@ blocks_that_nobody_in_line_touches_any_more_are_free(void **state)
 	end(&bench);
 }
 
+/* Of a device that keeps blocks whole by itself: who compares waits for those at his blocks, and they for him. */
+static void
+where_blocks_stay_whole_only_who_compares_is_alone(void **state)
+{
+	struct bench bench;
+	struct blk_io *writes[2], *compares;
+
+	begin(&bench, 4 * PIECE, 6);
+	bench.line.whole = true;
+	for (unsigned i = 0; i < 2; i++)
+		assert_true(line_enter(&bench.line, writes[i] = begin_io(&bench, i, BLK_WRITE, 0, 2)));
+	assert_true(goes_at_once(&bench, 4, BLK_WRITE_ZEROES, 1));
+	assert_true(goes_at_once(&bench, 4, BLK_READ, 1));
+	assert_false(line_enter(&bench.line, compares = begin_io(&bench, 2, BLK_COMPARE_WRITE, 1, 1)));
+	assert_false(goes_at_once(&bench, 4, BLK_WRITE, 1));
+	line_drop(&bench.line, writes[0]);
+	line_retry(&bench.line, 1, start_one, &bench);
+	assert_null(compares->owner);
+	line_drop(&bench.line, writes[1]);
+	line_retry(&bench.line, 1, start_one, &bench);
+	assert_ptr_equal(compares->owner, &bench);
+	assert_true(line_enter(&bench.line, compares = begin_io(&bench, 3, BLK_COMPARE_WRITE, 1, 1)));
+	assert_false(goes_at_once(&bench, 4, BLK_READ, 1));
+	assert_false(goes_at_once(&bench, 4, BLK_WRITE, 1));
+	line_drop(&bench.line, compares);
+	end(&bench);
+}
+
 /* ---- all of it at random ---- */
 
 enum { ALIVE = 300, BLOCKS = 2000, STEPS = 4000, FOREIGN = 4 };
@@ -302,6 +330,7 @@ main(void)
 		cmocka_unit_test(tens_of_thousands_leave_at_once),
 		cmocka_unit_test(many_in_line_hold_nobody_up_who_touches_other_blocks),
 		cmocka_unit_test(blocks_that_nobody_in_line_touches_any_more_are_free),
+		cmocka_unit_test(where_blocks_stay_whole_only_who_compares_is_alone),
 		cmocka_unit_test(of_those_that_touch_the_same_blocks_none_overtakes),
 	};
 

@@ -173,6 +173,39 @@ a_seed_is_a_history_of_a_drive(void **state)
 	arena_drop(&other);
 }
 
+/* MB/s of 4 KiB writes, 16 in flight, one after the other on the drive or all over it. */
+static double
+write_mbps(const struct lab_maker *maker, uint32_t sequential_percent)
+{
+	struct arena arena;
+	struct lab lab;
+	struct lab_setup *setup;
+	const struct lab_outcome *outcome;
+	double found;
+
+	arena_init(&arena, 0);
+	lab_init(&lab, &arena, maker, 1);
+	setup = lab_alloc(&lab, sizeof(*setup));
+	lab_setup_init(setup, LAB_DIRECT);
+	lab_setup_device(setup, "flash:optane,64M");
+	lab_setup_job(setup, "writes", LAB_WRITE, 4096, 16)->sequential_percent = sequential_percent;
+	lab_setup_phase(setup, "measure", 20 * LAB_MS, true);
+	outcome = lab_run(&lab, setup);
+	assert_non_null(outcome);
+	found = lab_metric_of(outcome, 0, 0, LAB_WRITE, LAB_MBPS);
+	arena_drop(&arena);
+	return found;
+}
+
+/* Neither for a block beside theirs nor for the table of who is at which block. */
+static void
+writes_wait_for_the_media_alone(void **state)
+{
+	(void)state;
+	assert_true(fabs(write_mbps(&lab_maker_plain, 100) / 2050 - 1) < 0.02);
+	assert_true(fabs(write_mbps(&lab_maker_plain, 0) / 2030 - 1) < 0.02);
+}
+
 /* Each time of the profile, and of those it does not have none. */
 static void
 what_can_be_varied_is_named(void **state)
@@ -227,6 +260,7 @@ main(void)
 		cmocka_unit_test(what_cannot_be_made_is_refused),
 		cmocka_unit_test(a_read_takes_what_the_profile_says),
 		cmocka_unit_test(a_seed_is_a_history_of_a_drive),
+		cmocka_unit_test(writes_wait_for_the_media_alone),
 		cmocka_unit_test(what_can_be_varied_is_named),
 		cmocka_unit_test(specifications_are_refused_by_name),
 	};
