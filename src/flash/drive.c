@@ -82,13 +82,13 @@ make_pmr(struct drive *d, const struct drive_options *options)
 }
 
 static int
-make_parts(struct drive *d)
+make_parts(struct drive *d, uint64_t seed)
 {
 	d->pieces = arena_alloc(d->arena, sizeof(*d->pieces) * DRIVE_PIECES);
 	if (d->pieces == NULL)
 		return -ENOMEM;
 	lines_init(d);
-	return d->profile.media == FLASH_IN_PLACE ? drive_inplace_create(d) : make_nand(d);
+	return d->profile.media == FLASH_IN_PLACE ? drive_inplace_create(d, seed) : make_nand(d);
 }
 
 int
@@ -102,7 +102,7 @@ drive_create(struct arena *arena, const struct drive_options *options, struct dr
 	*d = (struct drive){ .arena = arena, .profile = options->profile, .geometry = options->geometry,
 		.store = options->store };
 	assert(d->geometry.row_units <= DRIVE_ROW_MAX);
-	error = make_parts(d);
+	error = make_parts(d, options->seed);
 	if (error == 0)
 		error = make_pmr(d, options);
 	if (error != 0) {

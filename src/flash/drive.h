@@ -44,7 +44,7 @@ struct drive_cmd {
 struct drive_options {
 	struct flash_geometry geometry;
 	struct flash_profile profile;
-	uint64_t seed;           /* of what its persistent memory region loses when the power goes */
+	uint64_t seed;           /* of what is left, by chance, when the power goes */
 	uint8_t *store;          /* geometry.units * unit_bytes, the contents when the drive is made, and whenever the
 				  * power is gone; the caller's, longer than the drive.  NULL: contents are nobody's
 				  * business, and whoever reads them gets zeros */

@@ -1,18 +1,23 @@
 /*
  * drive_inplace.c - commands to media that are written in place: they know when they will be over when they begin.
  *
- * There is nothing to translate, to collect or to buffer.  A write is there when it is over, and not before: what the
- * power finds under way has not happened.
+ * There is nothing to translate, to collect or to buffer.  A write is read when it is over, and not before; of one that
+ * the power finds under way each piece is there or not, by chance.
  */
 #include "flash/drive_parts.h"
 
 #include <assert.h>
 #include <errno.h>
 
+#include "base/rng.h"
+
+enum { PIECE = 4096 /* never torn, though units are smaller: the largest block of a namespace */ };
+
 /* Commands under way, by number. */
 struct drive_inplace {
 	struct inplace *media;
 	struct due due;
+	struct rng rng;          /* of what is torn */
 	struct drive_cmd **cmds;
 	uint32_t *free; /* numbers, a stack */
 	uint32_t free_count;
@@ -31,7 +36,7 @@ all_free(struct drive *d)
 }
 
 int
-drive_inplace_create(struct drive *d)
+drive_inplace_create(struct drive *d, uint64_t seed)
 {
 	uint32_t count = d->profile.commands_max;
 	struct drive_inplace *in = d->inplace = arena_alloc(d->arena, sizeof(*in));
@@ -42,6 +47,7 @@ drive_inplace_create(struct drive *d)
 	in->free = arena_alloc(d->arena, sizeof(*in->free) * count);
 	if (in->cmds == NULL || in->free == NULL || due_init(&in->due, d->arena, count) != 0)
 		return -ENOMEM;
+	rng_seed(&in->rng, seed);
 	all_free(d);
 	return inplace_create(d->arena, &d->geometry, &d->profile, &in->media);
 }
@@ -85,10 +91,23 @@ drive_inplace_next(const struct drive *d)
 static void
 written(struct drive *d, struct drive_cmd *cmd)
 {
-	if (d->store != NULL)
-		for (uint32_t unit = cmd->next; unit <= cmd->last; unit++)
-			drive_copy_in(d, cmd, unit, BUFFER_NONE, false);
+	for (uint32_t unit = cmd->next; unit <= cmd->last; unit++)
+		drive_copy_in(d, cmd, unit, BUFFER_NONE, false);
 	drive_end(d, cmd);
+}
+
+static void
+torn(struct drive *d, const struct drive_cmd *cmd)
+{
+	uint32_t units = d->geometry.unit_bytes < PIECE ? PIECE / d->geometry.unit_bytes : 1;
+	bool landed = false;
+
+	for (uint32_t unit = cmd->next; unit <= cmd->last; unit++) {
+		if (unit == cmd->next || unit % units == 0)
+			landed = rng_below(&d->inplace->rng, 2) == 0;
+		if (landed)
+			drive_copy_in(d, cmd, unit, BUFFER_NONE, false);
+	}
 }
 
 void
@@ -111,6 +130,11 @@ drive_inplace_done(struct drive *d)
 void
 drive_inplace_cut(struct drive *d)
 {
-	inplace_cut(d->inplace->media);
+	struct drive_inplace *in = d->inplace;
+
+	for (uint32_t i = 0; i < d->profile.commands_max; i++)
+		if (in->due.at_ns[i] != DUE_NEVER && in->cmds[i]->op != DRIVE_READ)
+			torn(d, in->cmds[i]);
+	inplace_cut(in->media);
 	all_free(d);
 }

@@ -150,7 +150,7 @@ bool drive_merge(struct drive *drive, uint32_t slot);
 
 /* ---- drive_inplace.c: commands to media that are written in place ---- */
 
-int drive_inplace_create(struct drive *drive) __attribute__((warn_unused_result));
+int drive_inplace_create(struct drive *drive, uint64_t seed) __attribute__((warn_unused_result));
 void drive_inplace_destroy(struct drive *drive);
 void drive_inplace_begin(struct drive *drive, struct drive_cmd *cmd);
 /* When the first of those under way is over with the media, and what is done then. */

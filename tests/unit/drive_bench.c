@@ -32,11 +32,13 @@ void
 drive_bench_open(struct drive_bench *b, const struct flash_profile *profile, uint32_t units, uint64_t seed)
 {
 	struct drive_options options = { .profile = *profile, .seed = seed };
-	size_t bytes = (size_t)units * profile->unit_bytes;
+	bool in_place = profile->media == FLASH_IN_PLACE;
+	uint32_t unit = in_place && profile->unit_bytes < BENCH_PIECE ? BENCH_PIECE : profile->unit_bytes;
+	size_t bytes = (size_t)units * unit;
 	char why[FLASH_WHY];
 
-	*b = (struct drive_bench){ .profile = *profile, .sectors = profile->unit_bytes / DRIVE_SECTOR, .event_first = 1,
-		.hash = UINT64_C(0xcbf29ce484222325) };
+	*b = (struct drive_bench){ .profile = *profile, .unit_count = units, .sectors = unit / DRIVE_SECTOR,
+		.event_first = 1, .hash = UINT64_C(0xcbf29ce484222325) };
 	arena_init(&b->arena, 0);
 	rng_seed(&b->rng, seed);
 	if (flash_geometry_init(&b->geometry, profile, bytes, why) != 0)
@@ -453,7 +455,7 @@ drive_bench_any_mood(struct drive_bench *b)
 {
 	static const uint32_t depths[] = { 1, 2, 4, 8, 16, 32, 60 }, sizes[] = { 1, 1, 2, 3, 8, 24 };
 	struct bench_mood *m = &b->mood;
-	uint32_t units = (uint32_t)b->geometry.units;
+	uint32_t units = b->unit_count;
 
 	m->depth = depths[below(b, 7)];
 	m->units_max = sizes[below(b, 6)];
@@ -534,7 +536,7 @@ read_units(struct drive_bench *b, uint32_t unit, uint32_t count)
 void
 drive_bench_read_all(struct drive_bench *b)
 {
-	uint32_t units = (uint32_t)b->geometry.units, step = units_at_once(b);
+	uint32_t units = b->unit_count, step = units_at_once(b);
 
 	for (uint32_t unit = 0; unit < units; unit += step)
 		read_units(b, unit, unit + step < units ? step : units - unit);
@@ -569,7 +571,7 @@ drive_bench_settle(struct drive_bench *b)
 void
 drive_bench_fill(struct drive_bench *b)
 {
-	uint32_t units = (uint32_t)b->geometry.units, step = units_at_once(b);
+	uint32_t units = b->unit_count, step = units_at_once(b);
 
 	drive_bench_settle(b);
 	for (uint32_t unit = 0; unit < units; unit += step)
@@ -589,7 +591,7 @@ is_durable(const struct drive_bench *b, const struct bench_event *event)
 static void
 left_check(struct drive_bench *b, uint32_t unit)
 {
-	const uint8_t *from = b->store + (uint64_t)unit * b->geometry.unit_bytes;
+	const uint8_t *from = b->store + (uint64_t)unit * b->sectors * DRIVE_SECTOR;
 	struct covered none = { 0 };
 	uint32_t seen[BENCH_SECTORS];
 	struct fit f;
@@ -617,7 +619,7 @@ drive_bench_cut(struct drive_bench *b)
 	b->under_way = 0;
 	for (uint32_t i = 0; i < b->touched_count; i++) {
 		left_check(b, b->touched[i]);
-		base_take(b, b->touched[i], b->store + (uint64_t)b->touched[i] * b->geometry.unit_bytes);
+		base_take(b, b->touched[i], b->store + (uint64_t)b->touched[i] * b->sectors * DRIVE_SECTOR);
 	}
 	history_begin(b);
 }

@@ -18,6 +18,7 @@ enum {
 	BENCH_HISTORY = 24,      /* writes and trims of a unit that are remembered */
 	BENCH_EVENTS = 4096,     /* of all units */
 	BENCH_SECTORS = 128,     /* of a unit at most */
+	BENCH_PIECE = 4096,      /* of media that are written in place: a unit here, though theirs are smaller */
 	BENCH_BYTES = 1536 * 1024, /* of a command that has contents */
 };
 
@@ -65,7 +66,7 @@ struct drive_bench {
 	struct bench_mood mood;
 	bool at_next;            /* the drive is run as drive_next() says, not in larger steps */
 
-	uint32_t sectors;        /* of a unit */
+	uint32_t unit_count, sectors; /* sectors of a unit */
 	uint8_t *store;
 	uint32_t *base;          /* by sector: the event of which it was when the history began; 0: zeros */
 	struct bench_unit *units;
