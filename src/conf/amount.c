@@ -58,7 +58,15 @@ blanks_skip(const char **at)
 	*at += strspn(*at, " ");
 }
 
-/* A number with as many as nine decimals. */
+static bool
+number_is_too_large(const char *text)
+{
+	uint64_t value;
+
+	return *text >= '0' && *text <= '9' && !number_parse(&text, &value);
+}
+
+/* A number with decimals, of which those behind the ninth are zeros. */
 static bool
 decimal_take(const char **at, struct amount *amount)
 {
@@ -73,6 +81,7 @@ decimal_take(const char **at, struct amount *amount)
 		worth /= 10;
 		amount->billionths += worth * (uint64_t)(**at - '0');
 	}
+	*at += strspn(*at, "0");
 	return worth < BILLION;
 }
 
@@ -102,13 +111,18 @@ amount_take(const char **at, const struct unit *own, bool spans, struct amount *
 {
 	const char *blank = own->name[0] == '\0' ? "" : " ";
 
-	if (decimal_take(at, amount))
-		return unit_take(at, own, amount, why);
-	if (spans)
+	if (decimal_take(at, amount)) {
+		if (**at < '0' || **at > '9')
+			return unit_take(at, own, amount, why);
+		snprintf(why, AMOUNT_WHY, "has nine decimals at most");
+	} else if (number_is_too_large(*at)) {
+		snprintf(why, AMOUNT_WHY, "is too large a number");
+	} else if (spans) {
 		snprintf(why, AMOUNT_WHY, "is an amount like `5%s%s`, or a span like `5-100%s%s`", blank, own->name,
 		    blank, own->name);
-	else
+	} else {
 		snprintf(why, AMOUNT_WHY, "is an amount like `5%s%s`", blank, own->name);
+	}
 	return false;
 }
 
