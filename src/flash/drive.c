@@ -101,7 +101,7 @@ drive_create(struct arena *arena, const struct drive_options *options, struct dr
 		return -ENOMEM;
 	*d = (struct drive){ .arena = arena, .profile = options->profile, .geometry = options->geometry,
 		.store = options->store };
-	assert(d->geometry.row_units <= DRIVE_ROW_MAX);
+	assert(d->geometry.row_units <= FLASH_ROW_UNITS_MAX);
 	error = make_parts(d, options->seed);
 	if (error == 0)
 		error = make_pmr(d, options);
@@ -396,6 +396,8 @@ cut_nand(struct drive *d)
 void
 drive_cut(struct drive *d, uint64_t now_ns)
 {
+	assert(now_ns >= d->now_ns);
+	d->now_ns = now_ns;
 	lines_init(d);
 	d->counts.cuts++;
 	if (d->inplace != NULL)

@@ -80,7 +80,8 @@ struct drive_cmd *drive_run(struct drive *drive, uint64_t now_ns);
 
 /*
  * The power goes, at `now_ns`; commands are their makers' again, and none is answered.  What is lost is lost, and the
- * drive is as it is when it has power again, which is at once.
+ * drive is as it is when it has power again, which is at once: neither saving what its buffer has nor starting takes
+ * time.
  */
 void drive_cut(struct drive *drive, uint64_t now_ns);
 

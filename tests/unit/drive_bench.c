@@ -613,6 +613,7 @@ void
 drive_bench_cut(struct drive_bench *b)
 {
 	drive_cut(b->drive, b->now_ns);
+	assert_true(drive_next(b->drive) >= b->now_ns); /* what begins anew begins then */
 	b->cuts++;
 	for (int i = 0; i < BENCH_DEPTH; i++)
 		b->cmds[i].under_way = false;
