@@ -128,7 +128,7 @@ erase(struct drive *d, struct drive_die *die)
 static bool
 collect(struct drive *d, struct drive_die *die)
 {
-	flash_place places[DRIVE_ROW_MAX];
+	flash_place places[FLASH_ROW_UNITS_MAX];
 	uint32_t found = ftl_collect(d->ftl, index_of(d, die), places, d->geometry.row_units);
 
 	if (found == 0)
@@ -246,7 +246,7 @@ void
 drive_die_cut(struct drive *d, uint32_t i)
 {
 	struct drive_die *die = &d->dies[i];
-	uint32_t slots[DRIVE_ROW_MAX], count = 0;
+	uint32_t slots[FLASH_ROW_UNITS_MAX], count = 0;
 
 	for (uint32_t slot = die->slots; slot != BUFFER_NONE; slot = d->buffer.slots[slot].next)
 		slots[count++] = slot;

@@ -14,7 +14,6 @@
 
 enum {
 	DRIVE_PIECES = 4096,     /* of DRIVE_PIECE, under way at a time */
-	DRIVE_ROW_MAX = 256,     /* units of a row */
 };
 
 enum drive_job_kind {

@@ -17,6 +17,8 @@ enum flash_media {
 	FLASH_IN_PLACE, /* written where it stands: no map, no collection */
 };
 
+enum { FLASH_ROW_UNITS_MAX = 256 };
+
 enum flash_policy { FLASH_GREEDY, FLASH_COST_BENEFIT };
 
 /*

@@ -208,12 +208,18 @@ media_check(struct reading *g)
 		refuse(g, "pmr", "is a multiple of 4 KiB, not %s", say(p->pmr_bytes, "bytes").text);
 }
 
+static uint32_t
+row_bytes(const struct flash_profile *p)
+{
+	return p->media == FLASH_NAND ? p->planes * p->bits * p->page_bytes : p->unit_bytes;
+}
+
 /* Pages, rows and blocks. */
 static void
 layout_check(struct reading *g)
 {
 	const struct flash_profile *p = g->profile;
-	uint32_t unit_pages = p->unit_bytes / p->page_bytes;
+	uint32_t unit_pages = p->unit_bytes / p->page_bytes, row = row_bytes(p);
 	uint64_t block = (uint64_t)p->planes * p->pages * p->page_bytes;
 	uint64_t blocks = ((uint64_t)p->die_mib << 20) / block;
 
@@ -224,18 +230,15 @@ layout_check(struct reading *g)
 	if (unit_pages > 1 && p->planes % unit_pages != 0)
 		refuse(g, "unit", "is a part of a page, or pages of so many planes; it is %u pages, of which "
 		    "`planes`, %u, is no multiple", unit_pages, p->planes);
+	if (is_power_of_two(p->unit_bytes) && row / p->unit_bytes > FLASH_ROW_UNITS_MAX)
+		refuse(g, "unit", "is at least %s, as a row is programmed at a stroke and has %u units at most: it has "
+		    "%s", say(row / FLASH_ROW_UNITS_MAX, "bytes").text, FLASH_ROW_UNITS_MAX, say(row, "bytes").text);
 	if (blocks < p->scale_blocks)
 		refuse(g, "scale-blocks", "is %u, and a die of %s has %" PRIu64 " blocks of %s", p->scale_blocks,
 		    say(p->die_mib, "MiB").text, blocks, say(block, "bytes").text);
 	if (p->reserve_blocks >= p->scale_blocks)
 		refuse(g, "reserve-blocks", "is below `scale-blocks`, which is %u, not %u", p->scale_blocks,
 		    p->reserve_blocks);
-}
-
-static uint32_t
-row_bytes(const struct flash_profile *p)
-{
-	return p->media == FLASH_NAND ? p->planes * p->bits * p->page_bytes : p->unit_bytes;
 }
 
 static void
@@ -260,6 +263,9 @@ times_check(struct reading *g)
 	if (p->read_spread_ns >= p->read_ns)
 		refuse(g, "read-spread", "is less than `read`, which is %s, not %s", say(p->read_ns, "ns").text,
 		    say(p->read_spread_ns, "ns").text);
+	else if ((uint64_t)p->read_ns + p->read_spread_ns > FLASH_TIME_MAX_NS)
+		refuse(g, "read-spread", "makes reads of %s at most, not %s", say(FLASH_TIME_MAX_NS, "ns").text,
+		    say((uint64_t)p->read_ns + p->read_spread_ns, "ns").text);
 	if (suspends && (p->suspend_ns == 0 || p->resume_ns == 0 || p->suspends_max == 0))
 		refuse(g, p->suspends_program ? "suspends-program" : "suspends-erase", "needs `suspend`, `resume` and "
 		    "`suspends-max`");

@@ -225,7 +225,7 @@ static const struct wrong {
 	{ NAND, "read: 50-60 us\n", "read", "`read` is one amount, with nothing behind it, not `50-60 us`" },
 	{ NAND, "read: fast\n", "read", "`read` is an amount like `5 ns`, not `fast`" },
 	{ NAND, "read: 55.0001 us\n", "read", "`read` is a whole number of ns, not `55.0001 us`" },
-	{ NAND, "read: 99999999999999999999 s\n", "read", "`read` is an amount like `5 ns`" },
+	{ NAND, "read: 99999999999999999999 s\n", "read", "`read` is too large a number" },
 	{ NAND, "channel: 533 MiB/s\n", "channel", "`channel` has one of the units MB/s or GB/s, not `533 MiB/s`" },
 	{ NAND, "channel: 0\n", "channel", "`channel` is from 1 MB/s to 1000 GB/s, not `0`" },
 	{ NAND, "capacity: 960 GiB\n", "capacity", "`capacity` has one of the units MB, GB or TB, not `960 GiB`" },
@@ -266,6 +266,8 @@ static const struct wrong {
 	    "which `planes`, 2, is no multiple" },
 	{ NAND, "unit: 64 KiB\nplanes: 6\n", "unit", "`unit` is a part of a page, or pages of so many planes; it is "
 	    "4" },
+	{ NAND, "unit: 512 bytes\nplanes: 4\npage: 16 KiB\n", "unit", "`unit` is at least 768 bytes, as a row is "
+	    "programmed at a stroke and has 256 units at most: it has 192 KiB" },
 	{ NAND, "scale-blocks: 1366\n", "scale-blocks", "`scale-blocks` is 1366, and a die of 32 GiB has 1365 blocks "
 	    "of "
 	    "24 MiB" },
@@ -278,6 +280,8 @@ static const struct wrong {
 	{ NAND, "journal\n", "power-loss-protection", "`power-loss-protection` is yes where there is no `journal`: the "
 	    "map would be lost" },
 	{ NAND, "read-spread: 55 us\n", "read-spread", "`read-spread` is less than `read`, which is 55 us, not 55 us" },
+	{ NAND, "read: 4 s\nread-spread: 1 ns\n", "read-spread", "`read-spread` makes reads of 4 s at most, not "
+	    "4000000.001 us" },
 	{ NAND, "resume\n", "suspends-program", "`suspends-program` needs `suspend`, `resume` and `suspends-max`" },
 	{ NAND, "suspends-program: no\nsuspends-max\n", "suspends-erase", "`suspends-erase` needs `suspend`, " },
 	{ NAND, "suspends-program: no\nsuspends-erase: no\n", "suspend", "`suspend` is of what is suspended, and " },
@@ -292,13 +296,12 @@ static const struct wrong {
 	    "back, 8 of them for `gc-low`, and the rest is too little" },
 	{ NAND, "spare: 0\nreserve-blocks: 4\n", "gc-low", "`gc-low` leaves no room: of " },
 	/* what cannot be reckoned with */
-	{ NAND, "channel: 1 MB/s\nplanes: 16\npage: 256 KiB\nbits: 8\nunit: 64 KiB\nbuffer: 1 GiB\npages: "
+	{ NAND, "channel: 1 MB/s\nplanes: 16\npage: 256 KiB\nbits: 8\nunit: 128 KiB\nbuffer: 1 GiB\npages: "
 	    "8\n", "channel",
 	    "`channel` of 1 MB/s has to move 32 MiB at a stroke, and takes more than 4 s" },
 	{ NAND, "die: 1 TiB\n", "die", "`die` has one of the units bytes, KiB, MiB or GiB, not `1 TiB`" },
-	{ NAND, "capacity: 10 TB\ndies: 2048\nplanes: 16\npages: 48\nunit: 512 bytes\nscale-blocks: 1003\nbuffer: 2 "
-	    "GiB\n",
-	    NULL, "the smallest of these drives cannot be: it has 2967" },
+	{ NAND, "capacity: 10 TB\ndies: 4096\nplanes: 8\npages: 24\nunit: 2 KiB\nscale-blocks: 3003\nbuffer: 2 GiB\n",
+	    NULL, "the smallest of these drives cannot be: it has 2225" },
 	{ NAND, "scale-blocks: 1003\nreserve-blocks: 1\ncapacity: 1 GB\n", NULL, "the smallest of these drives cannot "
 	    "be: "
 	    "it has 1 GB at most" },
