@@ -12,13 +12,13 @@ static const struct {
 	const char *name, *spec;
 	unsigned settle_ms; /* until writes have filled its buffer */
 } drives[] = {
-	{ "tlc-plp, sequential", "flash:tlc-plp,8G,state=sequential", 300 },
-	{ "tlc-plp, fragmented", "flash:tlc-plp,8G,state=fragmented", 400 },
-	{ "tlc-consumer, sequential", "flash:tlc-consumer,8G,state=sequential", 400 },
-	{ "tlc-consumer, fragmented", "flash:tlc-consumer,8G,state=fragmented", 1000 },
-	{ "optane", "flash:optane,8G", 5 },
-	{ "qlc, sequential", "flash:qlc,64G,state=sequential", 1500 },
-	{ "qlc, fragmented", "flash:qlc,64G,state=fragmented", 1500 },
+	{ "tlc-plp, sequential", "flash:tlc-plp,8G,state=sequential,data=no", 300 },
+	{ "tlc-plp, fragmented", "flash:tlc-plp,8G,state=fragmented,data=no", 400 },
+	{ "tlc-consumer, sequential", "flash:tlc-consumer,8G,state=sequential,data=no", 400 },
+	{ "tlc-consumer, fragmented", "flash:tlc-consumer,8G,state=fragmented,data=no", 1000 },
+	{ "optane", "flash:optane,8G,data=no", 5 },
+	{ "qlc, sequential", "flash:qlc,64G,state=sequential,data=no", 1500 },
+	{ "qlc, fragmented", "flash:qlc,64G,state=fragmented,data=no", 1500 },
 };
 
 enum { DRIVES = sizeof(drives) / sizeof(drives[0]), PLP_SEQUENTIAL = 0, PLP_FRAGMENTED = 1, OPTANE = 4 };

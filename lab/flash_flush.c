@@ -13,11 +13,11 @@ enum { PLP, CONSUMER, OPTANE, QLC, CONSUMER_FULL, DRIVES };
 
 static const char *const names[DRIVES] = { "tlc-plp", "tlc-consumer", "optane", "qlc", "tlc-consumer, full" };
 static const char *const specs[DRIVES] = {
-	[PLP] = "flash:tlc-plp,8G,state=fragmented",
-	[CONSUMER] = "flash:tlc-consumer,8G",
-	[OPTANE] = "flash:optane,8G",
-	[QLC] = "flash:qlc,64G,state=fragmented",
-	[CONSUMER_FULL] = "flash:tlc-consumer,8G,state=sequential",
+	[PLP] = "flash:tlc-plp,8G,state=fragmented,data=no",
+	[CONSUMER] = "flash:tlc-consumer,8G,data=no",
+	[OPTANE] = "flash:optane,8G,data=no",
+	[QLC] = "flash:qlc,64G,state=fragmented,data=no",
+	[CONSUMER_FULL] = "flash:tlc-consumer,8G,state=sequential,data=no",
 };
 
 enum { SETTLE, MEASURE };

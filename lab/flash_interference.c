@@ -17,8 +17,8 @@ enum { READ_LATENCY, WRITE_LATENCY, WRITE_TAIL, WRITES, DRAWINGS };
 static const struct {
 	const char *name, *spec;
 } drives[SERIES] = {
-	[PLP] = { "tlc-plp", "flash:tlc-plp,8G,state=fragmented" },
-	[CONSUMER] = { "tlc-consumer", "flash:tlc-consumer,8G,state=fragmented" },
+	[PLP] = { "tlc-plp", "flash:tlc-plp,8G,state=fragmented,data=no" },
+	[CONSUMER] = { "tlc-consumer", "flash:tlc-consumer,8G,state=fragmented,data=no" },
 };
 
 /* Percent of the largest rate; at 100 writes come as others end. */

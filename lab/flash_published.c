@@ -52,13 +52,13 @@ struct state {
 #define P5336 "D5-P5336 product brief"
 
 static const struct state states[] = {
-	{ "tlc-plp, fragmented", "flash:tlc-plp,8G,state=fragmented", {
+	{ "tlc-plp, fragmented", "flash:tlc-plp,8G,state=fragmented,data=no", {
 		{ "random read, depth 1", PM983, LATENCY, LAB_READ, 4 * KIB, 1, false, 0, 1, 100, 85, NULL },
 		{ "random read, depth 128", PM983, RATE, LAB_READ, 4 * KIB, 128, false, 0, 5, 100, 400000, NULL },
 		{ "random read, depth 128", GIMBAL, THROUGHPUT, LAB_READ, 4 * KIB, 128, false, 0, 5, 100, 1600, NULL },
 		{ "random read, depth 1", GIMBAL, LATENCY, LAB_READ, 128 * KIB, 1, false, 0, 5, 200, 230, NULL },
 	} },
-	{ "tlc-plp, fragmented", "flash:tlc-plp,8G,state=fragmented", {
+	{ "tlc-plp, fragmented", "flash:tlc-plp,8G,state=fragmented,data=no", {
 		{ "sequential write, depth 1", PM983, LATENCY, LAB_WRITE, 4 * KIB, 1, true, 0, 1, 50, 15, NULL },
 		{ "random write, depth 1", PM983, LATENCY, LAB_WRITE, 4 * KIB, 1, false, 0, 1, 50, 50,
 		    "a write is answered from the buffer, wherever it goes to" },
@@ -66,37 +66,37 @@ static const struct state states[] = {
 		    NULL },
 		{ "random write, depth 128", PM983, RATE, LAB_WRITE, 4 * KIB, 128, false, 0, 100, 2000, 40000, NULL },
 	} },
-	{ "tlc-consumer, sequential", "flash:tlc-consumer,8G,state=sequential", {
+	{ "tlc-consumer, sequential", "flash:tlc-consumer,8G,state=sequential,data=no", {
 		{ "random read, depth 1", EVO, RATE, LAB_READ, 4 * KIB, 1, false, 5, 1, 100, 15000, NULL },
 		{ "random read, depth 128", EVO, RATE, LAB_READ, 4 * KIB, 128, false, 0, 5, 100, 500000, NULL },
 		{ "sequential read, depth 32", "PM981 data sheet", THROUGHPUT, LAB_READ, 128 * KIB, 32, true, 0, 5, 100,
 		    3000, NULL },
 	} },
-	{ "tlc-consumer, new", "flash:tlc-consumer,8G", {
+	{ "tlc-consumer, new", "flash:tlc-consumer,8G,data=no", {
 		{ "random write, depth 1", EVO, RATE, LAB_WRITE, 4 * KIB, 1, false, 5, 1, 50, 50000, NULL },
 		{ "random write, depth 128", EVO, RATE, LAB_WRITE, 4 * KIB, 128, false, 0, 10, 70, 450000, NULL },
 	} },
-	{ "tlc-consumer, new", "flash:tlc-consumer,8G", {
+	{ "tlc-consumer, new", "flash:tlc-consumer,8G,data=no", {
 		{ "sequential write, depth 32", "AnandTech, PM981", THROUGHPUT, LAB_WRITE, 128 * KIB, 32, true, 0, 20,
 		    120, 1900, NULL },
 		{ "beyond the SLC cache", "AnandTech, 970 EVO", THROUGHPUT, LAB_WRITE, 128 * KIB, 32, true, 0, 300,
 		    1000,
 		    1200, NULL },
 	} },
-	{ "optane", "flash:optane,8G", {
+	{ "optane", "flash:optane,8G,data=no", {
 		{ "random read, depth 1", ANANDTECH, LATENCY, LAB_READ, 4 * KIB, 1, false, 0, 1, 50, 8.9, NULL },
 		{ "random read, depth 16", ANANDTECH, RATE, LAB_READ, 4 * KIB, 16, false, 0, 1, 50, 584800, NULL },
 		{ "random read, depth 16", ANANDTECH, LATENCY, LAB_READ, 4 * KIB, 16, false, 0, 1, 50, 25.5, NULL },
 		{ "random read, depth 16", P4800X, RATE, LAB_READ, 4 * KIB, 16, false, 0, 1, 50, 550000, NULL },
 	} },
-	{ "optane", "flash:optane,8G", {
+	{ "optane", "flash:optane,8G,data=no", {
 		{ "random write, depth 16", P4800X, RATE, LAB_WRITE, 4 * KIB, 16, false, 0, 1, 50, 500000, NULL },
 		{ "sequential read, depth 16", P4800X, THROUGHPUT, LAB_READ, 128 * KIB, 16, true, 0, 5, 50, 2400,
 		    NULL },
 		{ "sequential write, depth 16", P4800X, THROUGHPUT, LAB_WRITE, 128 * KIB, 16, true, 0, 5, 50, 2000,
 		    NULL },
 	} },
-	{ "qlc, sequential", "flash:qlc,64G,state=sequential", {
+	{ "qlc, sequential", "flash:qlc,64G,state=sequential,data=no", {
 		{ "random read, depth 1", P5336, LATENCY, LAB_READ, 4 * KIB, 1, false, 0, 1, 100, 110, NULL },
 		{ "random read, depth 512", P5336, RATE, LAB_READ, 4 * KIB, 512, false, 0, 5, 50, 930000,
 		    "of a later controller; the profile's limit is chosen" },
@@ -105,7 +105,7 @@ static const struct state states[] = {
 		{ "sequential write, depth 64", P5336, THROUGHPUT, LAB_WRITE, 128 * KIB, 64, true, 0, 500, 1000,
 		    3200, NULL },
 	} },
-	{ "qlc, fragmented", "flash:qlc,64G,state=fragmented", {
+	{ "qlc, fragmented", "flash:qlc,64G,state=fragmented,data=no", {
 		{ "random write of one unit", P5336, THROUGHPUT, LAB_WRITE, 64 * KIB, 64, false, 0, 2000, 4000, 704,
 		    NULL },
 		{ "random write", P5336, THROUGHPUT, LAB_WRITE, 16 * KIB, 64, false, 0, 2000, 2000, 704,

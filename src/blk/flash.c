@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "blk/copy.h"
 #include "blk/finish.h"
+#include "blk/home.h"
 
 enum {
 	STROKE_MAX = 64 * 1024 * 1024, /* bytes trimmed with one command */
@@ -452,4 +453,14 @@ flash_open(struct reactor *reactor, const struct flash_plan *plan, struct blk *i
 	else
 		blk_discard(&fb->blk, reactor);
 	return error;
+}
+
+struct drive *
+flash_drive(const struct blk *blk)
+{
+	const struct blk *inner = home_inner(blk);
+
+	if (inner == NULL || inner->ops != &flash_ops)
+		return NULL;
+	return container_of(inner, const struct flash_blk, blk)->drive;
 }

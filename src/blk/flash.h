@@ -1,5 +1,6 @@
 /*
- * flash.h - what the files of the flash: volume share; see flash.c.
+ * flash.h - what the files of the flash: volume share, see flash.c; and for those who look into a drive, or have one
+ * that is not as its profile says.
  */
 #ifndef WEIR_BLK_FLASH_H
 #define WEIR_BLK_FLASH_H
@@ -45,5 +46,17 @@ struct flash_chan {
 	struct timer timer;   /* when the drive wants to go on */
 	struct flash_req reqs[FLASH_REQUESTS];
 };
+
+#define FLASH_PREFIX "flash:"
+
+/*
+ * What a specification that begins so says; `below`: what stands behind its `@`, or NULL.  0, or a negative errno, and
+ * `why` says what is wrong.
+ */
+int flash_plan_read(struct reactor *reactor, const char *spec, uint32_t block_size, struct flash_plan *plan,
+    const char **below, char why[BLK_WHY]) __attribute__((warn_unused_result));
+
+/* The drive of such a volume, for its home or where nothing runs; NULL: it is none. */
+struct drive *flash_drive(const struct blk *blk);
 
 #endif

@@ -352,6 +352,12 @@ static const struct blk_ops home_ops = {
 	.destroy = home_destroy,
 };
 
+const struct blk *
+home_inner(const struct blk *blk)
+{
+	return blk->ops == &home_ops ? home_of(blk)->inner : NULL;
+}
+
 int
 home_open(struct reactor *reactor, unsigned index, struct blk *inner, struct blk **blk)
 {

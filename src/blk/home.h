@@ -96,6 +96,9 @@ home_of(const struct blk *blk)
 	return container_of(blk, struct home, blk);
 }
 
+/* What `blk` is, at its home; NULL: it has none. */
+const struct blk *home_inner(const struct blk *blk);
+
 /* The first of notes that go together, in a mail of the other reactor. */
 static inline void
 home_post(struct reactor *reactor, unsigned to, enum home_mail kind, const struct home_chan *hc,

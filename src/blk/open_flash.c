@@ -1,6 +1,7 @@
 /*
  * open_flash.c - from `flash:PROFILE,SIZE` to a modelled drive: which profile, in which state, with whose contents.
  */
+#include "blk/flash.h"
 #include "blk/opening.h"
 
 #include <assert.h>
@@ -150,33 +151,57 @@ take_word(const char *from, const char *at, char word[BLK_SPEC])
 	return from + length < at ? from + length + 1 : at;
 }
 
+/* What stands behind the colon; `below`: and behind the `@`, or NULL. */
+static int
+read_plan(const struct opening *o, const char *rest, struct flash_plan *plan, const char **below)
+{
+	const char *at = strchr(rest, '@');
+	char word[BLK_SPEC];
+	int error;
+
+	*plan = (struct flash_plan){ .data = true, .condition.seed = 1 };
+	*below = at != NULL ? at + 1 : NULL;
+	at = at != NULL ? at : rest + strlen(rest);
+	rest = take_word(rest, at, word);
+	error = read_profile(o, word, &plan->profile);
+	if (error == 0 && *below == NULL && rest[0] >= '0' && rest[0] <= '9') {
+		rest = take_word(rest, at, word);
+		error = opening_size(o, word, &plan->bytes);
+	}
+	if (error == 0)
+		error = opening_options(o, rest, at, read_option, plan);
+	if (error == 0 && (plan->bytes == 0) != (*below != NULL))
+		error = opening_refuse(o, -EINVAL, *below == NULL ? "no size (flash:PROFILE,SIZE)" :
+		    "a size, which is that of what is behind the `@`");
+	if (plan->condition.kind == CONDITION_FRAGMENTED)
+		plan->condition.overwrite_percent = OVERWRITE_PERCENT;
+	else
+		plan->condition.seed = 0;
+	return error;
+}
+
+int
+flash_plan_read(struct reactor *reactor, const char *spec, uint32_t block_size, struct flash_plan *plan,
+    const char **below, char why[BLK_WHY])
+{
+	const struct opening o = { reactor, spec, block_size, why };
+
+	assert(strncmp(spec, FLASH_PREFIX, strlen(FLASH_PREFIX)) == 0);
+	return read_plan(&o, spec + strlen(FLASH_PREFIX), plan, below);
+}
+
 int
 opening_flash(const struct opening *o, const char *rest, struct blk **blk)
 {
-	struct flash_plan plan = { .data = true, .condition.seed = 1 };
-	const char *below = strchr(rest, '@'), *at = below != NULL ? below : rest + strlen(rest);
-	char word[BLK_SPEC], reason[BLK_WHY] = "";
+	struct flash_plan plan;
+	char reason[BLK_WHY] = "";
 	struct blk *inner = NULL;
-	int error;
+	const char *below;
+	int error = read_plan(o, rest, &plan, &below);
 
-	rest = take_word(rest, at, word);
-	error = read_profile(o, word, &plan.profile);
-	if (error == 0 && below == NULL && rest[0] >= '0' && rest[0] <= '9') {
-		rest = take_word(rest, at, word);
-		error = opening_size(o, word, &plan.bytes);
-	}
-	if (error == 0)
-		error = opening_options(o, rest, at, read_option, &plan);
-	if (error == 0 && (plan.bytes == 0) != (below != NULL))
-		error = opening_refuse(o, -EINVAL, below == NULL ? "no size (flash:PROFILE,SIZE)" :
-		    "a size, which is that of what is behind the `@`");
+	if (error == 0 && below != NULL)
+		error = blk_open(o->reactor, below, o->block_size, &inner, o->why);
 	if (error != 0)
-		return error;
-	if (plan.condition.kind == CONDITION_FRAGMENTED)
-		plan.condition.overwrite_percent = OVERWRITE_PERCENT;
-	else
-		plan.condition.seed = 0;
-	if (below != NULL && (error = blk_open(o->reactor, below + 1, o->block_size, &inner, o->why)) != 0)
 		return error;
 	error = flash_open(o->reactor, &plan, inner, o->block_size, blk, reason);
 	if (error != 0 && reason[0] != '\0')

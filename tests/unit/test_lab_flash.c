@@ -147,6 +147,11 @@ a_read_takes_what_the_profile_says(void **state)
 	/* A new drive has nothing to sense. */
 	assert_true(read_us("flash:tlc-plp,520M", NULL) < 25);
 	assert_true(fabs(read_us("flash:optane,64M", NULL) - 8.7) < 0.2);
+	/* Whoever has its contents, or nobody. */
+	assert_true(fabs(read_us(SMALL ",data=no", NULL) - 85.4) < 0.3);
+	assert_true(fabs(read_us("flash:tlc-plp,state=fragmented@mem:520M", NULL) - 85.4) < 0.3);
+	assert_true(fabs(read_us("flash:tlc-plp,state=fragmented@mem:520M", &(struct lab_variation){ "tlc-plp.read",
+	    30 }) - 85.4 - 0.3 * 55) < 0.3);
 }
 
 /* Also where the state was made before, and is kept. */
@@ -175,7 +180,7 @@ a_seed_is_a_history_of_a_drive(void **state)
 
 /* MB/s of 4 KiB writes, 16 in flight, one after the other on the drive or all over it. */
 static double
-write_mbps(const struct lab_maker *maker, uint32_t sequential_percent)
+write_mbps(uint32_t sequential_percent)
 {
 	struct arena arena;
 	struct lab lab;
@@ -184,7 +189,7 @@ write_mbps(const struct lab_maker *maker, uint32_t sequential_percent)
 	double found;
 
 	arena_init(&arena, 0);
-	lab_init(&lab, &arena, maker, 1);
+	lab_init(&lab, &arena, &lab_maker_flash, 1);
 	setup = lab_alloc(&lab, sizeof(*setup));
 	lab_setup_init(setup, LAB_DIRECT);
 	lab_setup_device(setup, "flash:optane,64M");
@@ -202,8 +207,36 @@ static void
 writes_wait_for_the_media_alone(void **state)
 {
 	(void)state;
-	assert_true(fabs(write_mbps(&lab_maker_plain, 100) / 2050 - 1) < 0.02);
-	assert_true(fabs(write_mbps(&lab_maker_plain, 0) / 2030 - 1) < 0.02);
+	assert_true(fabs(write_mbps(100) / 2050 - 1) < 0.02);
+	assert_true(fabs(write_mbps(0) / 2030 - 1) < 0.02);
+}
+
+/* It is looked into by those who have opened it, and is used by all reactors. */
+static void
+a_drive_behind_a_target_of_several_reactors_counts(void **state)
+{
+	struct arena arena;
+	struct lab lab;
+	struct lab_setup *setup;
+	const struct lab_outcome *outcome;
+
+	(void)state;
+	arena_init(&arena, 0);
+	lab_init(&lab, &arena, &lab_maker_flash, 1);
+	setup = lab_alloc(&lab, sizeof(*setup));
+	lab_setup_init(setup, LAB_FABRIC);
+	setup->reactors = 3;
+	lab_setup_device(setup, "flash:optane,64M,data=no");
+	lab_setup_device(setup, "mem:64M");
+	for (unsigned job = 0; job < 4; job++)
+		lab_setup_job(setup, "writes", LAB_WRITE, 4096, 8);
+	lab_setup_phase(setup, "measure", 10 * LAB_MS, true);
+	outcome = lab_run(&lab, setup);
+	assert_non_null(outcome);
+	assert_int_equal(lab_failed(outcome), 0);
+	assert_true(lab_counted(outcome, 0, 0, "bytes written") > 1000 * 4096);
+	assert_int_equal(lab_reading_of(outcome, 1, 0)->count, 0);
+	arena_drop(&arena);
 }
 
 /* Each time of the profile, and of those it does not have none. */
@@ -261,6 +294,7 @@ main(void)
 		cmocka_unit_test(a_read_takes_what_the_profile_says),
 		cmocka_unit_test(a_seed_is_a_history_of_a_drive),
 		cmocka_unit_test(writes_wait_for_the_media_alone),
+		cmocka_unit_test(a_drive_behind_a_target_of_several_reactors_counts),
 		cmocka_unit_test(what_can_be_varied_is_named),
 		cmocka_unit_test(specifications_are_refused_by_name),
 	};
