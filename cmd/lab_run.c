@@ -15,6 +15,9 @@
 #include "flash_device.h"
 #include "lab.h"
 #include "lab/svg.h"
+#include "passing.h"
+#include "progress.h"
+#include "sys/clock.h"
 #include "table.h"
 
 enum { VARY_PERCENT = 30, PATH_BYTES = 4096, JSON_FORM = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE };
@@ -154,22 +157,57 @@ write_files(const char *out, const struct result *result, struct json_object *js
 	return true;
 }
 
+/* ---- how far it is ---- */
+
+enum { EACH_NS = 200000000 };
+
+struct watched {
+	const struct experiment *experiment;
+	char place[32];        /* among those that are meant; "" where it is alone */
+	uint64_t began_ns, shown_ns;
+};
+
+static void
+show(void *arg, const struct lab_progress *progress)
+{
+	struct watched *watched = arg;
+	uint64_t now_ns = clock_now_ns();
+	char time[PROGRESS_WORD], virtual[48] = "";
+
+	if (now_ns - watched->shown_ns < EACH_NS)
+		return;
+	watched->shown_ns = now_ns;
+	progress_time((now_ns - watched->began_ns) / 1000000000, time);
+	if (progress->virtual_ns > 0)
+		snprintf(virtual, sizeof(virtual), ", %" PRIu64 " s of virtual time",
+		    progress->virtual_ns / 1000000000);
+	passing("%s%s: %" PRIu64 " of %" PRIu64 " measured%s, %s", watched->place, watched->experiment->name,
+	    progress->measured, progress->of, virtual, time);
+}
+
 /* ---- one, and all ---- */
 
 static bool
-run(const struct lab_order *order, const struct experiment *experiment, struct arena *arena, struct result *result)
+run(const struct lab_order *order, unsigned which, struct arena *arena, struct result *result)
 {
+	const struct experiment *experiment = order->chosen[which];
+	struct watched watched = { .experiment = experiment, .began_ns = clock_now_ns() };
 	struct lab lab;
 	struct arena scratch;
 	bool ran;
 
+	if (order->count > 1)
+		snprintf(watched.place, sizeof(watched.place), "%u/%u ", which + 1, order->count);
 	lab_init(&lab, arena, &lab_maker_flash, order->seed);
+	lab.watch = show;
+	lab.watch_arg = &watched;
 	result_init(result, arena, experiment->name, order->seed);
 	arena_init(&scratch, 0);
 	ran = experiment_run(experiment, &lab, result);
 	if (ran && order->sensitivity)
 		ran = experiment_vary(experiment, &lab, result, VARY_PERCENT, &scratch);
 	arena_drop(&scratch);
+	passing(NULL);
 	if (!ran)
 		fprintf(stderr, "weir lab: %s: %s\n", experiment->name, lab.why);
 	return ran;
@@ -177,23 +215,23 @@ run(const struct lab_order *order, const struct experiment *experiment, struct a
 
 /* What came of it goes to `results`, where that is wanted; false: it has been said what went wrong. */
 static bool
-run_and_tell(const struct lab_order *order, const struct experiment *experiment, bool first,
-    struct json_object *results, bool *met)
+run_and_tell(const struct lab_order *order, unsigned which, struct json_object *results, bool *met)
 {
+	const struct experiment *experiment = order->chosen[which];
 	struct json_object *json = NULL;
 	struct arena arena;
 	struct result result;
 	bool good;
 
 	arena_init(&arena, 0);
-	good = run(order, experiment, &arena, &result);
+	good = run(order, which, &arena, &result);
 	if (good) {
 		*met &= result_all_met(&result);
 		json = lab_result_json(experiment, &result);
 		good = order->out == NULL || write_files(order->out, &result, json);
 	}
 	if (good && !order->json) {
-		if (!first)
+		if (which > 0)
 			putchar('\n');
 		good = print_result(experiment, &result) == 0;
 		fflush(stdout);
@@ -214,7 +252,7 @@ lab_order_run(const struct lab_order *order)
 
 	json_object_object_add(all, "results", results);
 	for (unsigned i = 0; good && i < order->count; i++)
-		good = run_and_tell(order, order->chosen[i], i == 0, results, &met);
+		good = run_and_tell(order, i, results, &met);
 	json_object_object_add(all, "met", json_object_new_boolean(met));
 	if (good && order->json)
 		puts(json_object_to_json_string_ext(all, JSON_FORM));

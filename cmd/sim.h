@@ -116,7 +116,4 @@ struct shortened {
 void shorten(const struct order *order, const struct scenario *scenario, struct plan *plan,
     const struct outcome *outcome, struct shortened *shortened);
 
-/* One line on a terminal that is written over; NULL: away with it.  Nothing where stderr is none. */
-void sim_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 #endif

@@ -3,9 +3,7 @@
  */
 #include <assert.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "host/lane.h"
 #include "sim.h"
@@ -139,22 +137,4 @@ counts_add(struct trial_counts *counts, const struct trial_counts *more)
 	counts->conflicts += more->conflicts;
 	counts->over_end += more->over_end;
 	counts->grown += more->grown;
-}
-
-/* ---- the line ---- */
-
-void
-sim_progress(const char *format, ...)
-{
-	char text[80] = "";
-	va_list args;
-
-	if (!isatty(STDERR_FILENO))
-		return;
-	if (format != NULL) {
-		va_start(args, format);
-		vsnprintf(text, sizeof(text), format, args);
-		va_end(args);
-	}
-	fprintf(stderr, "\r%s\033[K", text);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "passing.h"
 #include "sim.h"
 #include "sim_child.h"
 #include "stop.h"
@@ -110,7 +111,7 @@ tell_finding(struct search *search, uint64_t item, const struct outcome *outcome
 	uint64_t seed = seed_of(search, item);
 	char command[SIM_COMMAND];
 
-	sim_progress(NULL);
+	passing(NULL);
 	order_replay(search->order, scenario, seed, NULL, command);
 	report_open(report, NULL, "%s, seed %" PRIu64 ": %s", scenario->name, seed, outcome_text(outcome->end));
 	report_text(report, "scenario", NULL, scenario->name);
@@ -166,7 +167,7 @@ begin(struct search *search)
 		plan_draw(scenario_of(search, search->begun), seed_of(search, search->begun), &search->plan);
 		error = child_begin(child, search->order, &search->plan);
 		if (error != 0) {
-			sim_progress(NULL);
+			passing(NULL);
 			fprintf(stderr, "weir sim: no process for the next seed: %s\n", strerror(-error));
 			search->failed = true;
 			return;
@@ -202,7 +203,7 @@ show(struct search *search)
 	if (now_ns - search->shown_ns < EACH_NS)
 		return;
 	search->shown_ns = now_ns;
-	sim_progress("%" PRIu64 " seeds, %" PRIu64 " wrong, %" PRIu64 " s of virtual time, at seed %" PRIu64,
+	passing("%" PRIu64 " seeds, %" PRIu64 " wrong, %" PRIu64 " s of virtual time, at seed %" PRIu64,
 	    search->all.seeds, search->all.wrong, search->all.virtual_ns / 1000000000, seed_of(search, search->told));
 }
 
@@ -223,7 +224,7 @@ look_for(struct search *search)
 		gather(search);
 		tell(search);
 	}
-	sim_progress(NULL);
+	passing(NULL);
 }
 
 /* ---- at the end ---- */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "passing.h"
 #include "sim.h"
 #include "sim_child.h"
 #include "stop.h"
@@ -27,7 +28,7 @@ fails_still(void *arg, const struct plan *plan)
 	struct shortening *shortening = arg;
 	struct child *child = &shortening->child;
 
-	sim_progress("%s, seed %" PRIu64 ": try %" PRIu32 ", with %" PRIu32 " faults", plan->scenario, plan->seed,
+	passing("%s, seed %" PRIu64 ": try %" PRIu32 ", with %" PRIu32 " faults", plan->scenario, plan->seed,
 	    shortening->shrink.tries, plan->fault_count);
 	if (stop_asked() || child_begin(child, shortening->order, plan) != 0)
 		return false;
@@ -89,7 +90,7 @@ shorten(const struct order *order, const struct scenario *scenario, struct plan 
 	shortened->knobs = knobs_left(plan);
 	snprintf(shortened->path, sizeof(shortened->path), "%s/weir-sim-%s-%" PRIu64 ".yaml", order->out,
 	    scenario->name, plan->seed);
-	sim_progress(NULL);
+	passing(NULL);
 	if (write_plan(plan, &shortening.found, shortened->path) != 0) {
 		fprintf(stderr, "weir sim: %s: %s\n", shortened->path, strerror(errno));
 		shortened->path[0] = '\0';

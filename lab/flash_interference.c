@@ -127,6 +127,7 @@ run(struct lab *lab, struct result *result)
 	};
 	struct swept *swept = lab_alloc(lab, sizeof(*swept));
 
+	lab_expect(lab, SERIES);
 	for (unsigned s = 0; s < SERIES; s++) {
 		names[s] = drives[s].name;
 		if (!find_most(lab, s))

@@ -255,6 +255,7 @@ run(struct lab *lab, struct result *result)
 {
 	values_of *values = lab_alloc(lab, sizeof(*values));
 
+	lab_expect(lab, STATES);
 	for (unsigned s = 0; s < STATES; s++)
 		if (!measure(lab, &states[s], (*values)[s]))
 			return;

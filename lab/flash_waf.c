@@ -150,6 +150,7 @@ run(struct lab *lab, struct result *result)
 {
 	struct measured values[SERIES][SPARES];
 
+	lab_expect(lab, (uint64_t)SERIES * SPARES);
 	for (unsigned s = 0; s < SERIES; s++)
 		for (unsigned i = 0; i < SPARES; i++)
 			if (!measure(lab, s, spares[i], &values[s][i]))

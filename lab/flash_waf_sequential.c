@@ -220,6 +220,7 @@ run(struct lab *lab, struct result *result)
 {
 	struct curve *curves = lab_alloc(lab, SPARES * sizeof(*curves));
 
+	lab_expect(lab, (uint64_t)SPARES * SHARES);
 	for (unsigned s = 0; s < SPARES; s++)
 		if (!trace(lab, spares[s], &curves[s]))
 			return;

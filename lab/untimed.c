@@ -72,6 +72,7 @@ untimed_close(struct untimed *u)
 	for (unsigned i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
 		u->lab->hash = (u->lab->hash ^ counted[i]) * UINT64_C(0x9e3779b97f4a7c15) + i;
 	u->lab->events += counts->host_units;
+	lab_measured(u->lab, 0);
 	ftl_destroy(u->ftl);
 	arena_drop(&u->arena);
 }

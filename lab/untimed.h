@@ -25,7 +25,7 @@ struct untimed {
 /* Full, written in sequence.  False: the lab says why not; nothing is to be closed. */
 bool untimed_open(struct untimed *untimed, struct lab *lab, const char *profile, unsigned dies,
     unsigned spare_permille, enum flash_policy policy) __attribute__((warn_unused_result));
-/* What it counted becomes part of the history. */
+/* What it counted becomes part of the history, and a measurement is over. */
 void untimed_close(struct untimed *untimed);
 
 /* `count` units, evenly over `units` from `first` on. */

@@ -3,6 +3,7 @@
  */
 #include "lab/experiment.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,7 @@ experiment_run(const struct experiment *experiment, struct lab *lab, struct resu
 	experiment->run(lab, result);
 	if (lab->why[0] != '\0')
 		return false;
+	assert(lab->progress.measured == lab->progress.of);
 	result->hash = lab->hash;
 	result->events = lab->events;
 	for (unsigned i = 0; i < lab->profile_count; i++)

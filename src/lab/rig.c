@@ -46,6 +46,30 @@ lab_refuse(struct lab *lab, const char *format, ...)
 	va_end(args);
 }
 
+/* ---- how far it is ---- */
+
+static void
+tell(const struct lab *lab)
+{
+	if (lab->watch != NULL)
+		lab->watch(lab->watch_arg, &lab->progress);
+}
+
+void
+lab_expect(struct lab *lab, uint64_t measurements)
+{
+	lab->progress.of += measurements;
+	tell(lab);
+}
+
+void
+lab_measured(struct lab *lab, uint64_t virtual_ns)
+{
+	lab->progress.measured++;
+	lab->progress.virtual_ns += virtual_ns;
+	tell(lab);
+}
+
 /* ---- what varies ---- */
 
 static const struct {
@@ -253,6 +277,7 @@ lab_run(struct lab *lab, const struct lab_setup *setup)
 {
 	const char *wrong = lab_setup_wrong(setup);
 	struct lab_outcome *outcome;
+	uint64_t virtual_ns = 0;
 	bool ran;
 
 	if (wrong != NULL) {
@@ -267,5 +292,8 @@ lab_run(struct lab *lab, const struct lab_setup *setup)
 	lab->hash = (lab->hash ^ outcome->hash) * UINT64_C(0x9e3779b97f4a7c15) + lab->runs;
 	lab->events += outcome->events;
 	lab->runs++;
+	for (unsigned i = 0; i < setup->phase_count; i++)
+		virtual_ns += setup->phases[i].ns;
+	lab_measured(lab, virtual_ns);
 	return outcome;
 }

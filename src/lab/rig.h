@@ -36,6 +36,12 @@ struct lab_maker {
 /* blk_open(), and nothing else. */
 extern const struct lab_maker lab_maker_plain;
 
+/* How far an experiment is. */
+struct lab_progress {
+	uint64_t measured, of; /* measurements that are over, of so many as far as is known */
+	uint64_t virtual_ns;   /* that have gone by in them */
+};
+
 /* Who experiments: with what, and what was used. */
 struct lab {
 	struct arena *arena;          /* of setups, outcomes and results */
@@ -44,6 +50,9 @@ struct lab {
 	struct lab_variation variation;
 	/* As sim_options.trace, of each run; NULL: nobody looks.  `arg` is NULL. */
 	void (*trace)(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b);
+	/* Whenever that changes; NULL: nobody looks. */
+	void (*watch)(void *arg, const struct lab_progress *progress);
+	void *watch_arg;
 	char why[2 * LAB_WHY];        /* it could not be run: why; "": it could */
 
 	/* of all runs since lab_init() */
@@ -53,12 +62,19 @@ struct lab {
 	unsigned profile_count;
 	char world[320];              /* what the last one was charged, in words */
 	uint64_t hash, events, runs;
+	struct lab_progress progress;
 };
 
 void lab_init(struct lab *lab, struct arena *arena, const struct lab_maker *maker, uint64_t seed);
 
 /* NULL: lab->why says why.  The setup, which must stay, has been run to its end. */
 struct lab_outcome *lab_run(struct lab *lab, const struct lab_setup *setup) __attribute__((warn_unused_result));
+
+/* So many measurements more are to come; for who looks at how far it is. */
+void lab_expect(struct lab *lab, uint64_t measurements);
+
+/* One is over; for experiments that need no rig.  lab_run() says it by itself. */
+void lab_measured(struct lab *lab, uint64_t virtual_ns);
 
 void *lab_alloc(struct lab *lab, size_t bytes);
 

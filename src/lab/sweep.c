@@ -148,6 +148,7 @@ sweep_run(const struct sweep *sweep, struct lab *lab, struct result *result, str
 
 	assert(sweep->series_count <= SWEEP_SERIES_MAX && sweep->point_count <= SWEEP_POINTS_MAX &&
 	    sweep->drawing_count <= SWEEP_DRAWINGS_MAX);
+	lab_expect(lab, (uint64_t)sweep->series_count * sweep->point_count);
 	figures_make(&s);
 	for (unsigned series = 0; series < sweep->series_count; series++) {
 		struct result_series *lines[SWEEP_DRAWINGS_MAX] = { NULL };

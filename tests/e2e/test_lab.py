@@ -1,7 +1,9 @@
 """`weir lab`: what there is, what is measured, and what is written of it."""
 import json
 import os
+import pty
 import re
+import select
 import subprocess
 import xml.etree.ElementTree as xml
 
@@ -102,6 +104,38 @@ def test_what_it_depends_on_is_found(binary, tmp_path):
     assert less == pytest.approx(-more, rel=0.05) and 15 < more < 30
     assert {metric for _, metric in changes} == {one["name"] for one in said["metrics"]}
     assert (tmp_path / "known-delay-sensitivity-1.svg").read_text().count("world.latency_ns") == 1
+
+
+# ---- how far it is ----
+
+def in_terminal(*args):
+    """(what was said, what was shown where standard error is a terminal)"""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([targets.WEIR, "lab", *args], stdout=subprocess.PIPE, stderr=theirs, text=True) as done:
+        os.close(theirs)
+        said, shown = done.stdout.read(), b""
+        while select.select([ours], [], [], SECONDS)[0]:
+            try:
+                shown += os.read(ours, 4096)
+            except OSError:  # the other side is closed
+                break
+        os.close(ours)
+        assert done.wait(SECONDS) == 0
+    return said, shown.decode()
+
+
+def test_a_terminal_sees_how_far_it_is(binary):
+    said, shown = in_terminal("run", "known-delay")
+    assert re.search(r"\rknown-delay: \d+ of 12 measured.*, 0 s\x1b\[K", shown), shown
+    assert shown.endswith("\r\x1b[K"), "and nothing of it stays"
+    assert said == lab("run", "known-delay").stdout
+    shown = in_terminal("run", "house", "--json")[1]
+    assert "\r1/2 known-delay: " in shown
+    assert re.search(r"\r2/2 fabric-depth: [1-9]\d* of 27 measured, \d+ s of virtual time, ", shown), shown
+
+
+def test_who_has_no_terminal_is_told_nothing(binary):
+    assert lab("run", "known-delay").stderr == ""
 
 
 # ---- bad input ----

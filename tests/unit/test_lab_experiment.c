@@ -250,6 +250,41 @@ test_a_metric_changes_with_what_it_depends_on(void **state)
 	end(&bench);
 }
 
+/* ---- how far it is ---- */
+
+struct seen {
+	uint64_t calls, measured, of, virtual_ns;
+};
+
+static void
+see(void *arg, const struct lab_progress *progress)
+{
+	struct seen *seen = arg;
+
+	assert_true(progress->measured >= seen->measured && progress->of >= seen->of);
+	assert_true(progress->measured <= progress->of && progress->virtual_ns >= seen->virtual_ns);
+	*seen = (struct seen){ seen->calls + 1, progress->measured, progress->of, progress->virtual_ns };
+}
+
+/* After each measurement, of as many as it takes. */
+static void
+test_who_watches_sees_how_far_it_is(void **state)
+{
+	struct seen seen = { 0 };
+	struct bench bench;
+
+	begin(&bench, "mem:16M");
+	bench.lab.watch = see;
+	bench.lab.watch_arg = &seen;
+	assert_true(experiment_run(&experiment, &bench.lab, &bench.result));
+	assert_int_equal(seen.measured, bench.lab.runs);
+	assert_int_equal(seen.of, bench.lab.runs);
+	assert_true(seen.calls > bench.lab.runs && bench.lab.runs > 1);
+	assert_int_equal(seen.virtual_ns % bench.lab.runs, 0);
+	assert_true(seen.virtual_ns > 0);
+	end(&bench);
+}
+
 int
 main(void)
 {
@@ -258,6 +293,7 @@ main(void)
 		cmocka_unit_test(test_what_devices_count_is_a_table),
 		cmocka_unit_test(test_failed_ios_are_not_passed_over),
 		cmocka_unit_test(test_what_cannot_be_run_says_why),
+		cmocka_unit_test(test_who_watches_sees_how_far_it_is),
 		cmocka_unit_test(test_a_metric_changes_with_what_it_depends_on),
 	};
 
