@@ -21,7 +21,7 @@ ftl_reset(struct ftl *f)
 	for (uint32_t i = 0; i < f->g.dies; i++) {
 		struct ftl_die *die = &f->dies[i];
 
-		die->free = die->slc = die->empty = nobody;
+		die->free = die->fixed = die->slc = die->empty = nobody;
 		die->victim = die->aside = FTL_NO_BLOCK;
 		die->fewest = f->g.block_units;
 		for (int stream = 0; stream < FTL_STREAMS; stream++)
@@ -30,9 +30,10 @@ ftl_reset(struct ftl *f)
 			*ftl_counted(f, i, valid) = nobody;
 		for (uint32_t block = i * f->g.blocks; block < (i + 1) * f->g.blocks; block++) {
 			f->blocks[block].die = (uint16_t)i;
-			ftl_list_push(f, &die->free, block);
+			f->blocks[block].fixed = block - i * f->g.blocks < f->g.slc_fixed_blocks;
+			ftl_list_push(f, f->blocks[block].fixed ? &die->fixed : &die->free, block);
 		}
-		die->free_count = f->g.blocks;
+		die->free_count = f->g.blocks - f->g.slc_fixed_blocks;
 	}
 }
 
@@ -119,18 +120,24 @@ frontier_has_room(const struct ftl *f, uint32_t die, enum ftl_stream stream)
 /*
  * The last free block is for what is collected, and so is what the units that were collected need.  A victim has fewer
  * valid units than a block holds; so when collection has taken the last free block, a victim comes to its end before
- * that is full, and there is a free one again: collection never stops, and hosts' rows wait for it at worst.
+ * that is full, and there is a free one again: collection never stops, and hosts' rows wait for it at worst.  A victim
+ * that is always in SLC mode gives nobody a free one: it does not need the last, and what it needs is kept for it.
  */
 bool
 ftl_can_begin(const struct ftl *f, uint32_t die, enum ftl_stream stream)
 {
 	const struct ftl_die *d = &f->dies[die];
+	uint32_t needed = d->moving;
 
 	if (frontier_has_room(f, die, stream))
 		return true;
 	if (stream == FTL_GC)
 		return d->free_count > 0 || d->aside != FTL_NO_BLOCK;
-	return d->free_count > 1 && d->gc_space + (d->free_count - 1) * f->g.block_units >= d->moving;
+	if (stream == FTL_SLC && d->fixed.first != FTL_NO_BLOCK)
+		return true;
+	if (ftl_folds_fixed(f, d))
+		needed += d->victim_valid - d->collected + f->g.block_units;
+	return d->free_count > 1 && d->gc_space + (d->free_count - 1) * f->g.block_units >= needed;
 }
 
 enum ftl_stream
@@ -138,9 +145,7 @@ ftl_host_stream(const struct ftl *f, uint32_t die)
 {
 	const struct ftl_die *d = &f->dies[die];
 
-	if (frontier_has_room(f, die, FTL_SLC))
-		return FTL_SLC;
-	if (d->slc_count < f->g.slc_fixed_blocks && d->free_count > 1)
+	if (frontier_has_room(f, die, FTL_SLC) || d->fixed.first != FTL_NO_BLOCK)
 		return FTL_SLC;
 	/* As the drive fills, fewer blocks are free, and what is not always in SLC mode is there no more. */
 	return d->slc_count < f->g.slc_blocks && d->free_count > f->gc_low + 1 ? FTL_SLC : FTL_HOST;
@@ -170,12 +175,13 @@ void
 ftl_frontier_take(struct ftl *f, uint32_t die, enum ftl_stream stream)
 {
 	struct ftl_die *d = &f->dies[die];
-	uint32_t block = free_choose(f, d, stream);
+	bool fixed = stream == FTL_SLC && d->fixed.first != FTL_NO_BLOCK;
+	uint32_t block = fixed ? d->fixed.first : free_choose(f, d, stream);
 	struct ftl_block *b = &f->blocks[block];
 
-	assert(d->free_count > 0 && b->state == FTL_FREE && b->valid == 0);
-	ftl_list_remove(f, &d->free, block);
-	d->free_count--;
+	assert((fixed || d->free_count > 0) && b->state == FTL_FREE && b->valid == 0);
+	ftl_list_remove(f, fixed ? &d->fixed : &d->free, block);
+	d->free_count -= !fixed;
 	d->slc_count += stream == FTL_SLC;
 	d->gc_space += stream == FTL_GC ? f->g.block_units : 0;
 	b->state = FTL_OPEN;
@@ -204,7 +210,7 @@ ftl_begin_row(struct ftl *f, uint32_t die, enum ftl_stream stream, uint32_t *uni
 	b->begun += *units;
 	if (stream != FTL_GC) {
 		d->begun += *units;
-		d->taken += f->g.row_units; /* of space, whatever is put into it */
+		d->taken += b->fixed ? 0 : f->g.row_units; /* of space, whatever is put into it */
 		d->clock++;
 	}
 	return place;

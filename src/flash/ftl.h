@@ -112,8 +112,9 @@ uint32_t ftl_collect(struct ftl *ftl, uint32_t die, flash_place *places, uint32_
 void ftl_not_moved(struct ftl *ftl, flash_place from);
 
 /*
- * Nobody asks for anything: blocks in SLC mode may be collected, the oldest first, when the victim there is has been.
- * True as long as there is something to collect for that; false: all is folded, but for what is being filled.
+ * Nobody asks for anything: what is begun is finished, free blocks are collected where the die has too few, and then
+ * blocks in SLC mode, the oldest first.  True as long as there is something to collect for that; false: all is folded,
+ * but for what is being filled.  A drive without that mode has nothing of it.
  */
 bool ftl_fold(struct ftl *ftl, uint32_t die);
 

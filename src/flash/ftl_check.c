@@ -47,7 +47,9 @@ block_check(const struct ftl *f, uint32_t block)
 		return "a full block is open";
 	if (b->state == FTL_VICTIM && f->dies[b->die].victim != block && b->moving == 0)
 		return "a victim waits for nothing";
-	if (b->erases > f->dies[b->die].erases_most || b->erases < f->dies[b->die].erases_least)
+	if (b->fixed && b->state != FTL_FREE && b->stream != FTL_SLC)
+		return "a block that is always in SLC mode is not";
+	if (!b->fixed && (b->erases > f->dies[b->die].erases_most || b->erases < f->dies[b->die].erases_least))
 		return "a block is worn more, or less, than its die knows";
 	return owners_check(f, block);
 }
@@ -86,7 +88,8 @@ lists_check(const struct ftl *f, uint32_t die, const uint32_t states[])
 	}
 	if (closed != states[FTL_CLOSED])
 		return "a closed block is in no list";
-	if (list_count(f, &d->free, FTL_FREE) != states[FTL_FREE] || d->free_count != states[FTL_FREE])
+	if (list_count(f, &d->free, FTL_FREE) != d->free_count ||
+	    list_count(f, &d->fixed, FTL_FREE) != states[FTL_FREE] - d->free_count)
 		return "what is free is not what its list says";
 	if (list_count(f, &d->empty, FTL_EMPTY) != states[FTL_EMPTY])
 		return "what is to be erased is not what its list says";
@@ -97,7 +100,7 @@ static const char *
 die_check(const struct ftl *f, uint32_t die)
 {
 	const struct ftl_die *d = &f->dies[die];
-	uint32_t states[FTL_ERASING + 1] = { 0 }, valid = 0, begun = 0, moving = 0, space = 0, slc = 0, coming;
+	uint32_t states[FTL_ERASING + 1] = { 0 }, valid = 0, begun = 0, moving = 0, space = 0, slc = 0, coming = 0;
 	bool chosen = d->victim != FTL_NO_BLOCK;
 
 	for (uint32_t block = die * f->g.blocks; block < (die + 1) * f->g.blocks; block++) {
@@ -113,8 +116,8 @@ die_check(const struct ftl *f, uint32_t die)
 		space += b->state == FTL_OPEN && b->stream == FTL_GC ? f->g.block_units - b->told : 0;
 		moving += b->state == FTL_VICTIM ? b->moving : 0;
 		slc += b->state != FTL_FREE && b->stream == FTL_SLC;
+		coming += b->state >= FTL_VICTIM && !b->fixed && block != d->victim;
 	}
-	coming = states[FTL_VICTIM] + states[FTL_EMPTY] + states[FTL_ERASING] - (chosen ? 1 : 0);
 	if (chosen && f->blocks[d->victim].state != FTL_VICTIM)
 		return "the die's victim is none";
 	if (d->valid != valid || d->begun != begun || d->slc_count != slc || d->coming != coming ||

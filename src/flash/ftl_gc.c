@@ -13,6 +13,10 @@
  * So of blocks that are free or to be erased a die has never fewer than gc_low - 3.  Where wear is levelled hosts are
  * given nothing for about B / 2, which the next victims make good with up to half of their gains: one block less.  If
  * there were none, hosts' rows would wait (ftl_can_begin()).
+ *
+ * What is always in SLC mode is apart from this: its blocks are for nothing else, hosts' rows there take no space, and
+ * to fold one gives none.  That is done while nobody asks for anything and the die has free blocks enough; if hosts
+ * come meanwhile, a unit is moved for each of the space that they take.
  */
 #include "flash/ftl_inside.h"
 
@@ -125,7 +129,7 @@ worn(struct ftl *f, uint32_t die)
 	for (uint32_t i = die * f->g.blocks; i < (die + 1) * f->g.blocks; i++) {
 		const struct ftl_block *b = &f->blocks[i];
 
-		if (b->erases < least)
+		if (b->erases < least && !b->fixed)
 			least = b->erases;
 		if (is_cold(f, b) && (best == FTL_NO_BLOCK || b->erases < f->blocks[best].erases))
 			best = i;
@@ -142,7 +146,7 @@ ftl_least_valid(const struct ftl *f, uint32_t die)
 	for (uint32_t i = die * f->g.blocks; i < (die + 1) * f->g.blocks; i++) {
 		const struct ftl_block *b = &f->blocks[i];
 
-		if (b->state == FTL_CLOSED && (best == FTL_NO_BLOCK || b->valid < f->blocks[best].valid))
+		if (b->state == FTL_CLOSED && !b->fixed && (best == FTL_NO_BLOCK || b->valid < f->blocks[best].valid))
 			best = i;
 	}
 	return best;
@@ -163,6 +167,11 @@ victim_begin(struct ftl *f, uint32_t block, enum ftl_reason reason)
 	d->wore = reason == FTL_FOR_WEAR;
 	d->cursor = d->collected = 0;
 	d->victim_valid = b->valid;
+	d->taken = 0;
+	if (b->fixed) {
+		d->quota = b->valid + 1;
+		return;
+	}
 	d->gain = d->quota = f->g.block_units - b->valid;
 	d->taken = d->debt < d->gain / 2 ? d->debt : d->gain / 2;
 	if (d->taken < d->debt - d->slack)
@@ -185,12 +194,23 @@ victim_begin_worn(struct ftl *f, uint32_t block)
 	ftl_frontier_take(f, f->blocks[block].die, FTL_GC);
 }
 
-/* Blocks in SLC mode give most; those that may always be so are kept for when nobody asks for anything. */
+/* The oldest block in SLC mode that is not always so. */
+static uint32_t
+slc_oldest(const struct ftl *f, const struct ftl_die *d)
+{
+	uint32_t block = d->slc.first;
+
+	while (block != FTL_NO_BLOCK && f->blocks[block].fixed)
+		block = f->blocks[block].next;
+	return block;
+}
+
+/* Blocks in SLC mode give most; those that are always so give nothing. */
 static bool
 victim_choose(struct ftl *f, uint32_t die)
 {
 	struct ftl_die *d = &f->dies[die];
-	uint32_t oldest = d->slc.first, block;
+	uint32_t oldest = slc_oldest(f, d), block;
 
 	/* The power went while the last free block was filled: that has space for what the victim had left, which is
 	 * chosen anew, but perhaps not for another. */
@@ -201,7 +221,7 @@ victim_choose(struct ftl *f, uint32_t die)
 		victim_begin(f, block, f->blocks[block].stream == FTL_SLC ? FTL_FOR_FOLDING : FTL_FOR_SPACE);
 		return true;
 	}
-	if (oldest != FTL_NO_BLOCK && (d->slc_count > f->g.slc_fixed_blocks || f->blocks[oldest].valid == 0)) {
+	if (oldest != FTL_NO_BLOCK) {
 		victim_begin(f, oldest, FTL_FOR_FOLDING);
 		return true;
 	}
@@ -239,10 +259,12 @@ victim_end(struct ftl *f, struct ftl_die *d)
 	uint32_t block = d->victim, owed = d->debt + d->taken;
 
 	d->victim = FTL_NO_BLOCK;
-	d->debt = owed > d->gain ? owed - d->gain : 0;
-	if (d->wore || d->slack > d->debt)
-		d->slack = d->debt;
-	d->coming++;
+	if (!f->blocks[block].fixed) {
+		d->debt = owed > d->gain ? owed - d->gain : 0;
+		if (d->wore || d->slack > d->debt)
+			d->slack = d->debt;
+		d->coming++;
+	}
 	ftl_told_back(f, block);
 }
 
@@ -339,12 +361,13 @@ ftl_fold(struct ftl *f, uint32_t die)
 {
 	struct ftl_die *d = &f->dies[die];
 
-	if (d->victim != FTL_NO_BLOCK && f->blocks[d->victim].reason == FTL_FOR_FOLDING)
-		return true;
-	if (d->slc.first == FTL_NO_BLOCK)
+	if (f->g.slc_blocks == 0)
 		return false;
-	if (d->victim == FTL_NO_BLOCK)
+	while (!victim_ready(f, die)) {
+		if (d->slc.first == FTL_NO_BLOCK || ftl_needs_gc(f, die))
+			return false;
 		victim_begin(f, d->slc.first, FTL_FOR_FOLDING);
+	}
 	return true;
 }
 
@@ -374,13 +397,16 @@ ftl_erased(struct ftl *f, uint32_t block)
 
 	assert(b->state == FTL_ERASING);
 	d->slc_count -= b->stream == FTL_SLC;
+	f->counts.erases++;
+	b->erases++;
+	b->state = FTL_FREE;
+	ftl_list_push(f, b->fixed ? &d->fixed : &d->free, block);
+	if (b->fixed)
+		return;
 	d->coming--;
 	d->free_count++;
-	f->counts.erases++;
-	if (++b->erases > d->erases_most)
+	if (b->erases > d->erases_most)
 		d->erases_most = b->erases;
-	b->state = FTL_FREE;
-	ftl_list_push(f, &d->free, block);
 }
 
 /* ---- the power ---- */
@@ -394,9 +420,9 @@ victim_forget(struct ftl *f, uint32_t block)
 
 	if (d->victim == block) {
 		d->victim = FTL_NO_BLOCK;
-		d->debt += d->taken; /* for which they were given nothing */
+		d->debt += b->fixed ? 0 : d->taken; /* for which they were given nothing */
 		d->taken = 0;
-	} else {
+	} else if (!b->fixed) {
 		d->coming--;
 	}
 	d->moving -= b->moving;

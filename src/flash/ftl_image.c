@@ -65,6 +65,7 @@ die_put(const struct ftl *f, uint32_t die, uint8_t *out)
 	put_le32(out + 8, d->slack);
 	put_le32(out + 12, d->wore);
 	out = list_put(f, &d->free, out + DIE);
+	out = list_put(f, &d->fixed, out);
 	for (uint32_t valid = 0; valid <= f->g.block_units; valid++)
 		out = list_put(f, ftl_counted(f, die, valid), out);
 	out = list_put(f, &d->slc, out);
@@ -114,6 +115,8 @@ block_get(struct ftl *f, const uint8_t *in, uint32_t die)
 		return "a block is worn more than any can be";
 	if (b->stream == FTL_SLC && f->g.slc_block_units == 0)
 		return "a block is in SLC mode, and the drive has none";
+	if (b->fixed && b->state != FTL_FREE && b->stream != FTL_SLC)
+		return "a block is always in SLC mode, and is not";
 	capacity = ftl_capacity(f, b);
 	row = b->stream == FTL_SLC ? f->g.slc_row_units : f->g.row_units;
 	if (b->begun > capacity || b->begun % row != 0 || b->stamp > f->dies[die].clock)
@@ -197,8 +200,10 @@ lists_get(struct ftl *f, const uint8_t *in, uint32_t die)
 		uint32_t block = get_le32(in + DIE + i * BLOCK);
 		struct ftl_block *b = &f->blocks[block];
 
-		d->erases_most = b->erases > d->erases_most ? b->erases : d->erases_most;
-		d->erases_least = b->erases < d->erases_least ? b->erases : d->erases_least;
+		if (!b->fixed) {
+			d->erases_most = b->erases > d->erases_most ? b->erases : d->erases_most;
+			d->erases_least = b->erases < d->erases_least ? b->erases : d->erases_least;
+		}
 		d->slc_count += b->state != FTL_FREE && b->stream == FTL_SLC;
 		if (b->state == FTL_CLOSED) {
 			b->state = FTL_OPEN;
@@ -206,8 +211,8 @@ lists_get(struct ftl *f, const uint8_t *in, uint32_t die)
 		} else if (b->state == FTL_OPEN && !frontier_get(f, d, block)) {
 			return "a die has too many open blocks";
 		} else if (b->state == FTL_FREE) {
-			ftl_list_push(f, &d->free, block);
-			d->free_count++;
+			ftl_list_push(f, b->fixed ? &d->fixed : &d->free, block);
+			d->free_count += !b->fixed;
 		}
 	}
 	return d->valid > f->limit || !can_collect(f, die) ? "a die is fuller than it can be" : NULL;
@@ -242,7 +247,7 @@ ftl_image_get(struct ftl *f, const uint8_t *in)
 
 	ftl_reset(f);
 	for (uint32_t die = 0; die < f->g.dies; die++) {
-		f->dies[die].free = (struct ftl_list){ FTL_NO_BLOCK, FTL_NO_BLOCK };
+		f->dies[die].free = f->dies[die].fixed = (struct ftl_list){ FTL_NO_BLOCK, FTL_NO_BLOCK };
 		f->dies[die].free_count = 0;
 	}
 	for (uint32_t block = 0; block < f->g.dies * f->g.blocks; block++)

@@ -1,8 +1,8 @@
 /*
  * ftl_inside.h - what the files of the translation layer share: blocks and their lists.
  *
- * A block is in one list of its die at most: of the free ones, of those closed with as many valid units, of those
- * closed in SLC mode, of those to be erased.
+ * A block is in one list of its die at most: of the free ones, of those free that are always in SLC mode, of those
+ * closed with as many valid units, of those closed in SLC mode, of those to be erased.
  */
 #ifndef WEIR_FLASH_FTL_INSIDE_H
 #define WEIR_FLASH_FTL_INSIDE_H
@@ -26,6 +26,7 @@ struct ftl_block {
 	uint8_t state;      /* enum ftl_block_state */
 	uint8_t stream;     /* enum ftl_stream; of what is not free */
 	uint8_t reason;     /* enum ftl_reason; of a victim */
+	bool fixed;         /* it is always in SLC mode: for nothing else, and free in a list of its own */
 };
 
 struct ftl_list {
@@ -33,11 +34,11 @@ struct ftl_list {
 };
 
 struct ftl_die {
-	struct ftl_list free, slc, empty;
+	struct ftl_list free, fixed, slc, empty;
 	uint32_t frontier[FTL_STREAMS]; /* FTL_NO_BLOCK: a free one is to be taken */
 	uint32_t aside;     /* the frontier of collection that waits while what is cold fills a block of its own */
-	uint32_t free_count;
-	uint32_t coming;    /* blocks that were collected and are not erased */
+	uint32_t free_count; /* of what is always in SLC mode nothing is counted here, */
+	uint32_t coming;    /* nor here: blocks that were collected and are not erased */
 	uint32_t slc_count; /* blocks in SLC mode */
 	uint32_t valid;     /* units */
 	uint32_t begun;     /* for hosts, and not told */
@@ -56,7 +57,8 @@ struct ftl_die {
 	uint32_t debt;      /* what they took beyond what they were given */
 	uint32_t slack;     /* of the debt: what levelling wear left, and is not pressing */
 
-	uint32_t erases_most, erases_least; /* of its blocks; no block has fewer than the latter */
+	uint32_t erases_most, erases_least; /* of its blocks, but for those always in SLC mode; none has fewer than the
+					     * latter */
 	bool wore;          /* the last victim was chosen for wear */
 
 	flash_place at[FTL_STREAMS]; /* ftl_write(): the rows it is in, and what is left of them */
@@ -132,6 +134,13 @@ ftl_is_valid(const struct ftl *f, uint32_t block, uint32_t index)
 	return *ftl_word(f, block, index) >> index % 64 & 1;
 }
 
+/* The die's victim is always in SLC mode. */
+static inline bool
+ftl_folds_fixed(const struct ftl *f, const struct ftl_die *d)
+{
+	return d->victim != FTL_NO_BLOCK && f->blocks[d->victim].fixed;
+}
+
 /* The first valid unit of the block from `index` on; block_units: there is none. */
 uint32_t ftl_next_valid(const struct ftl *ftl, uint32_t block, uint32_t index);
 
@@ -141,7 +150,8 @@ void ftl_close(struct ftl *ftl, uint32_t block);
 /* A place that was collected was told back: where that was the victim's last, it is to be erased. */
 void ftl_told_back(struct ftl *ftl, uint32_t block);
 
-/* The closed block of the die that has the fewest valid units, in SLC mode or not; FTL_NO_BLOCK: none is closed. */
+/* The closed block of the die that has the fewest valid units, in SLC mode or not, but for what is always so;
+ * FTL_NO_BLOCK: there is none. */
 uint32_t ftl_least_valid(const struct ftl *ftl, uint32_t die);
 
 /* A free block becomes the frontier of that stream. */

@@ -19,14 +19,14 @@ row_units(const struct flash_profile *p)
 	return p->planes * p->bits * p->page_bytes / p->unit_bytes;
 }
 
-/* Of each die, without those in reserve: so many there should be at least. */
+/* Of each die, without those in reserve or always in SLC mode: so many there should be at least. */
 static uint32_t
 blocks_wanted(const struct flash_profile *p)
 {
 	return p->scale_blocks - p->reserve_blocks;
 }
 
-/* That each die has to have for so many of hosts, without those in reserve. */
+/* That each die has to have for so many of hosts, in these blocks. */
 static uint64_t
 raw_units(const struct flash_profile *p, uint64_t units)
 {
@@ -69,6 +69,7 @@ blocks_lay(struct flash_geometry *g, const struct flash_profile *p)
 		g->erase_ns = (uint32_t)up((uint64_t)p->erase_ns * g->block_rows, p->pages / p->bits);
 }
 
+/* What is always in SLC mode has blocks of its own. */
 static void
 slc_lay(struct flash_geometry *g, const struct flash_profile *p)
 {
@@ -81,6 +82,7 @@ slc_lay(struct flash_geometry *g, const struct flash_profile *p)
 	thousand = UINT64_C(1000) * g->dies * g->slc_block_units;
 	g->slc_blocks = (uint32_t)((g->units * p->slc_permille + thousand / 2) / thousand);
 	g->slc_fixed_blocks = (uint32_t)((g->units * p->slc_fixed_permille + thousand / 2) / thousand);
+	g->blocks += g->slc_fixed_blocks;
 }
 
 /* Blocks of each die that what hosts have cannot fill.  Open are the frontiers of hosts and of collection; and where
@@ -117,16 +119,17 @@ has_room(const struct flash_geometry *g, const struct flash_profile *p, char why
 
 /* ---- all of it ---- */
 
-/* So that all places, those in reserve and the last block of each die among them, can be counted. */
+/* So that all places can be counted, those in reserve and of each die the last block, and the last that is always in
+ * SLC mode, among them. */
 static uint64_t
 units_max(const struct flash_profile *p)
 {
 	uint64_t beside = 0;
 
 	if (p->media == FLASH_NAND)
-		beside = (uint64_t)p->dies * (p->reserve_blocks + 1) * p->planes * p->pages * p->page_bytes /
+		beside = (uint64_t)p->dies * (p->reserve_blocks + 2) * p->planes * p->pages * p->page_bytes /
 		    p->unit_bytes;
-	return beside < FLASH_PLACES_MAX ? (FLASH_PLACES_MAX - beside) * 1000 / (1000 + p->spare_permille) : 0;
+	return beside < FLASH_PLACES_MAX ? (FLASH_PLACES_MAX - beside) * 1000 / flash_raw_permille(p) : 0;
 }
 
 static void

@@ -19,16 +19,16 @@ struct flash_geometry {
 	uint32_t unit_bytes;
 	uint32_t channels, dies;
 	uint32_t planes;
-	uint32_t blocks;          /* of each die, those in reserve among them */
+	uint32_t blocks;          /* of each die, those in reserve and those always in SLC mode among them */
 	uint32_t block_units, row_units;
 	uint32_t page_units;      /* 0: a unit is larger than a page, and takes unit_pages */
 	uint32_t unit_pages;      /* of as many planes: 1, or what a large unit fills */
 	uint32_t block_rows;
 	uint32_t slc_row_units, slc_block_units; /* of a block in SLC mode; 0: there is none */
 	uint32_t slc_blocks;      /* of each die that may be in SLC mode at a time, where there is room */
-	uint32_t slc_fixed_blocks; /* of those, how many even where the drive is full */
+	uint32_t slc_fixed_blocks; /* of those, how many always are: the first ones of each die */
 	uint32_t erase_ns;        /* as it is for blocks of this size */
-	uint32_t spare_permille;  /* as it came out, without reserve_blocks */
+	uint32_t spare_permille;  /* as it came out, without reserve_blocks and slc_fixed_blocks */
 };
 
 enum { FLASH_WHY = 160 };

@@ -39,7 +39,7 @@ struct flash_profile {
 	uint32_t pages;            /* of a block, on one plane; a multiple of `bits` */
 	uint32_t bits;             /* pages of a word line, programmed together */
 	uint32_t unit_bytes;       /* a power of two: a part of a page, or pages of as many planes */
-	uint32_t spare_permille;   /* raw over user space, minus one, without reserve_blocks */
+	uint32_t spare_permille;   /* raw over user space, minus one, without reserve_blocks and what slc_fixed takes */
 	uint32_t reserve_blocks;   /* of each die, held back beside that */
 	uint32_t scale_blocks;     /* of each die, those in reserve among them: as few are left before blocks shrink */
 
@@ -64,8 +64,8 @@ struct flash_profile {
 	uint32_t flush_ns;         /* what a flush takes in any case */
 	uint32_t journal_ns;       /* a page of the map's journal; 0: there is none */
 
-	uint32_t slc_permille, slc_fixed_permille; /* data in SLC mode over the user space: at most, and even where the
-						    * drive is full, a part of that; 0: none is */
+	uint32_t slc_permille, slc_fixed_permille; /* data in SLC mode over the user space: at most, and of that what
+						    * has flash of its own, `bits` times as much; 0: none is */
 	uint32_t slc_program_ns;
 
 	uint32_t policy;           /* enum flash_policy */
@@ -82,6 +82,13 @@ struct flash_profile {
  */
 int flash_profile_read(struct arena *arena, const char *text, size_t bytes, struct conf_errors *errors,
     struct flash_profile *profile) __attribute__((warn_unused_result));
+
+/* Raw space that there is for so much of hosts: spare_permille, and what is always in SLC mode. */
+static inline uint32_t
+flash_raw_permille(const struct flash_profile *p)
+{
+	return 1000 + p->spare_permille + p->bits * p->slc_fixed_permille;
+}
 
 /* Of all numbers, not of the name nor what it says: two profiles with the same hash are the same drive. */
 uint64_t flash_profile_hash(const struct flash_profile *profile);

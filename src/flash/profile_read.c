@@ -201,9 +201,10 @@ media_check(struct reading *g)
 	if (p->capacity_mb > raw_mb)
 		refuse(g, "capacity", "is %s, and %u dies of %s have no more than %s", say(p->capacity_mb, "MB").text,
 		    p->dies, say(p->die_mib, "MiB").text, say(raw_mb, "MB").text);
-	else if ((uint64_t)p->capacity_mb * (1000 + p->spare_permille) > raw_mb * 1000)
-		refuse(g, "spare", "of %s over %s is more than %u dies of %s have", say(p->spare_permille,
-		    "permille").text, say(p->capacity_mb, "MB").text, p->dies, say(p->die_mib, "MiB").text);
+	else if ((uint64_t)p->capacity_mb * flash_raw_permille(p) > raw_mb * 1000)
+		refuse(g, "spare", "of %s over %s%s is more than %u dies of %s have", say(p->spare_permille,
+		    "permille").text, say(p->capacity_mb, "MB").text, p->slc_fixed_permille > 0 ?
+		    ", and what is always in SLC mode," : "", p->dies, say(p->die_mib, "MiB").text);
 	if (p->pmr_bytes % 4096 != 0)
 		refuse(g, "pmr", "is a multiple of 4 KiB, not %s", say(p->pmr_bytes, "bytes").text);
 }

@@ -74,7 +74,7 @@ refused(const struct kept *kept, size_t count, bool slc, const char *words)
 	assert_string_equal(why, words);
 	assert_null(ftl_check(b.ftl));
 	assert_int_equal(ftl_counts(b.ftl)->host_units, 0);
-	assert_int_equal(ftl_free_blocks(b.ftl, 0), b.geometry.blocks);
+	assert_int_equal(ftl_free_blocks(b.ftl, 0), b.geometry.blocks - b.geometry.slc_fixed_blocks);
 	ftl_bench_close(&b);
 }
 
@@ -210,6 +210,28 @@ what_cannot_be_is_refused(void **state)
 }
 
 static void
+what_is_always_in_slc_mode_is_nothing_else(void **state)
+{
+	struct ftl_bench b;
+	struct kept kept;
+	uint8_t *block;
+
+	(void)state;
+	open_drive(&b, true);
+	condition_make(b.ftl, &fragmented);
+	kept = keep(&b, &fragmented);
+	for (block = kept.bytes + STATE + HEADER_DIE + DIE; get_le32(block) != 0;)
+		block += BLOCK;
+	block[4] = FTL_CLOSED;
+	block[5] = FTL_HOST;
+	put_le32(block + 8, b.geometry.block_units);
+	seal(&kept);
+	refused(&kept, kept.count, true, "a block is always in SLC mode, and is not");
+	arena_free(&b.arena, kept.bytes);
+	ftl_bench_close(&b);
+}
+
+static void
 bytes_say_of_which_drive_they_are(void **state)
 {
 	uint64_t hash, capacity;
@@ -298,6 +320,7 @@ main(void)
 		cmocka_unit_test(each_condition_is_what_its_name_says),
 		cmocka_unit_test(what_is_not_of_this_drive_is_refused),
 		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(what_is_always_in_slc_mode_is_nothing_else),
 		cmocka_unit_test(bytes_say_of_which_drive_they_are),
 		cmocka_unit_test(without_a_free_block_what_there_is_space_for_is_collected),
 	};

@@ -255,7 +255,10 @@ static const struct wrong {
 	{ NAND, "capacity: 2 TB\n", "capacity", "`capacity` is 2 TB, and 32 dies of 32 GiB have no more than 1099.511 "
 	    "GB" },
 	{ PLACE, "capacity: 482 GB\n", "capacity", "`capacity` is 482 GB, and 28 dies of 16 GiB have no more than " },
-	{ NAND, "spare: 14.6 %\n", "spare", "`spare` of 14.6 % over 960 GB is more than 32 dies of 32 GiB have" },
+	{ NAND, "spare: 14.6 %\nslc\nslc-fixed\nslc-program\n", "spare", "`spare` of 14.6 % over 960 GB is more than "
+	    "32 dies of 32 GiB have" },
+	{ NAND, "spare: 14.3 %\n", "spare", "`spare` of 14.3 % over 960 GB, and what is always in SLC mode, is more "
+	    "than 32 dies of 32 GiB have" },
 	{ NAND, "dies: 44\n", "dies", "`dies` is a multiple of `channels`, which is 8, not 44" },
 	{ PLACE, "dies: 27\n", "dies", "`dies` is a multiple of `channels`, which is 7, not 27" },
 	{ NAND, "page: 12 KiB\n", "page", "`page` is a power of two, not 12 KiB" },
@@ -288,12 +291,12 @@ static const struct wrong {
 	{ NAND, "suspends-program: no\nsuspends-erase: no\nsuspend\nresume\n", "suspends-max", "`suspends-max` is of" },
 	{ NAND, "slc-program\n", "slc", "`slc` needs `slc-program`: how long a program takes in SLC mode" },
 	{ NAND, "slc\nslc-fixed\n", "slc-program", "`slc-program` is of a share in SLC mode, and there is no `slc`" },
-	{ NAND, "slc-fixed: 5 %\n", "slc-fixed", "`slc-fixed` is a part of `slc`, which is 4 %, not 5 %" },
+	{ NAND, "slc: 1 %\nslc-fixed: 2 %\n", "slc-fixed", "`slc-fixed` is a part of `slc`, which is 1 %, not 2 %" },
 	{ NAND, "bits: 1\n", "slc", "`slc` is of cells with more than one bit, and `bits` is 1" },
 	{ NAND, "pmr: 6 KiB\n", "pmr", "`pmr` is a multiple of 4 KiB, not 6 KiB" },
 	{ NAND, "gc-low: 1\n", "gc-low", "`gc-low` is a number from 2 to 65536, not `1`" },
-	{ NAND, "gc-low: 8\n", "gc-low", "`gc-low` leaves no room: of 199 blocks of a die hosts fill 184, 12 are held "
-	    "back, 8 of them for `gc-low`, and the rest is too little" },
+	{ NAND, "gc-low: 9\n", "gc-low", "`gc-low` leaves no room: of 200 blocks of a die hosts fill 184, 13 are held "
+	    "back, 9 of them for `gc-low`, and the rest is too little" },
 	{ NAND, "spare: 0\nreserve-blocks: 4\n", "gc-low", "`gc-low` leaves no room: of " },
 	/* what cannot be reckoned with */
 	{ NAND, "channel: 1 MB/s\nplanes: 16\npage: 256 KiB\nbits: 8\nunit: 128 KiB\nbuffer: 1 GiB\npages: "
