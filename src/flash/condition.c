@@ -37,7 +37,8 @@ overwrite(struct ftl *f, uint64_t count, uint64_t seed)
 	}
 }
 
-/* At the end nothing is under way: a victim is closed again, so that what is kept and read goes on as this does. */
+/* At the end it was left alone, and nothing is under way: a victim is closed again, so that what is kept and read goes
+ * on as this does. */
 void
 condition_make(struct ftl *f, const struct condition *condition)
 {
@@ -46,6 +47,7 @@ condition_make(struct ftl *f, const struct condition *condition)
 		ftl_write(f, unit);
 	if (condition->kind == CONDITION_FRAGMENTED)
 		overwrite(f, f->g.units * condition->overwrite_percent / 100, condition->seed);
+	ftl_rest(f);
 	ftl_finish_rows(f);
 	ftl_cut(f);
 }

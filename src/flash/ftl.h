@@ -134,6 +134,9 @@ bool ftl_is_slc(const struct ftl *ftl, uint32_t block);
 /* The unit is written, and whatever has to be collected is: for preparing a drive, and for measuring amplification. */
 void ftl_write(struct ftl *ftl, uint32_t unit);
 
+/* Nobody asks for anything, for as long as there is something to fold. */
+void ftl_rest(struct ftl *ftl);
+
 /* Rows that ftl_write() began are padded: nothing is begun and not told, and nothing waits to be erased. */
 void ftl_finish_rows(struct ftl *ftl);
 

@@ -89,6 +89,16 @@ ftl_write(struct ftl *f, uint32_t unit)
 }
 
 void
+ftl_rest(struct ftl *f)
+{
+	for (uint32_t die = 0; die < f->g.dies; die++)
+		while (ftl_fold(f, die)) {
+			collect(f, die, BATCH);
+			erase_all(f, die);
+		}
+}
+
+void
 ftl_finish_rows(struct ftl *f)
 {
 	for (uint32_t die = 0; die < f->g.dies; die++)

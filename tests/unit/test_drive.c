@@ -26,7 +26,8 @@ struct timed {
 	uint64_t now_ns;
 };
 
-/* As it is sold, but of so many bytes, 0: as few as can be; `full`: every unit was written once, in order. */
+/* As it is sold, but of so many bytes, 0: as few as can be; `full`: every unit was written once, in order, and it was
+ * left alone then. */
 static void
 timed_open_of(struct timed *t, const char *profile, uint64_t bytes, bool full)
 {
@@ -43,8 +44,10 @@ timed_open_of(struct timed *t, const char *profile, uint64_t bytes, bool full)
 	assert_int_equal(drive_create(&t->arena, &options, &t->drive), 0);
 	for (uint32_t unit = 0; full && unit < options.geometry.units; unit++)
 		ftl_write(drive_ftl(t->drive), unit);
-	if (full)
-		ftl_finish_rows(drive_ftl(t->drive));
+	if (!full)
+		return;
+	ftl_rest(drive_ftl(t->drive));
+	ftl_finish_rows(drive_ftl(t->drive));
 }
 
 static void
@@ -147,6 +150,31 @@ an_idle_consumer_drive_takes_what_its_profile_says(void **state)
 	timed_one(&t, DRIVE_TRIM, 8 * KIB, 4 * KIB, false, 14000);
 	timed_one(&t, DRIVE_FLUSH, 0, 0, false, 14000 + 300000 + journal_ns);
 	timed_one(&t, DRIVE_READ, 8 * KIB, 4 * KIB, false, 5000 + 1280);
+	timed_close(&t);
+}
+
+/* There is space for SLC mode on a full drive too, and what was written to it is folded between: now and then the die
+ * of the journal is at that, and at worst programs a row. */
+static void
+a_full_consumer_drive_flushes_as_fast_as_a_new_one(void **state)
+{
+	enum { FLUSHES = 2000 };
+	const uint64_t flush_ns = 14000 + 2 * 27136 + 500000 + 27136 + 350000, row_ns = 6 * 27136 + 2200000;
+	uint64_t longer_ns = 0;
+	struct timed t;
+
+	(void)state;
+	timed_open_of(&t, "tlc-consumer", UINT64_C(8) << 30, true);
+	for (uint64_t i = 0; i < FLUSHES; i++) {
+		timed_one(&t, DRIVE_WRITE, i * 8 * KIB, 4 * KIB, false, 14000 + 1280);
+		timed_send(&t, 0, DRIVE_FLUSH, 0, 0, false);
+		assert_ptr_equal(drive_run(t.drive, UINT64_MAX - 1), &t.cmds[0]);
+		assert_in_range(t.cmds[0].end_ns - t.now_ns, flush_ns, flush_ns + row_ns);
+		longer_ns += t.cmds[0].end_ns - t.now_ns - flush_ns;
+		timed_rest(&t);
+	}
+	assert_in_range(longer_ns / FLUSHES, 0, flush_ns / 20);
+	assert_true(ftl_counts(drive_ftl(t.drive))->fold_units > FLUSHES / 2);
 	timed_close(&t);
 }
 
@@ -396,6 +424,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_idle_enterprise_drive_takes_what_its_profile_says),
 		cmocka_unit_test(an_idle_consumer_drive_takes_what_its_profile_says),
+		cmocka_unit_test(a_full_consumer_drive_flushes_as_fast_as_a_new_one),
 		cmocka_unit_test(an_idle_drive_of_large_units_takes_what_its_profile_says),
 		cmocka_unit_test(the_front_end_begins_one_command_after_the_other),
 		cmocka_unit_test(the_link_moves_one_transfer_after_the_other_each_way),

@@ -133,6 +133,28 @@ each_condition_is_what_its_name_says(void **state)
 	ftl_bench_close(&b);
 }
 
+/* But for a block of each die that was not full. */
+static void
+what_was_in_slc_mode_is_folded(void **state)
+{
+	const struct condition conditions[] = { { .kind = CONDITION_SEQUENTIAL }, fragmented };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		uint32_t in_slc_mode = 0;
+		struct ftl_bench b;
+
+		open_drive(&b, true);
+		condition_make(b.ftl, &conditions[i]);
+		for (uint32_t block = 0; block < b.geometry.dies * b.geometry.blocks; block++)
+			in_slc_mode += ftl_is_slc(b.ftl, block);
+		assert_in_range(in_slc_mode, 0, b.geometry.dies);
+		assert_true(ftl_counts(b.ftl)->fold_units > 0);
+		assert_null(ftl_check(b.ftl));
+		ftl_bench_close(&b);
+	}
+}
+
 static void
 what_is_not_of_this_drive_is_refused(void **state)
 {
@@ -318,6 +340,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_read_goes_on_as_what_was_kept),
 		cmocka_unit_test(each_condition_is_what_its_name_says),
+		cmocka_unit_test(what_was_in_slc_mode_is_folded),
 		cmocka_unit_test(what_is_not_of_this_drive_is_refused),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(what_is_always_in_slc_mode_is_nothing_else),
