@@ -29,7 +29,7 @@ static const struct sweep_drawing drawings[DRAWINGS] = {
 };
 
 static void
-make(unsigned which, double depth, struct lab_setup *setup)
+make(unsigned which, double depth, struct lab_setup *setup, const void *arg)
 {
 	bool large = which == LARGE_READS;
 

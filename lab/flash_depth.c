@@ -24,7 +24,8 @@ static const struct {
 enum { DRIVES = sizeof(drives) / sizeof(drives[0]), PLP_SEQUENTIAL = 0, PLP_FRAGMENTED = 1, OPTANE = 4 };
 enum { SETTLE, MEASURE };
 enum { LATENCY, TAIL, THROUGHPUT, DRAWINGS };
-enum { READS = 100, MIXED = 70, WRITES = 0 }; /* percent of reads */
+enum { READS = 100, MIXED = 70, WRITES = 0 }; /* percent of reads, */
+static const uint32_t reads = READS, mixed = MIXED, writes = WRITES; /* as those have it who are asked by a sweep */
 
 static const double depths[] = { 1, 4, 16, 64, 256 };
 static const double sizes[] = { 4, 16, 64, 128 }; /* KiB */
@@ -32,26 +33,30 @@ static const double sizes[] = { 4, 16, 64, 128 }; /* KiB */
 enum { DEPTHS = sizeof(depths) / sizeof(depths[0]), SIZES = sizeof(sizes) / sizeof(sizes[0]), SIZED_DEPTH = 32 };
 
 static void
-add_load(struct lab_setup *setup, unsigned drive, uint32_t bytes, uint32_t depth, uint32_t reads)
+add_load(struct lab_setup *setup, unsigned drive, uint32_t bytes, uint32_t depth, uint32_t percent)
 {
 	struct lab_job *job;
 
 	lab_setup_device(setup, "%s", drives[drive].spec);
 	job = lab_setup_job(setup, "load", LAB_READ, bytes, depth);
-	job->percent[LAB_READ] = reads;
-	job->percent[LAB_WRITE] = 100 - reads;
-	lab_setup_phase(setup, "settle", (reads == READS ? 5 : drives[drive].settle_ms) * LAB_MS, false);
-	lab_setup_phase(setup, "measure", (reads == READS ? 50 : 500) * LAB_MS, true);
+	job->percent[LAB_READ] = percent;
+	job->percent[LAB_WRITE] = 100 - percent;
+	lab_setup_phase(setup, "settle", (percent == READS ? 5 : drives[drive].settle_ms) * LAB_MS, false);
+	lab_setup_phase(setup, "measure", (percent == READS ? 50 : 500) * LAB_MS, true);
 }
 
-static void make_reads(unsigned d, double depth, struct lab_setup *s) { add_load(s, d, 4096, (uint32_t)depth, READS); }
-static void make_mixed(unsigned d, double depth, struct lab_setup *s) { add_load(s, d, 4096, (uint32_t)depth, MIXED); }
-static void make_writes(unsigned d, double depth, struct lab_setup *s) { add_load(s, d, 4096, (uint32_t)depth,
-    WRITES); }
+/* `arg`: percent of reads. */
+static void
+make_depths(unsigned series, double depth, struct lab_setup *setup, const void *arg)
+{
+	const uint32_t *percent = arg;
+
+	add_load(setup, series, 4096, (uint32_t)depth, *percent);
+}
 
 /* First all drives with reads, then all with writes. */
 static void
-make_sizes(unsigned series, double kib, struct lab_setup *setup)
+make_sizes(unsigned series, double kib, struct lab_setup *setup, const void *arg)
 {
 	add_load(setup, series % DRIVES, (uint32_t)kib * 1024, SIZED_DEPTH, series < DRIVES ? READS : WRITES);
 }
@@ -76,13 +81,12 @@ run_sweep(struct lab *lab, struct result *result, struct sweep *sweep, struct sw
 }
 
 static const struct swept *
-run_depths(struct lab *lab, struct result *result, void (*make)(unsigned, double, struct lab_setup *),
-    const char *caption)
+run_depths(struct lab *lab, struct result *result, const uint32_t *percent, const char *caption)
 {
 	const char *names[DRIVES];
 	struct sweep sweep = {
 		.x = { "depth", "", RESULT_LOG2 }, .series = names, .series_count = DRIVES, .points = depths,
-		.point_count = DEPTHS, .make = make, .caption = caption,
+		.point_count = DEPTHS, .make = make_depths, .arg = percent, .caption = caption,
 	};
 	struct swept *swept = lab_alloc(lab, sizeof(*swept));
 
@@ -104,7 +108,7 @@ run_depths(struct lab *lab, struct result *result, void (*make)(unsigned, double
 static void
 run_reads(struct lab *lab, struct result *result)
 {
-	const struct swept *swept = run_depths(lab, result, make_reads, "4 KiB reads at random places.");
+	const struct swept *swept = run_depths(lab, result, &reads, "4 KiB reads at random places.");
 	double least = 1;
 
 	for (unsigned d = 0; swept != NULL && d < DRIVES; d++)
@@ -118,7 +122,7 @@ run_reads(struct lab *lab, struct result *result)
 static void
 run_mixed(struct lab *lab, struct result *result)
 {
-	const struct swept *swept = run_depths(lab, result, make_mixed,
+	const struct swept *swept = run_depths(lab, result, &mixed,
 	    "4 KiB at random places, 70 % reads; once the buffer is full.");
 
 	if (swept != NULL)
@@ -130,7 +134,7 @@ run_mixed(struct lab *lab, struct result *result)
 static void
 run_writes(struct lab *lab, struct result *result)
 {
-	const struct swept *swept = run_depths(lab, result, make_writes,
+	const struct swept *swept = run_depths(lab, result, &writes,
 	    "4 KiB writes at random places; where they outrun the drive, once the buffer is full.");
 
 	if (swept != NULL)
@@ -170,8 +174,7 @@ const struct experiment flash_depth = {
 	.name = "flash-depth", .group = "flash",
 	.question = "how do reads of each drive depend on how many are in flight?",
 	.known = "At depth 1 a read takes as long as the media and the controller do, 85 us (tlc-plp) and 9 us "
-	    "(optane); the more "
-	    "are in flight the more dies work, until dies, channels or the front end are busy.",
+	    "(optane); the more are in flight the more dies work, until dies, channels or the front end are busy.",
 	.run = run_reads,
 };
 
@@ -179,8 +182,7 @@ const struct experiment flash_depth_mixed = {
 	.name = "flash-depth-mixed", .group = "flash",
 	.question = "how do reads and writes, 70 to 30, of each drive depend on how many are in flight?",
 	.known = "Writes that programs and collection are behind take from reads more than their share; media that "
-	    "are written "
-	    "in place have no such thing.",
+	    "are written in place have no such thing.",
 	.run = run_mixed,
 };
 
@@ -188,8 +190,7 @@ const struct experiment flash_depth_write = {
 	.name = "flash-depth-write", .group = "flash",
 	.question = "how do writes of each drive depend on how many are in flight?",
 	.known = "Below what dies can program a write takes as long as the buffer, beyond that as long as its turn; "
-	    "a fragmented "
-	    "drive programs several times what is written.",
+	    "a fragmented drive programs several times what is written.",
 	.run = run_writes,
 };
 
@@ -197,7 +198,6 @@ const struct experiment flash_size = {
 	.name = "flash-size", .group = "flash",
 	.question = "how do reads and writes of each drive depend on their size?",
 	.known = "Large reads are in many dies at a time, up to what the link moves; writes smaller than a unit (64 "
-	    "KiB of the QLC "
-	    "drive) have it read and written whole.",
+	    "KiB of the QLC drive) have it read and written whole.",
 	.run = run_sizes,
 };

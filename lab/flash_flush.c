@@ -36,7 +36,7 @@ static const double dirty[] = { 4, 16, 64, 256, 1024, 4096 }; /* KiB */
 enum { DIRTY = sizeof(dirty) / sizeof(dirty[0]) };
 
 static void
-make_dirty(unsigned which, double kib, struct lab_setup *setup)
+make_dirty(unsigned which, double kib, struct lab_setup *setup, const void *arg)
 {
 	lab_setup_device(setup, "%s", specs[which]);
 	lab_setup_job(setup, "writer", LAB_WRITE, 4096, 1)->flush_every = (uint32_t)kib / 4;
@@ -97,7 +97,7 @@ static const char *const ways[] = {
 };
 
 static void
-make_writers(unsigned which, double count, struct lab_setup *setup)
+make_writers(unsigned which, double count, struct lab_setup *setup, const void *arg)
 {
 	struct lab_job *job;
 
@@ -158,7 +158,6 @@ const struct experiment flash_flush_writers = {
 	.name = "flash-flush-writers", .group = "flash",
 	.question = "how many writes a second are durable one by one, with a flush after each or with FUA?",
 	.known = "On a drive with a volatile cache two orders of magnitude fewer than without order, on Optane "
-	    "hardly fewer "
-	    "(Rio, EuroSys 2023).",
+	    "hardly fewer (Rio, EuroSys 2023).",
 	.run = run_writers,
 };

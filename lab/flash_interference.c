@@ -48,11 +48,11 @@ static const struct {
 	double share, read, write;
 } pm9a3[] = { { 13, 75, 11 }, { 52, 105, 12 }, { 78, 127, 15 }, { 90, 135, 23 }, { 100, 953, 3376 } };
 
-static double most[SERIES]; /* writes a second, of the run under way */
-
+/* `arg`: the largest rate of each drive, in writes a second. */
 static void
-make(unsigned which, double share, struct lab_setup *setup)
+make(unsigned which, double share, struct lab_setup *setup, const void *arg)
 {
+	const double *most = arg;
 	struct lab_job *writer;
 
 	setup->hosts = 2;
@@ -67,13 +67,13 @@ make(unsigned which, double share, struct lab_setup *setup)
 }
 
 static bool
-find_most(struct lab *lab, unsigned which)
+find_most(struct lab *lab, unsigned which, double *most)
 {
 	struct lab_setup *setup = lab_alloc(lab, sizeof(*setup));
 	const struct lab_outcome *outcome;
 
 	lab_setup_init(setup, LAB_FABRIC);
-	make(which, 100, setup);
+	make(which, 100, setup, most);
 	outcome = lab_run(lab, setup);
 	if (outcome != NULL)
 		most[which] = lab_metric_of(outcome, WRITER, MEASURE, LAB_WRITE, LAB_IOPS);
@@ -81,11 +81,11 @@ find_most(struct lab *lab, unsigned which)
 }
 
 static void
-conclude(struct result *result, const struct swept *swept)
+conclude(struct result *result, const struct swept *swept, const double *most)
 {
 	const double *reads = swept->values[READ_LATENCY][PLP], *writes = swept->values[WRITE_LATENCY][PLP];
-	struct result_series *published_reads = result_series(swept->figures[READ_LATENCY], "PM9A3, without a "
-	    "fabric", true);
+	struct result_series *published_reads = result_series(swept->figures[READ_LATENCY], "PM9A3, without a fabric",
+	    true);
 	struct result_series *published_writes = result_series(swept->figures[WRITE_LATENCY], "PM9A3, without a fabric",
 	    true);
 
@@ -117,31 +117,30 @@ static void
 run(struct lab *lab, struct result *result)
 {
 	const char *names[SERIES];
+	double most[SERIES];
 	const struct sweep sweep = {
 		.x = { "writes, of the largest rate", "%", RESULT_LINEAR }, .series = names, .series_count = SERIES,
-		.points = shares, .point_count = SHARES, .make = make, .rig = LAB_FABRIC, .phase = MEASURE,
+		.points = shares, .point_count = SHARES, .make = make, .arg = most, .rig = LAB_FABRIC, .phase = MEASURE,
 		.drawings = drawings, .drawing_count = DRAWINGS,
 		.caption = "5000 random reads a second of one host, and random writes of another (4 KiB, at random "
-		    "instants; "
-		    "at 100 %: 128 in flight) on fragmented drives of 8 GiB, through the target.",
+		    "instants; at 100 %: 128 in flight) on fragmented drives of 8 GiB, through the target.",
 	};
 	struct swept *swept = lab_alloc(lab, sizeof(*swept));
 
 	lab_expect(lab, SERIES);
 	for (unsigned s = 0; s < SERIES; s++) {
 		names[s] = drives[s].name;
-		if (!find_most(lab, s))
+		if (!find_most(lab, s, most))
 			return;
 	}
 	if (sweep_run(&sweep, lab, result, swept))
-		conclude(result, swept);
+		conclude(result, swept, most);
 }
 
 const struct experiment flash_interference = {
 	.name = "flash-interference", .group = "flash",
 	.question = "what do one tenant's writes do to another's reads, and to themselves?",
 	.known = "Writes take 8 to 15 us until about 85 to 90 % of what a drive can take, then a hundred times as "
-	    "long; reads "
-	    "get slower little by little before (SSD-iq's measurements of a PM9A3 and others).",
+	    "long; reads get slower little by little before (SSD-iq's measurements of a PM9A3 and others).",
 	.run = run,
 };

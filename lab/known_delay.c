@@ -23,7 +23,7 @@ static const struct sweep_drawing drawings[DRAWINGS] = {
 };
 
 static void
-make(unsigned which, double depth, struct lab_setup *setup)
+make(unsigned which, double depth, struct lab_setup *setup, const void *arg)
 {
 	lab_setup_init(setup, which == DIRECT ? LAB_DIRECT : LAB_FABRIC);
 	lab_setup_device(setup, "fault:delay=1@mem:16M");

@@ -105,7 +105,7 @@ measure(struct sweeping *s, unsigned series, unsigned index, struct result_serie
 	const struct lab_outcome *outcome;
 
 	lab_setup_init(setup, sweep->rig);
-	sweep->make(series, sweep->points[index], setup);
+	sweep->make(series, sweep->points[index], setup, sweep->arg);
 	outcome = lab_run(s->lab, setup);
 	if (outcome == NULL)
 		return false;

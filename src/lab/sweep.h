@@ -26,7 +26,8 @@ struct sweep {
 	const double *points;           /* along x */
 	unsigned point_count;
 	/* Says what is measured; the setup was begun by lab_setup_init(). */
-	void (*make)(unsigned series, double point, struct lab_setup *setup);
+	void (*make)(unsigned series, double point, struct lab_setup *setup, const void *arg);
+	const void *arg;
 	enum lab_rig rig;
 	unsigned phase;                 /* that is told of */
 	const struct sweep_drawing *drawings;

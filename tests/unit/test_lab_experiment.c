@@ -57,7 +57,7 @@ static const struct lab_maker toy = {
 static const char *spec;
 
 static void
-make(unsigned series, double depth, struct lab_setup *setup)
+make(unsigned series, double depth, struct lab_setup *setup, const void *arg)
 {
 	lab_setup_init(setup, LAB_DIRECT);
 	lab_setup_device(setup, "%s", spec);
