@@ -30,7 +30,8 @@ note(struct lab *lab, const struct flash_profile *p)
 {
 	char text[LAB_PROFILE];
 
-	snprintf(text, sizeof(text), "%s %016" PRIx64, p->name, flash_profile_hash(p));
+	snprintf(text, sizeof(text), "%s %016" PRIx64 ", but for dies, spare and policy", p->name,
+	    flash_profile_hash(p));
 	lab_note_profile(lab, text);
 	snprintf(lab->world, sizeof(lab->world), "no time: what is written is on the media at once");
 }
