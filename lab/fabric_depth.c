@@ -4,7 +4,6 @@
  * One host and one queue at a volume in RAM: what is seen is the target, the host and the network, as the simulation
  * charges for them.  Little's law holds them to one another, and the network's cards are a wall for large I/Os.
  */
-#include <math.h>
 
 #include "experiments.h"
 #include "lab/stats.h"
@@ -50,8 +49,8 @@ little_error(const struct swept *swept)
 
 	for (unsigned s = 0; s < SERIES; s++)
 		for (unsigned i = 0; i < DEPTHS; i++)
-			most = fmax(most, fabs(stats_percent_error(
-			    swept->values[RATE][s][i] * swept->values[LATENCY][s][i] / 1e6, depths[i])));
+			most = stats_worse(most, stats_percent_error(
+			    swept->values[RATE][s][i] * swept->values[LATENCY][s][i] / 1e6, depths[i]));
 	return most;
 }
 

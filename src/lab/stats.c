@@ -252,3 +252,9 @@ stats_percent_error(double measured, double expected)
 {
 	return (measured - expected) / expected * 100;
 }
+
+double
+stats_worse(double a, double b)
+{
+	return isnan(a) || isnan(b) ? NAN : fmax(fabs(a), fabs(b));
+}

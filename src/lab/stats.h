@@ -39,4 +39,7 @@ double stats_turning_at(const struct stats_turning *fit, double x);
 /* By how many percent of what was expected the measured value is more. */
 double stats_percent_error(double measured, double expected);
 
+/* Whichever is further from 0, without its sign; NAN where one of them is: what was not measured is not good. */
+double stats_worse(double a, double b);
+
 #endif

@@ -157,6 +157,14 @@ test_write_amplification_is_as_published(void **state)
 	near(stats_percent_error(3.8, 4.0), -5, 1e-9);
 }
 
+static void
+the_worse_of_two_is_none_where_one_is_none(void **state)
+{
+	(void)state;
+	assert_true(stats_worse(3, -5) == 5 && stats_worse(-5, 3) == 5);
+	assert_true(isnan(stats_worse(3, NAN)) && isnan(stats_worse(NAN, 3)));
+}
+
 int
 main(void)
 {
@@ -169,6 +177,7 @@ main(void)
 		cmocka_unit_test(test_what_bends_the_other_way_is_fitted_as_well_as_a_line_can),
 		cmocka_unit_test(test_lamberts_w_undoes_its_power),
 		cmocka_unit_test(test_write_amplification_is_as_published),
+		cmocka_unit_test(the_worse_of_two_is_none_where_one_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
