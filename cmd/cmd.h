@@ -86,6 +86,9 @@ uint64_t option_number_of(struct argp_state *state, const char *option, const ch
 bool option_address(const char *text, char *host, unsigned host_bytes, uint16_t *port);
 bool option_cpus(const char *text, int *cpus, unsigned max, unsigned *count);
 
+/* How many processors this process may be on; `most` at most. */
+unsigned option_processors(unsigned most);
+
 /* The first of these processors that a thread of the process cannot be on; -1: it can be on each. */
 int option_cpu_missing(const int *cpus, unsigned count);
 

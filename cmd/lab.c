@@ -9,10 +9,11 @@
 #include "cmd.h"
 #include "conf/tree.h"
 #include "lab.h"
+#include "lab_crew.h"
 #include "report.h"
 #include "table.h"
 
-enum key { KEY_SEED = 1000, KEY_OUT, KEY_JSON, KEY_SENSITIVITY };
+enum key { KEY_SEED = 1000, KEY_OUT, KEY_JSON, KEY_SENSITIVITY, KEY_JOBS };
 
 static const struct argp_option options[] = {
 	{ "json", KEY_JSON, NULL, 0, "print one JSON object", 0 },
@@ -20,6 +21,7 @@ static const struct argp_option options[] = {
 	{ "out", KEY_OUT, "DIR", 0, "write results there, as JSON, and figures, as SVG", 0 },
 	{ "sensitivity", KEY_SENSITIVITY, NULL, 0,
 	    "run it again with each constant 30 % less and 30 % more", 0 },
+	{ "jobs", KEY_JOBS, "N", 0, "so many of these at a time (default: one for each processor)", 0 },
 	{ 0 },
 };
 
@@ -44,6 +46,10 @@ parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_OUT: given->run_only = "--out"; given->order.out = arg; return 0;
 	case KEY_SENSITIVITY: given->run_only = "--sensitivity"; given->order.sensitivity = true; return 0;
+	case KEY_JOBS:
+		given->run_only = "--jobs";
+		given->order.jobs = (unsigned)option_number_of(state, "--jobs", arg, 1, LAB_CREW_MAX);
+		return 0;
 	case ARGP_KEY_ARG:
 		if (given->action == NULL)
 			given->action = arg;
@@ -164,7 +170,7 @@ act(struct lab_given *given)
 int
 cmd_lab(int argc, char **argv)
 {
-	struct lab_given given = { .order.seed = 1 };
+	struct lab_given given = { .order = { .seed = 1, .jobs = option_processors(LAB_CREW_MAX) } };
 	int code = EXIT_FAILED;
 
 	argp_err_exit_status = EXIT_USAGE;

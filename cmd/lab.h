@@ -3,6 +3,7 @@
  *
  *   lab.c         options, what there is, and which experiments are meant
  *   lab_run.c     runs them, and says what came of it: to people, and to files
+ *   lab_crew.c    repetitions side by side
  *   lab_json.c    a result as JSON
  */
 #ifndef WEIR_CMD_LAB_H
@@ -20,6 +21,7 @@ struct lab_order {
 	uint64_t seed;
 	const char *out;       /* a folder; NULL: nothing is written */
 	bool json, sensitivity;
+	unsigned jobs;         /* repetitions at a time */
 };
 
 /* Answers the exit code: EXIT_FAILED too where a check was not met. */

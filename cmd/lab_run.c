@@ -14,6 +14,7 @@
 #include "cmd.h"
 #include "flash_device.h"
 #include "lab.h"
+#include "lab_crew.h"
 #include "lab/svg.h"
 #include "passing.h"
 #include "progress.h"
@@ -194,8 +195,10 @@ run(const struct lab_order *order, unsigned which, struct arena *arena, struct r
 	struct watched watched = { .experiment = experiment, .began_ns = clock_now_ns() };
 	struct lab lab;
 	struct arena scratch;
+	struct crew crew;
 	bool ran;
 
+	crew_init(&crew, order->jobs);
 	if (order->count > 1)
 		snprintf(watched.place, sizeof(watched.place), "%u/%u ", which + 1, order->count);
 	lab_init(&lab, arena, &lab_maker_flash, order->seed);
@@ -205,7 +208,8 @@ run(const struct lab_order *order, unsigned which, struct arena *arena, struct r
 	arena_init(&scratch, 0);
 	ran = experiment_run(experiment, &lab, result);
 	if (ran && order->sensitivity)
-		ran = experiment_vary(experiment, &lab, result, VARY_PERCENT, &scratch);
+		ran = experiment_vary(experiment, &lab, result, VARY_PERCENT, &scratch,
+		    order->jobs > 1 ? &crew.lab : NULL);
 	arena_drop(&scratch);
 	passing(NULL);
 	if (!ran)

@@ -107,6 +107,15 @@ option_cpus(const char *text, int *cpus, unsigned max, unsigned *count)
 	return true;
 }
 
+unsigned
+option_processors(unsigned most)
+{
+	cpu_set_t cpus;
+	int count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+
+	return (unsigned)count < most ? (unsigned)count : most;
+}
+
 /* By trying: a process may be on fewer than it may be moved to. */
 int
 option_cpu_missing(const int *cpus, unsigned count)

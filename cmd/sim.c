@@ -3,7 +3,6 @@
  */
 #include <argp.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,15 +223,6 @@ tell_rows(void)
 
 /* ---- all of it ---- */
 
-static unsigned
-processors(void)
-{
-	cpu_set_t cpus;
-	int count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
-
-	return count > CHILDREN_MAX ? CHILDREN_MAX : (unsigned)count;
-}
-
 static int
 act(struct sim_options_given *given)
 {
@@ -256,7 +246,8 @@ cmd_sim(int argc, char **argv)
 {
 	struct sim_options_given given = {
 		.order = {
-			.jobs = processors(), .findings_max = 1, .time_ms = UINT64_MAX, .patience_ms = PATIENCE_MS,
+			.jobs = option_processors(CHILDREN_MAX), .findings_max = 1, .time_ms = UINT64_MAX,
+			.patience_ms = PATIENCE_MS,
 			.shorten = true, .out = ".",
 		},
 	};

@@ -27,11 +27,37 @@ experiment_run(const struct experiment *experiment, struct lab *lab, struct resu
 
 enum { LESS, MORE, WAYS };
 
-/* What one constant did: the change of each metric, in percent of what it is without. */
-struct varied {
-	const char *constant;
-	double *changes[WAYS];
+/* What came of one of them.  It is shared, so there is no pointer in it. */
+struct repetition {
+	struct lab_progress progress;
+	bool ran;
+	char why[2 * LAB_WHY];
+	double changes[]; /* of each metric, in percent of what it is without */
 };
+
+struct varying {
+	const struct experiment *experiment;
+	struct lab *lab;
+	const struct result *first;
+	struct arena *scratch;
+	struct lab_crew *crew;
+	int percent;
+	unsigned metrics, count; /* repetitions */
+	char *repetitions;       /* one after the other, each of so many bytes */
+	size_t bytes;
+};
+
+static struct repetition *
+repetition_of(const struct varying *v, unsigned i)
+{
+	return (struct repetition *)(void *)(v->repetitions + i * v->bytes);
+}
+
+static double
+change_by(const struct varying *v, unsigned constant, unsigned way, unsigned metric)
+{
+	return repetition_of(v, constant * WAYS + way)->changes[metric];
+}
 
 static unsigned
 count_metrics(const struct result *result)
@@ -49,34 +75,93 @@ change_of(double from, double to)
 	return from != 0 ? (to - from) / fabs(from) * 100 : to == 0 ? 0 : NAN;
 }
 
-static bool
-vary_once(const struct experiment *experiment, struct lab *lab, const struct result *first,
-    struct lab_variation variation, struct arena *scratch, double *changes)
+/* How far all of them are, each as it was seen last. */
+static void
+look(void *arg)
 {
-	struct lab again;
-	struct result result;
-	bool ran;
+	const struct varying *v = arg;
+	struct lab_progress all = v->lab->progress;
 
-	lab_init(&again, scratch, lab->maker, lab->seed);
-	again.variation = variation;
-	result_init(&result, scratch, first->name, first->seed);
-	ran = experiment_run(experiment, &again, &result);
-	if (ran) {
+	if (v->lab->watch == NULL)
+		return;
+	all.of += v->count * v->lab->progress.of;
+	for (unsigned i = 0; i < v->count; i++) {
+		all.measured += repetition_of(v, i)->progress.measured;
+		all.virtual_ns += repetition_of(v, i)->progress.virtual_ns;
+	}
+	v->lab->watch(v->lab->watch_arg, &all);
+}
+
+/* Of a repetition that is done here. */
+struct watched {
+	struct varying *varying;
+	struct repetition *repetition;
+};
+
+static void
+watch(void *arg, const struct lab_progress *progress)
+{
+	struct watched *watched = arg;
+
+	watched->repetition->progress = *progress;
+	if (watched->varying->crew == NULL)
+		look(watched->varying);
+}
+
+static bool
+repeat(void *arg, unsigned i)
+{
+	struct varying *v = arg;
+	struct repetition *repetition = repetition_of(v, i);
+	struct watched watched = { v, repetition };
+	double *changes = repetition->changes;
+	struct result result;
+	struct lab again;
+
+	lab_init(&again, v->scratch, v->lab->maker, v->lab->seed);
+	again.variation = (struct lab_variation){
+		v->lab->constants[i / WAYS], i % WAYS == LESS ? -v->percent : v->percent,
+	};
+	again.watch = watch;
+	again.watch_arg = &watched;
+	result_init(&result, v->scratch, v->first->name, v->first->seed);
+	repetition->ran = experiment_run(v->experiment, &again, &result);
+	if (repetition->ran) {
 		const struct result_metric *now = result_first(&result.metrics, struct result_metric);
 
-		result_each(&first->metrics, struct result_metric, was) {
+		result_each(&v->first->metrics, struct result_metric, was) {
 			*changes++ = now != NULL ? change_of(was->value, now->value) : NAN;
 			now = now != NULL ? result_next(now, struct result_metric) : NULL;
 		}
 	} else {
-		lab_refuse(lab, "with %s %+d %%: %s", variation.constant, variation.percent, again.why);
+		snprintf(repetition->why, sizeof(repetition->why), "%s", again.why);
 	}
-	arena_drop(scratch);
-	return ran;
+	arena_drop(v->scratch);
+	return repetition->ran;
+}
+
+static bool
+repeat_all(struct varying *v)
+{
+	char why[LAB_WHY] = "";
+	bool all = true;
+
+	if (v->crew != NULL)
+		all = v->crew->work(v->crew, v->count, repeat, look, v, why);
+	else
+		for (unsigned i = 0; i < v->count && all; i++)
+			all = repeat(v, i);
+	for (unsigned i = 0; i < v->count; i++)
+		if (repetition_of(v, i)->why[0] != '\0')
+			lab_refuse(v->lab, "with %s %+d %%: %s", v->lab->constants[i / WAYS],
+			    i % WAYS == LESS ? -v->percent : v->percent, repetition_of(v, i)->why);
+	if (!all)
+		lab_refuse(v->lab, "%s", why);
+	return all;
 }
 
 static void
-add_table(struct result *result, const struct varied *varied, unsigned count, int percent)
+add_table(struct result *result, const struct varying *v)
 {
 	const struct result_column columns[] = {
 		{ "constant", "", 0, true }, { "metric", "", 0, true },
@@ -85,84 +170,97 @@ add_table(struct result *result, const struct varied *varied, unsigned count, in
 	char title[96];
 	struct result_table *table;
 
-	snprintf(title, sizeof(title), "Change of each metric where a constant is %d %% less or more", percent);
+	snprintf(title, sizeof(title), "Change of each metric where a constant is %d %% less or more",
+	    v->percent);
 	table = result_table(result, "sensitivity", title, columns, 4);
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < v->lab->constant_count; i++) {
 		unsigned m = 0;
 
 		result_each(&result->metrics, struct result_metric, metric) {
-			result_cell_text(table, "%s", varied[i].constant);
+			result_cell_text(table, "%s", v->lab->constants[i]);
 			result_cell_text(table, "%s", metric->name);
-			result_cell_number(table, varied[i].changes[LESS][m]);
-			result_cell_number(table, varied[i].changes[MORE][m++]);
+			result_cell_number(table, change_by(v, i, LESS, m));
+			result_cell_number(table, change_by(v, i, MORE, m++));
 		}
 	}
 }
 
 static double
-reach(const struct varied *varied, unsigned metric)
+reach(const struct varying *v, unsigned constant, unsigned metric)
 {
-	double less = varied->changes[LESS][metric], more = varied->changes[MORE][metric];
+	double less = change_by(v, constant, LESS, metric), more = change_by(v, constant, MORE, metric);
 
 	return fmax(isfinite(less) ? fabs(less) : 0, isfinite(more) ? fabs(more) : 0);
 }
 
 /* Of one metric: what changes it most is on top. */
 static void
-add_figure(struct result *result, const struct result_metric *metric, unsigned index, const struct varied *varied,
-    unsigned count, int percent)
+add_figure(struct result *result, const struct varying *v, const struct result_metric *metric, unsigned index)
 {
-	const struct varied *order[LAB_CONSTANTS_MAX];
-	char name[64], title[128], caption[160];
+	unsigned order[LAB_CONSTANTS_MAX], count = v->lab->constant_count;
+	char name[64], title[128];
 	struct result_figure *figure;
 
 	for (unsigned i = 0; i < count; i++) {
 		unsigned at = i;
 
-		for (; at > 0 && reach(&varied[i], index) > reach(order[at - 1], index); at--)
+		for (; at > 0 && reach(v, i, index) > reach(v, order[at - 1], index); at--)
 			order[at] = order[at - 1];
-		order[at] = &varied[i];
+		order[at] = i;
 	}
 	snprintf(name, sizeof(name), "sensitivity-%u", index + 1);
 	snprintf(title, sizeof(title), "What %.90s depends on", metric->name);
 	figure = result_figure(result, RESULT_TORNADO, name, title,
 	    (struct result_axis){ metric->name, "% of change", RESULT_LINEAR },
 	    (struct result_axis){ "", "", RESULT_LINEAR });
-	snprintf(caption, sizeof(caption), "Each constant %d %% less and %d %% more, the others as they are.", percent,
-	    percent);
-	result_caption(figure, "%s", caption);
+	result_caption(figure, "Each constant %d %% less and %d %% more, the others as they are.", v->percent,
+	    v->percent);
 	for (unsigned way = 0; way < WAYS; way++) {
 		struct result_series *series;
 
-		snprintf(name, sizeof(name), "%d %% %s", percent, way == LESS ? "less" : "more");
+		snprintf(name, sizeof(name), "%d %% %s", v->percent, way == LESS ? "less" : "more");
 		series = result_series(figure, name, false);
 		for (unsigned i = 0; i < count; i++) {
-			double change = order[i]->changes[way][index];
+			double change = change_by(v, order[i], way, index);
 
-			result_bar(series, order[i]->constant, isfinite(change) ? change : 0);
+			result_bar(series, v->lab->constants[order[i]], isfinite(change) ? change : 0);
 		}
 	}
 }
 
+static void
+add_all(struct result *result, const struct varying *v)
+{
+	unsigned index = 0;
+
+	add_table(result, v);
+	result_each(&result->metrics, struct result_metric, metric)
+		add_figure(result, v, metric, index++);
+}
+
 bool
 experiment_vary(const struct experiment *experiment, struct lab *lab, struct result *result, int percent,
-    struct arena *scratch)
+    struct arena *scratch, struct lab_crew *crew)
 {
-	unsigned metrics = count_metrics(result), index = 0;
-	struct varied *varied = lab_alloc(lab, (lab->constant_count + 1) * sizeof(*varied));
+	struct varying v = {
+		.experiment = experiment, .lab = lab, .first = result, .scratch = scratch, .crew = crew,
+		.percent = percent, .metrics = count_metrics(result), .count = lab->constant_count * WAYS,
+	};
+	size_t all;
+	bool ran;
 
-	for (unsigned i = 0; i < lab->constant_count; i++) {
-		varied[i].constant = lab->constants[i];
-		for (unsigned way = 0; way < WAYS; way++) {
-			struct lab_variation variation = { lab->constants[i], way == LESS ? -percent : percent };
-
-			varied[i].changes[way] = lab_alloc(lab, (metrics + 1) * sizeof(double));
-			if (!vary_once(experiment, lab, result, variation, scratch, varied[i].changes[way]))
-				return false;
-		}
+	v.bytes = (sizeof(struct repetition) + v.metrics * sizeof(double) + 63) / 64 * 64;
+	all = (v.count + 1) * v.bytes;
+	v.repetitions = crew != NULL ? crew->share(crew, all) : lab_alloc(lab, all);
+	if (v.repetitions == NULL) {
+		lab_refuse(lab, "there is no memory for what comes of repetitions");
+		return false;
 	}
-	add_table(result, varied, lab->constant_count, percent);
-	result_each(&result->metrics, struct result_metric, metric)
-		add_figure(result, metric, index++, varied, lab->constant_count, percent);
-	return true;
+	look(&v);
+	ran = repeat_all(&v);
+	if (ran)
+		add_all(result, &v);
+	if (crew != NULL)
+		crew->unshare(crew, v.repetitions, all);
+	return ran;
 }

@@ -1,9 +1,11 @@
 """`weir lab`: what there is, what is measured, and what is written of it."""
 import json
 import os
+import pathlib
 import pty
 import re
 import select
+import signal
 import subprocess
 import xml.etree.ElementTree as xml
 
@@ -106,6 +108,25 @@ def test_what_it_depends_on_is_found(binary, tmp_path):
     assert (tmp_path / "known-delay-sensitivity-1.svg").read_text().count("world.latency_ns") == 1
 
 
+def test_repetitions_side_by_side_find_the_same(binary, tmp_path):
+    said = [lab("run", "known-delay", "--sensitivity", "--jobs", jobs, "--out", tmp_path / str(jobs)).stdout
+            for jobs in (1, 2, 7, 64)]
+    assert len(set(said)) == 1 and "world.latency_ns" in said[0]
+    for name in os.listdir(tmp_path / "1"):
+        assert len({(tmp_path / str(jobs) / name).read_bytes() for jobs in (1, 2, 7, 64)}) == 1, name
+
+
+def test_a_repetition_that_dies_is_not_passed_over(binary):
+    with subprocess.Popen([targets.WEIR, "lab", "run", "fabric-depth", "--sensitivity", "--jobs", "2"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        children = pathlib.Path("/proc/%d/task/%d/children" % (run.pid, run.pid))
+        targets.until("repetitions have begun", lambda: children.read_text() != "", seconds=SECONDS)
+        os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
+        said, words = run.communicate(timeout=SECONDS)
+    assert (run.returncode, said) == (1, "")
+    assert words == "weir lab: fabric-depth: a process of it ended before it was done: Killed\n"
+
+
 # ---- how far it is ----
 
 def in_terminal(*args):
@@ -134,6 +155,16 @@ def test_a_terminal_sees_how_far_it_is(binary):
     assert re.search(r"\r2/2 fabric-depth: [1-9]\d* of 27 measured, \d+ s of virtual time, ", shown), shown
 
 
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_repetitions_are_counted_too(binary, jobs):
+    """two for each constant, of as many measurements as the first time"""
+    said, shown = in_terminal("run", "known-delay", "--sensitivity", "--jobs", jobs, "--json")
+    table = next(one for one in json.loads(said)["results"][0]["tables"] if one["name"] == "sensitivity")
+    times = 1 + 2 * len({row[0] for row in table["rows"]})
+    counted = [tuple(map(int, pair)) for pair in re.findall(r"\rknown-delay: (\d+) of (\d+) measured", shown)]
+    assert {of for _, of in counted} <= {12, 12 * times} and counted == sorted(counted), shown
+
+
 def test_who_has_no_terminal_is_told_nothing(binary):
     assert lab("run", "known-delay").stderr == ""
 
@@ -147,6 +178,7 @@ def test_who_has_no_terminal_is_told_nothing(binary):
     (["run", "known-delay", "x"], "there is no experiment or group 'x'"),
     (["run"], "which experiment, or group?"), ([], "what is to be done?"), (["play"], "'play' is not `list' or `run'"),
     (["list", "house"], "what of 'house'?"), (["list", "--seed", "1"], "--seed is of `run'"),
+    (["list", "--jobs", "2"], "--jobs is of `run'"), (["run", "house", "--jobs", "0"], "--jobs '0': not a number from 1 to 64"),
     (["list", "--out", "x"], "--out is of `run'"), (["list", "--sensitivity"], "--sensitivity is of `run'"),
     (["run", "house", "--seed", "-1"], "--seed '-1': not a number"),
     (["run", "house", "--seed", "x"], "--seed 'x': not a number")], ids=lambda words: str(words)[:40])

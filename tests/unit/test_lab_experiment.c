@@ -227,7 +227,7 @@ test_a_metric_changes_with_what_it_depends_on(void **state)
 	begin(&bench, "mem:16M");
 	assert_true(experiment_run(&experiment, &bench.lab, &bench.result));
 	hash = bench.result.hash;
-	assert_true(experiment_vary(&experiment, &bench.lab, &bench.result, 30, &bench.scratch));
+	assert_true(experiment_vary(&experiment, &bench.lab, &bench.result, 30, &bench.scratch, NULL));
 	assert_true(bench.result.hash == hash && bench.lab.why[0] == '\0');
 	table = result_first(&bench.result.tables, struct result_table);
 	table = result_next(result_next(table, struct result_table), struct result_table);
