@@ -13,7 +13,7 @@
 
 enum {
 	WIDTH = 860, LEFT = 80, RIGHT = 640, TOP = 48, BOTTOM = 388,
-	LEGEND = 658, LEGEND_ROW = 20, LEGEND_LETTERS = 26,
+	LEGEND = 658, LEGEND_ROW = 20, LEGEND_NAME = 692, LEGEND_LETTERS = 60, LETTER = 7,
 	BAR_LEFT = 220, BAR_ROW = 30, BAR_HEIGHT = 10,
 	LINE = 16, LINE_LETTERS = 124, /* of what stands under it */
 	STYLES = 7,
@@ -220,7 +220,7 @@ legend_name(FILE *out, const struct result_series *series, unsigned row)
 
 	snprintf(name, sizeof(name), "%.*s%s", LEGEND_LETTERS, series->name,
 	    strlen(series->name) > LEGEND_LETTERS ? "..." : "");
-	text_at(out, LEGEND + 34, TOP + 12 + (int)row * LEGEND_ROW, "", name);
+	text_at(out, LEGEND_NAME, TOP + 12 + (int)row * LEGEND_ROW, "", name);
 }
 
 static void
@@ -321,6 +321,23 @@ bars_draw(const struct picture *p, const struct result_series *series, unsigned 
 
 /* ---- all of it ---- */
 
+/* Names in the legend that differ only at their end must be told from one another. */
+static unsigned
+width_of(const struct result_figure *figure)
+{
+	size_t letters = 0;
+	unsigned width;
+
+	result_each(&figure->series, struct result_series, series) {
+		size_t length = strlen(series->name);
+
+		letters = length > letters ? length : letters;
+	}
+	letters = letters < LEGEND_LETTERS ? letters : LEGEND_LETTERS + 3;
+	width = LEGEND_NAME + (unsigned)letters * LETTER + LETTER;
+	return width > WIDTH ? width : WIDTH;
+}
+
 static unsigned
 words_lines(const struct picture *p, const struct result *result)
 {
@@ -356,17 +373,17 @@ svg_write(FILE *out, const struct result *result, const struct result_figure *fi
 	struct picture p = {
 		.out = out, .figure = figure, .top = TOP, .bottom = BOTTOM, .left = bars ? BAR_LEFT : LEFT,
 	};
-	unsigned row = 0, height;
+	unsigned row = 0, height, width = width_of(figure);
 
 	if (bars)
 		p.bottom = TOP + (int)(longest(figure) * BAR_ROW);
 	scales_init(&p);
 	height = (unsigned)p.bottom + 70 + words_lines(&p, result) * LINE;
 	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-	    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %u\" width=\"%d\" height=\"%u\" "
-	    "font-family=\"sans-serif\" font-size=\"12\">\n<title>", WIDTH, height, WIDTH, height);
+	    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" height=\"%u\" "
+	    "font-family=\"sans-serif\" font-size=\"12\">\n<title>", width, height, width, height);
 	escape(out, figure->title, strlen(figure->title));
-	fprintf(out, "</title>\n<rect width=\"%d\" height=\"%u\" fill=\"#fff\"/>\n<g fill=\"#222\">\n", WIDTH, height);
+	fprintf(out, "</title>\n<rect width=\"%u\" height=\"%u\" fill=\"#fff\"/>\n<g fill=\"#222\">\n", width, height);
 	text_at(out, 20, 28, " font-size=\"15\" font-weight=\"bold\"", figure->title);
 	frame(&p, !bars);
 	result_each(&figure->series, struct result_series, series) {

@@ -280,6 +280,30 @@ test_bars_go_both_ways_from_zero(void **state)
 	free(text);
 }
 
+/* With a name so long that the picture is wider, up to where it is cut. */
+static void
+test_names_that_differ_at_their_end_are_told_apart(void **state)
+{
+	struct bench *bench = *state;
+	struct result_figure *figure = draw(bench);
+	char *text = picture(&bench->result, figure);
+
+	assert_int_equal(times(text, "width=\"860\""), 2);
+	free(text);
+	result_series(figure, "tlc-consumer, sequential, reads", false);
+	result_series(figure, "tlc-consumer, sequential, writes", false);
+	text = picture(&bench->result, figure);
+	assert_non_null(strstr(text, ">tlc-consumer, sequential, reads<"));
+	assert_non_null(strstr(text, ">tlc-consumer, sequential, writes<"));
+	assert_int_equal(times(text, "width=\"923\""), 2); /* from 692 on, 7 for each letter and one more */
+	free(text);
+	result_series(figure, "a series of which so much is to be said that no picture could be wide enough", false);
+	text = picture(&bench->result, figure);
+	assert_non_null(strstr(text, ">a series of which so much is to be said that no picture coul...<"));
+	assert_int_equal(times(text, "width=\"1140\""), 2);
+	free(text);
+}
+
 static void
 test_an_empty_figure_is_a_picture_too(void **state)
 {
@@ -311,6 +335,7 @@ main(void)
 		on_bench(test_a_picture_says_what_it_shows),
 		on_bench(test_a_picture_is_the_same_each_time),
 		on_bench(test_bars_go_both_ways_from_zero),
+		on_bench(test_names_that_differ_at_their_end_are_told_apart),
 		on_bench(test_an_empty_figure_is_a_picture_too),
 	};
 
