@@ -173,17 +173,21 @@ has_file(const struct lab_setup *setup)
 static void
 note_world(struct lab *lab, const struct lab_setup *setup, const struct lab_world *world)
 {
+	char way[48];
 	size_t used;
 
+	if (world->jitter_ns > 0)
+		snprintf(way, sizeof(way), "%u to %u", world->latency_ns, world->latency_ns + world->jitter_ns);
+	else
+		snprintf(way, sizeof(way), "%u", world->latency_ns);
 	if (setup->rig == LAB_DIRECT)
 		snprintf(lab->world, sizeof(lab->world), "no network; a turn of the reactor takes %u ns",
 		    world->turn_ns);
 	else
 		snprintf(lab->world, sizeof(lab->world), "a turn of a reactor takes %u ns, a transfer of a stream or "
-		    "file %u ns and %u ps a byte; the network %u to %u ns one way and %u Mbit/s, in segments of %u "
-		    "bytes; mail between reactors %u ns",
-		    world->turn_ns, world->io_ns, world->byte_ps, world->latency_ns,
-		    world->latency_ns + world->jitter_ns, world->mbit, world->segment_bytes,
+		    "file %u ns and %u ps a byte; the network %s ns one way and %u Mbit/s, in segments of %u bytes; "
+		    "mail between reactors %u ns",
+		    world->turn_ns, world->io_ns, world->byte_ps, way, world->mbit, world->segment_bytes,
 		    world->mail_ns);
 	used = strlen(lab->world);
 	if (has_file(setup))

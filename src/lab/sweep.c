@@ -11,7 +11,7 @@ struct sweeping {
 	const struct sweep *sweep;
 	struct lab *lab;
 	struct result *result;
-	struct result_table *table, *counted; /* the latter NULL as long as no device has counted anything */
+	struct result_table *table, *counted; /* the latter NULL as long as no counter has grown */
 	struct swept *swept;
 	uint64_t failed;
 };
@@ -68,14 +68,17 @@ tell_counted(struct sweeping *s, unsigned series, double point, const struct lab
 		const struct lab_reading *reading = lab_reading_of(outcome, d, phase + 1);
 
 		for (unsigned i = 0; i < reading->count; i++) {
+			uint64_t growth = lab_counted(outcome, d, phase, reading->counters[i].name);
+
+			if (growth == 0)
+				continue;
 			if (s->counted == NULL)
 				s->counted = counted_make(s->sweep, s->result);
 			result_cell_text(s->counted, "%s", s->sweep->series[series]);
 			result_cell_text(s->counted, "%g", point);
 			result_cell_text(s->counted, "%s", outcome->setup->devices[d].spec);
 			result_cell_text(s->counted, "%s", reading->counters[i].name);
-			result_cell_number(s->counted,
-			    (double)lab_counted(outcome, d, phase, reading->counters[i].name));
+			result_cell_number(s->counted, (double)growth);
 		}
 	}
 }

@@ -42,8 +42,8 @@ struct swept {
 };
 
 /*
- * Runs it: a table `measured` with all metrics of each job and operation, one `counted` by how much the counters of the
- * devices grew where they have such, the figures, and a check that no I/O failed.
+ * Runs it: a table `measured` with all metrics of each job and operation, one `counted` by how much those counters of
+ * the devices grew that did, the figures, and a check that no I/O failed.
  * False: the lab says why not.  `swept` may be NULL.
  */
 bool sweep_run(const struct sweep *sweep, struct lab *lab, struct result *result, struct swept *swept)

@@ -52,7 +52,8 @@ def test_a_result_is_one_object_and_a_file(results):
     assert (result["experiment"], result["group"], result["seed"]) == ("known-delay", "house", 1)
     assert re.fullmatch("[0-9a-f]{16}", result["hash"]) and result["events"] > 0
     assert {check["met"] for check in result["checks"]} == {True}
-    assert any(given["name"] == "world" and "500 ns" in given["text"] for given in result["given"])
+    world, = (given["text"] for given in result["given"] if given["name"] == "world")
+    assert world.startswith("a turn of a reactor takes 500 ns, ") and "; the network 10000 ns one way and " in world
     table = result["tables"][0]
     assert all(len(row) == len(table["columns"]) for row in table["rows"])
     latency = [column["name"] for column in table["columns"]].index("mean")

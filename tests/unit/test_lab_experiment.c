@@ -46,6 +46,7 @@ toy_read(const struct blk *blk, struct lab_reading *reading)
 	static uint64_t looks;
 
 	reading->counters[reading->count++] = (struct lab_counter){ "looks", looks += 3 };
+	reading->counters[reading->count++] = (struct lab_counter){ "what does not grow", 7 };
 }
 
 static const struct lab_maker toy = {
