@@ -7,6 +7,7 @@
 #define WEIR_CMD_FLASH_H
 
 #include "flash/condition.h"
+#include "flash/wear.h"
 
 int flash_list(int argc, char **argv);
 int flash_show(int argc, char **argv);
@@ -33,6 +34,7 @@ struct flash_state {
 	struct flash_geometry geometry;
 	struct condition condition;
 	struct ftl_counts counts; /* of how it became so */
+	struct flash_wear wear;   /* by that */
 	uint8_t *image;           /* as condition.h keeps it; NULL: media are written in place, and are always so */
 	size_t image_bytes;
 };

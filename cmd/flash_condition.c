@@ -88,11 +88,26 @@ path_default(const struct flash_state *state, char path[PATH_BYTES])
 /* ---- what came of it ---- */
 
 static void
+tell_wear(struct report *report, const struct flash_wear *wear)
+{
+	char text[FLASH_TIMES_TEXT + 48], mean[FLASH_TIMES_TEXT];
+
+	snprintf(text, sizeof(text), "%" PRIu32 " to %" PRIu32 ", %s on average", wear->erases_least, wear->erases_most,
+	    flash_times(wear->erases_mean_permille, mean));
+	report_number(report, "erases", "erases", wear->erases, "");
+	report_number(report, "erases_least", NULL, wear->erases_least, "");
+	report_number(report, "erases_most", NULL, wear->erases_most, "");
+	report_number(report, "erases_mean_permille", NULL, wear->erases_mean_permille, "");
+	report_text(report, NULL, "erases of a block", text);
+	report_number(report, "used_percent", "worn", wear->used_percent, "%");
+}
+
+static void
 tell(const struct flash_state *state, const char *path, bool json, bool was_there, uint64_t took_ns)
 {
 	const struct ftl_counts *c = &state->counts;
 	uint64_t moved = c->gc_units + c->fold_units + c->wear_units, unit = state->geometry.unit_bytes;
-	uint64_t permille = flash_amplified(c->host_units + moved + c->pad_units, c->host_units);
+	uint64_t permille = flash_amplified(wear_units(c), c->host_units);
 	char hash[FLASH_HASH_TEXT], text[FLASH_TIMES_TEXT + 8], times[FLASH_TIMES_TEXT];
 	struct report report;
 
@@ -106,7 +121,8 @@ tell(const struct flash_state *state, const char *path, bool json, bool was_ther
 	    state->condition.seed, "");
 	report_bytes(&report, "written_bytes", "written", c->host_units * unit);
 	report_bytes(&report, "moved_bytes", "moved", moved * unit);
-	report_number(&report, "erases", "erases", c->erases, "");
+	report_bytes(&report, "programmed_bytes", "programmed", state->wear.media_bytes);
+	tell_wear(&report, &state->wear);
 	snprintf(text, sizeof(text), "%s times", flash_times(permille, times));
 	report_number(&report, "write_amplification_permille", NULL, permille, "");
 	report_text(&report, NULL, c->host_units > 0 ? "amplified" : NULL, text);

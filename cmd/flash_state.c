@@ -59,11 +59,18 @@ no_memory(void)
 
 /* ---- made ---- */
 
+static void
+look_at(struct flash_state *state, const struct ftl *ftl)
+{
+	state->counts = *ftl_counts(ftl);
+	wear_of_ftl(ftl, &state->geometry, &state->profile, &state->wear);
+}
+
 static int
 make_image(struct flash_state *state, struct ftl *ftl)
 {
 	condition_make(ftl, &state->condition);
-	state->counts = *ftl_counts(ftl);
+	look_at(state, ftl);
 	state->image_bytes = condition_bytes(ftl);
 	state->image = malloc(state->image_bytes);
 	if (state->image == NULL)
@@ -212,7 +219,7 @@ flash_state_read(const char *path, const struct flash_profile *profile, struct f
 	    &state->condition, why) != 0)
 		error = unusable(path, why);
 	else
-		state->counts = *ftl_counts(ftl);
+		look_at(state, ftl);
 	arena_drop(&arena);
 	return error;
 }

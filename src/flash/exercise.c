@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "flash/wear.h"
+
 enum { AT_A_TIME = 256 /* commands, until it is asked again whether enough was programmed */ };
 
 struct exercise_io {
@@ -166,12 +168,8 @@ static uint64_t
 programmed(const struct exercise *x)
 {
 	struct ftl *ftl = drive_ftl(x->drive);
-	const struct ftl_counts *c;
 
-	if (ftl == NULL)
-		return 0;
-	c = ftl_counts(ftl);
-	return c->host_units + c->gc_units + c->fold_units + c->wear_units + c->pad_units;
+	return ftl != NULL ? wear_units(ftl_counts(ftl)) : 0;
 }
 
 void

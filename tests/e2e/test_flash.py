@@ -222,9 +222,14 @@ def test_a_state_is_kept(kept):
     assert said["written_bytes"] == 4 * said["bytes"] == 4 * (600 << 20) and said["moved_bytes"] > 0
     assert said["write_amplification_permille"] == \
         pytest.approx(1000 * (1 + said["moved_bytes"] / said["written_bytes"]), rel=0.01)
+    assert said["programmed_bytes"] >= said["written_bytes"] + said["moved_bytes"]
+    worn = ("programmed_bytes", "erases", "erases_least", "erases_most", "erases_mean_permille", "used_percent")
+    assert 0 < 1000 * said["erases_least"] < said["erases_mean_permille"] < 1000 * said["erases_most"]
+    assert said["used_percent"] == 0 and said["erases"] > said["erases_most"]
     before = path.read_bytes(), path.stat().st_mtime_ns
     again = answer("condition", "tlc-plp", "--size", "600M")
     assert again["was_there"] and again["written_bytes"] == said["written_bytes"]
+    assert [again[key] for key in worn] == [said[key] for key in worn]
     assert "  made before                  yes, and the same\n" in flash("condition", "tlc-plp", "--size", "600M").stdout
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert re.search(r"^  took +\d+\.\d\d s$", flash("condition", "tlc-plp", "--size", "600M", "--out", "b").stdout, re.M)
