@@ -95,6 +95,21 @@ struct blk_io {
 	void *owner;
 };
 
+/*
+ * How a device that wears is: over its life, what it was prepared with included; all that is counted only grows.  It
+ * does not know what never came to it, because a cache still has it or a fault took it.
+ */
+struct blk_health {
+	uint64_t reads, writes;              /* commands of the device, */
+	uint64_t read_bytes, written_bytes;  /* and what they moved */
+	uint64_t media_bytes;                /* that were written to its media, for whatever reason */
+	uint32_t erases_least, erases_most;  /* of one block; */
+	uint64_t erases_mean_permille;       /* of all of them, in thousandths of one */
+	uint64_t used_percent;               /* of its life: may be beyond 100 */
+	uint32_t spare_percent;              /* what is left of its spare blocks; below the threshold that is too few */
+	uint32_t spare_threshold_percent;
+};
+
 struct blk;
 
 /* What one reactor holds of a device; nothing on the I/O path is shared. */
@@ -134,6 +149,10 @@ struct blk_ops {
 	 * came of it: a file is as short as it was, or gone if it was made.  With the reactor that opened it.  NULL:
 	 * there is nothing to take back.  0, or a negative errno, and the file stays. */
 	int (*undo)(struct blk *blk, struct reactor *reactor) __attribute__((warn_unused_result));
+	/* How the device is, as this channel of it knows.  False: it does not; of each device that wears one of the
+	 * channels knows, that of its home (home.h), and of others none.  May take some tens of microseconds.  NULL:
+	 * it does not wear. */
+	bool (*health)(const struct blk_chan *chan, struct blk_health *health);
 	/* All channels are closed. */
 	void (*destroy)(struct blk *blk);
 };
@@ -174,6 +193,12 @@ static inline int
 blk_stretch(struct blk *blk, struct reactor *reactor, uint64_t blocks, int64_t *was)
 {
 	return blk->ops->stretch != NULL ? blk->ops->stretch(blk, reactor, blocks, was) : 0;
+}
+
+static inline bool
+blk_health(const struct blk_chan *chan, struct blk_health *health)
+{
+	return chan->blk->ops->health != NULL && chan->blk->ops->health(chan, health);
 }
 
 static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->blk->ops->submit(chan, io); }

@@ -284,6 +284,12 @@ fault_undo(struct blk *blk, struct reactor *reactor)
 	return error;
 }
 
+static bool
+fault_health(const struct blk_chan *chan, struct blk_health *health)
+{
+	return blk_health(container_of(chan, const struct fault_chan, chan)->inner, health);
+}
+
 static const struct blk_ops fault_ops = {
 	.open_chan = fault_open_chan,
 	.submit = fault_submit,
@@ -294,6 +300,7 @@ static const struct blk_ops fault_ops = {
 	.grow = fault_grow,
 	.stretch = fault_stretch,
 	.undo = fault_undo,
+	.health = fault_health,
 	.destroy = fault_destroy,
 };
 

@@ -16,6 +16,7 @@
 #include "blk/copy.h"
 #include "blk/finish.h"
 #include "blk/home.h"
+#include "flash/wear.h"
 
 enum {
 	STROKE_MAX = 64 * 1024 * 1024, /* bytes trimmed with one command */
@@ -359,6 +360,25 @@ flash_undo(struct blk *blk, struct reactor *reactor)
 	return inner != NULL ? blk_undo(inner, reactor) : 0;
 }
 
+/* Blocks that wear out are not modelled: none of the spare ones is taken. */
+static bool
+flash_health(const struct blk_chan *chan, struct blk_health *health)
+{
+	struct drive *drive = container_of(chan, const struct flash_chan, chan)->drive;
+	const struct drive_counts *counts = drive_counts(drive);
+	struct flash_wear wear;
+
+	wear_of_drive(drive, &wear);
+	*health = (struct blk_health){
+		.reads = counts->read_commands, .writes = counts->write_commands, .read_bytes = counts->read_bytes,
+		.written_bytes = container_of(chan->blk, struct flash_blk, blk)->prepared_bytes + counts->write_bytes,
+		.media_bytes = wear.media_bytes, .erases_least = wear.erases_least, .erases_most = wear.erases_most,
+		.erases_mean_permille = wear.erases_mean_permille, .used_percent = wear.used_percent,
+		.spare_percent = 100, .spare_threshold_percent = 10,
+	};
+	return true;
+}
+
 static const struct blk_ops flash_ops = {
 	.open_chan = flash_open_chan,
 	.submit = flash_submit,
@@ -366,6 +386,7 @@ static const struct blk_ops flash_ops = {
 	.release = flash_release,
 	.close_chan = flash_close_chan,
 	.undo = flash_undo,
+	.health = flash_health,
 	.destroy = flash_destroy,
 };
 
@@ -404,8 +425,10 @@ make_drive(struct flash_blk *fb, const struct flash_plan *plan, const struct fla
 		error = range_init(&fb->range, arena, fb->blk.blocks, fb->blk.block_size, 1);
 	if (error == 0)
 		error = drive_create(arena, &options, &fb->drive);
-	if (error == 0 && drive_ftl(fb->drive) != NULL)
+	if (error == 0 && drive_ftl(fb->drive) != NULL) {
 		condition_make(drive_ftl(fb->drive), &plan->condition);
+		fb->prepared_bytes = ftl_counts(drive_ftl(fb->drive))->host_units * geometry->unit_bytes;
+	}
 	return error;
 }
 

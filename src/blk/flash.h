@@ -16,6 +16,7 @@ struct flash_blk {
 	struct blk *inner;  /* which has the contents; NULL: the drive has */
 	struct range range;
 	struct drive *drive;
+	uint64_t prepared_bytes; /* that hosts wrote before it was opened */
 	uint8_t *store;     /* pages of the world; NULL: contents are nobody's business */
 	uint8_t *pmr;       /* the same of its persistent memory region; NULL: it has none */
 	uint64_t store_bytes, pmr_bytes;

@@ -339,6 +339,13 @@ home_undo(struct blk *blk, struct reactor *reactor)
 	return error;
 }
 
+/* Nobody else may look at the device. */
+static bool
+home_health(const struct blk_chan *chan, struct blk_health *health)
+{
+	return is_home(chan) && blk_health(home_of(chan->blk)->chan, health);
+}
+
 static const struct blk_ops home_ops = {
 	.open_chan = home_open_chan,
 	.submit = home_submit,
@@ -349,6 +356,7 @@ static const struct blk_ops home_ops = {
 	.grow = home_grow,
 	.stretch = home_stretch,
 	.undo = home_undo,
+	.health = home_health,
 	.destroy = home_destroy,
 };
 

@@ -416,6 +416,12 @@ vol_undo(struct blk *blk, struct reactor *reactor)
 	return vol->below ? blk_undo(vol->inner, reactor) : 0;
 }
 
+static bool
+vol_health(const struct blk_chan *chan, struct blk_health *health)
+{
+	return blk_health(container_of(chan, const struct vol_chan, chan)->inner, health);
+}
+
 static const struct blk_ops vol_ops = {
 	.open_chan = vol_open_chan,
 	.submit = vol_submit,
@@ -425,6 +431,7 @@ static const struct blk_ops vol_ops = {
 	.grow = vol_grow,
 	.stretch = vol_stretch,
 	.undo = vol_undo,
+	.health = vol_health,
 	.destroy = vol_destroy,
 };
 

@@ -220,6 +220,73 @@ without_memory_an_operation_fails_and_nothing_else(struct conform *c)
 	}
 }
 
+struct examined {
+	struct blk_chan *chan;
+	struct blk_health health;
+	bool knows;
+};
+
+static void
+examine(void *arg)
+{
+	struct examined *e = arg;
+
+	e->knows = blk_health(e->chan, &e->health);
+}
+
+/* Of what wears one channel knows, whichever it is; of anything else none. */
+static bool
+health_of(struct conform *c, struct blk_health *health)
+{
+	unsigned knowing = 0;
+
+	for (unsigned chan = 0; chan < c->reactors; chan++) {
+		struct examined e = { .chan = c->chans[chan] };
+
+		conform_do(c, chan, examine, &e);
+		knowing += e.knows;
+		if (e.knows)
+			*health = e.health;
+	}
+	assert_in_range(knowing, 0, 1);
+	return knowing == 1;
+}
+
+static void
+health_is_sane(const struct blk_health *h)
+{
+	assert_true(h->erases_least * UINT64_C(1000) <= h->erases_mean_permille);
+	assert_true(h->erases_most * UINT64_C(1000) >= h->erases_mean_permille);
+	assert_in_range(h->spare_percent, h->spare_threshold_percent, 100);
+	assert_in_range(h->spare_threshold_percent, 1, 100);
+}
+
+static void
+what_wears_counts_what_is_done_to_it(struct conform *c)
+{
+	uint64_t bytes = (uint64_t)AREA * c->block_size;
+	struct blk_health before, written, read;
+
+	if (!health_of(c, &before))
+		return;
+	for (unsigned chan = 0; chan < c->reactors; chan++)
+		write_blocks(c, chan, 0, AREA * chan, AREA, 1);
+	flush(c, 0);
+	assert_true(health_of(c, &written));
+	assert_int_equal(written.written_bytes - before.written_bytes, c->reactors * bytes);
+	assert_true(written.writes > before.writes && written.media_bytes >= before.media_bytes);
+	assert_int_equal(written.read_bytes, before.read_bytes);
+	for (unsigned chan = 0; chan < c->reactors; chan++)
+		assert_blocks(c, chan, AREA * chan, AREA, c->device->forgets == NULL ? 1 : 0);
+	assert_true(health_of(c, &read));
+	assert_int_equal(read.read_bytes - written.read_bytes, c->reactors * bytes);
+	assert_true(read.reads > written.reads);
+	assert_int_equal(read.written_bytes, written.written_bytes);
+	assert_true(read.used_percent >= before.used_percent && read.erases_most >= before.erases_most);
+	health_is_sane(&before);
+	health_is_sane(&read);
+}
+
 const struct conform_property conform_life[] = {
 	{ "what all channels wrote is there after a flush by one", does_not_last,
 	  what_all_channels_wrote_is_there_after_a_flush_by_one },
@@ -231,5 +298,6 @@ const struct conform_property conform_life[] = {
 	{ "without memory it is not opened", NULL, without_memory_it_is_not_opened },
 	{ "without memory an operation fails and nothing else", NULL,
 	  without_memory_an_operation_fails_and_nothing_else },
+	{ "what wears counts what is done to it", NULL, what_wears_counts_what_is_done_to_it },
 	{ .name = NULL },
 };
