@@ -24,9 +24,29 @@ enum {
 	CTRL_ID_WORDS = (NVME_CNTLID_MAX + 1) / 64 + 1, /* of a set of controllers */
 };
 
+/* How much of a medium's life is over, in percent, 255 at most, and what is left of its spare blocks.  CTRL_UNWORN:
+ * nothing is known of it. */
+struct ctrl_wear {
+	uint8_t used, spare, spare_threshold;
+};
+#define CTRL_UNWORN ((struct ctrl_wear){ 0, 100, 10 })
+
+/* The worse of both, in either respect. */
+static inline void
+ctrl_wear_add(struct ctrl_wear *worst, struct ctrl_wear one)
+{
+	if (one.used > worst->used)
+		worst->used = one.used;
+	if (one.spare - one.spare_threshold < worst->spare - worst->spare_threshold) {
+		worst->spare = one.spare;
+		worst->spare_threshold = one.spare_threshold;
+	}
+}
+
 /* For the SMART log: of the whole subsystem, since there is one. */
 struct ctrl_stats {
 	struct eventlog_counts counts;
+	struct ctrl_wear wear;              /* of the worst of its volumes */
 	uint64_t power_cycles, unsafe_shutdowns, on_ms;
 	bool degraded;                      /* a medium has failed since the subsystem was started */
 };

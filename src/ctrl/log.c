@@ -49,10 +49,12 @@ void
 ctrl_smart(const struct ctrl_stats *stats, struct nvme_log_smart *smart)
 {
 	const struct eventlog_counts *c = &stats->counts;
+	const struct ctrl_wear *wear = &stats->wear;
 
 	*smart = (struct nvme_log_smart){
 		.critical_warning = stats->degraded ? NVME_SMART_RELIABILITY : 0,
-		.available_spare = 100, .spare_threshold = 10,
+		.available_spare = wear->spare, .spare_threshold = wear->spare_threshold,
+		.percentage_used = wear->used,
 		.units_read = count_of(c->read_blocks512 / 1000 + (c->read_blocks512 % 1000 != 0)),
 		.units_written = count_of(c->write_blocks512 / 1000 + (c->write_blocks512 % 1000 != 0)),
 		.host_reads = count_of(c->reads), .host_writes = count_of(c->writes),
@@ -62,6 +64,8 @@ ctrl_smart(const struct ctrl_stats *stats, struct nvme_log_smart *smart)
 		.media_errors = count_of(c->media_errors), .error_entries = count_of(c->errors),
 	};
 	put_le16(smart->temperature, CTRL_KELVIN);
+	if (wear->spare < wear->spare_threshold)
+		smart->critical_warning |= NVME_SMART_SPARE;
 }
 
 /* One page for the whole controller: there is none per namespace. */

@@ -171,7 +171,7 @@ events_smart(struct events_log *log)
 {
 	struct eventlog_when when = events_now(log, 0);
 	struct ctrl_stats stats = {
-		.counts = log->log.now, .power_cycles = log->log.power_cycles,
+		.counts = log->log.now, .wear = log->wear, .power_cycles = log->log.power_cycles,
 		.unsafe_shutdowns = log->log.unsafe_shutdowns, .on_ms = log->log.on_ms_before + when.uptime_ms,
 		.degraded = log->log.now.media_errors > log->log.before.media_errors,
 	};
@@ -217,6 +217,7 @@ make(struct core *core, const struct view_subsys *subsys, char why[256])
 	log->core = core;
 	log->number = (uint16_t)number;
 	log->wanted = true;
+	log->wear = CTRL_UNWORN;
 	memcpy(log->nqn, subsys->info.nqn, sizeof(log->nqn));
 	memcpy(log->identity, subsys->identity, sizeof(log->identity));
 	eventlog_init(&log->log);

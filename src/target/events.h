@@ -52,6 +52,7 @@ struct events {
 	struct events_log *counting; /* whose counts are being gathered; NULL: nobody's */
 	uint32_t counting_left; /* cores that have not answered */
 	struct eventlog_counts sum;
+	struct ctrl_wear worst; /* of its volumes */
 	struct timer minute;
 	bool finishing;         /* all logs are being closed; then the target is drained */
 };

@@ -28,6 +28,7 @@ count_next(struct events *events)
 		log->to_count = false;
 		events->counting = log;
 		events->sum = (struct eventlog_counts){ 0 };
+		events->worst = CTRL_UNWORN;
 		events->counting_left = log->core->reactor->count;
 		for (unsigned k = 0; k < events->counting_left; k++)
 			core_post(log->core, k, &mail);
@@ -41,6 +42,9 @@ counted(struct events *events)
 	const struct eventlog_counts *before = &log->log.before, *sum = &events->sum;
 
 	events->counting = NULL;
+	if (!log->ending)
+		log->wear = CTRL_UNWORN;
+	ctrl_wear_add(&log->wear, events->worst);
 	log->log.now = (struct eventlog_counts){
 		.reads = before->reads + sum->reads, .writes = before->writes + sum->writes,
 		.read_blocks512 = before->read_blocks512 + sum->read_blocks512,
@@ -72,6 +76,7 @@ events_counted(struct events *events, const struct target_mail *mail)
 	sum->errors += mail->stats_more.errors;
 	if (sum->busy_s < mail->stats_more.busy_s)
 		sum->busy_s = mail->stats_more.busy_s;
+	ctrl_wear_add(&events->worst, mail->stats_more.wear);
 	if (--events->counting_left == 0)
 		counted(events);
 }

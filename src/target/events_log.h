@@ -20,6 +20,7 @@ struct events_log {
 	struct eventlog log;
 	struct eventlog_pace pace;
 	bool to_count;          /* waits for its counts */
+	struct ctrl_wear wear;  /* when it was counted last; when it ends its volumes may be gone */
 
 	/* events_kept.c: */
 	struct state_file *place; /* NULL: it lies in memory alone */

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "ctrl/ctrl.h"
 #include "wire/fabrics.h"
 #include "world/world.h"
 
@@ -187,7 +188,12 @@ struct target_mail {
 		} stats;               /* STATS, STATS_BEFORE */
 		struct {
 			uint64_t errors, busy_s;
-			uint64_t power_cycles, unsafe_shutdowns, on_ms; /* of KEPT alone */
+			union {
+				struct {
+					uint64_t power_cycles, unsafe_shutdowns, on_ms;
+				}; /* of KEPT */
+				struct ctrl_wear wear; /* of MORE: of the worst volume that the asked core knows */
+			};
 		} stats_more;
 		struct {
 			uint8_t what;          /* enum events_what (events.h) */

@@ -1,10 +1,13 @@
 /*
  * smart.c - what the SMART log (page 02h) is made of: what every core has done
- * for the controller's subsystem, and what is kept of the starts before.
+ * for the controller's subsystem, how worn its volumes are, and what is kept
+ * of the starts before.
  *
  * Asked for when a host asks.  One asker of a controller after the other.
  */
 #include "target/assoc.h"
+
+enum { USED_MAX = 255 }; /* percent: of more the page has no more */
 
 static void
 start(struct assoc *assoc)
@@ -14,7 +17,7 @@ start(struct assoc *assoc)
 		.events = assoc->subsys != NULL ? assoc->subsys->events : EVENTS_LOGS,
 	};
 
-	assoc->stats = (struct ctrl_stats){ 0 };
+	assoc->stats = (struct ctrl_stats){ .wear = CTRL_UNWORN };
 	assoc->stats_busy_s = 0;
 	assoc->stats_left = assoc->core->reactor->count + 1;
 	for (unsigned i = 0; i < assoc->core->reactor->count; i++)
@@ -37,6 +40,35 @@ smart_ask(struct request *req)
 /* ---- on every core ---- */
 
 static void
+add_volume(const struct core *core, uint64_t volume, struct ctrl_wear *worst)
+{
+	const struct blk_chan *chan = core->chans[volume_slot(volume)];
+	struct blk_health health;
+
+	if (chan == NULL || chan->blk->number != volume || !blk_health(chan, &health))
+		return;
+	ctrl_wear_add(worst, (struct ctrl_wear){
+		.used = (uint8_t)(health.used_percent < USED_MAX ? health.used_percent : USED_MAX),
+		.spare = (uint8_t)health.spare_percent, .spare_threshold = (uint8_t)health.spare_threshold_percent });
+}
+
+/* Of the subsystem's volumes each that wears is known to one core. */
+static struct ctrl_wear
+worst_here(const struct core *core, uint16_t events)
+{
+	struct ctrl_wear worst = CTRL_UNWORN;
+
+	for (uint32_t i = 0; i < core->view->subsys_count; i++) {
+		const struct view_subsys *subsys = &core->view->subsys[i];
+
+		for (uint32_t nsid = 1; subsys->events == events && nsid <= subsys->ns_limit; nsid++)
+			if (subsys->ns[nsid - 1].info != NULL)
+				add_volume(core, subsys->ns[nsid - 1].volume, &worst);
+	}
+	return worst;
+}
+
+static void
 tell(struct core *core, const struct target_mail *ask)
 {
 	static const struct events_served nothing;
@@ -55,6 +87,7 @@ tell(struct core *core, const struct target_mail *ask)
 		.stats_more = {
 			.errors = served->errors,
 			.busy_s = (core->reactor->busy_ns - served->busy_from_ns) / UINT64_C(1000000000),
+			.wear = worst_here(core, ask->events),
 		},
 	};
 	core_post(core, ask->from, &mail);
@@ -116,6 +149,7 @@ told(struct core *core, const struct target_mail *mail)
 	default: /* MORE */
 		if (assoc->stats_busy_s < mail->stats_more.busy_s) /* time, not work: no more of it than there was */
 			assoc->stats_busy_s = mail->stats_more.busy_s;
+		ctrl_wear_add(&stats->wear, mail->stats_more.wear);
 		break;
 	}
 	stats->counts.errors += mail->stats_more.errors;

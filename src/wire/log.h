@@ -49,7 +49,7 @@ static_assert(offsetof(struct nvme_log_error_entry, version) == 63, "error versi
 enum { NVME_ERROR_NO_LOCATION = 0xffff };
 enum { NVME_ERROR_VERSION = 1 }; /* later than Base 2.0, which has bytes 30, 31 and 63 reserved: the opcode is told */
 
-enum nvme_smart_warning { NVME_SMART_TEMPERATURE = 1 << 1, NVME_SMART_RELIABILITY = 1 << 2 };
+enum nvme_smart_warning { NVME_SMART_SPARE = 1 << 0, NVME_SMART_TEMPERATURE = 1 << 1, NVME_SMART_RELIABILITY = 1 << 2 };
 
 struct nvme_log_smart {
 	uint8_t critical_warning;

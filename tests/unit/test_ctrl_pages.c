@@ -269,7 +269,7 @@ smart_counts_in_thousands_rounded_up_and_time_rounded_down(void **state)
 	b->stats = (struct ctrl_stats){
 		.counts = { .reads = 3, .writes = 4, .read_blocks512 = 1001, .write_blocks512 = 1000, .busy_s = 179,
 			.media_errors = 5, .errors = 6 },
-		.on_ms = 7200000, .power_cycles = 7, .unsafe_shutdowns = 8,
+		.on_ms = 7200000, .power_cycles = 7, .unsafe_shutdowns = 8, .wear = CTRL_UNWORN,
 	};
 	assert_int_equal(get_log(b, NVME_LOG_SMART, 512), NVME_SC_SUCCESS);
 	assert_int_equal(le64_get(smart->units_read.low), 2);
@@ -279,6 +279,7 @@ smart_counts_in_thousands_rounded_up_and_time_rounded_down(void **state)
 	assert_int_equal(le64_get(smart->busy_minutes.low), 2);
 	assert_int_equal(le64_get(smart->power_on_hours.low), 2);
 	assert_int_equal(smart->available_spare, 100);
+	assert_int_equal(smart->percentage_used, 0);
 	assert_int_equal(le64_get(smart->power_cycles.low), 7);
 	assert_int_equal(le64_get(smart->unsafe_shutdowns.low), 8);
 	assert_int_equal(le64_get(smart->media_errors.low), 5);
@@ -287,6 +288,32 @@ smart_counts_in_thousands_rounded_up_and_time_rounded_down(void **state)
 	assert_int_equal(admin(b, NVME_ADMIN_GET_LOG_PAGE, UINT32_MAX, 2 | 127 << 16, 0, 512), NVME_SC_SUCCESS);
 	assert_int_equal(admin(b, NVME_ADMIN_GET_LOG_PAGE, 1, 2 | 127 << 16, 0, 512), NVME_SC_INVALID_FIELD);
 	assert_int_equal(b->reply.data_len, 0);
+	test_free(b);
+}
+
+/* And it is no reason for a warning that its life is over; too few spare blocks are. */
+static void
+smart_has_the_worst_of_the_volumes(void **state)
+{
+	struct bench *b = bench_enabled(&nvm);
+	const struct nvme_log_smart *smart = (const void *)b->out;
+
+	b->stats.wear = CTRL_UNWORN;
+	ctrl_wear_add(&b->stats.wear, (struct ctrl_wear){ .used = 255, .spare = 100, .spare_threshold = 10 });
+	ctrl_wear_add(&b->stats.wear, (struct ctrl_wear){ .used = 3, .spare = 90, .spare_threshold = 1 });
+	assert_int_equal(get_log(b, NVME_LOG_SMART, 512), NVME_SC_SUCCESS);
+	assert_int_equal(smart->percentage_used, 255);
+	assert_int_equal(smart->available_spare, 90);
+	assert_int_equal(smart->spare_threshold, 1);
+	assert_int_equal(smart->critical_warning, 0);
+	ctrl_wear_add(&b->stats.wear, (struct ctrl_wear){ .used = 0, .spare = 19, .spare_threshold = 20 });
+	assert_int_equal(get_log(b, NVME_LOG_SMART, 512), NVME_SC_SUCCESS);
+	assert_int_equal(smart->available_spare, 19);
+	assert_int_equal(smart->critical_warning, NVME_SMART_SPARE);
+	ctrl_wear_add(&b->stats.wear, CTRL_UNWORN);
+	assert_int_equal(get_log(b, NVME_LOG_SMART, 512), NVME_SC_SUCCESS);
+	assert_int_equal(smart->available_spare, 19);
+	assert_int_equal(smart->percentage_used, 255);
 	test_free(b);
 }
 
@@ -376,6 +403,7 @@ main(void)
 		cmocka_unit_test(an_error_names_the_field_and_the_transport_where_its_status_does),
 		cmocka_unit_test(an_error_names_the_block_where_its_command_does),
 		cmocka_unit_test(smart_counts_in_thousands_rounded_up_and_time_rounded_down),
+		cmocka_unit_test(smart_has_the_worst_of_the_volumes),
 		cmocka_unit_test(the_tables_agree_with_what_is_answered),
 		cmocka_unit_test(a_page_is_read_in_parts_and_zeros_follow_it),
 		cmocka_unit_test(the_firmware_log_has_one_slot),

@@ -49,11 +49,14 @@ our_smart_log_is_told(void **state)
 
 	b->stats.counts.reads = 5;
 	b->stats.power_cycles = 3;
+	b->stats.wear = (struct ctrl_wear){ .used = 101, .spare = 90, .spare_threshold = 20 };
 	assert_int_equal(get_log(b, NVME_LOG_SMART, 512), NVME_SC_SUCCESS);
 	weir_smart_decode(b->out, 512, &smart);
 	assert_int_equal(smart.reads, 5);
 	assert_int_equal(smart.power_cycles, 3);
-	assert_int_equal(smart.spare_percent, 100);
+	assert_int_equal(smart.spare_percent, 90);
+	assert_int_equal(smart.spare_threshold_percent, 20);
+	assert_int_equal(smart.used_percent, 101);
 	test_free(b);
 }
 
