@@ -78,14 +78,13 @@ plan_one(struct apply_files *files, const struct serving *serving, const struct 
     const struct conf_ns *ns)
 {
 	struct volume *volume = volume_find(serving, subsys, ns);
-	char spec[CONF_SPEC], path[BLK_SPEC];
+	char spec[CONF_SPEC];
 
 	conf_volume_spec(ns, spec);
-	if (!blk_spec_path(spec, path))
-		return 0;
 	if (volume == NULL)
 		return add_opening(files, serving, subsys->nqn, ns, spec);
-	return volume->blk->blocks < ns->size / ns->block_size ? add_growth(files, volume, ns->size) : 0;
+	return volume->blk->path != NULL && volume->blk->blocks < ns->size / ns->block_size ?
+	    add_growth(files, volume, ns->size) : 0;
 }
 
 int

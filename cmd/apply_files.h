@@ -2,8 +2,8 @@
  * apply_files.h - the files that a change needs: volumes that it opens, what it makes longer, and the events of new
  * subsystems: beside the reactor, before the rest of it is done.
  *
- * That takes a disk's time for each of them, and may be in vain: then it is taken back, there too.  What cannot be
- * opened, and why, is told who asks for the volume.
+ * That takes a disk's time for each of them, or what a modelled drive takes to become as it is to be, and may be in
+ * vain: then it is taken back, there too.  What cannot be opened, and why, is told who asks for the volume.
  */
 #ifndef WEIR_CMD_APPLY_FILES_H
 #define WEIR_CMD_APPLY_FILES_H

@@ -226,7 +226,7 @@ take(struct volume *volume, struct opening *opening, char why[256])
 	return 0;
 }
 
-/* What was not opened beside the reactor is now: at the start, and where there is no disk to wait for. */
+/* What was not opened beside the reactor is now: at the start, and what hosts have made in memory. */
 static int
 volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char *spec, uint32_t block_size,
     struct volume **out, char why[256])

@@ -1,0 +1,30 @@
+"""`flash:` volumes, as hosts see them."""
+import threading
+import time
+
+from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
+
+
+def meanwhile(queue, act):
+    """What it answered, how long it took, and how long the longest read took that another namespace was asked for."""
+    done, longest, began = [], 0, time.monotonic()
+    actor = threading.Thread(target=lambda: done.append(act()), daemon=True)
+    actor.start()
+    while actor.is_alive():
+        asked = time.monotonic()
+        assert queue.read(0).ok
+        longest = max(longest, time.monotonic() - asked)
+    actor.join()
+    return done[0], time.monotonic() - began, longest
+
+
+def test_hosts_of_others_are_served_while_a_drive_is_written_all_over(live):
+    """which takes a processor seconds"""
+    target = live(conf(namespace(1)))
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue()
+        used = conf(namespace(1), namespace(2, '"flash:tlc-plp,state=fragmented,data=no"', "4G"))
+        done, took, longest = meanwhile(queue, lambda: target.apply(used))
+        assert done.returncode == 0 and active(ctrl) == [1, 2], done
+        assert longest < took / 2, "%.2f s of %.2f" % (longest, took)
+        assert queue.read(0, nsid=2).ok
