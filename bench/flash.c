@@ -26,7 +26,7 @@
 #include "flash/exercise.h"
 #include "flash/nand.h"
 
-enum { DEPTH_MAX = 4096, READ_BYTES = 4096, READ_WORDS = READ_BYTES / 8, DATA_EVERY = 8, OVERWRITE_PERCENT = 300 };
+enum { DEPTH_MAX = 4096, READ_BYTES = 4096, READ_WORDS = READ_BYTES / 8, DATA_EVERY = 8 };
 
 struct bench {
 	struct arena arena;
@@ -105,16 +105,13 @@ run_nand(struct bench *bench)
 
 /* ---- a whole drive ---- */
 
-static const struct condition fragmented = { .kind = CONDITION_FRAGMENTED, .overwrite_percent = OVERWRITE_PERCENT };
-
 static bool
 make_drive(struct bench *bench, uint8_t *store, struct drive **drive)
 {
 	struct drive_options options = { .profile = bench->profile, .seed = bench->seed, .store = store };
-	struct condition condition = fragmented;
+	struct condition condition = condition_of(CONDITION_FRAGMENTED, bench->seed);
 	char why[FLASH_WHY];
 
-	condition.seed = bench->seed;
 	if (flash_geometry_init(&options.geometry, &bench->profile, (uint64_t)bench->size_gib << 30, why) != 0) {
 		fprintf(stderr, "weir-flash-bench: %s\n", why);
 		return false;

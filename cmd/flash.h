@@ -39,11 +39,6 @@ struct flash_state {
 	size_t image_bytes;
 };
 
-enum { FLASH_OVERWRITE_PERCENT = 300 };
-
-/* What is asked for by name: such a state is made so, with that seed. */
-struct condition flash_condition_of(enum condition_kind kind, uint64_t seed);
-
 /* "fresh", ...: its number, or the program ends with a message. */
 struct argp_state;
 enum condition_kind flash_kind_of(struct argp_state *state, const char *arg);

@@ -238,7 +238,7 @@ flash_condition(int argc, char **argv)
 	}
 	if (flash_sized(&state.profile, wish.bytes, &state.geometry) != 0)
 		return EXIT_FAILED;
-	state.condition = flash_condition_of(wish.kind, wish.seed);
+	state.condition = condition_of(wish.kind, wish.seed);
 	path_default(&state, usual);
 	if (wish.out == NULL)
 		wish.out = usual;

@@ -331,6 +331,7 @@ prepare(const struct wish *wish, struct flash_state *state)
 {
 	const struct flash_profile *profile = &state->profile;
 	enum condition_kind kind = wish->kind;
+	char why[FLASH_WHY];
 
 	if (wish->from != NULL)
 		return prepare_from(wish, state);
@@ -339,12 +340,11 @@ prepare(const struct wish *wish, struct flash_state *state)
 		return -1;
 	if (kind == CONDITIONS)
 		kind = profile->media == FLASH_IN_PLACE ? CONDITION_FRESH : CONDITION_FRAGMENTED;
-	if (profile->media == FLASH_IN_PLACE && kind != CONDITION_FRESH) {
-		fprintf(stderr, "weir flash: %s is written in place: it is always as it is when it is fresh\n",
-		    profile->name);
+	if (condition_fits(kind, profile, why) != 0) {
+		fprintf(stderr, "weir flash: %s: %s\n", profile->name, why);
 		return -1;
 	}
-	state->condition = flash_condition_of(kind, wish->seed);
+	state->condition = condition_of(kind, wish->seed);
 	return flash_state_make(state);
 }
 

@@ -13,26 +13,14 @@
 #include "conf/tree.h"
 #include "flash.h"
 
-struct condition
-flash_condition_of(enum condition_kind kind, uint64_t seed)
-{
-	struct condition condition = { .kind = kind };
-
-	if (kind == CONDITION_FRAGMENTED) {
-		condition.overwrite_percent = FLASH_OVERWRITE_PERCENT;
-		condition.seed = seed;
-	}
-	return condition;
-}
-
 enum condition_kind
 flash_kind_of(struct argp_state *state, const char *arg)
 {
-	for (unsigned kind = 0; kind < CONDITIONS; kind++)
-		if (strcmp(condition_names[kind], arg) == 0)
-			return (enum condition_kind)kind;
-	argp_error(state, "--state '%s': there is %s", arg, wordlist(condition_names, CONDITIONS).text);
-	return CONDITIONS;
+	enum condition_kind kind = condition_named(arg);
+
+	if (kind == CONDITIONS)
+		argp_error(state, "--state '%s': there is %s", arg, wordlist(condition_names, CONDITIONS).text);
+	return kind;
 }
 
 uint64_t

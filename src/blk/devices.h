@@ -34,6 +34,7 @@ struct volatile_plan {
 struct flash_plan {
 	struct flash_profile profile;
 	struct condition condition;
+	uint64_t seed;         /* of what is left, by chance, when its power goes */
 	uint64_t bytes;        /* of a drive that has its contents itself, */
 	bool data;             /* or has none at all */
 };

@@ -413,7 +413,7 @@ static int
 make_drive(struct flash_blk *fb, const struct flash_plan *plan, const struct flash_geometry *geometry)
 {
 	struct drive_options options = { .profile = plan->profile, .geometry = *geometry,
-		.seed = plan->condition.seed };
+		.seed = plan->seed };
 	struct arena *arena = fb->opener->arena;
 	int error = plan->data && fb->inner == NULL ? make_store(fb, geometry) : 0;
 
@@ -468,6 +468,7 @@ flash_open(struct reactor *reactor, const struct flash_plan *plan, struct blk *i
 
 	if (fb == NULL)
 		return -ENOMEM;
+	assert(bytes <= INT64_MAX); /* open.c takes no larger ones, and nor are files */
 	error = flash_geometry_init(&geometry, &plan->profile, (bytes + unit - 1) / unit * unit, why);
 	if (error == 0)
 		error = make_drive(fb, plan, &geometry);

@@ -16,7 +16,6 @@
 enum {
 	TEXT_MAX = 64 * 1024, /* of a profile */
 	PAGE = 4096,
-	OVERWRITE_PERCENT = 300, /* after so much write amplification is what it stays */
 };
 
 /* ---- the profile ---- */
@@ -102,31 +101,36 @@ read_profile(const struct opening *o, const char *name, struct flash_profile *pr
 
 /* ---- options ---- */
 
+struct wish {
+	struct flash_plan plan;
+	enum condition_kind kind;
+};
+
 static int
-read_state(const struct opening *o, const char *value, struct condition *condition)
+read_state(const struct opening *o, const char *value, struct wish *wish)
 {
-	for (uint32_t i = 0; i < CONDITIONS; i++) {
-		if (strcmp(value, condition_names[i]) != 0)
-			continue;
-		condition->kind = i;
-		return 0;
-	}
-	return opening_refuse(o, -EINVAL, "`%.40s` is not a state (fresh, sequential, fragmented)", value);
+	char why[FLASH_WHY];
+
+	wish->kind = condition_named(value);
+	if (wish->kind == CONDITIONS)
+		return opening_refuse(o, -EINVAL, "`%.40s` is not a state (fresh, sequential, fragmented)", value);
+	return condition_fits(wish->kind, &wish->plan.profile, why) == 0 ? 0 : opening_refuse(o, -EINVAL, "%s", why);
 }
 
 static int
 read_option(const struct opening *o, const char *option, size_t length, void *arg)
 {
-	struct flash_plan *plan = arg;
+	struct wish *wish = arg;
+	struct flash_plan *plan = &wish->plan;
 	char text[BLK_SPEC];
 	const char *value = text;
 
 	snprintf(text, sizeof(text), "%.*s", (int)length, option);
 	if (strncmp(text, "state=", 6) == 0)
-		return read_state(o, text + 6, &plan->condition);
+		return read_state(o, text + 6, wish);
 	if (strncmp(text, "seed=", 5) == 0) {
 		value += 5;
-		if (!number_parse(&value, &plan->condition.seed) || *value != '\0')
+		if (!number_parse(&value, &plan->seed) || *value != '\0')
 			return opening_refuse(o, -EINVAL, "`%.40s` needs a number", text);
 		return 0;
 	}
@@ -155,28 +159,26 @@ take_word(const char *from, const char *at, char word[BLK_SPEC])
 static int
 read_plan(const struct opening *o, const char *rest, struct flash_plan *plan, const char **below)
 {
+	struct wish wish = { .kind = CONDITION_FRESH, .plan = { .data = true, .seed = 1 } };
 	const char *at = strchr(rest, '@');
 	char word[BLK_SPEC];
 	int error;
 
-	*plan = (struct flash_plan){ .data = true, .condition.seed = 1 };
 	*below = at != NULL ? at + 1 : NULL;
 	at = at != NULL ? at : rest + strlen(rest);
 	rest = take_word(rest, at, word);
-	error = read_profile(o, word, &plan->profile);
+	error = read_profile(o, word, &wish.plan.profile);
 	if (error == 0 && *below == NULL && rest[0] >= '0' && rest[0] <= '9') {
 		rest = take_word(rest, at, word);
-		error = opening_size(o, word, &plan->bytes);
+		error = opening_size(o, word, &wish.plan.bytes);
 	}
 	if (error == 0)
-		error = opening_options(o, rest, at, read_option, plan);
-	if (error == 0 && (plan->bytes == 0) != (*below != NULL))
+		error = opening_options(o, rest, at, read_option, &wish);
+	if (error == 0 && (wish.plan.bytes == 0) != (*below != NULL))
 		error = opening_refuse(o, -EINVAL, *below == NULL ? "no size (flash:PROFILE,SIZE)" :
 		    "a size, which is that of what is behind the `@`");
-	if (plan->condition.kind == CONDITION_FRAGMENTED)
-		plan->condition.overwrite_percent = OVERWRITE_PERCENT;
-	else
-		plan->condition.seed = 0;
+	*plan = wish.plan;
+	plan->condition = condition_of(wish.kind, plan->seed);
 	return error;
 }
 

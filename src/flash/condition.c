@@ -15,6 +15,38 @@ static const char magic[8] = "WEIRFTL";
 
 const char *const condition_names[CONDITIONS] = { "fresh", "sequential", "fragmented" };
 
+/* ---- asked for ---- */
+
+enum condition_kind
+condition_named(const char *name)
+{
+	for (unsigned kind = 0; kind < CONDITIONS; kind++)
+		if (strcmp(condition_names[kind], name) == 0)
+			return (enum condition_kind)kind;
+	return CONDITIONS;
+}
+
+struct condition
+condition_of(enum condition_kind kind, uint64_t seed)
+{
+	struct condition condition = { .kind = kind };
+
+	if (kind == CONDITION_FRAGMENTED) {
+		condition.overwrite_percent = CONDITION_OVERWRITE_PERCENT;
+		condition.seed = seed;
+	}
+	return condition;
+}
+
+int
+condition_fits(enum condition_kind kind, const struct flash_profile *profile, char why[FLASH_WHY])
+{
+	if (profile->media != FLASH_IN_PLACE || kind == CONDITION_FRESH)
+		return 0;
+	snprintf(why, FLASH_WHY, "it is written in place, and always as it is when it is fresh");
+	return -EINVAL;
+}
+
 /* ---- made ---- */
 
 /* What is written next is known some writes ahead, and asked of memory then. */

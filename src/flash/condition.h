@@ -25,6 +25,21 @@ struct condition {
 	uint64_t seed;              /* and so chance chooses; 0 where it is not fragmented */
 };
 
+/* So much of a fragmented drive is written by chance, where nothing else is asked for: after that no more changes
+ * anything. */
+enum { CONDITION_OVERWRITE_PERCENT = 300 };
+
+/* By its name; CONDITIONS: there is none of that name. */
+enum condition_kind condition_named(const char *name);
+
+/* How such a state is made; the seed is of no meaning where chance has no part in it. */
+struct condition condition_of(enum condition_kind kind, uint64_t seed);
+
+/* Whether a drive of that profile can be so: media that are written in place are always as they are when they are
+ * fresh.  0; -EINVAL, with `why`. */
+int condition_fits(enum condition_kind kind, const struct flash_profile *profile, char why[FLASH_WHY])
+    __attribute__((warn_unused_result));
+
 /* Of a translation layer to which nothing was written. */
 void condition_make(struct ftl *ftl, const struct condition *condition);
 

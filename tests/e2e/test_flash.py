@@ -200,7 +200,7 @@ def test_a_curve_for_people(binary):
 def test_what_cannot_be_measured(binary):
     for state in ("sequential", "fragmented"):
         assert flash("curve", "optane", "--state", state, code=1).stderr == \
-            "weir flash: optane is written in place: it is always as it is when it is fresh\n"
+            "weir flash: optane: it is written in place, and always as it is when it is fresh\n"
     assert "it has 513 MiB at least" in flash("curve", "tlc-plp", "--size", "1M", code=1).stderr
     assert flash("curve", "--from", "no.flash", code=1).stderr == "weir flash: no.flash: No such file or directory\n"
 

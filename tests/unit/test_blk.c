@@ -128,6 +128,10 @@ what_is_wrong_with_a_specification_is_said_in_words(void **state)
 		  "seed=N, data=no)" },
 		{ "flash:optane,size=4M@mem:4M", BS, -EINVAL,
 		  "flash:optane,size=4M@mem:4M: a size, which is that of what is behind the `@`" },
+		{ "flash:optane,4M,state=fragmented", BS, -EINVAL, "flash:optane,4M,state=fragmented: it is written in "
+		  "place, and always as it is when it is fresh" },
+		{ "flash:optane@null:8388607T", BS, -EINVAL, "flash:optane@null:8388607T: it has 375 GB at most, with "
+		  "which the drive is sold" },
 		{ "flash:optane,4M,state=old", BS, -EINVAL,
 		  "flash:optane,4M,state=old: `old` is not a state (fresh, sequential, fragmented)" },
 		{ "flash:optane,4M,seed=x", BS, -EINVAL, "flash:optane,4M,seed=x: `seed=x` needs a number" },

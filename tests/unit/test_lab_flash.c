@@ -147,6 +147,7 @@ a_read_takes_what_the_profile_says(void **state)
 	assert_true(fabs(sensing_longer - 85.4 - 0.3 * 55) < 0.3);
 	/* A new drive has nothing to sense. */
 	assert_true(read_us("flash:tlc-plp,520M", NULL) < 25);
+	assert_true(read_us("flash:tlc-plp,520M,state=fresh", NULL) < 25);
 	assert_true(fabs(read_us("flash:optane,64M", NULL) - 8.7) < 0.2);
 	/* Whoever has its contents, or nobody. */
 	assert_true(fabs(read_us(SMALL ",data=no", NULL) - 85.4) < 0.3);
