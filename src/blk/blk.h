@@ -219,7 +219,8 @@ static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->
  *                                   for each reactor (16M), seed=N: some of it is written early
  *   flash:PROFILE,SIZE[,OPTION...]  a modelled drive (doc/flash.md): tlc-plp, tlc-consumer, optane, qlc, or a file
  *                                   with a `/` in its name; state=sequential or fragmented: it was written before,
- *                                   seed=N: by which chance, data=no: contents are not kept, and read as zeros;
+ *                                   seed=N: by which chance, from=FILE: it is as `weir flash condition` has kept it
+ *                                   there, data=no: contents are not kept, and read as zeros;
  *                                   the size may stand as size=SIZE, too
  *   flash:PROFILE[,OPTION...]@SPEC  the same, with its contents in SPEC
  * SIZE is a number with K, M, G or T (powers of 1024).  0, or a negative errno

@@ -34,6 +34,8 @@ struct volatile_plan {
 struct flash_plan {
 	struct flash_profile profile;
 	struct condition condition;
+	const uint8_t *kept;   /* the state as condition_save() has it, until it is open; NULL: it is made */
+	size_t kept_bytes;
 	uint64_t seed;         /* of what is left, by chance, when its power goes */
 	uint64_t bytes;        /* of a drive that has its contents itself, */
 	bool data;             /* or has none at all */

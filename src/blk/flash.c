@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "blk/copy.h"
@@ -409,8 +410,30 @@ make_pmr(struct flash_blk *fb, uint64_t bytes)
 	return fb->pmr != NULL ? 0 : -ENOMEM;
 }
 
+/* What it is like before it is used; media that are written in place are always so. */
 static int
-make_drive(struct flash_blk *fb, const struct flash_plan *plan, const struct flash_geometry *geometry)
+make_condition(struct ftl *ftl, const struct flash_plan *plan, char why[BLK_WHY])
+{
+	char wrong[FLASH_WHY] = "they are of a drive with another profile";
+	struct condition condition;
+	int error = -EINVAL;
+
+	if (plan->kept == NULL) {
+		if (ftl != NULL)
+			condition_make(ftl, &plan->condition);
+		return 0;
+	}
+	if (ftl != NULL)
+		error = condition_load(ftl, flash_profile_hash(&plan->profile), plan->kept, plan->kept_bytes,
+		    &condition, wrong);
+	if (error != 0)
+		snprintf(why, BLK_WHY, "bytes of the state: %s", wrong);
+	return error;
+}
+
+static int
+make_drive(struct flash_blk *fb, const struct flash_plan *plan, const struct flash_geometry *geometry,
+    char why[BLK_WHY])
 {
 	struct drive_options options = { .profile = plan->profile, .geometry = *geometry,
 		.seed = plan->seed };
@@ -425,10 +448,10 @@ make_drive(struct flash_blk *fb, const struct flash_plan *plan, const struct fla
 		error = range_init(&fb->range, arena, fb->blk.blocks, fb->blk.block_size, 1);
 	if (error == 0)
 		error = drive_create(arena, &options, &fb->drive);
-	if (error == 0 && drive_ftl(fb->drive) != NULL) {
-		condition_make(drive_ftl(fb->drive), &plan->condition);
+	if (error == 0)
+		error = make_condition(drive_ftl(fb->drive), plan, why);
+	if (error == 0 && drive_ftl(fb->drive) != NULL)
 		fb->prepared_bytes = ftl_counts(drive_ftl(fb->drive))->host_units * geometry->unit_bytes;
-	}
 	return error;
 }
 
@@ -471,7 +494,7 @@ flash_open(struct reactor *reactor, const struct flash_plan *plan, struct blk *i
 	assert(bytes <= INT64_MAX); /* open.c takes no larger ones, and nor are files */
 	error = flash_geometry_init(&geometry, &plan->profile, (bytes + unit - 1) / unit * unit, why);
 	if (error == 0)
-		error = make_drive(fb, plan, &geometry);
+		error = make_drive(fb, plan, &geometry, why);
 	if (error == 0)
 		error = home_open(reactor, 0, &fb->blk, blk);
 	else

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,38 @@ enum {
 	PAGE = 4096,
 };
 
+/* ---- files ---- */
+
+static int64_t
+fetch_open(struct arena *arena, struct file *file, uint64_t most, void **bytes)
+{
+	uint64_t room = (file->size + PAGE) / PAGE * PAGE;
+	int64_t got;
+
+	if (file->size > most)
+		return -EFBIG;
+	*bytes = arena_alloc_aligned(arena, room, PAGE);
+	if (*bytes == NULL)
+		return -ENOMEM;
+	got = file->reactor->world->file_fetch(file, 0, *bytes, room);
+	return got < 0 || (uint64_t)got == file->size ? got : -EIO;
+}
+
+/* All of it, in memory of the arena's; or what it was refused with. */
+static int64_t
+fetch(const struct opening *o, struct arena *arena, const char *path, uint64_t most, void **bytes)
+{
+	const struct world_ops *world = o->reactor->world;
+	struct file *file;
+	int64_t got = world->file_open(o->reactor, path, 0, PAGE, &file);
+
+	if (got == 0) {
+		got = fetch_open(arena, file, most, bytes);
+		world->file_close(file);
+	}
+	return got >= 0 ? got : opening_refuse(o, (int)got, "%.80s: %s", path, strerrordesc_np((int)-got));
+}
+
 /* ---- the profile ---- */
 
 static int
@@ -28,41 +61,19 @@ refuse_text(const struct opening *o, const char *name, const struct conf_errors 
 	return opening_refuse(o, -EINVAL, "%.60s:%u: %.100s", name, first->line, first->text);
 }
 
-/* The whole text, with nothing behind it; or a negative errno. */
-static int64_t
-fetch_text(struct reactor *reactor, const char *path, char *text)
-{
-	const struct world_ops *world = reactor->world;
-	struct file *file;
-	int64_t got = world->file_open(reactor, path, 0, PAGE, &file);
-
-	if (got != 0)
-		return got;
-	got = world->file_fetch(file, 0, text, TEXT_MAX);
-	if (got >= 0 && file->size > TEXT_MAX)
-		got = -EFBIG;
-	world->file_close(file);
-	return got;
-}
-
 static int
 read_file(const struct opening *o, struct arena *scratch, const char *path, struct flash_profile *profile)
 {
-	char *text = arena_alloc_aligned(scratch, TEXT_MAX, PAGE);
 	struct conf_errors errors;
-	int64_t bytes;
+	void *text;
+	int64_t bytes = fetch(o, scratch, path, TEXT_MAX, &text);
 	int error;
 
-	if (text == NULL)
-		return opening_refuse(o, -ENOMEM, "not enough memory");
-	bytes = fetch_text(o->reactor, path, text);
-	if (bytes < 0) {
-		error = opening_refuse(o, (int)bytes, "%.80s: %s", path, strerrordesc_np((int)-bytes));
-	} else {
-		error = flash_profile_read(scratch, text, (size_t)bytes, &errors, profile);
-		if (error == -EINVAL)
-			(void)refuse_text(o, path, &errors);
-	}
+	if (bytes < 0)
+		return (int)bytes;
+	error = flash_profile_read(scratch, text, (size_t)bytes, &errors, profile);
+	if (error == -EINVAL)
+		(void)refuse_text(o, path, &errors);
 	return error;
 }
 
@@ -103,7 +114,9 @@ read_profile(const struct opening *o, const char *name, struct flash_profile *pr
 
 struct wish {
 	struct flash_plan plan;
-	enum condition_kind kind;
+	enum condition_kind kind; /* CONDITIONS: none is named */
+	bool seeded;
+	char from[BLK_SPEC];      /* empty: it is made so */
 };
 
 static int
@@ -128,8 +141,13 @@ read_option(const struct opening *o, const char *option, size_t length, void *ar
 	snprintf(text, sizeof(text), "%.*s", (int)length, option);
 	if (strncmp(text, "state=", 6) == 0)
 		return read_state(o, text + 6, wish);
+	if (strncmp(text, "from=", 5) == 0) {
+		snprintf(wish->from, sizeof(wish->from), "%s", text + 5);
+		return 0;
+	}
 	if (strncmp(text, "seed=", 5) == 0) {
 		value += 5;
+		wish->seeded = true;
 		if (!number_parse(&value, &plan->seed) || *value != '\0')
 			return opening_refuse(o, -EINVAL, "`%.40s` needs a number", text);
 		return 0;
@@ -140,7 +158,7 @@ read_option(const struct opening *o, const char *option, size_t length, void *ar
 	}
 	if (strncmp(text, "size=", 5) == 0)
 		return opening_size(o, text + 5, &plan->bytes);
-	return opening_refuse(o, -EINVAL, "`%.40s` is not an option (state=STATE, seed=N, data=no)", text);
+	return opening_refuse(o, -EINVAL, "`%.40s` is not an option (state=STATE, from=FILE, seed=N, data=no)", text);
 }
 
 /* The word that begins there, up to a comma or `at`; answers where the next one does, or `at`. */
@@ -155,30 +173,104 @@ take_word(const char *from, const char *at, char word[BLK_SPEC])
 	return from + length < at ? from + length + 1 : at;
 }
 
+/* ---- the state ---- */
+
+/* Whoever says how it was made, too, says what the file does. */
+static int
+check_made(const struct opening *o, const struct wish *wish)
+{
+	const struct condition *kept = &wish->plan.condition;
+
+	if (wish->kind != CONDITIONS && wish->kind != kept->kind)
+		return opening_refuse(o, -EINVAL, "what %.80s keeps is %s, not %s", wish->from,
+		    condition_names[kept->kind], condition_names[wish->kind]);
+	if (wish->seeded && kept->kind == CONDITION_FRAGMENTED && wish->plan.seed != kept->seed)
+		return opening_refuse(o, -EINVAL, "what %.80s keeps is of seed %" PRIu64 ", not %" PRIu64, wish->from,
+		    kept->seed, wish->plan.seed);
+	return 0;
+}
+
+/* From a file, as `weir flash condition` keeps it: whether it is of this drive is seen when there is one. */
+static int
+read_kept(const struct opening *o, struct arena *scratch, struct wish *wish)
+{
+	struct flash_plan *plan = &wish->plan;
+	void *bytes;
+	int64_t count = fetch(o, scratch, wish->from, UINT64_MAX, &bytes);
+
+	if (count < 0)
+		return (int)count;
+	if (!condition_made(bytes, (size_t)count, &plan->condition))
+		return opening_refuse(o, -EINVAL, "%.80s: it is no state of a modelled SSD", wish->from);
+	plan->kept = bytes;
+	plan->kept_bytes = (size_t)count;
+	return check_made(o, wish);
+}
+
+/* What is below is taken in any case. */
+static int
+open_plan(const struct opening *o, const struct flash_plan *plan, struct blk *inner, struct blk **blk)
+{
+	char reason[BLK_WHY] = "";
+	int error = flash_open(o->reactor, plan, inner, o->block_size, blk, reason);
+
+	if (error != 0 && reason[0] != '\0')
+		return opening_refuse(o, error, "%.150s", reason);
+	return error == 0 ? 0 : opening_refuse(o, error, "not enough memory");
+}
+
+/* As it is said, where no file has it. */
+static struct condition
+condition_asked(const struct wish *wish)
+{
+	return condition_of(wish->kind != CONDITIONS ? wish->kind : CONDITION_FRESH, wish->plan.seed);
+}
+
+static int
+open_wish(const struct opening *o, struct wish *wish, const char *below, struct blk **blk)
+{
+	struct blk *inner = NULL;
+	struct arena scratch;
+	int error = 0;
+
+	arena_init(&scratch, 0);
+	if (wish->from[0] != '\0')
+		error = read_kept(o, &scratch, wish);
+	else
+		wish->plan.condition = condition_asked(wish);
+	if (error == 0 && below != NULL)
+		error = blk_open(o->reactor, below, o->block_size, &inner, o->why);
+	if (error == 0)
+		error = open_plan(o, &wish->plan, inner, blk);
+	arena_drop(&scratch);
+	return error;
+}
+
+/* ---- all of it ---- */
+
 /* What stands behind the colon; `below`: and behind the `@`, or NULL. */
 static int
-read_plan(const struct opening *o, const char *rest, struct flash_plan *plan, const char **below)
+read_wish(const struct opening *o, const char *rest, struct wish *wish, const char **below)
 {
-	struct wish wish = { .kind = CONDITION_FRESH, .plan = { .data = true, .seed = 1 } };
+	struct flash_plan *plan = &wish->plan;
 	const char *at = strchr(rest, '@');
 	char word[BLK_SPEC];
 	int error;
 
+	*wish = (struct wish){ .kind = CONDITIONS, .plan = { .data = true, .seed = 1 } };
 	*below = at != NULL ? at + 1 : NULL;
 	at = at != NULL ? at : rest + strlen(rest);
 	rest = take_word(rest, at, word);
-	error = read_profile(o, word, &wish.plan.profile);
+	error = read_profile(o, word, &plan->profile);
 	if (error == 0 && *below == NULL && rest[0] >= '0' && rest[0] <= '9') {
 		rest = take_word(rest, at, word);
-		error = opening_size(o, word, &wish.plan.bytes);
+		error = opening_size(o, word, &plan->bytes);
 	}
 	if (error == 0)
-		error = opening_options(o, rest, at, read_option, &wish);
-	if (error == 0 && (wish.plan.bytes == 0) != (*below != NULL))
+		error = opening_options(o, rest, at, read_option, wish);
+	if (error == 0 && (plan->bytes == 0) != (*below != NULL))
 		error = opening_refuse(o, -EINVAL, *below == NULL ? "no size (flash:PROFILE,SIZE)" :
 		    "a size, which is that of what is behind the `@`");
-	*plan = wish.plan;
-	plan->condition = condition_of(wish.kind, plan->seed);
 	return error;
 }
 
@@ -187,26 +279,24 @@ flash_plan_read(struct reactor *reactor, const char *spec, uint32_t block_size, 
     const char **below, char why[BLK_WHY])
 {
 	const struct opening o = { reactor, spec, block_size, why };
+	struct wish wish;
+	int error;
 
 	assert(strncmp(spec, FLASH_PREFIX, strlen(FLASH_PREFIX)) == 0);
-	return read_plan(&o, spec + strlen(FLASH_PREFIX), plan, below);
+	error = read_wish(&o, spec + strlen(FLASH_PREFIX), &wish, below);
+	if (error == 0 && wish.from[0] != '\0')
+		error = opening_refuse(&o, -EINVAL, "a state that was kept is of volumes alone");
+	*plan = wish.plan;
+	plan->condition = condition_asked(&wish);
+	return error;
 }
 
 int
 opening_flash(const struct opening *o, const char *rest, struct blk **blk)
 {
-	struct flash_plan plan;
-	char reason[BLK_WHY] = "";
-	struct blk *inner = NULL;
 	const char *below;
-	int error = read_plan(o, rest, &plan, &below);
+	struct wish wish;
+	int error = read_wish(o, rest, &wish, &below);
 
-	if (error == 0 && below != NULL)
-		error = blk_open(o->reactor, below, o->block_size, &inner, o->why);
-	if (error != 0)
-		return error;
-	error = flash_open(o->reactor, &plan, inner, o->block_size, blk, reason);
-	if (error != 0 && reason[0] != '\0')
-		return opening_refuse(o, error, "%.150s", reason);
-	return error == 0 ? 0 : opening_refuse(o, error, "not enough memory");
+	return error == 0 ? open_wish(o, &wish, below, blk) : error;
 }

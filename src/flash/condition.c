@@ -152,6 +152,22 @@ condition_drive(const uint8_t *in, size_t bytes, uint64_t *hash, uint64_t *capac
 	return !__builtin_mul_overflow(units, get_le32(in + GEOMETRY + 8), capacity);
 }
 
+static void
+recipe_get(const uint8_t in[HEADER], struct condition *condition)
+{
+	*condition = (struct condition){ .kind = get_le32(in + RECIPE), .overwrite_percent = get_le32(in + RECIPE + 4),
+		.seed = get_le64(in + RECIPE + 12) };
+}
+
+bool
+condition_made(const uint8_t *in, size_t bytes, struct condition *condition)
+{
+	if (!is_state(in, bytes))
+		return false;
+	recipe_get(in, condition);
+	return is_recipe(condition);
+}
+
 /* What is wrong with all but what the state says; NULL: nothing. */
 static const char *
 outside_check(const struct ftl *f, uint64_t hash, const uint8_t *in, size_t bytes, struct condition *condition)
@@ -171,8 +187,7 @@ outside_check(const struct ftl *f, uint64_t hash, const uint8_t *in, size_t byte
 		return "there are too few, or too many, of them";
 	if (get_le32(in + bytes - SUM) != crc32c(0, in, bytes - SUM))
 		return "they are damaged: their checksum does not match";
-	*condition = (struct condition){ .kind = get_le32(in + RECIPE), .overwrite_percent = get_le32(in + RECIPE + 4),
-		.seed = get_le64(in + RECIPE + 12) };
+	recipe_get(in, condition);
 	header_put(&f->g, hash, condition, header);
 	return is_recipe(condition) && memcmp(in, header, HEADER) == 0 ? NULL : "they do not say how it was made";
 }

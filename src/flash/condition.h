@@ -53,6 +53,9 @@ void condition_save(const struct ftl *ftl, uint64_t hash, const struct condition
 /* Of which drive the bytes say to be: the profile's hash, and its capacity in bytes.  False: they are no state. */
 bool condition_drive(const uint8_t *in, size_t bytes, uint64_t *hash, uint64_t *capacity);
 
+/* How what the bytes keep was made, as they say themselves.  False: they are no state. */
+bool condition_made(const uint8_t *in, size_t bytes, struct condition *condition);
+
 /*
  * The state, and in `condition` how it was made.  0; -EINVAL, with `why`, a sentence about the bytes ("they are of
  * another drive"): they are no state, not of this drive, or damaged; then nothing was ever written to it.

@@ -2,6 +2,8 @@
 import threading
 import time
 
+import nvme
+import target as targets
 from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 
 
@@ -28,3 +30,15 @@ def test_hosts_of_others_are_served_while_a_drive_is_written_all_over(live):
         assert done.returncode == 0 and active(ctrl) == [1, 2], done
         assert longest < took / 2, "%.2f s of %.2f" % (longest, took)
         assert queue.read(0, nsid=2).ok
+
+
+def test_a_state_that_was_kept_is_served(serve, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept = "kept.flash"
+    done = targets.run("flash", "condition", "tlc-plp", "--size", "600M", "--state", "sequential", "--out", kept)
+    assert done.returncode == 0, done
+    daemon = serve(ns=["flash:tlc-plp,600M,from=%s" % kept])
+    with nvme.Controller(daemon.addresses[0]) as ctrl:
+        assert bytes(ctrl.io_queue().read(0).got) == bytes(4096)
+    refused = targets.run("serve", "--listen", "127.0.0.1:0", "--ns", "flash:tlc-plp,1G,from=%s" % kept)
+    assert refused.returncode == 1 and "they are of a drive of another size" in refused.stderr, refused

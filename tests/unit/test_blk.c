@@ -125,7 +125,7 @@ what_is_wrong_with_a_specification_is_said_in_words(void **state)
 		  "its name)" },
 		{ "flash:tlc-plp", BS, -EINVAL, "flash:tlc-plp: no size (flash:PROFILE,SIZE)" },
 		{ "flash:optane,4M@mem:4M", BS, -EINVAL, "flash:optane,4M@mem:4M: `4M` is not an option (state=STATE, "
-		  "seed=N, data=no)" },
+		  "from=FILE, seed=N, data=no)" },
 		{ "flash:optane,size=4M@mem:4M", BS, -EINVAL,
 		  "flash:optane,size=4M@mem:4M: a size, which is that of what is behind the `@`" },
 		{ "flash:optane,4M,state=fragmented", BS, -EINVAL, "flash:optane,4M,state=fragmented: it is written in "

@@ -1,0 +1,142 @@
+/*
+ * test_blk_flash_state.c - a volume on a modelled drive: the state that it is opened in.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "blk_bench.h"
+#include "flash/condition.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+enum { SMALL = 520, SEED = 7 };
+
+static void
+named(const char *name, struct flash_profile *profile)
+{
+	struct arena arena;
+
+	arena_init(&arena, 0);
+	assert_int_equal(flash_profile_find(&arena, name, profile), 0);
+	arena_drop(&arena);
+}
+
+/* What `weir flash condition` would write. */
+static struct fake_file *
+keep_state(const char *path, const char *name, enum condition_kind kind)
+{
+	struct condition condition = condition_of(kind, SEED);
+	struct flash_geometry geometry;
+	struct flash_profile profile;
+	struct fake_file *file;
+	char why[FLASH_WHY];
+	struct ftl *ftl;
+
+	named(name, &profile);
+	assert_int_equal(flash_geometry_init(&geometry, &profile, SMALL * MIB, why), 0);
+	assert_int_equal(ftl_create(&fw.arena, &geometry, &profile, &ftl), 0);
+	condition_make(ftl, &condition);
+	file = fake_file_make(&fw, path, condition_bytes(ftl));
+	condition_save(ftl, flash_profile_hash(&profile), &condition, file->bytes);
+	ftl_destroy(ftl);
+	return file;
+}
+
+static void
+opens(const char *spec)
+{
+	char why[256];
+
+	if (blk_open(&fw.reactors[0], spec, BS, &blk, why) != 0)
+		fail_msg("%s", why);
+	blk->ops->destroy(blk);
+}
+
+static void
+refused(const char *spec, int error, const char *words)
+{
+	char why[256], whole[256];
+
+	snprintf(whole, sizeof(whole), "%s: %s", spec, words);
+	assert_int_equal(blk_open(&fw.reactors[0], spec, BS, &blk, why), error);
+	assert_string_equal(why, whole);
+}
+
+static void
+a_state_that_was_kept_is_taken_of_the_same_drive_alone(void **state)
+{
+	struct fake_file *file;
+
+	(void)state;
+	fakeworld_init(&fw, 1);
+	file = keep_state("/s", "tlc-plp", CONDITION_FRAGMENTED);
+	opens("flash:tlc-plp,520M,from=/s");
+	opens("flash:tlc-plp,520M,from=/s,state=fragmented,seed=7,data=no");
+	refused("flash:tlc-plp,520M,from=/s,seed=8", -EINVAL, "what /s keeps is of seed 7, not 8");
+	refused("flash:tlc-plp,520M,from=/s,state=sequential", -EINVAL, "what /s keeps is fragmented, not sequential");
+	refused("flash:tlc-plp,540M,from=/s", -EINVAL, "bytes of the state: they are of a drive of "
+	    "another size");
+	refused("flash:tlc-consumer,520M,from=/s", -EINVAL, "bytes of the state: they are "
+	    "of a drive with another profile");
+	refused("flash:optane,520M,from=/s", -EINVAL, "bytes of the state: they are of a "
+	    "drive with another profile");
+	refused("flash:tlc-plp,520M,from=/none", -ENOENT, "/none: No such file or directory");
+	file->bytes[100000] ^= 1;
+	refused("flash:tlc-plp,520M,from=/s", -EINVAL, "bytes of the state: they are "
+	    "damaged: their checksum does not match");
+	file->bytes[0] = 'w';
+	refused("flash:tlc-plp,520M,from=/s", -EINVAL, "/s: it is no state of a modelled SSD");
+	fakeworld_fini(&fw);
+}
+
+/* A read of what was never written senses nothing. */
+static uint64_t
+read_ns(const char *spec)
+{
+	struct test_io *t;
+	uint64_t begun;
+
+	if (blk_open(&fw.reactors[0], spec, BS, &blk, (char[256]){ "" }) != 0)
+		fail();
+	blk_open_chans();
+	begun = fw.now_ns;
+	t = io_start(0, BLK_READ, 0, 5, 1);
+	io_ended(t, NVME_SC_SUCCESS);
+	begun = fw.now_ns - begun;
+	for (unsigned i = 0; i < CHANS; i++)
+		blk->ops->close_chan(chans[i]);
+	blk->ops->destroy(blk);
+	return begun;
+}
+
+static void
+a_drive_is_in_the_state_that_was_kept(void **state)
+{
+	uint64_t fresh_ns;
+
+	(void)state;
+	fakeworld_init(&fw, CHANS);
+	(void)keep_state("/s", "tlc-plp", CONDITION_SEQUENTIAL);
+	fresh_ns = read_ns("flash:tlc-plp,520M");
+	assert_int_equal(read_ns("flash:tlc-plp,520M,from=/s"), read_ns("flash:tlc-plp,520M,state=sequential"));
+	assert_true(read_ns("flash:tlc-plp,520M,from=/s") > fresh_ns + 50000);
+	fakeworld_fini(&fw);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_state_that_was_kept_is_taken_of_the_same_drive_alone),
+		cmocka_unit_test(a_drive_is_in_the_state_that_was_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
