@@ -1,7 +1,40 @@
 #include "conform_devices.h"
 
 #include "blk/devices.h"
+#include "drive_bench.h"
 #include "lone.h"
+
+/* ---- modelled drives of flash, which are sold with gigabytes, and have hundreds of MiB at least ---- */
+
+static int
+open_small_drive(struct reactor *reactor, uint32_t block_size, struct flash_plan *plan, struct blk **blk)
+{
+	char why[BLK_WHY];
+
+	plan->bytes = CONFORM_BYTES;
+	plan->data = true;
+	return flash_open(reactor, plan, NULL, block_size, blk, why);
+}
+
+static int
+protected_drive(struct reactor *reactor, uint32_t block_size, struct blk **blk)
+{
+	struct flash_plan plan = { 0 };
+
+	drive_bench_profile(&plan.profile);
+	plan.profile.power_loss_protection = 1;
+	return open_small_drive(reactor, block_size, &plan, blk);
+}
+
+static int
+cached_drive(struct reactor *reactor, uint32_t block_size, struct blk **blk)
+{
+	struct flash_plan plan = { 0 };
+
+	drive_bench_profile(&plan.profile);
+	drive_bench_slc(&plan.profile);
+	return open_small_drive(reactor, block_size, &plan, blk);
+}
 
 /* ---- with a home ---- */
 
@@ -60,8 +93,8 @@ const struct conform_device conform_devices[] = {
 	{ "volatile over file", .spec = "volatile:@file:/v,size=4M", .lasts = true },
 	{ "volatile, small and early, over file", .spec = "volatile:keep=64K,seed=3@file:/v,size=4M", .lasts = true },
 	{ "flash in place", .spec = "flash:optane,4M" },
-	{ "flash with protection", .spec = "flash:tlc-plp,513M" },
-	{ "flash with a cache that is lost", .spec = "flash:tlc-consumer,513M" },
+	{ "flash with protection", .open = protected_drive },
+	{ "flash with a cache that is lost", .open = cached_drive },
 	{ "flash without contents", .spec = "flash:optane,4M,data=no",
 		.forgets = "it reads as zeros whatever is written" },
 	{ "flash over file", .spec = "flash:optane@file:/v,size=4M", .lasts = true },

@@ -135,4 +135,7 @@ struct drive_bench_shape {
 };
 extern const struct drive_bench_shape drive_bench_shapes[DRIVE_BENCH_SHAPES];
 
+/* One of them: it has SLC mode, a part of which is always there. */
+void drive_bench_slc(struct flash_profile *profile);
+
 #endif

@@ -15,8 +15,8 @@ several_planes(struct flash_profile *p)
 	p->buffer_bytes = 26 * 4096;
 }
 
-static void
-slc_mode(struct flash_profile *p)
+void
+drive_bench_slc(struct flash_profile *p)
 {
 	p->slc_permille = 120;
 	p->slc_fixed_permille = 40;
@@ -69,7 +69,7 @@ small_units(struct flash_profile *p)
 const struct drive_bench_shape drive_bench_shapes[DRIVE_BENCH_SHAPES] = {
 	{ "units_of_4_kib", as_it_is, 600, 32000 },
 	{ "rows_of_several_planes", several_planes, 700, 16000 },
-	{ "slc_mode", slc_mode, 600, 16000 },
+	{ "slc_mode", drive_bench_slc, 600, 16000 },
 	{ "units_of_four_pages", units_of_four_pages, 400, 16000 },
 	{ "units_of_64_kib", units_of_64_kib, 160, 2000 },
 	{ "one_die_and_a_small_buffer", one_die_and_a_small_buffer, 260, 6000 },

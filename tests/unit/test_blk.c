@@ -269,6 +269,42 @@ a_volume_has_the_life_of_what_keeps_its_writes(void **state)
 	}
 }
 
+/* A drive takes milliseconds where something has to wait for a program, or an erase. */
+static void
+drive_ended(struct test_io *t, int byte)
+{
+	for (int waited = 0; t->done == 0 && waited < 100; waited++)
+		turns(1000);
+	if (t->io.op == BLK_READ)
+		assert_bytes(t->buffer, t->iov[0].iov_len, byte);
+	io_ended(t, NVME_SC_SUCCESS);
+}
+
+/* As small as they can be; the suite that all devices are held to has drives that are smaller than any that is sold. */
+static void
+drives_that_are_sold_are_volumes(void **state)
+{
+	static const char *const specs[] = { "flash:tlc-plp,513M", "flash:tlc-consumer,513M" };
+	enum { STEP = 256, STEPS = 16, LAST = 513 * STEP - 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		blk_begin(specs[i]);
+		assert_int_equal(blk->blocks, LAST + 1);
+		for (uint64_t step = 0; step < STEPS; step++)
+			drive_ended(write_start(0, 0, step * STEP, STEP, 1 + (int)step), 0);
+		drive_ended(write_start(0, 0, LAST, 1, 'z'), 0);
+		drive_ended(io_start(0, BLK_WRITE_ZEROES, BLK_DEALLOCATE, STEP - 1, 2), 0);
+		drive_ended(io_start(0, BLK_FLUSH, 0, 0, 0), 0);
+		for (uint64_t lba = 0; lba < STEPS * STEP; lba++)
+			drive_ended(io_start(0, BLK_READ, 0, lba, 1),
+			    lba == STEP - 1 || lba == STEP ? 0 : 1 + (int)(lba / STEP));
+		drive_ended(io_start(0, BLK_READ, 0, LAST / 2, STEP), 0);
+		drive_ended(io_start(0, BLK_READ, 0, LAST, 1), 'z');
+		blk_end();
+	}
+}
+
 int
 main(void)
 {
@@ -281,6 +317,7 @@ main(void)
 		cmocka_unit_test(a_file_is_made_extended_and_refused_as_it_must_be),
 		cmocka_unit_test(a_volume_says_which_file_it_is_in),
 		cmocka_unit_test(a_volume_has_the_life_of_what_keeps_its_writes),
+		cmocka_unit_test(drives_that_are_sold_are_volumes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
