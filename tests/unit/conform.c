@@ -225,15 +225,15 @@ end(struct cio *t)
 	free(t);
 }
 
-/* Nothing was read into what lies between the pieces. */
+/* Nothing was read into what lies between the pieces: the first byte is the guard, and each the same as the next. */
 static void
 check_guards(const struct cio *t)
 {
 	for (uint32_t i = 0; t->io.op == BLK_READ && t->memory != NULL && i < t->io.iov_count; i++) {
 		const uint8_t *behind = (uint8_t *)t->iov[i].iov_base + t->iov[i].iov_len;
 
-		for (uint32_t at = 0; at < t->c->block_size; at++)
-			assert_int_equal(behind[at], GUARD);
+		if (behind[0] != GUARD || memcmp(behind, behind + 1, t->c->block_size - 1) != 0)
+			fail_msg("something was read into what lies behind piece %u of %u", i, t->io.iov_count);
 	}
 }
 
