@@ -2,7 +2,7 @@
 
 #include "sim/internal.h"
 
-enum { TURN_NS = 3000, MAIL_NS = 20000, ROOM = 64 * 1024 * 1024 };
+enum { TURN_NS = 3000, MAIL_NS = 20000, ROOM = 2 * CONFORM_BYTES };
 
 static struct sim *sim;
 static struct sim_process *process;
