@@ -179,7 +179,8 @@ serve_hosts(struct drive *d, struct drive_die *die)
 	}
 	if (collect(d, die))
 		return true;
-	/* A block becomes free only when what was in it is elsewhere, though that fills no row. */
+	/* A block becomes free only when what was in it is elsewhere, though that fills no row: there is nothing more
+	 * to fill it with, and hosts cannot go on. */
 	if (die->move_count > 0)
 		move_row(d, die);
 	return die->busy;

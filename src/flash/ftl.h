@@ -67,7 +67,9 @@ bool ftl_can_begin(const struct ftl *ftl, uint32_t die, enum ftl_stream stream);
 
 /*
  * The next row of the frontier, which can be begun: the place of its first unit; *units: so many it holds.  One of
- * FTL_GC is filled with what was collected; it may be padded only while more than one block of the die is free.
+ * FTL_GC is filled with what was collected; it may be padded only while more than one block of the die is free, or
+ * where ftl_collect() gives nothing and all that was not told back goes into it: then victims become empty, so that a
+ * block can be erased for the one that it may have taken.
  */
 flash_place ftl_begin_row(struct ftl *ftl, uint32_t die, enum ftl_stream stream, uint32_t *units);
 

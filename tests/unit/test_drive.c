@@ -418,6 +418,63 @@ a_drive_that_finds_no_memory_leaves_none_behind(void **state)
 	}
 }
 
+/* ---- the last free block ---- */
+
+/* One die of eleven blocks of four rows. */
+static void
+timed_open_small(struct timed *t)
+{
+	struct drive_options options = { .seed = 1, .geometry = { .units = 165, .unit_bytes = 4 * KIB, .channels = 1,
+		.dies = 1, .planes = 1, .blocks = 11, .block_units = 32, .row_units = 8, .page_units = 2,
+		.unit_pages = 1, .block_rows = 4, .erase_ns = 300000 } };
+
+	*t = (struct timed){ 0 };
+	arena_init(&t->arena, 0);
+	drive_bench_profile(&options.profile);
+	options.profile.channels = options.profile.dies = 1;
+	assert_int_equal(drive_create(&t->arena, &options, &t->drive), 0);
+}
+
+static void
+write_unit(struct timed *t, uint64_t unit)
+{
+	timed_send(t, 0, DRIVE_WRITE, unit * 4 * KIB, 4 * KIB, false);
+	assert_ptr_equal(drive_run(t->drive, UINT64_MAX - 1), &t->cmds[0]);
+	t->now_ns = t->cmds[0].end_ns;
+}
+
+/*
+ * Five blocks are written in order, and then but for one unit of each once more, with a unit that is new instead: all
+ * blocks are full then but those five, and one is free.  What was left in them fills no row, and nothing else can be
+ * collected.
+ */
+static void
+what_was_collected_last_is_padded_where_nothing_else_can_be(void **state)
+{
+	const struct ftl_counts *counts;
+	struct timed t;
+
+	(void)state;
+	timed_open_small(&t);
+	counts = ftl_counts(drive_ftl(t.drive));
+	for (uint64_t unit = 0; unit < 5 * 32; unit++)
+		write_unit(&t, unit);
+	for (uint64_t unit = 0; unit < 5 * 32; unit++)
+		write_unit(&t, unit % 32 < 31 ? unit : 5 * 32 + unit / 32);
+	timed_rest(&t);
+	assert_int_equal(ftl_free_blocks(drive_ftl(t.drive), 0), 1);
+	assert_int_equal(counts->gc_units + counts->pad_units, 0);
+	for (uint64_t unit = 0; unit < 8; unit++)
+		write_unit(&t, unit);
+	timed_rest(&t);
+	assert_int_equal(counts->host_units, 2 * 5 * 32 + 8);
+	assert_int_equal(counts->gc_units, 5);
+	assert_int_equal(counts->pad_units, 3);
+	assert_int_equal(counts->erases, 5);
+	assert_null(drive_check(t.drive, true));
+	timed_close(&t);
+}
+
 int
 main(void)
 {
@@ -435,6 +492,7 @@ main(void)
 		cmocka_unit_test(what_was_before_a_flushed_trim_does_not_come_back),
 		cmocka_unit_test(a_flush_does_not_wait_for_what_is_trimmed_meanwhile),
 		cmocka_unit_test(a_drive_that_finds_no_memory_leaves_none_behind),
+		cmocka_unit_test(what_was_collected_last_is_padded_where_nothing_else_can_be),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
