@@ -64,10 +64,10 @@ the_drives_that_are_built_in_come_out_as_worked_out_by_hand(void **state)
 	 *   block has 128 units: 65536 x 4.9 % / 128 = 25.1 and 65536 x 0.6 % / 128 = 3.1 of them, which are beside
 	 *   those in reserve.
 	 *   16 GiB: 138150; 31.98: 32 rows; 179.9: 180.
-	 * qlc, rows of 4 x 4 x 16 KiB = 4 units of 64 KiB, 98 wanted:
-	 *   8 GiB: 512 x 1.145 = 587; 1.497: 1 row; 146.8: 147; spare 147 x 4 / 512 = 1.148.
-	 *   16 GiB: 1173; 2.99: 3 rows; 97.8: 98; spare 98 x 12 / 1024 = 1.148.
-	 *   64 GiB: 4690; 11.96: 12 rows; 97.7: 98; erase 10 ms x 12 / 576 = 208333.3 ns.
+	 * qlc, rows of 4 x 4 x 16 KiB = 4 units of 64 KiB, 49 wanted:
+	 *   8 GiB: 512 x 1.145 = 587; 2.99: 3 rows; 48.9: 49; spare 49 x 12 / 512 = 1.148.
+	 *   16 GiB: 1173; 5.98: 6 rows; 48.9: 49; spare 49 x 24 / 1024 = 1.148.
+	 *   64 GiB: 4690; 23.93: 24 rows; 48.9: 49; erase 10 ms x 24 / 576 = 416666.7 ns.
 	 */
 	static const struct {
 		const char *name;
@@ -79,9 +79,9 @@ the_drives_that_are_built_in_come_out_as_worked_out_by_hand(void **state)
 		{ "tlc-plp", UINT64_C(960000000000), 1365, 256, 6144, 142, 3500000, 0, 0 },
 		{ "tlc-consumer", 8 * GIB, 186, 16, 384, 54, 218750, 25, 3 },
 		{ "tlc-consumer", 16 * GIB, 186, 32, 768, 54, 437500, 25, 3 },
-		{ "qlc", 8 * GIB, 150, 1, 4, 148, 17362, 0, 0 },
-		{ "qlc", 16 * GIB, 101, 3, 12, 148, 52084, 0, 0 },
-		{ "qlc", 64 * GIB, 101, 12, 48, 148, 208334, 0, 0 },
+		{ "qlc", 8 * GIB, 52, 3, 12, 148, 52084, 0, 0 },
+		{ "qlc", 16 * GIB, 52, 6, 24, 148, 104167, 0, 0 },
+		{ "qlc", 64 * GIB, 52, 24, 96, 148, 416667, 0, 0 },
 	};
 
 	(void)state;
@@ -223,9 +223,9 @@ what_cannot_be_laid_is_refused_in_words(void **state)
 	refused(&profile, 0, -EINVAL, "it has 513 MiB at least");
 	refused(&profile, UINT64_C(961000000000), -EINVAL, "it has 960 GB at most, with which the drive is sold");
 	refused(&profile, UINT64_MAX, -EINVAL, "it has 960 GB at most");
-	/* 391 x 256 / 1.145 and one units of 64 KiB. */
+	/* 195 x 256 / 1.145 and one units of 64 KiB. */
 	built_in("qlc", &profile);
-	assert_int_equal(flash_geometry_smallest(&profile), 5464 * MIB);
+	assert_int_equal(flash_geometry_smallest(&profile), 2725 * MIB);
 	/* As many units as can be counted are 2^31 with what is spare; those of 4 KiB are not 30 TB. */
 	profile.unit_bytes = 4096;
 	laid(&profile, 1024 * GIB, &g);
