@@ -1,8 +1,9 @@
 /*
  * flash_waf.c - is write amplification what theory says, for any spare?
  *
- * Uniform random writes to a full drive have a closed formula; skewed ones have none, but it is known which way they
- * go: greedy collection gets worse, and collection that looks at age better.
+ * Uniform random writes to a full drive have a closed formula, to which each profile is held with the spare that it
+ * has; skewed ones have none, but it is known which way they go: greedy collection gets worse, and collection that
+ * looks at age better.
  */
 #include <math.h>
 #include <stdio.h>
@@ -44,6 +45,11 @@ write_skewed(struct untimed *u, uint64_t count)
 	}
 }
 
+/* As they are, each with its own spare. */
+static const char *const profiles[] = { "tlc-plp", "tlc-consumer", "qlc" };
+
+enum { PROFILES = sizeof(profiles) / sizeof(profiles[0]), PROFILE_DIES = 8 };
+
 struct measured {
 	double spare, amplification;
 };
@@ -64,6 +70,21 @@ measure(struct lab *lab, unsigned which, unsigned spare, struct measured *measur
 		untimed_mark(&u);
 		untimed_random(&u, MEASURED * u.units, 0, u.units);
 	}
+	*measured = (struct measured){ untimed_spare(&u), untimed_amplification(&u) };
+	untimed_close(&u);
+	return true;
+}
+
+static bool
+measure_profile(struct lab *lab, const char *profile, struct measured *measured)
+{
+	struct untimed u;
+
+	if (!untimed_open(&u, lab, profile, PROFILE_DIES, UNTIMED_AS_IT_IS, FLASH_GREEDY))
+		return false;
+	untimed_random(&u, WARM_UP * u.units, 0, u.units);
+	untimed_mark(&u);
+	untimed_random(&u, MEASURED * u.units, 0, u.units);
 	*measured = (struct measured){ untimed_spare(&u), untimed_amplification(&u) };
 	untimed_close(&u);
 	return true;
@@ -92,6 +113,31 @@ tell_table(struct result *result, struct measured values[SERIES][SPARES])
 		result_cell_number(table, values[AGE][i].amplification);
 		result_cell_number(table, values[AGE_SKEWED][i].amplification);
 	}
+}
+
+static void
+tell_profiles(struct result *result, const struct measured values[PROFILES])
+{
+	const struct result_column columns[] = {
+		{ "profile", "", 0, true }, { "spare", "%", 2, false }, { "Lambert", "", 3, false },
+		{ "measured", "", 3, false }, { "error", "%", 2, false },
+	};
+	struct result_table *table = result_table(result, "profiles", "The profiles as they are", columns,
+	    sizeof(columns) / sizeof(columns[0]));
+	double worst = 0;
+
+	for (unsigned i = 0; i < PROFILES; i++) {
+		double error = stats_percent_error(values[i].amplification, waf_uniform(values[i].spare));
+
+		result_cell_text(table, "%s", profiles[i]);
+		result_cell_number(table, values[i].spare * 100);
+		result_cell_number(table, waf_uniform(values[i].spare));
+		result_cell_number(table, values[i].amplification);
+		result_cell_number(table, error);
+		worst = stats_worse(worst, error);
+	}
+	result_check(result, "profile_waf_error_max_percent", "%", 2, worst, RESULT_AT_MOST, 5, 0);
+	result_metric(result, "profile_waf_error_max_percent", "%", 2, worst);
 }
 
 static void
@@ -148,14 +194,18 @@ conclude(struct result *result, struct measured values[SERIES][SPARES])
 static void
 run(struct lab *lab, struct result *result)
 {
-	struct measured values[SERIES][SPARES];
+	struct measured values[SERIES][SPARES], as_they_are[PROFILES];
 
 	lab_expect(lab, (uint64_t)SERIES * SPARES);
 	for (unsigned s = 0; s < SERIES; s++)
 		for (unsigned i = 0; i < SPARES; i++)
 			if (!measure(lab, s, spares[i], &values[s][i]))
 				return;
+	for (unsigned i = 0; i < PROFILES; i++)
+		if (!measure_profile(lab, profiles[i], &as_they_are[i]))
+			return;
 	tell_table(result, values);
+	tell_profiles(result, as_they_are);
 	draw(result, values);
 	conclude(result, values);
 }

@@ -37,7 +37,7 @@ note(struct lab *lab, const struct flash_profile *p)
 }
 
 bool
-untimed_open(struct untimed *u, struct lab *lab, const char *profile, unsigned dies, unsigned spare_permille,
+untimed_open(struct untimed *u, struct lab *lab, const char *profile, unsigned dies, uint32_t spare_permille,
     enum flash_policy policy)
 {
 	char why[FLASH_WHY];
@@ -50,7 +50,8 @@ untimed_open(struct untimed *u, struct lab *lab, const char *profile, unsigned d
 		return refuse(u, profile, strerrordesc_np(-error));
 	note(lab, &u->profile);
 	shrink(&u->profile, dies);
-	u->profile.spare_permille = spare_permille;
+	if (spare_permille != UNTIMED_AS_IT_IS)
+		u->profile.spare_permille = spare_permille;
 	u->profile.policy = policy;
 	if (flash_geometry_init(&u->geometry, &u->profile, (uint64_t)DIE_BYTES * dies, why) != 0)
 		return refuse(u, profile, why);
@@ -108,6 +109,6 @@ untimed_amplification(const struct untimed *u)
 double
 untimed_spare(const struct untimed *u)
 {
-	return waf_spare(u->geometry.blocks, u->profile.reserve_blocks, u->geometry.block_units,
-	    (double)u->units / u->geometry.dies);
+	return waf_spare(u->geometry.blocks, u->profile.reserve_blocks + u->geometry.slc_fixed_blocks,
+	    u->geometry.block_units, (double)u->units / u->geometry.dies);
 }

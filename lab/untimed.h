@@ -22,9 +22,12 @@ struct untimed {
 	struct ftl_counts since; /* what it had counted at untimed_mark() */
 };
 
+/* Instead of another spare: the profile's own. */
+#define UNTIMED_AS_IT_IS UINT32_MAX
+
 /* Full, written in sequence.  False: the lab says why not; nothing is to be closed. */
 bool untimed_open(struct untimed *untimed, struct lab *lab, const char *profile, unsigned dies,
-    unsigned spare_permille, enum flash_policy policy) __attribute__((warn_unused_result));
+    uint32_t spare_permille, enum flash_policy policy) __attribute__((warn_unused_result));
 /* What it counted becomes part of the history, and a measurement is over. */
 void untimed_close(struct untimed *untimed);
 
@@ -35,7 +38,7 @@ void untimed_random(struct untimed *untimed, uint64_t count, uint64_t first, uin
 void untimed_mark(struct untimed *untimed);
 double untimed_amplification(const struct untimed *untimed);
 
-/* Raw space over user space, minus one, without the blocks that are held back. */
+/* Raw space over user space, minus one, without the blocks that are held back or always in SLC mode. */
 double untimed_spare(const struct untimed *untimed);
 
 #endif

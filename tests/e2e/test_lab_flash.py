@@ -37,6 +37,8 @@ def test_amplification_is_what_theory_says(binary):
     assert any(given["name"] == "profile" and given["text"].startswith("tlc-plp ") for given in result["given"])
     spares = [row[0] for row in result["tables"][0]["rows"]]
     assert len(spares) >= 4 and min(spares) < 8 and max(spares) > 28
+    assert checks["profile_waf_error_max_percent"]["expected"] == 5
+    assert [row[0] for row in result["tables"][1]["rows"]] == ["tlc-plp", "tlc-consumer", "qlc"]
 
 
 @pytest.mark.parametrize("name", ["flash-depth", "flash-flush", "flash-flush-writers"])
