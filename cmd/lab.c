@@ -21,17 +21,51 @@ static const struct argp_option options[] = {
 	{ "out", KEY_OUT, "DIR", 0, "write results there, as JSON, and figures, as SVG", 0 },
 	{ "sensitivity", KEY_SENSITIVITY, NULL, 0,
 	    "run it again with each constant 30 % less and 30 % more", 0 },
-	{ "jobs", KEY_JOBS, "N", 0, "so many of these at a time (default: one for each processor)", 0 },
+	{ "jobs", KEY_JOBS, "N", 0, "so many of these repetitions at a time (default: one for each processor)", 0 },
 	{ 0 },
 };
 
 struct lab_given {
 	struct lab_order order;
 	const char *run_only;  /* the last option that is for `run` alone */
+	bool jobs;             /* it was said how many */
 	const char *action;
 	char **names;
 	unsigned name_count;
 };
+
+/* Whether an experiment or a group is called so. */
+static bool
+is_known(const char *name)
+{
+	for (unsigned i = 0; i < experiment_count; i++)
+		if (strcmp(experiments[i]->name, name) == 0 || strcmp(experiments[i]->group, name) == 0)
+			return true;
+	return false;
+}
+
+/* Whether all of it makes sense together. */
+static void
+check(struct argp_state *state, const struct lab_given *given)
+{
+	bool lists = given->action != NULL && strcmp(given->action, "list") == 0;
+	bool runs = given->action != NULL && strcmp(given->action, "run") == 0;
+
+	if (given->action == NULL)
+		argp_error(state, "what is to be done? `list', or `run' with an experiment or a group");
+	else if (is_known(given->action))
+		argp_error(state, "what of '%s'? `run %s' runs it", given->action, given->action);
+	else if (!lists && !runs)
+		argp_error(state, "'%s' is not `list' or `run'", given->action);
+	else if (lists && given->run_only != NULL)
+		argp_error(state, "%s is of `run'", given->run_only);
+	else if (lists && given->name_count > 0)
+		argp_error(state, "what of '%s'? `list' says all there are", given->names[0]);
+	else if (runs && given->name_count == 0)
+		argp_error(state, "which experiment, or group? `list' says which there are");
+	else if (given->jobs && !given->order.sensitivity)
+		argp_error(state, "--jobs is of `--sensitivity', which has something to repeat");
+}
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
@@ -44,10 +78,16 @@ parse(int key, char *arg, struct argp_state *state)
 		given->run_only = "--seed";
 		given->order.seed = option_number_of(state, "--seed", arg, 0, UINT64_MAX);
 		return 0;
-	case KEY_OUT: given->run_only = "--out"; given->order.out = arg; return 0;
+	case KEY_OUT:
+		if (arg[0] == '\0')
+			argp_error(state, "--out '': not a folder");
+		given->run_only = "--out";
+		given->order.out = arg;
+		return 0;
 	case KEY_SENSITIVITY: given->run_only = "--sensitivity"; given->order.sensitivity = true; return 0;
 	case KEY_JOBS:
 		given->run_only = "--jobs";
+		given->jobs = true;
 		given->order.jobs = (unsigned)option_number_of(state, "--jobs", arg, 1, LAB_CREW_MAX);
 		return 0;
 	case ARGP_KEY_ARG:
@@ -56,18 +96,7 @@ parse(int key, char *arg, struct argp_state *state)
 		else
 			given->names[given->name_count++] = arg;
 		return 0;
-	case ARGP_KEY_END:
-		if (given->action == NULL)
-			argp_error(state, "what is to be done? `list', or `run' with an experiment or a group");
-		else if (strcmp(given->action, "list") == 0 && given->run_only != NULL)
-			argp_error(state, "%s is of `run'", given->run_only);
-		else if (strcmp(given->action, "list") == 0 && given->name_count > 0)
-			argp_error(state, "what of '%s'? `list' says all there are", given->names[0]);
-		else if (strcmp(given->action, "run") == 0 && given->name_count == 0)
-			argp_error(state, "which experiment, or group? `list' says which there are");
-		else if (strcmp(given->action, "list") != 0 && strcmp(given->action, "run") != 0)
-			argp_error(state, "'%s' is not `list' or `run'", given->action);
-		return 0;
+	case ARGP_KEY_END: check(state, given); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

@@ -248,6 +248,30 @@ run_and_tell(const struct lab_order *order, unsigned which, struct json_object *
 	return good;
 }
 
+/* Of several, for people: what is not met may be far above. */
+static void
+print_all(struct json_object *results)
+{
+	size_t count = json_object_array_length(results), checks = 0, met = 0;
+
+	printf("\nAll %zu\n", count);
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *result = json_object_array_get_idx(results, i);
+		struct json_object *list = json_object_object_get(result, "checks");
+		size_t own = json_object_array_length(list), good = 0;
+
+		for (size_t c = 0; c < own; c++)
+			good += (size_t)json_object_get_boolean(json_object_object_get(
+			    json_object_array_get_idx(list, c), "met"));
+		if (good < own)
+			printf("  NOT MET %s: %zu of %zu checks\n", json_object_get_string(
+			    json_object_object_get(result, "experiment")), own - good, own);
+		checks += own;
+		met += good;
+	}
+	printf("  met     %zu of %zu checks\n", met, checks);
+}
+
 int
 lab_order_run(const struct lab_order *order)
 {
@@ -258,6 +282,8 @@ lab_order_run(const struct lab_order *order)
 	for (unsigned i = 0; good && i < order->count; i++)
 		good = run_and_tell(order, i, results, &met);
 	json_object_object_add(all, "met", json_object_new_boolean(met));
+	if (good && !order->json && order->count > 1)
+		print_all(results);
 	if (good && order->json)
 		puts(json_object_to_json_string_ext(all, JSON_FORM));
 	json_object_put(all);

@@ -92,6 +92,12 @@ def test_people_are_told_too(binary):
     assert "  met     I/Os that failed: 0 (at most 0)\n" in said and "NOT MET" not in said
 
 
+def test_several_are_summed_up(binary):
+    said = lab("run", "house").stdout
+    assert said.endswith("\n\nAll 2\n  met     %d of %d checks\n" % ((said.count("\n  met     ") - 1,) * 2))
+    assert "\nAll" not in lab("run", "known-delay").stdout
+
+
 def test_a_group_is_all_of_it_and_each_runs_once(binary):
     group = [one["experiment"] for one in json.loads(lab("list", "--json").stdout)["experiments"]
              if one["group"] == "house"]
@@ -179,6 +185,9 @@ def test_who_has_no_terminal_is_told_nothing(binary):
     (["run", "known-delay", "x"], "there is no experiment or group 'x'"),
     (["run"], "which experiment, or group?"), ([], "what is to be done?"), (["play"], "'play' is not `list' or `run'"),
     (["list", "house"], "what of 'house'?"), (["list", "--seed", "1"], "--seed is of `run'"),
+    (["known-delay"], "what of 'known-delay'? `run known-delay' runs it"),
+    (["house", "--json"], "what of 'house'? `run house' runs it"), (["run", "house", "--out", ""], "--out '': not a folder"),
+    (["run", "house", "--jobs", "2"], "--jobs is of `--sensitivity'"),
     (["list", "--jobs", "2"], "--jobs is of `run'"), (["run", "house", "--jobs", "0"], "--jobs '0': not a number from 1 to 64"),
     (["list", "--out", "x"], "--out is of `run'"), (["list", "--sensitivity"], "--sensitivity is of `run'"),
     (["run", "house", "--seed", "-1"], "--seed '-1': not a number"),
