@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -184,23 +186,54 @@ write_out(int fd, const uint8_t *image, size_t bytes)
 	return 0;
 }
 
+/* 0, or a negative errno. */
+static int
+write_whole(int fd, const struct flash_state *state)
+{
+	mode_t mask = umask(0); /* there is no other way to ask */
+	int error;
+
+	umask(mask);
+	error = write_out(fd, state->image, state->image_bytes);
+	if (error == 0 && (fchmod(fd, 0666 & ~mask) != 0 || fsync(fd) != 0))
+		error = -errno;
+	if (close(fd) != 0 && error == 0)
+		error = -errno;
+	return error;
+}
+
+/* Never in place of a file; where a file system cannot say so, there was none when we looked. */
+static int
+name_it(const char *from, const char *to)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	return rename(from, to) == 0 ? 0 : -errno;
+}
+
+/* By another name until it is whole: whatever ends us, there is no half of a state by its own. */
 static int
 keep(const char *path, const struct flash_state *state)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error;
+	char by[PATH_MAX];
+	int fd = -1, error = 0;
 
-	if (fd < 0) {
-		fprintf(stderr, "weir flash: %s: %s\n", path, strerror(errno));
-		return -1;
-	}
-	error = write_out(fd, state->image, state->image_bytes);
-	if (close(fd) != 0 && error == 0)
+	if ((size_t)snprintf(by, sizeof(by), "%s.XXXXXX", path) >= sizeof(by))
+		error = -ENAMETOOLONG;
+	else if ((fd = mkostemp(by, O_CLOEXEC)) < 0)
 		error = -errno;
-	if (error == 0)
-		return 0;
-	fprintf(stderr, "weir flash: %s: %s\n", path, strerror(-error));
-	unlink(path); /* half a state is none */
-	return -1;
+	if (error == 0) {
+		error = write_whole(fd, state);
+		if (error == 0)
+			error = name_it(by, path);
+		if (error != 0)
+			unlink(by);
+	}
+	if (error != 0)
+		fprintf(stderr, "weir flash: %s: %s\n", path, strerror(-error));
+	return error == 0 ? 0 : -1;
 }
 
 static int

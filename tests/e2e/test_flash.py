@@ -2,10 +2,13 @@
 import json
 import os
 import re
+import signal
+import subprocess
 
 import pytest
 
 import target as targets
+from tools import SECONDS
 
 PROFILES = os.path.join(targets.REPO, "profiles")
 NAMES = ["tlc-plp", "tlc-consumer", "optane", "qlc"]
@@ -15,6 +18,12 @@ def flash(*args, code=0, **how):
     done = targets.run("flash", *args, **how)
     assert done.returncode == code and (done.stderr == "") == (code == 0), done
     return done
+
+
+def umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def answer(*args, **how):
@@ -241,6 +250,25 @@ def test_a_state_that_was_kept_is_the_one_that_is_made(kept):
     read = points("--from", path, "--op", "write")
     assert read == points("tlc-plp", "--size", "600M", "--op", "write") == points("--from", path, "tlc-plp", "--op", "write")
     assert "from                         %s\n" % path in flash("curve", "--from", path, "--op", "read").stdout
+
+
+def test_half_a_state_has_not_its_name(binary, tmp_path, monkeypatch):
+    """of one that is killed in the midst of it, here by a limit; and the next one makes it"""
+    monkeypatch.chdir(tmp_path)
+    make = ["flash", "condition", "tlc-plp", "--size", "600M", "--out", "state"]
+    limit = "ulimit -f 64; exec \"$@\""
+    killed = subprocess.run(["sh", "-c", limit, "sh", targets.WEIR, *make], capture_output=True, timeout=SECONDS)
+    assert killed.returncode == -signal.SIGXFSZ
+    left, = tmp_path.iterdir()
+    assert re.fullmatch(r"state\.\w{6}", left.name) and left.stat().st_size > 0
+    assert answer(*make[1:])["was_there"] is False
+    assert answer(*make[1:])["was_there"] is True
+    assert os.stat("state").st_mode & 0o777 == 0o666 & ~umask()
+    left.unlink()
+    refused = subprocess.run(["sh", "-c", "trap '' XFSZ; " + limit, "sh", targets.WEIR, *make[:-1], "other"],
+                             capture_output=True, text=True, timeout=SECONDS)
+    assert (refused.returncode, refused.stderr) == (1, "weir flash: other: File too large\n")
+    assert os.listdir() == ["state"], "nothing is left of what could not be written"
 
 
 def test_another_state_is_not_overwritten(kept):
