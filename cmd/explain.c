@@ -1,13 +1,122 @@
 /*
  * explain.c - what memory `weir serve` takes, in words.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
+#include "base/size.h"
+#include "blk/flash.h"
 #include "serve.h"
 
-void
-explain_memory(unsigned reactors, uint32_t volumes, uint32_t connections)
+/* ---- modelled drives ---- */
+
+enum { BLOCK = 512 }; /* sizes are multiples of it, whatever else they are */
+
+/* How large what a drive has its contents in is; 0: nobody can say yet. */
+static uint64_t
+bytes_below(const char *below)
 {
+	const char *inner = blk_spec_inner(below), *size = strstr(inner, ",size=");
+	char path[BLK_SPEC];
+	struct stat status;
+	uint64_t bytes = 0;
+
+	if (size == NULL && blk_spec_path(below, path))
+		return stat(path, &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+	size = size != NULL ? size + strlen(",size=") : strchr(inner, ':') + 1;
+	return size_parse(size, &bytes) ? bytes : 0;
+}
+
+static void
+tell_drive(FILE *out, const char *spec, size_t bytes, const struct flash_plan *plan)
+{
+	char size[SIZE_TEXT];
+
+	fprintf(out, "  %-42s %7zu KiB", spec, (bytes + 1023) / 1024);
+	if (plan->bytes > 0 && plan->data) {
+		size_print(plan->bytes, size);
+		fprintf(out, "   and its %s, as it is written", size);
+	}
+	fputc('\n', out);
+}
+
+/* One drive; where it cannot be said what it takes, why not. */
+static int
+explain_drive(FILE *out, const char *spec, const char *drive, unsigned reactors, size_t *sum)
+{
+	struct flash_plan plan;
+	const char *below;
+	char why[BLK_WHY];
+	size_t bytes = 0;
+	int rc = flash_plan_read(NULL, drive, BLOCK, &plan, &below, why);
+
+	if (rc == -ENOTSUP || (rc == 0 && below != NULL && bytes_below(below) == 0)) {
+		fprintf(out, "  %-42s not counted: %s\n", spec, rc != 0 ? "its profile is in a file" :
+		    "it is as large as what is behind the @");
+		return 0;
+	}
+	if (rc != 0) {
+		fprintf(stderr, "weir: %s\n", why);
+		return rc;
+	}
+	rc = flash_bytes(&plan, below != NULL ? bytes_below(below) : 0, reactors, &bytes, why);
+	if (rc != 0)
+		fprintf(stderr, "weir: %s: %s\n", spec, why);
+	else
+		tell_drive(out, spec, bytes, &plan);
+	*sum += bytes;
+	return rc;
+}
+
+/* The drive in it, behind filters, or NULL. */
+static const char *
+drive_in(const char *spec)
+{
+	const char *at;
+
+	while ((strncmp(spec, "fault:", 6) == 0 || strncmp(spec, "volatile:", 9) == 0) &&
+	    (at = strchr(spec, '@')) != NULL)
+		spec = at + 1;
+	return strncmp(spec, FLASH_PREFIX, strlen(FLASH_PREFIX)) == 0 ? spec : NULL;
+}
+
+/* Into text, which is the caller's, so that nothing is said where one of them cannot be; "": there are none. */
+static int
+explain_drives(const struct explained *explained, char **text, size_t *sum)
+{
+	size_t length;
+	FILE *out = open_memstream(text, &length);
+	int rc = 0;
+
+	*sum = 0;
+	if (out == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < explained->spec_count && rc == 0; i++) {
+		const char *drive = drive_in(explained->specs[i]);
+
+		if (drive == NULL)
+			continue;
+		if (ftell(out) == 0)
+			fprintf(out, "modelled drives, each beside what a volume takes, at most:\n");
+		rc = explain_drive(out, explained->specs[i], drive, explained->reactors, sum);
+	}
+	if (ftell(out) > 0)
+		fputc('\n', out);
+	if (fclose(out) != 0 && rc == 0)
+		rc = -ENOMEM;
+	return rc;
+}
+
+/* ---- all of it ---- */
+
+int
+explain_memory(const struct explained *explained)
+{
+	const unsigned reactors = explained->reactors;
+	const uint32_t volumes = explained->volumes, connections = explained->connections;
 	const double kib = 1024.0, mib = kib * kib;
 	const unsigned entries = TARGET_QUEUE_ENTRIES;
 	size_t connection = target_connection_bytes() + rt_stream_bytes(), slot = target_queue_bytes(1);
@@ -17,6 +126,14 @@ explain_memory(unsigned reactors, uint32_t volumes, uint32_t connections)
 	size_t reactor = REACTOR_SCRATCH + SERVE_SMALL_BUFS * BUFS_SMALL + SERVE_LARGE_BUFS * BUFS_LARGE +
 	    target_reactor_bytes() + rt_files_bytes() + rt_mail_bytes(reactors);
 
+	size_t drives;
+	char *text = NULL;
+	int rc = explain_drives(explained, &text, &drives);
+
+	if (rc != 0) {
+		free(text);
+		return rc;
+	}
 	printf("Memory is reserved at start and taken from the machine when it is first used.\n\n"
 	    "per reactor (%u):\n"
 	    "  receive buffer            %8d KiB\n"
@@ -31,16 +148,21 @@ explain_memory(unsigned reactors, uint32_t volumes, uint32_t connections)
 	    "per subsystem:              %8zu KiB   for its events; for hosts that read them %zu KiB in all, at most\n"
 	    "per volume:                 %8zu KiB   at most; of a RAM volume also its size, as it is written;\n"
 	    "                                         it may grow, and has address space for that, which takes none;\n"
-	    "                                         filters (fault:, volatile:) are not counted\n\n"
-	    "at most: %u reactors x %.1f MiB + controllers x %.1f KiB + connections x %.1f KiB\n"
-	    "    + queue entries x %zu bytes + subsystems x %zu KiB + %zu KiB + %u volumes x %zu KiB + RAM volumes\n"
-	    "with all %u connections that may be, each with a controller and %u entries filled once: %.1f GiB\n"
-	    "not counted: the program, and what the kernel holds for sockets and for io_uring\n",
+	    "                                         filters (fault:, volatile:) are not counted\n\n",
 	    reactors, REACTOR_SCRATCH / 1024, SERVE_SMALL_BUFS * BUFS_SMALL / 1024, SERVE_SMALL_BUFS, BUFS_SMALL / 1024,
 	    SERVE_LARGE_BUFS * BUFS_LARGE / 1024, SERVE_LARGE_BUFS, BUFS_LARGE / 1024, target_reactor_bytes() / 1024,
 	    rt_files_bytes() / 1024, rt_mail_bytes(reactors) / 1024, (rt_mail_bytes(1) - rt_mail_bytes(0)) / 1024,
 	    (double)controller / kib, (double)connection / kib, (double)target_queue_bytes(128) / kib, slot,
-	    subsys / 1024, readers / 1024, volume / 1024, reactors, (double)reactor / mib, (double)controller / kib,
-	    (double)connection / kib, slot, subsys / 1024, readers / 1024, volumes, volume / 1024,
+	    subsys / 1024, readers / 1024, volume / 1024);
+	printf("%sat most: %u reactors x %.1f MiB + controllers x %.1f KiB + connections x %.1f KiB\n"
+	    "    + queue entries x %zu bytes + subsystems x %zu KiB + %zu KiB + %u volumes x %zu KiB + RAM volumes\n",
+	    text, reactors, (double)reactor / mib, (double)controller / kib, (double)connection / kib, slot,
+	    subsys / 1024, readers / 1024, volumes, volume / 1024);
+	free(text);
+	if (drives > 0)
+		printf("    + %.1f MiB of modelled drives + their contents\n", (double)drives / mib);
+	printf("with all %u connections that may be, each with a controller and %u entries filled once: %.1f GiB\n"
+	    "not counted: the program, and what the kernel holds for sockets and for io_uring\n",
 	    connections, entries, (double)connections * (double)(connection + controller + entries * slot) / kib / mib);
+	return 0;
 }

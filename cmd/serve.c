@@ -326,27 +326,50 @@ raise_files(const struct conf *conf, unsigned reactors)
 		    " are allowed (ulimit -n)\n", need, (uint64_t)limit.rlim_cur);
 }
 
-/* As many as the configuration may come to have without being changed. */
+/* As many as the configuration may come to have without being changed; the volumes of the operator are known. */
 static int
-explain(const struct serve_options *options)
+explain_conf(struct explained *explained, struct arena *arena, const struct conf *conf)
 {
-	uint32_t volumes = options->told.spec_count > 0 ? options->told.spec_count : 1;
-	uint32_t connections = options->told.connections_max;
+	explained->volumes = 0;
+	for (uint32_t i = 0; i < conf->subsys_count; i++) {
+		explained->volumes += conf->subsys[i].ns_count + conf->subsys[i].pool_count;
+		explained->spec_count += conf->subsys[i].ns_count;
+	}
+	if (conf->connections_max > 0)
+		explained->connections = conf->connections_max;
+	explained->specs = arena_alloc(arena, (explained->spec_count + 1) * sizeof(*explained->specs));
+	explained->spec_count = 0;
+	for (uint32_t i = 0; explained->specs != NULL && i < conf->subsys_count; i++)
+		for (uint32_t n = 0; n < conf->subsys[i].ns_count; n++) {
+			char spec[CONF_SPEC];
+
+			conf_volume_spec(&conf->subsys[i].ns[n], spec);
+			explained->specs[explained->spec_count] = arena_strdup(arena, spec);
+			if (explained->specs[explained->spec_count++] == NULL)
+				return -ENOMEM;
+		}
+	return explained->specs != NULL ? 0 : -ENOMEM;
+}
+
+static int
+explain(struct serve_options *options)
+{
+	struct served *told = &options->told;
+	struct explained explained = {
+		.reactors = options->rt.reactors, .volumes = told->spec_count > 0 ? told->spec_count : 1,
+		.connections = told->connections_max > 0 ? told->connections_max : CONF_DEFAULT_CONNECTIONS,
+		.specs = told->specs, .spec_count = told->spec_count,
+	};
 	struct arena arena;
 	struct conf *conf;
 	int rc = 0;
 
 	arena_init(&arena, 0);
-	if (options->config != NULL && (rc = config_read(&arena, options->config, &conf)) == 0) {
-		volumes = 0;
-		for (uint32_t i = 0; i < conf->subsys_count; i++)
-			volumes += conf->subsys[i].ns_count + conf->subsys[i].pool_count;
-		connections = conf->connections_max;
-	}
-	arena_drop(&arena);
+	if (options->config != NULL && (rc = config_read(&arena, options->config, &conf)) == 0)
+		rc = explain_conf(&explained, &arena, conf);
 	if (rc == 0)
-		explain_memory(options->rt.reactors, volumes,
-		    connections > 0 ? connections : CONF_DEFAULT_CONNECTIONS);
+		rc = explain_memory(&explained);
+	arena_drop(&arena);
 	return rc == 0 ? EXIT_OK : EXIT_FAILED;
 }
 

@@ -47,8 +47,17 @@ int state_dir_take(const char *dir) __attribute__((warn_unused_result));
 /* Of each reactor: buffers for data. */
 enum { SERVE_SMALL_BUFS = 2304, SERVE_LARGE_BUFS = 256 };
 
-/* explain.c: prints how much memory serving takes, and how that adds up. */
-void explain_memory(unsigned reactors, uint32_t volumes, uint32_t connections);
+/* What memory depends on. */
+struct explained {
+	unsigned reactors;
+	uint32_t volumes, connections;
+	const char **specs;    /* of those volumes that are known */
+	uint32_t spec_count;
+};
+
+/* explain.c: prints how much memory serving takes, and how that adds up.  0, or -EINVAL after having said on stderr
+ * what is wrong with a volume. */
+int explain_memory(const struct explained *explained);
 
 enum { SERVED_SPECS_MAX = 64 };
 

@@ -51,11 +51,19 @@ struct flash_chan {
 #define FLASH_PREFIX "flash:"
 
 /*
- * What a specification that begins so says; `below`: what stands behind its `@`, or NULL.  0, or a negative errno, and
- * `why` says what is wrong.
+ * What a specification that begins so says; `below`: what stands behind its `@`, or NULL.  `reactor` NULL: a profile in
+ * a file cannot be read, -ENOTSUP, and a state in a file is passed over; else that is refused.  0, or a negative errno,
+ * and `why` says what is wrong.
  */
 int flash_plan_read(struct reactor *reactor, const char *spec, uint32_t block_size, struct flash_plan *plan,
     const char **below, char why[BLK_WHY]) __attribute__((warn_unused_result));
+
+/*
+ * The most that such a volume takes in a process of so many reactors, beside blk_bytes() and its contents; of `bytes`
+ * where something is below.  0, or a negative errno, and `why` says why there is none.
+ */
+int flash_bytes(const struct flash_plan *plan, uint64_t bytes, unsigned reactors, size_t *took, char why[BLK_WHY])
+    __attribute__((warn_unused_result));
 
 /* The drive of such a volume, for its home or where nothing runs; NULL: it is none. */
 struct drive *flash_drive(const struct blk *blk);

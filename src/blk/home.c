@@ -360,6 +360,13 @@ static const struct blk_ops home_ops = {
 	.destroy = home_destroy,
 };
 
+size_t
+home_bytes(unsigned reactors)
+{
+	return arena_takes(sizeof(struct home), 0) + arena_takes(sizeof(struct blk_chan), 0) +
+	    (reactors - 1) * arena_takes(sizeof(struct home_chan), 0);
+}
+
 const struct blk *
 home_inner(const struct blk *blk)
 {

@@ -99,6 +99,9 @@ home_of(const struct blk *blk)
 /* What `blk` is, at its home; NULL: it has none. */
 const struct blk *home_inner(const struct blk *blk);
 
+/* The most that a home takes, with channels of so many reactors. */
+size_t home_bytes(unsigned reactors);
+
 /* The first of notes that go together, in a mail of the other reactor. */
 static inline void
 home_post(struct reactor *reactor, unsigned to, enum home_mail kind, const struct home_chan *hc,

@@ -2,6 +2,7 @@
  * open_flash.c - from `flash:PROFILE,SIZE` to a modelled drive: which profile, in which state, with whose contents.
  */
 #include "blk/flash.h"
+#include "blk/home.h"
 #include "blk/opening.h"
 
 #include <assert.h>
@@ -65,10 +66,13 @@ static int
 read_file(const struct opening *o, struct arena *scratch, const char *path, struct flash_profile *profile)
 {
 	struct conf_errors errors;
+	int64_t bytes;
 	void *text;
-	int64_t bytes = fetch(o, scratch, path, TEXT_MAX, &text);
 	int error;
 
+	if (o->reactor == NULL)
+		return opening_refuse(o, -ENOTSUP, "its profile is in a file");
+	bytes = fetch(o, scratch, path, TEXT_MAX, &text);
 	if (bytes < 0)
 		return (int)bytes;
 	error = flash_profile_read(scratch, text, (size_t)bytes, &errors, profile);
@@ -284,10 +288,36 @@ flash_plan_read(struct reactor *reactor, const char *spec, uint32_t block_size, 
 
 	assert(strncmp(spec, FLASH_PREFIX, strlen(FLASH_PREFIX)) == 0);
 	error = read_wish(&o, spec + strlen(FLASH_PREFIX), &wish, below);
-	if (error == 0 && wish.from[0] != '\0')
+	if (error == 0 && wish.from[0] != '\0' && reactor != NULL)
 		error = opening_refuse(&o, -EINVAL, "a state that was kept is of volumes alone");
 	*plan = wish.plan;
 	plan->condition = condition_asked(&wish);
+	return error;
+}
+
+/* By making one: nothing of it is touched, so that takes nothing. */
+int
+flash_bytes(const struct flash_plan *plan, uint64_t bytes, unsigned reactors, size_t *took, char why[BLK_WHY])
+{
+	struct drive_options options = { .profile = plan->profile };
+	uint64_t unit = plan->profile.unit_bytes;
+	struct arena arena;
+	uint8_t contents;
+	int error;
+
+	bytes = plan->bytes > 0 ? plan->bytes : bytes;
+	error = flash_geometry_init(&options.geometry, &plan->profile, (bytes + unit - 1) / unit * unit, why);
+	if (error != 0)
+		return error;
+	if (plan->bytes > 0 && plan->data)
+		options.store = &contents;
+	arena_init(&arena, 0);
+	error = drive_create(&arena, &options, &(struct drive *){ NULL });
+	*took = arena.bytes + arena_takes(sizeof(struct flash_blk), 0) + arena_takes(sizeof(struct flash_chan), 0) +
+	    home_bytes(reactors);
+	arena_drop(&arena);
+	if (error != 0)
+		snprintf(why, BLK_WHY, "not enough memory");
 	return error;
 }
 

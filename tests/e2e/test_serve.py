@@ -365,6 +365,47 @@ def test_connections_take_no_more_memory_than_explained(serve):
     assert grown <= controller + 66 * connection + (64 * 1024 + 128) * entry / 1024
 
 
+@pytest.mark.parametrize("ns", ["flash:tlc-plp,1G,state=fragmented", "flash:qlc,64G,state=sequential,data=no",
+                                "flash:optane,1G", "flash:tlc-plp,state=fragmented@mem:1G"])
+def test_a_modelled_drive_takes_the_memory_that_is_explained(serve, ns):
+    """whose translation is all there from the beginning; an 8 GiB one has twenty times what other volumes take"""
+    if targets.sanitized():
+        pytest.skip("a sanitizer's own memory would hide it")
+    text = targets.run("serve", "--explain-memory", "--reactors", "2", "--ns", ns).stdout
+    explained_kib = int(re.search(r"^  %s +(\d+) KiB" % ns, text, re.M).group(1))
+    volume = int(re.search(r"volumes x (\d+) KiB", text).group(1))
+    assert ("1G, as it is written" in text) == (ns in ("flash:tlc-plp,1G,state=fragmented", "flash:optane,1G"))
+    assert "    + %.1f MiB of modelled drives + their contents\n" % (explained_kib / 1024) in text
+    taken = anonymous_kib(serve("--reactors", "2", ns=[ns]).pid) - anonymous_kib(serve("--reactors", "2", ns=["null:1G"]).pid)
+    assert taken <= explained_kib + volume + 256  # what malloc() takes in advance
+    assert taken >= 0.7 * explained_kib or explained_kib < 2048, "of a small one much is for what is under way"
+
+
+def test_drives_that_are_explained_behind_filters_and_in_a_file(binary, tmp_path):
+    def drives(*args, code=0):
+        done = targets.run("serve", "--explain-memory", *map(str, args))
+        assert done.returncode == code and (done.stdout == "") == (code != 0), done
+        return done.stderr if code else re.findall(r"^  (\S*flash:\S+) +(.*)$", done.stdout, re.M)
+
+    assert drives("--ns", "mem:1G", "--ns", "file:/no,size=1G") == []
+    (_, plain), (_, delayed) = drives("--ns", "flash:qlc,64G,data=no", "--ns", "fault:delay=1@flash:qlc,64G,data=no")
+    assert plain == delayed and plain.endswith(" KiB")
+    with open(tmp_path / "v", "wb") as file:
+        file.truncate(1 << 30)
+    sized, found = drives("--ns", "flash:tlc-plp@file:/none,size=1G", "--ns", "flash:tlc-plp@file:%s/v" % tmp_path)
+    assert sized[1] == found[1]
+    assert drives("--ns", "flash:./mine.yaml,1G", "--ns", "flash:optane@file:/none") == [
+        ("flash:./mine.yaml,1G", "not counted: its profile is in a file"),
+        ("flash:optane@file:/none", "not counted: it is as large as what is behind the @")]
+    conf = tmp_path / "weir.yaml"
+    conf.write_text("listeners: [{address: \"127.0.0.1:0\"}]\nsubsystems: [{nqn: \"nqn.2026-11.local:x\", namespaces: "
+                    "[{nsid: 1, volume: \"flash:tlc-plp\", size: 1G}, {nsid: 2, volume: \"mem\", size: 1G}]}]\n")
+    (spec, took), = drives("--config", conf)
+    assert spec == "flash:tlc-plp,size=1073741824" and took == sized[1] + "   and its 1G, as it is written"
+    assert "weir: flash:optan,8G: `optan` is not a profile" in drives("--ns", "flash:optan,8G", code=1)
+    assert "weir: flash:tlc-plp,1M: it has 513 MiB at least" in drives("--ns", "flash:tlc-plp,1M", code=1)
+
+
 # ---- volumes that stay ----
 
 @pytest.mark.parametrize("how", ["--data-dir", "HOME"])
