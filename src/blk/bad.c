@@ -23,7 +23,7 @@ bad_grow(struct bad *bad, uint64_t blocks)
 		return 0;
 	assert(bad->count < BAD_PARTS);
 	end = (end + BAD_PAGE_BLOCKS - 1) / BAD_PAGE_BLOCKS * BAD_PAGE_BLOCKS;
-	part->bits = bad->reactor->world->pages_map(bad->reactor, (end - first) / 8);
+	part->bits = bad->reactor->world->pages_map(bad->reactor, (end - first) / 8, false);
 	if (part->bits == NULL)
 		return -ENOMEM;
 	part->first = first;

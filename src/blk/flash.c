@@ -391,14 +391,14 @@ static const struct blk_ops flash_ops = {
 	.destroy = flash_destroy,
 };
 
-/* Contents in memory, sparse, as long as nobody else has them. */
+/* Contents in memory, sparse, as long as nobody else has them: the units of a row come from all over the drive. */
 static int
 make_store(struct flash_blk *fb, const struct flash_geometry *geometry)
 {
 	struct reactor *reactor = fb->opener;
 
 	fb->store_bytes = geometry->units * geometry->unit_bytes;
-	fb->store = reactor->world->pages_map(reactor, fb->store_bytes);
+	fb->store = reactor->world->pages_map(reactor, fb->store_bytes, true);
 	return fb->store != NULL ? 0 : -ENOMEM;
 }
 
@@ -406,7 +406,7 @@ static int
 make_pmr(struct flash_blk *fb, uint64_t bytes)
 {
 	fb->pmr_bytes = bytes;
-	fb->pmr = fb->opener->world->pages_map(fb->opener, bytes);
+	fb->pmr = fb->opener->world->pages_map(fb->opener, bytes, true);
 	return fb->pmr != NULL ? 0 : -ENOMEM;
 }
 

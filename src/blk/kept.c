@@ -22,7 +22,7 @@ kept_init(struct kept *kept, struct reactor *reactor, uint64_t blocks, uint32_t 
 	};
 	kept->rings = arena_alloc(arena, reactor->count * sizeof(*kept->rings));
 	kept->lba = arena_alloc(arena, all * sizeof(*kept->lba));
-	kept->bytes = reactor->world->pages_map(reactor, all * block_size);
+	kept->bytes = reactor->world->pages_map(reactor, all * block_size, false);
 	if (kept->rings != NULL && kept->lba != NULL && kept->bytes != NULL &&
 	    room_init(&kept->room, reactor, blocks * sizeof(*kept->where)) == 0) {
 		kept->where = kept->room.at;

@@ -169,7 +169,7 @@ null_open(struct reactor *reactor, uint64_t bytes, uint32_t block_size, struct b
 		.block_size = block_size, .lends = true, .trim_zeroes = true,
 	};
 	null->reactor = reactor;
-	null->zeros = reactor->world->pages_map(reactor, ZEROS);
+	null->zeros = reactor->world->pages_map(reactor, ZEROS, false);
 	if (null->zeros == NULL) {
 		null_destroy(&null->blk);
 		return -ENOMEM;

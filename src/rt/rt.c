@@ -30,10 +30,10 @@ rt_options_default(void)
 /* ---- the small operations of the world ---- */
 
 static void *
-world_pages_map(struct reactor *reactor, size_t bytes)
+world_pages_map(struct reactor *reactor, size_t bytes, bool apart)
 {
 	reactor->syscalls++;
-	return pages_map(bytes);
+	return pages_map(bytes, apart);
 }
 
 static void *

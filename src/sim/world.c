@@ -134,7 +134,7 @@ sim_annexes_drop(struct sim_process *process)
 /* ---- the rest of the world ---- */
 
 static void *
-world_pages_map(struct reactor *reactor, size_t bytes)
+world_pages_map(struct reactor *reactor, size_t bytes, bool apart)
 {
 	return arena_alloc_aligned(&sim_reactor_of(reactor)->process->pages, bytes, 4096);
 }
@@ -145,7 +145,7 @@ world_pages_reserve(struct reactor *reactor, size_t bytes, size_t room)
 {
 	size_t most = sim_reactor_of(reactor)->process->options.room;
 
-	return room == bytes || room <= most ? world_pages_map(reactor, room) : NULL;
+	return room == bytes || room <= most ? world_pages_map(reactor, room, false) : NULL;
 }
 
 static int

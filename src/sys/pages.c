@@ -8,24 +8,24 @@
 enum { HUGE_BYTES = 2 << 20 };
 
 static void *
-map(size_t bytes, int may)
+map(size_t bytes, int may, bool apart)
 {
 	void *pages = mmap(NULL, bytes, may, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (pages == MAP_FAILED)
 		return NULL;
-	/* Huge pages where they are to be had; the volume works without. */
+	/* Huge pages where they are wanted and to be had; the volume works with and without. */
 	if (bytes >= HUGE_BYTES)
-		(void)madvise(pages, bytes, MADV_HUGEPAGE);
+		(void)madvise(pages, bytes, apart ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	return pages;
 }
 
-void *pages_map(size_t bytes) { return map(bytes, PROT_READ | PROT_WRITE); }
+void *pages_map(size_t bytes, bool apart) { return map(bytes, PROT_READ | PROT_WRITE, apart); }
 
 void *
 pages_reserve(size_t bytes, size_t room)
 {
-	void *pages = map(room, PROT_NONE);
+	void *pages = map(room, PROT_NONE, false);
 
 	if (pages == NULL || pages_use(pages, bytes) == 0)
 		return pages;

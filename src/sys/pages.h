@@ -4,10 +4,12 @@
 #ifndef WEIR_SYS_PAGES_H
 #define WEIR_SYS_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Zeroed pages that take no memory before they are touched; NULL: none to be had. */
-void *pages_map(size_t bytes);
+/* Zeroed pages that take no memory before they are touched; `apart`: so does each by itself, and there are no huge
+ * ones.  NULL: none to be had. */
+void *pages_map(size_t bytes, bool apart);
 
 /* The same at the start of address space for `room` bytes, of which the others may not be touched; ends by
  * pages_unmap() of all of it. */

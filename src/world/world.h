@@ -197,8 +197,9 @@ struct world_ops {
 	/* Nothing may be in flight. */
 	void (*file_close)(struct file *file);
 
-	/* Zeroed pages shared by all reactors of the process, for RAM volumes. */
-	void *(*pages_map)(struct reactor *reactor, size_t bytes);
+	/* Zeroed pages shared by all reactors of the process, for RAM volumes.  `apart`: each takes memory only when it
+	 * is touched itself, for what is touched here and there; else many may at once, which is faster. */
+	void *(*pages_map)(struct reactor *reactor, size_t bytes, bool apart);
 	/* The same for what may grow and must not move: with address space for `room` bytes in all, of
 	 * which those behind the first take nothing and may not be touched.  NULL: not to be had, maybe
 	 * with less room. */

@@ -7,6 +7,9 @@ import target as targets
 from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 
 
+BLOCK = 4096
+
+
 def meanwhile(queue, act):
     """What it answered, how long it took, and how long the longest read took that another namespace was asked for."""
     done, longest, began = [], 0, time.monotonic()
@@ -42,3 +45,15 @@ def test_a_state_that_was_kept_is_served(serve, tmp_path, monkeypatch):
         assert bytes(ctrl.io_queue().read(0).got) == bytes(4096)
     refused = targets.run("serve", "--listen", "127.0.0.1:0", "--ns", "flash:tlc-plp,1G,from=%s" % kept)
     assert refused.returncode == 1 and "they are of a drive of another size" in refused.stderr, refused
+
+
+def test_what_hosts_write_here_and_there_takes_no_more_memory_than_that(serve):
+    """though it is programmed in rows of what was written anywhere"""
+    daemon = serve(ns=["flash:tlc-consumer,1G"])
+    with nvme.Controller(daemon.addresses[0]) as ctrl:
+        queue, before = ctrl.io_queue(), daemon.rss_kib()
+        for n in range(255):
+            assert queue.write(n * 1021, bytes([n + 1]) * BLOCK).ok
+        assert queue.flush().ok
+        assert daemon.rss_kib() - before < 32 << 10
+        assert all(bytes(queue.read(n * 1021).got) == bytes([n + 1]) * BLOCK for n in range(255))

@@ -325,7 +325,7 @@ map(struct fakeworld *fw, size_t bytes, int may)
 }
 
 static void *
-fake_pages_map(struct reactor *reactor, size_t bytes)
+fake_pages_map(struct reactor *reactor, size_t bytes, bool apart)
 {
 	return map(world_of(reactor), bytes, PROT_READ | PROT_WRITE);
 }
