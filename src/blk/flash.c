@@ -17,6 +17,7 @@
 #include "blk/copy.h"
 #include "blk/finish.h"
 #include "blk/home.h"
+#include "blk/room.h"
 #include "flash/wear.h"
 
 enum {
@@ -402,6 +403,14 @@ make_store(struct flash_blk *fb, const struct flash_geometry *geometry)
 	return fb->store != NULL ? 0 : -ENOMEM;
 }
 
+static void
+zero_store(void *owner, uint64_t offset, uint64_t bytes)
+{
+	struct flash_blk *fb = owner;
+
+	room_zero(fb->opener, fb->store + offset, bytes);
+}
+
 static int
 make_pmr(struct flash_blk *fb, uint64_t bytes)
 {
@@ -443,6 +452,8 @@ make_drive(struct flash_blk *fb, const struct flash_plan *plan, const struct fla
 	if (error == 0 && plan->profile.pmr_bytes > 0)
 		error = make_pmr(fb, plan->profile.pmr_bytes);
 	options.store = fb->store;
+	options.zero = fb->store != NULL ? zero_store : NULL;
+	options.owner = fb;
 	options.pmr = fb->pmr;
 	if (error == 0)
 		error = range_init(&fb->range, arena, fb->blk.blocks, fb->blk.block_size, 1);

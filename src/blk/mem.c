@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "blk/bad.h"
@@ -21,8 +20,6 @@
 #include "world/reactor.h"
 
 enum {
-	PAGE = 4096,
-	DISCARD_MIN = 64 * 1024,       /* zeroing less is cheaper than faulting the pages in again */
 	PIECE_MAX = 2 * 1024 * 1024,   /* zeroed in one go: bounds the length of a turn */
 	COLD_MIN = 64 * 1024 * 1024,   /* a volume of this size does not stay in the caches */
 	COLD_PIECE = 4096,             /* shorter writes are not worth the fence */
@@ -91,17 +88,9 @@ static void
 mem_zero(struct mem_chan *mc, struct blk_range piece)
 {
 	struct mem *mem = mc->mem;
-	uint64_t from = piece.lba << mem->block_shift;
-	uint64_t to = from + ((uint64_t)piece.blocks << mem->block_shift);
-	uint64_t first = (from + PAGE - 1) & ~(uint64_t)(PAGE - 1), last = to & ~(uint64_t)(PAGE - 1);
 
-	if (to - from < DISCARD_MIN) {
-		memset(mem->pages + from, 0, to - from);
-		return;
-	}
-	memset(mem->pages + from, 0, first - from);
-	mc->chan.reactor->world->pages_discard(mc->chan.reactor, mem->pages + first, last - first);
-	memset(mem->pages + last, 0, to - last);
+	room_zero(mc->chan.reactor, mem->pages + (piece.lba << mem->block_shift),
+	    (uint64_t)piece.blocks << mem->block_shift);
 }
 
 static inline void

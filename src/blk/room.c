@@ -1,10 +1,14 @@
 #include "blk/room.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "world/reactor.h"
 
-enum { PAGE = 4096 };
+enum {
+	PAGE = 4096,
+	DISCARD_MIN = 64 * 1024, /* zeroing less is cheaper than faulting the pages in again */
+};
 
 static uint64_t
 whole(uint64_t bytes)
@@ -58,4 +62,34 @@ room_grow(struct room *room, uint64_t bytes)
 	if (error == 0)
 		room->bytes = bytes;
 	return error;
+}
+
+/* Page by page, for a page that is read only takes nothing. */
+static void
+zero_here(uint8_t *at, uint64_t bytes)
+{
+	while (bytes > 0) {
+		uint64_t step = PAGE - (uintptr_t)at % PAGE;
+
+		if (step > bytes)
+			step = bytes;
+		if (at[0] != 0 || memcmp(at, at + 1, step - 1) != 0)
+			memset(at, 0, step);
+		at += step;
+		bytes -= step;
+	}
+}
+
+void
+room_zero(struct reactor *reactor, uint8_t *at, uint64_t bytes)
+{
+	uint64_t head = -(uintptr_t)at % PAGE, inside = bytes > head ? (bytes - head) / PAGE * PAGE : 0;
+
+	if (bytes < DISCARD_MIN) {
+		zero_here(at, bytes);
+		return;
+	}
+	zero_here(at, head);
+	reactor->world->pages_discard(reactor, at + head, inside);
+	zero_here(at + head + inside, bytes - head - inside);
 }

@@ -30,4 +30,8 @@ void room_fini(struct room *room);
 /* 0, -EFBIG where so much was not reserved, or -ENOMEM; then nothing has changed. */
 int room_grow(struct room *room, uint64_t bytes) __attribute__((warn_unused_result));
 
+/* Zeros in a part of such pages, or of others that the reactor was given: what was never touched takes no memory after
+ * it, and what is long takes none any more. */
+void room_zero(struct reactor *reactor, uint8_t *at, uint64_t bytes);
+
 #endif

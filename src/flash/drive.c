@@ -100,7 +100,7 @@ drive_create(struct arena *arena, const struct drive_options *options, struct dr
 	if (d == NULL)
 		return -ENOMEM;
 	*d = (struct drive){ .arena = arena, .profile = options->profile, .geometry = options->geometry,
-		.store = options->store };
+		.store = options->store, .zero = options->zero, .owner = options->owner };
 	assert(d->geometry.row_units <= FLASH_ROW_UNITS_MAX);
 	error = make_parts(d, options->seed);
 	if (error == 0)

@@ -48,6 +48,10 @@ struct drive_options {
 	uint8_t *store;          /* geometry.units * unit_bytes, the contents when the drive is made, and whenever the
 				  * power is gone; the caller's, longer than the drive.  NULL: contents are nobody's
 				  * business, and whoever reads them gets zeros */
+	/* Makes a part of the store zeros, though it were long, and takes no memory for what is so already; NULL: the
+	 * drive does it. */
+	void (*zero)(void *owner, uint64_t offset, uint64_t bytes);
+	void *owner;
 	uint8_t *pmr;            /* profile.pmr_bytes, in the same way; NULL: it has no such region, whatever the
 				  * profile says */
 };

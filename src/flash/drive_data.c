@@ -72,6 +72,16 @@ drive_copy_soon(const struct drive *d, const struct drive_cmd *cmd, uint32_t uni
 		__builtin_prefetch(from + at);
 }
 
+/* In the store, or in a slot's contents. */
+static void
+put_zeros(const struct drive *d, uint8_t *to, uint64_t bytes)
+{
+	if (d->buffer.data == NULL && d->zero != NULL)
+		d->zero(d->owner, (uint64_t)(to - d->store), bytes);
+	else
+		memset(to, 0, bytes);
+}
+
 static void
 write_part(const struct drive *d, const struct drive_cmd *cmd, uint32_t unit, struct drive_part part, uint8_t *to)
 {
@@ -79,7 +89,7 @@ write_part(const struct drive *d, const struct drive_cmd *cmd, uint32_t unit, st
 	const struct iovec *iov;
 
 	if (cmd->iov == NULL) {
-		memset(to, 0, part.bytes);
+		put_zeros(d, to, part.bytes);
 		return;
 	}
 	iov = iov_seek(cmd->iov, &skip);
@@ -105,7 +115,7 @@ fill_rest(const struct drive *d, uint32_t unit, uint32_t slot, uint8_t *to)
 		before = d->buffer.slots[before].older;
 	from = content_of(d, unit, before);
 	if (from == NULL)
-		memset(to, 0, d->geometry.unit_bytes);
+		put_zeros(d, to, d->geometry.unit_bytes);
 	else if (from != to)
 		memcpy(to, from, d->geometry.unit_bytes);
 }
@@ -116,6 +126,7 @@ drive_copy_in(struct drive *d, const struct drive_cmd *cmd, uint32_t unit, uint3
 	struct drive_part part = drive_part_of(d, cmd, unit);
 	uint8_t *to;
 
+	drive_forgotten(d);
 	if (d->store == NULL)
 		return;
 	to = d->buffer.data != NULL ? buffer_data(&d->buffer, slot) : store_of(d, unit);
@@ -136,6 +147,21 @@ drive_keep(struct drive *d, uint32_t slot)
 void
 drive_forget(struct drive *d, uint32_t unit)
 {
-	if (d->store != NULL)
-		memset(store_of(d, unit), 0, d->geometry.unit_bytes);
+	if (unit != d->gone_end || d->gone == d->gone_end) {
+		drive_forgotten(d);
+		d->gone = unit;
+	}
+	d->gone_end = unit + 1;
+}
+
+void
+drive_forgotten(struct drive *d)
+{
+	uint64_t bytes = (uint64_t)(d->gone_end - d->gone) * d->geometry.unit_bytes;
+
+	if (bytes > 0 && d->zero != NULL)
+		d->zero(d->owner, (uint64_t)d->gone * d->geometry.unit_bytes, bytes);
+	else if (bytes > 0 && d->store != NULL)
+		memset(store_of(d, d->gone), 0, bytes);
+	d->gone = d->gone_end;
 }

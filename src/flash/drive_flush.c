@@ -88,6 +88,7 @@ forget_trimmed(struct drive *d)
 		if (b->slots[slot].state == BUFFER_TRIMMED)
 			drive_trim_keep(d, slot);
 	}
+	drive_forgotten(d);
 }
 
 void

@@ -91,8 +91,13 @@ drive_inplace_next(const struct drive *d)
 static void
 written(struct drive *d, struct drive_cmd *cmd)
 {
-	for (uint32_t unit = cmd->next; unit <= cmd->last; unit++)
-		drive_copy_in(d, cmd, unit, BUFFER_NONE, false);
+	for (uint32_t unit = cmd->next; unit <= cmd->last; unit++) {
+		if (cmd->op == DRIVE_TRIM && drive_part_of(d, cmd, unit).bytes == d->geometry.unit_bytes)
+			drive_forget(d, unit);
+		else
+			drive_copy_in(d, cmd, unit, BUFFER_NONE, false);
+	}
+	drive_forgotten(d);
 	drive_end(d, cmd);
 }
 

@@ -70,6 +70,9 @@ struct drive {
 	const flash_place *map;  /* NULL: there is none; */
 	struct drive_inplace *inplace; /* or this: media that are written in place */
 	uint8_t *store;
+	void (*zero)(void *owner, uint64_t offset, uint64_t bytes);
+	void *owner;
+	uint32_t gone, gone_end; /* units that are trimmed for good and not yet zeros in the store */
 	struct pmr *pmr;         /* or NULL */
 	struct drive_counts counts;
 	uint64_t now_ns;         /* of the event that is being handled */
@@ -169,9 +172,13 @@ void drive_copy_soon(const struct drive *drive, const struct drive_cmd *cmd, uin
  * `fresh`: nothing of the unit is in that slot yet. */
 void drive_copy_in(struct drive *drive, const struct drive_cmd *cmd, uint32_t unit, uint32_t slot, bool fresh);
 
-/* The slot was programmed; the unit is trimmed for good. */
+/* The slot was programmed. */
 void drive_keep(struct drive *drive, uint32_t slot);
+
+/* The unit is trimmed for good; and, before anybody looks, all that were so are zeros: those that follow each other are
+ * made so together. */
 void drive_forget(struct drive *drive, uint32_t unit);
+void drive_forgotten(struct drive *drive);
 
 /* ---- drive_write.c ---- */
 

@@ -208,13 +208,11 @@ placed(struct drive *d, struct drive_cmd *cmd)
 	}
 }
 
-void
-drive_place(struct drive *d)
+static void
+place_all(struct drive *d)
 {
 	uint32_t left = STEP_UNITS;
 
-	if (d->place_ns != UINT64_MAX)
-		return;
 	while (!fifo_empty(&d->placing)) {
 		struct drive_cmd *cmd = container_of(d->placing.head, struct drive_cmd, node);
 
@@ -229,4 +227,13 @@ drive_place(struct drive *d)
 		(void)fifo_pop(&d->placing);
 		placed(d, cmd);
 	}
+}
+
+void
+drive_place(struct drive *d)
+{
+	if (d->place_ns != UINT64_MAX)
+		return;
+	place_all(d);
+	drive_forgotten(d);
 }

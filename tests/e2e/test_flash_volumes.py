@@ -2,6 +2,8 @@
 import threading
 import time
 
+import pytest
+
 import nvme
 import target as targets
 from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
@@ -57,3 +59,22 @@ def test_what_hosts_write_here_and_there_takes_no_more_memory_than_that(serve):
         assert queue.flush().ok
         assert daemon.rss_kib() - before < 32 << 10
         assert all(bytes(queue.read(n * 1021).got) == bytes([n + 1]) * BLOCK for n in range(255))
+
+
+@pytest.mark.parametrize("spec", ["flash:tlc-plp,1G,state=fragmented", "flash:optane,1G"])
+def test_zeros_of_what_holds_zeros_take_no_memory(serve, spec):
+    """and what is deallocated takes none any more"""
+    daemon = serve(ns=[spec])
+    with nvme.Controller(daemon.addresses[0]) as ctrl:
+        queue, before = ctrl.io_queue(), daemon.rss_kib()
+        for slba in range(0, 1 << 18, 1 << 14):
+            assert queue.write_zeroes(slba, 1 << 14).ok
+        for slba in range(0, 1 << 14, 3):
+            assert queue.deallocate([(slba, 1)]).ok
+        assert daemon.rss_kib() - before < 16 << 10
+        for slba in range(0, 1 << 15, 256):
+            assert queue.write(slba, b"x" * (256 * BLOCK)).ok
+        assert targets.sanitized() or daemon.rss_kib() - before > 120 << 10
+        assert queue.deallocate([(0, 1 << 15)]).ok
+        targets.until("the memory that was given back", lambda: daemon.rss_kib() - before < 32 << 10)
+        assert bytes(queue.read(77).got) == bytes(BLOCK)

@@ -28,6 +28,12 @@ drive_bench_profile(struct flash_profile *p)
 	};
 }
 
+static void
+zero_store(void *owner, uint64_t offset, uint64_t bytes)
+{
+	memset(((struct drive_bench *)owner)->store + offset, 0, bytes);
+}
+
 void
 drive_bench_open(struct drive_bench *b, const struct flash_profile *profile, uint32_t units, uint64_t seed)
 {
@@ -55,6 +61,8 @@ drive_bench_open(struct drive_bench *b, const struct flash_profile *profile, uin
 	}
 	options.geometry = b->geometry;
 	options.store = b->store;
+	options.zero = zero_store;
+	options.owner = b;
 	assert_int_equal(drive_create(&b->arena, &options, &b->drive), 0);
 	drive_bench_any_mood(b);
 }
