@@ -1,11 +1,10 @@
 """A folder on a disk of which a test knows what is asked (disk.c), and who answers, or does not."""
 import os
-import time
 
 import pytest
 
 import target as targets
-from nvmetcp import PATIENCE
+from nvmetcp import PATIENCE, Stopwatch
 from test_live import namespace
 
 ALL = "access stat64 unlink open64 tries"
@@ -13,12 +12,11 @@ ALL = "access stat64 unlink open64 tries"
 
 def ends_in_time(target):
     """though a disk does not answer, which its status says"""
-    target.daemon.no_connections()
-    began = time.monotonic()
-    target.daemon.process.terminate()
-    assert target.daemon.process.wait(10 * PATIENCE) == 3
+    with Stopwatch() as took:
+        target.daemon.process.terminate()
+        assert target.daemon.process.wait(10 * PATIENCE) == 3
     target.daemon.stopped = True
-    assert time.monotonic() - began < 2 * targets.STOP_S
+    assert took.seconds < 2 * targets.STOP_S
 
 
 class Disk:

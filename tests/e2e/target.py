@@ -19,7 +19,7 @@ import subprocess
 import tempfile
 import time
 
-from nvmetcp import PATIENCE, require
+from nvmetcp import PATIENCE, Stopwatch, require
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("WEIR_BUILD", os.path.join(REPO, "build"))
@@ -167,18 +167,17 @@ class Daemon:
     def stop(self, signum=signal.SIGTERM, status=0):
         """Ends it properly, or as the status says; returns the counters it printed last."""
         require(self.alive(), "the daemon died (%s); stderr:\n%s", self.process.poll(), self.stderr())
-        began = time.monotonic()
-        self.process.send_signal(signum)
-        try:
-            rest, _ = self.process.communicate(timeout=START_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise AssertionError("%s is ignored; stderr:\n%s" % (signal.Signals(signum).name, self.stderr()))
-        took = time.monotonic() - began
+        with Stopwatch() as took:
+            self.process.send_signal(signum)
+            try:
+                rest, _ = self.process.communicate(timeout=START_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise AssertionError("%s is ignored; stderr:\n%s" % (signal.Signals(signum).name, self.stderr()))
         self.stopped = True
         require(self.process.returncode == status, "exit code %s; stderr:\n%s", self.process.returncode,
                 self.stderr())
-        require(took <= STOP_S, "took %.2f s to end", took)
+        require(took.seconds <= STOP_S, "took %.2f s to end", took.seconds)
         lines = (self.buffered + rest).decode().strip().splitlines()
         require(lines, "--stats printed nothing at the end")
         return json.loads(lines[-1])

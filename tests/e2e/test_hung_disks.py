@@ -2,7 +2,6 @@
 import os
 import tempfile
 import threading
-import time
 
 import pytest
 
@@ -10,7 +9,7 @@ import target as targets
 from disk import disk, ends_in_time  # noqa: F401: `disk` is a fixture
 from namespaces import attach, created, delete, hosted
 from nvme import sqe
-from nvmetcp import PATIENCE
+from nvmetcp import PATIENCE, Stopwatch
 from test_bad_blocks import mark
 from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 
@@ -33,10 +32,11 @@ def diff(target, text, name="other"):
 
 def longest_read(queue, thread):
     longest = 0
-    while thread.is_alive():
-        began = time.monotonic()
-        assert queue.read(0).ok
-        longest = max(longest, time.monotonic() - began)
+    with Stopwatch() as clock:
+        while thread.is_alive():
+            began = clock.seconds
+            assert queue.read(0).ok
+            longest = max(longest, clock.seconds - began)
     return longest
 
 
@@ -239,5 +239,6 @@ def test_a_target_ends_in_time_while_a_disk_does_not_answer(live, disk, word):
         thread, _ = beside(lambda: target.apply(text) if word == "apply" else diff(target, text))
         disk.waits()
         assert ctrl.keep_alive().ok
+    target.daemon.no_connections()
     ends_in_time(target)
     thread.join()

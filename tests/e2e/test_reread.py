@@ -1,13 +1,13 @@
 """SIGHUP, where the disk that has the configuration does not answer: only that change waits."""
 import os
 import signal
-import time
 
 import pytest
 
 import target as targets
+from disk import disk, ends_in_time  # noqa: F401: `disk` is a fixture
 from nvmetcp import PATIENCE
-from test_hung_disks import beside, disk, longest_read  # noqa: F401: `disk` is a fixture
+from test_hung_disks import beside, longest_read
 from test_live import Live, active, conf, connect, namespace
 
 
@@ -55,9 +55,5 @@ def test_it_holds_up_nobody_and_is_read_when_the_disk_answers(hung, disk, tmp_pa
 def test_a_target_ends_in_time_meanwhile(hung, disk):
     hup(hung)
     targets.until("the question", lambda: os.path.exists(disk.fifo + ".waits"))
-    began = time.monotonic()
-    hung.daemon.process.terminate()
-    assert hung.daemon.process.wait(10 * PATIENCE) == 3
-    hung.daemon.stopped = True
-    assert time.monotonic() - began < 2 * targets.STOP_S
+    ends_in_time(hung)
     assert hung.daemon.stderr().endswith("weir: a disk did not answer in time; leaving it\n")
