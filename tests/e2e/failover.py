@@ -71,6 +71,14 @@ class Load:
         while (found := self.so_far()["ios"]) < first + ios:
             require(time.monotonic() < deadline, "I/O has stopped at %d, %d; %s", first, found, self.events[-20:])
 
+    def stands_still(self, looks=5):
+        """Waits until no I/O ends any more, as where all have come to one that nobody answers."""
+        deadline, found, same = time.monotonic() + WAIT_S, None, 0
+        while same < looks:
+            before, found = found, self.so_far()["ios"]
+            same = same + 1 if found == before else 0
+            require(time.monotonic() < deadline, "I/O goes on, with %d; %s", found, self.events[-20:])
+
     def end(self, never=("lost", "doubled", "wrong", "failed")):
         """Reads all back; the account, in which these are 0."""
         self.process.stdin.close()

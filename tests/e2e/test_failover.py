@@ -27,9 +27,13 @@ def running(target, *options):
 
 
 def lose(load, index, path, how="cut"):
-    """Cuts it, and waits until what was sent by it is sent again; where nothing was just then, it is cut once more."""
-    for _ in range(20):
+    """Cuts it, and waits until what was sent by it is sent again.  Where nothing was just then, it is cut once more, when
+    all I/O has come to stand behind it: each queue takes its paths in turn."""
+    for stands in (False, *[True] * 19):
         began = time.monotonic_ns()
+        if stands:
+            path.hold()
+            load.stands_still()
         getattr(path, how)()
         load.until("path_lost", began, path=index)
         load.goes_on()
