@@ -48,6 +48,9 @@ struct flash_chan {
 	struct flash_req reqs[FLASH_REQUESTS];
 };
 
+/* flash.c: what it does. */
+extern const struct blk_ops flash_ops;
+
 #define FLASH_PREFIX "flash:"
 
 /*
