@@ -222,7 +222,8 @@ static inline void blk_submit(struct blk_chan *chan, struct blk_io *io) { chan->
  *                                   seed=N: by which chance, from=FILE: it is as `weir flash condition` has kept it
  *                                   there, data=no: contents are not kept, and read as zeros;
  *                                   the size may stand as size=SIZE, too
- *   flash:PROFILE[,OPTION...]@SPEC  the same, with its contents in SPEC
+ *   flash:PROFILE[,OPTION...]@SPEC  the same, with its contents in SPEC, but for what a drive without power-loss
+ *                                   protection has in its buffer: that is lost with the process
  * SIZE is a number with K, M, G or T (powers of 1024).  0, or a negative errno
  * with `why` (256 bytes) saying in plain words what is wrong.
  */

@@ -218,6 +218,20 @@ read_volatile(const struct opening *o, const char *option, size_t length, void *
 	return 0;
 }
 
+int
+opening_volatile(const struct opening *o, const struct volatile_plan *plan, struct blk *inner, struct blk **blk)
+{
+	int error;
+
+	assert(inner != NULL);
+	if (inner->blocks > UINT32_MAX) {
+		blk_discard(inner, o->reactor);
+		return opening_refuse(o, -EFBIG, "more than %u blocks", UINT32_MAX);
+	}
+	error = volatile_open(o->reactor, plan, inner, blk);
+	return error == 0 ? 0 : opening_refuse(o, error, "not enough memory");
+}
+
 static int
 open_volatile(const struct opening *o, const char *rest, struct blk **blk)
 {
@@ -231,15 +245,7 @@ open_volatile(const struct opening *o, const char *rest, struct blk **blk)
 	error = opening_options(o, rest, at, read_volatile, &plan);
 	if (error == 0)
 		error = blk_open(o->reactor, at + 1, o->block_size, &inner, o->why);
-	if (error != 0)
-		return error;
-	assert(inner != NULL);
-	if (inner->blocks > UINT32_MAX) {
-		blk_discard(inner, o->reactor);
-		return opening_refuse(o, -EFBIG, "more than %u blocks", UINT32_MAX);
-	}
-	error = volatile_open(o->reactor, &plan, inner, blk);
-	return error == 0 ? 0 : opening_refuse(o, error, "not enough memory");
+	return error == 0 ? opening_volatile(o, &plan, inner, blk) : error;
 }
 
 const char *

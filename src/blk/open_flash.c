@@ -1,5 +1,6 @@
 /*
- * open_flash.c - from `flash:PROFILE,SIZE` to a modelled drive: which profile, in which state, with whose contents.
+ * open_flash.c - from `flash:PROFILE,SIZE` to a modelled drive: which profile, in which state, with whose contents, and
+ * what of them is lost with the process.
  */
 #include "blk/flash.h"
 #include "blk/home.h"
@@ -211,6 +212,16 @@ read_kept(const struct opening *o, struct arena *scratch, struct wish *wish)
 	return check_made(o, wish);
 }
 
+/* What has the contents; of a drive whose buffer is lost with its power, behind a cache as large that is. */
+static int
+open_below(const struct opening *o, const struct flash_plan *plan, const char *below, struct blk **inner)
+{
+	const struct volatile_plan buffer = { .keep = plan->profile.buffer_bytes, .seed = plan->seed };
+	int error = blk_open(o->reactor, below, o->block_size, inner, o->why);
+
+	return error == 0 && !plan->profile.power_loss_protection ? opening_volatile(o, &buffer, *inner, inner) : error;
+}
+
 /* What is below is taken in any case. */
 static int
 open_plan(const struct opening *o, const struct flash_plan *plan, struct blk *inner, struct blk **blk)
@@ -243,7 +254,7 @@ open_wish(const struct opening *o, struct wish *wish, const char *below, struct 
 	else
 		wish->plan.condition = condition_asked(wish);
 	if (error == 0 && below != NULL)
-		error = blk_open(o->reactor, below, o->block_size, &inner, o->why);
+		error = open_below(o, &wish->plan, below, &inner);
 	if (error == 0)
 		error = open_plan(o, &wish->plan, inner, blk);
 	arena_drop(&scratch);

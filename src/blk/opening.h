@@ -25,6 +25,9 @@ int opening_size(const struct opening *o, const char *text, uint64_t *bytes);
 int opening_options(const struct opening *o, const char *options, const char *at,
     int (*read)(const struct opening *o, const char *option, size_t length, void *plan), void *plan);
 
+/* Puts a cache that is lost with the process over `inner`, which is taken in any case. */
+int opening_volatile(const struct opening *o, const struct volatile_plan *plan, struct blk *inner, struct blk **blk);
+
 /* flash:PROFILE,... : what is behind the colon. */
 int opening_flash(const struct opening *o, const char *rest, struct blk **blk);
 

@@ -36,6 +36,22 @@ cached_drive(struct reactor *reactor, uint32_t block_size, struct blk **blk)
 	return open_small_drive(reactor, block_size, &plan, blk);
 }
 
+/* As blk_open() has one over a volume: that lies behind a cache as large as the drive's buffer. */
+static int
+cached_over_file(struct reactor *reactor, uint32_t block_size, struct blk **blk)
+{
+	struct flash_plan plan = { .data = true };
+	struct blk *inner;
+	char why[BLK_WHY];
+	int error = blk_open(reactor, "volatile:keep=88K,seed=1@file:/v,size=4M", block_size, &inner, why);
+
+	if (error != 0)
+		return error;
+	drive_bench_profile(&plan.profile);
+	drive_bench_slc(&plan.profile);
+	return flash_open(reactor, &plan, inner, block_size, blk, why);
+}
+
 /* ---- with a home ---- */
 
 /* What blk_open() opens, with that reactor as its home. */
@@ -98,6 +114,7 @@ const struct conform_device conform_devices[] = {
 	{ "flash without contents", .spec = "flash:optane,4M,data=no",
 		.forgets = "it reads as zeros whatever is written" },
 	{ "flash over file", .spec = "flash:optane@file:/v,size=4M", .lasts = true },
+	{ "flash with a cache that is lost, over file", .open = cached_over_file, .lasts = true },
 	{ .name = NULL },
 };
 

@@ -1,5 +1,6 @@
 /*
- * test_blk_flash_state.c - a volume on a modelled drive: the state that it is opened in.
+ * test_blk_flash_state.c - a volume on a modelled drive: the state that it is opened in, and what is left of it when
+ * its power goes.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,7 +17,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-enum { SMALL = 520, SEED = 7 };
+enum { SMALL = 520, SEED = 7, AREA = 64, TURNS = 100000 };
 
 static void
 named(const char *name, struct flash_profile *profile)
@@ -130,12 +131,87 @@ a_drive_is_in_the_state_that_was_kept(void **state)
 	fakeworld_fini(&fw);
 }
 
+/* ---- power ---- */
+
+static void
+hears_of_mail(void)
+{
+	for (unsigned i = 0; i < CHANS; i++)
+		fw.reactors[i].on_mail = blk_mail;
+}
+
+/* A drive takes longer than memory. */
+static void
+ended(struct test_io *t)
+{
+	for (int turns = 0; t->done == 0 && turns < TURNS; turns++)
+		fake_turn(&fw);
+	io_ended(t, NVME_SC_SUCCESS);
+}
+
+static void
+write_area(uint32_t flags, int byte)
+{
+	for (uint64_t lba = 0; lba < AREA; lba++)
+		ended(write_start(lba % CHANS, flags, lba, 1, byte));
+}
+
+/* How many blocks of the area have that byte; all others have the other. */
+static unsigned
+count_area(int byte, int other)
+{
+	unsigned count = 0;
+
+	for (uint64_t lba = 0; lba < AREA; lba++) {
+		struct test_io *t = io_start(0, BLK_READ, 0, lba, 1);
+
+		for (int turns = 0; t->done == 0 && turns < TURNS; turns++)
+			fake_turn(&fw);
+		count += t->buffer[0] == byte;
+		assert_bytes(t->buffer, BS, t->buffer[0] == byte ? byte : other);
+		io_ended(t, NVME_SC_SUCCESS);
+	}
+	return count;
+}
+
+/* Whether something is, of what was written after all was durable. */
+static bool
+loses_with_the_process(const char *spec)
+{
+	unsigned newer;
+
+	blk_begin_over(spec, 513 * MIB);
+	hears_of_mail();
+	write_area(0, 1);
+	ended(io_start(1, BLK_FLUSH, 0, 0, 0));
+	blk_begin_again();
+	assert_int_equal(count_area(1, 0), AREA);
+	write_area(BLK_FUA, 2);
+	blk_begin_again();
+	assert_int_equal(count_area(2, 0), AREA);
+	write_area(0, 3);
+	blk_begin_again();
+	newer = count_area(3, 2);
+	blk_end();
+	return newer < AREA;
+}
+
+static void
+a_drive_over_another_volume_loses_its_buffer_with_the_process(void **state)
+{
+	(void)state;
+	assert_true(loses_with_the_process("flash:tlc-consumer@file:/v"));
+	assert_false(loses_with_the_process("flash:tlc-plp@file:/v"));
+	assert_false(loses_with_the_process("flash:optane@file:/v"));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_state_that_was_kept_is_taken_of_the_same_drive_alone),
 		cmocka_unit_test(a_drive_is_in_the_state_that_was_kept),
+		cmocka_unit_test(a_drive_over_another_volume_loses_its_buffer_with_the_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
