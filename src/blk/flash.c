@@ -127,9 +127,13 @@ go(struct flash_chan *fc, struct blk_io *io)
 
 static void inner_done(struct blk_io *inner, struct nvme_status status);
 
+/* Nothing more is done for its I/O, which holds nothing. */
 static void
-end(struct flash_chan *fc, struct blk_io *io, struct nvme_status status)
+end(struct flash_chan *fc, struct flash_req *req, struct nvme_status status)
 {
+	struct blk_io *io = req->io;
+
+	req_give(fc, req);
 	line_over(&fc->line, io);
 	finish_push(&fc->finished, io, status);
 }
@@ -139,10 +143,7 @@ static void
 req_over(struct flash_chan *fc, struct flash_req *req, struct nvme_status status)
 {
 	if (fc->inner == NULL || !nvme_ok(status)) {
-		struct blk_io *io = req->io;
-
-		req_give(fc, req);
-		end(fc, io, status);
+		end(fc, req, status);
 		return;
 	}
 	req->below = true;
@@ -163,8 +164,7 @@ inner_done(struct blk_io *inner, struct nvme_status status)
 	io->flags |= inner->flags & BLK_BAD;
 	io->at = inner->at;
 	req->below = false;
-	req_give(fc, req);
-	end(fc, io, status);
+	end(fc, req, status);
 	reactor_run_in(fc->chan.reactor, PHASE_COLLECT, &fc->collect);
 }
 
@@ -198,11 +198,33 @@ req_done(struct flash_chan *fc, struct flash_req *req)
 		req_over(fc, req, status);
 		return;
 	}
+	if (io->flags & LINE_STOPPED) {
+		end(fc, req, stopped());
+		return;
+	}
 	req_give(fc, req);
-	if (io->flags & LINE_STOPPED)
-		end(fc, io, stopped());
-	else
-		go(fc, io);
+	go(fc, io);
+}
+
+void
+flash_catch_up(struct flash_chan *fc)
+{
+	struct drive_cmd *cmd;
+
+	while ((cmd = drive_run(fc->drive, fc->chan.reactor->now_ns)) != NULL)
+		req_done(fc, cmd->owner);
+}
+
+void
+flash_end_all(struct flash_chan *fc, struct nvme_status status)
+{
+	for (int i = 0; i < FLASH_REQUESTS; i++) {
+		if (fc->reqs[i].io == NULL || fc->reqs[i].below)
+			continue;
+		line_drop(&fc->line, fc->reqs[i].io);
+		end(fc, &fc->reqs[i], status);
+	}
+	reactor_run_in(fc->chan.reactor, PHASE_COLLECT, &fc->collect);
 }
 
 /* The drive has come to this turn's time; then whoever waits is begun, and the timer says when to look again. */
@@ -211,11 +233,9 @@ flash_collect(struct task *task)
 {
 	struct flash_chan *fc = container_of(task, struct flash_chan, collect);
 	struct reactor *reactor = fc->chan.reactor;
-	struct drive_cmd *cmd;
 	uint64_t next;
 
-	while ((cmd = drive_run(fc->drive, reactor->now_ns)) != NULL)
-		req_done(fc, cmd->owner);
+	flash_catch_up(fc);
 	retry(fc);
 	finish_all(&fc->finished);
 	next = drive_next(fc->drive);

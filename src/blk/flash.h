@@ -1,6 +1,6 @@
 /*
- * flash.h - what the files of the flash: volume share, see flash.c; and for those who look into a drive, or have one
- * that is not as its profile says.
+ * flash.h - what the files of the flash: volume share, see flash.c; and for those who look into a drive, take its
+ * power, or have one that is not as its profile says.
  */
 #ifndef WEIR_BLK_FLASH_H
 #define WEIR_BLK_FLASH_H
@@ -48,8 +48,18 @@ struct flash_chan {
 	struct flash_req reqs[FLASH_REQUESTS];
 };
 
-/* flash.c: what it does. */
+/*
+ * flash_cut.c: the power of a drive goes, and is back at once; of one that has its contents itself.  The reactor is its
+ * home, in which this is called, for experiments in virtual time: what a drive with its contents elsewhere loses is
+ * seen when its process ends.  What hosts were not answered fails; of what they were drive.h says what is left.
+ */
+void flash_cut(struct blk *blk, struct reactor *reactor);
+
+/* flash.c: what it does; the drive comes to the reactor's time; and whatever is in it ends so, for the drive has given
+ * it back. */
 extern const struct blk_ops flash_ops;
+void flash_catch_up(struct flash_chan *chan);
+void flash_end_all(struct flash_chan *chan, struct nvme_status status);
 
 #define FLASH_PREFIX "flash:"
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "blk_bench.h"
+#include "blk/flash.h"
 #include "flash/condition.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -205,6 +206,58 @@ a_drive_over_another_volume_loses_its_buffer_with_the_process(void **state)
 	assert_false(loses_with_the_process("flash:optane@file:/v"));
 }
 
+static unsigned
+cut(const char *spec)
+{
+	struct test_io *under_way[CHANS];
+	unsigned newer;
+
+	blk_begin(spec);
+	hears_of_mail();
+	write_area(0, 1);
+	ended(io_start(1, BLK_FLUSH, 0, 0, 0));
+	write_area(0, 2);
+	for (unsigned chan = 0; chan < CHANS; chan++)
+		under_way[chan] = write_start(chan, 0, 1000 + chan, 1, 3);
+	for (int turn = 0; turn < 3; turn++) /* from reactor to reactor, and to the drive */
+		fake_turn(&fw);
+	flash_cut(blk, &fw.reactors[0]);
+	for (unsigned chan = 0; chan < CHANS; chan++)
+		io_ended(under_way[chan], NVME_SC_POWER_LOSS);
+	newer = count_area(2, 1);
+	write_area(BLK_FUA, 4);
+	flash_cut(blk, &fw.reactors[0]);
+	assert_int_equal(count_area(4, 4), AREA);
+	blk_end();
+	return newer;
+}
+
+static void
+when_its_power_goes_what_was_under_way_fails_and_what_was_flushed_is_there(void **state)
+{
+	(void)state;
+	assert_int_equal(cut("flash:tlc-consumer,513M"), 0); /* of a buffer that is not full nothing was programmed */
+	assert_int_equal(cut("flash:tlc-plp,513M"), AREA);
+	assert_int_equal(cut("flash:optane,513M"), AREA);
+}
+
+/* Nobody has a channel, and time has passed that the drive has not seen. */
+static void
+the_power_goes_where_nobody_is(void **state)
+{
+	(void)state;
+	blk_begin("flash:tlc-consumer,513M");
+	hears_of_mail();
+	write_area(0, 1);
+	for (unsigned i = 0; i < CHANS; i++)
+		blk->ops->close_chan(chans[i]);
+	fw.now_ns += 1000000;
+	flash_cut(blk, &fw.reactors[0]);
+	blk_open_chans();
+	assert_int_equal(count_area(0, 1), AREA);
+	blk_end();
+}
+
 int
 main(void)
 {
@@ -212,6 +265,8 @@ main(void)
 		cmocka_unit_test(a_state_that_was_kept_is_taken_of_the_same_drive_alone),
 		cmocka_unit_test(a_drive_is_in_the_state_that_was_kept),
 		cmocka_unit_test(a_drive_over_another_volume_loses_its_buffer_with_the_process),
+		cmocka_unit_test(when_its_power_goes_what_was_under_way_fails_and_what_was_flushed_is_there),
+		cmocka_unit_test(the_power_goes_where_nobody_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
