@@ -7,6 +7,7 @@ import pytest
 import nvme
 import target as targets
 from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
+from tools import random_file, uri, volume, weir
 
 
 BLOCK = 4096
@@ -78,3 +79,38 @@ def test_zeros_of_what_holds_zeros_take_no_memory(serve, spec):
         assert queue.deallocate([(0, 1 << 15)]).ok
         targets.until("the memory that was given back", lambda: daemon.rss_kib() - before < 32 << 10)
         assert bytes(queue.read(77).got) == bytes(BLOCK)
+
+
+@pytest.mark.parametrize("spec", ["flash:tlc-plp,600M", "flash:tlc-plp,600M,state=fragmented", "flash:tlc-consumer,600M",
+                                  "flash:optane,64M", "flash:qlc,8G,state=sequential"])
+def test_a_modelled_drive_is_a_volume_like_any_other(serve, tmp_path, spec):
+    daemon = serve(ns=[spec])
+    weir("perf", uri(daemon), "--rw", "randrw", "--ios", 2000, "--bs", "4k", "--qd", 16, "--size", "16M", "--verify")
+    data = random_file(tmp_path / "in", 4 << 20)
+    assert "; verified" in weir("write", uri(daemon), tmp_path / "in", "--offset", "1M", "--verify").words
+    assert volume(daemon, offset="1M", length="4M") == data
+    with nvme.Controller(daemon.address) as ctrl:
+        queue = ctrl.io_queue()
+        assert queue.deallocate([(256, 3), (260, 1)]).ok and queue.flush().ok
+        assert bytes(queue.read(256, 5).got) == bytes(3 * BLOCK) + data[3 * BLOCK:4 * BLOCK] + bytes(BLOCK)
+        assert queue.write(256, b"x" * BLOCK, fua=True).ok and queue.write_zeroes(259, 1).ok
+        assert bytes(queue.read(256, 4).got) == b"x" * BLOCK + bytes(3 * BLOCK)
+
+
+def test_a_drive_without_protection_over_a_file_loses_its_buffer_when_it_is_killed(serve, tmp_path):
+    """and nothing that was flushed; one with protection loses nothing"""
+    old, new, left = b"o" * BLOCK, b"n" * BLOCK, {}
+    for profile in ("tlc-consumer", "tlc-plp", "optane"):
+        spec = "flash:%s@file:%s/%s,size=600M" % (profile, tmp_path, profile)
+        daemon = serve(ns=[spec])
+        with nvme.Controller(daemon.address) as ctrl:
+            queue = ctrl.io_queue()
+            assert queue.write(0, old * 64).ok and queue.flush().ok and queue.write(100, new, fua=True).ok
+            assert all(queue.write(slba, new).ok for slba in range(64))
+            daemon.kill()
+        with nvme.Controller(serve(ns=[spec]).address) as ctrl:
+            queue = ctrl.io_queue()
+            assert bytes(queue.read(100).got) == new
+            left[profile] = [bytes(queue.read(slba).got) for slba in range(64)]
+            assert set(left[profile]) <= {old, new}
+    assert old in left["tlc-consumer"] and set(left["tlc-plp"]) == set(left["optane"]) == {new}
