@@ -244,7 +244,7 @@ a_volume_that_forgets_stays_where_the_one_below_cannot_grow(void **state)
 	write_by(1, UINT32_MAX - 1, 'b');
 	assert_block(UINT32_MAX - 1, 'b');
 	blk_end();
-	blk_begin_over("volatile:@file:/v,size=1G", (uint64_t)FEW * BS);
+	blk_begin_over("volatile:@file:/v,size=128M", (uint64_t)FEW * BS);
 	assert_int_equal(grow(2 * blk->blocks), 0);
 	write_by(1, blk->blocks - 1, 'b');
 	assert_block(blk->blocks - 1, 'b');
