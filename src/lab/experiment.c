@@ -25,7 +25,10 @@ experiment_run(const struct experiment *experiment, struct lab *lab, struct resu
 
 /* ---- sensitivity ---- */
 
-enum { LESS, MORE, WAYS };
+enum { LESS, MORE, WAYS, DECIMALS = 2 };
+
+#define LEAST 0.005 /* percent: less is 0.00 */
+#define SEEN 0.01   /* of the largest change: less is no bar */
 
 /* What came of one of them.  It is shared, so there is no pointer in it. */
 struct repetition {
@@ -160,31 +163,6 @@ repeat_all(struct varying *v)
 	return all;
 }
 
-static void
-add_table(struct result *result, const struct varying *v)
-{
-	const struct result_column columns[] = {
-		{ "constant", "", 0, true }, { "metric", "", 0, true },
-		{ "less", "%", 2, false }, { "more", "%", 2, false },
-	};
-	char title[96];
-	struct result_table *table;
-
-	snprintf(title, sizeof(title), "Change of each metric where a constant is %d %% less or more",
-	    v->percent);
-	table = result_table(result, "sensitivity", title, columns, 4);
-	for (unsigned i = 0; i < v->lab->constant_count; i++) {
-		unsigned m = 0;
-
-		result_each(&result->metrics, struct result_metric, metric) {
-			result_cell_text(table, "%s", v->lab->constants[i]);
-			result_cell_text(table, "%s", metric->name);
-			result_cell_number(table, change_by(v, i, LESS, m));
-			result_cell_number(table, change_by(v, i, MORE, m++));
-		}
-	}
-}
-
 static double
 reach(const struct varying *v, unsigned constant, unsigned metric)
 {
@@ -193,49 +171,121 @@ reach(const struct varying *v, unsigned constant, unsigned metric)
 	return fmax(isfinite(less) ? fabs(less) : 0, isfinite(more) ? fabs(more) : 0);
 }
 
-/* Of one metric: what changes it most is on top. */
+/* Constants, what changes the metric most first. */
 static void
-add_figure(struct result *result, const struct varying *v, const struct result_metric *metric, unsigned index)
+sort(const struct varying *v, unsigned metric, unsigned order[LAB_CONSTANTS_MAX])
 {
-	unsigned order[LAB_CONSTANTS_MAX], count = v->lab->constant_count;
-	char name[64], title[128];
-	struct result_figure *figure;
-
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < v->lab->constant_count; i++) {
 		unsigned at = i;
 
-		for (; at > 0 && reach(v, i, index) > reach(v, order[at - 1], index); at--)
+		for (; at > 0 && reach(v, i, metric) > reach(v, order[at - 1], metric); at--)
 			order[at] = order[at - 1];
 		order[at] = i;
 	}
-	snprintf(name, sizeof(name), "sensitivity-%u", index + 1);
-	snprintf(title, sizeof(title), "What %.90s depends on", metric->name);
-	figure = result_figure(result, RESULT_TORNADO, name, title,
-	    (struct result_axis){ metric->name, "% of change", RESULT_LINEAR },
-	    (struct result_axis){ "", "", RESULT_LINEAR });
-	result_caption(figure, "Each constant %d %% less and %d %% more, the others as they are.", v->percent,
+}
+
+static struct result_table *
+table_make(struct result *result, const struct varying *v)
+{
+	const struct result_column columns[] = {
+		{ "metric", "", 0, true }, { "constant", "", 0, true },
+		{ "less", "%", DECIMALS, false }, { "more", "%", DECIMALS, false },
+	};
+	char title[128];
+
+	snprintf(title, sizeof(title), "Change of each metric where a constant is %d %% less or more, if there is any",
 	    v->percent);
+	return result_table(result, "sensitivity", title, columns, 4);
+}
+
+/* Whether it is more than what is shown as zero; also where one of the two could not be had. */
+static bool
+is_change(const struct varying *v, unsigned constant, unsigned metric)
+{
+	return !isfinite(change_by(v, constant, LESS, metric)) || !isfinite(change_by(v, constant, MORE, metric)) ||
+	    reach(v, constant, metric) >= LEAST;
+}
+
+static void
+add_rows(struct result_table *table, const struct varying *v, const struct result_metric *metric, unsigned index)
+{
+	unsigned order[LAB_CONSTANTS_MAX];
+
+	sort(v, index, order);
+	for (unsigned i = 0; i < v->lab->constant_count; i++) {
+		if (!is_change(v, order[i], index))
+			continue;
+		result_cell_text(table, "%s", metric->name);
+		result_cell_text(table, "%s", v->lab->constants[order[i]]);
+		result_cell_number(table, change_by(v, order[i], LESS, index));
+		result_cell_number(table, change_by(v, order[i], MORE, index));
+	}
+}
+
+/* How many of them are drawn: those that are seen beside the largest, and one in any case. */
+static unsigned
+count_drawn(const struct varying *v, const unsigned *order, unsigned metric)
+{
+	unsigned drawn = 0;
+
+	while (drawn < v->lab->constant_count && reach(v, order[drawn], metric) >= LEAST &&
+	    reach(v, order[drawn], metric) >= SEEN * reach(v, order[0], metric))
+		drawn++;
+	return drawn > 0 ? drawn : 1;
+}
+
+static void
+add_bars(struct result_figure *figure, const struct varying *v, const unsigned *order, unsigned drawn, unsigned metric)
+{
 	for (unsigned way = 0; way < WAYS; way++) {
+		char name[64];
 		struct result_series *series;
 
 		snprintf(name, sizeof(name), "%d %% %s", v->percent, way == LESS ? "less" : "more");
 		series = result_series(figure, name, false);
-		for (unsigned i = 0; i < count; i++) {
-			double change = change_by(v, order[i], way, index);
+		for (unsigned i = 0; i < drawn; i++) {
+			double change = change_by(v, order[i], way, metric);
 
 			result_bar(series, v->lab->constants[order[i]], isfinite(change) ? change : 0);
 		}
 	}
 }
 
+/* Of one metric: what changes it most is on top. */
+static void
+add_figure(struct result *result, const struct varying *v, const struct result_metric *metric, unsigned index)
+{
+	unsigned order[LAB_CONSTANTS_MAX], drawn, count = v->lab->constant_count;
+	char name[64], title[128], others[96] = "";
+	struct result_figure *figure;
+
+	sort(v, index, order);
+	drawn = count_drawn(v, order, index);
+	if (drawn < count)
+		snprintf(others, sizeof(others), " %u more change it by %.2f %% at most.", count - drawn,
+		    reach(v, order[drawn], index));
+	snprintf(name, sizeof(name), "sensitivity-%u", index + 1);
+	snprintf(title, sizeof(title), "What %.90s depends on", metric->name);
+	figure = result_figure(result, RESULT_TORNADO, name, title,
+	    (struct result_axis){ metric->name, "% of change", RESULT_LINEAR },
+	    (struct result_axis){ "", "", RESULT_LINEAR });
+	result_caption(figure, "Each constant %d %% less and %d %% more, the others as they are.%s", v->percent,
+	    v->percent, others);
+	add_bars(figure, v, order, drawn, index);
+}
+
 static void
 add_all(struct result *result, const struct varying *v)
 {
+	struct result_table *table = table_make(result, v);
 	unsigned index = 0;
 
-	add_table(result, v);
-	result_each(&result->metrics, struct result_metric, metric)
+	if (v->lab->constant_count == 0)
+		return;
+	result_each(&result->metrics, struct result_metric, metric) {
+		add_rows(table, v, metric, index);
 		add_figure(result, v, metric, index++);
+	}
 }
 
 bool
