@@ -1,4 +1,6 @@
 """`flash:` volumes, as hosts see them."""
+import os
+import shutil
 import threading
 import time
 
@@ -6,6 +8,7 @@ import pytest
 
 import nvme
 import target as targets
+from disk import disk  # noqa: F401: a fixture
 from test_live import active, conf, connect, live, namespace  # noqa: F401: `live` is a fixture
 from tools import random_file, uri, volume, weir
 
@@ -31,11 +34,27 @@ def test_hosts_of_others_are_served_while_a_drive_is_written_all_over(live):
     target = live(conf(namespace(1)))
     with connect(target) as ctrl:
         queue = ctrl.io_queue()
-        used = conf(namespace(1), namespace(2, '"flash:tlc-plp,state=fragmented,data=no"', "4G"))
+        used = conf(namespace(1), namespace(2, '"flash:tlc-plp,state=fragmented,data=no"', "8G"))
         done, took, longest = meanwhile(queue, lambda: target.apply(used))
         assert done.returncode == 0 and active(ctrl) == [1, 2], done
         assert longest < took / 2, "%.2f s of %.2f" % (longest, took)
         assert queue.read(0, nsid=2).ok
+
+
+def test_hosts_of_others_are_served_while_a_profile_is_not_read(live, disk):
+    shutil.copy(os.path.join(targets.REPO, "profiles", "optane.yaml"), disk.folder)
+    target, done = live(conf(namespace(1)), env=disk.hangs("open64")), []
+    with connect(target) as ctrl:
+        queue = ctrl.io_queue()
+        disk.hang()
+        more = conf(namespace(1), namespace(2, "flash:%s/optane.yaml" % disk.folder))
+        thread = threading.Thread(target=lambda: done.append(target.apply(more)), daemon=True)
+        thread.start()
+        disk.waits(lambda: queue.read(0))
+        assert queue.read(0).ok and thread.is_alive()
+        os.close(disk.answer())
+        thread.join(targets.SOON_S)
+        assert done[0].returncode == 0 and active(ctrl) == [1, 2], done
 
 
 def test_a_state_that_was_kept_is_served(serve, tmp_path, monkeypatch):
