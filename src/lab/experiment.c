@@ -280,8 +280,6 @@ add_all(struct result *result, const struct varying *v)
 	struct result_table *table = table_make(result, v);
 	unsigned index = 0;
 
-	if (v->lab->constant_count == 0)
-		return;
 	result_each(&result->metrics, struct result_metric, metric) {
 		add_rows(table, v, metric, index);
 		add_figure(result, v, metric, index++);
@@ -299,8 +297,12 @@ experiment_vary(const struct experiment *experiment, struct lab *lab, struct res
 	size_t all;
 	bool ran;
 
+	if (v.count == 0) {
+		result_given(result, "sensitivity", "there is no constant that it depends on");
+		return true;
+	}
 	v.bytes = (sizeof(struct repetition) + v.metrics * sizeof(double) + 63) / 64 * 64;
-	all = (v.count + 1) * v.bytes;
+	all = v.count * v.bytes;
 	v.repetitions = crew != NULL ? crew->share(crew, all) : lab_alloc(lab, all);
 	if (v.repetitions == NULL) {
 		lab_refuse(lab, "there is no memory for what comes of repetitions");

@@ -250,6 +250,34 @@ test_a_metric_changes_with_what_it_depends_on(void **state)
 	end(&bench);
 }
 
+static void
+run_untimed(struct lab *lab, struct result *result)
+{
+	lab_expect(lab, 1);
+	lab_measured(lab, 0);
+	result_metric(result, "amplification", "", 2, 1.5);
+}
+
+static void
+test_what_depends_on_no_constant_is_not_repeated(void **state)
+{
+	static const struct experiment untimed = { .name = "toy", .group = "tests", .run = run_untimed };
+	const struct result_given *given;
+	struct bench bench;
+
+	begin(&bench, "mem:16M");
+	assert_true(experiment_run(&untimed, &bench.lab, &bench.result));
+	assert_true(experiment_vary(&untimed, &bench.lab, &bench.result, 30, &bench.scratch, NULL));
+	assert_int_equal(bench.lab.progress.measured, 1);
+	assert_null(result_first(&bench.result.tables, struct result_table));
+	assert_null(result_first(&bench.result.figures, struct result_figure));
+	given = result_first(&bench.result.givens, struct result_given);
+	while (given != NULL && strcmp(given->name, "sensitivity") != 0)
+		given = result_next(given, struct result_given);
+	assert_non_null(given);
+	end(&bench);
+}
+
 /* ---- how far it is ---- */
 
 struct seen {
@@ -293,6 +321,7 @@ main(void)
 		cmocka_unit_test(test_what_devices_count_is_a_table),
 		cmocka_unit_test(test_failed_ios_are_not_passed_over),
 		cmocka_unit_test(test_what_cannot_be_run_says_why),
+		cmocka_unit_test(test_what_depends_on_no_constant_is_not_repeated),
 		cmocka_unit_test(test_who_watches_sees_how_far_it_is),
 		cmocka_unit_test(test_a_metric_changes_with_what_it_depends_on),
 	};
