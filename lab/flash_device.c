@@ -77,7 +77,7 @@ enum { PROFILES = 8, NUMBERS = 64, NAME = FLASH_NAME_MAX + 32 };
 static bool
 is_time_of(const struct flash_profile *profile, const struct flash_number *number)
 {
-	return number->time && flash_number_value(profile, number) > 0;
+	return number->time && (number->of & 1u << profile->media) != 0 && flash_number_value(profile, number) > 0;
 }
 
 /* A name that stays: of the profile, and of the number. */
@@ -131,6 +131,8 @@ vary(struct flash_profile *profile, const struct lab_variation *variation)
 	uint64_t varied = ((uint64_t)*value * (uint64_t)(100 + variation->percent) + 50) / 100;
 
 	*value = varied < number->least ? number->least : varied > number->most ? number->most : (uint32_t)varied;
+	if (profile->media == FLASH_NAND)
+		profile->channel_write_mb_s = profile->channel_mb_s; /* it has one number for both */
 }
 
 /* ---- the maker ---- */

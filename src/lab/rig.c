@@ -134,8 +134,8 @@ note_constant(struct lab *lab, const char *name)
 	for (unsigned i = 0; i < lab->constant_count; i++)
 		if (strcmp(lab->constants[i], name) == 0)
 			return;
-	if (lab->constant_count < LAB_CONSTANTS_MAX)
-		lab->constants[lab->constant_count++] = name;
+	assert(lab->constant_count < LAB_CONSTANTS_MAX);
+	lab->constants[lab->constant_count++] = name;
 }
 
 void
