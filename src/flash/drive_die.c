@@ -124,7 +124,7 @@ erase(struct drive *d, struct drive_die *die)
 	return true;
 }
 
-/* Reads the next units of the victim: those of one page, of all planes, are sensed together. */
+/* Reads the next units of the victim: those of one page are sensed together. */
 static bool
 collect(struct drive *d, struct drive_die *die)
 {

@@ -78,22 +78,22 @@ is_candidate(const struct ftl_block *b)
 }
 
 /* age x (1 - u) / 2u, by 1024, with u = valid / block_units. */
-static uint64_t
+static unsigned __int128
 benefit(const struct ftl *f, const struct ftl_block *b)
 {
-	uint64_t age = f->dies[b->die].clock - b->stamp + 1;
+	unsigned __int128 age = f->dies[b->die].clock - b->stamp + 1;
 
-	return b->valid == 0 ? UINT64_MAX : age * (f->g.block_units - b->valid) * 512 / b->valid;
+	return b->valid == 0 ? ~(unsigned __int128)0 : age * (f->g.block_units - b->valid) * 512 / b->valid;
 }
 
 static uint32_t
 cost_benefit(const struct ftl *f, uint32_t die)
 {
 	uint32_t best = FTL_NO_BLOCK;
-	uint64_t most = 0;
+	unsigned __int128 most = 0;
 
 	for (uint32_t i = die * f->g.blocks; i < (die + 1) * f->g.blocks; i++) {
-		uint64_t score;
+		unsigned __int128 score;
 
 		if (!is_candidate(&f->blocks[i]))
 			continue;
