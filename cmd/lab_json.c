@@ -88,7 +88,7 @@ series_json(const struct result_figure *figure, const struct result_series *seri
 		struct json_object *one = json_object_new_object();
 
 		json_object_object_add(one, "x", coordinate(point->x));
-		if (figure->shape == RESULT_TORNADO)
+		if (figure->shape == RESULT_BARS)
 			add_text(one, "label", point->label);
 		else
 			json_object_object_add(one, "y", coordinate(point->y));

@@ -235,7 +235,34 @@ draw(struct result *result, values_of *values)
 				    states[s].points[i].unheld == NULL)
 					result_point(series, states[s].points[i].published, (*values)[s][i]);
 	}
-	result_caption(figure, "Each point is one of the table `points`, which names its source.");
+	result_caption(figure, "Each point is one of the list in the figure `points`.");
+}
+
+/* The list of points: how far from each the model is. */
+static void
+draw_errors(struct result *result, values_of *values)
+{
+	struct result_figure *figure = result_figure(result, RESULT_BARS, "points", "How far modelled drives are from "
+	    "what is published",
+	    (struct result_axis){ "modelled over published, less one", "%", RESULT_LINEAR },
+	    (struct result_axis){ "", "", RESULT_LINEAR });
+	struct result_series *series = result_series(figure, "error", false);
+
+	for (unsigned s = 0; s < STATES; s++)
+		for (unsigned i = 0; i < count_of(&states[s]); i++) {
+			const struct point *point = &states[s].points[i];
+			double error = stats_percent_error((*values)[s][i], point->published);
+			char label[160];
+
+			if (point->unheld != NULL)
+				continue;
+			snprintf(label, sizeof(label), "%s: %s, %u KiB: %g %s (%s)%s", states[s].name, point->what,
+			    point->bytes / KIB, point->published, kinds[point->kind].unit, point->source,
+			    point->fitted ? " *" : "");
+			result_bar(series, label, isfinite(error) ? error : 0);
+		}
+	result_caption(figure, "Each point with its source, as published. *: a number of the profile was chosen by it. "
+	    "At most %d %% are allowed. No bar: it is met, or was not measured.", TOLERANCE);
 }
 
 static void
@@ -276,6 +303,7 @@ run(struct lab *lab, struct result *result)
 	tell(result, "points", "What is published, and what the model does", values, true);
 	tell(result, "unheld", "What is published, and is not modelled", values, false);
 	draw(result, values);
+	draw_errors(result, values);
 	conclude(result, values);
 	result_check(result, "I/Os that failed", "", 0, (double)failed, RESULT_AT_MOST, 0, 0);
 }

@@ -266,7 +266,7 @@ add_figure(struct result *result, const struct varying *v, const struct result_m
 		    reach(v, order[drawn], index));
 	snprintf(name, sizeof(name), "sensitivity-%u", index + 1);
 	snprintf(title, sizeof(title), "What %.90s depends on", metric->name);
-	figure = result_figure(result, RESULT_TORNADO, name, title,
+	figure = result_figure(result, RESULT_BARS, name, title,
 	    (struct result_axis){ metric->name, "% of change", RESULT_LINEAR },
 	    (struct result_axis){ "", "", RESULT_LINEAR });
 	result_caption(figure, "Each constant %d %% less and %d %% more, the others as they are.%s", v->percent,

@@ -53,7 +53,7 @@ enum result_scale { RESULT_LINEAR, RESULT_LOG, RESULT_LOG2 };
 
 enum result_shape {
 	RESULT_LINES,            /* y over x */
-	RESULT_TORNADO,          /* of each point, which has a label, a bar from 0 to x; y is not used */
+	RESULT_BARS,             /* of each point, which has a label, a bar from 0 to x; y is not used */
 };
 
 struct result_axis {

@@ -12,9 +12,10 @@
 #include "lab/scale.h"
 
 enum {
-	WIDTH = 860, LEFT = 80, RIGHT = 640, TOP = 48, BOTTOM = 388,
-	LEGEND = 658, LEGEND_ROW = 20, LEGEND_NAME = 692, LEGEND_LETTERS = 60, LETTER = 7,
-	BAR_LEFT = 220, BAR_ROW = 30, BAR_HEIGHT = 10,
+	WIDTH = 860, LEFT = 80, LINES_WIDTH = 560, TOP = 48, BOTTOM = 388,
+	LEGEND = 18, LEGEND_NAME = 52, /* from the frame's right side */
+	LEGEND_ROW = 20, LEGEND_LETTERS = 60, LETTER = 7,
+	BARS_LEFT = 220, BARS_WIDTH = 420, BAR_ROW = 30, BAR_HEIGHT = 10,
 	LINE = 16, LINE_LETTERS = 124, /* of what stands under it */
 	STYLES = 7,
 };
@@ -30,7 +31,7 @@ struct picture {
 	FILE *out;
 	const struct result_figure *figure;
 	struct scale x, y;
-	int top, bottom, left;
+	int top, bottom, left, right;
 };
 
 /* ---- text ---- */
@@ -107,7 +108,7 @@ grid(const struct picture *p, const struct scale *scale, bool along_x, bool labe
 		if (along_x)
 			line(p->out, at, p->top, at, p->bottom);
 		else
-			line(p->out, p->left, at, RIGHT, at);
+			line(p->out, p->left, at, p->right, at);
 	}
 	fputs("</g>\n", p->out);
 }
@@ -139,10 +140,10 @@ frame(const struct picture *p, bool with_y)
 	if (with_y)
 		grid(p, &p->y, false, true);
 	fprintf(p->out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#333\"/>\n", p->left,
-	    p->top, RIGHT - p->left, p->bottom - p->top);
+	    p->top, p->right - p->left, p->bottom - p->top);
 	tick_labels(p, &p->x, true);
 	axis_name(name, sizeof(name), &p->figure->x);
-	text_at(p->out, (p->left + RIGHT) / 2.0, p->bottom + 38, " text-anchor=\"middle\"", name);
+	text_at(p->out, (p->left + p->right) / 2.0, p->bottom + 38, " text-anchor=\"middle\"", name);
 	if (!with_y)
 		return;
 	tick_labels(p, &p->y, false);
@@ -214,13 +215,13 @@ error_bar(const struct picture *p, const struct result_point *point, const struc
 }
 
 static void
-legend_name(FILE *out, const struct result_series *series, unsigned row)
+legend_name(const struct picture *p, const struct result_series *series, unsigned row)
 {
 	char name[LEGEND_LETTERS + 4];
 
 	snprintf(name, sizeof(name), "%.*s%s", LEGEND_LETTERS, series->name,
 	    strlen(series->name) > LEGEND_LETTERS ? "..." : "");
-	text_at(out, LEGEND_NAME, TOP + 12 + (int)row * LEGEND_ROW, "", name);
+	text_at(p->out, p->right + LEGEND_NAME, TOP + 12 + (int)row * LEGEND_ROW, "", name);
 }
 
 static void
@@ -232,7 +233,7 @@ series_draw(const struct picture *p, const struct result_series *series, unsigne
 	if (!series->published) {
 		series_line(p, series, style);
 		fprintf(p->out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" stroke-dasharray=\"%s\" "
-		    "d=\"M%d %.1fh28\"/>\n", style->color, style->dash, LEGEND, y);
+		    "d=\"M%d %.1fh28\"/>\n", style->color, style->dash, p->right + LEGEND, y);
 	}
 	result_each(&series->points, struct result_point, point) {
 		if (!can_be_drawn(p, point))
@@ -240,8 +241,8 @@ series_draw(const struct picture *p, const struct result_series *series, unsigne
 		error_bar(p, point, style);
 		mark(p->out, row, series->published, scale_place(&p->x, point->x), scale_place(&p->y, point->y));
 	}
-	mark(p->out, row, series->published, LEGEND + 14, y);
-	legend_name(p->out, series, row);
+	mark(p->out, row, series->published, p->right + LEGEND + 14, y);
+	legend_name(p, series, row);
 }
 
 /* ---- how large it is ---- */
@@ -279,11 +280,25 @@ scales_init(struct picture *p)
 		}
 	x = usable(x);
 	y = usable(y);
-	scale_init(&p->x, p->figure->x.scale, x.least, x.most, p->left, RIGHT);
+	scale_init(&p->x, p->figure->x.scale, x.least, x.most, p->left, p->right);
 	scale_init(&p->y, p->figure->y.scale, y.least, y.most, p->bottom, p->top);
 }
 
 /* ---- bars: the points of each series are in the same order ---- */
+
+static int
+widest_label(const struct result_figure *figure)
+{
+	size_t letters = 0;
+
+	result_each(&figure->series, struct result_series, series)
+		result_each(&series->points, struct result_point, point) {
+			size_t length = strlen(point->label);
+
+			letters = length > letters ? length : letters;
+		}
+	return (int)letters * LETTER;
+}
 
 static unsigned
 longest(const struct result_figure *figure)
@@ -314,27 +329,27 @@ bars_draw(const struct picture *p, const struct result_series *series, unsigned 
 		    fmin(at, zero), y, fabs(at - zero), BAR_HEIGHT, styles[row % STYLES].color);
 		y += BAR_ROW;
 	}
-	fprintf(p->out, "<rect x=\"%d\" y=\"%d\" width=\"28\" height=\"%d\" fill=\"%s\"/>\n", LEGEND,
+	fprintf(p->out, "<rect x=\"%d\" y=\"%d\" width=\"28\" height=\"%d\" fill=\"%s\"/>\n", p->right + LEGEND,
 	    TOP + 3 + (int)row * LEGEND_ROW, BAR_HEIGHT, styles[row % STYLES].color);
-	legend_name(p->out, series, row);
+	legend_name(p, series, row);
 }
 
 /* ---- all of it ---- */
 
 /* Names in the legend that differ only at their end must be told from one another. */
 static unsigned
-width_of(const struct result_figure *figure)
+width_of(const struct picture *p)
 {
 	size_t letters = 0;
 	unsigned width;
 
-	result_each(&figure->series, struct result_series, series) {
+	result_each(&p->figure->series, struct result_series, series) {
 		size_t length = strlen(series->name);
 
 		letters = length > letters ? length : letters;
 	}
 	letters = letters < LEGEND_LETTERS ? letters : LEGEND_LETTERS + 3;
-	width = LEGEND_NAME + (unsigned)letters * LETTER + LETTER;
+	width = (unsigned)p->right + LEGEND_NAME + (unsigned)letters * LETTER + LETTER;
 	return width > WIDTH ? width : WIDTH;
 }
 
@@ -366,17 +381,31 @@ words(const struct picture *p, const struct result *result)
 	fputs("</g>\n", p->out);
 }
 
+static void
+place(struct picture *p, bool bars)
+{
+	if (bars) {
+		int labels = widest_label(p->figure);
+
+		p->left = labels > BARS_LEFT ? labels : BARS_LEFT;
+		p->right = p->left + BARS_WIDTH;
+		p->bottom = TOP + (int)(longest(p->figure) * BAR_ROW);
+	} else {
+		p->left = LEFT;
+		p->right = LEFT + LINES_WIDTH;
+		p->bottom = BOTTOM;
+	}
+}
+
 void
 svg_write(FILE *out, const struct result *result, const struct result_figure *figure)
 {
-	bool bars = figure->shape == RESULT_TORNADO;
-	struct picture p = {
-		.out = out, .figure = figure, .top = TOP, .bottom = BOTTOM, .left = bars ? BAR_LEFT : LEFT,
-	};
-	unsigned row = 0, height, width = width_of(figure);
+	bool bars = figure->shape == RESULT_BARS;
+	struct picture p = { .out = out, .figure = figure, .top = TOP };
+	unsigned row = 0, height, width;
 
-	if (bars)
-		p.bottom = TOP + (int)(longest(figure) * BAR_ROW);
+	place(&p, bars);
+	width = width_of(&p);
 	scales_init(&p);
 	height = (unsigned)p.bottom + 70 + words_lines(&p, result) * LINE;
 	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

@@ -240,7 +240,7 @@ test_a_metric_changes_with_what_it_depends_on(void **state)
 	figure = result_first(&bench.result.figures, struct result_figure);
 	figure = result_next(result_next(figure, struct result_figure), struct result_figure);
 	assert_string_equal(figure->name, "sensitivity-1");
-	assert_int_equal(figure->shape, RESULT_TORNADO);
+	assert_int_equal(figure->shape, RESULT_BARS);
 	less = result_first(&figure->series, struct result_series);
 	assert_string_equal(less->name, "30 % less");
 	assert_string_equal(result_first(&less->points, struct result_point)->label, "toy.delay");

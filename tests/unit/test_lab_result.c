@@ -262,7 +262,7 @@ static void
 test_bars_go_both_ways_from_zero(void **state)
 {
 	struct bench *bench = *state;
-	struct result_figure *figure = result_figure(&bench->result, RESULT_TORNADO, "f", "T",
+	struct result_figure *figure = result_figure(&bench->result, RESULT_BARS, "f", "T",
 	    (struct result_axis){ "change", "%", RESULT_LINEAR }, (struct result_axis){ "", "", RESULT_LINEAR });
 	struct result_series *less = result_series(figure, "less", false), *more = result_series(figure, "more", false);
 	char *text;
@@ -277,6 +277,25 @@ test_bars_go_both_ways_from_zero(void **state)
 	assert_non_null(strstr(text, "<rect x=\"430.0\" y=\"63.0\" width=\"210.0\""));
 	assert_non_null(strstr(text, "<rect x=\"430.0\" y=\"93.0\" width=\"0.0\""));
 	assert_int_equal(times(text, ">tR<"), 1);
+	free(text);
+}
+
+/* With words that have no room beside the bars where these begin otherwise. */
+static void
+test_bars_begin_behind_their_words(void **state)
+{
+	struct bench *bench = *state;
+	struct result_figure *figure = result_figure(&bench->result, RESULT_BARS, "f", "T",
+	    (struct result_axis){ "change", "%", RESULT_LINEAR }, (struct result_axis){ "", "", RESULT_LINEAR });
+	struct result_series *series = result_series(figure, "error", false);
+	char *text;
+
+	result_bar(series, "forty letters are what this label may be", 10);
+	result_bar(series, "short", 10);
+	text = picture(&bench->result, figure);
+	/* Seven for each letter; and the bars are as long as before, and what they are called beside them. */
+	assert_non_null(strstr(text, "<rect x=\"280.0\" y=\"53.0\" width=\"420.0\""));
+	assert_non_null(strstr(text, "<text x=\"752.0\""));
 	free(text);
 }
 
@@ -335,6 +354,7 @@ main(void)
 		on_bench(test_a_picture_says_what_it_shows),
 		on_bench(test_a_picture_is_the_same_each_time),
 		on_bench(test_bars_go_both_ways_from_zero),
+		on_bench(test_bars_begin_behind_their_words),
 		on_bench(test_names_that_differ_at_their_end_are_told_apart),
 		on_bench(test_an_empty_figure_is_a_picture_too),
 	};
