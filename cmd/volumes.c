@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "apply_files.h"
+#include "blk/devices.h"
 #include "refuse.h"
 #include "serve.h"
 #include "sys/line.h"
@@ -279,6 +280,8 @@ volume_open_configured(struct serving *serving, const struct conf_subsys *subsys
 		rc = opening_place(path, serving->now->conf->state_dir, reason);
 	if (rc == 0)
 		rc = volume_open(serving, subsys->nqn, ns->nsid, how, ns->block_size, out, reason);
+	if (rc != 0 && given != NULL && strncmp(reason, given, strnlen(given, BLK_WHY_SPEC)) == 0)
+		return refuse(why, rc, "--ns %.250s", reason);
 	if (rc != 0 && given != NULL)
 		return refuse(why, rc, "--ns %.100s: %.140s", given, reason);
 	if (rc != 0)

@@ -13,7 +13,10 @@
 #include "flash/condition.h"
 #include "world/reactor.h"
 
-enum { BLK_WHY = 256 };
+enum {
+	BLK_WHY = 256,
+	BLK_WHY_SPEC = 100, /* of the specification, which it begins with */
+};
 
 struct fault_plan {
 	uint64_t drop_write;  /* the n-th write of each reactor is not done; 0: none */

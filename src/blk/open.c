@@ -26,7 +26,7 @@ enum {
 int
 opening_refuse(const struct opening *o, int error, const char *format, ...)
 {
-	int used = snprintf(o->why, BLK_WHY, "%.160s: ", o->spec);
+	int used = snprintf(o->why, BLK_WHY, "%.*s: ", BLK_WHY_SPEC, o->spec);
 	va_list args;
 
 	va_start(args, format);

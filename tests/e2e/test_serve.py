@@ -250,7 +250,7 @@ def test_a_wrong_option_is_named(binary, args, words):
 
 
 @pytest.mark.parametrize("spec, words", [
-    ("", "."), ("mem", "mem"), ("mem:", "size|SIZE"), ("mem:0", "0|size"), ("mem:x", "x"), ("mem:1Q", "1Q"),
+    ("", "."), ("mem", "mem"), ("mem:", "size|SIZE"), ("mem:0", "small"), ("mem:x", "x"), ("mem:1Q", "1Q"),
     ("mem:-1", "-1"), ("mem:1000", "multiple|block|small"), ("mem:99999999T", "large|size|memory"),
     ("disk:1G", "disk"), ("null:", "size|SIZE"), ("file:", "path|PATH|file"),
     ("file:/nonexistent/dir/v.img,size=1M", "No such file"), ("file:/tmp,size=1M", "directory"),
@@ -268,6 +268,15 @@ def test_a_wrong_volume_is_named(binary, spec, words):
     assert done.returncode in (1, 2) and "ready" not in done.stdout
     assert spec in done.stderr and re.search(words, done.stderr.replace(spec, "", 1) if words not in spec
                                              else done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("spec, reason", [
+    ("flash:no-such,8G", "`no-such` is not a profile"),
+    ("flash:/nonexistent/%s.yaml,8G,seed=17" % ("x" * 64), "No such file"), # what is long leaves room for the reason
+])
+def test_a_wrong_volume_is_named_once(binary, spec, reason):
+    done = targets.run("serve", "--listen", "127.0.0.1:0", "--ns", spec)
+    assert done.returncode in (1, 2) and done.stderr.count(spec[:90]) == 1 and reason in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("nqn", ["", "x" * 224, nvme.DISCOVERY])
