@@ -22,6 +22,7 @@
 enum {
 	DISK_PAGE = 4096,
 	DISK_CHUNK_PAGES = 512,
+	FILE_BYTES_MAX_SHIFT = 42,
 };
 
 /* Absent memory reads as zeros. */
@@ -47,6 +48,16 @@ struct sim_file {
 	bool lost;              /* a sync has failed, or a durable write, since nobody had it open */
 	struct sim_page **chunks;
 	size_t chunk_count;
+};
+
+/* Who has it open. */
+struct sim_handle {
+	struct file base;
+	struct list node;      /* in the process's handles */
+	struct sim_reactor *reactor;
+	struct sim_file *file;
+	struct list ios;       /* submitted and without effect yet, in that order */
+	unsigned pending;      /* submitted and not done() */
 };
 
 void sim_disk_get(const struct sim_file *file, uint64_t offset, void *out, size_t bytes, bool safe);
