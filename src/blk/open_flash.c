@@ -16,40 +16,16 @@
 #include "base/size.h"
 #include "world/reactor.h"
 
-enum {
-	TEXT_MAX = 64 * 1024, /* of a profile */
-	PAGE = 4096,
-};
+enum { TEXT_MAX = 64 * 1024 }; /* of a profile */
 
 /* ---- files ---- */
-
-static int64_t
-fetch_open(struct arena *arena, struct file *file, uint64_t most, void **bytes)
-{
-	uint64_t room = (file->size + PAGE) / PAGE * PAGE;
-	int64_t got;
-
-	if (file->size > most)
-		return -EFBIG;
-	*bytes = arena_alloc_aligned(arena, room, PAGE);
-	if (*bytes == NULL)
-		return -ENOMEM;
-	got = file->reactor->world->file_fetch(file, 0, *bytes, room);
-	return got < 0 || (uint64_t)got == file->size ? got : -EIO;
-}
 
 /* All of it, in memory of the arena's; or what it was refused with. */
 static int64_t
 fetch(const struct opening *o, struct arena *arena, const char *path, uint64_t most, void **bytes)
 {
-	const struct world_ops *world = o->reactor->world;
-	struct file *file;
-	int64_t got = world->file_open(o->reactor, path, 0, PAGE, &file);
+	int64_t got = o->reactor->world->file_load(o->reactor, path, arena, most, bytes);
 
-	if (got == 0) {
-		got = fetch_open(arena, file, most, bytes);
-		world->file_close(file);
-	}
 	return got >= 0 ? got : opening_refuse(o, (int)got, "%.80s: %s", path, strerrordesc_np((int)-got));
 }
 

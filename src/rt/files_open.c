@@ -224,3 +224,10 @@ world_file_data(struct file *file, uint64_t offset)
 {
 	return disk_data(((struct kfile *)file)->fd, offset);
 }
+
+int64_t
+world_file_load(struct reactor *reactor, const char *path, struct arena *arena, uint64_t most, void **bytes)
+{
+	(void)reactor;
+	return disk_load(path, arena, most, bytes);
+}

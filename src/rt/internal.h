@@ -186,6 +186,8 @@ int world_file_undo(struct reactor *reactor, const char *path, int64_t was, cons
     __attribute__((warn_unused_result));
 int64_t world_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
     __attribute__((warn_unused_result));
+int64_t world_file_load(struct reactor *reactor, const char *path, struct arena *arena, uint64_t most, void **bytes)
+    __attribute__((warn_unused_result));
 uint64_t world_file_data(struct file *file, uint64_t offset);
 void world_file_submit(struct file *file, struct file_io *io);
 void world_file_close(struct file *file);

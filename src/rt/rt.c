@@ -114,6 +114,7 @@ const struct world_ops rt_world = {
 	.file_id = world_file_id,
 	.file_undo = world_file_undo,
 	.file_fetch = world_file_fetch,
+	.file_load = world_file_load,
 	.file_data = world_file_data,
 	.file_submit = world_file_submit,
 	.file_close = world_file_close,

@@ -219,6 +219,24 @@ sim_file_fetch(struct file *base, uint64_t offset, void *to, size_t bytes)
 	return (int64_t)bytes;
 }
 
+int64_t
+sim_file_load(struct reactor *base, const char *path, struct arena *arena, uint64_t most, void **bytes)
+{
+	struct sim *sim = sim_reactor_of(base)->process->sim;
+	struct sim_file *file = sim_file_find(sim, path);
+	int rc = refusal(sim, path);
+
+	if (rc != 0 || file == NULL)
+		return rc != 0 ? rc : -ENOENT;
+	if (file->size > most)
+		return -EFBIG;
+	*bytes = arena_alloc(arena, file->size + 1);
+	if (*bytes == NULL)
+		return -ENOMEM;
+	sim_disk_get(file, 0, *bytes, file->size, false);
+	return (int64_t)file->size;
+}
+
 uint64_t
 sim_file_data(struct file *base, uint64_t offset)
 {

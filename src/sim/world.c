@@ -214,6 +214,7 @@ const struct world_ops sim_world_ops = {
 	.file_id = sim_file_id,
 	.file_undo = sim_file_undo,
 	.file_fetch = sim_file_fetch,
+	.file_load = sim_file_load,
 	.file_data = sim_file_data,
 	.file_submit = sim_file_submit,
 	.file_close = sim_file_close,

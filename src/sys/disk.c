@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arena.h"
+
 enum {
 	ALIGN_MIN = 512,
 	ALIGN_MAX = 4096,
@@ -198,6 +200,48 @@ disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
 	else if (disk->was == 0)
 		disk->was = (int64_t)disk->size;
 	return rc;
+}
+
+/* ---- what is only read ---- */
+
+static int64_t
+load(int fd, struct arena *arena, uint64_t most, void **bytes)
+{
+	struct stat st;
+	size_t moved = 0;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+	if ((uint64_t)st.st_size > most)
+		return -EFBIG;
+	*bytes = arena_alloc(arena, (size_t)st.st_size + 1);
+	if (*bytes == NULL)
+		return -ENOMEM;
+	while (moved < (size_t)st.st_size) {
+		ssize_t got = read(fd, (uint8_t *)*bytes + moved, (size_t)st.st_size - moved);
+
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (got == 0)
+			return -ESTALE;
+		moved += got > 0 ? (size_t)got : 0;
+	}
+	return (int64_t)moved;
+}
+
+int64_t
+disk_load(const char *path, struct arena *arena, uint64_t most, void **bytes)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for who writes to it */
+	int64_t got;
+
+	if (fd < 0)
+		return -errno;
+	got = load(fd, arena, most, bytes);
+	close(fd);
+	return got;
 }
 
 int

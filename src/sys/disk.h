@@ -12,6 +12,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+struct arena;
+
 struct disk {
 	int fd;
 	uint64_t id[2]; /* see disk_id() */
@@ -34,6 +36,11 @@ int disk_id(const char *path, uint64_t id[2]) __attribute__((warn_unused_result)
  * 0 or negative errno.
  */
 int disk_open(const char *path, uint64_t size, uint32_t block, struct disk *disk)
+    __attribute__((warn_unused_result));
+
+/* All of a regular file, into memory of the arena's, for who may only read it: it is not locked.  Bytes; -EFBIG: there
+ * are more than `most`; -ESTALE: it became shorter meanwhile; or another negative errno. */
+int64_t disk_load(const char *path, struct arena *arena, uint64_t most, void **bytes)
     __attribute__((warn_unused_result));
 
 /* Another descriptor of it, for its page cache: one that the kernel tells by itself of what it could not write.

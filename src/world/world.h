@@ -189,6 +189,11 @@ struct world_ops {
 	 * something else in a cache.  Buffer, offset and bytes are aligned.  Bytes read, or a negative errno. */
 	int64_t (*file_fetch)(struct file *file, uint64_t offset, void *to, size_t bytes)
 	    __attribute__((warn_unused_result));
+	/* All of a file that is only to be known, not served, into memory of the arena's: it may be read-only, and is
+	 * not locked.  Blocks as file_fetch() does.  Bytes; -EFBIG: there are more than `most`; or another negative
+	 * errno. */
+	int64_t (*file_load)(struct reactor *reactor, const char *path, struct arena *arena, uint64_t most,
+	    void **bytes) __attribute__((warn_unused_result));
 	/* The first byte from `offset` on that may be other than zero, or `offset`: all before it lie in holes.
 	 * UINT64_MAX: there is none.  Blocks as file_fetch() does. */
 	uint64_t (*file_data)(struct file *file, uint64_t offset);

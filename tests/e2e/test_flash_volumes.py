@@ -1,4 +1,5 @@
 """`flash:` volumes, as hosts see them."""
+import fcntl
 import os
 import shutil
 import threading
@@ -43,7 +44,7 @@ def test_hosts_of_others_are_served_while_a_drive_is_written_all_over(live):
 
 def test_hosts_of_others_are_served_while_a_profile_is_not_read(live, disk):
     shutil.copy(os.path.join(targets.REPO, "profiles", "optane.yaml"), disk.folder)
-    target, done = live(conf(namespace(1)), env=disk.hangs("open64")), []
+    target, done = live(conf(namespace(1)), env=disk.hangs("tries")), []
     with connect(target) as ctrl:
         queue = ctrl.io_queue()
         disk.hang()
@@ -67,6 +68,17 @@ def test_a_state_that_was_kept_is_served(serve, tmp_path, monkeypatch):
         assert bytes(ctrl.io_queue().read(0).got) == bytes(4096)
     refused = targets.run("serve", "--listen", "127.0.0.1:0", "--ns", "flash:tlc-plp,1G,from=%s" % kept)
     assert refused.returncode == 1 and "they are of a drive of another size" in refused.stderr, refused
+
+
+def test_who_only_reads_a_file_needs_no_more(serve, tmp_path):
+    """somebody else has it open, and locked"""
+    profile = tmp_path / "mine.yaml"
+    shutil.copy(os.path.join(targets.REPO, "profiles", "optane.yaml"), profile)
+    with open(profile) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        daemon = serve(ns=["flash:%s,64M" % profile])
+    with nvme.Controller(daemon.addresses[0]) as ctrl:
+        assert ctrl.io_queue().read(0).ok
 
 
 def test_what_hosts_write_here_and_there_takes_no_more_memory_than_that(serve):

@@ -172,6 +172,20 @@ fake_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)
 	return (int64_t)bytes;
 }
 
+static int64_t
+fake_file_load(struct reactor *reactor, const char *path, struct arena *arena, uint64_t most, void **bytes)
+{
+	const struct fake_file *file = fake_file_find(world_of(reactor), path);
+
+	if (file == NULL || file->size > most)
+		return file == NULL ? -ENOENT : -EFBIG;
+	*bytes = arena_alloc(arena, file->size + 1);
+	if (*bytes == NULL)
+		return -ENOMEM;
+	memcpy(*bytes, file->bytes, file->size);
+	return (int64_t)file->size;
+}
+
 static uint64_t
 fake_file_data(struct file *file, uint64_t offset)
 {
@@ -430,6 +444,7 @@ static const struct world_ops fake_ops = {
 	.file_extend = fake_file_extend,
 	.file_undo = fake_file_undo,
 	.file_fetch = fake_file_fetch,
+	.file_load = fake_file_load,
 	.file_data = fake_file_data,
 	.file_submit = fake_file_submit,
 	.file_close = fake_file_close,

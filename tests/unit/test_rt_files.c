@@ -91,6 +91,36 @@ a_durable_write_is_one_request(void **state)
 	free(out);
 }
 
+/* Though it may not be written, and somebody serves it. */
+static void
+what_is_only_to_be_known_is_loaded(void **state)
+{
+	struct rt *rt = files_open_rt(1, RT_FILES_AUTO);
+	struct reactor *reactor = rt_reactor(rt, 0);
+	const struct world_ops *world = reactor->world;
+	int fd = open(files_path, O_WRONLY | O_TRUNC);
+	struct arena arena;
+	struct file *file;
+	void *bytes;
+
+	arena_init(&arena, 0);
+	assert_int_equal(world->file_load(reactor, files_path, &arena, 10, &bytes), 0);
+	assert_int_equal(write(fd, "what it is", 10), 10);
+	close(fd);
+	assert_int_equal(world->file_open(reactor, files_path, 0, 4096, &file), 0);
+	assert_int_equal(chmod(files_path, 0400), 0);
+	assert_int_equal(world->file_load(reactor, files_path, &arena, 10, &bytes), 10);
+	assert_memory_equal(bytes, "what it is", 10);
+	assert_int_equal(world->file_load(reactor, files_path, &arena, 9, &bytes), -EFBIG);
+	assert_int_equal(chmod(files_path, 0600), 0);
+	world->file_close(file);
+	assert_int_equal(world->file_load(reactor, "/no/such/file", &arena, 9, &bytes), -ENOENT);
+	assert_int_equal(world->file_load(reactor, "/dev", &arena, 9, &bytes), -EISDIR);
+	assert_int_equal(world->file_load(reactor, "/dev/zero", &arena, 9, &bytes), -EINVAL);
+	arena_drop(&arena);
+	rt_destroy(rt);
+}
+
 static void
 what_lies_in_a_file_is_fetched_before_anything_runs(void **state)
 {
@@ -462,6 +492,7 @@ main(void)
 		with_file(what_was_written_is_read_and_holes_are_zeros_with_io_uring),
 		with_file(what_was_written_is_read_and_holes_are_zeros_with_threads),
 		with_file(a_durable_write_is_one_request),
+		with_file(what_is_only_to_be_known_is_loaded),
 		with_file(what_lies_in_a_file_is_fetched_before_anything_runs),
 		with_file(of_more_pieces_than_one_call_takes_those_that_fit_are_moved),
 		with_file(more_than_may_be_in_flight_wait_for_their_turn),
