@@ -2,24 +2,27 @@
 #include "flash/wear.h"
 
 void
-wear_of_ftl(const struct ftl *ftl, const struct flash_geometry *geometry, const struct flash_profile *profile,
+wear_of_ftl(const struct ftl *ftl, const struct flash_geometry *g, const struct flash_profile *profile,
     struct flash_wear *wear)
 {
-	uint32_t blocks = geometry->dies * geometry->blocks;
+	uint64_t blocks = (uint64_t)g->dies * (g->blocks - g->slc_fixed_blocks), erases_of_these = 0;
 
-	*wear = (struct flash_wear){ .media_bytes = wear_units(ftl_counts(ftl)) * geometry->unit_bytes,
+	*wear = (struct flash_wear){ .media_bytes = wear_units(ftl_counts(ftl)) * g->unit_bytes,
 		.erases_least = UINT32_MAX };
-	for (uint32_t block = 0; block < blocks; block++) {
+	for (uint32_t block = 0; block < g->dies * g->blocks; block++) {
 		uint32_t erases = ftl_erases_of(ftl, block);
 
 		wear->erases += erases;
+		if (block % g->blocks < g->slc_fixed_blocks)
+			continue;
+		erases_of_these += erases;
 		if (erases < wear->erases_least)
 			wear->erases_least = erases;
 		if (erases > wear->erases_most)
 			wear->erases_most = erases;
 	}
-	wear->erases_mean_permille = wear->erases * 1000 / blocks;
-	wear->used_percent = wear->erases * 100 / ((uint64_t)blocks * profile->endurance);
+	wear->erases_mean_permille = erases_of_these * 1000 / blocks;
+	wear->used_percent = erases_of_these * 100 / (blocks * profile->endurance);
 }
 
 /* All of it may be written as often as its endurance says. */

@@ -1,7 +1,8 @@
 /*
  * wear.h - how worn is a drive: what was programmed and erased in its life, and how much of that life is over?
  *
- * What it was prepared with is of its life too.  The profile's endurance says how long that is.
+ * What it was prepared with is of its life too.  The profile's endurance says how long that is: of the blocks that are
+ * programmed with all their bits.  Those that are always in SLC mode bear so much more that they do not count.
  */
 #ifndef WEIR_FLASH_WEAR_H
 #define WEIR_FLASH_WEAR_H
@@ -10,8 +11,8 @@
 
 struct flash_wear {
 	uint64_t media_bytes;                /* programmed, for whatever reason; written, where that is in place */
-	uint64_t erases;
-	uint32_t erases_least, erases_most;  /* of one block */
+	uint64_t erases;                     /* of all blocks */
+	uint32_t erases_least, erases_most;  /* of one block that is not always in SLC mode */
 	uint64_t erases_mean_permille;       /* in thousandths of one; all are 0 where nothing is erased */
 	uint64_t used_percent;               /* of its life, rounded down; may be beyond 100 */
 };
