@@ -196,7 +196,7 @@ run(struct lab *lab, struct result *result)
 {
 	struct measured values[SERIES][SPARES], as_they_are[PROFILES];
 
-	lab_expect(lab, (uint64_t)SERIES * SPARES);
+	lab_expect(lab, (uint64_t)SERIES * SPARES + PROFILES);
 	for (unsigned s = 0; s < SERIES; s++)
 		for (unsigned i = 0; i < SPARES; i++)
 			if (!measure(lab, s, spares[i], &values[s][i]))
