@@ -78,6 +78,12 @@ world_random(struct reactor *reactor)
 }
 
 static uint64_t
+world_time_ns(struct reactor *reactor)
+{
+	return clock_now_ns();
+}
+
+static uint64_t
 world_wall_ms(struct reactor *reactor)
 {
 	return clock_wall_ms();
@@ -129,6 +135,7 @@ const struct world_ops rt_world = {
 	.annex_close = world_annex_close,
 	.boot = world_boot,
 	.random = world_random,
+	.time_ns = world_time_ns,
 	.wall_ms = world_wall_ms,
 	.log = world_log,
 };

@@ -183,6 +183,12 @@ world_random(struct reactor *reactor)
 }
 
 static uint64_t
+world_time_ns(struct reactor *reactor)
+{
+	return sim_reactor_of(reactor)->process->sim->now_ns;
+}
+
+static uint64_t
 world_wall_ms(struct reactor *reactor)
 {
 	struct sim *sim = sim_reactor_of(reactor)->process->sim;
@@ -229,6 +235,7 @@ const struct world_ops sim_world_ops = {
 	.annex_close = world_annex_close,
 	.boot = world_boot,
 	.random = world_random,
+	.time_ns = world_time_ns,
 	.wall_ms = world_wall_ms,
 	.log = world_log,
 };

@@ -159,6 +159,8 @@ struct core {
 	struct list reading, sending; /* connections that have something to read or to send in this turn */
 	struct list keeping;    /* those that cannot send now, and have buffers for it */
 	struct task receive, send;
+	uint64_t heard_ns;      /* when that was there which was read last, at the latest: later than the turn's time,
+	                         * where the thread stood still in between */
 	struct share *shares;   /* by the slot of the volume, and then those of none */
 	struct borrow borrow;
 	struct list firsts[SHARE_LISTS]; /* those who stand in some line before others, see turn_join() */

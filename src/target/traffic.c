@@ -50,7 +50,7 @@ on_command(struct conn *conn, const struct tconn_item *item)
 		    "more commands than the queue has entries" }, &head, sizeof(head));
 		return;
 	}
-	conn->command_ns = conn->core->reactor->now_ns;
+	conn->command_ns = conn->core->heard_ns;
 	tconn_hold(&conn->tc, &req->xfer, item->sqe);
 	req->sqe = *item->sqe;
 	request_command(req, item);

@@ -68,6 +68,12 @@ receive_limit(const struct conn *conn, size_t direct)
 	return conn->tc.crumbs > CRUMBS_MANY && limit > RECEIVE_CRUMBS ? RECEIVE_CRUMBS : limit;
 }
 
+static void
+hear(struct core *core)
+{
+	core->heard_ns = core->reactor->world->time_ns(core->reactor);
+}
+
 /* One read and what came with it; the bytes, or 0 when nothing more is to be read now. */
 static size_t
 receive(struct conn *conn)
@@ -83,6 +89,7 @@ receive(struct conn *conn)
 	iov[count] = reactor_scratch(conn->core->reactor, 0, receive_limit(conn, direct));
 	count += iov[count].iov_len > 0;
 	bytes = conn->stream->ops->readv(conn->stream, iov, count);
+	hear(conn->core);
 	if (conn->phase != CONN_TERMINATED && bytes > (ssize_t)direct && !is_careful(conn))
 		bufs_promise(bufs, capsules_in((size_t)bytes - direct));
 	traffic_take(conn, bytes, direct, conn->core->reactor->scratch);
@@ -172,6 +179,7 @@ read_together(struct core *core, struct reading *reading)
 	uint32_t promised = 0;
 
 	core->reactor->world->move(core->reactor, false, reading->moves, reading->count);
+	hear(core);
 	for (unsigned i = 0; i < reading->count; i++) {
 		ssize_t bytes = reading->moves[i].result;
 

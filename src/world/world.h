@@ -238,6 +238,8 @@ struct world_ops {
 	uint64_t (*boot)(struct reactor *reactor);
 
 	uint64_t (*random)(struct reactor *reactor);
+	/* What time it is by now: later than now_ns where the turn has lasted, as a thread may stand still anywhere. */
+	uint64_t (*time_ns)(struct reactor *reactor);
 	uint64_t (*wall_ms)(struct reactor *reactor); /* since 1970-01-01, for timestamps */
 
 	/* A line for the operator; `level`: 0 error, 1 warning, 2 information. */
