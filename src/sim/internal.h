@@ -84,6 +84,12 @@ uint64_t sim_hash_bytes(uint64_t hash, const void *data, size_t bytes);
 
 /* ---- processes ---- */
 
+enum sim_pause {
+	PAUSE_BETWEEN, /* turns */
+	PAUSE_COMES,   /* once the next turn has its mail */
+	PAUSE_WITHIN,  /* a turn, which has its mail and has done nothing else yet */
+};
+
 struct sim_reactor {
 	struct reactor base;
 	struct arena arena;
@@ -92,7 +98,8 @@ struct sim_reactor {
 	uint64_t clock_ns;       /* within a turn: how far it has come; else when the last one ended */
 	struct sim_event *turn;  /* in the heap; NULL: none is due.  Those of former lives may be there too */
 	uint64_t turn_at_ns;
-	uint64_t paused_until_ns; /* no turn begins before */
+	uint64_t paused_until_ns; /* no turn begins before, or goes on */
+	enum sim_pause pause;
 	bool in_turn, started;
 	struct fifo inbox;       /* mail that has arrived */
 	struct fifo done;        /* file operations that have taken effect */

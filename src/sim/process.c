@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { HALF_PPM = 500000 };
+
 uint64_t
 sim_reactor_name(const struct sim_reactor *reactor)
 {
@@ -33,7 +35,7 @@ turn_at(struct sim_reactor *reactor, uint64_t at_ns)
 
 	if (at_ns < reactor->clock_ns)
 		at_ns = reactor->clock_ns;
-	if (at_ns < reactor->paused_until_ns)
+	if (at_ns < reactor->paused_until_ns && reactor->pause != PAUSE_COMES)
 		at_ns = reactor->paused_until_ns;
 	if (reactor->turn != NULL && reactor->turn_at_ns <= at_ns)
 		return;
@@ -72,6 +74,8 @@ sim_process_pause(struct sim_process *process, unsigned index, uint64_t until_ns
 		return;
 	sim_trace(sim, SIM_PAUSE, sim_reactor_name(reactor), until_ns, 0);
 	reactor->paused_until_ns = until_ns;
+	if (reactor->pause != PAUSE_WITHIN)
+		reactor->pause = until_ns > sim->now_ns && sim_chance(sim, HALF_PPM) ? PAUSE_COMES : PAUSE_BETWEEN;
 	if (sooner && reactor->turn != NULL)
 		turn_at(reactor, sim->now_ns);
 }
@@ -110,8 +114,9 @@ process_fail(struct sim_process *process, int error)
 	process->crash_flags |= SIM_CRASH_KEEPS_WRITES;
 }
 
-static void
-turn(struct sim_reactor *reactor)
+/* Takes what others have left there; false: it could not even start. */
+static bool
+turn_begin(struct sim_reactor *reactor)
 {
 	struct sim_process *process = reactor->process;
 	struct sim *sim = process->sim;
@@ -124,7 +129,7 @@ turn(struct sim_reactor *reactor)
 		rc = process->options.start(&reactor->base, process->options.arg);
 		if (rc < 0) {
 			process_fail(process, rc);
-			return;
+			return false;
 		}
 	}
 	deliver_mail(reactor);
@@ -133,7 +138,31 @@ turn(struct sim_reactor *reactor)
 	end_errands(reactor);
 	if (sim_chance(sim, sim->options.spurious_ppm))
 		sim_net_spurious(reactor);
-	reactor_turn(&reactor->base, sim->now_ns);
+	return true;
+}
+
+/* It goes by the time at which it began. */
+static void
+turn_end(struct sim_reactor *reactor)
+{
+	if (reactor->clock_ns < reactor->process->sim->now_ns)
+		reactor->clock_ns = reactor->process->sim->now_ns;
+	reactor_turn(&reactor->base, reactor->base.now_ns);
+}
+
+/* Whether it is over. */
+static bool
+turn(struct sim_reactor *reactor)
+{
+	if (reactor->pause != PAUSE_WITHIN && !turn_begin(reactor))
+		return true;
+	if (reactor->pause == PAUSE_COMES && reactor->process->sim->now_ns < reactor->paused_until_ns) {
+		reactor->pause = PAUSE_WITHIN;
+		return false;
+	}
+	reactor->pause = PAUSE_BETWEEN;
+	turn_end(reactor);
+	return true;
 }
 
 /* The turn that was just taken may have left work that nothing else will announce. */
@@ -154,26 +183,28 @@ sim_reactor_handle_turn(struct sim *sim, struct sim_event *event)
 {
 	struct sim_reactor *reactor = event->reactor;
 	struct sim_process *process = reactor->process;
-	bool counts = process->running && process->life == event->life;
+	bool counts = process->running && process->life == event->life, over;
 
 	if (reactor->turn == event)
 		reactor->turn = NULL;
 	sim_event_give(sim, event);
 	if (!counts)
 		return;
-	if (sim->now_ns < reactor->paused_until_ns) {
+	if (sim->now_ns < reactor->paused_until_ns && reactor->pause != PAUSE_COMES) {
 		turn_at(reactor, sim->now_ns);
 		return;
 	}
 	sim_trace(sim, SIM_TURN, sim_reactor_name(reactor), process->life, 0);
 	reactor->in_turn = true;
-	turn(reactor);
+	over = turn(reactor);
 	reactor->in_turn = false;
 	reactor->base.busy_ns += reactor->clock_ns - sim->now_ns;
 	if (process->crash_asked)
 		sim_process_crash(process, process->crash_flags);
-	else
+	else if (over)
 		turn_again(reactor);
+	else
+		turn_at(reactor, reactor->paused_until_ns);
 }
 
 /* ---- birth and death ---- */

@@ -187,8 +187,10 @@ unsigned sim_process_streams(const struct sim_process *process);
 unsigned sim_process_files(const struct sim_process *process, const struct sim_file *file);
 
 /*
- * The reactor takes no turn before: as a thread that the kernel does not run. What happens to it piles up. A
- * later call counts, also one that ends it sooner; a crash ends it. Nothing happens if the process is down.
+ * The reactor takes no turn before: as a thread that the kernel does not run. What happens to it piles up. Half of
+ * them, by chance, begin within the next turn, when it has its mail, and has not looked at its streams: what it reads
+ * there when it goes on may be younger than the next mail. A later call counts, also one that ends it sooner; a
+ * crash ends it. Nothing happens if the process is down.
  */
 void sim_process_pause(struct sim_process *process, unsigned reactor, uint64_t until_ns);
 

@@ -65,11 +65,11 @@ ticker_start(struct reactor *reactor, void *arg)
 }
 
 static void
-tickers_begin(struct tickers *tickers)
+tickers_begin(struct tickers *tickers, uint64_t seed)
 {
 	struct sim_options options = sim_options_default();
 
-	*tickers = (struct tickers){ .sim = sim_create(1, &options) };
+	*tickers = (struct tickers){ .sim = sim_create(seed, &options) };
 	tickers->process = toy_process(tickers->sim, "tickers", 2, ticker_start, tickers);
 	sim_run_until(tickers->sim, MS, NULL, NULL);
 }
@@ -80,7 +80,7 @@ a_paused_reactor_takes_no_turn_and_then_finds_all_that_came(void **state)
 	struct tickers tickers;
 	struct ticker before;
 
-	tickers_begin(&tickers);
+	tickers_begin(&tickers, 1);
 	assert_in_range(tickers.each[1].ticks, 50, 100);
 	sim_process_pause(tickers.process, 1, 3 * MS);
 	before = tickers.each[1];
@@ -94,13 +94,47 @@ a_paused_reactor_takes_no_turn_and_then_finds_all_that_came(void **state)
 	sim_destroy(tickers.sim);
 }
 
+/* It has its mail by then, and nothing of what came with it was done; the time is that at which it began. */
+static void
+a_pause_may_begin_within_a_turn(void **state)
+{
+	unsigned within = 0, between = 0;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct tickers tickers;
+		struct ticker before;
+		uint64_t turn_ns;
+
+		tickers_begin(&tickers, seed);
+		sim_process_pause(tickers.process, 1, 3 * MS);
+		before = tickers.each[1];
+		turn_ns = before.reactor->now_ns;
+		sim_run_until(tickers.sim, 3 * MS - 1, NULL, NULL);
+		assert_int_equal(tickers.each[1].ticks, before.ticks);
+		if (before.reactor->now_ns == turn_ns) {
+			assert_int_equal(tickers.each[1].mails, before.mails);
+			between++;
+		} else {
+			assert_in_range(tickers.each[1].mails, before.mails, before.mails + 1);
+			assert_in_range(before.reactor->now_ns, MS, MS + 2 * TICK_NS);
+			within++;
+		}
+		before = tickers.each[1];
+		sim_run_until(tickers.sim, 4 * MS, NULL, NULL);
+		assert_in_range(tickers.each[1].ticks, before.ticks + 50, before.ticks + 102);
+		assert_in_range(tickers.each[1].mails, tickers.each[0].ticks - 2, tickers.each[0].ticks);
+		sim_destroy(tickers.sim);
+	}
+	assert_true(within > 10 && between > 10);
+}
+
 static void
 a_pause_can_be_ended_and_ends_with_the_process(void **state)
 {
 	struct tickers tickers;
 	unsigned ticks;
 
-	tickers_begin(&tickers);
+	tickers_begin(&tickers, 1);
 	sim_process_pause(tickers.process, 0, 100 * MS);
 	ticks = tickers.each[0].ticks;
 	sim_run_until(tickers.sim, 2 * MS, NULL, NULL);
@@ -343,6 +377,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_paused_reactor_takes_no_turn_and_then_finds_all_that_came),
+		cmocka_unit_test(a_pause_may_begin_within_a_turn),
 		cmocka_unit_test(a_pause_can_be_ended_and_ends_with_the_process),
 		cmocka_unit_test(parted_processes_hear_nothing_of_each_other_until_they_are_joined),
 		cmocka_unit_test(a_connection_made_while_parted_waits),
