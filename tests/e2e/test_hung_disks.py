@@ -153,20 +153,23 @@ def test_an_apply_is_held_to_what_hosts_have_made_while_it_waited(live, disk):
 
 def steps(disk, thread):
     """how often who makes a change asks the disk for anything; each time it hangs, and answers when it is looked at"""
-    def goes_on():
-        if os.path.exists(disk.fifo + ".waits") or not thread.is_alive():
-            return True
+    def asked():
+        return os.path.exists(disk.fifo + ".waits") or not thread.is_alive()
+
+    def answered():
+        """once for each question that was seen: another one may stand there as soon as it is"""
         try:
             os.close(os.open(disk.fifo, os.O_WRONLY | os.O_NONBLOCK))
         except OSError:  # nobody waits: not yet, or not any more
-            pass
-        return False
+            return asked()
+        return True
     while True:
-        targets.until("a question, or the end", goes_on)
+        targets.until("a question, or the end", asked)
         if not thread.is_alive():
             return
         os.unlink(disk.fifo + ".waits")
         yield os.listdir(disk.folder)
+        targets.until("who asked", answered)
 
 
 def test_what_hosts_wish_is_done_while_files_are_made_and_taken_back(live, disk):
