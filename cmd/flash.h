@@ -20,6 +20,11 @@ int flash_condition(int argc, char **argv);
  */
 int flash_named(const char *name, struct flash_profile *profile) __attribute__((warn_unused_result));
 
+/* The name among the arguments: there is one, or the program ends with a message. */
+struct argp_state;
+void flash_name_take(struct argp_state *state, const char *arg, const char **name);
+void flash_name_needed(struct argp_state *state, const char *name);
+
 /* Of flash_profile_hash(), as it is printed everywhere. */
 enum { FLASH_HASH_TEXT = 17 };
 void flash_hash_text(const struct flash_profile *profile, char text[FLASH_HASH_TEXT]);
@@ -40,7 +45,6 @@ struct flash_state {
 };
 
 /* "fresh", ...: its number, or the program ends with a message. */
-struct argp_state;
 enum condition_kind flash_kind_of(struct argp_state *state, const char *arg);
 
 /* Makes it: profile, geometry and condition are given.  0, or -1 after having said what is wrong; flash_state_drop()

@@ -63,9 +63,9 @@ parse_ops(struct argp_state *state, char *list, bool ops[OPS])
 static void
 check(struct argp_state *state, const struct wish *wish)
 {
-	if (wish->name == NULL && wish->from == NULL)
-		argp_error(state, "which profile? `weir flash list' says which there are; - is standard input");
-	if (wish->from != NULL && (wish->bytes > 0 || wish->kind != CONDITIONS))
+	if (wish->from == NULL)
+		flash_name_needed(state, wish->name);
+	else if (wish->bytes > 0 || wish->kind != CONDITIONS)
 		argp_error(state, "what is in a file says its size and state itself: --from goes without --size and "
 		    "--state");
 }
@@ -82,11 +82,7 @@ parse(int key, char *arg, struct argp_state *state)
 	case KEY_OP: parse_ops(state, arg, wish->ops); return 0;
 	case KEY_SEED: wish->seed = option_number_of(state, "--seed", arg, 0, UINT64_MAX); return 0;
 	case KEY_JSON: wish->json = true; return 0;
-	case ARGP_KEY_ARG:
-		if (wish->name != NULL)
-			argp_error(state, "one profile, please; what is '%s'?", arg);
-		wish->name = arg;
-		return 0;
+	case ARGP_KEY_ARG: flash_name_take(state, arg, &wish->name); return 0;
 	case ARGP_KEY_END: check(state, wish); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}

@@ -1,6 +1,7 @@
 /*
  * flash_named.c - the drive that the command line names: built in, or in a file; and of what size.
  */
+#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +12,21 @@
 #include "cmd.h"
 #include "conf/tree.h"
 #include "flash.h"
+
+void
+flash_name_take(struct argp_state *state, const char *arg, const char **name)
+{
+	if (*name != NULL)
+		argp_error(state, "one profile, please; what is '%s'?", arg);
+	*name = arg;
+}
+
+void
+flash_name_needed(struct argp_state *state, const char *name)
+{
+	if (name == NULL)
+		argp_error(state, "which profile? `weir flash list' says which there are; - is standard input");
+}
 
 void
 flash_hash_text(const struct flash_profile *profile, char text[FLASH_HASH_TEXT])

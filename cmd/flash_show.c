@@ -32,15 +32,8 @@ parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_SIZE: wish->bytes = option_size_of(state, "--size", arg, 1); return 0;
 	case KEY_JSON: wish->json = true; return 0;
-	case ARGP_KEY_ARG:
-		if (wish->name != NULL)
-			argp_error(state, "one profile, please; what is '%s'?", arg);
-		wish->name = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (wish->name == NULL)
-			argp_error(state, "which profile? `weir flash list' says which there are; - is standard input");
-		return 0;
+	case ARGP_KEY_ARG: flash_name_take(state, arg, &wish->name); return 0;
+	case ARGP_KEY_END: flash_name_needed(state, wish->name); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
