@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from nvmetcp import require
-from target import BUILD, START_S
+from target import BUILD, START_S, hold
 
 FORWARD = os.path.join(BUILD, "bench", "weir-forward")
 
@@ -42,7 +42,7 @@ class Path:
 
     def hold(self):
         """Nothing comes through, and nobody is told: not even that it ended."""
-        self.process.send_signal(signal.SIGSTOP)
+        hold(self.process.pid)
 
     def let_go(self):
         """What was held comes late."""

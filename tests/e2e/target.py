@@ -43,6 +43,12 @@ def preload(name, folder):
     return library
 
 
+def hold(pid):
+    """A child of ours stands still when this returns, until SIGCONT; SIGSTOP alone might still be on its way."""
+    os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED)
+
+
 def until(what, condition, meanwhile=lambda: None, seconds=SOON_S):
     """Waits for a condition, and does something each time that it does not hold yet; never without end."""
     deadline = time.monotonic() + seconds

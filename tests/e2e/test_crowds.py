@@ -7,6 +7,7 @@ import socket
 import pytest
 
 import nvme
+import target as targets
 from namespaces import attach, connect, created, detach, hosted
 from nvmetcp import capsule
 from test_live import live, namespace  # noqa: F401: `live` is a fixture
@@ -80,7 +81,7 @@ def test_who_sends_many_small_pieces_is_read_a_little_at_a_time(serve):
             out = b"".join(queue.conn.h2cdata(request.cid, ttag, at, bytes(4), at + 4 == offset + length)
                            for at in range(offset, offset + length, 4))
             before = target.stats()["busy_turns"]
-            os.kill(target.pid, signal.SIGSTOP)
+            targets.hold(target.pid)
             try:
                 taken = queue.conn.sock.send(out, socket.MSG_DONTWAIT)
             finally:

@@ -201,7 +201,7 @@ def test_a_flood_of_some_hosts_does_not_keep_others_from_being_heard(start):
     loud = [nvme.Controller(target.address, hostid=named(n)) for n in range(12)]
     with nvme.Controller(target.address, hostid=named(100)) as quiet:
         for n in range(4):
-            target.process.send_signal(signal.SIGSTOP)  # so that all of it comes at once
+            targets.hold(target.pid)  # so that all of it comes at once
             sent = [(host, [host.admin.submit(nvme.sqe(0x09, cdw10=0x06)) for _ in range(30)]) for host in loud]
             mine = quiet.admin.submit(nvme.sqe(0x09, cdw10=0x06, cdw11=n % 2))
             target.process.send_signal(signal.SIGCONT)

@@ -11,6 +11,7 @@ import time
 import pytest
 
 import nvme
+import target as targets
 from nvmetcp import PATIENCE, Conn, Stopwatch, capsule, h2cdata, icreq, patch
 
 BLOCK = 4096
@@ -355,7 +356,7 @@ def test_data_behind_padding_where_buffers_are_short(serve, tmp_path, pad):
             queue.step()
         ttag, at, length = request.r2ts.pop()
         assert (at, length) == (0, MIB)
-        os.kill(target.pid, signal.SIGSTOP)  # so that much of it is there at once
+        targets.hold(target.pid)  # so that much of it is there at once
         threading.Timer(0.3, os.kill, (target.pid, signal.SIGCONT)).start()
         queue.conn.send(h2cdata(request.cid, ttag, 0, request.data, pad=bytes(pad)))
         assert queue.wait(request).ok
