@@ -204,7 +204,8 @@ def run_frozen(machine):
              "ceiling_client_instructions_per_read_4k": client_instructions_per_read(machine)}
     all_right = True
     for name, (value, batch) in found.items():
-        low, high = (frozen[name]["count"] * (1 + sign * frozen[name]["tolerance"]) for sign in (-1, 1))
+        recorded = frozen[name]["count"] + frozen[name]["per_turn"] / batch
+        low, high = (recorded * (1 + sign * frozen[name]["tolerance"]) for sign in (-1, 1))
         right = low <= value <= high
         all_right &= right
         print(f"{'ok' if right else 'not ok'} {name} {value:.1f} (recorded {low:.1f} to {high:.1f}), batch {batch:.1f}")
