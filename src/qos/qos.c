@@ -1,0 +1,327 @@
+#include "qos/qos.h"
+
+#include <assert.h>
+
+enum {
+	CREDITS_FIRST = QOS_SLOT_BYTES / QOS_SIZE_LEAST,
+	NOMINAL_BYTES = QOS_SIZE_LEAST, /* of what moves no data */
+	MIB = 1024 * 1024,
+	MIB_MOST = QOS_BYTES_MOST / NOMINAL_BYTES,
+};
+
+void
+qos_init(struct qos *qos, const struct qos_params *params)
+{
+	*qos = (struct qos){ .params = *params };
+	qos_cost_init(&qos->cost, params);
+	qos_rate_init(&qos->rate, params);
+	qos_share_init(&qos->share, params);
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		qos_monitor_init(&qos->monitors[kind], params);
+		qos_gate_init(&qos->gates[kind]);
+	}
+	list_init(&qos->flying);
+	list_init(&qos->resting);
+}
+
+/* ---- what I/Os are ---- */
+
+static uint32_t
+begun_mib(uint64_t bytes)
+{
+	uint64_t mib = (bytes + MIB - 1) / MIB;
+
+	return mib < 1 ? 1 : mib < MIB_MOST ? (uint32_t)mib : MIB_MOST;
+}
+
+void
+qos_io_init(struct qos_io *io, enum qos_op op, uint64_t bytes, unsigned priority)
+{
+	*io = (struct qos_io){ .kind = QOS_WRITE, .priority = (uint8_t)priority };
+	switch (op) {
+	case QOS_OP_READ:
+		io->kind = QOS_READ;
+		io->measures = true;
+		break;
+	case QOS_OP_WRITE:
+		io->measures = true;
+		break;
+	case QOS_OP_COMPARE:
+		io->kind = QOS_READ;
+		break;
+	case QOS_OP_COMPARE_WRITE:
+		bytes *= 2;
+		break;
+	case QOS_OP_FLUSH:
+		bytes = NOMINAL_BYTES;
+		break;
+	case QOS_OP_ZEROES:
+	case QOS_OP_TRIM:
+		bytes = (uint64_t)NOMINAL_BYTES * begun_mib(bytes);
+		break;
+	}
+	io->bytes = bytes < QOS_BYTES_MOST ? (uint32_t)bytes : QOS_BYTES_MOST;
+}
+
+/* ---- how many tenants there are ---- */
+
+static void
+share_slots(struct qos *qos)
+{
+	uint32_t counted = qos->share.counted, each = counted > 1 ? qos->params.slots / counted : qos->params.slots;
+
+	qos_share_slots(&qos->share, each > qos->params.slots_least ? each : qos->params.slots_least);
+}
+
+static void
+forget(struct qos *qos, struct qos_tenant *tenant)
+{
+	list_remove(&tenant->resting);
+	qos_share_forget(&qos->share, tenant);
+	share_slots(qos);
+}
+
+/* A tenant that waits for its answers, and then asks again, is not one that comes and goes. */
+static void
+forget_some(struct qos *qos, uint64_t now_ns)
+{
+	list_for_each(&qos->resting, node) {
+		struct qos_tenant *tenant = container_of(node, struct qos_tenant, resting);
+
+		if (now_ns < tenant->rests_ns + qos->params.linger_ns)
+			break;
+		forget(qos, tenant);
+	}
+}
+
+static void
+rest(struct qos *qos, struct qos_tenant *tenant, uint64_t now_ns)
+{
+	if (tenant->waiting > 0 || tenant->inflight > 0)
+		return;
+	tenant->rests_ns = now_ns;
+	list_push(&qos->resting, &tenant->resting);
+}
+
+void
+qos_leave(struct qos *qos, struct qos_tenant *tenant)
+{
+	assert(tenant->waiting == 0 && tenant->inflight == 0);
+	if (tenant->counted)
+		forget(qos, tenant);
+}
+
+void
+qos_arrive(struct qos *qos, struct qos_tenant *tenant, struct qos_io *io, uint64_t now_ns)
+{
+	bool counted = tenant->counted;
+
+	forget_some(qos, now_ns);
+	list_remove(&tenant->resting);
+	qos_share_arrive(&qos->share, tenant, io);
+	if (!counted)
+		share_slots(qos);
+}
+
+void
+qos_cancel(struct qos *qos, struct qos_io *io, uint64_t now_ns)
+{
+	qos_share_cancel(&qos->share, io);
+	rest(qos, io->tenant, now_ns);
+}
+
+/* ---- who goes ---- */
+
+static uint64_t
+weight_of(const void *arg, const struct qos_io *io)
+{
+	const struct qos *qos = arg;
+
+	return qos_cost_weight(&qos->cost, (enum qos_kind)io->kind, io->bytes);
+}
+
+static uint64_t
+ready_ns(const struct qos *qos, enum qos_kind kind, uint32_t bytes, uint64_t now_ns)
+{
+	return qos_rate_ready_ns(&qos->rate, &qos->params, kind, bytes, now_ns);
+}
+
+/* One lane at a time is let in, in its order: who is behind it has to wait until it has gone on.  True: one was. */
+static bool
+open_gate(struct qos *qos, enum qos_kind kind, uint64_t now_ns)
+{
+	struct qos_lane *lane;
+
+	if (qos->passing[kind] != NULL && !qos_share_goes(qos->passing[kind], kind))
+		qos->passing[kind] = NULL;
+	lane = qos_gate_first(&qos->gates[kind]);
+	if (qos->passing[kind] != NULL || lane == NULL || ready_ns(qos, kind, lane->bytes, now_ns) > now_ns)
+		return false;
+	qos->passing[kind] = lane;
+	qos_share_open(&qos->share, lane, kind);
+	return true;
+}
+
+static bool
+open_gates(struct qos *qos, uint64_t now_ns)
+{
+	bool reads = open_gate(qos, QOS_READ, now_ns), writes = open_gate(qos, QOS_WRITE, now_ns);
+
+	return reads || writes;
+}
+
+/* False: it may not go, and waits. */
+static bool
+pass_gate(struct qos *qos, struct qos_io *io, uint64_t now_ns)
+{
+	enum qos_kind kind = (enum qos_kind)io->kind;
+	bool passing = qos->passing[kind] == &io->tenant->lanes[kind];
+
+	if ((passing || qos->gates[kind].waiting == 0) && ready_ns(qos, kind, io->bytes, now_ns) <= now_ns)
+		return true;
+	qos_share_shut(&qos->share, io, &qos->gates[kind], passing);
+	if (passing)
+		qos->passing[kind] = NULL;
+	return false;
+}
+
+/* While reads wait for tokens writes may go on, and the other way round; but not for long. */
+static uint64_t
+round_most(struct qos *qos)
+{
+	uint64_t most = UINT64_MAX;
+
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		struct qos_lane *lane = qos_gate_first(&qos->gates[kind]);
+		uint64_t round = lane != NULL ? qos_tenant_of(lane, (enum qos_kind)kind)->round + QOS_ROUNDS_AHEAD :
+		    UINT64_MAX;
+
+		if (round < most)
+			most = round;
+	}
+	return most;
+}
+
+/*
+ * The device has as much as it can use.  Of several tenants, three quarters of what they may have: then it is turns,
+ * and not slots, that decide.  Who has nothing in the device need not wait for others' I/Os to end.
+ */
+static bool
+full(const struct qos *qos, const struct qos_io *io)
+{
+	uint64_t most = qos->params.inflight_bytes, slots = qos->share.counted * (uint64_t)qos->share.slots_each;
+
+	if (qos->share.counted > 1 && slots * QOS_SLOT_BYTES / 4 * 3 < most)
+		most = slots * QOS_SLOT_BYTES / 4 * 3;
+	if (io->tenant->inflight == 0)
+		most += most / 4;
+	return qos->occupied >= most;
+}
+
+static void
+begin(struct qos *qos, struct qos_io *io, uint64_t now_ns)
+{
+	enum qos_kind kind = (enum qos_kind)io->kind;
+	uint64_t weight = weight_of(qos, io);
+
+	if (list_empty(&qos->flying))
+		qos_rate_begins(&qos->rate, now_ns);
+	qos_share_take(&qos->share, io, weight);
+	qos_rate_take(&qos->rate, kind, io->bytes, weight);
+	io->begun_ns = now_ns;
+	/* as if it were read: what is written waits in a buffer, and its price is no measure of how much of that */
+	io->occupies = qos_cost_of(&qos->cost, QOS_READ, io->bytes);
+	qos->occupied += io->occupies;
+	list_push(&qos->flying, &io->place);
+}
+
+struct qos_io *
+qos_next(struct qos *qos, uint64_t now_ns)
+{
+	struct qos_io *io;
+
+	qos_rate_fill(&qos->rate, &qos->params, now_ns);
+	forget_some(qos, now_ns);
+	(void)open_gates(qos, now_ns);
+	do {
+		while ((io = qos_share_next(&qos->share, weight_of, qos, round_most(qos))) != NULL) {
+			if (full(qos, io))
+				return NULL;
+			if (pass_gate(qos, io, now_ns)) {
+				begin(qos, io, now_ns);
+				return io;
+			}
+		}
+		/* who was let in last may have gone on to a later round */
+	} while (open_gates(qos, now_ns));
+	return NULL;
+}
+
+uint64_t
+qos_deadline(struct qos *qos, uint64_t now_ns)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		const struct qos_lane *lane = qos_gate_first(&qos->gates[kind]);
+		uint64_t ready;
+
+		if (lane == NULL || qos->passing[kind] != NULL)
+			continue;
+		ready = ready_ns(qos, (enum qos_kind)kind, lane->bytes, now_ns);
+		if (ready < first)
+			first = ready;
+	}
+	return first;
+}
+
+/* ---- what ends ---- */
+
+/* What its latency says of the device. */
+static void
+learn(struct qos *qos, const struct qos_io *io, uint64_t latency_ns, uint64_t now_ns)
+{
+	enum qos_kind kind = (enum qos_kind)io->kind;
+	struct qos_monitor *monitor = &qos->monitors[kind];
+	uint64_t usual_ns = qos_cost_ns(&qos->cost, kind, io->bytes);
+
+	qos->state = qos_monitor_add(monitor, &qos->params, latency_ns > usual_ns ? latency_ns - usual_ns : 0);
+	qos_rate_ended(&qos->rate, &qos->params, qos->state, kind, io->bytes, now_ns);
+	if (kind == QOS_WRITE && qos_cost_wrote(&qos->cost, &qos->params, monitor->peak_ns, now_ns))
+		monitor->peak_ns = 0;
+}
+
+void
+qos_done(struct qos *qos, struct qos_io *io, uint64_t latency_ns, bool right, uint64_t now_ns)
+{
+	struct qos_count *count = &qos->counts[io->kind];
+
+	list_remove(&io->place);
+	qos->occupied -= io->occupies;
+	qos_rate_fill(&qos->rate, &qos->params, now_ns);
+	if (list_empty(&qos->flying))
+		qos_rate_rests(&qos->rate, now_ns);
+	qos_share_ended(&qos->share, io);
+	rest(qos, io->tenant, now_ns);
+	if (right && io->measures)
+		learn(qos, io, latency_ns, now_ns);
+	count->ios++;
+	count->bytes += io->bytes;
+	count->failed += !right;
+}
+
+uint32_t
+qos_credits(const struct qos *qos, const struct qos_tenant *tenant)
+{
+	uint32_t ios = tenant->slot_ios > 0 ? tenant->slot_ios : CREDITS_FIRST, credits = ios * qos->share.slots_each;
+
+	return credits < UINT16_MAX ? credits : UINT16_MAX;
+}
+
+bool
+qos_stalled(const struct qos *qos, uint64_t now_ns)
+{
+	if (list_empty(&qos->flying))
+		return false;
+	return now_ns - container_of(qos->flying.next, struct qos_io, place)->begun_ns > qos->params.stall_ns;
+}

@@ -1,0 +1,70 @@
+/*
+ * qos.h - the switch in front of one device: which I/O goes next, and when?
+ *
+ * Tenants' I/Os arrive, and go to the device as the parts here say: in whose turn (share), at what price (cost), as
+ * fast as the device bears (monitor, rate), and no more at a time than it can use.  Pure: it is told the time, which
+ * never goes back, and says when it wants to be asked again.  One thread; memory is the caller's.  Source: Gimbal,
+ * section 3; doc/qos.md.
+ */
+#ifndef WEIR_QOS_QOS_H
+#define WEIR_QOS_QOS_H
+
+#include "qos/cost.h"
+#include "qos/rate.h"
+#include "qos/share.h"
+
+struct qos_count {
+	uint64_t ios, bytes, failed;
+};
+
+struct qos {
+	struct qos_params params;
+	struct qos_cost cost;
+	struct qos_rate rate;
+	struct qos_monitor monitors[QOS_KINDS];
+	struct qos_share share;
+	struct qos_gate gates[QOS_KINDS]; /* where tenants wait for tokens */
+	struct qos_lane *passing[QOS_KINDS]; /* that was let in last, and has not gone on yet */
+	enum qos_state state;        /* as the last I/O that ended said */
+	uint64_t occupied;           /* by what is in flight */
+	struct list flying;          /* I/Os in flight, the oldest first */
+	struct list resting;         /* tenants that had nothing any more, the longest first */
+	struct qos_count counts[QOS_KINDS]; /* that have ended */
+};
+
+/* The parameters are right. */
+void qos_init(struct qos *qos, const struct qos_params *params);
+
+enum qos_op {
+	QOS_OP_READ, QOS_OP_WRITE, QOS_OP_FLUSH, QOS_OP_ZEROES, QOS_OP_TRIM, QOS_OP_COMPARE, QOS_OP_COMPARE_WRITE,
+};
+
+/* What an I/O of so many bytes is to the switch, 0 of a Flush; and its priority. */
+void qos_io_init(struct qos_io *io, enum qos_op op, uint64_t bytes, unsigned priority);
+
+/* Such an I/O of a tenant arrives; it is the switch's until qos_done() or qos_cancel(). */
+void qos_arrive(struct qos *qos, struct qos_tenant *tenant, struct qos_io *io, uint64_t now_ns);
+
+/* The next I/O that goes to the device now, or NULL; to be asked whenever something has arrived or ended, or it wanted
+ * to be. */
+struct qos_io *qos_next(struct qos *qos, uint64_t now_ns);
+
+/* When it wants to be asked, though nothing arrives or ends; UINT64_MAX: then not. */
+uint64_t qos_deadline(struct qos *qos, uint64_t now_ns);
+
+/* An I/O that went is over, after so long in the device, and came to something or not. */
+void qos_done(struct qos *qos, struct qos_io *io, uint64_t latency_ns, bool right, uint64_t now_ns);
+
+/* One that has not gone is not to go any more. */
+void qos_cancel(struct qos *qos, struct qos_io *io, uint64_t now_ns);
+
+/* A tenant without I/Os is not known any more. */
+void qos_leave(struct qos *qos, struct qos_tenant *tenant);
+
+/* How many I/Os a tenant may have, here and on its way, without any waiting for long: 1 to UINT16_MAX. */
+uint32_t qos_credits(const struct qos *qos, const struct qos_tenant *tenant);
+
+/* Whether an I/O has been in the device for longer than it may. */
+bool qos_stalled(const struct qos *qos, uint64_t now_ns);
+
+#endif

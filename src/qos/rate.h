@@ -1,0 +1,45 @@
+/*
+ * rate.h - how fast may I/Os go to the device?
+ *
+ * One target rate, in bytes a second, that completions raise and lower; and a bucket of tokens for reads and one for
+ * writes, filled in the ratio of what both cost, so that what cheap reads left cannot be spent on a burst of writes.
+ * What one has no room for goes to the other.  Source: Gimbal, 3.3 and Algorithm 1.
+ */
+#ifndef WEIR_QOS_RATE_H
+#define WEIR_QOS_RATE_H
+
+#include "qos/monitor.h"
+
+struct qos_rate {
+	uint64_t target;              /* bytes a second */
+	uint64_t tokens[QOS_KINDS];   /* bytes */
+	uint32_t rest[QOS_KINDS];     /* of a byte, in 1e9ths */
+	uint64_t filled_ns;           /* when, last */
+	uint32_t price[QOS_KINDS];    /* of a byte on average, of the I/Os that went lately; in 1024ths */
+	/* what has ended in this window, which goes on only while something is in flight */
+	uint64_t ended_bytes, since_ns, rests_ns;
+	uint64_t ended_rate;          /* bytes a second, in the last one; 0: there was none */
+};
+
+void qos_rate_init(struct qos_rate *rate, const struct qos_params *params);
+
+/* Time goes by; it may not, but never goes back. */
+void qos_rate_fill(struct qos_rate *rate, const struct qos_params *params, uint64_t now_ns);
+
+/* The first I/O goes after a time when none was in flight; and there is none any more. */
+void qos_rate_begins(struct qos_rate *rate, uint64_t now_ns);
+void qos_rate_rests(struct qos_rate *rate, uint64_t now_ns);
+
+/* An I/O goes: qos_rate_ready_ns() has said that it may.  `weight`: what it costs. */
+void qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t weight);
+
+/* When there will be tokens for so many bytes if the rate stays, or fewer where a bucket cannot hold so many: filled
+ * at `now_ns`; so now, if that is what it answers. */
+uint64_t qos_rate_ready_ns(const struct qos_rate *rate, const struct qos_params *params, enum qos_kind kind,
+    uint32_t bytes, uint64_t now_ns);
+
+/* An I/O has ended, and so the device is. */
+void qos_rate_ended(struct qos_rate *rate, const struct qos_params *params, enum qos_state state, enum qos_kind kind,
+    uint32_t bytes, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,498 @@
+#include "qos/share.h"
+
+#include <assert.h>
+
+enum {
+	SLOT_NONE = QOS_SLOTS_MAX,
+	AT_FRESH = QOS_ROUNDS, /* in no list of a round */
+	PART_ONE = 1 << 16,    /* of a tenant that has the mean weight */
+};
+
+/* So many I/Os of each priority in turn, while there are any of the others. */
+static const uint8_t quotas[QOS_PRIORITIES] = { 16, 4, 2, 1 };
+
+/* ---- tenants and groups ---- */
+
+void
+qos_share_init(struct qos_share *share, const struct qos_params *params)
+{
+	*share = (struct qos_share){ .quantum = params->quantum_bytes, .slot_bytes = QOS_SLOT_BYTES,
+		.slots_each = params->slots, .round = 1 };
+	list_init(&share->fresh);
+	for (int i = 0; i < QOS_ROUNDS; i++)
+		list_init(&share->rounds[i]);
+}
+
+void
+qos_group_init(struct qos_group *group, uint32_t weight)
+{
+	*group = (struct qos_group){ .weight = weight };
+}
+
+void
+qos_tenant_init(struct qos_tenant *tenant, struct qos_group *group, uint32_t weight)
+{
+	*tenant = (struct qos_tenant){ .weight = weight, .group = group, .state = QOS_IDLE, .slot = SLOT_NONE };
+	list_init(&tenant->place);
+	list_init(&tenant->resting);
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		list_init(&tenant->lanes[kind].place);
+		for (int p = 0; p < QOS_PRIORITIES; p++)
+			list_init(&tenant->lanes[kind].waiting[p]);
+	}
+}
+
+void
+qos_share_count(struct qos_share *share, struct qos_tenant *tenant)
+{
+	assert(!tenant->counted);
+	tenant->counted = true;
+	share->counted++;
+	if (tenant->group == NULL) {
+		share->weights += tenant->weight;
+		return;
+	}
+	tenant->group->weights += tenant->weight;
+	if (tenant->group->active++ == 0)
+		share->weights += tenant->group->weight;
+}
+
+void
+qos_share_forget(struct qos_share *share, struct qos_tenant *tenant)
+{
+	assert(tenant->counted && tenant->waiting == 0 && tenant->inflight == 0);
+	tenant->counted = false;
+	share->counted--;
+	if (tenant->group == NULL) {
+		share->weights -= tenant->weight;
+		return;
+	}
+	tenant->group->weights -= tenant->weight;
+	if (--tenant->group->active == 0)
+		share->weights -= tenant->group->weight;
+}
+
+void
+qos_tenant_weigh(struct qos_share *share, struct qos_tenant *tenant, uint32_t weight)
+{
+	uint64_t *sum = tenant->group == NULL ? &share->weights : &tenant->group->weights;
+
+	if (tenant->counted)
+		*sum = *sum - tenant->weight + weight;
+	tenant->weight = weight;
+}
+
+void
+qos_group_weigh(struct qos_share *share, struct qos_group *group, uint32_t weight)
+{
+	if (group->active > 0)
+		share->weights = share->weights - group->weight + weight;
+	group->weight = weight;
+}
+
+uint64_t
+qos_share_part(const struct qos_share *share, const struct qos_tenant *tenant)
+{
+	uint64_t part = (uint64_t)share->counted * tenant->weight * PART_ONE;
+
+	if (tenant->group == NULL)
+		return part / share->weights;
+	return part / tenant->group->weights * tenant->group->weight / share->weights;
+}
+
+/* ---- what a tenant has waiting ---- */
+
+static struct qos_io *
+io_of(struct list *place)
+{
+	return container_of(place, struct qos_io, place);
+}
+
+/* The oldest I/O of that priority, of a kind that is not shut; NULL: there is none. */
+static struct qos_io *
+oldest(struct qos_tenant *tenant, int priority)
+{
+	struct qos_io *found = NULL;
+
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		struct qos_lane *lane = &tenant->lanes[kind];
+		struct qos_io *io;
+
+		if (lane->gate != NULL || (lane->filled & 1u << priority) == 0)
+			continue;
+		io = io_of(lane->waiting[priority].next);
+		if (found == NULL || (int32_t)(io->order - found->order) < 0)
+			found = io;
+	}
+	return found;
+}
+
+static unsigned
+filled(const struct qos_tenant *tenant)
+{
+	unsigned any = 0;
+
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		if (tenant->lanes[kind].gate == NULL)
+			any |= tenant->lanes[kind].filled;
+	return any;
+}
+
+/* Which I/O of the tenant's is next; it has one. */
+static struct qos_io *
+choose(struct qos_tenant *tenant)
+{
+	unsigned any = filled(tenant);
+
+	assert(any != 0);
+	if ((any & (any - 1)) == 0)
+		return oldest(tenant, __builtin_ctz(any));
+	for (;;) {
+		for (int p = 0; p < QOS_PRIORITIES; p++)
+			if ((any & 1u << p) != 0 && tenant->quota[p] > 0)
+				return oldest(tenant, p);
+		for (int p = 0; p < QOS_PRIORITIES; p++)
+			tenant->quota[p] = quotas[p];
+	}
+}
+
+static void
+unqueue(struct qos_io *io)
+{
+	struct qos_lane *lane = &io->tenant->lanes[io->kind];
+
+	list_remove(&io->place);
+	if (list_empty(&lane->waiting[io->priority]))
+		lane->filled &= (uint8_t)~(1u << io->priority);
+	io->tenant->waiting--;
+}
+
+/* ---- rounds ---- */
+
+static uint64_t
+quantum_of(const struct qos_share *share, const struct qos_tenant *tenant)
+{
+	uint64_t quantum = qos_share_part(share, tenant) * share->quantum / PART_ONE;
+
+	return quantum > 0 ? quantum : 1;
+}
+
+/* To the end of its round, or of this one if it is behind. */
+static void
+put_into(struct qos_share *share, struct qos_tenant *tenant)
+{
+	uint64_t round = tenant->round > share->round ? tenant->round : share->round;
+
+	tenant->state = QOS_ACTIVE;
+	tenant->at = round % QOS_ROUNDS;
+	list_push(&share->rounds[tenant->at], &tenant->place);
+	share->full |= UINT64_C(1) << tenant->at;
+}
+
+static void
+put_first(struct qos_share *share, struct qos_tenant *tenant, bool of_all)
+{
+	tenant->state = QOS_ACTIVE;
+	tenant->at = AT_FRESH;
+	list_push(of_all ? share->fresh.next : &share->fresh, &tenant->place);
+}
+
+static void
+take_out(struct qos_share *share, struct qos_tenant *tenant, enum qos_tenant_state state)
+{
+	list_remove(&tenant->place);
+	if (tenant->at != AT_FRESH && list_empty(&share->rounds[tenant->at]))
+		share->full &= ~(UINT64_C(1) << tenant->at);
+	tenant->state = (uint8_t)state;
+}
+
+static bool
+any_shut(const struct qos_tenant *tenant)
+{
+	return tenant->lanes[QOS_READ].gate != NULL || tenant->lanes[QOS_WRITE].gate != NULL;
+}
+
+static void
+next_round(struct qos_share *share, struct qos_tenant *tenant, uint64_t round)
+{
+	tenant->round = round;
+	tenant->deficit = quantum_of(share, tenant);
+}
+
+/*
+ * It has something to go: in which round?  A tenant has one quantum in each, however often it comes and goes: one that
+ * has had that of this round goes on with what is left of it, or has to wait for the next one.  While it asks for
+ * nothing rounds go by without it; but not while it is shut out.
+ */
+static void
+find_round(struct qos_share *share, struct qos_tenant *tenant)
+{
+	if (tenant->round < share->round && !any_shut(tenant))
+		next_round(share, tenant, share->round);
+	else if (tenant->deficit == 0)
+		next_round(share, tenant, tenant->round + 1);
+}
+
+/* Where a tenant enters its round. */
+enum entry { FIRST, EARLY, LAST };
+
+static void
+enter(struct qos_share *share, struct qos_tenant *tenant, enum entry entry)
+{
+	find_round(share, tenant);
+	if (entry == LAST || tenant->round > share->round)
+		put_into(share, tenant);
+	else
+		put_first(share, tenant, entry == FIRST);
+}
+
+/* As many rounds on as it takes to save up for `weight`. */
+static void
+save_up(struct qos_share *share, struct qos_tenant *tenant, uint64_t weight)
+{
+	uint64_t quantum = quantum_of(share, tenant), rounds = (weight - tenant->deficit + quantum - 1) / quantum;
+
+	if (rounds >= QOS_ROUNDS - QOS_ROUNDS_AHEAD)
+		rounds = QOS_ROUNDS - QOS_ROUNDS_AHEAD - 1;
+	take_out(share, tenant, QOS_ACTIVE);
+	tenant->deficit += rounds * quantum;
+	tenant->round += rounds;
+	put_into(share, tenant);
+}
+
+/* The first tenant of this round, or of the next one that has any. */
+static struct qos_tenant *
+first(struct qos_share *share, uint64_t round_most)
+{
+	unsigned at = share->round % QOS_ROUNDS;
+	uint64_t ahead;
+
+	if (!list_empty(&share->fresh))
+		return container_of(share->fresh.next, struct qos_tenant, place);
+	if (share->full == 0)
+		return NULL;
+	/* the bit of this round comes first */
+	ahead = share->full >> at | (at > 0 ? share->full << (QOS_ROUNDS - at) : 0);
+	if ((ahead & 1) == 0) {
+		uint64_t round = share->round + (unsigned)__builtin_ctzll(ahead);
+
+		if (round > round_most)
+			return NULL;
+		share->round = round;
+	}
+	return container_of(share->rounds[share->round % QOS_ROUNDS].next, struct qos_tenant, place);
+}
+
+struct qos_io *
+qos_share_next(struct qos_share *share, uint64_t (*weight)(const void *arg, const struct qos_io *io), const void *arg,
+    uint64_t round_most)
+{
+	struct qos_tenant *tenant;
+
+	while ((tenant = first(share, round_most)) != NULL) {
+		struct qos_io *io = choose(tenant);
+		uint64_t needed = weight(arg, io);
+
+		if (tenant->deficit >= needed)
+			return io;
+		save_up(share, tenant, needed);
+	}
+	return NULL;
+}
+
+/* ---- slots ---- */
+
+static uint64_t
+slot_capacity(const struct qos_share *share, const struct qos_tenant *tenant)
+{
+	return qos_share_part(share, tenant) * share->slot_bytes / PART_ONE;
+}
+
+static void
+slot_open(struct qos_tenant *tenant)
+{
+	tenant->slot = (uint8_t)__builtin_ctz(~tenant->slots_taken);
+	tenant->slots_taken |= UINT32_C(1) << tenant->slot;
+	tenant->slots[tenant->slot] = (struct qos_slot){ 0 };
+	tenant->slots_in_use++;
+	tenant->open_weight = 0;
+}
+
+static void
+slot_free(struct qos_tenant *tenant, unsigned slot)
+{
+	tenant->slots_taken &= ~(UINT32_C(1) << slot);
+	tenant->slots_in_use--;
+}
+
+/* True: the slot is full, and its tenant may have no other. */
+static bool
+slot_fill(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io, uint64_t weight)
+{
+	if (tenant->slot == SLOT_NONE)
+		slot_open(tenant);
+	io->slot = tenant->slot;
+	tenant->slots[tenant->slot].begun++;
+	tenant->open_weight += weight;
+	if (tenant->open_weight < slot_capacity(share, tenant) && tenant->slots[tenant->slot].begun < UINT16_MAX)
+		return false;
+	tenant->slot = SLOT_NONE;
+	return tenant->slots_in_use >= share->slots_each;
+}
+
+/* ---- gates ---- */
+
+void
+qos_gate_init(struct qos_gate *gate)
+{
+	*gate = (struct qos_gate){ 0 };
+	for (int i = 0; i < QOS_ROUNDS_SHUT; i++)
+		list_init(&gate->rounds[i]);
+}
+
+struct qos_lane *
+qos_gate_first(struct qos_gate *gate)
+{
+	struct list *lanes;
+
+	if (gate->waiting == 0)
+		return NULL;
+	while (list_empty(lanes = &gate->rounds[gate->round % QOS_ROUNDS_SHUT]))
+		gate->round++;
+	return container_of(lanes->next, struct qos_lane, place);
+}
+
+static void
+leave_gate(struct qos_lane *lane)
+{
+	list_remove(&lane->place);
+	lane->gate->waiting--;
+	lane->gate = NULL;
+}
+
+/* ---- what happens to I/Os ---- */
+
+void
+qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
+{
+	struct qos_lane *lane = &tenant->lanes[io->kind];
+
+	assert(io->bytes > 0 && io->kind < QOS_KINDS && io->priority < QOS_PRIORITIES);
+	io->tenant = tenant;
+	io->order = share->arrivals++;
+	list_push(&lane->waiting[io->priority], &io->place);
+	lane->filled |= (uint8_t)(1u << io->priority);
+	tenant->waiting++;
+	if (!tenant->counted)
+		qos_share_count(share, tenant);
+	if (tenant->state == QOS_IDLE && lane->gate == NULL)
+		enter(share, tenant, EARLY);
+}
+
+/* Nothing of the tenant's that is waiting could go: it is in no round. */
+static void
+rest_if_empty(struct qos_share *share, struct qos_tenant *tenant)
+{
+	if (tenant->state == QOS_ACTIVE && filled(tenant) == 0)
+		take_out(share, tenant, QOS_IDLE);
+}
+
+void
+qos_share_cancel(struct qos_share *share, struct qos_io *io)
+{
+	struct qos_tenant *tenant = io->tenant;
+	struct qos_lane *lane = &tenant->lanes[io->kind];
+
+	unqueue(io);
+	if (lane->gate != NULL && lane->filled == 0)
+		leave_gate(lane);
+	rest_if_empty(share, tenant);
+}
+
+void
+qos_share_take(struct qos_share *share, struct qos_io *io, uint64_t weight)
+{
+	struct qos_tenant *tenant = io->tenant;
+
+	assert(tenant->state == QOS_ACTIVE && tenant->deficit >= weight);
+	if (tenant->quota[io->priority] > 0)
+		tenant->quota[io->priority]--;
+	unqueue(io);
+	tenant->inflight++;
+	tenant->deficit -= weight;
+	io->weight = weight;
+	if (slot_fill(share, tenant, io, weight)) {
+		take_out(share, tenant, QOS_DEFERRED);
+		tenant->deficit = 0;
+	} else {
+		rest_if_empty(share, tenant);
+	}
+}
+
+void
+qos_share_shut(struct qos_share *share, struct qos_io *io, struct qos_gate *gate, bool first_there)
+{
+	struct qos_lane *lane = &io->tenant->lanes[io->kind];
+	uint64_t round = io->tenant->round;
+	struct list *lanes = &gate->rounds[round % QOS_ROUNDS_SHUT];
+
+	lane->gate = gate;
+	lane->bytes = io->bytes;
+	list_push(first_there ? lanes->next : lanes, &lane->place);
+	if (gate->waiting++ == 0 || round < gate->round)
+		gate->round = round;
+	rest_if_empty(share, io->tenant);
+}
+
+void
+qos_share_open(struct qos_share *share, struct qos_lane *lane, enum qos_kind kind)
+{
+	struct qos_tenant *tenant = qos_tenant_of(lane, kind);
+
+	if (tenant->state == QOS_IDLE) {
+		enter(share, tenant, FIRST);
+	} else if (tenant->state == QOS_ACTIVE && tenant->round <= share->round) {
+		take_out(share, tenant, QOS_ACTIVE);
+		put_first(share, tenant, true);
+	}
+	leave_gate(lane);
+}
+
+bool
+qos_share_goes(struct qos_lane *lane, enum qos_kind kind)
+{
+	const struct qos_tenant *tenant = qos_tenant_of(lane, kind);
+
+	return lane->gate == NULL && lane->filled != 0 && tenant->state == QOS_ACTIVE && tenant->at == AT_FRESH;
+}
+
+/* A tenant that was deferred may go on; what it has left waiting is shut out, or there is nothing, where it is idle. */
+static void
+resume(struct qos_share *share, struct qos_tenant *tenant)
+{
+	tenant->state = QOS_IDLE;
+	if (filled(tenant) != 0)
+		enter(share, tenant, LAST);
+}
+
+void
+qos_share_ended(struct qos_share *share, struct qos_io *io)
+{
+	struct qos_tenant *tenant = io->tenant;
+	struct qos_slot *slot = &tenant->slots[io->slot];
+
+	tenant->inflight--;
+	slot->ended++;
+	if (io->slot == tenant->slot || slot->ended < slot->begun)
+		return;
+	tenant->slot_ios = slot->begun;
+	slot_free(tenant, io->slot);
+	if (tenant->state == QOS_DEFERRED && tenant->slots_in_use < share->slots_each)
+		resume(share, tenant);
+}
+
+void
+qos_share_slots(struct qos_share *share, uint32_t slots_each)
+{
+	share->slots_each = slots_each;
+}

@@ -1,0 +1,164 @@
+/*
+ * share.h - whose I/O is next?
+ *
+ * Deficit round robin over tenants, by what their I/Os cost, with virtual slots: a tenant whose slots are all taken is
+ * deferred until one of them completes.  A tenant's part is its weight, or that of its group and its own part of the
+ * group.  It knows neither the clock nor what the device can take: somebody else says how many slots each has, and asks
+ * for the next.  Source: Gimbal, 3.5 and Algorithm 2; doc/qos.md says how it differs.
+ *
+ * Whatever the number of tenants, their weights and what their I/Os cost, a step takes the same few instructions:
+ * rounds in which a tenant would only save up are counted, not gone through.
+ */
+#ifndef WEIR_QOS_SHARE_H
+#define WEIR_QOS_SHARE_H
+
+#include "base/list.h"
+#include "qos/params.h"
+
+enum {
+	QOS_PRIORITIES = 4,
+	QOS_ROUNDS = 64,
+	QOS_ROUNDS_AHEAD = 4, /* others may be, of a tenant whose I/Os are shut out */
+	QOS_ROUNDS_SHUT = 8,  /* so many at most have tenants at one gate: more than may be ahead; a power of two */
+};
+
+/* One I/O, in the request of whoever asks: the switch's from when it arrives until it is done or cancelled. */
+struct qos_io {
+	struct list place;           /* in its lane; later among those in flight */
+	struct qos_tenant *tenant;
+	uint64_t begun_ns;           /* when it went to the device */
+	uint64_t weight;             /* that was paid for it */
+	uint64_t occupies;           /* of what may be in flight */
+	uint32_t bytes;              /* above 0 */
+	uint32_t order;              /* of arrival */
+	uint8_t kind;                /* enum qos_kind */
+	uint8_t priority;            /* 0, served most, to QOS_PRIORITIES - 1 */
+	uint8_t slot;
+	bool measures;               /* its latency says something of the device */
+};
+
+/* Where tenants whose I/Os of one kind may not go just now wait, in the order of their turns. */
+struct qos_gate {
+	struct list rounds[QOS_ROUNDS_SHUT]; /* lanes, by the last bits of the tenant's round */
+	uint64_t round;              /* no lane is of an earlier one */
+	uint32_t waiting;
+};
+
+/* What a tenant has waiting, of a kind. */
+struct qos_lane {
+	struct list waiting[QOS_PRIORITIES];
+	struct list place;           /* at the gate */
+	struct qos_gate *gate;       /* that is shut for it; NULL: none is */
+	uint32_t bytes;              /* of the I/O that it was shut for */
+	uint8_t filled;              /* bit p: waiting[p] is not empty */
+};
+
+struct qos_group {
+	uint32_t weight;
+	uint32_t active;             /* tenants */
+	uint64_t weights;            /* theirs */
+};
+
+enum qos_tenant_state {
+	QOS_IDLE,     /* nothing waits that could go */
+	QOS_ACTIVE,   /* in a round */
+	QOS_DEFERRED, /* all its slots are taken: no deficit, and none accrues */
+};
+
+struct qos_slot {
+	uint16_t begun, ended;       /* I/Os */
+};
+
+struct qos_tenant {
+	struct list place;           /* in a round */
+	uint64_t deficit;            /* what it may still spend */
+	uint64_t round;              /* of its last quantum; 0: it had none */
+	uint64_t open_weight;        /* in the slot that is open */
+	uint32_t waiting, inflight;  /* I/Os */
+	uint32_t slots_taken;        /* bit n: it is open, or not complete */
+	uint32_t weight;
+	uint16_t slot_ios;           /* in the last slot that was completed */
+	uint8_t state;               /* enum qos_tenant_state */
+	uint8_t at;                  /* in which list it is */
+	uint8_t slots_in_use, slot;  /* the slot that is open: QOS_SLOTS_MAX: none is */
+	bool counted;                /* it has I/Os waiting or in flight, or had until lately */
+	uint8_t quota[QOS_PRIORITIES];
+	struct qos_group *group;     /* NULL: its weight is a group's */
+	struct qos_lane lanes[QOS_KINDS];
+	struct qos_slot slots[QOS_SLOTS_MAX];
+	struct list resting;         /* counted, without I/Os */
+	uint64_t rests_ns;
+	void *owner;                 /* the caller's */
+};
+
+struct qos_share {
+	uint32_t quantum, slot_bytes;
+	uint32_t slots_each;
+	uint32_t counted;            /* tenants that are */
+	uint64_t weights;            /* of groups with such, and of such without a group */
+	uint64_t round;              /* from 1 */
+	uint64_t full;               /* bit n: rounds[n] is not empty */
+	uint32_t arrivals;
+	struct list fresh;           /* tenants of this round that had nothing waiting: they go first */
+	struct list rounds[QOS_ROUNDS]; /* the others, by the last bits of the round's number */
+};
+
+void qos_share_init(struct qos_share *share, const struct qos_params *params);
+
+/* In no group, or in one; `weight` from 1 to QOS_WEIGHT_MAX. */
+void qos_tenant_init(struct qos_tenant *tenant, struct qos_group *group, uint32_t weight);
+void qos_group_init(struct qos_group *group, uint32_t weight);
+
+/* Its weight is another one from now on. */
+void qos_tenant_weigh(struct qos_share *share, struct qos_tenant *tenant, uint32_t weight);
+void qos_group_weigh(struct qos_share *share, struct qos_group *group, uint32_t weight);
+
+/* An I/O of a tenant, with bytes, kind and priority, waits. */
+void qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io);
+
+/* An I/O that has not gone waits no more. */
+void qos_share_cancel(struct qos_share *share, struct qos_io *io);
+
+/*
+ * Who is next, of those that no gate is shut for, and whose deficit allows it: its I/O, which stays where it is until
+ * it is taken, shut out, or cancelled.  `weight` says what an I/O costs, and is given `arg`.  `round_most`: no round
+ * beyond is begun.  NULL: nobody.
+ */
+struct qos_io *qos_share_next(struct qos_share *share, uint64_t (*weight)(const void *arg, const struct qos_io *io),
+    const void *arg, uint64_t round_most);
+
+/* What qos_share_next() answered goes, and is paid for. */
+void qos_share_take(struct qos_share *share, struct qos_io *io, uint64_t weight);
+
+/* What qos_share_next() answered may not go: its tenant's I/Os of that kind wait at a gate, as the last or the first
+ * of their round, until they are let in again; then they go before all others. */
+void qos_share_shut(struct qos_share *share, struct qos_io *io, struct qos_gate *gate, bool first);
+void qos_share_open(struct qos_share *share, struct qos_lane *lane, enum qos_kind kind);
+
+void qos_gate_init(struct qos_gate *gate);
+/* Whose turn it is; NULL: nobody waits. */
+struct qos_lane *qos_gate_first(struct qos_gate *gate);
+
+/* Whether a tenant that was let in has I/Os of that kind, and still is before all others. */
+bool qos_share_goes(struct qos_lane *lane, enum qos_kind kind);
+
+static inline struct qos_tenant *
+qos_tenant_of(struct qos_lane *lane, enum qos_kind kind)
+{
+	return container_of(lane - kind, struct qos_tenant, lanes[0]);
+}
+
+/* An I/O that went is over. */
+void qos_share_ended(struct qos_share *share, struct qos_io *io);
+
+/* Each tenant may have so many slots from now on. */
+void qos_share_slots(struct qos_share *share, uint32_t slots_each);
+
+/* A tenant counts, or counts no more; that is for whoever knows the time. */
+void qos_share_count(struct qos_share *share, struct qos_tenant *tenant);
+void qos_share_forget(struct qos_share *share, struct qos_tenant *tenant);
+
+/* Its part of all that are counted, 65536 being that of the mean tenant; it is one of them. */
+uint64_t qos_share_part(const struct qos_share *share, const struct qos_tenant *tenant);
+
+#endif

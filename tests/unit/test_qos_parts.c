@@ -1,0 +1,335 @@
+/* test_qos_parts.c - what I/Os cost, what latencies say, and how fast I/Os may go. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "qos/cost.h"
+#include "qos/rate.h"
+
+enum { KIB = 1024, MIB = 1024 * KIB, US = 1000, MS = 1000 * US, S = 1000 * MS };
+
+/* ---- numbers ---- */
+
+static void
+absurd_numbers_are_refused(void **state)
+{
+	struct qos_params params;
+
+	(void)state;
+	qos_params_default(&params);
+	assert_null(qos_params_wrong(&params));
+#define REFUSED(field, value) \
+	do { \
+		struct qos_params wrong = params; \
+		wrong.field = value; \
+		assert_non_null(qos_params_wrong(&wrong)); \
+	} while (0)
+	REFUSED(size_cost[QOS_READ][0], 0);
+	REFUSED(size_cost[QOS_WRITE][QOS_SIZES - 1], QOS_COST_MAX + 1);
+	REFUSED(write_cost_worst, QOS_COST_ONE - 1);
+	REFUSED(thresh_min_ns, 0);
+	REFUSED(thresh_min_ns, params.thresh_max_ns);
+	REFUSED(slots, 0);
+	REFUSED(slots, QOS_SLOTS_MAX + 1);
+	REFUSED(slots_least, 0);
+	REFUSED(slots_least, params.slots + 1);
+	REFUSED(inflight_bytes, QOS_SLOT_BYTES - 1);
+	REFUSED(rate_least, 0);
+	REFUSED(rate_first, params.rate_least - 1);
+	REFUSED(rate_most, params.rate_first - 1);
+	REFUSED(rate_most, UINT64_MAX);
+	REFUSED(ewma_shift, 11);
+	REFUSED(thresh_shift, 11);
+	REFUSED(beta, 0);
+	REFUSED(bucket_bytes, QOS_SLOT_BYTES - 1);
+	REFUSED(quantum_bytes, 0);
+	REFUSED(write_cost_steps, 0);
+	REFUSED(write_cost_ns, 0);
+	REFUSED(linger_ns, S + 1);
+	REFUSED(stall_ns, 0);
+#undef REFUSED
+}
+
+/* ---- costs ---- */
+
+static void
+a_size_costs_what_was_measured(void **state)
+{
+	struct qos_params params;
+	struct qos_cost cost;
+
+	(void)state;
+	qos_params_default(&params);
+	params.size_cost[QOS_READ][0] = 3 * QOS_COST_ONE;
+	params.size_cost[QOS_READ][1] = 2 * QOS_COST_ONE;
+	params.size_cost[QOS_WRITE][QOS_SIZES - 1] = QOS_COST_ONE / 2;
+	params.size_ns[QOS_READ][QOS_SIZES - 1] = 64 * US;
+	qos_cost_init(&cost, &params);
+	assert_int_equal(qos_cost_weight(&cost, QOS_READ, 4 * KIB), 12 * KIB);
+	assert_int_equal(qos_cost_weight(&cost, QOS_READ, 512), 12 * KIB);
+	assert_int_equal(qos_cost_weight(&cost, QOS_READ, 8 * KIB), 16 * KIB);
+	assert_int_equal(qos_cost_weight(&cost, QOS_READ, 12 * KIB), 16 * KIB); /* 16 KiB cost no more than 8 */
+	assert_int_equal(qos_cost_weight(&cost, QOS_READ, 128 * KIB), 128 * KIB);
+	assert_int_equal(qos_cost_weight(&cost, QOS_READ, MIB), MIB);
+	assert_int_equal(qos_cost_weight(&cost, QOS_WRITE, MIB), (uint64_t)MIB / 2 * 9);
+	assert_int_equal(qos_cost_ns(&cost, QOS_READ, 64 * KIB), 0);
+	assert_int_equal(qos_cost_ns(&cost, QOS_READ, 96 * KIB), 32 * US);
+	assert_int_equal(qos_cost_ns(&cost, QOS_READ, MIB), 64 * US);
+}
+
+/* The published code took a count for the latency, so that the cost only ever fell. */
+static void
+the_cost_of_writes_falls_and_comes_back(void **state)
+{
+	struct qos_params params;
+	struct qos_cost cost;
+	uint64_t now = S;
+	int periods = 0;
+
+	(void)state;
+	qos_params_default(&params);
+	qos_cost_init(&cost, &params);
+	assert_false(qos_cost_wrote(&cost, &params, 0, now));
+	assert_int_equal(cost.write, 9 * QOS_COST_ONE);
+	for (; cost.write > QOS_COST_ONE; periods++)
+		assert_true(qos_cost_wrote(&cost, &params, params.thresh_min_ns, now += 100 * MS));
+	assert_int_equal(periods, 16);
+	assert_false(qos_cost_wrote(&cost, &params, params.thresh_max_ns, now + 99 * MS));
+	assert_true(qos_cost_wrote(&cost, &params, params.thresh_min_ns + 1, now += 100 * MS));
+	assert_in_range(cost.write, 5 * QOS_COST_ONE, 5 * QOS_COST_ONE + 1);
+	for (int i = 0; i < 20; i++)
+		qos_cost_wrote(&cost, &params, params.thresh_max_ns, now += 100 * MS);
+	assert_int_equal(cost.write, 9 * QOS_COST_ONE);
+}
+
+/* ---- latencies ---- */
+
+static void
+what_is_usual_crosses_the_threshold_now_and_then(void **state)
+{
+	struct qos_params params;
+	struct qos_monitor monitor;
+	unsigned states[QOS_STATES] = { 0 };
+
+	(void)state;
+	qos_params_default(&params);
+	qos_monitor_init(&monitor, &params);
+	for (int i = 0; i < 1000; i++)
+		states[qos_monitor_add(&monitor, &params, i % 4 == 0 ? 800 * US : 500 * US)]++;
+	assert_true(states[QOS_CONGESTED] > 50 && states[QOS_CONGESTED] < 500);
+	assert_true(states[QOS_UNDERUSED] <= 1);
+	assert_int_equal(states[QOS_OVERLOADED], 0);
+	for (int i = 0; i < 20; i++)
+		qos_monitor_add(&monitor, &params, 100 * US);
+	assert_int_equal(monitor.state, QOS_UNDERUSED);
+	for (int i = 0; i < 20; i++)
+		qos_monitor_add(&monitor, &params, 2 * MS);
+	assert_int_equal(monitor.state, QOS_OVERLOADED);
+	assert_in_range(qos_monitor_ns(&monitor), 1999 * US, 2 * MS);
+	assert_int_equal(monitor.thresh >> QOS_MONITOR_SHIFT, params.thresh_max_ns);
+}
+
+/* With alpha_T = 2^-4 as in the authors' code the threshold still comes all the way down. */
+static void
+no_fraction_of_the_threshold_is_lost(void **state)
+{
+	struct qos_params params;
+	struct qos_monitor monitor;
+
+	(void)state;
+	qos_params_default(&params);
+	params.thresh_shift = 4;
+	qos_monitor_init(&monitor, &params);
+	for (int i = 0; i < 1000; i++)
+		qos_monitor_add(&monitor, &params, 300 * US);
+	assert_in_range(monitor.thresh >> QOS_MONITOR_SHIFT, 299 * US, 300 * US + 1);
+}
+
+/* ---- rates ---- */
+
+struct bench {
+	struct qos_params params;
+	struct qos_rate rate;
+	uint64_t now;
+};
+
+static void
+begin(struct bench *b)
+{
+	*b = (struct bench){ .now = S };
+	qos_params_default(&b->params);
+	qos_rate_init(&b->rate, &b->params);
+	qos_rate_fill(&b->rate, &b->params, b->now);
+}
+
+/* As many I/Os of that size as there are tokens for. */
+static uint64_t
+spend(struct bench *b, enum qos_kind kind, uint32_t bytes, uint32_t cost)
+{
+	uint64_t spent = 0;
+
+	while (qos_rate_ready_ns(&b->rate, &b->params, kind, bytes, b->now) <= b->now) {
+		qos_rate_take(&b->rate, kind, bytes, (uint64_t)bytes * cost);
+		spent += bytes;
+	}
+	return spent;
+}
+
+static void
+both_kinds_get_what_they_pay_for(void **state)
+{
+	uint64_t spent[QOS_KINDS] = { 0 };
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	for (int i = 0; i < 20000; i++) {
+		qos_rate_fill(&b.rate, &b.params, b.now += 50 * US);
+		spent[QOS_READ] += spend(&b, QOS_READ, 4 * KIB, 2);
+		spent[QOS_WRITE] += spend(&b, QOS_WRITE, 4 * KIB, 18);
+	}
+	assert_in_range((spent[QOS_READ] + spent[QOS_WRITE]) / MIB, 995, 1005);
+	assert_in_range(spent[QOS_READ] * 100 / spent[QOS_WRITE], 880, 920);
+}
+
+static void
+who_is_alone_has_all_of_it(void **state)
+{
+	uint64_t spent = 0;
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	for (int i = 0; i < 20000; i++) {
+		qos_rate_fill(&b.rate, &b.params, b.now += 50 * US);
+		spent += spend(&b, QOS_WRITE, 128 * KIB, 9);
+	}
+	assert_in_range(spent / MIB, 990, 1010);
+}
+
+static void
+there_are_tokens_when_it_says(void **state)
+{
+	struct bench b;
+	uint64_t ready;
+
+	(void)state;
+	begin(&b);
+	spend(&b, QOS_READ, 4 * KIB, 1);
+	spend(&b, QOS_WRITE, 4 * KIB, 9);
+	for (uint32_t bytes = 4 * KIB; bytes <= MIB; bytes *= 2) {
+		ready = qos_rate_ready_ns(&b.rate, &b.params, QOS_READ, bytes, b.now);
+		assert_true(ready > b.now);
+		qos_rate_fill(&b.rate, &b.params, ready);
+		assert_int_equal(qos_rate_ready_ns(&b.rate, &b.params, QOS_READ, bytes, ready), ready);
+		qos_rate_take(&b.rate, QOS_READ, bytes, bytes);
+		b.now = ready;
+	}
+}
+
+/* The published code multiplied what overflowed. */
+static void
+a_long_pause_overflows_nothing(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	b.rate.target = b.params.rate_most = UINT64_C(1) << 40;
+	spend(&b, QOS_READ, 4 * KIB, 1);
+	qos_rate_fill(&b.rate, &b.params, b.now += UINT64_C(1) << 60);
+	assert_int_equal(spend(&b, QOS_READ, 4 * KIB, 1), b.params.bucket_bytes);
+}
+
+/* The published code knew no rate yet, took it for 0, and fell to the least. */
+static void
+an_overload_before_anything_was_measured_lowers_it_by_the_bytes_alone(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	qos_rate_begins(&b.rate, b.now);
+	for (int i = 0; i < 10; i++)
+		qos_rate_ended(&b.rate, &b.params, QOS_OVERLOADED, QOS_WRITE, 4 * KIB, b.now += 10 * US);
+	assert_int_equal(b.rate.target, b.params.rate_first - 40 * KIB);
+	assert_int_equal(b.rate.tokens[QOS_WRITE], 0);
+	assert_int_equal(b.rate.tokens[QOS_READ], b.params.bucket_bytes);
+}
+
+static void
+an_overload_lowers_it_to_what_has_ended(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	qos_rate_begins(&b.rate, b.now);
+	for (int i = 0; i < 200; i++)
+		qos_rate_ended(&b.rate, &b.params, QOS_AVOIDANCE, QOS_READ, 128 * KIB, b.now += 625 * US);
+	qos_rate_ended(&b.rate, &b.params, QOS_OVERLOADED, QOS_WRITE, 128 * KIB, b.now += 625 * US);
+	assert_in_range(b.rate.target / MIB, 199, 200);
+}
+
+/* What has ended in a second is not little because nothing was asked for half of the time. */
+static void
+time_without_work_is_not_measured(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	for (int i = 0; i < 200; i++) {
+		qos_rate_begins(&b.rate, b.now);
+		qos_rate_ended(&b.rate, &b.params, QOS_AVOIDANCE, QOS_READ, 128 * KIB, b.now += 625 * US);
+		qos_rate_rests(&b.rate, b.now);
+		b.now += 100 * MS;
+	}
+	assert_in_range(b.rate.ended_rate / MIB, 199, 201);
+}
+
+static void
+it_grows_by_e_in_a_second_and_by_e_to_the_eighth_when_underused(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	b.rate.target = 100 * MIB;
+	for (uint64_t end = b.now + S; b.now < end;) {
+		b.now += UINT64_C(4096) * S / b.rate.target;
+		qos_rate_ended(&b.rate, &b.params, QOS_AVOIDANCE, QOS_READ, 4096, b.now);
+	}
+	assert_in_range(b.rate.target / MIB, 268, 275);
+	b.rate.target = 100 * MIB;
+	for (uint64_t end = b.now + 250 * MS; b.now < end;) {
+		b.now += UINT64_C(4096) * S / b.rate.target;
+		qos_rate_ended(&b.rate, &b.params, QOS_UNDERUSED, QOS_READ, 4096, b.now);
+	}
+	assert_in_range(b.rate.target / MIB, 725, 750);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(absurd_numbers_are_refused),
+		cmocka_unit_test(a_size_costs_what_was_measured),
+		cmocka_unit_test(the_cost_of_writes_falls_and_comes_back),
+		cmocka_unit_test(what_is_usual_crosses_the_threshold_now_and_then),
+		cmocka_unit_test(no_fraction_of_the_threshold_is_lost),
+		cmocka_unit_test(both_kinds_get_what_they_pay_for),
+		cmocka_unit_test(who_is_alone_has_all_of_it),
+		cmocka_unit_test(there_are_tokens_when_it_says),
+		cmocka_unit_test(a_long_pause_overflows_nothing),
+		cmocka_unit_test(an_overload_before_anything_was_measured_lowers_it_by_the_bytes_alone),
+		cmocka_unit_test(an_overload_lowers_it_to_what_has_ended),
+		cmocka_unit_test(time_without_work_is_not_measured),
+		cmocka_unit_test(it_grows_by_e_in_a_second_and_by_e_to_the_eighth_when_underused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
