@@ -21,6 +21,7 @@ enum qos_state {
 struct qos_monitor {
 	uint64_t ewma;    /* ns << QOS_MONITOR_SHIFT, so that no fraction is lost */
 	uint64_t thresh;  /* so, too */
+	uint64_t least, most; /* thresholds, too */
 	uint64_t peak_ns; /* of the average, since somebody set it to 0 */
 	enum qos_state state;
 };

@@ -9,21 +9,6 @@ enum {
 	MIB_MOST = QOS_BYTES_MOST / NOMINAL_BYTES,
 };
 
-void
-qos_init(struct qos *qos, const struct qos_params *params)
-{
-	*qos = (struct qos){ .params = *params };
-	qos_cost_init(&qos->cost, params);
-	qos_rate_init(&qos->rate, params);
-	qos_share_init(&qos->share, params);
-	for (int kind = 0; kind < QOS_KINDS; kind++) {
-		qos_monitor_init(&qos->monitors[kind], params);
-		qos_gate_init(&qos->gates[kind]);
-	}
-	list_init(&qos->flying);
-	list_init(&qos->resting);
-}
-
 /* ---- what I/Os are ---- */
 
 static uint32_t
@@ -65,12 +50,41 @@ qos_io_init(struct qos_io *io, enum qos_op op, uint64_t bytes, unsigned priority
 
 /* ---- how many tenants there are ---- */
 
+/* As much may be in flight.  Of several tenants, three quarters of what they may have: then it is turns, and not slots,
+ * that decide. */
+static void
+find_most(struct qos *qos)
+{
+	uint64_t slots = (uint64_t)qos->share.counted * qos->share.slots_each * QOS_SLOT_BYTES / 4 * 3;
+
+	qos->most = qos->params.inflight_bytes;
+	if (qos->share.counted > 1 && slots < qos->most)
+		qos->most = slots;
+}
+
+void
+qos_init(struct qos *qos, const struct qos_params *params)
+{
+	*qos = (struct qos){ .params = *params };
+	qos_cost_init(&qos->cost, params);
+	qos_rate_init(&qos->rate, params);
+	qos_share_init(&qos->share, params);
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		qos_monitor_init(&qos->monitors[kind], params);
+		qos_gate_init(&qos->gates[kind]);
+	}
+	list_init(&qos->flying);
+	list_init(&qos->resting);
+	find_most(qos);
+}
+
 static void
 share_slots(struct qos *qos)
 {
 	uint32_t counted = qos->share.counted, each = counted > 1 ? qos->params.slots / counted : qos->params.slots;
 
 	qos_share_slots(&qos->share, each > qos->params.slots_least ? each : qos->params.slots_least);
+	find_most(qos);
 }
 
 static void
@@ -112,33 +126,27 @@ qos_leave(struct qos *qos, struct qos_tenant *tenant)
 }
 
 void
-qos_arrive(struct qos *qos, struct qos_tenant *tenant, struct qos_io *io, uint64_t now_ns)
+qos_arrive(struct qos *qos, struct qos_tenant *tenant, struct qos_io *io)
 {
 	bool counted = tenant->counted;
 
-	forget_some(qos, now_ns);
 	list_remove(&tenant->resting);
 	qos_share_arrive(&qos->share, tenant, io);
 	if (!counted)
 		share_slots(qos);
+	if (tenant->inflight == 0)
+		qos->held = false;
 }
 
 void
 qos_cancel(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 {
 	qos_share_cancel(&qos->share, io);
+	qos->held = false;
 	rest(qos, io->tenant, now_ns);
 }
 
 /* ---- who goes ---- */
-
-static uint64_t
-weight_of(const void *arg, const struct qos_io *io)
-{
-	const struct qos *qos = arg;
-
-	return qos_cost_weight(&qos->cost, (enum qos_kind)io->kind, io->bytes);
-}
 
 static uint64_t
 ready_ns(const struct qos *qos, enum qos_kind kind, uint32_t bytes, uint64_t now_ns)
@@ -165,9 +173,11 @@ open_gate(struct qos *qos, enum qos_kind kind, uint64_t now_ns)
 static bool
 open_gates(struct qos *qos, uint64_t now_ns)
 {
-	bool reads = open_gate(qos, QOS_READ, now_ns), writes = open_gate(qos, QOS_WRITE, now_ns);
+	bool some = false;
 
-	return reads || writes;
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		some |= open_gate(qos, (enum qos_kind)kind, now_ns);
+	return some;
 }
 
 /* False: it may not go, and waits. */
@@ -202,32 +212,22 @@ round_most(struct qos *qos)
 	return most;
 }
 
-/*
- * The device has as much as it can use.  Of several tenants, three quarters of what they may have: then it is turns,
- * and not slots, that decide.  Who has nothing in the device need not wait for others' I/Os to end.
- */
+/* The device has as much as it can use.  Who has nothing in it need not wait for others' I/Os to end. */
 static bool
 full(const struct qos *qos, const struct qos_io *io)
 {
-	uint64_t most = qos->params.inflight_bytes, slots = qos->share.counted * (uint64_t)qos->share.slots_each;
-
-	if (qos->share.counted > 1 && slots * QOS_SLOT_BYTES / 4 * 3 < most)
-		most = slots * QOS_SLOT_BYTES / 4 * 3;
-	if (io->tenant->inflight == 0)
-		most += most / 4;
-	return qos->occupied >= most;
+	return qos->occupied >= (io->tenant->inflight > 0 ? qos->most : qos->most + qos->most / 4);
 }
 
 static void
 begin(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 {
 	enum qos_kind kind = (enum qos_kind)io->kind;
-	uint64_t weight = weight_of(qos, io);
 
 	if (list_empty(&qos->flying))
 		qos_rate_begins(&qos->rate, now_ns);
-	qos_share_take(&qos->share, io, weight);
-	qos_rate_take(&qos->rate, kind, io->bytes, weight);
+	qos_share_take(&qos->share, io);
+	qos_rate_take(&qos->rate, kind, io->bytes, io->weight);
 	io->begun_ns = now_ns;
 	/* as if it were read: what is written waits in a buffer, and its price is no measure of how much of that */
 	io->occupies = qos_cost_of(&qos->cost, QOS_READ, io->bytes);
@@ -235,17 +235,28 @@ begin(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 	list_push(&qos->flying, &io->place);
 }
 
+static bool
+anybody_waits(const struct qos *qos)
+{
+	return (qos->gates[QOS_READ].waiting | qos->gates[QOS_WRITE].waiting) != 0;
+}
+
 struct qos_io *
 qos_next(struct qos *qos, uint64_t now_ns)
 {
 	struct qos_io *io;
 
+	if (qos->held && qos->occupied >= qos->most)
+		return NULL;
 	qos_rate_fill(&qos->rate, &qos->params, now_ns);
 	forget_some(qos, now_ns);
-	(void)open_gates(qos, now_ns);
 	do {
-		while ((io = qos_share_next(&qos->share, weight_of, qos, round_most(qos))) != NULL) {
-			if (full(qos, io))
+		if (anybody_waits(qos))
+			(void)open_gates(qos, now_ns);
+		while ((io = qos_share_next(&qos->share, &qos->cost, anybody_waits(qos) ? round_most(qos) :
+		    UINT64_MAX)) != NULL) {
+			qos->held = full(qos, io);
+			if (qos->held)
 				return NULL;
 			if (pass_gate(qos, io, now_ns)) {
 				begin(qos, io, now_ns);
@@ -253,7 +264,7 @@ qos_next(struct qos *qos, uint64_t now_ns)
 			}
 		}
 		/* who was let in last may have gone on to a later round */
-	} while (open_gates(qos, now_ns));
+	} while (anybody_waits(qos) && open_gates(qos, now_ns));
 	return NULL;
 }
 
@@ -262,6 +273,8 @@ qos_deadline(struct qos *qos, uint64_t now_ns)
 {
 	uint64_t first = UINT64_MAX;
 
+	if (!anybody_waits(qos))
+		return first;
 	for (int kind = 0; kind < QOS_KINDS; kind++) {
 		const struct qos_lane *lane = qos_gate_first(&qos->gates[kind]);
 		uint64_t ready;
@@ -298,7 +311,6 @@ qos_done(struct qos *qos, struct qos_io *io, uint64_t latency_ns, bool right, ui
 
 	list_remove(&io->place);
 	qos->occupied -= io->occupies;
-	qos_rate_fill(&qos->rate, &qos->params, now_ns);
 	if (list_empty(&qos->flying))
 		qos_rate_rests(&qos->rate, now_ns);
 	qos_share_ended(&qos->share, io);

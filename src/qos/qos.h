@@ -26,7 +26,8 @@ struct qos {
 	struct qos_gate gates[QOS_KINDS]; /* where tenants wait for tokens */
 	struct qos_lane *passing[QOS_KINDS]; /* that was let in last, and has not gone on yet */
 	enum qos_state state;        /* as the last I/O that ended said */
-	uint64_t occupied;           /* by what is in flight */
+	uint64_t occupied, most;     /* by what is in flight, and may be */
+	bool held;                   /* whose turn it is waits until less is */
 	struct list flying;          /* I/Os in flight, the oldest first */
 	struct list resting;         /* tenants that had nothing any more, the longest first */
 	struct qos_count counts[QOS_KINDS]; /* that have ended */
@@ -43,7 +44,7 @@ enum qos_op {
 void qos_io_init(struct qos_io *io, enum qos_op op, uint64_t bytes, unsigned priority);
 
 /* Such an I/O of a tenant arrives; it is the switch's until qos_done() or qos_cancel(). */
-void qos_arrive(struct qos *qos, struct qos_tenant *tenant, struct qos_io *io, uint64_t now_ns);
+void qos_arrive(struct qos *qos, struct qos_tenant *tenant, struct qos_io *io);
 
 /* The next I/O that goes to the device now, or NULL; to be asked whenever something has arrived or ended, or it wanted
  * to be. */

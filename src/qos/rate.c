@@ -8,37 +8,56 @@ enum {
 	WINDOW_BYTES = 16 * 1024 * 1024,
 	WINDOW_LEAST_NS = 1000 * 1000,    /* as soon as so much time has gone by, too, what has ended says something */
 	WINDOW_MOST_NS = 100 * 1000 * 1000,
-	PRICE_SHIFT = 6,
-	PRICE_FRACTION = 4,               /* more bits of price[] than 1024ths */
+	CHANGES_MOST = 16,                /* I/Os, until `fill` is worked out again */
+	LATELY_BYTES = 4 * 1024 * 1024,
 };
+
+/* What a byte of a kind costs, in 1024ths; at least 1. */
+static uint64_t
+price_of(const struct qos_rate *rate, enum qos_kind kind)
+{
+	uint64_t price = rate->weights[kind] * QOS_COST_ONE / rate->bytes[kind];
+
+	return price > 0 ? price : 1;
+}
+
+/* Each kind gets as large a part as the other one costs. */
+static void
+work_out(struct qos_rate *rate)
+{
+	uint64_t reads = price_of(rate, QOS_READ), writes = price_of(rate, QOS_WRITE);
+	uint64_t part = (writes << 16) / (reads + writes);
+	uint64_t all = (rate->target << QOS_TOKEN_SHIFT) / SECOND_NS;
+
+	rate->changes = 0;
+	rate->fill[QOS_READ] = (all * part >> 16) + 1;
+	rate->fill[QOS_WRITE] = (all * ((1 << 16) - part) >> 16) + 1;
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		if (rate->bytes[kind] > LATELY_BYTES) {
+			rate->bytes[kind] /= 2;
+			rate->weights[kind] /= 2;
+		}
+}
 
 void
 qos_rate_init(struct qos_rate *rate, const struct qos_params *params)
 {
 	*rate = (struct qos_rate){ .target = params->rate_first };
 	for (int kind = 0; kind < QOS_KINDS; kind++) {
-		rate->tokens[kind] = params->bucket_bytes;
-		rate->price[kind] = QOS_COST_ONE << PRICE_FRACTION;
+		rate->tokens[kind] = (uint64_t)params->bucket_bytes << QOS_TOKEN_SHIFT;
+		rate->bytes[kind] = rate->weights[kind] = QOS_SLOT_BYTES;
 	}
-	rate->price[QOS_WRITE] = params->write_cost_worst << PRICE_FRACTION;
-}
-
-/* In 65536ths: each kind gets as large a part as the other one costs. */
-static uint64_t
-part_of(const struct qos_rate *rate, enum qos_kind kind)
-{
-	uint64_t other = rate->price[kind == QOS_READ ? QOS_WRITE : QOS_READ];
-
-	return (other << 16) / (other + rate->price[kind]);
+	rate->weights[QOS_WRITE] = (uint64_t)QOS_SLOT_BYTES * params->write_cost_worst / QOS_COST_ONE;
+	work_out(rate);
 }
 
 /* What there is no room for. */
 static uint64_t
-add(struct qos_rate *rate, enum qos_kind kind, uint64_t bytes, uint64_t most)
+add(struct qos_rate *rate, enum qos_kind kind, uint64_t tokens, uint64_t most)
 {
 	uint64_t over;
 
-	rate->tokens[kind] += bytes;
+	rate->tokens[kind] += tokens;
 	if (rate->tokens[kind] <= most)
 		return 0;
 	over = rate->tokens[kind] - most;
@@ -49,51 +68,40 @@ add(struct qos_rate *rate, enum qos_kind kind, uint64_t bytes, uint64_t most)
 void
 qos_rate_fill(struct qos_rate *rate, const struct qos_params *params, uint64_t now_ns)
 {
-	uint64_t gone_ns, over[QOS_KINDS];
+	uint64_t gone_ns = now_ns - rate->filled_ns, most = (uint64_t)params->bucket_bytes << QOS_TOKEN_SHIFT, over;
 
 	assert(now_ns >= rate->filled_ns);
-	gone_ns = now_ns - rate->filled_ns;
 	if (gone_ns == 0)
 		return;
 	rate->filled_ns = now_ns;
 	if (gone_ns > FILL_MOST_NS)
 		gone_ns = FILL_MOST_NS;
-	for (int kind = 0; kind < QOS_KINDS; kind++) {
-		uint64_t part = (rate->target >> 6) * part_of(rate, (enum qos_kind)kind) >> 10;
-		uint64_t sum = part * gone_ns + rate->rest[kind];
-
-		rate->rest[kind] = (uint32_t)(sum % SECOND_NS);
-		over[kind] = add(rate, (enum qos_kind)kind, sum / SECOND_NS, params->bucket_bytes);
-	}
-	(void)add(rate, QOS_WRITE, over[QOS_READ], params->bucket_bytes);
-	(void)add(rate, QOS_READ, over[QOS_WRITE], params->bucket_bytes);
-}
-
-static uint64_t
-needed(const struct qos_params *params, uint32_t bytes)
-{
-	return bytes < params->bucket_bytes ? bytes : params->bucket_bytes;
+	over = add(rate, QOS_READ, rate->fill[QOS_READ] * gone_ns, most);
+	over = add(rate, QOS_WRITE, rate->fill[QOS_WRITE] * gone_ns + over, most);
+	if (over > 0)
+		(void)add(rate, QOS_READ, over, most);
 }
 
 void
 qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t weight)
 {
-	uint64_t price = (weight * QOS_COST_ONE << PRICE_FRACTION) / bytes;
+	uint64_t tokens = (uint64_t)bytes << QOS_TOKEN_SHIFT;
 
-	rate->tokens[kind] -= rate->tokens[kind] < bytes ? rate->tokens[kind] : bytes;
-	rate->price[kind] += (uint32_t)(price >> PRICE_SHIFT) - (rate->price[kind] >> PRICE_SHIFT);
+	rate->tokens[kind] -= rate->tokens[kind] < tokens ? rate->tokens[kind] : tokens;
+	rate->bytes[kind] += bytes;
+	rate->weights[kind] += weight;
 }
 
 uint64_t
 qos_rate_ready_ns(const struct qos_rate *rate, const struct qos_params *params, enum qos_kind kind, uint32_t bytes,
     uint64_t now_ns)
 {
-	uint64_t need = needed(params, bytes), part;
+	uint64_t need = bytes < params->bucket_bytes ? bytes : params->bucket_bytes;
 
+	need <<= QOS_TOKEN_SHIFT;
 	if (rate->tokens[kind] >= need)
 		return now_ns;
-	part = (rate->target >> 6) * part_of(rate, kind) >> 10;
-	return now_ns + (need - rate->tokens[kind]) * SECOND_NS / (part + 1) + 1;
+	return now_ns + (need - rate->tokens[kind]) / rate->fill[kind] + 1;
 }
 
 void
@@ -152,6 +160,7 @@ qos_rate_ended(struct qos_rate *rate, const struct qos_params *params, enum qos_
 			rate->target = rate->ended_rate;
 		rate->tokens[kind] = 0;
 		lower(rate, params, bytes);
+		rate->changes = CHANGES_MOST;
 		break;
 	case QOS_CONGESTED:
 		lower(rate, params, bytes);
@@ -159,4 +168,6 @@ qos_rate_ended(struct qos_rate *rate, const struct qos_params *params, enum qos_
 	case QOS_STATES:
 		assert(false);
 	}
+	if (++rate->changes >= CHANGES_MOST)
+		work_out(rate);
 }

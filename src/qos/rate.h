@@ -10,12 +10,16 @@
 
 #include "qos/monitor.h"
 
+enum { QOS_TOKEN_SHIFT = 20 };
+
 struct qos_rate {
 	uint64_t target;              /* bytes a second */
-	uint64_t tokens[QOS_KINDS];   /* bytes */
-	uint32_t rest[QOS_KINDS];     /* of a byte, in 1e9ths */
+	uint64_t tokens[QOS_KINDS];   /* bytes << QOS_TOKEN_SHIFT */
+	uint64_t fill[QOS_KINDS];     /* so many come in a nanosecond */
 	uint64_t filled_ns;           /* when, last */
-	uint32_t price[QOS_KINDS];    /* of a byte on average, of the I/Os that went lately; in 1024ths */
+	/* What has gone lately, and what it cost: so much a byte costs on average. */
+	uint64_t bytes[QOS_KINDS], weights[QOS_KINDS];
+	uint32_t changes;             /* of all that, since `fill` was worked out */
 	/* what has ended in this window, which goes on only while something is in flight */
 	uint64_t ended_bytes, since_ns, rests_ns;
 	uint64_t ended_rate;          /* bytes a second, in the last one; 0: there was none */

@@ -5,13 +5,10 @@
 enum {
 	SLOT_NONE = QOS_SLOTS_MAX,
 	AT_FRESH = QOS_ROUNDS, /* in no list of a round */
-	PART_ONE = 1 << 16,    /* of a tenant that has the mean weight */
 };
 
 /* So many I/Os of each priority in turn, while there are any of the others. */
 static const uint8_t quotas[QOS_PRIORITIES] = { 16, 4, 2, 1 };
-
-/* ---- tenants and groups ---- */
 
 void
 qos_share_init(struct qos_share *share, const struct qos_params *params)
@@ -21,12 +18,6 @@ qos_share_init(struct qos_share *share, const struct qos_params *params)
 	list_init(&share->fresh);
 	for (int i = 0; i < QOS_ROUNDS; i++)
 		list_init(&share->rounds[i]);
-}
-
-void
-qos_group_init(struct qos_group *group, uint32_t weight)
-{
-	*group = (struct qos_group){ .weight = weight };
 }
 
 void
@@ -42,64 +33,6 @@ qos_tenant_init(struct qos_tenant *tenant, struct qos_group *group, uint32_t wei
 	}
 }
 
-void
-qos_share_count(struct qos_share *share, struct qos_tenant *tenant)
-{
-	assert(!tenant->counted);
-	tenant->counted = true;
-	share->counted++;
-	if (tenant->group == NULL) {
-		share->weights += tenant->weight;
-		return;
-	}
-	tenant->group->weights += tenant->weight;
-	if (tenant->group->active++ == 0)
-		share->weights += tenant->group->weight;
-}
-
-void
-qos_share_forget(struct qos_share *share, struct qos_tenant *tenant)
-{
-	assert(tenant->counted && tenant->waiting == 0 && tenant->inflight == 0);
-	tenant->counted = false;
-	share->counted--;
-	if (tenant->group == NULL) {
-		share->weights -= tenant->weight;
-		return;
-	}
-	tenant->group->weights -= tenant->weight;
-	if (--tenant->group->active == 0)
-		share->weights -= tenant->group->weight;
-}
-
-void
-qos_tenant_weigh(struct qos_share *share, struct qos_tenant *tenant, uint32_t weight)
-{
-	uint64_t *sum = tenant->group == NULL ? &share->weights : &tenant->group->weights;
-
-	if (tenant->counted)
-		*sum = *sum - tenant->weight + weight;
-	tenant->weight = weight;
-}
-
-void
-qos_group_weigh(struct qos_share *share, struct qos_group *group, uint32_t weight)
-{
-	if (group->active > 0)
-		share->weights = share->weights - group->weight + weight;
-	group->weight = weight;
-}
-
-uint64_t
-qos_share_part(const struct qos_share *share, const struct qos_tenant *tenant)
-{
-	uint64_t part = (uint64_t)share->counted * tenant->weight * PART_ONE;
-
-	if (tenant->group == NULL)
-		return part / share->weights;
-	return part / tenant->group->weights * tenant->group->weight / share->weights;
-}
-
 /* ---- what a tenant has waiting ---- */
 
 static struct qos_io *
@@ -108,41 +41,47 @@ io_of(struct list *place)
 	return container_of(place, struct qos_io, place);
 }
 
-/* The oldest I/O of that priority, of a kind that is not shut; NULL: there is none. */
-static struct qos_io *
-oldest(struct qos_tenant *tenant, int priority)
+/* The priorities of which the tenant has I/Os of that kind that may go: bit p. */
+static unsigned
+open_of(const struct qos_tenant *tenant, enum qos_kind kind)
 {
-	struct qos_io *found = NULL;
+	const struct qos_lane *lane = &tenant->lanes[kind];
 
-	for (int kind = 0; kind < QOS_KINDS; kind++) {
-		struct qos_lane *lane = &tenant->lanes[kind];
-		struct qos_io *io;
-
-		if (lane->gate != NULL || (lane->filled & 1u << priority) == 0)
-			continue;
-		io = io_of(lane->waiting[priority].next);
-		if (found == NULL || (int32_t)(io->order - found->order) < 0)
-			found = io;
-	}
-	return found;
+	return lane->gate == NULL ? lane->filled : 0;
 }
 
 static unsigned
-filled(const struct qos_tenant *tenant)
+open_of_all(const struct qos_tenant *tenant)
 {
-	unsigned any = 0;
+	return open_of(tenant, QOS_READ) | open_of(tenant, QOS_WRITE);
+}
 
-	for (int kind = 0; kind < QOS_KINDS; kind++)
-		if (tenant->lanes[kind].gate == NULL)
-			any |= tenant->lanes[kind].filled;
-	return any;
+static struct qos_io *
+first_of(struct qos_tenant *tenant, enum qos_kind kind, int priority)
+{
+	return io_of(tenant->lanes[kind].waiting[priority].next);
+}
+
+/* The oldest I/O of that priority that may go; there is one. */
+static struct qos_io *
+oldest(struct qos_tenant *tenant, int priority)
+{
+	bool read = (open_of(tenant, QOS_READ) & 1u << priority) != 0;
+	bool write = (open_of(tenant, QOS_WRITE) & 1u << priority) != 0;
+
+	if (read && write) {
+		struct qos_io *a = first_of(tenant, QOS_READ, priority), *b = first_of(tenant, QOS_WRITE, priority);
+
+		return (int32_t)(a->order - b->order) < 0 ? a : b;
+	}
+	return first_of(tenant, read ? QOS_READ : QOS_WRITE, priority);
 }
 
 /* Which I/O of the tenant's is next; it has one. */
 static struct qos_io *
 choose(struct qos_tenant *tenant)
 {
-	unsigned any = filled(tenant);
+	unsigned any = open_of_all(tenant);
 
 	assert(any != 0);
 	if ((any & (any - 1)) == 0)
@@ -172,7 +111,7 @@ unqueue(struct qos_io *io)
 static uint64_t
 quantum_of(const struct qos_share *share, const struct qos_tenant *tenant)
 {
-	uint64_t quantum = qos_share_part(share, tenant) * share->quantum / PART_ONE;
+	uint64_t quantum = qos_share_part(share, tenant) * share->quantum / QOS_PART_ONE;
 
 	return quantum > 0 ? quantum : 1;
 }
@@ -260,62 +199,63 @@ save_up(struct qos_share *share, struct qos_tenant *tenant, uint64_t weight)
 	put_into(share, tenant);
 }
 
+/* The next round, after this one, that has anybody; there is one. */
+static uint64_t
+later_round(const struct qos_share *share)
+{
+	unsigned at = share->round % QOS_ROUNDS;
+	uint64_t ahead = share->full >> at | (at > 0 ? share->full << (QOS_ROUNDS - at) : 0);
+
+	return share->round + (unsigned)__builtin_ctzll(ahead);
+}
+
 /* The first tenant of this round, or of the next one that has any. */
 static struct qos_tenant *
 first(struct qos_share *share, uint64_t round_most)
 {
-	unsigned at = share->round % QOS_ROUNDS;
-	uint64_t ahead;
+	struct list *tenants = &share->fresh;
 
-	if (!list_empty(&share->fresh))
-		return container_of(share->fresh.next, struct qos_tenant, place);
-	if (share->full == 0)
-		return NULL;
-	/* the bit of this round comes first */
-	ahead = share->full >> at | (at > 0 ? share->full << (QOS_ROUNDS - at) : 0);
-	if ((ahead & 1) == 0) {
-		uint64_t round = share->round + (unsigned)__builtin_ctzll(ahead);
+	if (list_empty(tenants)) {
+		tenants = &share->rounds[share->round % QOS_ROUNDS];
+		if (list_empty(tenants)) {
+			uint64_t round;
 
-		if (round > round_most)
-			return NULL;
-		share->round = round;
+			if (share->full == 0 || (round = later_round(share)) > round_most)
+				return NULL;
+			share->round = round;
+			tenants = &share->rounds[round % QOS_ROUNDS];
+		}
 	}
-	return container_of(share->rounds[share->round % QOS_ROUNDS].next, struct qos_tenant, place);
+	return container_of(tenants->next, struct qos_tenant, place);
 }
 
 struct qos_io *
-qos_share_next(struct qos_share *share, uint64_t (*weight)(const void *arg, const struct qos_io *io), const void *arg,
-    uint64_t round_most)
+qos_share_next(struct qos_share *share, const struct qos_cost *cost, uint64_t round_most)
 {
 	struct qos_tenant *tenant;
 
 	while ((tenant = first(share, round_most)) != NULL) {
 		struct qos_io *io = choose(tenant);
-		uint64_t needed = weight(arg, io);
 
-		if (tenant->deficit >= needed)
+		share->looks++;
+		io->weight = qos_cost_weight(cost, (enum qos_kind)io->kind, io->bytes);
+		if (tenant->deficit >= io->weight)
 			return io;
-		save_up(share, tenant, needed);
+		save_up(share, tenant, io->weight);
 	}
 	return NULL;
 }
 
 /* ---- slots ---- */
 
-static uint64_t
-slot_capacity(const struct qos_share *share, const struct qos_tenant *tenant)
-{
-	return qos_share_part(share, tenant) * share->slot_bytes / PART_ONE;
-}
-
 static void
-slot_open(struct qos_tenant *tenant)
+slot_open(struct qos_share *share, struct qos_tenant *tenant)
 {
 	tenant->slot = (uint8_t)__builtin_ctz(~tenant->slots_taken);
 	tenant->slots_taken |= UINT32_C(1) << tenant->slot;
 	tenant->slots[tenant->slot] = (struct qos_slot){ 0 };
 	tenant->slots_in_use++;
-	tenant->open_weight = 0;
+	tenant->room = qos_share_part(share, tenant) * share->slot_bytes / QOS_PART_ONE;
 }
 
 static void
@@ -327,15 +267,16 @@ slot_free(struct qos_tenant *tenant, unsigned slot)
 
 /* True: the slot is full, and its tenant may have no other. */
 static bool
-slot_fill(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io, uint64_t weight)
+slot_fill(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 {
 	if (tenant->slot == SLOT_NONE)
-		slot_open(tenant);
+		slot_open(share, tenant);
 	io->slot = tenant->slot;
 	tenant->slots[tenant->slot].begun++;
-	tenant->open_weight += weight;
-	if (tenant->open_weight < slot_capacity(share, tenant) && tenant->slots[tenant->slot].begun < UINT16_MAX)
+	if (io->weight < tenant->room && tenant->slots[tenant->slot].begun < UINT16_MAX) {
+		tenant->room -= io->weight;
 		return false;
+	}
 	tenant->slot = SLOT_NONE;
 	return tenant->slots_in_use >= share->slots_each;
 }
@@ -393,7 +334,7 @@ qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct qos_
 static void
 rest_if_empty(struct qos_share *share, struct qos_tenant *tenant)
 {
-	if (tenant->state == QOS_ACTIVE && filled(tenant) == 0)
+	if (tenant->state == QOS_ACTIVE && open_of_all(tenant) == 0)
 		take_out(share, tenant, QOS_IDLE);
 }
 
@@ -410,18 +351,17 @@ qos_share_cancel(struct qos_share *share, struct qos_io *io)
 }
 
 void
-qos_share_take(struct qos_share *share, struct qos_io *io, uint64_t weight)
+qos_share_take(struct qos_share *share, struct qos_io *io)
 {
 	struct qos_tenant *tenant = io->tenant;
 
-	assert(tenant->state == QOS_ACTIVE && tenant->deficit >= weight);
+	assert(tenant->state == QOS_ACTIVE && tenant->deficit >= io->weight);
 	if (tenant->quota[io->priority] > 0)
 		tenant->quota[io->priority]--;
 	unqueue(io);
 	tenant->inflight++;
-	tenant->deficit -= weight;
-	io->weight = weight;
-	if (slot_fill(share, tenant, io, weight)) {
+	tenant->deficit -= io->weight;
+	if (slot_fill(share, tenant, io)) {
 		take_out(share, tenant, QOS_DEFERRED);
 		tenant->deficit = 0;
 	} else {
@@ -471,7 +411,7 @@ static void
 resume(struct qos_share *share, struct qos_tenant *tenant)
 {
 	tenant->state = QOS_IDLE;
-	if (filled(tenant) != 0)
+	if (open_of_all(tenant) != 0)
 		enter(share, tenant, LAST);
 }
 

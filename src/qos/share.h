@@ -13,11 +13,12 @@
 #define WEIR_QOS_SHARE_H
 
 #include "base/list.h"
-#include "qos/params.h"
+#include "qos/cost.h"
 
 enum {
 	QOS_PRIORITIES = 4,
 	QOS_ROUNDS = 64,
+	QOS_PART_ONE = 1 << 16, /* of a tenant that has the mean weight */
 	QOS_ROUNDS_AHEAD = 4, /* others may be, of a tenant whose I/Os are shut out */
 	QOS_ROUNDS_SHUT = 8,  /* so many at most have tenants at one gate: more than may be ahead; a power of two */
 };
@@ -27,7 +28,7 @@ struct qos_io {
 	struct list place;           /* in its lane; later among those in flight */
 	struct qos_tenant *tenant;
 	uint64_t begun_ns;           /* when it went to the device */
-	uint64_t weight;             /* that was paid for it */
+	uint64_t weight;             /* what it costs, or was paid for it */
 	uint64_t occupies;           /* of what may be in flight */
 	uint32_t bytes;              /* above 0 */
 	uint32_t order;              /* of arrival */
@@ -73,7 +74,7 @@ struct qos_tenant {
 	struct list place;           /* in a round */
 	uint64_t deficit;            /* what it may still spend */
 	uint64_t round;              /* of its last quantum; 0: it had none */
-	uint64_t open_weight;        /* in the slot that is open */
+	uint64_t room;               /* in the slot that is open */
 	uint32_t waiting, inflight;  /* I/Os */
 	uint32_t slots_taken;        /* bit n: it is open, or not complete */
 	uint32_t weight;
@@ -99,6 +100,7 @@ struct qos_share {
 	uint64_t round;              /* from 1 */
 	uint64_t full;               /* bit n: rounds[n] is not empty */
 	uint32_t arrivals;
+	uint64_t looks;              /* how often it was looked whether a tenant may go */
 	struct list fresh;           /* tenants of this round that had nothing waiting: they go first */
 	struct list rounds[QOS_ROUNDS]; /* the others, by the last bits of the round's number */
 };
@@ -121,14 +123,13 @@ void qos_share_cancel(struct qos_share *share, struct qos_io *io);
 
 /*
  * Who is next, of those that no gate is shut for, and whose deficit allows it: its I/O, which stays where it is until
- * it is taken, shut out, or cancelled.  `weight` says what an I/O costs, and is given `arg`.  `round_most`: no round
- * beyond is begun.  NULL: nobody.
+ * it is taken, shut out, or cancelled; `weight` is what it costs.  `round_most`: no round beyond is begun.  NULL:
+ * nobody.
  */
-struct qos_io *qos_share_next(struct qos_share *share, uint64_t (*weight)(const void *arg, const struct qos_io *io),
-    const void *arg, uint64_t round_most);
+struct qos_io *qos_share_next(struct qos_share *share, const struct qos_cost *cost, uint64_t round_most);
 
 /* What qos_share_next() answered goes, and is paid for. */
-void qos_share_take(struct qos_share *share, struct qos_io *io, uint64_t weight);
+void qos_share_take(struct qos_share *share, struct qos_io *io);
 
 /* What qos_share_next() answered may not go: its tenant's I/Os of that kind wait at a gate, as the last or the first
  * of their round, until they are let in again; then they go before all others. */
@@ -158,7 +159,7 @@ void qos_share_slots(struct qos_share *share, uint32_t slots_each);
 void qos_share_count(struct qos_share *share, struct qos_tenant *tenant);
 void qos_share_forget(struct qos_share *share, struct qos_tenant *tenant);
 
-/* Its part of all that are counted, 65536 being that of the mean tenant; it is one of them. */
+/* Its part of all that are counted, in parts of QOS_PART_ONE; it is one of them. */
 uint64_t qos_share_part(const struct qos_share *share, const struct qos_tenant *tenant);
 
 #endif

@@ -43,7 +43,7 @@ arrive(struct bench *b, int t, int i, enum qos_op op, uint64_t bytes)
 	assert_int_equal(b->where[t][i], OUT);
 	b->where[t][i] = WAITS;
 	qos_io_init(&b->ios[t][i], op, bytes, 0);
-	qos_arrive(&b->qos, &b->tenants[t], &b->ios[t][i], b->now);
+	qos_arrive(&b->qos, &b->tenants[t], &b->ios[t][i]);
 }
 
 static enum where *
@@ -215,6 +215,15 @@ whatever_comes_the_books_are_right(void **state)
 
 /* ---- tokens ---- */
 
+/* As slow as it gets. */
+static void
+slow(struct bench *b)
+{
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		b->qos.rate.fill[kind] = b->params.rate_least / 2 * (1 << QOS_TOKEN_SHIFT) / S;
+	b->qos.rate.target = b->params.rate_least;
+}
+
 /* In the published code what had no tokens stood in everybody's way. */
 static void
 writes_without_tokens_do_not_block_reads(void **state)
@@ -225,7 +234,7 @@ writes_without_tokens_do_not_block_reads(void **state)
 
 	(void)state;
 	begin(&b, 2);
-	b.qos.rate.target = b.params.rate_least;
+	slow(&b);
 	b.qos.rate.tokens[QOS_WRITE] = 0;
 	for (int i = 0; i < 4; i++)
 		arrive(&b, 0, i, QOS_OP_WRITE, 4 * KIB);
@@ -248,9 +257,9 @@ but_reads_do_not_go_on_without_end(void **state)
 
 	(void)state;
 	begin(&b, 2);
-	b.qos.rate.target = b.params.rate_least;
+	slow(&b);
 	b.qos.rate.tokens[QOS_WRITE] = 0;
-	b.qos.rate.tokens[QOS_READ] = 1 << 30;
+	b.qos.rate.tokens[QOS_READ] = UINT64_C(1) << 50;
 	arrive(&b, 0, 0, QOS_OP_WRITE, 128 * KIB);
 	for (int i = 0; i < IOS; i++)
 		arrive(&b, 1, i, QOS_OP_READ, 64 * KIB);
@@ -282,7 +291,7 @@ a_turn_is_not_over_because_there_are_no_tokens(void **state)
 		arrive(&b, 1, i, QOS_OP_READ, 128 * KIB);
 	}
 	for (int n = 0; n < 20000; n++) {
-		b.qos.rate.target = b.params.rate_least;
+		slow(&b);
 		while ((io = go(&b)) != NULL) {
 			int t = io->tenant == &b.tenants[1], i = (int)(io - b.ios[t]);
 			uint32_t bytes = io->bytes;
@@ -345,7 +354,7 @@ what_is_in_flight_is_bounded(void **state)
 
 	(void)state;
 	begin(&b, TENANTS);
-	b.qos.rate.tokens[QOS_READ] = 1 << 30;
+	b.qos.rate.tokens[QOS_READ] = UINT64_C(1) << 50;
 	for (int t = 0; t < TENANTS - 1; t++)
 		for (int i = 0; i < IOS; i++)
 			arrive(&b, t, i, QOS_OP_READ, 64 * KIB);

@@ -19,26 +19,18 @@ struct bench {
 	struct qos_tenant tenants[TENANTS];
 	struct qos_io ios[TENANTS][IOS];
 	uint64_t spent[TENANTS], went[TENANTS];
-	uint32_t write_cost;
-	unsigned asked;
+	struct qos_cost cost;
 };
 
 static void
 begin(struct bench *b)
 {
-	*b = (struct bench){ .write_cost = 1 };
+	*b = (struct bench){ 0 };
 	qos_params_default(&b->params);
+	qos_cost_init(&b->cost, &b->params);
+	b->cost.write = QOS_COST_ONE;
 	qos_share_init(&b->share, &b->params);
 	qos_share_slots(&b->share, QOS_SLOTS_MAX);
-}
-
-static uint64_t
-weight(const void *arg, const struct qos_io *io)
-{
-	struct bench *b = (struct bench *)(uintptr_t)arg;
-
-	b->asked++;
-	return (uint64_t)io->bytes * (io->kind == QOS_WRITE ? b->write_cost : 1);
 }
 
 /* So many I/Os of so many bytes wait. */
@@ -54,15 +46,13 @@ ask(struct bench *b, int t, int count, uint32_t bytes, enum qos_kind kind)
 static struct qos_io *
 go(struct bench *b)
 {
-	struct qos_io *io = qos_share_next(&b->share, weight, b, UINT64_MAX);
-	uint64_t cost;
+	struct qos_io *io = qos_share_next(&b->share, &b->cost, UINT64_MAX);
 
 	if (io == NULL)
 		return NULL;
-	cost = weight(b, io);
-	b->spent[io->tenant - b->tenants] += cost;
+	b->spent[io->tenant - b->tenants] += io->weight;
 	b->went[io->tenant - b->tenants]++;
-	qos_share_take(&b->share, io, cost);
+	qos_share_take(&b->share, io);
 	return io;
 }
 
@@ -95,7 +85,7 @@ costs_differ_by_no_more_than_a_quantum_and_an_io(void **state)
 
 	(void)state;
 	begin(&b);
-	b.write_cost = 9;
+	b.cost.write = 9 * QOS_COST_ONE;
 	for (int t = 0; t < 4; t++)
 		qos_tenant_init(&b.tenants[t], NULL, 1);
 	for (int t = 0; t < 4; t++)
@@ -163,22 +153,22 @@ static void
 rounds_are_counted_and_not_gone_through(void **state)
 {
 	struct bench b;
-	unsigned before;
+	uint64_t before;
 
 	(void)state;
 	begin(&b);
-	b.write_cost = 9;
+	b.cost.write = 9 * QOS_COST_ONE;
 	for (int t = 0; t < TENANTS; t++) {
 		qos_tenant_init(&b.tenants[t], NULL, t == 0 ? 100 : 1);
 		ask(&b, t, IOS, 128 * KIB, QOS_WRITE);
 	}
 	for (int i = 0; i < 1000; i++)
 		go_on(&b);
-	before = b.asked;
+	before = b.share.looks;
 	for (int i = 0; i < 100000; i++)
 		assert_non_null(go_on(&b));
-	/* here, by who goes, and by who has to save up */
-	assert_true(b.asked - before < 100000 * 3 + 1000);
+	/* by who goes, and by who has to save up */
+	assert_true(b.share.looks - before < 100000 * 2 + 1000);
 	assert_in_range(b.went[0] / b.went[1], 98, 102);
 }
 
@@ -374,7 +364,7 @@ a_kind_that_is_shut_out_lets_the_other_pass(void **state)
 	b.ios[0][1] = (struct qos_io){ .bytes = 4 * KIB };
 	for (int i = 0; i < 2; i++)
 		qos_share_arrive(&b.share, &b.tenants[0], &b.ios[0][i]);
-	qos_share_shut(&b.share, qos_share_next(&b.share, weight, &b, UINT64_MAX), &gate, false);
+	qos_share_shut(&b.share, qos_share_next(&b.share, &b.cost, UINT64_MAX), &gate, false);
 	assert_ptr_equal(go(&b), &b.ios[0][1]);
 	assert_null(go(&b));
 	assert_int_equal(b.tenants[0].state, QOS_IDLE);
