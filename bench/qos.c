@@ -1,0 +1,205 @@
+/*
+ * qos.c - the program weir-qos-bench: what does the switch cost?
+ *
+ *   weir-qos-bench [--tenants N] [--ios N] [--equal] [--seed N]
+ *
+ * Tenants that always have I/Os waiting, on a device that has as much to do as it can: of each I/O its arrival, its
+ * turn and its end, which a second of this processor does so many times.  With more than one tenant weights are from 1
+ * to 100, and sizes from 1 to 128 KiB and writes, a third, are with one too; with --equal all weights are 1, and all
+ * I/Os reads of 4 KiB.  Prints what it took, as one JSON object; an eighth of the I/Os before that are not counted.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/rng.h"
+#include "qos/qos.h"
+
+enum {
+	TENANTS_MAX = 100000,
+	DEPTH = 64,                /* I/Os of each tenant */
+	FLYING_MAX = 4096,
+	DEVICE_NS = 80 * 1000,     /* what each takes, beside its bytes */
+	DEVICE_BYTES_PER_US = 3000,
+};
+
+struct request {
+	struct qos_io io;
+	struct qos_tenant *tenant;
+	uint64_t end_ns;
+	uint32_t bytes;
+	enum qos_op op;
+};
+
+struct bench {
+	struct qos_params params;
+	struct qos qos;
+	struct qos_tenant *tenants;
+	struct request *requests;
+	struct request *flying[FLYING_MAX]; /* in the order in which they end */
+	uint32_t first, last;
+	uint32_t tenant_count;
+	bool equal;
+	uint64_t now_ns, busy_ns, bytes;
+};
+
+static uint64_t
+cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void
+arrive(struct bench *bench, struct request *request)
+{
+	qos_io_init(&request->io, request->op, request->bytes, 0);
+	qos_arrive(&bench->qos, request->tenant, &request->io);
+}
+
+static void
+make_requests(struct bench *bench, uint64_t seed)
+{
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	for (uint32_t t = 0; t < bench->tenant_count; t++) {
+		bool alone = bench->tenant_count == 1 || bench->equal;
+
+		qos_tenant_init(&bench->tenants[t], NULL, alone ? 1 : 1 + (uint32_t)rng_below(&rng, 100));
+		for (uint32_t i = 0; i < DEPTH; i++) {
+			struct request *request = &bench->requests[t * DEPTH + i];
+
+			request->tenant = &bench->tenants[t];
+			request->bytes = bench->equal ? 4096 : 1024u << rng_below(&rng, 8);
+			request->op = bench->equal || rng_below(&rng, 3) > 0 ? QOS_OP_READ : QOS_OP_WRITE;
+			arrive(bench, request);
+		}
+	}
+}
+
+/* One after the other, as fast as it can move their bytes. */
+static void
+begin(struct bench *bench, struct qos_io *io)
+{
+	struct request *request = container_of(io, struct request, io);
+
+	if (bench->busy_ns < bench->now_ns)
+		bench->busy_ns = bench->now_ns;
+	bench->busy_ns += (uint64_t)io->bytes * 1000 / DEVICE_BYTES_PER_US;
+	request->end_ns = bench->busy_ns + DEVICE_NS;
+	bench->flying[bench->last++ % FLYING_MAX] = request;
+}
+
+static void
+end_one(struct bench *bench)
+{
+	struct request *request = bench->flying[bench->first++ % FLYING_MAX];
+
+	bench->now_ns = request->end_ns;
+	bench->bytes += request->bytes;
+	qos_done(&bench->qos, &request->io, request->end_ns - request->io.begun_ns, true, request->end_ns);
+	arrive(bench, request);
+}
+
+static bool
+run(struct bench *bench, uint64_t ios)
+{
+	while (ios > 0) {
+		struct qos_io *io;
+		uint64_t ready_ns;
+
+		while ((io = qos_next(&bench->qos, bench->now_ns)) != NULL)
+			begin(bench, io);
+		ready_ns = qos_deadline(&bench->qos, bench->now_ns);
+		if (bench->first != bench->last && bench->flying[bench->first % FLYING_MAX]->end_ns <= ready_ns) {
+			end_one(bench);
+			ios--;
+		} else if (ready_ns != UINT64_MAX) {
+			bench->now_ns = ready_ns;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool
+read_number(const char *text, uint64_t most, uint64_t *number)
+{
+	char *end;
+
+	*number = strtoull(text, &end, 10);
+	return *end == '\0' && end != text && *number >= 1 && *number <= most;
+}
+
+static bool
+read_options(int argc, char **argv, struct bench *bench, uint64_t *ios, uint64_t *seed)
+{
+	static const struct option options[] = {
+		{ "tenants", required_argument, NULL, 't' }, { "ios", required_argument, NULL, 'i' },
+		{ "seed", required_argument, NULL, 's' }, { "equal", no_argument, NULL, 'e' }, { 0 },
+	};
+	uint64_t tenants = 1;
+	bool right = true;
+	int c;
+
+	while (right && (c = getopt_long(argc, argv, "", options, NULL)) != -1)
+		switch (c) {
+		case 't':
+			right = read_number(optarg, TENANTS_MAX, &tenants);
+			break;
+		case 'i':
+			right = read_number(optarg, UINT64_C(1) << 40, ios);
+			break;
+		case 's':
+			right = read_number(optarg, UINT64_MAX, seed);
+			break;
+		case 'e':
+			bench->equal = true;
+			break;
+		default:
+			right = false;
+		}
+	bench->tenant_count = (uint32_t)tenants;
+	return right && optind == argc;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct bench bench = { .now_ns = 1000000000 };
+	uint64_t ios = 1000000, seed = 1, began_ns, virtual_ns;
+
+	if (!read_options(argc, argv, &bench, &ios, &seed)) {
+		fprintf(stderr, "usage: weir-qos-bench [--tenants N] [--ios N] [--equal] [--seed N]\n");
+		return 2;
+	}
+	qos_params_default(&bench.params);
+	qos_init(&bench.qos, &bench.params);
+	bench.tenants = calloc(bench.tenant_count, sizeof(*bench.tenants));
+	bench.requests = calloc((size_t)bench.tenant_count * DEPTH, sizeof(*bench.requests));
+	if (bench.tenants == NULL || bench.requests == NULL) {
+		fprintf(stderr, "weir-qos-bench: there is no memory for that\n");
+		return 1;
+	}
+	make_requests(&bench, seed);
+	if (!run(&bench, ios / 8))
+		return 1;
+	bench.bytes = 0;
+	virtual_ns = bench.now_ns;
+	began_ns = cpu_ns();
+	if (!run(&bench, ios))
+		return 1;
+	printf("{\"ios\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"virtual_ns\": %" PRIu64
+	    ", \"tenant_bytes\": %zu}\n", ios, cpu_ns() - began_ns, bench.bytes, bench.now_ns - virtual_ns,
+	    sizeof(struct qos_tenant));
+	free(bench.tenants);
+	free(bench.requests);
+	return 0;
+}
