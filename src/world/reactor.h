@@ -13,8 +13,8 @@
 #include <assert.h>
 
 #include "base/arena.h"
+#include "base/timer.h"
 #include "world/bufs.h"
-#include "world/timer.h"
 #include "world/world.h"
 
 /* What a turn does after it has told of events, in this order; timers come after the first. */

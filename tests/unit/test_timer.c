@@ -8,7 +8,7 @@
 
 #include "base/list.h"
 #include "base/rng.h"
-#include "world/timer.h"
+#include "base/timer.h"
 
 enum { COUNT = 200, STEPS = 60000 };
 

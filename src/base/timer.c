@@ -1,4 +1,4 @@
-#include "world/timer.h"
+#include "base/timer.h"
 
 #include <stddef.h>
 

@@ -1,12 +1,12 @@
 /*
- * timer.h - timers of one reactor, in a pairing heap.
+ * timer.h - timers, in a pairing heap.
  *
  * Timers are embedded in what they time, so nothing is allocated and setting
  * one cannot fail.  Those due at the same instant fire in the order set, so
  * that a history does not depend on addresses.
  */
-#ifndef WEIR_WORLD_TIMER_H
-#define WEIR_WORLD_TIMER_H
+#ifndef WEIR_BASE_TIMER_H
+#define WEIR_BASE_TIMER_H
 
 #include <stdbool.h>
 #include <stdint.h>
