@@ -1,4 +1,4 @@
-#include "qos/qos.h"
+#include "qos/gates.h"
 
 #include <assert.h>
 
@@ -69,10 +69,9 @@ qos_init(struct qos *qos, const struct qos_params *params)
 	qos_cost_init(&qos->cost, params);
 	qos_rate_init(&qos->rate, params);
 	qos_share_init(&qos->share, params);
-	for (int kind = 0; kind < QOS_KINDS; kind++) {
+	for (int kind = 0; kind < QOS_KINDS; kind++)
 		qos_monitor_init(&qos->monitors[kind], params);
-		qos_gate_init(&qos->gates[kind]);
-	}
+	gates_init(qos);
 	list_init(&qos->flying);
 	list_init(&qos->resting);
 	find_most(qos);
@@ -123,6 +122,7 @@ qos_leave(struct qos *qos, struct qos_tenant *tenant)
 	assert(tenant->waiting == 0 && tenant->inflight == 0);
 	if (tenant->counted)
 		forget(qos, tenant);
+	gates_forget(qos, tenant);
 }
 
 void
@@ -148,70 +148,6 @@ qos_cancel(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 
 /* ---- who goes ---- */
 
-static uint64_t
-ready_ns(const struct qos *qos, enum qos_kind kind, uint32_t bytes, uint64_t now_ns)
-{
-	return qos_rate_ready_ns(&qos->rate, &qos->params, kind, bytes, now_ns);
-}
-
-/* One lane at a time is let in, in its order: who is behind it has to wait until it has gone on.  True: one was. */
-static bool
-open_gate(struct qos *qos, enum qos_kind kind, uint64_t now_ns)
-{
-	struct qos_lane *lane;
-
-	if (qos->passing[kind] != NULL && !qos_share_goes(qos->passing[kind], kind))
-		qos->passing[kind] = NULL;
-	lane = qos_gate_first(&qos->gates[kind]);
-	if (qos->passing[kind] != NULL || lane == NULL || ready_ns(qos, kind, lane->bytes, now_ns) > now_ns)
-		return false;
-	qos->passing[kind] = lane;
-	qos_share_open(&qos->share, lane, kind);
-	return true;
-}
-
-static bool
-open_gates(struct qos *qos, uint64_t now_ns)
-{
-	bool some = false;
-
-	for (int kind = 0; kind < QOS_KINDS; kind++)
-		some |= open_gate(qos, (enum qos_kind)kind, now_ns);
-	return some;
-}
-
-/* False: it may not go, and waits. */
-static bool
-pass_gate(struct qos *qos, struct qos_io *io, uint64_t now_ns)
-{
-	enum qos_kind kind = (enum qos_kind)io->kind;
-	bool passing = qos->passing[kind] == &io->tenant->lanes[kind];
-
-	if ((passing || qos->gates[kind].waiting == 0) && ready_ns(qos, kind, io->bytes, now_ns) <= now_ns)
-		return true;
-	qos_share_shut(&qos->share, io, &qos->gates[kind], passing);
-	if (passing)
-		qos->passing[kind] = NULL;
-	return false;
-}
-
-/* While reads wait for tokens writes may go on, and the other way round; but not for long. */
-static uint64_t
-round_most(struct qos *qos)
-{
-	uint64_t most = UINT64_MAX;
-
-	for (int kind = 0; kind < QOS_KINDS; kind++) {
-		struct qos_lane *lane = qos_gate_first(&qos->gates[kind]);
-		uint64_t round = lane != NULL ? qos_tenant_of(lane, (enum qos_kind)kind)->round + QOS_ROUNDS_AHEAD :
-		    UINT64_MAX;
-
-		if (round < most)
-			most = round;
-	}
-	return most;
-}
-
 /* The device has as much as it can use.  Who has nothing in it need not wait for others' I/Os to end. */
 static bool
 full(const struct qos *qos, const struct qos_io *io)
@@ -222,12 +158,10 @@ full(const struct qos *qos, const struct qos_io *io)
 static void
 begin(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 {
-	enum qos_kind kind = (enum qos_kind)io->kind;
-
 	if (list_empty(&qos->flying))
 		qos_rate_begins(&qos->rate, now_ns);
+	gates_take(qos, io, now_ns);
 	qos_share_take(&qos->share, io);
-	qos_rate_take(&qos->rate, kind, io->bytes, io->weight);
 	io->begun_ns = now_ns;
 	/* as if it were read: what is written waits in a buffer, and its price is no measure of how much of that */
 	io->occupies = qos_cost_of(&qos->cost, QOS_READ, io->bytes);
@@ -235,10 +169,11 @@ begin(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 	list_push(&qos->flying, &io->place);
 }
 
-static bool
-anybody_waits(const struct qos *qos)
+/* While reads wait for tokens writes may go on, and the other way round; but not for long. */
+static uint64_t
+round_most(struct qos *qos)
 {
-	return (qos->gates[QOS_READ].waiting | qos->gates[QOS_WRITE].waiting) != 0;
+	return qos->share.shut > 0 ? gates_round_most(qos) : UINT64_MAX;
 }
 
 struct qos_io *
@@ -250,42 +185,27 @@ qos_next(struct qos *qos, uint64_t now_ns)
 		return NULL;
 	qos_rate_fill(&qos->rate, &qos->params, now_ns);
 	forget_some(qos, now_ns);
+	if (qos->share.shut > 0)
+		(void)gates_open(qos, now_ns);
 	do {
-		if (anybody_waits(qos))
-			(void)open_gates(qos, now_ns);
-		while ((io = qos_share_next(&qos->share, &qos->cost, anybody_waits(qos) ? round_most(qos) :
-		    UINT64_MAX)) != NULL) {
+		while ((io = qos_share_next(&qos->share, &qos->cost, round_most(qos))) != NULL) {
 			qos->held = full(qos, io);
 			if (qos->held)
 				return NULL;
-			if (pass_gate(qos, io, now_ns)) {
+			if (gates_pass(qos, io, now_ns)) {
 				begin(qos, io, now_ns);
 				return io;
 			}
 		}
 		/* who was let in last may have gone on to a later round */
-	} while (anybody_waits(qos) && open_gates(qos, now_ns));
+	} while (qos->share.shut > 0 && gates_open(qos, now_ns));
 	return NULL;
 }
 
 uint64_t
 qos_deadline(struct qos *qos, uint64_t now_ns)
 {
-	uint64_t first = UINT64_MAX;
-
-	if (!anybody_waits(qos))
-		return first;
-	for (int kind = 0; kind < QOS_KINDS; kind++) {
-		const struct qos_lane *lane = qos_gate_first(&qos->gates[kind]);
-		uint64_t ready;
-
-		if (lane == NULL || qos->passing[kind] != NULL)
-			continue;
-		ready = ready_ns(qos, (enum qos_kind)kind, lane->bytes, now_ns);
-		if (ready < first)
-			first = ready;
-	}
-	return first;
+	return qos->share.shut > 0 ? gates_next_ns(qos, now_ns) : UINT64_MAX;
 }
 
 /* ---- what ends ---- */

@@ -9,6 +9,7 @@
 #ifndef WEIR_QOS_QOS_H
 #define WEIR_QOS_QOS_H
 
+#include "qos/cap.h"
 #include "qos/cost.h"
 #include "qos/rate.h"
 #include "qos/share.h"
@@ -23,8 +24,11 @@ struct qos {
 	struct qos_rate rate;
 	struct qos_monitor monitors[QOS_KINDS];
 	struct qos_share share;
-	struct qos_gate gates[QOS_KINDS]; /* where tenants wait for tokens */
-	struct qos_lane *passing[QOS_KINDS]; /* that was let in last, and has not gone on yet */
+	struct qos_gate tokens[QOS_KINDS]; /* where tenants wait for them */
+	struct qos_cap *cap;         /* of all tenants together; NULL: there is none */
+	struct timers timers;        /* of caps */
+	struct list passing;         /* entries of such, where a tenant was let in */
+	bool opened;                 /* one was, just now */
 	enum qos_state state;        /* as the last I/O that ended said */
 	uint64_t occupied, most;     /* by what is in flight, and may be */
 	bool held;                   /* whose turn it is waits until less is */
@@ -59,8 +63,17 @@ void qos_done(struct qos *qos, struct qos_io *io, uint64_t latency_ns, bool righ
 /* One that has not gone is not to go any more. */
 void qos_cancel(struct qos *qos, struct qos_io *io, uint64_t now_ns);
 
-/* A tenant without I/Os is not known any more. */
+/* A tenant without I/Os is not known any more; its caps, and its group's, are what they were. */
 void qos_leave(struct qos *qos, struct qos_tenant *tenant);
+
+/* A cap of this switch, and of whom: from then on a tenant, a group or the switch may have it.  And it is of use no
+ * more: nobody has it, and nobody waits for it. */
+enum qos_cap_of { QOS_CAP_TENANT, QOS_CAP_GROUP, QOS_CAP_ALL };
+void qos_use_cap(struct qos *qos, struct qos_cap *cap, enum qos_cap_of of);
+void qos_drop_cap(struct qos *qos, struct qos_cap *cap);
+
+/* Other limits from now on, for those who wait too. */
+void qos_change_cap(struct qos_cap *cap, const struct qos_limit limits[QOS_KINDS], uint32_t burst_ms);
 
 /* How many I/Os a tenant may have, here and on its way, without any waiting for long: 1 to UINT16_MAX. */
 uint32_t qos_credits(const struct qos *qos, const struct qos_tenant *tenant);

@@ -47,7 +47,7 @@ open_of(const struct qos_tenant *tenant, enum qos_kind kind)
 {
 	const struct qos_lane *lane = &tenant->lanes[kind];
 
-	return lane->gate == NULL ? lane->filled : 0;
+	return lane->shut == QOS_OPEN ? lane->filled : 0;
 }
 
 static unsigned
@@ -146,9 +146,9 @@ take_out(struct qos_share *share, struct qos_tenant *tenant, enum qos_tenant_sta
 }
 
 static bool
-any_shut(const struct qos_tenant *tenant)
+waits_for_turn(const struct qos_tenant *tenant)
 {
-	return tenant->lanes[QOS_READ].gate != NULL || tenant->lanes[QOS_WRITE].gate != NULL;
+	return tenant->lanes[QOS_READ].shut == QOS_SHUT_TURN || tenant->lanes[QOS_WRITE].shut == QOS_SHUT_TURN;
 }
 
 static void
@@ -161,12 +161,12 @@ next_round(struct qos_share *share, struct qos_tenant *tenant, uint64_t round)
 /*
  * It has something to go: in which round?  A tenant has one quantum in each, however often it comes and goes: one that
  * has had that of this round goes on with what is left of it, or has to wait for the next one.  While it asks for
- * nothing rounds go by without it; but not while it is shut out.
+ * nothing, or a cap holds it back, rounds go by without it; but not while it waits for tokens.
  */
 static void
 find_round(struct qos_share *share, struct qos_tenant *tenant)
 {
-	if (tenant->round < share->round && !any_shut(tenant))
+	if (tenant->round < share->round && !waits_for_turn(tenant))
 		next_round(share, tenant, share->round);
 	else if (tenant->deficit == 0)
 		next_round(share, tenant, tenant->round + 1);
@@ -281,36 +281,6 @@ slot_fill(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 	return tenant->slots_in_use >= share->slots_each;
 }
 
-/* ---- gates ---- */
-
-void
-qos_gate_init(struct qos_gate *gate)
-{
-	*gate = (struct qos_gate){ 0 };
-	for (int i = 0; i < QOS_ROUNDS_SHUT; i++)
-		list_init(&gate->rounds[i]);
-}
-
-struct qos_lane *
-qos_gate_first(struct qos_gate *gate)
-{
-	struct list *lanes;
-
-	if (gate->waiting == 0)
-		return NULL;
-	while (list_empty(lanes = &gate->rounds[gate->round % QOS_ROUNDS_SHUT]))
-		gate->round++;
-	return container_of(lanes->next, struct qos_lane, place);
-}
-
-static void
-leave_gate(struct qos_lane *lane)
-{
-	list_remove(&lane->place);
-	lane->gate->waiting--;
-	lane->gate = NULL;
-}
-
 /* ---- what happens to I/Os ---- */
 
 void
@@ -326,7 +296,7 @@ qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct qos_
 	tenant->waiting++;
 	if (!tenant->counted)
 		qos_share_count(share, tenant);
-	if (tenant->state == QOS_IDLE && lane->gate == NULL)
+	if (tenant->state == QOS_IDLE && lane->shut == QOS_OPEN)
 		enter(share, tenant, EARLY);
 }
 
@@ -345,8 +315,11 @@ qos_share_cancel(struct qos_share *share, struct qos_io *io)
 	struct qos_lane *lane = &tenant->lanes[io->kind];
 
 	unqueue(io);
-	if (lane->gate != NULL && lane->filled == 0)
-		leave_gate(lane);
+	if (lane->shut != QOS_OPEN && lane->filled == 0) {
+		lane->shut = QOS_OPEN;
+		share->shut--;
+		lane->leave(lane);
+	}
 	rest_if_empty(share, tenant);
 }
 
@@ -370,17 +343,14 @@ qos_share_take(struct qos_share *share, struct qos_io *io)
 }
 
 void
-qos_share_shut(struct qos_share *share, struct qos_io *io, struct qos_gate *gate, bool first_there)
+qos_share_shut(struct qos_share *share, struct qos_io *io, enum qos_shut why, void (*leave)(struct qos_lane *lane))
 {
 	struct qos_lane *lane = &io->tenant->lanes[io->kind];
-	uint64_t round = io->tenant->round;
-	struct list *lanes = &gate->rounds[round % QOS_ROUNDS_SHUT];
 
-	lane->gate = gate;
+	lane->shut = (uint8_t)why;
+	share->shut++;
 	lane->bytes = io->bytes;
-	list_push(first_there ? lanes->next : lanes, &lane->place);
-	if (gate->waiting++ == 0 || round < gate->round)
-		gate->round = round;
+	lane->leave = leave;
 	rest_if_empty(share, io->tenant);
 }
 
@@ -395,7 +365,8 @@ qos_share_open(struct qos_share *share, struct qos_lane *lane, enum qos_kind kin
 		take_out(share, tenant, QOS_ACTIVE);
 		put_first(share, tenant, true);
 	}
-	leave_gate(lane);
+	lane->shut = QOS_OPEN;
+	share->shut--;
 }
 
 bool
@@ -403,7 +374,7 @@ qos_share_goes(struct qos_lane *lane, enum qos_kind kind)
 {
 	const struct qos_tenant *tenant = qos_tenant_of(lane, kind);
 
-	return lane->gate == NULL && lane->filled != 0 && tenant->state == QOS_ACTIVE && tenant->at == AT_FRESH;
+	return lane->shut == QOS_OPEN && lane->filled != 0 && tenant->state == QOS_ACTIVE && tenant->at == AT_FRESH;
 }
 
 /* A tenant that was deferred may go on; what it has left waiting is shut out, or there is nothing, where it is idle. */

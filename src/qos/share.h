@@ -13,6 +13,7 @@
 #define WEIR_QOS_SHARE_H
 
 #include "base/list.h"
+#include "base/timer.h"
 #include "qos/cost.h"
 
 enum {
@@ -20,7 +21,6 @@ enum {
 	QOS_ROUNDS = 64,
 	QOS_PART_ONE = 1 << 16, /* of a tenant that has the mean weight */
 	QOS_ROUNDS_AHEAD = 4, /* others may be, of a tenant whose I/Os are shut out */
-	QOS_ROUNDS_SHUT = 8,  /* so many at most have tenants at one gate: more than may be ahead; a power of two */
 };
 
 /* One I/O, in the request of whoever asks: the switch's from when it arrives until it is done or cancelled. */
@@ -38,26 +38,34 @@ struct qos_io {
 	bool measures;               /* its latency says something of the device */
 };
 
-/* Where tenants whose I/Os of one kind may not go just now wait, in the order of their turns. */
-struct qos_gate {
-	struct list rounds[QOS_ROUNDS_SHUT]; /* lanes, by the last bits of the tenant's round */
-	uint64_t round;              /* no lane is of an earlier one */
-	uint32_t waiting;
+/* Why I/Os of one kind may not go just now. */
+enum qos_shut {
+	QOS_OPEN,                    /* they may */
+	QOS_SHUT_TURN,               /* they wait for tokens: no round is lost to the tenant */
+	QOS_SHUT_CAP,                /* a cap holds them back */
 };
+
+enum { QOS_CAP_LEVELS = 3 };
 
 /* What a tenant has waiting, of a kind. */
 struct qos_lane {
 	struct list waiting[QOS_PRIORITIES];
-	struct list place;           /* at the gate */
-	struct qos_gate *gate;       /* that is shut for it; NULL: none is */
-	uint32_t bytes;              /* of the I/O that it was shut for */
 	uint8_t filled;              /* bit p: waiting[p] is not empty */
+	uint8_t shut;                /* enum qos_shut */
+	uint32_t bytes;              /* of the I/O that it was shut for */
+	/* of the gate that it waits at */
+	void (*leave)(struct qos_lane *lane);
+	void *gate;
+	struct list place;
+	struct timer turn;
+	uint64_t paid[QOS_CAP_LEVELS]; /* at caps: when its next I/O is due, in their time */
 };
 
 struct qos_group {
 	uint32_t weight;
 	uint32_t active;             /* tenants */
 	uint64_t weights;            /* theirs */
+	struct qos_cap *cap;         /* of all of them together; NULL: there is none */
 };
 
 enum qos_tenant_state {
@@ -85,6 +93,7 @@ struct qos_tenant {
 	bool counted;                /* it has I/Os waiting or in flight, or had until lately */
 	uint8_t quota[QOS_PRIORITIES];
 	struct qos_group *group;     /* NULL: its weight is a group's */
+	struct qos_cap *cap;         /* NULL: there is none */
 	struct qos_lane lanes[QOS_KINDS];
 	struct qos_slot slots[QOS_SLOTS_MAX];
 	struct list resting;         /* counted, without I/Os */
@@ -100,6 +109,7 @@ struct qos_share {
 	uint64_t round;              /* from 1 */
 	uint64_t full;               /* bit n: rounds[n] is not empty */
 	uint32_t arrivals;
+	uint32_t shut;               /* lanes that are */
 	uint64_t looks;              /* how often it was looked whether a tenant may go */
 	struct list fresh;           /* tenants of this round that had nothing waiting: they go first */
 	struct list rounds[QOS_ROUNDS]; /* the others, by the last bits of the round's number */
@@ -131,14 +141,11 @@ struct qos_io *qos_share_next(struct qos_share *share, const struct qos_cost *co
 /* What qos_share_next() answered goes, and is paid for. */
 void qos_share_take(struct qos_share *share, struct qos_io *io);
 
-/* What qos_share_next() answered may not go: its tenant's I/Os of that kind wait at a gate, as the last or the first
- * of their round, until they are let in again; then they go before all others. */
-void qos_share_shut(struct qos_share *share, struct qos_io *io, struct qos_gate *gate, bool first);
+/* What qos_share_next() answered may not go, and no I/O of that kind of its tenant's, until they are let in again; then
+ * they go before all others.  `leave` is called where the lane is empty before that. */
+void qos_share_shut(struct qos_share *share, struct qos_io *io, enum qos_shut why,
+    void (*leave)(struct qos_lane *lane));
 void qos_share_open(struct qos_share *share, struct qos_lane *lane, enum qos_kind kind);
-
-void qos_gate_init(struct qos_gate *gate);
-/* Whose turn it is; NULL: nobody waits. */
-struct qos_lane *qos_gate_first(struct qos_gate *gate);
 
 /* Whether a tenant that was let in has I/Os of that kind, and still is before all others. */
 bool qos_share_goes(struct qos_lane *lane, enum qos_kind kind);

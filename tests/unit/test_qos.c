@@ -18,6 +18,8 @@ struct bench {
 	struct qos_params params;
 	struct qos qos;
 	struct qos_tenant tenants[TENANTS];
+	struct qos_group group;
+	struct qos_cap caps[3]; /* of a tenant, of the group, of all */
 	struct qos_io ios[TENANTS][IOS];
 	enum where where[TENANTS][IOS];
 	uint64_t went[TENANTS]; /* bytes */
@@ -130,14 +132,54 @@ check_alive(struct bench *b)
 		assert_true(qos_deadline(&b->qos, b->now) < b->now + S);
 }
 
+/* Nobody knows it any more. */
+static void
+check_gone(const struct bench *b, const struct qos_tenant *tenant)
+{
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		assert_ptr_not_equal(b->qos.tokens[kind].passing, &tenant->lanes[kind]);
+		for (int of = QOS_CAP_TENANT; of <= QOS_CAP_ALL; of++)
+			assert_ptr_not_equal(b->caps[of].entries[kind].stile.passing, &tenant->lanes[kind]);
+	}
+}
+
+/* Some limits, each of them not often. */
+static void
+draw_limits(struct rng *rng, struct qos_limit limits[QOS_KINDS])
+{
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		limits[kind].ios = rng_below(rng, 3) == 0 ? 10 + rng_below(rng, 20000) : 0;
+		limits[kind].bytes = rng_below(rng, 3) == 0 ? 20 * MIB + rng_below(rng, 1 << 30) : 0;
+	}
+}
+
+static void
+draw_tenants(struct bench *b, struct rng *rng)
+{
+	struct qos_limit limits[QOS_KINDS];
+
+	qos_group_init(&b->group, (uint32_t)(1 + rng_below(rng, 100)));
+	for (int t = 0; t < TENANTS; t++)
+		qos_tenant_init(&b->tenants[t], t % 2 == 0 ? &b->group : NULL, (uint32_t)(1 + rng_below(rng, 100)));
+	for (int of = QOS_CAP_TENANT; of <= QOS_CAP_ALL; of++) {
+		draw_limits(rng, limits);
+		qos_cap_init(&b->caps[of], limits, 0);
+		qos_use_cap(&b->qos, &b->caps[of], (enum qos_cap_of)of);
+	}
+	b->tenants[0].cap = rng_below(rng, 2) == 0 ? &b->caps[QOS_CAP_TENANT] : NULL;
+	b->group.cap = rng_below(rng, 2) == 0 ? &b->caps[QOS_CAP_GROUP] : NULL;
+	b->qos.cap = rng_below(rng, 2) == 0 ? &b->caps[QOS_CAP_ALL] : NULL;
+}
+
 static void
 play(struct bench *b, struct rng *rng)
 {
 	static const uint32_t sizes[] = { 512, 4 * KIB, 16 * KIB, 100 * KIB, 128 * KIB, MIB };
 	int t = (int)rng_below(rng, TENANTS), i = (int)rng_below(rng, IOS);
+	struct qos_limit limits[QOS_KINDS];
 	struct qos_io *io;
 
-	switch (rng_below(rng, 8)) {
+	switch (rng_below(rng, 9)) {
 	case 0:
 		if (b->where[t][i] == WAITS) {
 			qos_cancel(&b->qos, &b->ios[t][i], b->now);
@@ -160,11 +202,25 @@ play(struct bench *b, struct rng *rng)
 			end(b, &b->ios[t][i], rng_below(rng, 3 * MS));
 		break;
 	case 6:
-		if (b->tenants[t].waiting == 0 && b->tenants[t].inflight == 0)
+		if (b->tenants[t].waiting == 0 && b->tenants[t].inflight == 0) {
+			struct qos_tenant was = b->tenants[t];
+
 			qos_leave(&b->qos, &b->tenants[t]);
+			check_gone(b, &b->tenants[t]);
+			memset(&b->tenants[t], 0xff, sizeof(b->tenants[t])); /* nobody may look at it */
+			while (go(b) != NULL)
+				continue;
+			qos_tenant_init(&b->tenants[t], was.group, was.weight);
+			b->tenants[t].cap = was.cap;
+		}
 		break;
 	case 7:
 		b->now += rng_below(rng, 300 * US);
+		break;
+	case 8:
+		draw_limits(rng, limits);
+		if (rng_below(rng, 20) == 0)
+			qos_change_cap(&b->caps[rng_below(rng, 3)], limits, (uint32_t)rng_below(rng, 100));
 		break;
 	}
 }
@@ -179,8 +235,7 @@ whatever_comes_the_books_are_right(void **state)
 
 		rng_seed(&rng, seed);
 		begin(&b, TENANTS);
-		for (int t = 0; t < TENANTS; t++)
-			qos_tenant_init(&b.tenants[t], NULL, (uint32_t)(1 + rng_below(&rng, 100)));
+		draw_tenants(&b, &rng);
 		for (int i = 0; i < 3000; i++) {
 			play(&b, &rng);
 			check(&b, b.params.slots);
@@ -204,7 +259,11 @@ whatever_comes_the_books_are_right(void **state)
 						end(&b, &b.ios[t][i], 100 * US);
 				}
 		}
-		b.now += b.params.linger_ns;
+		for (int t = 0; t < TENANTS; t += 2) {
+			qos_leave(&b.qos, &b.tenants[t]);
+			check_gone(&b, &b.tenants[t]);
+		}
+		b.now += S;
 		assert_null(go(&b));
 		check(&b, b.params.slots);
 		assert_int_equal(b.qos.share.counted, 0);

@@ -1,0 +1,257 @@
+#include "qos/gates.h"
+
+#include <assert.h>
+
+/* ---- tokens ---- */
+
+static uint64_t
+tokens_ns(const struct qos *qos, enum qos_kind kind, uint32_t bytes, uint64_t now_ns)
+{
+	return qos_rate_ready_ns(&qos->rate, &qos->params, kind, bytes, now_ns);
+}
+
+/* How fast there are tokens changes with each I/O that ends: so it is looked at, and no timer is set. */
+static bool
+open_tokens(struct qos *qos, enum qos_kind kind, uint64_t now_ns)
+{
+	struct qos_gate *gate = &qos->tokens[kind];
+	struct qos_lane *lane;
+
+	if (gate->passing != NULL && !qos_share_goes(gate->passing, kind))
+		gate->passing = NULL;
+	lane = qos_gate_first(gate);
+	if (gate->passing != NULL || lane == NULL || tokens_ns(qos, kind, lane->bytes, now_ns) > now_ns)
+		return false;
+	qos_gate_open(gate, &qos->share, lane, kind);
+	return true;
+}
+
+/* Who was let in has the rest of his turn. */
+static bool
+pass_tokens(struct qos *qos, struct qos_io *io, uint64_t now_ns)
+{
+	enum qos_kind kind = (enum qos_kind)io->kind;
+	struct qos_gate *gate = &qos->tokens[kind];
+	struct qos_lane *lane = &io->tenant->lanes[kind];
+	bool passing = gate->passing == lane && qos_share_goes(lane, kind);
+
+	if ((passing || gate->waiting == 0) && tokens_ns(qos, kind, io->bytes, now_ns) <= now_ns)
+		return true;
+	qos_gate_shut(gate, &qos->share, io, passing);
+	if (passing)
+		gate->passing = NULL;
+	return false;
+}
+
+/* ---- caps ---- */
+
+static enum qos_kind
+kind_of(const struct qos_entry *entry)
+{
+	return entry == &entry->cap->entries[QOS_READ] ? QOS_READ : QOS_WRITE;
+}
+
+static void
+set_timer(struct qos_entry *entry)
+{
+	struct timers *timers = &entry->cap->qos->timers;
+
+	if (entry->stile.waiting > 0 && entry->stile.passing == NULL)
+		timer_set(timers, &entry->timer, qos_cap_ready_ns(entry->cap, kind_of(entry), 0));
+	else
+		timer_clear(timers, &entry->timer);
+}
+
+static void
+let_in(struct timer *timer)
+{
+	struct qos_entry *entry = container_of(timer, struct qos_entry, timer);
+	struct qos *qos = entry->cap->qos;
+
+	if (qos_stile_open(&entry->stile, &qos->share, kind_of(entry)) == NULL)
+		return;
+	list_push(&qos->passing, &entry->open);
+	qos->opened = true;
+}
+
+/* Who was let in has gone, or stands in nobody's way any more. */
+static void
+go_on(struct qos_entry *entry)
+{
+	entry->stile.passing = NULL;
+	list_remove(&entry->open);
+	set_timer(entry);
+}
+
+static void
+go_on_all(struct qos *qos)
+{
+	list_for_each(&qos->passing, node) {
+		struct qos_entry *entry = container_of(node, struct qos_entry, open);
+
+		if (!qos_share_goes(entry->stile.passing, kind_of(entry)))
+			go_on(entry);
+	}
+}
+
+static bool
+pass_cap(struct qos *qos, struct qos_cap *cap, struct qos_io *io, uint64_t now_ns)
+{
+	enum qos_kind kind = (enum qos_kind)io->kind;
+	struct qos_entry *entry;
+	bool passing;
+
+	if (cap == NULL)
+		return true;
+	entry = &cap->entries[kind];
+	passing = entry->stile.passing == &io->tenant->lanes[kind];
+	if ((passing || entry->stile.waiting == 0) && qos_cap_ready_ns(cap, kind, now_ns) <= now_ns)
+		return true;
+	qos_stile_shut(&entry->stile, &qos->share, io, cap->level);
+	if (passing)
+		go_on(entry);
+	else if (entry->stile.waiting == 1)
+		set_timer(entry);
+	return false;
+}
+
+static void
+take_cap(struct qos *qos, struct qos_cap *cap, struct qos_io *io, uint64_t now_ns)
+{
+	struct qos_entry *entry;
+
+	if (cap == NULL)
+		return;
+	entry = &cap->entries[io->kind];
+	qos_cap_take(cap, (enum qos_kind)io->kind, io->bytes, now_ns);
+	qos_stile_take(&entry->stile, &qos->share, io, cap->level);
+	if (entry->stile.passing == &io->tenant->lanes[io->kind])
+		go_on(entry);
+}
+
+void
+qos_use_cap(struct qos *qos, struct qos_cap *cap, enum qos_cap_of of)
+{
+	cap->qos = qos;
+	cap->level = of;
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		cap->entries[kind].timer.fire = let_in;
+}
+
+void
+qos_drop_cap(struct qos *qos, struct qos_cap *cap)
+{
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		assert(cap->entries[kind].stile.waiting == 0);
+		timer_clear(&qos->timers, &cap->entries[kind].timer);
+		list_remove(&cap->entries[kind].open);
+	}
+}
+
+void
+qos_change_cap(struct qos_cap *cap, const struct qos_limit limits[QOS_KINDS], uint32_t burst_ms)
+{
+	qos_cap_set(cap, limits, burst_ms);
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		set_timer(&cap->entries[kind]);
+}
+
+/* ---- both ---- */
+
+void
+gates_init(struct qos *qos)
+{
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		qos_gate_init(&qos->tokens[kind]);
+	list_init(&qos->passing);
+}
+
+static struct qos_cap *
+group_cap(const struct qos_tenant *tenant)
+{
+	return tenant->group != NULL ? tenant->group->cap : NULL;
+}
+
+bool
+gates_pass(struct qos *qos, struct qos_io *io, uint64_t now_ns)
+{
+	return pass_cap(qos, io->tenant->cap, io, now_ns) && pass_cap(qos, group_cap(io->tenant), io, now_ns) &&
+	    pass_cap(qos, qos->cap, io, now_ns) && pass_tokens(qos, io, now_ns);
+}
+
+void
+gates_take(struct qos *qos, struct qos_io *io, uint64_t now_ns)
+{
+	take_cap(qos, io->tenant->cap, io, now_ns);
+	take_cap(qos, group_cap(io->tenant), io, now_ns);
+	take_cap(qos, qos->cap, io, now_ns);
+	qos_rate_take(&qos->rate, (enum qos_kind)io->kind, io->bytes, io->weight);
+}
+
+bool
+gates_open(struct qos *qos, uint64_t now_ns)
+{
+	bool some = false;
+
+	if (!list_empty(&qos->passing))
+		go_on_all(qos);
+	qos->opened = false;
+	if (timers_next(&qos->timers) <= now_ns)
+		(void)timers_run(&qos->timers, now_ns);
+	some = qos->opened;
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		if (qos->tokens[kind].waiting > 0)
+			some |= open_tokens(qos, (enum qos_kind)kind, now_ns);
+	return some;
+}
+
+static void
+forget_passing(struct qos_cap *cap, struct qos_tenant *tenant)
+{
+	for (int kind = 0; cap != NULL && kind < QOS_KINDS; kind++)
+		if (cap->entries[kind].stile.passing == &tenant->lanes[kind])
+			go_on(&cap->entries[kind]);
+}
+
+void
+gates_forget(struct qos *qos, struct qos_tenant *tenant)
+{
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		if (qos->tokens[kind].passing == &tenant->lanes[kind])
+			qos->tokens[kind].passing = NULL;
+	forget_passing(tenant->cap, tenant);
+	forget_passing(group_cap(tenant), tenant);
+	forget_passing(qos->cap, tenant);
+}
+
+uint64_t
+gates_round_most(struct qos *qos)
+{
+	uint64_t most = UINT64_MAX;
+
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		struct qos_lane *lane = qos_gate_first(&qos->tokens[kind]);
+
+		if (lane != NULL && qos_tenant_of(lane, (enum qos_kind)kind)->round + QOS_ROUNDS_AHEAD < most)
+			most = qos_tenant_of(lane, (enum qos_kind)kind)->round + QOS_ROUNDS_AHEAD;
+	}
+	return most;
+}
+
+uint64_t
+gates_next_ns(struct qos *qos, uint64_t now_ns)
+{
+	uint64_t first = timers_next(&qos->timers);
+
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		const struct qos_lane *lane = qos_gate_first(&qos->tokens[kind]);
+		uint64_t ready_ns;
+
+		if (lane == NULL || qos->tokens[kind].passing != NULL)
+			continue;
+		ready_ns = tokens_ns(qos, (enum qos_kind)kind, lane->bytes, now_ns);
+		if (ready_ns < first)
+			first = ready_ns;
+	}
+	return first;
+}
