@@ -25,13 +25,15 @@ qos_cost_init(struct qos_cost *cost, const struct qos_params *params)
 	};
 	cost->step = (cost->worst - QOS_COST_ONE + params->write_cost_steps - 1) / params->write_cost_steps;
 	for (int kind = 0; kind < QOS_KINDS; kind++) {
-		for (uint32_t place = 1; place < QOS_COST_POINTS; place++) {
+		for (uint32_t place = 1; place < QOS_COST_LARGE; place++) {
 			uint64_t bytes = (uint64_t)place * QOS_SIZE_LEAST;
 
-			cost->bytes[kind][place] = (uint32_t)(between(params->size_cost[kind], bytes, true) /
-			    QOS_COST_ONE);
-			cost->ns[kind][place] = (uint32_t)between(params->size_ns[kind], bytes, false);
+			cost->points[place][kind] = (struct qos_point){
+				.cost = (uint32_t)(between(params->size_cost[kind], bytes, true) / QOS_COST_ONE),
+				.ns = (uint32_t)between(params->size_ns[kind], bytes, false),
+			};
 		}
+		cost->points[QOS_COST_LARGE][kind].ns = params->size_ns[kind][QOS_SIZES - 1];
 		cost->large[kind] = params->size_cost[kind][QOS_SIZES - 1];
 	}
 }

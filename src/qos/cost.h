@@ -9,13 +9,18 @@
 
 #include "qos/params.h"
 
-enum { QOS_COST_POINTS = QOS_SIZE_MOST / QOS_SIZE_LEAST + 1 };
+/* Sizes are counted in 4 KiB; those above 128 KiB are all one. */
+enum { QOS_COST_LARGE = QOS_SIZE_MOST / QOS_SIZE_LEAST + 1 };
+
+/* An I/O of some size: what it costs if it is read, or written when that is as cheap as it gets; and how much longer
+ * than the least it takes. */
+struct qos_point {
+	uint32_t cost, ns;
+};
 
 struct qos_cost {
-	/* What I/Os cost that are so many times 4 KiB long, at least one; and how much longer they take. */
-	uint32_t bytes[QOS_KINDS][QOS_COST_POINTS];
-	uint32_t ns[QOS_KINDS][QOS_COST_POINTS];
-	uint32_t large[QOS_KINDS];     /* a byte of those that are longer, in 1024ths */
+	struct qos_point points[QOS_COST_LARGE + 1][QOS_KINDS];
+	uint32_t large[QOS_KINDS];     /* a byte of those above 128 KiB, in 1024ths */
 	uint32_t write;                /* a byte written in 128 KiB beside one read, in 1024ths */
 	uint32_t worst, step;          /* what that is at most, and by how much it falls */
 	uint64_t period_ns, until_ns;
@@ -24,38 +29,34 @@ struct qos_cost {
 void qos_cost_init(struct qos_cost *cost, const struct qos_params *params);
 
 /* Of so many bytes, above 0, and at most 16 MiB. */
-static inline uint32_t
+static inline uint8_t
 qos_cost_place(uint32_t bytes)
 {
-	return bytes <= QOS_SIZE_LEAST ? 1 : (bytes + QOS_SIZE_LEAST - 1) / QOS_SIZE_LEAST;
+	return (uint8_t)(bytes > QOS_SIZE_MOST ? QOS_COST_LARGE : (bytes + QOS_SIZE_LEAST - 1) / QOS_SIZE_LEAST);
 }
 
-/* What it occupies of the device while it is in flight: a write as if it were read. */
+/* What an I/O of that size, at its place, occupies of the device while it is in flight: a write as if it were read. */
 static inline uint64_t
-qos_cost_of(const struct qos_cost *cost, enum qos_kind kind, uint32_t bytes)
+qos_cost_of(const struct qos_cost *cost, enum qos_kind kind, uint8_t place, uint32_t bytes)
 {
-	uint32_t place = qos_cost_place(bytes);
-
-	return place < QOS_COST_POINTS ? cost->bytes[kind][place]
-	                               : (uint64_t)bytes * cost->large[kind] / QOS_COST_ONE;
+	return place < QOS_COST_LARGE ? cost->points[place][kind].cost
+	                              : (uint64_t)bytes * cost->large[kind] / QOS_COST_ONE;
 }
 
 /* All that it costs. */
 static inline uint64_t
-qos_cost_weight(const struct qos_cost *cost, enum qos_kind kind, uint32_t bytes)
+qos_cost_weight(const struct qos_cost *cost, enum qos_kind kind, uint8_t place, uint32_t bytes)
 {
-	uint64_t weight = qos_cost_of(cost, kind, bytes);
+	uint64_t weight = qos_cost_of(cost, kind, place, bytes);
 
 	return kind == QOS_WRITE ? weight * cost->write / QOS_COST_ONE : weight;
 }
 
 /* How much of a latency is no sign of congestion. */
 static inline uint32_t
-qos_cost_ns(const struct qos_cost *cost, enum qos_kind kind, uint32_t bytes)
+qos_cost_ns(const struct qos_cost *cost, enum qos_kind kind, uint8_t place)
 {
-	uint32_t place = qos_cost_place(bytes);
-
-	return cost->ns[kind][place < QOS_COST_POINTS ? place : QOS_COST_POINTS - 1];
+	return cost->points[place][kind].ns;
 }
 
 /*

@@ -16,6 +16,8 @@ gate_leave(struct qos_lane *lane)
 	struct qos_gate *gate = lane->gate;
 
 	list_remove(&lane->place);
+	if (list_empty(&gate->rounds[lane->round]))
+		gate->full &= (uint8_t)~(1u << lane->round);
 	gate->waiting--;
 }
 
@@ -27,6 +29,8 @@ qos_gate_shut(struct qos_gate *gate, struct qos_share *share, struct qos_io *io,
 	struct list *lanes = &gate->rounds[round % QOS_ROUNDS_SHUT];
 
 	lane->gate = gate;
+	lane->round = round % QOS_ROUNDS_SHUT;
+	gate->full |= (uint8_t)(1u << lane->round);
 	list_push(first ? lanes->next : lanes, &lane->place);
 	if (gate->waiting++ == 0 || round < gate->round)
 		gate->round = round;
@@ -36,13 +40,14 @@ qos_gate_shut(struct qos_gate *gate, struct qos_share *share, struct qos_io *io,
 struct qos_lane *
 qos_gate_first(struct qos_gate *gate)
 {
-	struct list *lanes;
+	unsigned at = gate->round % QOS_ROUNDS_SHUT, ahead;
 
 	if (gate->waiting == 0)
 		return NULL;
-	while (list_empty(lanes = &gate->rounds[gate->round % QOS_ROUNDS_SHUT]))
-		gate->round++;
-	return container_of(lanes->next, struct qos_lane, place);
+	/* the bit of the earliest round comes first */
+	ahead = ((unsigned)gate->full << QOS_ROUNDS_SHUT | gate->full) >> at;
+	gate->round += (unsigned)__builtin_ctz(ahead);
+	return container_of(gate->rounds[gate->round % QOS_ROUNDS_SHUT].next, struct qos_lane, place);
 }
 
 void

@@ -17,6 +17,7 @@ struct qos_gate {
 	struct list rounds[QOS_ROUNDS_SHUT]; /* lanes, by the last bits of the tenant's round */
 	uint64_t round;              /* no lane is of an earlier one */
 	uint32_t waiting;
+	uint8_t full;                /* bit n: rounds[n] is not empty */
 	struct qos_lane *passing;    /* that was let in last, and has not gone on yet */
 };
 

@@ -33,9 +33,12 @@ pass_tokens(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 	enum qos_kind kind = (enum qos_kind)io->kind;
 	struct qos_gate *gate = &qos->tokens[kind];
 	struct qos_lane *lane = &io->tenant->lanes[kind];
-	bool passing = gate->passing == lane && qos_share_goes(lane, kind);
+	bool passing;
 
-	if ((passing || gate->waiting == 0) && tokens_ns(qos, kind, io->bytes, now_ns) <= now_ns)
+	if (gate->waiting == 0 && qos_rate_has(&qos->rate, &qos->params, kind, io->bytes))
+		return true;
+	passing = gate->passing == lane && qos_share_goes(lane, kind);
+	if (passing && tokens_ns(qos, kind, io->bytes, now_ns) <= now_ns)
 		return true;
 	qos_gate_shut(gate, &qos->share, io, passing);
 	if (passing)
@@ -134,6 +137,7 @@ qos_use_cap(struct qos *qos, struct qos_cap *cap, enum qos_cap_of of)
 {
 	cap->qos = qos;
 	cap->level = of;
+	qos->caps++;
 	for (int kind = 0; kind < QOS_KINDS; kind++)
 		cap->entries[kind].timer.fire = let_in;
 }
@@ -141,6 +145,7 @@ qos_use_cap(struct qos *qos, struct qos_cap *cap, enum qos_cap_of of)
 void
 qos_drop_cap(struct qos *qos, struct qos_cap *cap)
 {
+	qos->caps--;
 	for (int kind = 0; kind < QOS_KINDS; kind++) {
 		assert(cap->entries[kind].stile.waiting == 0);
 		timer_clear(&qos->timers, &cap->entries[kind].timer);
@@ -172,26 +177,36 @@ group_cap(const struct qos_tenant *tenant)
 	return tenant->group != NULL ? tenant->group->cap : NULL;
 }
 
+static bool
+pass_caps(struct qos *qos, struct qos_io *io, uint64_t now_ns)
+{
+	return pass_cap(qos, io->tenant->cap, io, now_ns) && pass_cap(qos, group_cap(io->tenant), io, now_ns) &&
+	    pass_cap(qos, qos->cap, io, now_ns);
+}
+
 bool
 gates_pass(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 {
-	return pass_cap(qos, io->tenant->cap, io, now_ns) && pass_cap(qos, group_cap(io->tenant), io, now_ns) &&
-	    pass_cap(qos, qos->cap, io, now_ns) && pass_tokens(qos, io, now_ns);
+	if (qos->caps > 0 && !pass_caps(qos, io, now_ns))
+		return false;
+	return pass_tokens(qos, io, now_ns);
 }
 
 void
 gates_take(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 {
-	take_cap(qos, io->tenant->cap, io, now_ns);
-	take_cap(qos, group_cap(io->tenant), io, now_ns);
-	take_cap(qos, qos->cap, io, now_ns);
+	if (qos->caps > 0) {
+		take_cap(qos, io->tenant->cap, io, now_ns);
+		take_cap(qos, group_cap(io->tenant), io, now_ns);
+		take_cap(qos, qos->cap, io, now_ns);
+	}
 	qos_rate_take(&qos->rate, (enum qos_kind)io->kind, io->bytes, io->weight);
 }
 
 bool
 gates_open(struct qos *qos, uint64_t now_ns)
 {
-	bool some = false;
+	bool some;
 
 	if (!list_empty(&qos->passing))
 		go_on_all(qos);

@@ -22,17 +22,15 @@ begun_mib(uint64_t bytes)
 void
 qos_io_init(struct qos_io *io, enum qos_op op, uint64_t bytes, unsigned priority)
 {
-	*io = (struct qos_io){ .kind = QOS_WRITE, .priority = (uint8_t)priority };
+	io->kind = QOS_WRITE;
+	io->priority = (uint8_t)priority;
+	io->measures = op == QOS_OP_READ || op == QOS_OP_WRITE;
 	switch (op) {
 	case QOS_OP_READ:
-		io->kind = QOS_READ;
-		io->measures = true;
-		break;
-	case QOS_OP_WRITE:
-		io->measures = true;
-		break;
 	case QOS_OP_COMPARE:
 		io->kind = QOS_READ;
+		break;
+	case QOS_OP_WRITE:
 		break;
 	case QOS_OP_COMPARE_WRITE:
 		bytes *= 2;
@@ -46,6 +44,7 @@ qos_io_init(struct qos_io *io, enum qos_op op, uint64_t bytes, unsigned priority
 		break;
 	}
 	io->bytes = bytes < QOS_BYTES_MOST ? (uint32_t)bytes : QOS_BYTES_MOST;
+	io->at = qos_cost_place(io->bytes);
 }
 
 /* ---- how many tenants there are ---- */
@@ -130,12 +129,13 @@ qos_arrive(struct qos *qos, struct qos_tenant *tenant, struct qos_io *io)
 {
 	bool counted = tenant->counted;
 
-	list_remove(&tenant->resting);
+	if (tenant->inflight == 0) {
+		list_remove(&tenant->resting);
+		qos->held = false;
+	}
 	qos_share_arrive(&qos->share, tenant, io);
 	if (!counted)
 		share_slots(qos);
-	if (tenant->inflight == 0)
-		qos->held = false;
 }
 
 void
@@ -150,9 +150,11 @@ qos_cancel(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 
 /* The device has as much as it can use.  Who has nothing in it need not wait for others' I/Os to end. */
 static bool
-full(const struct qos *qos, const struct qos_io *io)
+full(const struct qos *qos, const struct qos_tenant *tenant)
 {
-	return qos->occupied >= (io->tenant->inflight > 0 ? qos->most : qos->most + qos->most / 4);
+	if (qos->occupied < qos->most)
+		return false;
+	return tenant->inflight > 0 || qos->occupied >= qos->most + qos->most / 4;
 }
 
 static void
@@ -164,7 +166,7 @@ begin(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 	qos_share_take(&qos->share, io);
 	io->begun_ns = now_ns;
 	/* as if it were read: what is written waits in a buffer, and its price is no measure of how much of that */
-	io->occupies = qos_cost_of(&qos->cost, QOS_READ, io->bytes);
+	io->occupies = qos_cost_of(&qos->cost, QOS_READ, io->at, io->bytes);
 	qos->occupied += io->occupies;
 	list_push(&qos->flying, &io->place);
 }
@@ -179,20 +181,24 @@ round_most(struct qos *qos)
 struct qos_io *
 qos_next(struct qos *qos, uint64_t now_ns)
 {
-	struct qos_io *io;
+	struct qos_tenant *tenant;
 
 	if (qos->held && qos->occupied >= qos->most)
 		return NULL;
 	qos_rate_fill(&qos->rate, &qos->params, now_ns);
-	forget_some(qos, now_ns);
+	if (!list_empty(&qos->resting))
+		forget_some(qos, now_ns);
 	if (qos->share.shut > 0)
 		(void)gates_open(qos, now_ns);
 	do {
-		while ((io = qos_share_next(&qos->share, &qos->cost, round_most(qos))) != NULL) {
-			qos->held = full(qos, io);
+		while ((tenant = qos_share_first(&qos->share, round_most(qos))) != NULL) {
+			struct qos_io *io;
+
+			qos->held = full(qos, tenant);
 			if (qos->held)
 				return NULL;
-			if (gates_pass(qos, io, now_ns)) {
+			io = qos_share_next(&qos->share, tenant, &qos->cost);
+			if (io != NULL && gates_pass(qos, io, now_ns)) {
 				begin(qos, io, now_ns);
 				return io;
 			}
@@ -216,7 +222,7 @@ learn(struct qos *qos, const struct qos_io *io, uint64_t latency_ns, uint64_t no
 {
 	enum qos_kind kind = (enum qos_kind)io->kind;
 	struct qos_monitor *monitor = &qos->monitors[kind];
-	uint64_t usual_ns = qos_cost_ns(&qos->cost, kind, io->bytes);
+	uint64_t usual_ns = qos_cost_ns(&qos->cost, kind, io->at);
 
 	qos->state = qos_monitor_add(monitor, &qos->params, latency_ns > usual_ns ? latency_ns - usual_ns : 0);
 	qos_rate_ended(&qos->rate, &qos->params, qos->state, kind, io->bytes, now_ns);

@@ -26,7 +26,8 @@ struct qos {
 	struct qos_share share;
 	struct qos_gate tokens[QOS_KINDS]; /* where tenants wait for them */
 	struct qos_cap *cap;         /* of all tenants together; NULL: there is none */
-	struct timers timers;        /* of caps */
+	uint32_t caps;               /* that there are */
+	struct timers timers;        /* of them */
 	struct list passing;         /* entries of such, where a tenant was let in */
 	bool opened;                 /* one was, just now */
 	enum qos_state state;        /* as the last I/O that ended said */

@@ -118,15 +118,15 @@ qos_rate_rests(struct qos_rate *rate, uint64_t now_ns)
 
 /* As soon as what has ended says how fast the device is. */
 static void
-measure(struct qos_rate *rate, uint32_t bytes, uint64_t now_ns)
+measure(struct qos_rate *rate, uint64_t now_ns)
 {
 	uint64_t gone_ns = now_ns - rate->since_ns;
 
-	rate->ended_bytes += bytes;
 	if (gone_ns < WINDOW_LEAST_NS || (rate->ended_bytes < WINDOW_BYTES && gone_ns < WINDOW_MOST_NS))
 		return;
-	assert(rate->ended_bytes < UINT64_C(1) << 34);
-	rate->ended_rate = rate->ended_bytes * SECOND_NS / gone_ns;
+	/* more in a millisecond than there is memory says nothing */
+	if (rate->ended_bytes <= UINT64_MAX / SECOND_NS)
+		rate->ended_rate = rate->ended_bytes * SECOND_NS / gone_ns;
 	rate->ended_bytes = 0;
 	rate->since_ns = now_ns;
 }
@@ -147,7 +147,9 @@ void
 qos_rate_ended(struct qos_rate *rate, const struct qos_params *params, enum qos_state state, enum qos_kind kind,
     uint32_t bytes, uint64_t now_ns)
 {
-	measure(rate, bytes, now_ns);
+	rate->ended_bytes += bytes;
+	if (++rate->changes >= CHANGES_MOST || state == QOS_OVERLOADED)
+		measure(rate, now_ns);
 	switch (state) {
 	case QOS_UNDERUSED:
 		raise_by(rate, params, (uint64_t)params->beta * bytes);
@@ -168,6 +170,6 @@ qos_rate_ended(struct qos_rate *rate, const struct qos_params *params, enum qos_
 	case QOS_STATES:
 		assert(false);
 	}
-	if (++rate->changes >= CHANGES_MOST)
+	if (rate->changes >= CHANGES_MOST)
 		work_out(rate);
 }

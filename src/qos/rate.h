@@ -30,6 +30,15 @@ void qos_rate_init(struct qos_rate *rate, const struct qos_params *params);
 /* Time goes by; it may not, but never goes back. */
 void qos_rate_fill(struct qos_rate *rate, const struct qos_params *params, uint64_t now_ns);
 
+/* Whether there are tokens for so many bytes, or as many as a bucket can hold. */
+static inline bool
+qos_rate_has(const struct qos_rate *rate, const struct qos_params *params, enum qos_kind kind, uint32_t bytes)
+{
+	uint64_t need = bytes < params->bucket_bytes ? bytes : params->bucket_bytes;
+
+	return rate->tokens[kind] >= need << QOS_TOKEN_SHIFT;
+}
+
 /* The first I/O goes after a time when none was in flight; and there is none any more. */
 void qos_rate_begins(struct qos_rate *rate, uint64_t now_ns);
 void qos_rate_rests(struct qos_rate *rate, uint64_t now_ns);

@@ -35,6 +35,12 @@ qos_tenant_init(struct qos_tenant *tenant, struct qos_group *group, uint32_t wei
 
 /* ---- what a tenant has waiting ---- */
 
+static bool
+any_shut(const struct qos_tenant *tenant)
+{
+	return (tenant->lanes[QOS_READ].shut | tenant->lanes[QOS_WRITE].shut) != QOS_OPEN;
+}
+
 static struct qos_io *
 io_of(struct list *place)
 {
@@ -209,9 +215,8 @@ later_round(const struct qos_share *share)
 	return share->round + (unsigned)__builtin_ctzll(ahead);
 }
 
-/* The first tenant of this round, or of the next one that has any. */
-static struct qos_tenant *
-first(struct qos_share *share, uint64_t round_most)
+struct qos_tenant *
+qos_share_first(struct qos_share *share, uint64_t round_most)
 {
 	struct list *tenants = &share->fresh;
 
@@ -230,19 +235,15 @@ first(struct qos_share *share, uint64_t round_most)
 }
 
 struct qos_io *
-qos_share_next(struct qos_share *share, const struct qos_cost *cost, uint64_t round_most)
+qos_share_next(struct qos_share *share, struct qos_tenant *tenant, const struct qos_cost *cost)
 {
-	struct qos_tenant *tenant;
+	struct qos_io *io = choose(tenant);
 
-	while ((tenant = first(share, round_most)) != NULL) {
-		struct qos_io *io = choose(tenant);
-
-		share->looks++;
-		io->weight = qos_cost_weight(cost, (enum qos_kind)io->kind, io->bytes);
-		if (tenant->deficit >= io->weight)
-			return io;
-		save_up(share, tenant, io->weight);
-	}
+	share->looks++;
+	io->weight = qos_cost_weight(cost, (enum qos_kind)io->kind, io->at, io->bytes);
+	if (tenant->deficit >= io->weight)
+		return io;
+	save_up(share, tenant, io->weight);
 	return NULL;
 }
 
@@ -288,7 +289,7 @@ qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct qos_
 {
 	struct qos_lane *lane = &tenant->lanes[io->kind];
 
-	assert(io->bytes > 0 && io->kind < QOS_KINDS && io->priority < QOS_PRIORITIES);
+	assert(io->at > 0 && io->kind < QOS_KINDS && io->priority < QOS_PRIORITIES);
 	io->tenant = tenant;
 	io->order = share->arrivals++;
 	list_push(&lane->waiting[io->priority], &io->place);
@@ -304,6 +305,8 @@ qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct qos_
 static void
 rest_if_empty(struct qos_share *share, struct qos_tenant *tenant)
 {
+	if (tenant->waiting > 0 && !any_shut(tenant))
+		return;
 	if (tenant->state == QOS_ACTIVE && open_of_all(tenant) == 0)
 		take_out(share, tenant, QOS_IDLE);
 }

@@ -31,6 +31,7 @@ struct qos_io {
 	uint64_t weight;             /* what it costs, or was paid for it */
 	uint64_t occupies;           /* of what may be in flight */
 	uint32_t bytes;              /* above 0 */
+	uint8_t at;                  /* qos_cost_place() of them */
 	uint32_t order;              /* of arrival */
 	uint8_t kind;                /* enum qos_kind */
 	uint8_t priority;            /* 0, served most, to QOS_PRIORITIES - 1 */
@@ -57,6 +58,7 @@ struct qos_lane {
 	void (*leave)(struct qos_lane *lane);
 	void *gate;
 	struct list place;
+	uint8_t round;               /* in which list */
 	struct timer turn;
 	uint64_t paid[QOS_CAP_LEVELS]; /* at caps: when its next I/O is due, in their time */
 };
@@ -132,11 +134,14 @@ void qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct
 void qos_share_cancel(struct qos_share *share, struct qos_io *io);
 
 /*
- * Who is next, of those that no gate is shut for, and whose deficit allows it: its I/O, which stays where it is until
- * it is taken, shut out, or cancelled; `weight` is what it costs.  `round_most`: no round beyond is begun.  NULL:
- * nobody.
+ * Who is next, of those that no gate is shut for: the first tenant of this round, or of the next one that has any.
+ * `round_most`: no round beyond is begun.  NULL: nobody.
  */
-struct qos_io *qos_share_next(struct qos_share *share, const struct qos_cost *cost, uint64_t round_most);
+struct qos_tenant *qos_share_first(struct qos_share *share, uint64_t round_most);
+
+/* That tenant's I/O that is next, which stays where it is until it is taken, shut out, or cancelled; `weight` is what
+ * it costs.  NULL: its deficit does not allow it, and somebody else is first now. */
+struct qos_io *qos_share_next(struct qos_share *share, struct qos_tenant *tenant, const struct qos_cost *cost);
 
 /* What qos_share_next() answered goes, and is paid for. */
 void qos_share_take(struct qos_share *share, struct qos_io *io);

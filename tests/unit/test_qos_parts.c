@@ -55,6 +55,12 @@ absurd_numbers_are_refused(void **state)
 
 /* ---- costs ---- */
 
+static uint64_t
+weight_of(const struct qos_cost *cost, enum qos_kind kind, uint32_t bytes)
+{
+	return qos_cost_weight(cost, kind, qos_cost_place(bytes), bytes);
+}
+
 static void
 a_size_costs_what_was_measured(void **state)
 {
@@ -68,16 +74,16 @@ a_size_costs_what_was_measured(void **state)
 	params.size_cost[QOS_WRITE][QOS_SIZES - 1] = QOS_COST_ONE / 2;
 	params.size_ns[QOS_READ][QOS_SIZES - 1] = 64 * US;
 	qos_cost_init(&cost, &params);
-	assert_int_equal(qos_cost_weight(&cost, QOS_READ, 4 * KIB), 12 * KIB);
-	assert_int_equal(qos_cost_weight(&cost, QOS_READ, 512), 12 * KIB);
-	assert_int_equal(qos_cost_weight(&cost, QOS_READ, 8 * KIB), 16 * KIB);
-	assert_int_equal(qos_cost_weight(&cost, QOS_READ, 12 * KIB), 16 * KIB); /* 16 KiB cost no more than 8 */
-	assert_int_equal(qos_cost_weight(&cost, QOS_READ, 128 * KIB), 128 * KIB);
-	assert_int_equal(qos_cost_weight(&cost, QOS_READ, MIB), MIB);
-	assert_int_equal(qos_cost_weight(&cost, QOS_WRITE, MIB), (uint64_t)MIB / 2 * 9);
-	assert_int_equal(qos_cost_ns(&cost, QOS_READ, 64 * KIB), 0);
-	assert_int_equal(qos_cost_ns(&cost, QOS_READ, 96 * KIB), 32 * US);
-	assert_int_equal(qos_cost_ns(&cost, QOS_READ, MIB), 64 * US);
+	assert_int_equal(weight_of(&cost, QOS_READ, 4 * KIB), 12 * KIB);
+	assert_int_equal(weight_of(&cost, QOS_READ, 512), 12 * KIB);
+	assert_int_equal(weight_of(&cost, QOS_READ, 8 * KIB), 16 * KIB);
+	assert_int_equal(weight_of(&cost, QOS_READ, 12 * KIB), 16 * KIB); /* 16 KiB cost no more than 8 */
+	assert_int_equal(weight_of(&cost, QOS_READ, 128 * KIB), 128 * KIB);
+	assert_int_equal(weight_of(&cost, QOS_READ, MIB), MIB);
+	assert_int_equal(weight_of(&cost, QOS_WRITE, MIB), (uint64_t)MIB / 2 * 9);
+	assert_int_equal(qos_cost_ns(&cost, QOS_READ, qos_cost_place(64 * KIB)), 0);
+	assert_int_equal(qos_cost_ns(&cost, QOS_READ, qos_cost_place(96 * KIB)), 32 * US);
+	assert_int_equal(qos_cost_ns(&cost, QOS_READ, qos_cost_place(MIB)), 64 * US);
 }
 
 /* The published code took a count for the latency, so that the cost only ever fell. */

@@ -38,15 +38,29 @@ static void
 ask(struct bench *b, int t, int count, uint32_t bytes, enum qos_kind kind)
 {
 	for (int i = 0; i < count; i++) {
-		b->ios[t][i] = (struct qos_io){ .bytes = bytes, .kind = (uint8_t)kind };
+		b->ios[t][i] = (struct qos_io){ .bytes = bytes, .at = qos_cost_place(bytes), .kind = (uint8_t)kind };
 		qos_share_arrive(&b->share, &b->tenants[t], &b->ios[t][i]);
 	}
 }
 
 static struct qos_io *
+peek(struct bench *b)
+{
+	struct qos_tenant *tenant;
+	struct qos_io *io;
+
+	while ((tenant = qos_share_first(&b->share, UINT64_MAX)) != NULL) {
+		io = qos_share_next(&b->share, tenant, &b->cost);
+		if (io != NULL)
+			return io;
+	}
+	return NULL;
+}
+
+static struct qos_io *
 go(struct bench *b)
 {
-	struct qos_io *io = qos_share_next(&b->share, &b->cost, UINT64_MAX);
+	struct qos_io *io = peek(b);
 
 	if (io == NULL)
 		return NULL;
@@ -325,7 +339,7 @@ priorities_are_taken_in_turn(void **state)
 	begin(&b);
 	qos_tenant_init(&b.tenants[0], NULL, 1);
 	for (int i = 0; i < IOS; i++) {
-		b.ios[0][i] = (struct qos_io){ .bytes = 4 * KIB, .priority = (uint8_t)(i % QOS_PRIORITIES) };
+		b.ios[0][i] = (struct qos_io){ .bytes = 4 * KIB, .at = 1, .priority = (uint8_t)(i % QOS_PRIORITIES) };
 		qos_share_arrive(&b.share, &b.tenants[0], &b.ios[0][i]);
 	}
 	for (int i = 0; i < 23000; i++)
@@ -343,7 +357,7 @@ without_priorities_the_order_is_that_of_arrival(void **state)
 	begin(&b);
 	qos_tenant_init(&b.tenants[0], NULL, 1);
 	for (int i = 0; i < IOS; i++) {
-		b.ios[0][i] = (struct qos_io){ .bytes = 4 * KIB, .kind = i % 3 == 0 ? QOS_WRITE : QOS_READ };
+		b.ios[0][i] = (struct qos_io){ .bytes = 4 * KIB, .at = 1, .kind = i % 3 == 0 ? QOS_WRITE : QOS_READ };
 		qos_share_arrive(&b.share, &b.tenants[0], &b.ios[0][i]);
 	}
 	for (int i = 0; i < IOS; i++)
@@ -364,11 +378,11 @@ a_kind_that_is_shut_out_lets_the_other_pass(void **state)
 	(void)state;
 	begin(&b);
 	qos_tenant_init(&b.tenants[0], NULL, 1);
-	b.ios[0][0] = (struct qos_io){ .bytes = 4 * KIB, .kind = QOS_WRITE };
-	b.ios[0][1] = (struct qos_io){ .bytes = 4 * KIB };
+	b.ios[0][0] = (struct qos_io){ .bytes = 4 * KIB, .at = 1, .kind = QOS_WRITE };
+	b.ios[0][1] = (struct qos_io){ .bytes = 4 * KIB, .at = 1 };
 	for (int i = 0; i < 2; i++)
 		qos_share_arrive(&b.share, &b.tenants[0], &b.ios[0][i]);
-	qos_share_shut(&b.share, qos_share_next(&b.share, &b.cost, UINT64_MAX), QOS_SHUT_TURN, nobody_waits_there);
+	qos_share_shut(&b.share, peek(&b), QOS_SHUT_TURN, nobody_waits_there);
 	assert_ptr_equal(go(&b), &b.ios[0][1]);
 	assert_null(go(&b));
 	assert_int_equal(b.tenants[0].state, QOS_IDLE);
