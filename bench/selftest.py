@@ -183,9 +183,17 @@ def instructions_per_read(machine, start, client_args=()):
     return (twice - once) / CALLGRIND_READS, batch, CALLGRIND_READS
 
 
-def client_instructions_per_read(machine):
-    """(the same of the ceiling's client, which sleeps at once instead of spinning, batch)."""
-    counts = []
+def frozen_server(machine):
+    """(instructions per read of the ceiling's server, turns per read)."""
+    start = ceiling_without_spinning(machine)
+    counts, turns = zip(*((count, reads / batch) for reads in (CALLGRIND_READS, 2 * CALLGRIND_READS)
+                          for count, batch in [collected(machine, start, reads)]))
+    return (counts[1] - counts[0]) / CALLGRIND_READS, (turns[1] - turns[0]) / CALLGRIND_READS
+
+
+def frozen_client(machine):
+    """(the same of the ceiling's client, which sleeps at once instead of spinning)."""
+    counts, turns = [], []
     with machine.ceiling(size=SIZE) as server:
         for reads in (CALLGRIND_READS, 2 * CALLGRIND_READS):
             with tempfile.TemporaryDirectory(prefix="weir-bench-") as scratch:
@@ -193,20 +201,22 @@ def client_instructions_per_read(machine):
                 said = machine.client(server, "--engine", "poll", "--qd", 128, "--spin-us", 0, "--count", reads,
                                       prefix=prefix)
                 counts.append(collected_in(log))
-    return (counts[1] - counts[0]) / CALLGRIND_READS, said["ios"] / said["busy_turns"]
+                turns.append(said["busy_turns"])
+    return (counts[1] - counts[0]) / CALLGRIND_READS, (turns[1] - turns[0]) / CALLGRIND_READS
 
 
 def run_frozen(machine):
     """0 if the ceiling's instructions per read are those recorded when it was reviewed."""
     with open(FROZEN, encoding="ascii") as file:
         frozen = json.load(file)
-    found = {"ceiling_instructions_per_read_4k": instructions_per_read(machine, ceiling_without_spinning(machine))[:2],
-             "ceiling_client_instructions_per_read_4k": client_instructions_per_read(machine)}
+    # The middle of three: how often one that waits is woken for nothing is chance, and not a turn that is counted.
+    found = {"ceiling_instructions_per_read_4k": sorted(frozen_server(machine) for _ in range(3))[1],
+             "ceiling_client_instructions_per_read_4k": sorted(frozen_client(machine) for _ in range(3))[1]}
     all_right = True
-    for name, (value, batch) in found.items():
-        recorded = frozen[name]["count"] + frozen[name]["per_turn"] / batch
+    for name, (value, turns) in found.items():
+        recorded = frozen[name]["count"] + frozen[name]["per_turn"] * turns
         low, high = (recorded * (1 + sign * frozen[name]["tolerance"]) for sign in (-1, 1))
         right = low <= value <= high
         all_right &= right
-        print(f"{'ok' if right else 'not ok'} {name} {value:.1f} (recorded {low:.1f} to {high:.1f}), batch {batch:.1f}")
+        print(f"{'ok' if right else 'not ok'} {name} {value:.1f} (recorded {low:.1f} to {high:.1f}), {1000 * turns:.1f} turns for 1000")
     return 0 if all_right else 1
