@@ -89,12 +89,6 @@ void drive_bench_profile(struct flash_profile *profile);
 void drive_bench_open(struct drive_bench *bench, const struct flash_profile *profile, uint32_t units, uint64_t seed);
 void drive_bench_close(struct drive_bench *bench);
 
-/* Whatever a host might do next. */
-void drive_bench_any_mood(struct drive_bench *bench);
-
-/* Random commands of the mood.  What they read is checked when they are answered. */
-void drive_bench_load(struct drive_bench *bench, uint32_t commands);
-
 /* One command, and a slot for it; its answer is waited for if all are under way. */
 struct bench_cmd *drive_bench_slot(struct drive_bench *bench);
 void drive_bench_send(struct drive_bench *bench, struct bench_cmd *cmd, enum drive_op op, uint64_t first_sector,
@@ -102,6 +96,9 @@ void drive_bench_send(struct drive_bench *bench, struct bench_cmd *cmd, enum dri
 
 /* So many ns pass, and what is answered is checked. */
 void drive_bench_run(struct drive_bench *bench, uint64_t ns);
+
+/* Until the next thing happens. */
+void drive_bench_step(struct drive_bench *bench);
 
 /* Until all is answered. */
 void drive_bench_drain(struct drive_bench *bench);
@@ -119,6 +116,21 @@ void drive_bench_fill(struct drive_bench *bench);
 
 /* The power goes: all that was touched is held against what may be there. */
 void drive_bench_cut(struct drive_bench *bench);
+
+/* Of one command. */
+static inline uint32_t
+drive_bench_units_at_once(const struct drive_bench *bench)
+{
+	return BENCH_BYTES / DRIVE_SECTOR / bench->sectors;
+}
+
+/* ---- drive_load.c ---- */
+
+/* Whatever a host might do next. */
+void drive_bench_any_mood(struct drive_bench *bench);
+
+/* Random commands of the mood.  What they read is checked when they are answered. */
+void drive_bench_load(struct drive_bench *bench, uint32_t commands);
 
 /* Until there were so many cuts, under any load and at any instant. */
 void drive_bench_cuts(struct drive_bench *bench, uint32_t cuts);
