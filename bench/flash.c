@@ -19,9 +19,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/rng.h"
+#include "cpu.h"
 #include "flash/condition.h"
 #include "flash/exercise.h"
 #include "flash/nand.h"
@@ -35,15 +35,6 @@ struct bench {
 	uint64_t seed;
 	uint64_t wrong; /* blocks that were read */
 };
-
-static uint64_t
-cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static bool
 read_profile(struct bench *bench, const char *name)

@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/rng.h"
+#include "cpu.h"
 #include "qos/qos.h"
 
 enum {
@@ -45,15 +45,6 @@ struct bench {
 	bool equal;
 	uint64_t now_ns, busy_ns, bytes;
 };
-
-static uint64_t
-cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static void
 arrive(struct bench *bench, struct request *request)
@@ -197,8 +188,7 @@ main(int argc, char **argv)
 	if (!run(&bench, ios))
 		return 1;
 	printf("{\"ios\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"virtual_ns\": %" PRIu64
-	    ", \"tenant_bytes\": %zu}\n", ios, cpu_ns() - began_ns, bench.bytes, bench.now_ns - virtual_ns,
-	    sizeof(struct qos_tenant));
+	    "}\n", ios, cpu_ns() - began_ns, bench.bytes, bench.now_ns - virtual_ns);
 	free(bench.tenants);
 	free(bench.requests);
 	return 0;

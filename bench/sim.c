@@ -14,8 +14,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "cpu.h"
 #include "sim_load.h"
 
 enum { HOSTS_MAX = 64 };
@@ -70,15 +70,6 @@ is_done(void *arg)
 	struct bench *bench = arg;
 
 	return ios_done(bench) >= bench->until;
-}
-
-static uint64_t
-cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static void
