@@ -71,10 +71,8 @@ let_in(struct timer *timer)
 	struct qos_entry *entry = container_of(timer, struct qos_entry, timer);
 	struct qos *qos = entry->cap->qos;
 
-	if (qos_stile_open(&entry->stile, &qos->share, kind_of(entry)) == NULL)
-		return;
-	list_push(&qos->passing, &entry->open);
-	qos->opened = true;
+	if (qos_stile_open(&entry->stile, &qos->share, kind_of(entry)) != NULL)
+		list_push(&qos->passing, &entry->open);
 }
 
 /* Who was let in has gone, or stands in nobody's way any more. */
@@ -210,10 +208,7 @@ gates_open(struct qos *qos, uint64_t now_ns)
 
 	if (!list_empty(&qos->passing))
 		go_on_all(qos);
-	qos->opened = false;
-	if (timers_next(&qos->timers) <= now_ns)
-		(void)timers_run(&qos->timers, now_ns);
-	some = qos->opened;
+	some = timers_run(&qos->timers, now_ns) > 0;
 	for (int kind = 0; kind < QOS_KINDS; kind++)
 		if (qos->tokens[kind].waiting > 0)
 			some |= open_tokens(qos, (enum qos_kind)kind, now_ns);

@@ -16,7 +16,7 @@ bool gates_pass(struct qos *qos, struct qos_io *io, uint64_t now_ns);
 /* It goes. */
 void gates_take(struct qos *qos, struct qos_io *io, uint64_t now_ns);
 
-/* Lets those in whose time has come.  True: there were such. */
+/* Lets those in whose time has come.  False: there is nobody new. */
 bool gates_open(struct qos *qos, uint64_t now_ns);
 
 /* The last round that may be begun, because somebody waits for tokens. */

@@ -29,7 +29,6 @@ struct qos {
 	uint32_t caps;               /* that there are */
 	struct timers timers;        /* of them */
 	struct list passing;         /* entries of such, where a tenant was let in */
-	bool opened;                 /* one was, just now */
 	enum qos_state state;        /* as the last I/O that ended said */
 	uint64_t occupied, most;     /* by what is in flight, and may be */
 	bool held;                   /* whose turn it is waits until less is */
