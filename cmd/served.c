@@ -94,7 +94,8 @@ fill_subsys(const struct served *served, struct configured *configured)
 	if (subsys == NULL || ns == NULL || ana == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < served->spec_count; i++) {
-		ns[i] = (struct conf_ns){ .nsid = i + 1, .block_size = served->block_size, .ana_group = 1 };
+		ns[i] = (struct conf_ns){ .nsid = i + 1, .block_size = served->block_size, .ana_group = 1,
+			.device = CONF_QOS_NONE };
 		rc = fill_volume(served->specs[i], &configured->arena, &ns[i]);
 		if (rc != 0)
 			return rc;

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/nqn.h"
+#include "conf/qos.h"
 
 enum {
 	CONF_TEXT_MAX = 32 * 1024 * 1024, /* bytes; whatever conf_print() prints is shorter */
@@ -27,7 +28,6 @@ enum {
 	CONF_HOSTS_ALL_MAX = 16384,
 	CONF_ANA_MAX = 64,                /* of a subsystem; the largest id too */
 
-	CONF_NAME_MAX = 63,
 	CONF_NQN_MAX = NQN_MAX,
 	CONF_SERIAL_MAX = 20,
 	CONF_MODEL_MAX = 40,
@@ -90,6 +90,10 @@ struct conf_ns {
 	uint8_t nguid[16], uuid[16]; /* zeros: none was given */
 	uint32_t ana_group;
 	bool write_protected;
+	enum conf_qos_mode mode;
+	uint32_t device;     /* whose parameters its own has, by index; CONF_QOS_NONE: those of qos_params_default() */
+	struct qos_limit limits[QOS_KINDS]; /* of all hosts together */
+	uint32_t burst_ms;
 };
 
 struct conf_subsys {
@@ -120,6 +124,7 @@ struct conf {
 	struct conf_subsys *subsys;
 	uint32_t referral_count;
 	struct conf_address *referrals;
+	struct conf_qos qos;
 };
 
 /* What is wrong: each with its line, from 1 (0: the file as a whole), in the order of the lines. */

@@ -6,21 +6,14 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "conf/same.h"
-
-struct differ {
-	const struct conf *old, *new;
-	void (*tell)(void *arg, const struct conf_change *change);
-	void *arg;
-	uint32_t count;
-};
+#include "conf/differ.h"
 
 /* A subsystem that both have. */
 struct pair {
 	const struct conf_subsys *old, *new;
 };
 
-static void __attribute__((format(printf, 3, 4)))
+void
 tell(struct differ *d, enum conf_ease ease, const char *format, ...)
 {
 	static const char *const remarks[] = {
@@ -143,6 +136,7 @@ removals(struct differ *d)
 	for (uint32_t i = 0; i < d->old->listener_count; i++)
 		if (listener_in(d->new, &d->old->listeners[i]) < 0)
 			listener_told(d, '-', &d->old->listeners[i]);
+	qos_told(d, '-', d->old, d->new);
 }
 
 /* ---- what is altered ---- */
@@ -298,6 +292,7 @@ ns_altered(struct differ *d, const struct pair *pair, const struct conf_ns *old,
 	if (old->ana_group != new->ana_group)
 		tell(d, CONF_LIVE, "~ ANA group of namespace %u of %s: %u -> %u", new->nsid, nqn, old->ana_group,
 		    new->ana_group);
+	ns_qos_altered(d, nqn, old, new);
 }
 
 static void
@@ -318,6 +313,7 @@ static void
 alterations(struct differ *d)
 {
 	target_altered(d);
+	qos_altered(d);
 	for (uint32_t i = 0; i < d->new->subsys_count; i++) {
 		const struct pair pair = { subsys_in(d->old, d->new->subsys[i].nqn), &d->new->subsys[i] };
 
@@ -361,6 +357,7 @@ subsys_added(struct differ *d, const struct conf_subsys *subsys)
 static void
 additions(struct differ *d)
 {
+	qos_told(d, '+', d->new, d->old);
 	for (uint32_t i = 0; i < d->new->listener_count; i++)
 		if (listener_in(d->old, &d->new->listeners[i]) < 0)
 			listener_told(d, '+', &d->new->listeners[i]);

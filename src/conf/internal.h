@@ -46,6 +46,31 @@ void namespaces_read(struct reader *r, const struct node *list, struct conf_subs
 /* The index of the listener of that name, or -1. */
 int listener_find(const struct conf *conf, const char *name);
 
+/* ---- qos.c, device.c: fair sharing ---- */
+
+void qos_read(struct reader *r, const struct node *map);
+
+/* What a namespace says of it; NULL: nothing. */
+void ns_qos_read(struct reader *r, const struct node *map, struct conf_ns *ns);
+
+/* The index of the device or the group of that name, or CONF_QOS_NONE. */
+uint32_t device_find(const struct conf_qos *qos, const char *name);
+uint32_t group_find(const struct conf_qos *qos, const char *name);
+
+void device_read(struct reader *r, const struct node *node, struct conf_device *device);
+
+/* The parameters, by number: what they are called, and what they say.  `device_value()` is the text that
+ * device_read() reads. */
+enum { DEVICE_VALUE = 128 };
+unsigned device_keys(void);
+const char *device_key(unsigned key);
+void device_value(const struct conf_device *device, unsigned key, char text[DEVICE_VALUE]);
+
+/* Whether it is told of a device in any case: it was measured, and differs from drive to drive. */
+bool device_measured(unsigned key);
+
+extern const char *const conf_qos_words[3]; /* by enum conf_qos_mode */
+
 extern const char *const conf_discovery_words[5]; /* by enum conf_discovery, then true and false */
 extern const char *const conf_ana_words[5]; /* in the order of conf_ana_values */
 extern const uint8_t conf_ana_values[5];

@@ -53,8 +53,9 @@ ns_read(struct reader *r, const struct node *node, struct conf_subsys *subsys, b
 {
 	static const char *const keys[] = {
 		"nsid", "volume", "size", "block_size", "nguid", "uuid", "ana_group", "write_protected",
+		"qos",
 	};
-	enum { NSID, VOLUME, SIZE, BLOCK_SIZE, NGUID, UUID, ANA_GROUP, WRITE_PROTECTED };
+	enum { NSID, VOLUME, SIZE, BLOCK_SIZE, NGUID, UUID, ANA_GROUP, WRITE_PROTECTED, QOS };
 	struct conf_ns *ns = &subsys->ns[subsys->ns_count];
 	const struct node *values[COUNT_OF(keys)];
 
@@ -69,6 +70,7 @@ ns_read(struct reader *r, const struct node *node, struct conf_subsys *subsys, b
 	number_read(r, values[ANA_GROUP], "ana_group", 1, CONF_ANA_MAX, &ns->ana_group);
 	ana_group_check(r, values[ANA_GROUP] != NULL ? values[ANA_GROUP]->line : node->line, subsys, ns);
 	bool_read(r, values[WRITE_PROTECTED], "write_protected", &ns->write_protected);
+	ns_qos_read(r, values[QOS], ns);
 	if (ns->nsid != 0 && taken[ns->nsid])
 		complain(r->errors, node->line, "two namespaces of the subsystem have the nsid %u", ns->nsid);
 	taken[ns->nsid] = true;

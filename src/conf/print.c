@@ -12,14 +12,9 @@
 #include <strings.h>
 
 #include "base/size.h"
-#include "conf/internal.h"
+#include "conf/printer.h"
 
-struct printer {
-	void (*put)(void *arg, const char *text, size_t bytes);
-	void *arg;
-};
-
-static void __attribute__((format(printf, 2, 3)))
+void
 say(const struct printer *p, const char *format, ...)
 {
 	char text[256];
@@ -54,7 +49,7 @@ plain(const char *text)
 	return true;
 }
 
-static void
+void
 say_text(const struct printer *p, const char *text)
 {
 	bool quotes = !plain(text);
@@ -73,8 +68,7 @@ say_text(const struct printer *p, const char *text)
 		say(p, "\"");
 }
 
-/* A line with a key and a text; `before` is what the line begins with. */
-static void
+void
 line_text(const struct printer *p, const char *before, const char *key, const char *text)
 {
 	say(p, "%s%s: ", before, key);
@@ -91,15 +85,15 @@ line_address(const struct printer *p, const char *before, const struct conf_addr
 	say(p, text[0] == '[' ? "%saddress: \"%s\"\n" : "%saddress: %s\n", before, text);
 }
 
-static void
-say_time(const struct printer *p, const char *key, uint32_t ms)
+void
+line_time(const struct printer *p, const char *before, const char *key, uint32_t ms)
 {
 	if (ms % 60000 == 0)
-		say(p, "  %s: %um\n", key, ms / 60000);
+		say(p, "%s%s: %um\n", before, key, ms / 60000);
 	else if (ms % 1000 == 0)
-		say(p, "  %s: %us\n", key, ms / 1000);
+		say(p, "%s%s: %us\n", before, key, ms / 1000);
 	else
-		say(p, "  %s: %ums\n", key, ms);
+		say(p, "%s%s: %ums\n", before, key, ms);
 }
 
 /* ---- parts ---- */
@@ -131,7 +125,7 @@ say_id(const struct printer *p, const char *key, const uint8_t id[16], bool uuid
 }
 
 static void
-say_ns(const struct printer *p, const struct conf_ns *ns)
+say_ns(const struct printer *p, const struct conf *conf, const struct conf_ns *ns)
 {
 	char size[SIZE_TEXT];
 
@@ -148,6 +142,7 @@ say_ns(const struct printer *p, const struct conf_ns *ns)
 		say(p, "        ana_group: %u\n", ns->ana_group);
 	if (ns->write_protected)
 		say(p, "        write_protected: yes\n");
+	say_ns_qos(p, &conf->qos, ns);
 }
 
 static void
@@ -247,7 +242,7 @@ say_subsys(const struct printer *p, const struct conf *conf, const struct conf_s
 	if (subsys->ns_count > 0)
 		say(p, "    namespaces:\n");
 	for (uint32_t i = 0; i < subsys->ns_count; i++)
-		say_ns(p, &subsys->ns[i]);
+		say_ns(p, conf, &subsys->ns[i]);
 }
 
 void
@@ -273,7 +268,8 @@ conf_print(const struct conf *conf, void (*put)(void *arg, const char *text, siz
 	if (conf->handshake_ms != CONF_DEFAULT_HANDSHAKE_MS || conf->stall_ms != CONF_DEFAULT_STALL_MS)
 		say(&p, "timeouts:\n");
 	if (conf->handshake_ms != CONF_DEFAULT_HANDSHAKE_MS)
-		say_time(&p, "handshake", conf->handshake_ms);
+		line_time(&p, "  ", "handshake", conf->handshake_ms);
 	if (conf->stall_ms != CONF_DEFAULT_STALL_MS)
-		say_time(&p, "stall", conf->stall_ms);
+		line_time(&p, "  ", "stall", conf->stall_ms);
+	say_qos(&p, &conf->qos);
 }

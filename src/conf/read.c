@@ -158,14 +158,17 @@ limits_read(struct reader *r, const struct node *limits, const struct node *time
 static void
 root_read(struct reader *r, const struct node *root)
 {
-	static const char *const keys[] = { "listeners", "subsystems", "state_dir", "referrals", "limits", "timeouts" };
-	enum { LISTENERS, SUBSYSTEMS, STATE_DIR, REFERRALS, LIMITS, TIMEOUTS };
+	static const char *const keys[] = { "listeners", "subsystems", "state_dir", "referrals", "limits", "timeouts",
+		"qos" };
+	enum { LISTENERS, SUBSYSTEMS, STATE_DIR, REFERRALS, LIMITS, TIMEOUTS, QOS };
 	const struct node *values[COUNT_OF(keys)];
 
 	if (!map_read(r, root, "the file", keys, COUNT_OF(keys), 1, values))
 		return;
 	state_dir_read(r, values[STATE_DIR]);
 	listeners_read(r, values[LISTENERS]);
+	if (values[QOS] != NULL)
+		qos_read(r, values[QOS]);
 	if (values[SUBSYSTEMS] != NULL)
 		subsystems_read(r, values[SUBSYSTEMS]);
 	referrals_read(r, values[REFERRALS]);

@@ -58,6 +58,49 @@ host_in(const struct hosts *hosts, const char *host)
 	return bsearch(&host, hosts->list, hosts->count, sizeof(hosts->list[0]), by_name) != NULL;
 }
 
+const struct conf_device *
+device_in(const struct conf_qos *qos, const char *name)
+{
+	uint32_t at = device_find(qos, name);
+
+	return at != CONF_QOS_NONE ? &qos->devices[at] : NULL;
+}
+
+const struct conf_group *
+group_in(const struct conf_qos *qos, const char *name)
+{
+	uint32_t at = group_find(qos, name);
+
+	return at != CONF_QOS_NONE ? &qos->groups[at] : NULL;
+}
+
+static int
+by_host(const void *a, const void *b)
+{
+	const struct conf_tenant *const *x = a, *const *y = b;
+
+	return strcmp((*x)->host, (*y)->host);
+}
+
+void
+tenants_sort(const struct conf_qos *qos, struct tenants *tenants)
+{
+	tenants->count = qos->tenant_count;
+	for (uint32_t i = 0; i < tenants->count; i++)
+		tenants->list[i] = &qos->tenants[i];
+	qsort(tenants->list, tenants->count, sizeof(tenants->list[0]), by_host);
+}
+
+const struct conf_tenant *
+tenant_in(const struct tenants *tenants, const char *host)
+{
+	const struct conf_tenant wanted = { .host = host }, *key = &wanted;
+	const struct conf_tenant *const *at = bsearch(&key, tenants->list, tenants->count, sizeof(tenants->list[0]),
+	    by_host);
+
+	return at != NULL ? *at : NULL;
+}
+
 const struct conf_ana *
 ana_in(const struct conf_subsys *subsys, uint32_t id)
 {

@@ -1,7 +1,7 @@
 /*
- * same.h - the same things in another configuration: which listener, subsystem, host, namespace of it is this one?
+ * same.h - the same things in another configuration: which listener, subsystem, host, namespace, tenant of it is this?
  *
- * Hosts and namespaces, of which there may be many, are put in order first and looked up then.
+ * Hosts, namespaces and tenants, of which there may be many, are put in order first and looked up then.
  */
 #ifndef WEIR_CONF_SAME_H
 #define WEIR_CONF_SAME_H
@@ -23,6 +23,18 @@ struct hosts {
 
 void hosts_sort(const struct conf_subsys *subsys, struct hosts *hosts);
 bool host_in(const struct hosts *hosts, const char *host);
+
+/* Devices and groups by their names, and tenants by their hosts; NULL: there is none.  Tenants are put in order. */
+const struct conf_device *device_in(const struct conf_qos *qos, const char *name);
+const struct conf_group *group_in(const struct conf_qos *qos, const char *name);
+
+struct tenants {
+	const struct conf_tenant *list[CONF_TENANTS_MAX];
+	uint32_t count;
+};
+
+void tenants_sort(const struct conf_qos *qos, struct tenants *tenants);
+const struct conf_tenant *tenant_in(const struct tenants *tenants, const char *host);
 
 /* The namespaces of a subsystem by nsid; all NULL where there is no subsystem. */
 struct namespaces {

@@ -45,6 +45,101 @@ text_random(struct arena *arena, struct rng *rng, const char *before, uint32_t n
 	return need(arena_strdup(arena, text));
 }
 
+/* ---- fair sharing ---- */
+
+static void
+limits_random(struct rng *rng, struct qos_limit limits[QOS_KINDS], uint32_t *burst_ms)
+{
+	for (unsigned kind = 0; kind < QOS_KINDS; kind++) {
+		limits[kind].ios = maybe(rng) ? 0 : 1 + below(rng, QOS_CAP_IOS_MAX);
+		limits[kind].bytes = maybe(rng) ? 0 : 1 + (rng_below(rng, QOS_CAP_BYTES_MAX) >> below(rng, 40));
+	}
+	*burst_ms = maybe(rng) ? 0 : 1 + below(rng, CONF_TIME_MAX_MS);
+}
+
+/* A cost that three decimals can say. */
+static uint32_t
+cost_random(struct rng *rng, uint32_t least)
+{
+	uint32_t thousandths = least + below(rng, 255999 - least);
+
+	return (thousandths * QOS_COST_ONE + 500) / 1000;
+}
+
+static void
+device_random(struct rng *rng, struct conf_device *device, uint32_t number)
+{
+	struct qos_params *params = &device->params;
+
+	snprintf(device->name, sizeof(device->name), maybe(rng) ? "d%u" : "0.-_%u", number);
+	qos_params_default(params);
+	for (unsigned kind = 0; kind < QOS_KINDS; kind++)
+		for (unsigned size = 0; size < QOS_SIZES; size++) {
+			params->size_cost[kind][size] = cost_random(rng, 1);
+			params->size_ns[kind][size] = (uint32_t)rng_next(rng) >> below(rng, 32);
+		}
+	params->write_cost_worst = cost_random(rng, 1000);
+	params->thresh_min_ns = 1 + below(rng, 1 << 30);
+	params->thresh_max_ns = params->thresh_min_ns + 1 + below(rng, 1 << 30);
+	params->slots = 1 + below(rng, QOS_SLOTS_MAX);
+	params->slots_least = 1 + below(rng, params->slots);
+	params->inflight_bytes = QOS_SLOT_BYTES + below(rng, 1 << 30);
+	params->rate_least = 1 + rng_below(rng, 1 << 30);
+	params->rate_first = params->rate_least + rng_below(rng, 1 << 30);
+	params->rate_most = params->rate_first + (rng_below(rng, UINT64_C(1) << 39) >> below(rng, 39));
+	if (maybe(rng))
+		return;
+	params->ewma_shift = below(rng, 11);
+	params->thresh_shift = below(rng, 11);
+	params->beta = 1 + below(rng, 1024);
+	params->bucket_bytes = QOS_SLOT_BYTES + below(rng, 1 << 20);
+	params->quantum_bytes = QOS_SIZE_LEAST + below(rng, 1 << 20);
+	params->write_cost_steps = 1 + below(rng, 1024);
+	params->write_cost_ns = 1000000 + below(rng, 999000001);
+	params->linger_ns = below(rng, 1000000001);
+	params->stall_ns = 1000000 + below(rng, 1 << 30);
+}
+
+static void
+qos_random(struct arena *arena, struct rng *rng, struct conf_qos *qos)
+{
+	qos->mode = below(rng, 3);
+	qos->device_count = below(rng, 3);
+	qos->devices = need(arena_alloc(arena, 3 * sizeof(qos->devices[0])));
+	for (uint32_t i = 0; i < qos->device_count; i++)
+		device_random(rng, &qos->devices[i], i);
+	qos->group_count = below(rng, 3);
+	qos->groups = need(arena_alloc(arena, 3 * sizeof(qos->groups[0])));
+	for (uint32_t i = 0; i < qos->group_count; i++) {
+		struct conf_group *group = &qos->groups[i];
+
+		snprintf(group->name, sizeof(group->name), maybe(rng) ? "g%u" : "%u", i);
+		group->weight = maybe(rng) ? 1 : 1 + below(rng, QOS_WEIGHT_MAX);
+		limits_random(rng, group->limits, &group->burst_ms);
+	}
+	qos->tenant_count = below(rng, 4);
+	qos->tenants = need(arena_alloc(arena, 4 * sizeof(qos->tenants[0])));
+	for (uint32_t i = 0; i < qos->tenant_count; i++) {
+		struct conf_tenant *tenant = &qos->tenants[i];
+
+		tenant->host = text_random(arena, rng, "nqn.2026-11.h", i, false);
+		tenant->group = qos->group_count == 0 || maybe(rng) ? CONF_QOS_NONE : below(rng, qos->group_count);
+		tenant->weight = maybe(rng) ? 1 : 1 + below(rng, QOS_WEIGHT_MAX);
+		limits_random(rng, tenant->limits, &tenant->burst_ms);
+	}
+}
+
+static void
+ns_qos_random(struct rng *rng, const struct conf_qos *qos, struct conf_ns *ns)
+{
+	ns->mode = maybe(rng) ? qos->mode : below(rng, 3);
+	ns->device = qos->device_count == 0 || maybe(rng) ? CONF_QOS_NONE : below(rng, qos->device_count);
+	if (maybe(rng))
+		limits_random(rng, ns->limits, &ns->burst_ms);
+}
+
+/* ---- what is served ---- */
+
 static void
 listener_random(struct arena *arena, struct rng *rng, struct conf_listener *l, uint32_t i)
 {
@@ -66,7 +161,8 @@ listener_random(struct arena *arena, struct rng *rng, struct conf_listener *l, u
 }
 
 static void
-ns_random(struct arena *arena, struct rng *rng, const struct conf_subsys *subsys, struct conf_ns *ns, uint32_t number)
+ns_random(struct arena *arena, struct rng *rng, const struct conf *conf, const struct conf_subsys *subsys,
+    struct conf_ns *ns, uint32_t number)
 {
 	static const char *const kinds[] = {
 		"mem", "null", "fault:drop-write=1@mem", "file:/srv/", "fault:read-error=5,flush-error=1@file:/",
@@ -91,6 +187,7 @@ ns_random(struct arena *arena, struct rng *rng, const struct conf_subsys *subsys
 	}
 	ns->ana_group = subsys->ana[below(rng, subsys->ana_count)].id;
 	ns->write_protected = maybe(rng);
+	ns_qos_random(rng, &conf->qos, ns);
 }
 
 static void
@@ -146,7 +243,7 @@ subsys_random(struct arena *arena, struct rng *rng, const struct conf *conf, str
 	subsys->ns_count = below(rng, 6);
 	subsys->ns = need(arena_alloc(arena, (subsys->ns_count + 1) * sizeof(subsys->ns[0])));
 	for (uint32_t n = 0; n < subsys->ns_count; n++)
-		ns_random(arena, rng, subsys, &subsys->ns[n], 6 * i + n);
+		ns_random(arena, rng, conf, subsys, &subsys->ns[n], 6 * i + n);
 }
 
 struct conf *
@@ -162,6 +259,7 @@ conf_random(struct arena *arena, struct rng *rng)
 	conf->listeners = need(arena_alloc(arena, conf->listener_count * sizeof(conf->listeners[0])));
 	for (uint32_t i = 0; i < conf->listener_count; i++)
 		listener_random(arena, rng, &conf->listeners[i], i);
+	qos_random(arena, rng, &conf->qos);
 	conf->subsys_count = below(rng, 5);
 	conf->subsys = need(arena_alloc(arena, (conf->subsys_count + 1) * sizeof(conf->subsys[0])));
 	for (uint32_t i = 0; i < conf->subsys_count; i++)
@@ -190,6 +288,49 @@ same_address(const struct conf_address *a, const struct conf_address *b)
 	return strcmp(a->host, b->host) == 0 && a->port == b->port;
 }
 
+static bool
+same_limits(const struct qos_limit a[QOS_KINDS], const struct qos_limit b[QOS_KINDS])
+{
+	return memcmp(a, b, QOS_KINDS * sizeof(a[0])) == 0;
+}
+
+static bool
+same_device(const struct conf_device *a, const struct conf_device *b)
+{
+	return same_text(a->name, b->name) && memcmp(&a->params, &b->params,
+	    offsetof(struct qos_params, stall_ns)) == 0 && a->params.stall_ns == b->params.stall_ns;
+}
+
+static bool
+same_group(const struct conf_group *a, const struct conf_group *b)
+{
+	return same_text(a->name, b->name) && a->weight == b->weight && same_limits(a->limits, b->limits) &&
+	    a->burst_ms == b->burst_ms;
+}
+
+static bool
+same_tenant(const struct conf_tenant *a, const struct conf_tenant *b)
+{
+	return same_text(a->host, b->host) && a->group == b->group && a->weight == b->weight &&
+	    same_limits(a->limits, b->limits) && a->burst_ms == b->burst_ms;
+}
+
+static const char *
+qos_difference(const struct conf_qos *a, const struct conf_qos *b)
+{
+	const char *what = a->mode != b->mode ? "mode" : a->device_count != b->device_count ? "device_count" :
+	    a->group_count != b->group_count ? "group_count" : a->tenant_count != b->tenant_count ? "tenant_count" :
+	    NULL;
+
+	for (uint32_t i = 0; what == NULL && i < a->device_count; i++)
+		what = same_device(&a->devices[i], &b->devices[i]) ? NULL : "device";
+	for (uint32_t i = 0; what == NULL && i < a->group_count; i++)
+		what = same_group(&a->groups[i], &b->groups[i]) ? NULL : "group";
+	for (uint32_t i = 0; what == NULL && i < a->tenant_count; i++)
+		what = same_tenant(&a->tenants[i], &b->tenants[i]) ? NULL : "tenant";
+	return what;
+}
+
 static const char *
 ns_difference(const struct conf_ns *a, const struct conf_ns *b)
 {
@@ -197,7 +338,9 @@ ns_difference(const struct conf_ns *a, const struct conf_ns *b)
 	    a->size != b->size ? "size" : a->block_size != b->block_size ? "block_size" :
 	    memcmp(a->nguid, b->nguid, 16) != 0 ? "nguid" : memcmp(a->uuid, b->uuid, 16) != 0 ? "uuid" :
 	    a->ana_group != b->ana_group ? "ana_group" :
-	    a->write_protected != b->write_protected ? "write_protected" : NULL;
+	    a->write_protected != b->write_protected ? "write_protected" : a->mode != b->mode ? "mode" :
+	    a->device != b->device ? "device" : !same_limits(a->limits, b->limits) || a->burst_ms != b->burst_ms ?
+	    "limits" : NULL;
 }
 
 static const char *
@@ -241,7 +384,7 @@ conf_difference(const struct conf *a, const struct conf *b)
 		what = subsys_difference(&a->subsys[i], &b->subsys[i]);
 	for (uint32_t i = 0; what == NULL && i < a->referral_count; i++)
 		what = same_address(&a->referrals[i], &b->referrals[i]) ? NULL : "referral";
-	return what;
+	return what != NULL ? what : qos_difference(&a->qos, &b->qos);
 }
 
 /* ---- text ---- */

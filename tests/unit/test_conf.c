@@ -50,7 +50,11 @@ static const char full[] =
     "    hosts: []\n"
     "  - nqn: nqn.2026-11.c\n"
     "referrals: [ { address: 192.0.2.9 }, { address: \"[2001:db8::9]:4420\" } ]\n"
-    "limits: { connections: 12 }\n";
+    "limits: { connections: 12 }\n"
+    "qos:\n"
+    "  devices: [ { name: d } ]\n"
+    "  groups: [ { name: g } ]\n"
+    "  tenants: [ { host: nqn.2026-11.h1, group: g } ]\n";
 
 /* A configuration in an arena of its own; what is wrong is shown. */
 static struct conf *
@@ -386,7 +390,9 @@ static void
 fill_ns(struct arena *arena, struct conf_ns *ns, unsigned subsys, unsigned i)
 {
 	*ns = (struct conf_ns){ .nsid = CONF_NS_MAX - i, .size = INT64_MAX - 511, .block_size = 512, .ana_group = 64,
-		.write_protected = true,
+		.write_protected = true, .mode = CONF_QOS_GIMBAL, .device = 63,
+		.limits = { { 999999999, QOS_CAP_BYTES_MAX - 1 }, { 999999999, QOS_CAP_BYTES_MAX - 1 } },
+		.burst_ms = 3599999,
 		.volume = long_text(arena, "file:/", CONF_VOLUME_MAX, 1000000 * (subsys + 1) + i) };
 	memcpy(ns->nguid, ns->volume + CONF_VOLUME_MAX - 16, 16);
 	memcpy(ns->uuid, ns->nguid, 16);
@@ -414,6 +420,34 @@ fill_subsys(struct arena *arena, struct conf_subsys *s, unsigned subsys)
 		fill_ns(arena, &s->ns[i], subsys, i);
 }
 
+static void
+fill_qos(struct arena *arena, struct conf_qos *qos)
+{
+	const struct qos_limit limit = { 999999999, QOS_CAP_BYTES_MAX - 1 };
+
+	*qos = (struct conf_qos){ .mode = CONF_QOS_CAPS, .device_count = CONF_DEVICES_MAX,
+		.group_count = CONF_GROUPS_MAX, .tenant_count = CONF_TENANTS_MAX,
+		.devices = arena_alloc(arena, CONF_DEVICES_MAX * sizeof(qos->devices[0])),
+		.groups = arena_alloc(arena, CONF_GROUPS_MAX * sizeof(qos->groups[0])),
+		.tenants = arena_alloc(arena, CONF_TENANTS_MAX * sizeof(qos->tenants[0])) };
+	assert_true(qos->devices != NULL && qos->groups != NULL && qos->tenants != NULL);
+	for (unsigned i = 0; i < CONF_DEVICES_MAX; i++) {
+		sprintf(qos->devices[i].name, "%063u", i);
+		qos_params_default(&qos->devices[i].params);
+		for (unsigned size = 0; size < QOS_SIZES; size++) {
+			qos->devices[i].params.size_ns[QOS_READ][size] = UINT32_MAX;
+			qos->devices[i].params.size_ns[QOS_WRITE][size] = UINT32_MAX;
+		}
+	}
+	for (unsigned i = 0; i < CONF_GROUPS_MAX; i++) {
+		qos->groups[i] = (struct conf_group){ .weight = 9999, .limits = { limit, limit }, .burst_ms = 3599999 };
+		sprintf(qos->groups[i].name, "%063u", i);
+	}
+	for (unsigned i = 0; i < CONF_TENANTS_MAX; i++)
+		qos->tenants[i] = (struct conf_tenant){ .host = long_text(arena, "nqn.2026-11.", CONF_NQN_MAX, i),
+			.group = CONF_GROUPS_MAX - 1, .weight = 9999, .limits = { limit, limit }, .burst_ms = 3599999 };
+}
+
 /* Whatever can be said, as often and as long as it can be: it stays below what can be read. */
 static void
 the_largest_configuration_can_be_printed_and_read_again(void **state)
@@ -432,6 +466,7 @@ the_largest_configuration_can_be_printed_and_read_again(void **state)
 		sprintf(listeners[i].address.host, "2001:db8:1111:1111:1111:1111:1111:%x", 0x1000 + i);
 		listeners[i].address.port = 65535;
 	}
+	fill_qos(&arena, &conf.qos);
 	conf.subsys = arena_alloc(&arena, CONF_SUBSYS_MAX * sizeof(conf.subsys[0]));
 	assert_non_null(conf.subsys);
 	for (unsigned i = 0; i < CONF_SUBSYS_MAX; i++)

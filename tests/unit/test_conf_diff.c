@@ -65,6 +65,8 @@ diff_texts(const char *old, const char *new, struct told *told)
 #define N "  namespaces:\n  - { nsid: 1, volume: mem, size: 8M"
 #define F "  namespaces:\n  - { nsid: 1, volume: 'file:/a'"
 
+#define Q L "qos: { "
+
 static const struct one {
 	const char *old, *new;
 	enum conf_ease ease;
@@ -147,6 +149,40 @@ static const struct one {
 	    "~ namespace 1 of nqn.2026-11.a: no longer write protected" },
 	{ S "  ana_groups: [ { id: 1 }, { id: 2 } ]\n" F " }", S "  ana_groups: [ { id: 1 }, { id: 2 } ]\n" F
 	    ", ana_group: 2 }", CONF_LIVE, "~ ANA group of namespace 1 of nqn.2026-11.a: 1 -> 2" },
+	{ L, Q "mode: gimbal }", CONF_LIVE, "~ sharing where a namespace does not say: off -> gimbal" },
+	{ L, Q "devices: [ { name: d, slots: 9 } ] }", CONF_LIVE, "+ device d" },
+	{ Q "devices: [ { name: d, slots: 9 } ] }", L, CONF_LIVE, "- device d" },
+	{ Q "devices: [ { name: d } ] }", Q "devices: [ { name: d, latency_min_us: 99.5 } ] }", CONF_LIVE,
+	    "~ latency_min_us of device d: 250 -> 99.5" },
+	{ Q "devices: [ { name: d } ] }", Q "devices: [ { name: d, read_cost: [9.3, 5.1, 2.9, 1.7, 1.2, 1] } ] }",
+	    CONF_LIVE, "~ read_cost of device d: [1, 1, 1, 1, 1, 1] -> [9.3, 5.1, 2.9, 1.7, 1.2, 1]" },
+	{ Q "devices: [ { name: d, stall_us: 2000 } ] }", Q "devices: [ { name: d } ] }", CONF_LIVE,
+	    "~ stall_us of device d: 2000 -> 1000000" },
+	{ L, Q "groups: [ { name: g, weight: 4, limits: { read_iops: 5, burst: 1s } } ] }", CONF_LIVE,
+	    "+ group g: weight 4, limits 5 reads a second, bursts of 1000 ms" },
+	{ Q "groups: [ { name: g } ] }", L, CONF_LIVE, "- group g: weight 1, limits none" },
+	{ Q "groups: [ { name: g } ] }", Q "groups: [ { name: g, weight: 4 } ] }", CONF_LIVE,
+	    "~ weight of group g: 1 -> 4" },
+	{ Q "groups: [ { name: g } ] }", Q "groups: [ { name: g, limits: { write_bandwidth: 50M } } ] }", CONF_LIVE,
+	    "~ limits of group g: none -> 50M a second of writes" },
+	{ L, Q "tenants: [ { host: nqn.2026-11.h, weight: 2 } ] }", CONF_LIVE,
+	    "+ tenant nqn.2026-11.h: group none, weight 2, limits none" },
+	{ Q "tenants: [ { host: nqn.2026-11.h, limits: { write_iops: 5, read_bandwidth: 1G } } ] }", L, CONF_LIVE,
+	    "- tenant nqn.2026-11.h: group none, weight 1, limits 1G a second of reads, 5 writes a second" },
+	{ Q "tenants: [ { host: nqn.2026-11.h } ] }", Q "tenants: [ { host: nqn.2026-11.h, weight: 3 } ] }",
+	    CONF_LIVE, "~ weight of tenant nqn.2026-11.h: 1 -> 3" },
+	{ Q "groups: [ { name: g }, { name: h } ], tenants: [ { host: nqn.2026-11.h, group: g } ] }",
+	    Q "groups: [ { name: h }, { name: g } ], tenants: [ { host: nqn.2026-11.h, group: h } ] }", CONF_LIVE,
+	    "~ group of tenant nqn.2026-11.h: g -> h" },
+	{ Q "tenants: [ { host: nqn.2026-11.h } ] }",
+	    Q "tenants: [ { host: nqn.2026-11.h, limits: { burst: 20ms } } ] }", CONF_LIVE,
+	    "~ limits of tenant nqn.2026-11.h: none -> bursts of 20 ms" },
+	{ S F " }", S F ", qos: { mode: caps } }", CONF_LIVE,
+	    "~ sharing of namespace 1 of nqn.2026-11.a: off -> caps" },
+	{ S F " }", S F ", qos: { limits: { read_iops: 7 } } }", CONF_LIVE,
+	    "~ limits of namespace 1 of nqn.2026-11.a: none -> 7 reads a second" },
+	{ S F " }\nqos: { devices: [ { name: d } ] }", S F ", qos: { device: d } }\nqos: { devices: [ { name: d } ] }",
+	    CONF_LIVE, "~ device of namespace 1 of nqn.2026-11.a: the default -> d" },
 };
 
 static void

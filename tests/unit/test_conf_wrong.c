@@ -14,10 +14,13 @@
 
 #include "conf/conf.h"
 
-/* Right as they are, of two, four and seven lines. */
+/* Right as they are, but for `Q`, which goes on: of two, four, seven, three, five and five lines. */
 #define L "listeners:\n  - address: 192.0.2.1\n"
 #define S L "subsystems:\n  - nqn: nqn.2026-11.a\n"
 #define N S "    namespaces:\n      - nsid: 1\n        volume: file:/a\n"
+#define Q L "qos:\n"
+#define D Q "  devices:\n  - name: d\n"
+#define T Q "  tenants:\n  - host: nqn.2026-11.h\n"
 #define LONG_NQN \
 	"nqn.2026-11.2345678901234567890123456789012345678901234567890123456789" \
 	"0123456789012345678901234567890123456789012345678901234567890123456789" \
@@ -64,7 +67,7 @@ static const struct wrong wrongs[] = {
 	/* keys */
 	{ L "listenrs: []\n", 3, "the file has no key `listenrs`; `listeners` is meant?" },
 	{ L "size: 1\n", 3, "the file has no key `size`; there is listeners, subsystems, state_dir, referrals, "
-	    "limits or timeouts" },
+	    "limits, timeouts or qos" },
 	{ L "<<: { a: b }\n", 3, "the file has no key `<<`" },
 	{ L "limits: {}\ntimeouts: {}\nlimits: {}\n", 5, "`limits` is there twice, first in line 3" },
 	{ L "? [a]\n: b\n", 3, "a key of the file is not a word" },
@@ -248,6 +251,55 @@ static const struct wrong wrongs[] = {
 	{ N "        write_protected: maybe\n", 8, "`write_protected` is yes, no, true or false, not `maybe`" },
 	{ N "        writeprotected: yes\n", 8,
 	    "a namespace has no key `writeprotected`; `write_protected` is meant?" },
+	/* fair sharing */
+	{ Q "  mode: fair\n", 4, "`mode` is off, caps or gimbal, not `fair`" },
+	{ L "qos: gimbal\n", 3, "`qos` is keys with values, like `mode: ...`" },
+	{ Q "  tenant: []\n", 4, "`qos` has no key `tenant`; `tenants` is meant?" },
+	{ D "    slots: 33\n", 5, "the device `d` cannot be so: a tenant has 1 to 32 slots" },
+	{ D "    slots: 2\n    slots_least: 4\n", 5, "a tenant has 1 to 32 slots, and no more beside others" },
+	{ D "    read_cost: [1, 1, 1, 1, 1, 0]\n", 5, "a byte costs from 1/1024 to 256 times" },
+	{ D "    read_cost: [1, 1, 1, 1, 1]\n", 6, "`read_cost` has 6 at least" },
+	{ D "    read_cost: [1, 1, 1, 1, 1, 1, 1]\n", 6, "`read_cost` has 6 at most, not 7" },
+	{ D "    read_cost: 1\n", 6, "`read_cost` is a list" },
+	{ D "    write_cost: [1, 1, 1, 1, 1, 1.2345]\n", 6,
+	    "`write_cost` is a number with three decimals at most, like 1.25, not `1.2345`" },
+	{ D "    write_cost_worst: 1.\n", 6, "`write_cost_worst` is a number with three decimals" },
+	{ D "    write_cost_worst: .5\n", 6, "`write_cost_worst` is a number with three decimals" },
+	{ D "    write_cost_worst: -1\n", 6, "`write_cost_worst` is a number with three decimals" },
+	{ D "    write_cost_worst: 0.999\n", 5, "a written byte costs from 1 to 256 times a read one" },
+	{ D "    write_cost_worst: 99999999\n", 6, "`write_cost_worst` is a number with three decimals" },
+	{ D "    write_cost_worst: 4194304\n", 6, "`write_cost_worst` is a number with three decimals" },
+	{ D "    latency_min_us: 1500\n", 5, "the least latency threshold is above 0 and below the greatest" },
+	{ D "    latency_max_us: 5000000\n", 6, "`latency_max_us` is a number of microseconds with three decimals" },
+	{ D "    inflight: 64K\n", 5, "a slot's worth, 128 KiB" },
+	{ D "    inflight: 4G\n", 6, "`inflight` is a number with K, M, G or T, like 256K, not `4G`" },
+	{ D "    rate_most: 2T\n", 5, "rates are above 0 and at most 1 TiB/s" },
+	{ D "    rate_first: fast\n", 6, "`rate_first` is a number with K, M, G or T, like 256K, not `fast`" },
+	{ D "    beta: 1.5\n", 6, "`beta` is a number, not `1.5`" },
+	{ D "    slot: 1\n", 6, "a device has no key `slot`; `slots` is meant?" },
+	{ Q "  devices:\n  - slots: 8\n", 5, "a device needs `name`" },
+	{ Q "  devices: [ { name: a b } ]\n", 4, "`name` is 1 to 63 letters, digits" },
+	{ D "  - name: d\n", 6, "two devices have the name `d`" },
+	{ Q "  groups:\n  - name: g\n    weight: 0\n", 6, "`weight` is a number from 1 to 10000, not `0`" },
+	{ Q "  groups:\n  - name: g\n    weight: 10001\n", 6, "`weight` is a number from 1 to 10000, not `10001`" },
+	{ Q "  groups:\n  - name: g\n  - name: g\n", 6, "two groups have the name `g`" },
+	{ Q "  groups:\n  - weight: 2\n", 5, "a group needs `name`" },
+	{ Q "  tenants:\n  - weight: 2\n", 5, "a tenant needs `host`" },
+	{ T "    weight: 0.5\n", 6, "`weight` is a number from 1 to 10000, not `0.5`" },
+	{ T "    group: gold\n", 6, "there is no group `gold`" },
+	{ T "  - host: nqn.2026-11.h\n", 6, "the tenant `nqn.2026-11.h` is there twice" },
+	{ T "  - host: h\n", 6, "`h` is not an NQN" },
+	{ T "    limits: 5\n", 6, "`limits` is keys with values, like `read_iops: ...`" },
+	{ T "    limits: { read_iops: 0 }\n", 6, "`read_iops` is a number from 1 to 1000000000, not `0`" },
+	{ T "    limits: { write_iops: 1G }\n", 6, "`write_iops` is a number from 1 to 1000000000, not `1G`" },
+	{ T "    limits: { read_bandwidth: 0 }\n", 6, "`read_bandwidth` is bytes a second, a number with K, M, G or T "
+	    "from 1 to 1T, not `0`" },
+	{ T "    limits: { write_bandwidth: 2T }\n", 6, "from 1 to 1T, not `2T`" },
+	{ T "    limits: { burst: 61m }\n", 6, "`burst` is a time from 1ms to 60m" },
+	{ N "        qos: { mode: on }\n", 8, "`mode` is off, caps or gimbal, not `on`" },
+	{ N "        qos: { device: d }\n", 8, "there is no device `d`" },
+	{ N "        qos: { devices: d }\n", 8, "`qos` of a namespace has no key `devices`; `device` is meant?" },
+	{ N "        qos: { limits: { iops: 5 } }\n", 8, "`limits` has no key `iops`" },
 };
 
 static void
@@ -331,7 +383,7 @@ twenty_mistakes_are_told_and_that_there_are_more(void **state)
 		assert_int_equal(errors.count, mistakes < CONF_ERRORS_MAX ? mistakes : CONF_ERRORS_MAX);
 		assert_int_equal(errors.more, mistakes > CONF_ERRORS_MAX);
 		assert_string_equal(strchr(errors.list[18].text, '`'), "`wrong18`; there is listeners, subsystems, "
-		    "state_dir, referrals, limits or timeouts");
+		    "state_dir, referrals, limits, timeouts or qos");
 		arena_drop(&arena);
 	}
 }
@@ -385,6 +437,12 @@ as_many_as_there_may_be_are_taken_and_one_more_is_refused(void **state)
 		{ L "subsystems:\n", "      - nqn.2026-11.%u.%u\n", CONF_HOSTS_ALL_MAX / 64, 64,
 		    "  - nqn: nqn.2026-11.%u\n    hosts:\n",
 		    "more than 16384 hosts in the file" },
+		{ Q "  devices:\n", "    - { name: d%u, beta: %u }\n", CONF_DEVICES_MAX, 1, "",
+		    "`devices` has 64 at most, not 65" },
+		{ Q "  groups:\n", "    - { name: g%u, weight: %u }\n", CONF_GROUPS_MAX, 1, "",
+		    "`groups` has 64 at most, not 65" },
+		{ Q "  tenants:\n", "    - { host: nqn.2026-11.%u, weight: %u }\n", CONF_TENANTS_MAX, 1, "",
+		    "`tenants` has 1024 at most, not 1025" },
 	};
 
 	(void)state;
