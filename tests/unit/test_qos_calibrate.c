@@ -1,0 +1,321 @@
+/*
+ * test_qos_calibrate.c - what calibration finds of modelled SSDs is what is known of them; and one measurement, of a
+ * device that takes the same for all.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "flash/condition.h"
+#include "flash/drive.h"
+#include "qos/calibrate.h"
+
+#define SECOND UINT64_C(1000000000)
+
+enum { KIB = 1024, US = 1000 };
+
+/* ---- drives ---- */
+
+struct bench {
+	struct arena arena;
+	struct drive *drive;
+	struct drive_cmd cmds[GAUGE_TENANTS][GAUGE_DEPTH];
+	struct gauge gauge;
+	struct calibrate calibrate;
+	uint64_t now_ns;
+};
+
+static void
+begin(struct bench *b, const char *profile, enum condition_kind state)
+{
+	struct drive_options options = { .seed = 1 };
+	struct condition condition = condition_of(state, 1);
+	char why[FLASH_WHY];
+
+	*b = (struct bench){ 0 };
+	arena_init(&b->arena, 0);
+	assert_int_equal(flash_profile_find(&b->arena, profile, &options.profile), 0);
+	assert_int_equal(flash_geometry_init(&options.geometry, &options.profile, UINT64_C(8) << 30, why), 0);
+	assert_int_equal(drive_create(&b->arena, &options, &b->drive), 0);
+	if (drive_ftl(b->drive) != NULL)
+		condition_make(drive_ftl(b->drive), &condition);
+	for (int tenant = 0; tenant < GAUGE_TENANTS; tenant++)
+		for (int i = 0; i < GAUGE_DEPTH; i++)
+			b->gauge.ios[tenant][i].owner = &b->cmds[tenant][i];
+}
+
+static void
+submit(struct bench *b, const struct gauge_task *task, struct gauge_io *io)
+{
+	const struct gauge_load *load = &task->loads[io->load];
+	struct drive_cmd *cmd = io->owner;
+
+	*cmd = (struct drive_cmd){ .op = load->kind == QOS_READ ? DRIVE_READ : DRIVE_WRITE, .offset = io->offset,
+		.bytes = load->bytes, .owner = io };
+	drive_submit(b->drive, cmd, b->now_ns);
+}
+
+/* One measurement. */
+static void
+measure(struct bench *b, const struct gauge_task *task, struct gauge_heard heard[GAUGE_LOADS])
+{
+	const struct flash_geometry *geometry = drive_geometry(b->drive);
+
+	gauge_begin(&b->gauge, task, geometry->units * geometry->unit_bytes, b->now_ns);
+	while (!gauge_over(&b->gauge, b->now_ns)) {
+		struct gauge_io *io;
+		struct drive_cmd *cmd;
+		uint64_t until_ns;
+
+		while ((io = gauge_next(&b->gauge, b->now_ns)) != NULL)
+			submit(b, task, io);
+		until_ns = gauge_deadline(&b->gauge, b->now_ns);
+		cmd = drive_run(b->drive, until_ns > b->now_ns ? until_ns : UINT64_MAX);
+		b->now_ns = cmd != NULL ? cmd->end_ns : until_ns;
+		if (cmd != NULL)
+			gauge_ended(&b->gauge, cmd->owner, b->now_ns);
+	}
+	gauge_hear(&b->gauge, heard);
+}
+
+static struct qos_params
+calibrated(const char *profile, enum condition_kind state)
+{
+	static struct bench b;
+	struct gauge_heard heard[GAUGE_LOADS];
+	struct qos_params params;
+	struct gauge_task task;
+
+	begin(&b, profile, state);
+	calibrate_init(&b.calibrate, 8 * SECOND);
+	while (calibrate_next(&b.calibrate, &task)) {
+		measure(&b, &task, heard);
+		calibrate_take(&b.calibrate, heard);
+	}
+	assert_in_range(b.now_ns, 79 * SECOND / 10, 82 * SECOND / 10);
+	assert_null(calibrate_params(&b.calibrate, &params));
+	drive_destroy(b.drive);
+	arena_drop(&b.arena);
+	return params;
+}
+
+/* Where a byte of a size costs from so much to so much, in hundredths. */
+static void
+expect_costs(const uint32_t costs[QOS_SIZES], const uint32_t least[QOS_SIZES], const uint32_t most[QOS_SIZES])
+{
+	for (int size = 0; size < QOS_SIZES; size++)
+		assert_in_range(costs[size] * 100 / QOS_COST_ONE, least[size], most[size]);
+}
+
+static void
+a_tlc_drive_that_was_written_all_over_is_the_papers(void **state)
+{
+	const struct qos_params params = calibrated("tlc-plp", CONDITION_FRAGMENTED);
+
+	(void)state;
+	assert_int_equal(params.slots, 8);
+	assert_int_equal(params.slots_least, 4);
+	assert_in_range(params.inflight_bytes / QOS_SLOT_BYTES, 16, 20);
+	assert_in_range(params.write_cost_worst, 8 * QOS_COST_ONE, 10 * QOS_COST_ONE);
+	assert_in_range(params.thresh_min_ns, 230 * US, 330 * US);
+	assert_in_range(params.thresh_max_ns, 1400 * US, 1700 * US);
+	expect_costs(params.size_cost[QOS_READ], (const uint32_t[]){ 140, 110, 90, 85, 90, 100 },
+	    (const uint32_t[]){ 160, 130, 110, 105, 105, 100 });
+	assert_in_range(params.size_ns[QOS_READ][5], 140 * US, 200 * US);
+	assert_in_range(params.rate_most, UINT64_C(3) << 30, UINT64_C(5) << 30);
+}
+
+static void
+an_optane_like_drive_is_full_with_little(void **state)
+{
+	const struct qos_params params = calibrated("optane", CONDITION_FRESH);
+
+	(void)state;
+	assert_int_equal(params.slots, 4);
+	assert_int_equal(params.slots_least, 2);
+	assert_in_range(params.inflight_bytes / QOS_SLOT_BYTES, 2, 4);
+	assert_in_range(params.write_cost_worst, 11 * QOS_COST_ONE / 10, 13 * QOS_COST_ONE / 10);
+	expect_costs(params.size_cost[QOS_READ], (const uint32_t[]){ 99, 99, 99, 99, 99, 100 },
+	    (const uint32_t[]){ 102, 102, 102, 102, 102, 100 });
+	assert_in_range(params.thresh_min_ns, 110 * US, 130 * US);
+}
+
+/* It has many dies: small I/Os find room beside large ones, and do not use it by themselves. */
+static void
+a_qlc_drive_needs_much_in_flight(void **state)
+{
+	const struct qos_params params = calibrated("qlc", CONDITION_FRAGMENTED);
+
+	(void)state;
+	assert_int_equal(params.slots, 16);
+	assert_int_equal(params.slots_least, 8);
+	assert_in_range(params.inflight_bytes / QOS_SLOT_BYTES, 18, 24);
+	assert_in_range(params.write_cost_worst, 7 * QOS_COST_ONE, 9 * QOS_COST_ONE);
+	assert_in_range(params.size_cost[QOS_READ][0], 4 * QOS_COST_ONE, 5 * QOS_COST_ONE);
+	assert_in_range(params.size_cost[QOS_WRITE][0], 10 * QOS_COST_ONE, 13 * QOS_COST_ONE);
+}
+
+/* ---- arithmetic ---- */
+
+/* Whatever a device does, if it reads at all. */
+static void
+parameters_can_always_be_so(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	for (int round = 0; round < 2000; round++) {
+		struct calibrate calibrate;
+		struct qos_params params;
+		struct gauge_task task;
+
+		calibrate_init(&calibrate, SECOND);
+		while (calibrate_next(&calibrate, &task)) {
+			struct gauge_heard heard[GAUGE_LOADS];
+
+			for (int load = 0; load < GAUGE_LOADS; load++)
+				heard[load] = (struct gauge_heard){
+					1 + (rng_below(&rng, UINT64_C(1) << 42) >> rng_below(&rng, 42)),
+					1 + (rng_below(&rng, UINT64_C(1) << 36) >> rng_below(&rng, 36)),
+					1 + (rng_below(&rng, UINT64_C(1) << 36) >> rng_below(&rng, 36)),
+				};
+			if (task.switched)
+				assert_null(qos_params_wrong(&task.params));
+			if (task.loads[0].kind == QOS_WRITE && rng_below(&rng, 8) == 0)
+				heard[0] = (struct gauge_heard){ 0 };
+			calibrate_take(&calibrate, heard);
+		}
+		assert_null(calibrate_params(&calibrate, &params));
+	}
+}
+
+static void
+a_device_that_does_not_read_has_none(void **state)
+{
+	const struct gauge_heard nothing[GAUGE_LOADS] = { { 0 } };
+	struct calibrate calibrate;
+	struct qos_params params;
+	struct gauge_task task;
+	unsigned steps = 0;
+
+	(void)state;
+	calibrate_init(&calibrate, SECOND);
+	for (; calibrate_next(&calibrate, &task); steps++)
+		calibrate_take(&calibrate, nothing);
+	assert_int_equal(steps, calibrate_steps());
+	assert_string_equal(calibrate_params(&calibrate, &params),
+	    "no read of 128 KiB ended in the time that there was");
+}
+
+/* A drive whose buffer is emptied now and then is not overloaded by that. */
+static void
+slow_writes_of_an_idle_device_are_below_the_greatest_threshold(void **state)
+{
+	struct calibrate calibrate;
+	struct qos_params params;
+	struct gauge_task task;
+
+	(void)state;
+	calibrate_init(&calibrate, SECOND);
+	while (calibrate_next(&calibrate, &task)) {
+		const struct gauge_heard heard[GAUGE_LOADS] = {
+			{ 1000 * 1000 * 1000, 100 * US, task.loads[0].kind == QOS_WRITE ? 2000 * US : 150 * US },
+			{ 1000 * 1000 * 1000, 100 * US, 150 * US },
+		};
+
+		calibrate_take(&calibrate, heard);
+	}
+	assert_null(calibrate_params(&calibrate, &params));
+	assert_int_equal(params.thresh_min_ns, 120 * US);
+	assert_int_equal(params.thresh_max_ns, 5000 * US);
+}
+
+/* ---- one measurement ---- */
+
+enum { SPAN = 1024 * KIB, TAKES = 100 * US };
+
+/* A device on which each I/O takes as long, and which has room for all: I/Os end in the order in which they began. */
+static void
+play(struct gauge *gauge, struct gauge_heard heard[GAUGE_LOADS], const struct gauge_task *task)
+{
+	struct gauge_io *flying[GAUGE_TENANTS * GAUGE_DEPTH], *io;
+	uint32_t first = 0, last = 0;
+	uint64_t now_ns = 12345;
+
+	gauge_begin(gauge, task, SPAN, now_ns);
+	while (!gauge_over(gauge, now_ns)) {
+		uint64_t next_ns = gauge_deadline(gauge, now_ns);
+
+		for (; (io = gauge_next(gauge, now_ns)) != NULL; last++) {
+			assert_true(io->offset % (4 * KIB) == 0 && io->offset + task->loads[io->load].bytes <= SPAN);
+			assert_true(now_ns < 12345 + task->settle_ns + task->measure_ns);
+			flying[last % (GAUGE_TENANTS * GAUGE_DEPTH)] = io;
+		}
+		io = flying[first % (GAUGE_TENANTS * GAUGE_DEPTH)];
+		if (first < last && (io->begun_ns + TAKES <= next_ns || next_ns <= now_ns)) {
+			now_ns = io->begun_ns + TAKES;
+			gauge_ended(gauge, io, now_ns);
+			first++;
+		} else {
+			now_ns = next_ns;
+		}
+	}
+	assert_int_equal(first, last);
+	gauge_hear(gauge, heard);
+}
+
+static void
+a_load_is_kept_under_way_as_deep_as_it_is(void **state)
+{
+	static struct gauge gauge;
+	struct gauge_task task = { .loads = { { QOS_READ, 64 * KIB, 4, 1 } }, .load_count = 1,
+		.settle_ns = 10 * 1000 * US, .measure_ns = 100 * 1000 * US };
+	struct gauge_heard heard[GAUGE_LOADS];
+
+	(void)state;
+	play(&gauge, heard, &task);
+	assert_in_range(heard[0].rate, UINT64_C(4) * 64 * KIB * 9999, UINT64_C(4) * 64 * KIB * 10000);
+	assert_int_equal(heard[0].mean_ns, TAKES);
+	assert_in_range(heard[0].p99_ns, TAKES, TAKES * 65 / 64);
+	task.measure_ns = TAKES / 2; /* none ends in that time */
+	task.settle_ns = TAKES / 4;
+	play(&gauge, heard, &task);
+	assert_true(heard[0].rate == 0 && heard[0].mean_ns == 0);
+}
+
+static void
+tenants_share_by_the_switch(void **state)
+{
+	static struct gauge gauge;
+	struct gauge_task task = { .loads = { { QOS_READ, 4 * KIB, 32, 4 }, { QOS_WRITE, 128 * KIB, 8, 4 } },
+		.load_count = 2, .switched = true, .settle_ns = 100 * 1000 * US, .measure_ns = 300 * 1000 * US };
+	struct gauge_heard heard[GAUGE_LOADS];
+
+	(void)state;
+	qos_params_default(&task.params);
+	task.params.write_cost_worst = QOS_COST_ONE;
+	play(&gauge, heard, &task);
+	assert_true(heard[0].rate > 0);
+	assert_in_range(heard[1].rate * 100 / heard[0].rate, 90, 110);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_tlc_drive_that_was_written_all_over_is_the_papers),
+		cmocka_unit_test(an_optane_like_drive_is_full_with_little),
+		cmocka_unit_test(a_qlc_drive_needs_much_in_flight),
+		cmocka_unit_test(parameters_can_always_be_so),
+		cmocka_unit_test(a_device_that_does_not_read_has_none),
+		cmocka_unit_test(slow_writes_of_an_idle_device_are_below_the_greatest_threshold),
+		cmocka_unit_test(a_load_is_kept_under_way_as_deep_as_it_is),
+		cmocka_unit_test(tenants_share_by_the_switch),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
