@@ -1,6 +1,7 @@
 #include "qos/gates.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* ---- tokens ---- */
 
@@ -232,6 +233,21 @@ gates_forget(struct qos *qos, struct qos_tenant *tenant)
 	forget_passing(tenant->cap, tenant);
 	forget_passing(group_cap(tenant), tenant);
 	forget_passing(qos->cap, tenant);
+}
+
+void
+gates_release(struct qos *qos, struct qos_tenant *tenant)
+{
+	gates_forget(qos, tenant);
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		struct qos_lane *lane = &tenant->lanes[kind];
+
+		memset(lane->paid, 0, sizeof(lane->paid));
+		if (lane->shut != QOS_SHUT_CAP)
+			continue;
+		qos_share_open(&qos->share, lane, (enum qos_kind)kind);
+		lane->leave(lane);
+	}
 }
 
 uint64_t

@@ -22,6 +22,9 @@ bool gates_open(struct qos *qos, uint64_t now_ns);
 /* The last round that may be begun, because somebody waits for tokens. */
 uint64_t gates_round_most(struct qos *qos);
 
+/* A tenant waits at no cap, and what it had there is forgotten. */
+void gates_release(struct qos *qos, struct qos_tenant *tenant);
+
 /* A tenant that has nothing is not there any more. */
 void gates_forget(struct qos *qos, struct qos_tenant *tenant);
 

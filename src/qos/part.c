@@ -26,10 +26,9 @@ qos_share_count(struct qos_share *share, struct qos_tenant *tenant)
 		share->weights += tenant->group->weight;
 }
 
-void
-qos_share_forget(struct qos_share *share, struct qos_tenant *tenant)
+static void
+uncount(struct qos_share *share, struct qos_tenant *tenant)
 {
-	assert(tenant->counted && tenant->waiting == 0 && tenant->inflight == 0);
 	tenant->counted = false;
 	share->counted--;
 	if (tenant->group == NULL) {
@@ -39,6 +38,26 @@ qos_share_forget(struct qos_share *share, struct qos_tenant *tenant)
 	tenant->group->weights -= tenant->weight;
 	if (--tenant->group->active == 0)
 		share->weights -= tenant->group->weight;
+}
+
+void
+qos_share_forget(struct qos_share *share, struct qos_tenant *tenant)
+{
+	assert(tenant->counted && tenant->waiting == 0 && tenant->inflight == 0);
+	uncount(share, tenant);
+}
+
+void
+qos_share_move(struct qos_share *share, struct qos_tenant *tenant, struct qos_group *group, uint32_t weight)
+{
+	bool counted = tenant->counted;
+
+	if (counted)
+		uncount(share, tenant);
+	tenant->group = group;
+	tenant->weight = weight;
+	if (counted)
+		qos_share_count(share, tenant);
 }
 
 void

@@ -85,6 +85,26 @@ share_slots(struct qos *qos)
 	find_most(qos);
 }
 
+void
+qos_tune(struct qos *qos, const struct qos_params *params)
+{
+	qos->params = *params;
+	qos_cost_init(&qos->cost, params);
+	qos_rate_tune(&qos->rate, params);
+	qos->share.quantum = params->quantum_bytes;
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		qos_monitor_init(&qos->monitors[kind], params);
+	qos->held = false;
+	share_slots(qos);
+}
+
+void
+qos_move(struct qos *qos, struct qos_tenant *tenant, struct qos_group *group, uint32_t weight)
+{
+	gates_release(qos, tenant);
+	qos_share_move(&qos->share, tenant, group, weight);
+}
+
 static void
 forget(struct qos *qos, struct qos_tenant *tenant)
 {

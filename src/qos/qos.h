@@ -40,6 +40,10 @@ struct qos {
 /* The parameters are right. */
 void qos_init(struct qos *qos, const struct qos_params *params);
 
+/* Others from now on, which are right too.  What is under way goes on; what it has learnt of what writes cost is
+ * forgotten. */
+void qos_tune(struct qos *qos, const struct qos_params *params);
+
 enum qos_op {
 	QOS_OP_READ, QOS_OP_WRITE, QOS_OP_FLUSH, QOS_OP_ZEROES, QOS_OP_TRIM, QOS_OP_COMPARE, QOS_OP_COMPARE_WRITE,
 };
@@ -65,6 +69,10 @@ void qos_cancel(struct qos *qos, struct qos_io *io, uint64_t now_ns);
 
 /* A tenant without I/Os is not known any more; its caps, and its group's, are what they were. */
 void qos_leave(struct qos *qos, struct qos_tenant *tenant);
+
+/* It is in that group from now on, or in none, with that weight.  What a cap holds back is looked at anew, so that no
+ * tenant waits at any when all were moved. */
+void qos_move(struct qos *qos, struct qos_tenant *tenant, struct qos_group *group, uint32_t weight);
 
 /* A cap of this switch, and of whom: from then on a tenant, a group or the switch may have it.  And it is of use no
  * more: nobody has it, and nobody waits for it. */

@@ -51,6 +51,21 @@ qos_rate_init(struct qos_rate *rate, const struct qos_params *params)
 	work_out(rate);
 }
 
+void
+qos_rate_tune(struct qos_rate *rate, const struct qos_params *params)
+{
+	uint64_t most = (uint64_t)params->bucket_bytes << QOS_TOKEN_SHIFT;
+
+	if (rate->target < params->rate_least)
+		rate->target = params->rate_least;
+	if (rate->target > params->rate_most)
+		rate->target = params->rate_most;
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		if (rate->tokens[kind] > most)
+			rate->tokens[kind] = most;
+	work_out(rate);
+}
+
 /* What there is no room for. */
 static uint64_t
 add(struct qos_rate *rate, enum qos_kind kind, uint64_t tokens, uint64_t most)

@@ -27,6 +27,9 @@ struct qos_rate {
 
 void qos_rate_init(struct qos_rate *rate, const struct qos_params *params);
 
+/* It keeps within other bounds from now on. */
+void qos_rate_tune(struct qos_rate *rate, const struct qos_params *params);
+
 /* Time goes by; it may not, but never goes back. */
 void qos_rate_fill(struct qos_rate *rate, const struct qos_params *params, uint64_t now_ns);
 

@@ -171,6 +171,9 @@ void qos_share_slots(struct qos_share *share, uint32_t slots_each);
 void qos_share_count(struct qos_share *share, struct qos_tenant *tenant);
 void qos_share_forget(struct qos_share *share, struct qos_tenant *tenant);
 
+/* It is in that group, or in none, with that weight from now on; no cap of the one before holds it back. */
+void qos_share_move(struct qos_share *share, struct qos_tenant *tenant, struct qos_group *group, uint32_t weight);
+
 /* Its part of all that are counted, in parts of QOS_PART_ONE; it is one of them. */
 uint64_t qos_share_part(const struct qos_share *share, const struct qos_tenant *tenant);
 

@@ -426,6 +426,34 @@ what_is_in_flight_is_bounded(void **state)
 }
 
 static void
+other_parameters_are_those_of_what_is_under_way(void **state)
+{
+	struct qos_io *went[32];
+	struct qos_params more;
+	struct bench b;
+	int count = 0;
+
+	(void)state;
+	begin(&b, 2);
+	for (int i = 0; i < IOS; i++)
+		arrive(&b, 0, i, QOS_OP_READ, 64 * KIB);
+	while ((went[count] = go(&b)) != NULL)
+		count++;
+	more = b.params;
+	more.inflight_bytes *= 2;
+	more.slots *= 2;
+	more.rate_most = more.rate_first = more.rate_least = UINT64_C(8) << 30;
+	more.size_cost[QOS_READ][4] *= 2;
+	qos_tune(&b.qos, &more);
+	assert_int_equal(b.qos.rate.target, more.rate_least);
+	b.now += MS;
+	assert_non_null(went[count++] = go(&b));
+	for (int i = 0; i < count; i++)
+		end(&b, went[i], 100 * US);
+	assert_int_equal(b.qos.occupied, 0);
+}
+
+static void
 who_pauses_is_counted_for_a_while(void **state)
 {
 	struct bench b;
@@ -490,6 +518,7 @@ main(void)
 		cmocka_unit_test(a_flush_is_not_for_nothing),
 		cmocka_unit_test(what_says_nothing_of_the_device_is_not_learnt_from),
 		cmocka_unit_test(what_is_in_flight_is_bounded),
+		cmocka_unit_test(other_parameters_are_those_of_what_is_under_way),
 		cmocka_unit_test(who_pauses_is_counted_for_a_while),
 		cmocka_unit_test(credits_are_what_slots_have_room_for),
 		cmocka_unit_test(a_device_that_has_stalled_is_seen),

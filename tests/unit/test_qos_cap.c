@@ -248,6 +248,44 @@ other_limits_are_those_of_who_waits(void **state)
 	}
 }
 
+/* As when an operator says all anew: everybody is moved, and then all caps are others. */
+static void
+tenants_change_their_groups_while_they_wait(void **state)
+{
+	struct qos_group other;
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	qos_group_init(&other, 1);
+	b.group.cap = cap(&b, 0, QOS_CAP_GROUP, 1, 0, 1, 0);
+	b.qos.cap = cap(&b, 1, QOS_CAP_ALL, 2, 0, 2, 0);
+	for (int t = 0; t < TENANTS; t++) {
+		qos_move(&b.qos, &b.tenants[t], t < 2 ? &b.group : NULL, 1);
+		ask(&b, t, 0, IOS / 2, QOS_OP_READ, 4 * KIB);
+		ask(&b, t, IOS / 2, IOS / 2, QOS_OP_WRITE, 4 * KIB);
+	}
+	run(&b, b.now + S / 4);
+	assert_true(b.qos.share.shut > 0);
+	for (int t = 0; t < TENANTS; t++)
+		qos_move(&b.qos, &b.tenants[t], NULL, 1);
+	assert_int_equal(b.qos.share.shut, 0);
+	b.group.cap = b.qos.cap = NULL;
+	qos_drop_cap(&b.qos, &b.caps[0]);
+	qos_drop_cap(&b.qos, &b.caps[1]);
+	other.cap = cap(&b, 2, QOS_CAP_GROUP, 1000, 0, 500, 0);
+	for (int t = 2; t < TENANTS; t++)
+		qos_move(&b.qos, &b.tenants[t], &other, 1);
+	memset(b.went, 0, sizeof(b.went));
+	run(&b, b.now + 10 * (uint64_t)S);
+	for (int t = 2; t < TENANTS; t++) {
+		assert_in_range(b.went[t][QOS_READ], 4950, 5050);
+		assert_in_range(b.went[t][QOS_WRITE], 2475, 2525);
+	}
+	for (int t = 0; t < 2; t++)
+		assert_true(b.went[t][QOS_READ] > 10000 && b.went[t][QOS_WRITE] > 10000);
+}
+
 static void
 who_is_cancelled_waits_for_nothing(void **state)
 {
@@ -296,6 +334,7 @@ main(void)
 		cmocka_unit_test(tenants_take_turns_at_the_cap_of_their_group),
 		cmocka_unit_test(the_cap_of_the_volume_is_one_of_all),
 		cmocka_unit_test(other_limits_are_those_of_who_waits),
+		cmocka_unit_test(tenants_change_their_groups_while_they_wait),
 		cmocka_unit_test(who_is_cancelled_waits_for_nothing),
 		cmocka_unit_test(absurd_limits_are_refused),
 	};
