@@ -12,10 +12,13 @@
 #include <sys/uio.h>
 
 #include "base/list.h"
+#include "base/nqn.h"
+#include "qos/share.h"
 #include "wire/nvme.h"
 
 struct arena;
 struct bad;
+struct blk_io;
 struct mail;
 struct reactor;
 
@@ -59,6 +62,22 @@ struct blk_range {
 	uint32_t blocks;
 };
 
+/* On whose behalf I/O is done: a host.  Whoever serves devices has it, for as long as they may look at it. */
+struct blk_tenant {
+	uint16_t number;       /* of each another one, from 1, below BLK_TENANTS */
+	char name[NQN_MAX + 1];
+};
+
+enum { BLK_TENANTS = 1024 };
+
+/* Of an I/O that has to wait for its turn at a device, or had to: the filter's (fair.h), from submit() to done(). */
+struct blk_turn {
+	struct qos_io qos;
+	enum blk_turn_at { BLK_TURN_WAITS, BLK_TURN_BELOW, BLK_TURN_OVER } at;
+	void (*done)(struct blk_io *io, struct nvme_status status);
+	void *owner;
+};
+
 /*
  * One I/O.  It is the device's from submit() until done(), which comes exactly
  * once and never from inside submit().  A device finishes an I/O or fails it
@@ -93,6 +112,12 @@ struct blk_io {
 	void (*done)(struct blk_io *io, struct nvme_status status);
 	void (*keep)(struct blk_io *io); /* moves transient data to stable buffers, clears the flag */
 	void *owner;
+	const struct blk_tenant *tenant; /* NULL: nobody in particular */
+	uint32_t queue;             /* of the tenant's, by which it came: of each another number */
+	uint8_t priority;           /* among the tenant's, 0 to QOS_PRIORITIES - 1, the first served most */
+	uint16_t credits;           /* the device's, before done(): how many that queue may have under way; 0: it does
+	                             * not tell */
+	struct blk_turn turn;
 };
 
 /*

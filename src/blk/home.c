@@ -92,6 +92,7 @@ over(struct home_chan *hc, struct home_req *req)
 
 	io->flags |= req->io.flags & (BLK_LENT | BLK_BAD);
 	io->iov_count = req->io.iov_count;
+	io->credits = req->io.credits;
 	if (!lent) {
 		io->at = req->io.at;
 		req->outer = NULL;
@@ -359,6 +360,12 @@ static const struct blk_ops home_ops = {
 	.health = home_health,
 	.destroy = home_destroy,
 };
+
+struct blk_chan *
+home_chan_here(struct blk_chan *chan)
+{
+	return is_home(chan) ? home_of(chan->blk)->chan : NULL;
+}
 
 size_t
 home_bytes(unsigned reactors)

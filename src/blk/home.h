@@ -99,6 +99,9 @@ home_of(const struct blk *blk)
 /* What `blk` is, at its home; NULL: it has none. */
 const struct blk *home_inner(const struct blk *blk);
 
+/* The device's own channel, on its home; NULL: the channel is another reactor's. */
+struct blk_chan *home_chan_here(struct blk_chan *chan);
+
 /* The most that a home takes, with channels of so many reactors. */
 size_t home_bytes(unsigned reactors);
 

@@ -1,6 +1,7 @@
 #include "conform_devices.h"
 
 #include "blk/devices.h"
+#include "blk/fair.h"
 #include "drive_bench.h"
 #include "lone.h"
 
@@ -98,6 +99,42 @@ lone_last(struct reactor *reactor, uint32_t block_size, struct blk **blk)
 	return error == 0 ? home_open(reactor, reactor->count - 1, inner, blk) : error;
 }
 
+/* ---- that lets I/O wait for its turn ---- */
+
+static int
+open_fair(struct reactor *reactor, const char *spec, uint32_t block_size, struct blk **blk)
+{
+	struct blk *inner;
+	char why[256];
+	int error = blk_open(reactor, spec, block_size, &inner, why);
+
+	return error == 0 ? fair_open(reactor, reactor->count - 1, inner, blk) : error;
+}
+
+static int
+fair_mem(struct reactor *reactor, uint32_t block_size, struct blk **blk)
+{
+	return open_fair(reactor, "mem:4M", block_size, blk);
+}
+
+static int
+fair_file(struct reactor *reactor, uint32_t block_size, struct blk **blk)
+{
+	return open_fair(reactor, "file:/v,size=4M", block_size, blk);
+}
+
+static int
+fair_flash(struct reactor *reactor, uint32_t block_size, struct blk **blk)
+{
+	return open_fair(reactor, "flash:optane,4M", block_size, blk);
+}
+
+static int
+fair_cache(struct reactor *reactor, uint32_t block_size, struct blk **blk)
+{
+	return open_fair(reactor, "volatile:keep=64K,seed=5@file:/v,size=4M", block_size, blk);
+}
+
 /* A new device is one line more. */
 const struct conform_device conform_devices[] = {
 	{ "mem", .spec = "mem:4M" },
@@ -115,6 +152,10 @@ const struct conform_device conform_devices[] = {
 		.forgets = "it reads as zeros whatever is written" },
 	{ "flash over file", .spec = "flash:optane@file:/v,size=4M", .lasts = true },
 	{ "flash with a cache that is lost, over file", .open = cached_over_file, .lasts = true },
+	{ "by turns, mem", .open = fair_mem },
+	{ "by turns, file", .open = fair_file, .lasts = true },
+	{ "by turns, flash in place", .open = fair_flash },
+	{ "by turns, volatile over file", .open = fair_cache, .lasts = true },
 	{ .name = NULL },
 };
 
@@ -124,5 +165,7 @@ const struct conform_device conform_homes[] = {
 	{ "file, at home on the last", .open = file_last, .lasts = true },
 	{ "volatile over file, at home on the first", .open = cache_first, .lasts = true },
 	{ "a lone one, at home on the last", .open = lone_last },
+	{ "by turns, mem, at home on the last", .open = fair_mem },
+	{ "by turns, file, at home on the last", .open = fair_file, .lasts = true },
 	{ .name = NULL },
 };

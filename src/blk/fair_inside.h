@@ -1,0 +1,62 @@
+/*
+ * fair_inside.h - what the files of the filter that lets I/Os wait for their turn share; see fair.c.
+ */
+#ifndef WEIR_BLK_FAIR_INSIDE_H
+#define WEIR_BLK_FAIR_INSIDE_H
+
+#include "blk/fair.h"
+#include "qos/qos.h"
+#include "world/reactor.h"
+
+/* A limit, in use where there is one. */
+struct fair_cap {
+	struct qos_cap cap;
+	bool used;
+};
+
+/* A tenant that has asked for something. */
+struct fair_tenant {
+	struct qos_tenant qos;
+	const struct blk_tenant *who; /* NULL: nobody in particular, and whoever there was no memory for */
+	struct fair_cap cap;
+	struct list node;
+};
+
+struct fair {
+	struct blk blk;
+	struct blk *inner;
+};
+
+/* The only channel, of its home: all that the filter knows. */
+struct fair_chan {
+	struct blk_chan chan;
+	struct blk_chan *inner;
+	struct qos qos;
+	const struct fair_terms *terms; /* NULL: nothing was said yet */
+	struct fair_volume volume;
+	struct fair_cap cap;
+	struct fair_group_here {
+		struct qos_group qos;
+		struct fair_cap cap;
+	} groups[FAIR_GROUPS_MAX];
+	struct list tenants;         /* all but `nobody` */
+	struct fair_tenant nobody;
+	struct fair_tenant *by_number[BLK_TENANTS]; /* NULL: it has not asked */
+	struct task go;
+	struct timer timer;
+	struct fifo finished;        /* that were cancelled while they waited */
+	struct task collect;
+};
+
+/* fair_terms.c: before anybody asks; who asks; and it is over. */
+void fair_terms_begin(struct fair_chan *fc);
+struct fair_tenant *fair_tenant_of(struct fair_chan *fc, const struct blk_tenant *who);
+void fair_terms_end(struct fair_chan *fc);
+
+/* fair.c: somebody may go. */
+void fair_go_soon(struct fair_chan *fc);
+
+/* The filter's channel; NULL: there is none here. */
+struct fair_chan *fair_chan_here(struct blk_chan *chan);
+
+#endif
