@@ -61,9 +61,14 @@ bool fair_is(const struct blk *blk);
 
 /*
  * What holds from now on, also for what waits; on the reactor where the device is at home, on others it does nothing.
- * Cannot fail.  `terms` stay until others are said or the channel is closed.
+ * Cannot fail.  `terms` stay until others are said or the channel is closed; `volume` need not.  Both NULL: all are
+ * alike and nothing is held back, as at first.
  */
 void fair_apply(struct blk_chan *chan, const struct fair_volume *volume, const struct fair_terms *terms);
+
+/* What of a volume's memory it takes in a process of so many reactors; and each tenant that asks. */
+size_t fair_bytes(unsigned reactors);
+size_t fair_tenant_bytes(void);
 
 /* None of the tenant's I/O is under way, on any reactor, and what is known of it is not needed; on the home. */
 void fair_forget(struct blk_chan *chan, const struct blk_tenant *tenant);

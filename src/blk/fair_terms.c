@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "blk/home.h"
 
 static const struct fair_terms no_terms;
+static const struct fair_volume not_paced;
 
 /* ---- limits ---- */
 
@@ -124,10 +126,10 @@ fair_tenant_of(struct fair_chan *fc, const struct blk_tenant *who)
 	return tenant != NULL ? tenant : tenant_make(fc, who);
 }
 
+/* Who it was need not be there any more. */
 static void
 tenant_free(struct fair_chan *fc, struct fair_tenant *tenant)
 {
-	fc->by_number[tenant->who->number] = NULL;
 	list_remove(&tenant->node);
 	tenant_gone(fc, tenant);
 	arena_free(fc->chan.reactor->arena, tenant);
@@ -138,8 +140,10 @@ fair_forget(struct blk_chan *chan, const struct blk_tenant *who)
 {
 	struct fair_chan *fc = fair_chan_here(chan);
 
-	if (fc != NULL && fc->by_number[who->number] != NULL)
-		tenant_free(fc, fc->by_number[who->number]);
+	if (fc == NULL || fc->by_number[who->number] == NULL)
+		return;
+	tenant_free(fc, fc->by_number[who->number]);
+	fc->by_number[who->number] = NULL;
 }
 
 /* ---- all of them ---- */
@@ -220,6 +224,8 @@ fair_apply(struct blk_chan *chan, const struct fair_volume *volume, const struct
 
 	if (fc == NULL)
 		return;
+	volume = volume != NULL ? volume : &not_paced;
+	terms = terms != NULL ? terms : &no_terms;
 	if (same(fc, volume, terms)) {
 		fc->terms = terms;
 		return;
@@ -253,4 +259,16 @@ fair_terms_end(struct fair_chan *fc)
 	list_for_each(&fc->tenants, node)
 		tenant_free(fc, container_of(node, struct fair_tenant, node));
 	tenant_gone(fc, &fc->nobody);
+}
+
+size_t
+fair_tenant_bytes(void)
+{
+	return arena_takes(sizeof(struct fair_tenant), 0);
+}
+
+size_t
+fair_bytes(unsigned reactors)
+{
+	return arena_takes(sizeof(struct fair), 0) + arena_takes(sizeof(struct fair_chan), 0) + home_bytes(reactors);
 }

@@ -399,6 +399,7 @@ apply_begin(struct core *core, char why[256])
 			return rc;
 		}
 	}
+	terms_take(core, core->view);
 	if (core->reactor->index > 0)
 		return 0;
 	begin_generation(core, target->change->view);

@@ -131,8 +131,10 @@ give_up_others(struct core *core, const struct view *view)
 		}
 	}
 	for (uint32_t slot = 0; slot < TARGET_VOLUMES_MAX; slot++)
-		if (core->chans[slot] != NULL && !(wanted[slot / 64] >> slot % 64 & 1))
+		if (core->chans[slot] != NULL && !(wanted[slot / 64] >> slot % 64 & 1)) {
 			core->retiring[slot / 64] |= UINT64_C(1) << slot % 64;
+			terms_end(core, slot);
+		}
 	apply_retire(&core->retire_timer);
 }
 
@@ -147,6 +149,7 @@ apply_take(struct core *core, const struct view *view)
 		registry_view(core);
 	assoc_view(core, view);
 	conns_take(core, view);
+	terms_take(core, view);
 	/* First this, then which volumes are idle already: unused() comes after applied(). */
 	core_post(core, 0, &mail);
 	give_up_others(core, view);

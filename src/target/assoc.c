@@ -79,10 +79,11 @@ assoc_create(struct core *core, struct conn *admin, const struct view_subsys *su
 
 /* Its Connect is about to be answered: until then the time for the handshake ran. */
 void
-assoc_joined(struct assoc *assoc, uint16_t cntlid, uint64_t association)
+assoc_joined(struct assoc *assoc, const struct target_mail *mail)
 {
-	assoc->ctrl.cntlid = cntlid;
-	assoc->ctrl.association = association;
+	assoc->ctrl.cntlid = mail->joined.cntlid;
+	assoc->ctrl.association = mail->joined.association;
+	assoc->tenant = mail->joined.tenant;
 	assoc->joined = true;
 	assoc->alive_ns = assoc->core->reactor->now_ns;
 	alive_start(assoc);
@@ -436,6 +437,7 @@ assoc_attach(struct core *core, const struct target_mail *mail)
 		assoc->queue_count++;
 		answer.attached.durable = ctrl_durable_writes(&assoc->ctrl);
 		answer.attached.association = assoc->ctrl.association;
+		answer.attached.tenant = assoc->tenant;
 		assoc->ctrl.io_queues_made = true;
 	}
 	core_post(core, mail->attach.core, &answer);

@@ -24,7 +24,8 @@ struct assoc {
 	                             * when it has joined */
 	struct conn *admin;         /* NULL: gone, and the rest follows */
 	bool admin_over;            /* and of its commands none is with another core any more */
-	bool joined;                /* core 0 knows it and has admitted it */
+	bool joined;                /* core 0 knows it and has admitted it, */
+	const struct blk_tenant *tenant; /* and its host; or NULL */
 	struct assoc_queue queues[TARGET_IO_QUEUES + 1];
 	uint32_t queue_count;       /* connected I/O queues */
 	struct timer kato_timer;
@@ -68,7 +69,7 @@ struct assoc *assoc_find(struct core *core, uint16_t key);
 /* `subsys` NULL: a discovery controller. */
 struct assoc *assoc_create(struct core *core, struct conn *admin, const struct view_subsys *subsys,
     const struct nvme_connect_data *data, uint32_t kato_ms);
-void assoc_joined(struct assoc *assoc, uint16_t cntlid, uint64_t association);
+void assoc_joined(struct assoc *assoc, const struct target_mail *mail);
 void assoc_end(struct core *core, const struct target_mail *mail);
 void assoc_view(struct core *core, const struct view *view);
 void assoc_attach(struct core *core, const struct target_mail *mail);

@@ -114,6 +114,7 @@ struct conn {
 	uint32_t held;            /* by functions that still look at it, whatever becomes of it */
 	uint16_t key, qid;        /* the controller's, as cores know it; and which queue */
 	uint64_t association;     /* its number; of an I/O queue */
+	const struct blk_tenant *tenant; /* the same: its host, or NULL */
 	uint32_t active[CTRL_NS_MAX / 32]; /* the same: namespaces with GATE_LISTED that it has; bit n is NSID n + 1 */
 	uint16_t portal;          /* it came through */
 	uint8_t hostid[16];       /* of a queue */

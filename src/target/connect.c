@@ -151,7 +151,7 @@ connect_joined(struct core *core, const struct target_mail *mail)
 		unmake(conn);
 		busy(req);
 	} else {
-		assoc_joined(conn->assoc, mail->joined.cntlid, mail->joined.association);
+		assoc_joined(conn->assoc, mail);
 		memcpy(conn->hostid, conn->assoc->ctrl.hostid, sizeof(conn->hostid));
 		req->xfer.dw0 = connected(conn, conn->assoc->ctrl.cntlid);
 		request_answer(req, NVME_OK);
@@ -244,6 +244,7 @@ attached(struct conn *conn, const struct target_mail *mail)
 	conn->attached = true;
 	conn->durable = mail->attached.durable;
 	conn->association = mail->attached.association;
+	conn->tenant = mail->attached.tenant;
 	memcpy(conn->hostid, data->hostid, sizeof(conn->hostid));
 	borrow_begin(conn);
 	conn->subsys = view_subsys(conn->core->view, data->subnqn);

@@ -168,6 +168,10 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 	case MAIL_SETTLED:
 		settle_mail(core, &mail);
 		return;
+	case MAIL_TENANT_GONE:
+	case MAIL_TENANT_FORGOTTEN:
+		tenant_mail(core, &mail);
+		return;
 	case MAIL_DRAIN:
 		drain(core);
 		return;

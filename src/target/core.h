@@ -236,6 +236,15 @@ void registry_wish_over(struct core *core, uint16_t key);
 /* The NQN of the controller's subsystem, that of its host, and its id as hosts know it; NULL: it is not there. */
 const char *registry_find(const struct core *core, uint16_t key, const char **hostnqn, uint16_t *cntlid);
 
+/* terms.c: what hosts may have of devices; of those of the view; of one that is of no view any more, all; and a host
+ * is gone. */
+void terms_take(struct core *core, const struct view *view);
+void terms_end(struct core *core, uint32_t slot);
+void terms_forget(struct core *core, const struct blk_tenant *tenant);
+
+/* registry_tenants.c: hosts come and go */
+void tenant_mail(struct core *core, const struct target_mail *mail);
+
 /* wish.c: the controller that wished it is going, or wishes it no more; on core 0 */
 void wish_over(struct core *core, struct target_wish *wish);
 

@@ -15,6 +15,7 @@
 #include "world/world.h"
 
 struct assoc;
+struct blk_tenant;
 struct conn;
 struct eventlog;
 struct request;
@@ -85,6 +86,8 @@ enum target_mail_kind { /* from BLK_MAIL on it is of devices (blk.h) */
 	MAIL_EVENTS_COPY, /* controller's core -> 0: its host wants to read the events */
 	MAIL_EVENTS_COPIED, /* and back: a copy, or none */
 	MAIL_EVENTS_GIVE, /* controller's core -> 0: the copy is not needed any more */
+	MAIL_TENANT_GONE, /* 0 -> all: forget a host, of which nothing is at a device */
+	MAIL_TENANT_FORGOTTEN, /* and back */
 	MAIL_DRAIN,       /* 0 -> all: end */
 	MAIL_DRAINED,     /* and back */
 };
@@ -122,7 +125,8 @@ struct target_mail {
 			struct conn *conn;
 			uint8_t admission;     /* enum ctrl_admission */
 			uint16_t cntlid;       /* of one that was admitted, */
-			uint64_t association;  /* and its number */
+			uint64_t association;  /* and its number; */
+			const struct blk_tenant *tenant; /* and its host, which stays as long as it does; or NULL */
 		} joined;
 		struct {
 			uint64_t *there, *attached; /* the asker's: core 0 writes to them meanwhile */
@@ -158,7 +162,9 @@ struct target_mail {
 			struct nvme_connect_fault fault;
 			bool durable;
 			uint64_t association;
+			const struct blk_tenant *tenant;
 		} attached;
+		const struct blk_tenant *tenant; /* TENANT_GONE, TENANT_FORGOTTEN: stands until all have answered */
 		struct {
 			struct conn *conn;
 			bool durable;

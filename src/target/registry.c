@@ -7,7 +7,8 @@
  * commands is with anybody.  While one of a host is dying, the host's next one
  * waits in line, so that a write that is sent again is never overtaken by its
  * older self.  Static controllers are chosen here
- * (statics.c) and found; fences are in registry_fence.c.
+ * (statics.c) and found; fences are in registry_fence.c, and hosts, whatever number of associations they have, in
+ * registry_tenants.c.
  */
 #include <assert.h>
 #include <errno.h>
@@ -105,6 +106,12 @@ other_model(const struct roll *roll, bool fixed)
 	return false;
 }
 
+static bool
+is_discovery(const struct roll *roll)
+{
+	return strncmp(roll->nqn, NVME_DISCOVERY_NQN, sizeof(roll->nqn)) == 0;
+}
+
 /* An id is chosen with it, and what was asked for is one of the subsystem as it was there: views come to cores
  * one after the other. */
 static enum ctrl_admission
@@ -113,7 +120,7 @@ admission(struct core *core, struct entry *entry)
 	struct roll *roll = entry->roll;
 	const struct view_subsys *subsys = view_subsys(core->view, roll->nqn);
 	bool fixed = subsys != NULL && subsys->info.static_ids > 0;
-	bool discovery = strncmp(roll->nqn, NVME_DISCOVERY_NQN, sizeof(roll->nqn)) == 0;
+	bool discovery = is_discovery(roll);
 	uint32_t room = discovery ? DISCOVERY_MAX : subsys != NULL ? subsys->controllers_max : 0;
 	uint16_t cntlid = entry->key;
 
@@ -135,10 +142,12 @@ admission(struct core *core, struct entry *entry)
 }
 
 static void
-answer(struct core *core, uint16_t key, struct conn *conn, enum ctrl_admission admitted, uint16_t cntlid)
+answer(struct core *core, uint16_t key, struct conn *conn, enum ctrl_admission admitted, uint16_t cntlid,
+    const struct tenant *tenant)
 {
 	struct target_mail mail = {
-		.kind = MAIL_JOINED, .key = key, .joined = { conn, (uint8_t)admitted, cntlid, core->registry->number },
+		.kind = MAIL_JOINED, .key = key, .joined = { conn, (uint8_t)admitted, cntlid, core->registry->number,
+			tenant != NULL ? &tenant->who : NULL },
 	};
 
 	core_post(core, key % core->reactor->count, &mail);
@@ -152,6 +161,7 @@ entry_free(struct core *core, struct entry *entry)
 
 	core->registry->by_key[entry->key] = NULL;
 	list_remove(&entry->node);
+	tenant_give(core, entry->tenant);
 	arena_free(core->reactor->arena, entry);
 	roll_maybe_free(core, roll);
 }
@@ -162,9 +172,11 @@ decide(struct core *core, struct entry *entry)
 {
 	enum ctrl_admission admitted = admission(core, entry);
 
-	if (admitted == CTRL_HOST_ADMITTED)
+	if (admitted == CTRL_HOST_ADMITTED) {
 		entry->number = ++core->registry->number;
-	answer(core, entry->key, entry->conn, admitted, entry->cntlid);
+		entry->tenant = is_discovery(entry->roll) ? NULL : tenant_take(core, entry->hostnqn);
+	}
+	answer(core, entry->key, entry->conn, admitted, entry->cntlid, entry->tenant);
 	if (admitted != CTRL_HOST_ADMITTED) {
 		entry_free(core, entry);
 		return;
@@ -188,7 +200,7 @@ join(struct core *core, const struct target_mail *mail)
 	if (entry == NULL || roll == NULL) {
 		arena_free(core->reactor->arena, entry);
 		core_log_peer(core, "a controller was refused: out of memory");
-		answer(core, mail->key, mail->join.conn, CTRL_HOST_NO_ROOM, 0);
+		answer(core, mail->key, mail->join.conn, CTRL_HOST_NO_ROOM, 0, NULL);
 		return;
 	}
 	assert(core->registry->by_key[mail->key] == NULL);
@@ -257,7 +269,7 @@ left(struct core *core, const struct target_mail *mail)
 		return; /* it was refused */
 	if (entry->state == ENTRY_WAITING) {
 		/* It is not read: the connection is gone. */
-		answer(core, entry->key, entry->conn, CTRL_HOST_NO_ROOM, 0);
+		answer(core, entry->key, entry->conn, CTRL_HOST_NO_ROOM, 0, NULL);
 	} else {
 		entry->state = ENTRY_GONE;
 		entry->roll->count--;
@@ -374,7 +386,7 @@ target_each_controller(const struct target *target, const char *nqn,
 size_t
 registry_bytes(void)
 {
-	return sizeof(struct entry) + statics_bytes();
+	return sizeof(struct entry) + sizeof(struct tenant) + statics_bytes();
 }
 
 int
@@ -384,6 +396,7 @@ registry_begin(struct core *core)
 	if (core->registry == NULL)
 		return -ENOMEM;
 	list_init(&core->registry->rolls);
+	tenants_begin(core->registry);
 	return 0;
 }
 
@@ -411,5 +424,6 @@ registry_end(struct core *core)
 		arena_free(core->reactor->arena, roll->statics);
 		arena_free(core->reactor->arena, roll);
 	}
+	tenants_end(core);
 	arena_free(core->reactor->arena, core->registry);
 }

@@ -32,7 +32,16 @@ struct entry {
 		uint64_t below; /* what its members' numbers are smaller than */
 		uint16_t named; /* or the only one; WEIR_FENCE_OLDER: each of them */
 	} fence;
+	struct tenant *tenant;  /* of a member; NULL: there was no number for it, or no memory */
 	char hostnqn[NVME_NQN_FIELD];
+};
+
+/* A host that has associations, with whatever subsystems. */
+struct tenant {
+	struct list node;
+	struct blk_tenant who;
+	uint32_t members;       /* 0: it is going, */
+	uint32_t left;          /* and so many cores have not forgotten it yet */
 };
 
 /* The associations of one subsystem; there while there are any, and while its controllers are static: it is
@@ -47,6 +56,8 @@ struct roll {
 
 struct registry {
 	struct list rolls;
+	struct list tenants;
+	uint64_t tenant_numbers[BLK_TENANTS / 64]; /* bit n: it is somebody's, or never anybody's */
 	uint64_t number;        /* of the newest member */
 	struct entry *by_key[NVME_CNTLID_MAX + 1];
 };
@@ -80,5 +91,11 @@ entry_disagrees(const struct entry *a, const struct entry *b)
 /* registry_fence.c: ends others of a host; and one of those that a fence waits for may be gone */
 void registry_fence(struct core *core, const struct target_mail *mail);
 void registry_fence_count_down(struct core *core, const struct entry *gone);
+
+/* registry_tenants.c: the tenant of a host for one member more, or NULL; and for one fewer (NULL: of nobody). */
+struct tenant *tenant_take(struct core *core, const char hostnqn[NVME_NQN_FIELD]);
+void tenant_give(struct core *core, struct tenant *tenant);
+void tenants_begin(struct registry *registry);
+void tenants_end(struct core *core);
 
 #endif

@@ -26,6 +26,8 @@ request_take(struct conn *conn)
 		if (xfer == NULL)
 			return NULL;
 		req = container_of(xfer, struct request, xfer);
+		req->io.tenant = conn->tenant;
+		req->io.queue = (uint32_t)conn->key << 16 | conn->qid;
 	}
 	req->conn = conn;
 	req->stage = STAGE_NEW;

@@ -9,7 +9,7 @@
 #define WEIR_TARGET_TARGET_H
 
 #include "base/arena.h"
-#include "blk/blk.h"
+#include "blk/fair.h"
 #include "ctrl/ctrl.h"
 #include "wire/feature.h"
 #include "world/reactor.h"
@@ -43,6 +43,7 @@ struct target_listen {
 struct target_ns {
 	uint32_t nsid;              /* 1..CTRL_NS_MAX; each once, ascending */
 	struct blk *volume;         /* the caller's; in no other namespace */
+	const struct fair_volume *fair; /* what its I/O may have, of a volume that fair_open() made; else NULL */
 	uint64_t blocks;            /* hosts may use; 0: all there are */
 	uint8_t id[16];             /* what nguid and uuid are derived from where they are zeros */
 	uint8_t nguid[16], uuid[16];
@@ -87,6 +88,7 @@ struct target_config {
 	uint32_t subsys_count;
 	const struct target_listen *referrals;
 	uint32_t referral_count;
+	struct fair_terms fair;        /* which hosts may have how much of volumes that fair_open() made */
 	uint32_t connections_max;      /* 0: 4096 */
 	uint32_t handshake_timeout_ms; /* accept to a usable queue; 0: 10 s */
 	uint32_t stall_timeout_ms;     /* a PDU, an R2T or an answer without progress; 0: 30 s */
@@ -199,13 +201,14 @@ void target_ask_stats(struct target *target, void (*told)(void *owner, const str
  * of each of its 128 commands, be it ABORT, FENCE, PRESENT_ASK, WISH, SETTLE after it or EVENTS_COPY, and of each the
  * copy that is given back; 8 events, 8 FENCEs of before resets; 4 that make statistics up; JOIN, DYING, LEFT, END and
  * CONN_GONE.  Of a volume: 1 command of reservations, 1 of TAKE, TELL and WHO, RETIRED.  Of a core: what is asked of
- * all for a new view, the end, and what is counted and kept of each subsystem.
+ * all for a new view, the end, and what is counted and kept of each subsystem; and 1 of each host that is gone, or the
+ * answer to it.
  */
 enum {
 	TARGET_MAIL_QUEUE = 80,
 	TARGET_MAIL_ADMIN = 320, /* the more of the two, of each connection */
 	TARGET_MAIL_VOLUME = 4,
-	TARGET_MAIL_CORE = 16384,
+	TARGET_MAIL_CORE = 16384 + BLK_TENANTS,
 };
 #define TARGET_MAIL_MAX(connections) ((uint64_t)(connections) * TARGET_MAIL_ADMIN + \
 	TARGET_VOLUMES_MAX * TARGET_MAIL_VOLUME + TARGET_MAIL_CORE)

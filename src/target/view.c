@@ -72,6 +72,7 @@ struct parts {
 	char (*hosts)[NVME_NQN_FIELD];
 	char (*ns_hosts)[NVME_NQN_FIELD]; /* of one namespace after the other */
 	uint64_t *others;
+	struct fair_volume *fair;
 };
 
 static uint32_t
@@ -89,15 +90,17 @@ ana_count(const struct target_subsys *subsys)
 static struct parts
 lay_subsys(struct layout *layout, const struct target_subsys *subsys)
 {
-	uint32_t ns_hosts = 0, others = 0;
+	uint32_t ns_hosts = 0, others = 0, fair = 0;
 	struct parts parts;
 
 	for (uint32_t i = 0; i < subsys->ns_count; i++) {
 		ns_hosts += subsys->ns[i].host_count;
 		others += subsys->ns[i].other_count;
+		fair += subsys->ns[i].fair != NULL;
 	}
 	parts.ns_hosts = lay(layout, ns_hosts, sizeof(*parts.ns_hosts));
 	parts.others = lay(layout, others, sizeof(*parts.others));
+	parts.fair = lay(layout, fair, sizeof(*parts.fair));
 	parts.info = lay(layout, subsys->ns_count, sizeof(*parts.info));
 	parts.ns = lay(layout, ns_limit(subsys), sizeof(*parts.ns));
 	parts.ana = lay(layout, ana_count(subsys), sizeof(*parts.ana));
@@ -191,6 +194,10 @@ fill_ns(const struct target_subsys *told, const struct target_ns *ns, const stru
 		.info = info, .blocks = info->blocks, .block_size = info->block_size, .volume = number, .ana = ana,
 		.gate = gate_of(info, &subsys->info.ana[ana]),
 	};
+	if (ns->fair != NULL) {
+		*parts->fair = *ns->fair;
+		entry->fair = parts->fair++;
+	}
 }
 
 /* What was left in change for too long, and of which nothing was said since. */
@@ -341,6 +348,19 @@ fill_subsys(const struct target_config *config, const struct target_subsys *told
 
 /* ---- the whole ---- */
 
+static struct fair_terms
+lay_terms(struct layout *layout, const struct fair_terms *told)
+{
+	struct fair_group *groups = lay(layout, told->group_count, sizeof(*groups));
+	struct fair_host *hosts = lay(layout, told->host_count, sizeof(*hosts));
+
+	if (layout->at != NULL && told->group_count > 0)
+		memcpy(groups, told->groups, told->group_count * sizeof(*groups));
+	if (layout->at != NULL && told->host_count > 0)
+		memcpy(hosts, told->hosts, told->host_count * sizeof(*hosts));
+	return (struct fair_terms){ groups, told->group_count, hosts, told->host_count };
+}
+
 struct portal_info
 view_portal(const struct target_listen *listen)
 {
@@ -386,6 +406,7 @@ view_make(struct arena *arena, const struct target_config *config, const struct 
 	lay(&layout, config->subsys_count, sizeof(*view->subsys));
 	for (uint32_t i = 0; i < config->subsys_count; i++)
 		lay_subsys(&layout, &config->subsys[i]);
+	lay_terms(&layout, &config->fair);
 	bytes = layout.bytes;
 	layout = (struct layout){ arena_alloc(arena, bytes), 0 };
 	if (layout.at == NULL)
@@ -401,6 +422,7 @@ view_make(struct arena *arena, const struct target_config *config, const struct 
 		volumes += told->ns_count;
 		view->subsys_count++;
 	}
+	view->fair = lay_terms(&layout, &config->fair);
 	fill_discovery(config, numbers, old, view);
 	view->authenticate = config->authenticate;
 	view->handshake_timeout_ms = config->handshake_timeout_ms ? config->handshake_timeout_ms : DEFAULT_HANDSHAKE_MS;

@@ -31,6 +31,7 @@ struct view_ns {
 	const struct ns_info *info; /* NULL: there is none, and then gate says so */
 	uint64_t blocks;
 	uint64_t volume; /* its number */
+	const struct fair_volume *fair; /* NULL: its I/O does not wait for turns */
 	uint32_t block_size;
 	uint8_t gate;
 	uint8_t ana;    /* index into the subsystem's groups */
@@ -58,6 +59,7 @@ struct view {
 	struct portal_info portals[TARGET_LISTENERS_MAX];  /* the same, as hosts are told of it */
 	uint32_t portals_used;        /* bit n */
 	struct portal_info referrals[CTRL_REFERRALS_MAX];
+	struct fair_terms fair;
 	uint32_t connections_max, handshake_timeout_ms, stall_timeout_ms;
 	bool authenticate;
 };

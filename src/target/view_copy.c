@@ -26,8 +26,10 @@ move_subsys(const struct view *from, const struct view *to, struct view_subsys *
 		MOVE(((struct ns_info *)(uintptr_t)subsys->info.ns)[i].hosts);
 		MOVE(((struct ns_info *)(uintptr_t)subsys->info.ns)[i].others);
 	}
-	for (uint32_t i = 0; i < subsys->ns_limit; i++)
+	for (uint32_t i = 0; i < subsys->ns_limit; i++) {
 		MOVE(((struct view_ns *)(uintptr_t)subsys->ns)[i].info);
+		MOVE(((struct view_ns *)(uintptr_t)subsys->ns)[i].fair);
+	}
 }
 
 struct view *
@@ -42,5 +44,7 @@ view_copy(struct arena *arena, const struct view *from)
 	for (uint32_t i = 0; i < to->subsys_count; i++)
 		move_subsys(from, to, &to->subsys[i]);
 	MOVE(to->discovery.referrals);
+	MOVE(to->fair.groups);
+	MOVE(to->fair.hosts);
 	return to;
 }

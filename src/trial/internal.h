@@ -35,6 +35,7 @@
 #include "trial/trial.h"
 
 enum { TRIAL_BLOCK = 4096, TRIAL_TARGETS_MAX = 8, TRIAL_VOLUMES_MAX = 8, TRIAL_HOSTS_MAX = 64, TRIAL_LISTENERS_MAX = 8,
+	TRIAL_GROUPS = 3,
 	TRIAL_LANES_MAX = 16, TRIAL_IO_BLOCKS_MAX = 256, TRIAL_PORT = 4420, TRIAL_REACTORS_MAX = 16,
 	TRIAL_BLOCKS_MIN = 256, /* a volume has a MiB at least */
 	TRIAL_GROWTH = 64, TRIAL_GROWTHS_MAX = 16 /* blocks that a volume grows by, and how often */,
@@ -56,6 +57,7 @@ struct volume {
 	struct served *served;
 	uint32_t index, nsid;        /* nsid: index + 1 */
 	bool in_ram;
+	bool fair;                   /* its I/O waits for turns */
 	char path[48], spec[96];     /* "volume-0-1.img"; as blk_open() has it */
 	uint8_t id[16];              /* of its namespace */
 	char kept[80];               /* where its reservations are: "state-0/reservations/UUID" */
@@ -105,6 +107,7 @@ struct served {
 	bool applying;
 	bool disturbed;              /* a fault of the plan has befallen it: calm.c does not judge it any more */
 	unsigned started;            /* reactors, of this life */
+	uint64_t told;               /* so often */
 	struct reactor *reactor;     /* the operator's */
 	struct timer operator;
 	struct target_applied applied;
@@ -150,8 +153,14 @@ struct whole {
 	const char *hosts[TRIAL_HOSTS_MAX];
 	struct target_subsys subsys;
 	struct target_config config;
+	struct fair_group groups[TRIAL_GROUPS];
+	struct fair_host fair_hosts[TRIAL_HOSTS_MAX];
+	struct fair_volume fair[TRIAL_VOLUMES_MAX];
 };
 void served_config(const struct served *served, const struct serving *serving, struct whole *whole);
+
+/* terms.c: and what hosts may have of it, other than the last time. */
+void terms_draw(struct served *served, struct whole *whole);
 
 /* Nothing of any host is left: no stream, no connection, no buffer; else false with what, in words.  It is up. */
 bool served_is_idle(struct served *served, char why[160]);

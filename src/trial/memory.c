@@ -40,6 +40,18 @@ hosts_bytes(const struct core *core)
 	return bytes;
 }
 
+/* As many tenants as it has hosts, with what those were before who are not forgotten yet. */
+static size_t
+fair_part(const struct volume *volume)
+{
+	const struct trial *trial = volume->served->trial;
+
+	if (!volume->fair)
+		return 0;
+	return fair_bytes((unsigned)trial_knob(trial, KNOB_TARGET_REACTORS)) +
+	    2 * trial_knob(trial, KNOB_HOSTS) * fair_tenant_bytes();
+}
+
 static size_t
 volumes_bytes(const struct served *served)
 {
@@ -48,7 +60,7 @@ volumes_bytes(const struct served *served)
 
 	for (unsigned i = 0; i < trial_knob(served->trial, KNOB_VOLUMES); i++)
 		if (served->volumes[i].blk != NULL)
-			bytes += blk_bytes(reactors) + target_volume_bytes();
+			bytes += blk_bytes(reactors) + target_volume_bytes() + fair_part(&served->volumes[i]);
 	return bytes;
 }
 

@@ -59,6 +59,7 @@ operate(struct timer *timer)
 	if (served_open_volumes(served, &served->next, reactor, why) != 0)
 		return;
 	served_config(served, &served->next, &whole);
+	terms_draw(served, &whole);
 	served->applied = (struct target_applied){ .applied = applied, .unused = unused };
 	served->applying = target_apply(served->target, &whole.config, &served->applied, why) == 0;
 	ills_look(served->trial);

@@ -122,6 +122,9 @@ const struct knob_row knob_rows[KNOBS] = {
 	    "that each read or write takes of it" },
 	[KNOB_UNTIL_MS] =        { "until",             "ms",    1,     PLAN_SECONDS_MAX * 1000, 100, false,
 	    "load and faults; then all is mended, and must come to rest" },
+
+	[KNOB_FAIR] =            { "fair",              "%",     0,     HUNDRED,   0,     false,
+	    "of the volumes: I/O waits for its turn there, and hosts have weights and limits" },
 };
 
 const struct knob_pair knob_pairs[KNOB_PAIRS] = {
@@ -163,6 +166,15 @@ const struct fault_row fault_rows[FAULTS] = {
 };
 
 /* ---- drawing ---- */
+
+/* What is drawn for has a number, which stays: knobs, kinds of faults, and knobs that came later. */
+enum { THING_FAULTS = KNOB_UNTIL_MS + 1, THING_LATER = 1000 };
+
+static uint64_t
+thing_of(enum knob knob)
+{
+	return knob <= KNOB_UNTIL_MS ? (uint64_t)knob : THING_LATER + (uint64_t)knob;
+}
 
 /* Numbers for one thing alone, so that what is drawn for it does not depend on what else there is. */
 static struct rng
@@ -235,7 +247,7 @@ static void
 knobs_draw(const struct scenario *scenario, struct plan *plan)
 {
 	for (enum knob knob = 0; knob < KNOBS; knob++) {
-		struct rng rng = rng_for(plan->seed, knob);
+		struct rng rng = rng_for(plan->seed, thing_of(knob));
 		bool left_out = scenario->swarm && is_share(knob) && rng_below(&rng, 4) == 0;
 		uint64_t value = draw(&rng, scenario->knobs[knob]);
 
@@ -268,7 +280,7 @@ faults_step(struct faults_to_come *f)
 static void
 faults_begin(struct faults_to_come *f, const struct scenario *scenario, uint64_t seed, enum fault_kind kind)
 {
-	f->rng = rng_for(seed, KNOBS + (uint64_t)kind);
+	f->rng = rng_for(seed, THING_FAULTS + (uint64_t)kind);
 	f->rate = &scenario->rates[kind];
 	f->at_ns = UINT64_MAX;
 	if (f->rate->every_us.from == 0 || (scenario->swarm && rng_below(&f->rng, 2) == 0))

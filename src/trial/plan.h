@@ -54,6 +54,8 @@ enum knob {
 	KNOB_MAIL_NS, KNOB_MAIL_JITTER_NS,
 	KNOB_TURN_NS, KNOB_IO_NS,
 	KNOB_UNTIL_MS,       /* load and faults; then all is mended and must come to rest */
+	/* the volumes again */
+	KNOB_FAIR,           /* so many of a hundred: their I/O waits for turns */
 	KNOBS,
 };
 

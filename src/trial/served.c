@@ -54,12 +54,16 @@ static int
 open_volume(struct volume *volume, uint64_t blocks, struct reactor *reactor, char why[256])
 {
 	uint64_t kib = blocks * (TRIAL_BLOCK / 1024);
+	int rc;
 
 	if (volume->in_ram)
 		snprintf(volume->spec, sizeof(volume->spec), "mem:%" PRIu64 "K", kib);
 	else
 		snprintf(volume->spec, sizeof(volume->spec), "file:%s,size=%" PRIu64 "K", volume->path, kib);
-	return blk_open(reactor, volume->spec, TRIAL_BLOCK, &volume->blk, why);
+	rc = blk_open(reactor, volume->spec, TRIAL_BLOCK, &volume->blk, why);
+	if (rc == 0 && volume->fair)
+		rc = fair_open(reactor, volume->index % reactor->count, volume->blk, &volume->blk);
+	return rc;
 }
 
 int
@@ -187,6 +191,7 @@ make(struct served *served, struct reactor *reactor, char why[256])
 	if (rc != 0)
 		return rc;
 	served_config(served, &served->now, &whole);
+	terms_draw(served, &whole);
 	return target_create(reactor->arena, &whole.config, &served->target, why);
 }
 
@@ -229,6 +234,7 @@ volume_init(struct volume *volume, struct served *served, unsigned index)
 	struct trial *trial = served->trial;
 	uint32_t blocks = (uint32_t)trial_knob(trial, KNOB_BLOCKS);
 	uint32_t most = blocks + TRIAL_GROWTH * growths(trial->plan) + (uint32_t)trial_knob(trial, KNOB_IO_BLOCKS);
+	struct rng rng; /* of its own: what is drawn behind it stays as it is */
 
 	*volume = (struct volume){
 		.served = served, .index = index, .nsid = index + 1, .blocks = blocks, .blocks_most = most,
@@ -237,6 +243,8 @@ volume_init(struct volume *volume, struct served *served, unsigned index)
 		.history = history_create(&trial->arena, most),
 		.id = { (uint8_t)(served->index + 1), (uint8_t)(index + 1) },
 	};
+	rng_seed(&rng, trial->plan->seed ^ (volume->next_value << 8));
+	volume->fair = rng_below(&rng, 100) < trial_knob(trial, KNOB_FAIR);
 	name_kept(volume);
 	snprintf(volume->path, sizeof(volume->path), "volume-%u-%u.img", served->index, index);
 	served->wanted.volume_blocks[index] = volume_blocks(volume);
