@@ -40,7 +40,7 @@ add_opening(struct apply_files *files, const struct serving *serving, const char
 
 	if (opening == NULL)
 		return -ENOMEM;
-	opening_init(opening, serving->reactor, nqn, ns->nsid, spec, ns->block_size);
+	opening_init(opening, serving->reactor, nqn, ns->nsid, spec, ns->block_size, ns->mode);
 	opening->state_dir = serving->now->conf->state_dir;
 	files->list[files->count++] = (struct apply_file){ .opening = opening };
 	return 0;

@@ -223,7 +223,8 @@ lane_make_file(struct lane *lane, struct target_wish *wish, const struct made *m
 	file->bytes = hosted_volume_bytes(ns);
 	file->block_size = ns->block_size;
 	hosted_spec(made, ns, pool, spec);
-	opening_init(&file->opening, lane->hosted->serving->reactor, file->nqn, ns->nsid, spec, ns->block_size);
+	opening_init(&file->opening, lane->hosted->serving->reactor, file->nqn, ns->nsid, spec, ns->block_size,
+	    lane->hosted->serving->now->conf->qos.mode);
 	list_push(&lane->hosted->files, &file->node);
 	lane->file = file;
 	give(file);

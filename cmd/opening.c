@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "blk/fair.h"
 #include "refuse.h"
 #include "serve.h"
 #include "volumes.h"
@@ -15,10 +16,11 @@
 
 void
 opening_init(struct opening *opening, struct reactor *reactor, const char *nqn, uint32_t nsid, const char *spec,
-    uint32_t block_size)
+    uint32_t block_size, enum conf_qos_mode mode)
 {
 	*opening = (struct opening){
 		.reactor = reactor, .nqn = nqn, .nsid = nsid, .block_size = block_size, .rc = -ECANCELED,
+		.fair = mode != CONF_QOS_OFF,
 		.why = "not opened",
 	};
 	snprintf(opening->spec, sizeof(opening->spec), "%s", spec);
@@ -102,6 +104,18 @@ place(struct opening *opening)
 	return blk_spec_path(opening->spec, path) ? opening_place(path, opening->state_dir, opening->why) : 0;
 }
 
+/* Those whose I/O waits for turns are spread over the reactors. */
+static int
+open_with(struct opening *opening, struct reactor *annex)
+{
+	int rc = blk_open(annex, opening->spec, opening->block_size, &opening->blk, opening->why);
+
+	if (rc != 0 || !opening->fair)
+		return rc;
+	rc = fair_open(annex, opening->nsid % annex->count, opening->blk, &opening->blk);
+	return rc == 0 ? 0 : refuse(opening->why, rc, "out of memory");
+}
+
 void
 opening_run(struct opening *opening)
 {
@@ -115,7 +129,7 @@ opening_run(struct opening *opening)
 		opening->rc = refuse(opening->why, -ENOMEM, "out of memory");
 		return;
 	}
-	opening->rc = blk_open(annex, opening->spec, opening->block_size, &opening->blk, opening->why);
+	opening->rc = open_with(opening, annex);
 	if (opening->rc != 0) {
 		annex->world->annex_close(annex);
 		return;

@@ -25,6 +25,7 @@ struct opening {
 	const char *state_dir; /* in which no file of an operator's lies; NULL: it is no operator's, or there is none */
 	uint32_t nsid, block_size;
 	char spec[CONF_SPEC];
+	bool fair;             /* its I/O is to wait for turns */
 	/* What came of it; an errand's until it is done. */
 	struct reactor *annex; /* NULL: it is not open, or a volume has it */
 	struct blk *blk;
@@ -34,9 +35,9 @@ struct opening {
 	char why[256];
 };
 
-/* Nothing is opened yet. */
+/* Nothing is opened yet; `mode`: how hosts are to share it. */
 void opening_init(struct opening *opening, struct reactor *reactor, const char *nqn, uint32_t nsid, const char *spec,
-    uint32_t block_size);
+    uint32_t block_size, enum conf_qos_mode mode);
 
 /* The rest may be called by an errand.  Opens it: opening->rc, and why. */
 void opening_run(struct opening *opening);

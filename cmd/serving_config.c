@@ -9,6 +9,7 @@
 
 #include "refuse.h"
 #include "serve.h"
+#include "sharing.h"
 #include "volumes.h"
 
 struct identity
@@ -55,7 +56,8 @@ make_ns(const struct making *m, const struct conf_subsys *subsys, const struct c
 	asked = identity_made(m->made, subsys->nqn, from->nsid, &identity);
 	if (asked != NULL && asked->protection > ns->protection)
 		ns->protection = (enum nvme_protection)asked->protection;
-	return 0;
+	return sharing_volume(&m->from->conf->qos, from, m->arena, &ns->fair) == 0 ? 0 :
+	    refuse(why, -ENOMEM, "out of memory");
 }
 
 static int
@@ -76,7 +78,8 @@ make_made_ns(const struct making *m, const struct conf_subsys *subsys, const str
 	memcpy(ns->id, from->uuid, sizeof(ns->id));
 	if (from->kept)
 		memcpy(ns->uuid, from->uuid, sizeof(ns->uuid));
-	return 0;
+	return sharing_usual(&m->from->conf->qos, m->arena, &ns->fair) == 0 ? 0 :
+	    refuse(why, -ENOMEM, "out of memory");
 }
 
 static int
@@ -171,6 +174,7 @@ serving_config(const struct making *m, struct target_config *config, char why[25
 	struct target_listen *listen = arena_alloc(m->arena, conf->listener_count * sizeof(*listen));
 	struct target_listen *referrals = arena_alloc(m->arena, (conf->referral_count + 1) * sizeof(*referrals));
 	struct target_subsys *subsys = arena_alloc(m->arena, (conf->subsys_count + 1) * sizeof(*subsys));
+	struct fair_terms terms;
 
 	if (listen == NULL || referrals == NULL || subsys == NULL)
 		return refuse(why, -ENOMEM, "out of memory");
@@ -184,7 +188,10 @@ serving_config(const struct making *m, struct target_config *config, char why[25
 		if (rc != 0)
 			return rc;
 	}
+	if (sharing_terms(&conf->qos, m->arena, &terms) != 0)
+		return refuse(why, -ENOMEM, "out of memory");
 	*config = (struct target_config){
+		.fair = terms,
 		.listen = listen, .listen_count = conf->listener_count, .subsys = subsys,
 		.subsys_count = conf->subsys_count,
 		.referrals = referrals, .referral_count = conf->referral_count,

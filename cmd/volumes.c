@@ -11,6 +11,7 @@
 #include "blk/devices.h"
 #include "refuse.h"
 #include "serve.h"
+#include "sharing.h"
 #include "sys/line.h"
 
 /* ---- one ---- */
@@ -230,7 +231,7 @@ take(struct volume *volume, struct opening *opening, char why[256])
 /* What was not opened beside the reactor is now: at the start, and what hosts have made in memory. */
 static int
 volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char *spec, uint32_t block_size,
-    struct volume **out, char why[256])
+    enum conf_qos_mode mode, struct volume **out, char why[256])
 {
 	struct volume *volume = arena_alloc(serving->arena, sizeof(*volume)), **at;
 	struct opening now, *opening = opening_find(serving, nqn, nsid);
@@ -242,7 +243,7 @@ volume_open(struct serving *serving, const char *nqn, uint32_t nsid, const char 
 	volume->opening = opening;
 	if (opening == NULL) {
 		opening = &now;
-		opening_init(opening, serving->reactor, nqn, nsid, spec, block_size);
+		opening_init(opening, serving->reactor, nqn, nsid, spec, block_size, mode);
 		rc = open_now(serving, opening, why);
 	}
 	if (rc == 0)
@@ -279,7 +280,7 @@ volume_open_configured(struct serving *serving, const struct conf_subsys *subsys
 	if (serving->starting && blk_spec_path(how, path)) /* later who opens it beside the reactor has looked */
 		rc = opening_place(path, serving->now->conf->state_dir, reason);
 	if (rc == 0)
-		rc = volume_open(serving, subsys->nqn, ns->nsid, how, ns->block_size, out, reason);
+		rc = volume_open(serving, subsys->nqn, ns->nsid, how, ns->block_size, ns->mode, out, reason);
 	if (rc != 0 && given != NULL && strncmp(reason, given, strnlen(given, BLK_WHY_SPEC)) == 0)
 		return refuse(why, rc, "--ns %.250s", reason);
 	if (rc != 0 && given != NULL)
@@ -302,7 +303,7 @@ volume_ready(struct serving *serving, const struct conf_subsys *subsys, const st
 	*rc = 0;
 	if (volume == NULL)
 		*rc = volume_open_configured(serving, subsys, ns, given, &volume, why);
-	else if (volume->blk->blocks < blocks) {
+	else if ((*rc = sharing_fits(subsys, ns, volume->blk, why)) == 0 && volume->blk->blocks < blocks) {
 		*rc = volume->blk->ops->grow == NULL ? -EOPNOTSUPP :
 		    volume->blk->ops->grow(volume->blk, volume->annex, blocks);
 		if (*rc == -ESTALE)
@@ -330,7 +331,7 @@ open_lost(struct serving *serving, const struct made_ns *ns, struct volume **vol
 	int rc;
 
 	snprintf(spec, sizeof(spec), "fault:dead=1@null:%" PRIu64, hosted_volume_bytes(ns));
-	rc = volume_open(serving, ns->nqn, ns->nsid, spec, ns->block_size, volume, why);
+	rc = volume_open(serving, ns->nqn, ns->nsid, spec, ns->block_size, CONF_QOS_OFF, volume, why);
 	if (rc == 0)
 		fprintf(stderr, "weir: namespace %u of %s, which a host has made, is lost, and its I/O fails: %s\n",
 		    ns->nsid, ns->nqn, reason);
@@ -349,12 +350,12 @@ static int
 open_made(struct serving *serving, const struct conf_subsys *subsys, const struct made *made, const struct made_ns *ns,
     struct volume **volume, char reason[256])
 {
+	enum conf_qos_mode mode = serving->now->conf->qos.mode;
 	char spec[CONF_SPEC];
 	int rc;
 
 	hosted_spec(made, ns, subsys->pool, spec);
-	rc = volume_open(serving, subsys->nqn, ns->nsid, spec, ns->block_size, volume, reason);
-	assert(rc != 0 || *volume != NULL);
+	rc = volume_open(serving, subsys->nqn, ns->nsid, spec, ns->block_size, mode, volume, reason);
 	if (rc == 0 && (*volume)->blk->blocks < ns->blocks) {
 		volume_withdraw(*volume);
 		rc = refuse(reason, -EINVAL, "%.200s: smaller than it was", spec);

@@ -1,5 +1,6 @@
 /*
- * qos_diff.c - what is different in fair sharing.  All of it can be changed while it is in use.
+ * qos_diff.c - what is different in fair sharing.  All of it can be changed while it is in use, but that a namespace
+ * begins to be shared.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -189,7 +190,11 @@ ns_qos_altered(struct differ *d, const char *nqn, const struct conf_ns *old, con
 	snprintf(what, sizeof(what), "namespace %u of %s", new->nsid, nqn);
 	limits_words(old->limits, old->burst_ms, from);
 	limits_words(new->limits, new->burst_ms, to);
-	told_if_other(d, "sharing", what, conf_qos_words[old->mode], conf_qos_words[new->mode]);
+	if (old->mode == CONF_QOS_OFF && new->mode != CONF_QOS_OFF)
+		tell(d, CONF_RESTART, "~ sharing of %s: %s -> %s", what, conf_qos_words[old->mode],
+		    conf_qos_words[new->mode]);
+	else
+		told_if_other(d, "sharing", what, conf_qos_words[old->mode], conf_qos_words[new->mode]);
 	told_if_other(d, "device", what, device_words(&d->old->qos, old), device_words(&d->new->qos, new));
 	told_if_other(d, "limits", what, from, to);
 }

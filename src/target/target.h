@@ -43,7 +43,7 @@ struct target_listen {
 struct target_ns {
 	uint32_t nsid;              /* 1..CTRL_NS_MAX; each once, ascending */
 	struct blk *volume;         /* the caller's; in no other namespace */
-	const struct fair_volume *fair; /* what its I/O may have, of a volume that fair_open() made; else NULL */
+	const struct fair_volume *fair; /* what its I/O may have, of a volume that fair_open() made; NULL: all */
 	uint64_t blocks;            /* hosts may use; 0: all there are */
 	uint8_t id[16];             /* what nguid and uuid are derived from where they are zeros */
 	uint8_t nguid[16], uuid[16];

@@ -14,8 +14,9 @@ terms_take(struct core *core, const struct view *view)
 		for (uint32_t k = 0; k < subsys->ns_limit; k++) {
 			const struct view_ns *ns = &subsys->ns[k];
 
-			if (ns->fair != NULL)
-				fair_apply(core->chans[volume_slot(ns->volume)], ns->fair, &view->fair);
+			if (ns->info != NULL)
+				fair_apply(core->chans[volume_slot(ns->volume)], ns->fair,
+				    ns->fair != NULL ? &view->fair : NULL);
 		}
 	}
 }

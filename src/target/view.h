@@ -31,7 +31,7 @@ struct view_ns {
 	const struct ns_info *info; /* NULL: there is none, and then gate says so */
 	uint64_t blocks;
 	uint64_t volume; /* its number */
-	const struct fair_volume *fair; /* NULL: its I/O does not wait for turns */
+	const struct fair_volume *fair; /* NULL: nothing is held back */
 	uint32_t block_size;
 	uint8_t gate;
 	uint8_t ana;    /* index into the subsystem's groups */
