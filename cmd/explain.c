@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/size.h"
+#include "blk/fair.h"
 #include "blk/flash.h"
 #include "serve.h"
 
@@ -148,16 +149,21 @@ explain_memory(const struct explained *explained)
 	    "per subsystem:              %8zu KiB   for its events; for hosts that read them %zu KiB in all, at most\n"
 	    "per volume:                 %8zu KiB   at most; of a RAM volume also its size, as it is written;\n"
 	    "                                         it may grow, and has address space for that, which takes none;\n"
-	    "                                         filters (fault:, volatile:) are not counted\n\n",
+	    "                                         filters (fault:, volatile:) are not counted\n"
+	    "per volume that is shared:  %8zu KiB   beside that, and %.1f KiB for each host that has used it\n\n",
 	    reactors, REACTOR_SCRATCH / 1024, SERVE_SMALL_BUFS * BUFS_SMALL / 1024, SERVE_SMALL_BUFS, BUFS_SMALL / 1024,
 	    SERVE_LARGE_BUFS * BUFS_LARGE / 1024, SERVE_LARGE_BUFS, BUFS_LARGE / 1024, target_reactor_bytes() / 1024,
 	    rt_files_bytes() / 1024, rt_mail_bytes(reactors) / 1024, (rt_mail_bytes(1) - rt_mail_bytes(0)) / 1024,
 	    (double)controller / kib, (double)connection / kib, (double)target_queue_bytes(128) / kib, slot,
-	    subsys / 1024, readers / 1024, volume / 1024);
+	    subsys / 1024, readers / 1024, volume / 1024, fair_bytes(reactors) / 1024,
+	    (double)fair_tenant_bytes() / kib);
 	printf("%sat most: %u reactors x %.1f MiB + controllers x %.1f KiB + connections x %.1f KiB\n"
 	    "    + queue entries x %zu bytes + subsystems x %zu KiB + %zu KiB + %u volumes x %zu KiB + RAM volumes\n",
 	    text, reactors, (double)reactor / mib, (double)controller / kib, (double)connection / kib, slot,
 	    subsys / 1024, readers / 1024, volumes, volume / 1024);
+	if (explained->shared > 0)
+		printf("    + %u that are shared x (%zu KiB + hosts x %.1f KiB)\n", explained->shared,
+		    fair_bytes(reactors) / 1024, (double)fair_tenant_bytes() / kib);
 	free(text);
 	if (drives > 0)
 		printf("    + %.1f MiB of modelled drives + their contents\n", (double)drives / mib);

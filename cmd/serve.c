@@ -334,6 +334,7 @@ explain_conf(struct explained *explained, struct arena *arena, const struct conf
 	for (uint32_t i = 0; i < conf->subsys_count; i++) {
 		explained->volumes += conf->subsys[i].ns_count + conf->subsys[i].pool_count;
 		explained->spec_count += conf->subsys[i].ns_count;
+		explained->shared += conf->qos.mode != CONF_QOS_OFF ? conf->subsys[i].pool_count : 0;
 	}
 	if (conf->connections_max > 0)
 		explained->connections = conf->connections_max;
@@ -343,6 +344,7 @@ explain_conf(struct explained *explained, struct arena *arena, const struct conf
 		for (uint32_t n = 0; n < conf->subsys[i].ns_count; n++) {
 			char spec[CONF_SPEC];
 
+			explained->shared += conf->subsys[i].ns[n].mode != CONF_QOS_OFF;
 			conf_volume_spec(&conf->subsys[i].ns[n], spec);
 			explained->specs[explained->spec_count] = arena_strdup(arena, spec);
 			if (explained->specs[explained->spec_count++] == NULL)

@@ -50,7 +50,7 @@ enum { SERVE_SMALL_BUFS = 2304, SERVE_LARGE_BUFS = 256 };
 /* What memory depends on. */
 struct explained {
 	unsigned reactors;
-	uint32_t volumes, connections;
+	uint32_t volumes, shared, connections; /* `shared`: so many volumes wait for turns */
 	const char **specs;    /* of those volumes that are known */
 	uint32_t spec_count;
 };

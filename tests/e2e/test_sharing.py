@@ -1,0 +1,112 @@
+"""Hosts that share a volume: limits and weights of a configuration, and other ones while I/O waits."""
+import json
+
+import pytest
+
+import nvme
+from nvme import ABORTED
+from test_abort import abort
+from test_live import NQN, conf, live, namespace  # noqa: F401
+from tools import SECONDS, start, weir
+
+ALICE, BOB = "nqn.2026-11.example:alice", "nqn.2026-11.example:bob"
+
+
+def shared(mode="caps", limits="", tenants="", groups=""):
+    """a configuration with one namespace"""
+    top = "qos:\n  mode: %s\n" % mode
+    if groups:
+        top += "  groups:\n" + groups
+    if tenants:
+        top += "  tenants:\n" + tenants
+    return conf(namespace(1, **({"qos": "{limits: {%s}}" % limits} if limits else {})), top=top)
+
+
+def tenant(host, **what):
+    return "    - {host: %s, %s}\n" % (host, ", ".join("%s: %s" % pair for pair in what.items()))
+
+
+def load(target, host, ios, *args, kind="randread"):
+    return start("perf", "nvme+tcp://%s:%d/%s?ns=1" % (*target.address(), NQN), "--hostnqn", host, "--rw", kind,
+                 "--ios", str(ios), "--json", *map(str, args))
+
+
+def end(program):
+    out, err = program.communicate(timeout=SECONDS)
+    assert program.returncode == 0, err
+    report = json.loads(out)
+    assert report["errors"] == 0
+    return report
+
+
+@pytest.mark.parametrize("reactors", [1, 3])
+def test_a_host_has_no_more_than_its_limit(live, reactors):
+    target = live(shared(tenants=tenant(ALICE, limits="{read_iops: 1000, write_bandwidth: 4M}")), "--reactors", str(reactors))
+    reads, writes, others = (load(target, ALICE, 500), load(target, ALICE, 500, "--qd", 8, kind="randwrite"),
+                             load(target, BOB, 3000, kind="randrw"))
+    assert end(reads)["seconds"] >= 0.45
+    assert end(writes)["seconds"] >= 0.45
+    end(others)
+
+
+def test_a_group_has_a_limit_together_and_the_volume_one_of_all(live):
+    target = live(shared(groups="    - {name: both, limits: {read_iops: 1000}}\n", limits="write_iops: 1000",
+                         tenants=tenant(ALICE, group="both") + tenant(BOB, group="both")))
+    reads = [load(target, host, 300) for host in (ALICE, BOB)]
+    assert max(end(one)["seconds"] for one in reads) >= 0.55
+    writes = [load(target, host, 300, kind="randwrite") for host in (ALICE, BOB)]
+    assert max(end(one)["seconds"] for one in writes) >= 0.55
+
+
+def test_other_limits_hold_for_what_waits(live):
+    """of one I/O a second nothing is left, and nobody hears of an error"""
+    slow = shared(tenants=tenant(ALICE, limits="{read_iops: 1}"), limits="read_iops: 2")
+    target = live(slow, "--reactors", "2")
+    waiting = [load(target, host, 20000) for host in (ALICE, BOB)]
+    with nvme.Controller(target.address(), subnqn=NQN, hostnqn=nvme.HOSTNQN) as ctrl:
+        ctrl.grant()
+        queue = ctrl.io_queue()
+        assert queue.read(0).ok and queue.read(0).ok
+    for mode in ("caps", "gimbal", "caps", "off"):
+        target.applied(shared(mode, tenants=tenant(ALICE, weight=7)))
+    for one in waiting:
+        end(one)
+
+
+def test_what_waits_for_its_turn_can_be_aborted(live):
+    target = live(shared(limits="write_iops: 1"))
+    with nvme.Controller(target.address(), subnqn=NQN) as ctrl:
+        ctrl.grant()
+        queue = ctrl.io_queue()
+        assert queue.write(0, bytes(4096)).ok
+        writes = [queue.submit_write(n, bytes(4096)) for n in range(3)]
+        assert abort(ctrl, 1, writes[1])
+        assert queue.wait(writes[1]).status == ABORTED
+        assert queue.wait(writes[0]).ok and queue.wait(writes[2]).ok
+
+
+def test_who_leaves_while_he_waits_holds_up_nobody(live):
+    target = live(shared(tenants=tenant(ALICE, limits="{read_iops: 1}")), "--reactors", "2")
+    for _ in range(3):
+        with nvme.Controller(target.address(), subnqn=NQN, hostnqn=ALICE) as ctrl:
+            ctrl.grant()
+            queue = ctrl.io_queue()
+            reads = [queue.submit_read(n, 1) for n in range(30)]
+            assert queue.wait(reads[0]).ok
+    target.daemon.no_connections()
+    assert end(load(target, BOB, 3000))["read"]["ios"] == 3000
+
+
+def test_a_namespace_that_was_off_is_shared_from_when_it_is_opened(live):
+    target = live(shared("off"))
+    done = target.apply(shared("caps"))
+    assert done.returncode != 0 and "restart" in done.stdout + done.stderr
+    target.applied(conf())
+    target.applied(shared("gimbal"))
+    assert end(load(target, ALICE, 3000, "--verify", kind="randrw"))["verify"]["wrong"] == 0
+
+
+def test_memory_of_what_is_shared_is_explained(tmp_path):
+    path = tmp_path / "weir.yaml"
+    path.write_text(shared("gimbal"))
+    assert b"+ 1 that are shared x" in weir("serve", "--config", path, "--explain-memory").stdout
