@@ -46,6 +46,9 @@ enum weir_io_flags {
 	WEIR_FUA = 1,              /* of WRITE, WRITE_ZEROES and COMPARE_AND_WRITE: durable when done; of READ: from
 	                            * the medium */
 	WEIR_UNMAP = 2,            /* of WRITE_ZEROES: the target may deallocate */
+	/* Its priority among this host's I/Os, where hosts share the volume by turns: of those that wait there 16
+	 * with none of these flags are served in turn with 4, 2 and 1 of these.  Elsewhere it means nothing. */
+	WEIR_PRIORITY_1 = 1 << 4, WEIR_PRIORITY_2 = 2 << 4, WEIR_PRIORITY_3 = 3 << 4,
 };
 
 enum { WEIR_RANGES_MAX = 128, WEIR_IOV_MAX = 256 };

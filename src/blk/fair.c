@@ -62,6 +62,7 @@ fair_submit(struct blk_chan *chan, struct blk_io *io)
 	if (io->op == BLK_WRITE && (io->flags & BLK_TRANSIENT) != 0)
 		io->keep(io);
 	io->turn.at = BLK_TURN_WAITS;
+	io->credits = 0;
 	qos_io_init(&io->turn.qos, op_of(io), bytes_of(io, chan->blk->block_size), io->priority);
 	qos_arrive(&fc->qos, &fair_tenant_of(fc, io->tenant)->qos, &io->turn.qos);
 	fair_go_soon(fc);
@@ -78,12 +79,15 @@ static void
 below_done(struct blk_io *io, struct nvme_status status)
 {
 	struct fair_chan *fc = io->owner;
+	struct fair_tenant *tenant = container_of(io->turn.qos.tenant, struct fair_tenant, qos);
 	uint64_t now_ns = fc->chan.reactor->now_ns;
 
 	io->turn.at = BLK_TURN_OVER;
 	io->done = io->turn.done;
 	io->owner = io->turn.owner;
 	qos_done(&fc->qos, &io->turn.qos, now_ns - io->turn.qos.begun_ns, was_done(status), now_ns);
+	if (fc->volume.paced && nvme_ok(status))
+		io->credits = fair_credits(fc, tenant, io->queue, now_ns);
 	fair_go_soon(fc);
 	io->done(io, status);
 }

@@ -14,9 +14,18 @@ struct fair_cap {
 	bool used;
 };
 
+/* Which of a tenant's queues have had I/Os lately. */
+enum { FAIR_QUEUE_WORDS = 4 };
+struct fair_queues {
+	uint64_t now[FAIR_QUEUE_WORDS], before[FAIR_QUEUE_WORDS]; /* bits, of this period and the last one */
+	uint64_t since_ns;           /* this one */
+	uint32_t active;             /* how many they are */
+};
+
 /* A tenant that has asked for something. */
 struct fair_tenant {
 	struct qos_tenant qos;
+	struct fair_queues queues;
 	const struct blk_tenant *who; /* NULL: nobody in particular, and whoever there was no memory for */
 	struct fair_cap cap;
 	struct list node;
@@ -52,6 +61,9 @@ struct fair_chan {
 void fair_terms_begin(struct fair_chan *fc);
 struct fair_tenant *fair_tenant_of(struct fair_chan *fc, const struct blk_tenant *who);
 void fair_terms_end(struct fair_chan *fc);
+
+/* fair_credits.c: an I/O has ended that came by that queue: how many it may have under way. */
+uint16_t fair_credits(struct fair_chan *fc, struct fair_tenant *tenant, uint32_t queue, uint64_t now_ns);
 
 /* fair.c: somebody may go. */
 void fair_go_soon(struct fair_chan *fc);

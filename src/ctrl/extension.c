@@ -9,7 +9,7 @@
 #include "wire/extension.h"
 #include "wire/identify.h"
 
-enum { OFFERED = WEIR_FENCE };
+enum { OFFERED = WEIR_CREDITS | WEIR_FENCE };
 
 void
 extension_identify(struct nvme_identify_ctrl *id)

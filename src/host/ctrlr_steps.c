@@ -228,9 +228,12 @@ queues_granted(struct ctrlr *c, const struct hio *io)
 	return true;
 }
 
-/* Whether it says so (doc/extension.md, Negotiation). */
+/* Of Weir's extension (doc/extension.md, Negotiation). */
+enum { WANTED = WEIR_CREDITS | WEIR_FENCE };
+
+/* Whether it offers any of that. */
 static bool
-offers_fence(const struct ctrlr *c)
+offers_extension(const struct ctrlr *c)
 {
 	static const char magic[4] = WEIR_MAGIC;
 	struct weir_identify weir;
@@ -239,20 +242,23 @@ offers_fence(const struct ctrlr *c)
 	return !c->options.plain && memcmp(weir.magic, magic, sizeof(magic)) == 0 &&
 	    le16_get(weir.version) >= WEIR_VERSION &&
 	    le16_get(weir.length) >= offsetof(struct weir_identify, capabilities) + sizeof(weir.capabilities) &&
-	    le32_get(weir.capabilities) & WEIR_FENCE;
+	    (le32_get(weir.capabilities) & WANTED) != 0;
 }
 
 static struct nvme_sqe
-ask_fence(const struct ctrlr *c)
+ask_extension(const struct ctrlr *c)
 {
 	(void)c;
-	return set_feature(WEIR_FEATURE, WEIR_FENCE);
+	return set_feature(WEIR_FEATURE, WANTED);
 }
 
 static bool
-fence_granted(struct ctrlr *c, const struct hio *io)
+extension_granted(struct ctrlr *c, const struct hio *io)
 {
-	c->facts.fences = nvme_ok(io->req.status) && io->req.dw0 & WEIR_FENCE;
+	uint32_t granted = nvme_ok(io->req.status) ? io->req.dw0 : 0;
+
+	c->facts.fences = granted & WEIR_FENCE;
+	c->facts.credits = granted & WEIR_CREDITS;
 	return true;
 }
 
@@ -326,7 +332,7 @@ static const struct step {
 	{ "asking whether the controller is ready (CSTS)", read_csts, csts_read, NULL, false },
 	{ "Identify Controller", identify, identified, NULL, false },
 	{ "asking for I/O queues", ask_queues, queues_granted, wants_queues, false },
-	{ "asking for FENCE", ask_fence, fence_granted, offers_fence, true },
+	{ "asking for what Weir adds", ask_extension, extension_granted, offers_extension, true },
 	{ "asking for events", ask_events, events_chosen, wants_events, true },
 	{ "asking for events without warnings", ask_notices, notices_chosen, wants_notices, true },
 };

@@ -9,6 +9,7 @@
 
 #include "host/lane.h"
 #include "host/mail.h"
+#include "host/window.h"
 #include "wire/log.h"
 
 #define NS_PER_MS UINT64_C(1000000) /* no product with it is of 32 bits */
@@ -43,6 +44,8 @@ struct flight {
 	uint32_t lost;          /* as much of its being lost */
 	uint32_t nsid;
 	uint8_t state, op, tries, answers; /* answers: of the two of a Compare and Write */
+	uint8_t priority;       /* 0 to 3 */
+	struct window *window;  /* of SENT: in which it counts */
 	bool aborting;          /* an Abort was asked for */
 };
 
@@ -67,6 +70,7 @@ struct strand {
 	uint32_t in_flight;     /* commands */
 	uint32_t transfer_max;  /* bytes of one */
 	bool stale;             /* it has refused for its ANA state, and no newer view has come */
+	struct window windows[SUBSYS_NAMESPACES_MAX]; /* by slot */
 	char why[160];
 };
 
@@ -84,6 +88,7 @@ struct lane {
 	struct flight *flights; /* `depth` of them: a Compare and Write takes two */
 	struct flight *free;    /* by `mate`; the last one given back is the first one taken */
 	struct list waiting, resting, parked;
+	uint32_t waiting_for;   /* the namespace of those that wait; 0: they are of several */
 	uint32_t in_flight;     /* I/Os taken on */
 	uint64_t done_count, resent;
 	uint8_t *pages;         /* of LANE_PAGE bytes */

@@ -53,6 +53,7 @@ make(struct lane *lane, const struct lane_io *io, const struct view_ns *ns, stru
 	}
 	flight->op = io->op;
 	flight->nsid = io->nsid;
+	flight->priority = io->flags >> LANE_PRIORITY_SHIFT & 3;
 	flight->serial = 0;
 	flight->tries = 0;
 	flight->refused = 0;
@@ -62,12 +63,18 @@ make(struct lane *lane, const struct lane_io *io, const struct view_ns *ns, stru
 	return 0;
 }
 
-static struct strand *
-choose(struct lane *lane, const struct view_ns *ns, const struct flight *flight, unsigned commands)
+static uint32_t
+bytes_of(const struct flight *flight)
 {
 	const struct hreq *req = &flight->hio.req;
 
-	return lane_choose(lane, ns, commands, req->data != HREQ_NONE ? req->length : 0);
+	return req->data != HREQ_NONE ? req->length : 0;
+}
+
+static struct strand *
+choose(struct lane *lane, const struct view_ns *ns, const struct flight *flight, unsigned commands)
+{
+	return lane_choose(lane, ns, commands, bytes_of(flight));
 }
 
 int
@@ -126,6 +133,8 @@ pump(struct task *task)
 			flight_send(flight, strand);
 		else if (lane->view->hopeless)
 			flight_finish(flight, -ETIMEDOUT, NVME_OK);
+		else if (lane->waiting_for != 0 && lane_reaches(lane, ns, bytes_of(flight)))
+			return; /* it is full for all of them */
 		else if (flight->mate != NULL && choose(lane, ns, flight, 1) != NULL)
 			return;
 	}

@@ -35,7 +35,8 @@ enum lane_op {
 	LANE_OPS,
 };
 
-enum lane_flags { LANE_FUA = 1, LANE_UNMAP = 2 };
+/* From the shift on, two bits: its priority among this host's, 0, served most, to 3. */
+enum lane_flags { LANE_FUA = 1, LANE_UNMAP = 2, LANE_PRIORITY_SHIFT = 4 };
 
 enum { LANE_RANGES_MAX = 128, LANE_DEPTH_MAX = 1024 };
 

@@ -27,6 +27,13 @@ move(struct flight *flight, struct list *to, enum flight_state state)
 void
 flight_wait(struct flight *flight)
 {
+	struct lane *lane = flight->lane;
+
+	list_remove(&flight->node);
+	if (list_empty(&lane->waiting))
+		lane->waiting_for = flight->nsid;
+	else if (lane->waiting_for != flight->nsid)
+		lane->waiting_for = 0;
 	move(flight, &flight->lane->waiting, FLIGHT_WAITING);
 }
 
@@ -263,6 +270,15 @@ both_done(struct flight *flight, struct strand *strand)
 	}
 }
 
+/* No more of it is under way, and its target may have said how much there may be. */
+static inline void
+landed(struct flight *flight, const struct hio *hio)
+{
+	flight->window->in_flight--;
+	if (hio->req.dw1 != 0 && flight->strand->terms->credits && !hio->lost && nvme_ok(hio->req.status))
+		window_told(flight->window, hio->req.dw1, flight->lane->reactor->now_ns);
+}
+
 /* There is room now. */
 static inline void
 next(struct lane *lane)
@@ -281,6 +297,8 @@ flight_answered(struct hio *hio)
 		flight = flight->mate;
 	strand = flight->strand;
 	strand->in_flight--;
+	if (flight->mate == NULL || flight->answers == 1)
+		landed(flight, hio);
 	if (flight->mate == NULL) {
 		if (hio->lost)
 			lost(flight);
@@ -313,6 +331,7 @@ flight_flushed(struct hio *hio)
 		return;
 	}
 	flight->strand->in_flight--;
+	landed(flight, hio);
 	flight_finish(flight, -EIO, NVME_OK);
 	next(lane);
 }
@@ -320,6 +339,8 @@ flight_flushed(struct hio *hio)
 void
 flight_send(struct flight *flight, struct strand *strand)
 {
+	const struct view_ns *ns = lane_ns(flight->lane, flight->nsid);
+	struct nvme_sqe *sqe = &flight->hio.req.sqe;
 	bool room;
 
 	if (flight->serial != 0)
@@ -329,6 +350,11 @@ flight_send(struct flight *flight, struct strand *strand)
 	flight->serial = strand->serial;
 	flight->aborting = false;
 	strand->in_flight++;
+	flight->window = &strand->windows[ns->slot];
+	flight->window->in_flight++;
+	sqe->flags &= (uint8_t)~WEIR_PRIORITY_MASK;
+	if (strand->terms->credits)
+		sqe->flags |= (uint8_t)(flight->priority << WEIR_PRIORITY_SHIFT);
 	room = qpair_submit(&strand->qp, &flight->hio);
 	if (room && flight->mate != NULL) {
 		flight->answers = 0;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/internal.h"
 #include "wire/log.h"
@@ -26,6 +27,14 @@ lane_ns(struct lane *lane, uint32_t nsid)
 		if (view->ns[i].nsid == nsid)
 			return lane->ns = &view->ns[i];
 	return NULL;
+}
+
+/* One entry of a queue is never used (Base 2.0, 3.3.1.2); and the target may have said that it wants no more. */
+static inline bool
+has_room(const struct strand *strand, const struct view_ns *ns, unsigned commands)
+{
+	return qpair_room(&strand->qp, commands + 1) &&
+	    window_is_open(&strand->windows[ns->slot], strand->lane->reactor->now_ns);
 }
 
 /*
@@ -50,8 +59,7 @@ choose(struct lane *lane, const struct view_ns *ns, unsigned commands, uint32_t 
 		if (state < best_state)
 			best = NULL;
 		best_state = state;
-		/* One entry of a queue is never used (Base 2.0, 3.3.1.2). */
-		if (qpair_room(&strand->qp, commands + 1) && (best == NULL ||
+		if (has_room(strand, ns, commands) && (best == NULL ||
 		    (lane->policy == SUBSYS_QUEUE_DEPTH && strand->in_flight < best->in_flight)))
 			best = strand;
 	}
@@ -68,7 +76,7 @@ lane_choose(struct lane *lane, const struct view_ns *ns, unsigned commands, uint
 	if (lane->paths != 1)
 		return choose(lane, ns, commands, bytes);
 	if (only->state != STRAND_USABLE || only->stale || ns->state[0] == 0 || bytes > only->transfer_max ||
-	    !qpair_room(&only->qp, commands + 1))
+	    !has_room(only, ns, commands))
 		return NULL;
 	return only;
 }
@@ -194,6 +202,7 @@ strand_open(struct lane *lane, unsigned path, const struct strand_terms *terms)
 	strand->transfer_max = terms->transfer_max;
 	strand->stale = false;
 	strand->in_flight = 0;
+	memset(strand->windows, 0, sizeof(strand->windows));
 	strand->why[0] = '\0';
 	strand->state = STRAND_OPENING;
 	list_init(&strand->sent);

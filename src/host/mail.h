@@ -41,6 +41,7 @@ struct strand_terms {
 	struct subsys_address address;
 	uint16_t cntlid, entries_max;
 	uint32_t incapsule_max, transfer_max, connect_ms;
+	bool credits; /* granted: its commands have priorities, and its completions say how many there may be */
 	const struct subsys_options *options;
 };
 

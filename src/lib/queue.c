@@ -23,7 +23,8 @@ static_assert((int)WEIR_OP_READ == LANE_READ && (int)WEIR_OP_WRITE == LANE_WRITE
     (int)WEIR_OP_COMPARE == LANE_COMPARE && (int)WEIR_OP_COMPARE_AND_WRITE == LANE_COMPARE_AND_WRITE &&
     (int)WEIR_OP_VERIFY == LANE_VERIFY && (int)WEIR_OP_COPY == LANE_COPY &&
     (int)WEIR_OP_WRITE_UNCORRECTABLE == LANE_WRITE_UNCORRECTABLE && (int)WEIR_OP_COUNT == LANE_OPS, "ops");
-static_assert((int)WEIR_FUA == LANE_FUA && (int)WEIR_UNMAP == LANE_UNMAP, "flags");
+static_assert((int)WEIR_FUA == LANE_FUA && (int)WEIR_UNMAP == LANE_UNMAP &&
+    (int)WEIR_PRIORITY_1 == 1 << LANE_PRIORITY_SHIFT, "flags");
 static_assert(sizeof(struct weir_range) == sizeof(struct lane_range) &&
     offsetof(struct weir_range, lba) == offsetof(struct lane_range, lba) &&
     offsetof(struct weir_range, blocks) == offsetof(struct lane_range, blocks) &&

@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "target/assoc.h"
+#include "wire/extension.h"
 
 static void flush_step(struct assoc *assoc);
 static void cache_drop(struct assoc *assoc);
@@ -438,6 +439,7 @@ assoc_attach(struct core *core, const struct target_mail *mail)
 		answer.attached.durable = ctrl_durable_writes(&assoc->ctrl);
 		answer.attached.association = assoc->ctrl.association;
 		answer.attached.tenant = assoc->tenant;
+		answer.attached.credits = assoc->ctrl.features.extension & WEIR_CREDITS;
 		assoc->ctrl.io_queues_made = true;
 	}
 	core_post(core, mail->attach.core, &answer);

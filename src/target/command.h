@@ -72,6 +72,10 @@ io_returned(struct request *req, struct nvme_status status)
 	return conn->phase == CONN_FINISHING; /* a dead one may be gone after the answer */
 }
 
+/* credits.c: a command's I/O has ended well, and its device says how many its queue may have under way.  A read, which
+ * may need no completion, has one where its host does not know that, or might have forgotten it soon. */
+void credits_tell(struct request *req);
+
 /* durable.c: what must be durable before it is answered */
 uint32_t durable_fua(const struct request *req);
 /* Of a command that reads: what it reads is made durable before it reads. */

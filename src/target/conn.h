@@ -103,6 +103,7 @@ struct conn {
 	bool connecting;          /* a Connect is being decided */
 	uint8_t gate;             /* GATE_RESV where anything of the core is held: see core->resv */
 	bool durable;             /* the host turned the write cache off: every write is FUA */
+	bool credits;             /* it was granted CREDITS when it connected */
 	bool attached, detaching; /* an I/O queue known to its controller; told it that it leaves */
 	struct target_stats *stats; /* where what is done for it counts: its core's */
 	uint64_t rx_pdus, tx_bytes;           /* progress, and what it was */
@@ -115,6 +116,11 @@ struct conn {
 	uint16_t key, qid;        /* the controller's, as cores know it; and which queue */
 	uint64_t association;     /* its number; of an I/O queue */
 	const struct blk_tenant *tenant; /* the same: its host, or NULL */
+	struct {
+		uint32_t nsid;
+		uint16_t credits;
+		uint64_t ns;          /* when */
+	} told;                   /* the last grant; of one that has CREDITS */
 	uint32_t active[CTRL_NS_MAX / 32]; /* the same: namespaces with GATE_LISTED that it has; bit n is NSID n + 1 */
 	uint16_t portal;          /* it came through */
 	uint8_t hostid[16];       /* of a queue */

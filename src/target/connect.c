@@ -245,6 +245,7 @@ attached(struct conn *conn, const struct target_mail *mail)
 	conn->durable = mail->attached.durable;
 	conn->association = mail->attached.association;
 	conn->tenant = mail->attached.tenant;
+	conn->credits = mail->attached.credits;
 	memcpy(conn->hostid, data->hostid, sizeof(conn->hostid));
 	borrow_begin(conn);
 	conn->subsys = view_subsys(conn->core->view, data->subnqn);

@@ -42,6 +42,8 @@ done(struct blk_io *io, struct nvme_status status)
 	struct conn *conn = req->conn;
 	bool finishing = io_returned(req, status);
 
+	if (io->credits != 0)
+		credits_tell(req);
 	if (!nvme_ok(status)) {
 		request_answer(req, req->volume == VOLUME_ENDED ? io_ended() : status);
 	} else if (io->op == BLK_READ) {

@@ -160,7 +160,7 @@ struct target_mail {
 			struct conn *conn;
 			struct nvme_status status;
 			struct nvme_connect_fault fault;
-			bool durable;
+			bool durable, credits;
 			uint64_t association;
 			const struct blk_tenant *tenant;
 		} attached;

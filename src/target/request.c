@@ -11,6 +11,7 @@
 
 #include "target/assoc.h"
 #include "target/command.h"
+#include "wire/extension.h"
 
 struct request *
 request_take(struct conn *conn)
@@ -33,6 +34,7 @@ request_take(struct conn *conn)
 	req->stage = STAGE_NEW;
 	req->given_back = false;
 	req->io.flags = 0;
+	req->io.priority = 0;
 	conn->request_count++;
 	return req;
 }
@@ -318,6 +320,10 @@ dispatch(struct request *req, const struct capsule *capsule)
 static void __attribute__((noinline))
 execute_special(struct request *req, const struct capsule *capsule)
 {
+	if (req->conn->credits) {
+		req->io.priority = (req->sqe.flags & WEIR_PRIORITY_MASK) >> WEIR_PRIORITY_SHIFT;
+		req->sqe.flags &= (uint8_t)~WEIR_PRIORITY_MASK;
+	}
 	if (req->conn->fused != NULL && !fused_follows(req))
 		fused_orphan(req->conn);
 	if (req->sqe.flags != NVME_PSDT_SGL)

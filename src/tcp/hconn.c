@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "wire/extension.h"
+
 void
 hconn_init(struct hconn *hc, const struct hconn_options *options, struct hreq **reqs,
     uint16_t *cids, uint32_t depth)
@@ -329,7 +331,7 @@ hconn_submit(struct hconn *hc, struct hreq *req)
 	req->r2ts = 0;
 	req->moved = inside ? req->length : 0;
 	req->data_at = 0;
-	req->sqe.flags = (uint8_t)((req->sqe.flags & NVME_FUSE_MASK) | NVME_PSDT_SGL);
+	req->sqe.flags = (uint8_t)((req->sqe.flags & (NVME_FUSE_MASK | WEIR_PRIORITY_MASK)) | NVME_PSDT_SGL);
 	req->sqe.cid = le16_of(req->cid);
 	req->sqe.sgl1 = (struct nvme_sgl){
 		.length = le32_of(req->data != HREQ_NONE ? req->length : 0),

@@ -69,6 +69,13 @@ weir_cache_life(const uint8_t *vendor)
 /* CDW11 of Set: what is wanted; DW0 of Set and Get: what is granted. */
 enum { WEIR_FEATURE = 0xd7 };
 
+/* Where CREDITS was granted: of a command's byte 1, that is DW0[13:12], its priority: 0, served most, to 3. */
+enum { WEIR_PRIORITY_SHIFT = 4, WEIR_PRIORITY_MASK = 3 << WEIR_PRIORITY_SHIFT };
+
+/* And of a completion's DW1 the grant, I/Os that the queue may have under way on the namespace; 0: nothing is said.
+ * After so long without one the host takes it that it has WEIR_CREDITS_FIRST. */
+enum { WEIR_CREDITS_MASK = 0xffff, WEIR_CREDITS_FIRST = 32, WEIR_CREDITS_MS = 1000 };
+
 /* Admin opcodes; bits 1:0 say which way data goes. */
 enum weir_admin_opcode {
 	WEIR_ADMIN_FENCE = 0xd8, /* no data; CDW10 15:0 a controller, or: */

@@ -15,6 +15,7 @@ OTHER = b"\2" * 16
 OLD, NEW = b"o" * BLOCK, b"n" * BLOCK
 EXTENSION, FENCE, ALL_OLDER = 0xD7, 0xD8, 0xFFFF
 CREDITS_BIT, FENCE_BIT = 1 << 0, 1 << 4
+OFFERED = CREDITS_BIT | FENCE_BIT
 
 
 def slow(serve, ms, *args):
@@ -315,7 +316,7 @@ def test_as_many_connections_as_there_may_be(serve):
 # ---- the fence of Weir's extension (doc/extension.md) ----
 
 def grant(ctrl):
-    request = ctrl.set_feature(EXTENSION, FENCE_BIT | CREDITS_BIT | 1 << 31)
+    request = ctrl.set_feature(EXTENSION, OFFERED | 1 << 31)
     assert request.ok
     return request.dw0
 
@@ -332,21 +333,21 @@ def test_the_extension_is_announced_granted_and_forgotten(serve):
         vendor = ctrl.identified(1)[3072:]
         assert vendor[:4] == b"WEIR"
         assert int.from_bytes(vendor[4:6], "little") == 1 and int.from_bytes(vendor[6:8], "little") == 64
-        assert int.from_bytes(vendor[8:12], "little") == FENCE_BIT
+        assert int.from_bytes(vendor[8:12], "little") == OFFERED
         assert not any(vendor[12:])
         for _ in range(2):
             assert ctrl.get_feature(EXTENSION).dw0 == 0
             request = fence(ctrl)
             assert request.status == INVALID_OPCODE and request.dnr
             assert ctrl.logged(0x05, 4096)[4 * FENCE] & 1 == 0
-            assert grant(ctrl) == FENCE_BIT
-            assert ctrl.get_feature(EXTENSION).dw0 == FENCE_BIT
+            assert grant(ctrl) == OFFERED
+            assert ctrl.get_feature(EXTENSION).dw0 == OFFERED
             assert ctrl.logged(0x05, 4096)[4 * FENCE] & 1 == 1
             request = fence(ctrl)
             assert request.ok and request.dw0 == 0
             ctrl.disable()
             ctrl.enable()
-        assert grant(ctrl) == FENCE_BIT and ctrl.set_feature(EXTENSION, 0).dw0 == 0
+        assert grant(ctrl) == OFFERED and ctrl.set_feature(EXTENSION, 0).dw0 == 0
         assert fence(ctrl).status == INVALID_OPCODE
     with nvme.Controller(target.address, subnqn=nvme.DISCOVERY) as ctrl:
         assert not any(ctrl.identified(1)[3072:])
@@ -364,7 +365,7 @@ def test_a_fence_ends_the_older_ones_and_their_io(serve, reactors):
     younger, young = connected(target.address)
     begin_write(old[1][1])
     began = time.monotonic()
-    assert grant(ctrl) == FENCE_BIT
+    assert grant(ctrl) == OFFERED
     request = fence(ctrl)
     assert request.ok and request.dw0 == 3
     assert 0.3 <= time.monotonic() - began
@@ -386,7 +387,7 @@ def test_a_fence_waits_for_one_that_is_dying_already(serve):
     begin_write(queue)
     ctrl.close()
     noticed(target, 3)
-    assert grant(survivor) == FENCE_BIT
+    assert grant(survivor) == OFFERED
     assert fence(survivor).dw0 == 1
     assert block(look) == OLD
     survivor.close()
@@ -398,7 +399,7 @@ def test_a_fence_of_one_that_is_named(serve):
     target = serve("--reactors", "2")
     one, two, three = (nvme.Controller(target.address) for _ in range(3))
     stranger = nvme.Controller(target.address, hostid=OTHER)
-    assert grant(two) == FENCE_BIT
+    assert grant(two) == OFFERED
     for which in (two.cntlid, 0, 0xFFF0, 0x10000 | one.cntlid):
         request = fence(two, which)
         assert request.status == INVALID_FIELD and request.dnr

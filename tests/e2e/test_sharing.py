@@ -1,4 +1,5 @@
 """Hosts that share a volume: limits and weights of a configuration, and other ones while I/O waits."""
+import contextlib
 import json
 
 import pytest
@@ -110,3 +111,62 @@ def test_memory_of_what_is_shared_is_explained(tmp_path):
     path = tmp_path / "weir.yaml"
     path.write_text(shared("gimbal"))
     assert b"+ 1 that are shared x" in weir("serve", "--config", path, "--explain-memory").stdout
+
+
+# ---- CREDITS of Weir's extension (doc/extension.md) ----
+
+EXTENSION, CREDITS = 0xD7, 1
+FLASH = conf("      - nsid: 1\n        volume: flash:optane,data=no\n        size: 64M\n        qos: {mode: gimbal}\n")
+
+
+@contextlib.contextmanager
+def credited(target, **who):
+    with nvme.Controller(target.address(), subnqn=NQN, **who) as ctrl:
+        ctrl.grant()
+        answer = ctrl.set_feature(EXTENSION, CREDITS)
+        assert answer.ok and answer.dw0 == CREDITS
+        yield ctrl
+
+
+def with_priority(command, priority):
+    return command[:1] + bytes([command[1] | priority << 4]) + command[2:]
+
+
+def test_who_was_granted_credits_is_told_how_many_there_may_be(live):
+    target = live(FLASH, "--reactors", "2")
+    with credited(target) as ctrl:
+        first, second = ctrl.io_queue(1), ctrl.io_queue(2)
+        alone = first.write(0, bytes(4096)).dw1
+        assert alone > 1
+        beside = [queue.write(0, bytes(4096)).dw1 for queue in (second, first)]
+        assert all(0 < told <= alone // 2 + 1 for told in beside), (alone, beside)
+        assert first.call(nvme.sqe(0x00, nsid=1)).dw1 > 0, "a Flush"
+        assert first.read(0).ok
+        failed = first.read(1 << 40)
+        assert not failed.ok and failed.dw1 == 0
+
+
+def test_who_was_not_granted_credits_hears_of_none(live):
+    target = live(FLASH)
+    with nvme.Controller(target.address(), subnqn=NQN) as ctrl:
+        ctrl.grant()
+        queue = ctrl.io_queue()
+        assert queue.write(0, bytes(4096)).dw1 == 0 and queue.read(0).dw1 == 0
+        refused = queue.call(with_priority(nvme.sqe(0x00, nsid=1), 1))
+        assert refused.status == nvme.INVALID_FIELD and refused.dnr
+
+
+def test_of_what_waits_priorities_are_served_by_their_parts(live):
+    """16 of the first while 1 of the last goes"""
+    target = live(shared(limits="write_iops: 200"))
+    with credited(target) as ctrl:
+        queue = ctrl.io_queue(entries=256)
+        writes = [queue.submit(with_priority(nvme.sqe(0x01, nsid=1, cdw10=n), 0 if n % 2 else 3), bytes(4096))
+                  for n in range(68)]
+        order = []
+        while len(order) < 34:
+            queue.step()
+            order += [n for n, write in enumerate(writes) if write.done and n not in order]
+        assert sum(n % 2 for n in order) >= 30, order
+        queue.wait(*writes)
+        assert all(write.ok for write in writes)

@@ -12,7 +12,7 @@ import target as targets
 from namespaces import attach, controllers, created, detach, hosted, nsids
 from nvme import CONNECT_BUSY, CONNECT_PARAMS
 from nvmetcp import PATIENCE, Closed
-from test_assoc import FENCE_BIT, NEW, OLD, OTHER, begin_write, block, fence, grant, noticed
+from test_assoc import NEW, OFFERED, OLD, OTHER, begin_write, block, fence, grant, noticed
 from test_discovery import entries
 from test_live import DISCOVERY_NOTICE, NQN, conf, live, namespace
 
@@ -224,13 +224,13 @@ def test_a_fence_names_a_static_id(live):
     target = live(fixed() + "  - nqn: %s\n%s" % (SECOND, static()), "--reactors", "2")
     one, two, three = (connect(target, n) for n in (3, 2, 1))
     stranger = connect(target, 1, SECOND)
-    assert grant(one) == FENCE_BIT
+    assert grant(one) == OFFERED
     assert fence(one, 3).status == nvme.INVALID_FIELD, "itself"
     assert fence(one, 1).dw0 == 1
     three.admin.conn.expect_close()
     assert two.keep_alive().ok and stranger.keep_alive().ok
     again = connect(target, 1)
-    assert grant(again) == FENCE_BIT and fence(again).dw0 == 2, "all that are older"
+    assert grant(again) == OFFERED and fence(again).dw0 == 2, "all that are older"
     assert stranger.keep_alive().ok and again.keep_alive().ok
     for ctrl in one, two, three, stranger, again:
         ctrl.close()

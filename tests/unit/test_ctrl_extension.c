@@ -5,6 +5,8 @@
 
 #include "wire/extension.h"
 
+enum { OFFERED = WEIR_CREDITS | WEIR_FENCE };
+
 static void
 it_is_announced_to_hosts_of_volumes_alone(void **state)
 {
@@ -19,7 +21,7 @@ it_is_announced_to_hosts_of_volumes_alone(void **state)
 	assert_memory_equal(weir.magic, "WEIR", 4);
 	assert_int_equal(le16_get(weir.version), 1);
 	assert_int_equal(le16_get(weir.length), sizeof(weir));
-	assert_int_equal(le32_get(weir.capabilities), WEIR_FENCE);
+	assert_int_equal(le32_get(weir.capabilities), OFFERED);
 	assert_true(all_zero((const uint8_t *)&weir + 12, sizeof(weir) - 12));
 	assert_true(all_zero(id.vendor + sizeof(weir), sizeof(id.vendor) - sizeof(weir)));
 	test_free(b);
@@ -82,9 +84,9 @@ what_is_granted_is_there_until_a_reset(void **state)
 		assert_int_equal(get_feature(b, WEIR_FEATURE, 0, 0), NVME_SC_SUCCESS);
 		assert_int_equal(b->reply.dw0, 0);
 		assert_int_equal(set_feature(b, WEIR_FEATURE, UINT32_MAX), NVME_SC_SUCCESS);
-		assert_int_equal(b->reply.dw0, WEIR_FENCE);
+		assert_int_equal(b->reply.dw0, OFFERED);
 		assert_int_equal(get_feature(b, WEIR_FEATURE, 0, 0), NVME_SC_SUCCESS);
-		assert_int_equal(b->reply.dw0, WEIR_FENCE);
+		assert_int_equal(b->reply.dw0, OFFERED);
 		assert_int_equal(get_feature(b, WEIR_FEATURE | NVME_SELECT_DEFAULT << 8, 0, 0), NVME_SC_SUCCESS);
 		assert_int_equal(b->reply.dw0, 0);
 		assert_int_equal(admin(b, WEIR_ADMIN_FENCE, 0, WEIR_FENCE_OLDER, 0, 0), NVME_SC_SUCCESS);
