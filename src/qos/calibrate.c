@@ -77,7 +77,7 @@ find_costs(const struct calibrate *calibrate, struct qos_params *params)
 	for (unsigned kind = 0; kind < QOS_KINDS; kind++)
 		for (unsigned size = 0; size < QOS_SIZES; size++) {
 			const struct gauge_heard *full = calibrate->full[kind], *alone = calibrate->alone[kind];
-			uint64_t least_ns = alone[0].mean_ns, ns = alone[size].mean_ns;
+			uint64_t least_ns = alone[0].median_ns, ns = alone[size].median_ns;
 
 			if (full[SIZE_LARGE].rate != 0)
 				params->size_cost[kind][size] = cost_of(full[SIZE_LARGE].rate, full[size].rate, 1);
@@ -92,7 +92,7 @@ find_costs(const struct calibrate *calibrate, struct qos_params *params)
 static void
 find_thresholds(const struct calibrate *calibrate, struct qos_params *params)
 {
-	uint64_t least_ns = calibrate->alone[QOS_READ][SIZE_LARGE].mean_ns * 12 / 10;
+	uint64_t least_ns = calibrate->alone[QOS_READ][SIZE_LARGE].median_ns * 12 / 10;
 	uint64_t most_ns = least_ns * 5, write_ns = calibrate->alone[QOS_WRITE][0].p99_ns * 25 / 10;
 
 	params->thresh_min_ns = within(least_ns, 1000, UINT32_MAX / 5);
@@ -180,21 +180,21 @@ least_part(const struct calibrate *calibrate, const struct gauge_heard heard[GAU
 }
 
 /* Reads and what hardly burdens the device come first, and what writes it all over last. */
-enum stage { ALONE_READS, FULL_READS, DEPTHS, ALONE_WRITES, SLOTS, BOUNDS, FULL_WRITES, STAGES };
+enum stage { PREPARE, ALONE_READS, FULL_READS, DEPTHS, ALONE_WRITES, SLOTS, BOUNDS, FULL_WRITES, STAGES };
 
 static const struct {
 	unsigned steps, parts;  /* how often, and how long each time */
 } stages[STAGES] = {
-	[ALONE_READS] = { QOS_SIZES, 1 }, [FULL_READS] = { QOS_SIZES, 3 }, [DEPTHS] = { CALIBRATE_DEPTHS, 3 },
-	[ALONE_WRITES] = { QOS_SIZES, 1 }, [SLOTS] = { CALIBRATE_SLOTS, 6 }, [BOUNDS] = { CALIBRATE_BOUNDS, 6 },
-	[FULL_WRITES] = { QOS_SIZES, 12 },
+	[PREPARE] = { 2, 0 }, [ALONE_READS] = { QOS_SIZES, 1 }, [FULL_READS] = { QOS_SIZES, 3 },
+	[DEPTHS] = { CALIBRATE_DEPTHS, 3 }, [ALONE_WRITES] = { QOS_SIZES, 1 }, [SLOTS] = { CALIBRATE_SLOTS, 6 },
+	[BOUNDS] = { CALIBRATE_BOUNDS, 6 }, [FULL_WRITES] = { QOS_SIZES, 12 },
 };
 
 /* Which stage a step is of, and the how manieth; STAGES: of none. */
 static enum stage
 stage_of(unsigned step, unsigned *index)
 {
-	enum stage stage = ALONE_READS;
+	enum stage stage = PREPARE;
 
 	for (*index = step; stage < STAGES && *index >= stages[stage].steps; stage++)
 		*index -= stages[stage].steps;
@@ -202,23 +202,23 @@ stage_of(unsigned step, unsigned *index)
 }
 
 unsigned
-calibrate_steps(void)
+calibrate_left(const struct calibrate *calibrate)
 {
 	unsigned steps = 0;
 
-	for (enum stage stage = ALONE_READS; stage < STAGES; stage++)
+	for (enum stage stage = PREPARE; stage < STAGES; stage++)
 		steps += stages[stage].steps;
-	return steps;
+	return steps - calibrate->step;
 }
 
 void
-calibrate_init(struct calibrate *calibrate, uint64_t time_ns)
+calibrate_init(struct calibrate *calibrate, uint64_t time_ns, bool prepare)
 {
 	unsigned parts = 0;
 
-	for (enum stage stage = ALONE_READS; stage < STAGES; stage++)
+	for (enum stage stage = PREPARE; stage < STAGES; stage++)
 		parts += stages[stage].steps * stages[stage].parts;
-	*calibrate = (struct calibrate){ .part_ns = time_ns / parts };
+	*calibrate = (struct calibrate){ .part_ns = time_ns / parts, .step = prepare ? 0 : stages[PREPARE].steps };
 }
 
 bool
@@ -232,6 +232,11 @@ calibrate_next(const struct calibrate *calibrate, struct gauge_task *task)
 		return false;
 	*task = (struct gauge_task){ .load_count = 1 };
 	switch (stage) {
+	case PREPARE:
+		task->whole = true;
+		task->in_order = index == 0;
+		task->loads[0] = full(QOS_WRITE, index == 0 ? SIZE_LARGE : 0);
+		break;
 	case ALONE_READS: task->loads[0] = alone(QOS_READ, index); break;
 	case FULL_READS: task->loads[0] = full(QOS_READ, index); break;
 	case DEPTHS: task->loads[0] = (struct gauge_load){ QOS_READ, QOS_SIZE_MOST, depths[index], 1 }; break;
@@ -260,6 +265,7 @@ calibrate_take(struct calibrate *calibrate, const struct gauge_heard heard[GAUGE
 	unsigned index;
 
 	switch (stage_of(calibrate->step++, &index)) {
+	case PREPARE: break;
 	case ALONE_READS: calibrate->alone[QOS_READ][index] = heard[0]; break;
 	case FULL_READS: calibrate->full[QOS_READ][index] = heard[0]; break;
 	case DEPTHS: calibrate->depths[index] = heard[0]; break;

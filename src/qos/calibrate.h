@@ -26,11 +26,12 @@ struct calibrate {
 	uint64_t slots[CALIBRATE_SLOTS], bounds[CALIBRATE_BOUNDS];
 };
 
-/* All of it is to take so long, or a little more; a second at least. */
-void calibrate_init(struct calibrate *calibrate, uint64_t time_ns);
+/* All of it is to take so long, or a little more; a second at least.  `prepare`: before that all of the device is
+ * written in order, and as much once more at random, however long that takes. */
+void calibrate_init(struct calibrate *calibrate, uint64_t time_ns, bool prepare);
 
-/* How many steps there are in all. */
-unsigned calibrate_steps(void);
+/* How many steps are left. */
+unsigned calibrate_left(const struct calibrate *calibrate);
 
 /* What is to be measured in this step; false: all has been. */
 bool calibrate_next(const struct calibrate *calibrate, struct gauge_task *task);

@@ -27,15 +27,17 @@ struct gauge_load {
 struct gauge_task {
 	struct gauge_load loads[GAUGE_LOADS];
 	unsigned load_count;
+	bool whole, in_order;             /* until as much was moved as the device has, and not by the time; from its
+	                                   * first byte on, and not at random */
 	bool switched;
 	struct qos_params params;         /* of the switch, where there is one */
-	uint64_t settle_ns, measure_ns;
+	uint64_t settle_ns, measure_ns;   /* longer, where hardly an I/O ends in that time */
 };
 
 /* What came of a load; zeros: no I/O of it ended. */
 struct gauge_heard {
 	uint64_t rate;          /* bytes a second, of all its tenants */
-	uint64_t mean_ns, p99_ns; /* from when an I/O was begun to when it was seen to have ended */
+	uint64_t median_ns, mean_ns, p99_ns; /* from when an I/O was begun to when it was seen to have ended */
 };
 
 struct gauge_io {
@@ -51,6 +53,7 @@ struct gauge {
 	struct gauge_task task;
 	uint64_t span;          /* bytes of the device */
 	uint64_t from_ns, until_ns;
+	uint64_t left, next;    /* bytes that are to be moved, where that counts; and where the next are, in order */
 	struct qos qos;
 	struct qos_tenant tenants[GAUGE_TENANTS];
 	struct list idle;       /* I/Os that may be begun, where there is no switch */

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -29,7 +30,7 @@ struct bench {
 };
 
 static void
-begin(struct bench *b, const char *profile, enum condition_kind state)
+begin(struct bench *b, const char *profile, enum condition_kind state, uint64_t bytes)
 {
 	struct drive_options options = { .seed = 1 };
 	struct condition condition = condition_of(state, 1);
@@ -38,7 +39,7 @@ begin(struct bench *b, const char *profile, enum condition_kind state)
 	*b = (struct bench){ 0 };
 	arena_init(&b->arena, 0);
 	assert_int_equal(flash_profile_find(&b->arena, profile, &options.profile), 0);
-	assert_int_equal(flash_geometry_init(&options.geometry, &options.profile, UINT64_C(8) << 30, why), 0);
+	assert_int_equal(flash_geometry_init(&options.geometry, &options.profile, bytes, why), 0);
 	assert_int_equal(drive_create(&b->arena, &options, &b->drive), 0);
 	if (drive_ftl(b->drive) != NULL)
 		condition_make(drive_ftl(b->drive), &condition);
@@ -82,23 +83,33 @@ measure(struct bench *b, const struct gauge_task *task, struct gauge_heard heard
 }
 
 static struct qos_params
-calibrated(const char *profile, enum condition_kind state)
+finish(struct bench *b)
 {
-	static struct bench b;
 	struct gauge_heard heard[GAUGE_LOADS];
 	struct qos_params params;
 	struct gauge_task task;
 
-	begin(&b, profile, state);
-	calibrate_init(&b.calibrate, 8 * SECOND);
-	while (calibrate_next(&b.calibrate, &task)) {
-		measure(&b, &task, heard);
-		calibrate_take(&b.calibrate, heard);
+	while (calibrate_next(&b->calibrate, &task)) {
+		measure(b, &task, heard);
+		calibrate_take(&b->calibrate, heard);
 	}
-	assert_in_range(b.now_ns, 79 * SECOND / 10, 82 * SECOND / 10);
-	assert_null(calibrate_params(&b.calibrate, &params));
-	drive_destroy(b.drive);
-	arena_drop(&b.arena);
+	assert_null(calibrate_params(&b->calibrate, &params));
+	drive_destroy(b->drive);
+	arena_drop(&b->arena);
+	return params;
+}
+
+static struct bench bench;
+
+static struct qos_params
+calibrated(const char *profile, enum condition_kind state)
+{
+	struct qos_params params;
+
+	begin(&bench, profile, state, UINT64_C(8) << 30);
+	calibrate_init(&bench.calibrate, 8 * SECOND, false);
+	params = finish(&bench);
+	assert_in_range(bench.now_ns, 79 * SECOND / 10, 82 * SECOND / 10);
 	return params;
 }
 
@@ -158,6 +169,25 @@ a_qlc_drive_needs_much_in_flight(void **state)
 	assert_in_range(params.size_cost[QOS_WRITE][0], 10 * QOS_COST_ONE, 13 * QOS_COST_ONE);
 }
 
+/* What a fresh one gives says nothing of what it will. */
+static void
+a_fresh_drive_that_is_prepared_is_as_one_that_was_used(void **state)
+{
+	struct qos_params fresh, prepared;
+
+	(void)state;
+	begin(&bench, "tlc-plp", CONDITION_FRESH, UINT64_C(1) << 30);
+	calibrate_init(&bench.calibrate, 4 * SECOND, false);
+	fresh = finish(&bench);
+	begin(&bench, "tlc-plp", CONDITION_FRESH, UINT64_C(1) << 30);
+	calibrate_init(&bench.calibrate, 4 * SECOND, true);
+	prepared = finish(&bench);
+	assert_in_range(prepared.write_cost_worst, 7 * QOS_COST_ONE, 10 * QOS_COST_ONE);
+	assert_true(fresh.write_cost_worst < prepared.write_cost_worst * 9 / 10);
+	assert_int_equal(prepared.slots, 8);
+	assert_int_equal(prepared.slots_least, 4);
+}
+
 /* ---- arithmetic ---- */
 
 /* Whatever a device does, if it reads at all. */
@@ -173,14 +203,14 @@ parameters_can_always_be_so(void **state)
 		struct qos_params params;
 		struct gauge_task task;
 
-		calibrate_init(&calibrate, SECOND);
+		calibrate_init(&calibrate, SECOND, false);
 		while (calibrate_next(&calibrate, &task)) {
 			struct gauge_heard heard[GAUGE_LOADS];
 
 			for (int load = 0; load < GAUGE_LOADS; load++)
 				heard[load] = (struct gauge_heard){
 					1 + (rng_below(&rng, UINT64_C(1) << 42) >> rng_below(&rng, 42)),
-					1 + (rng_below(&rng, UINT64_C(1) << 36) >> rng_below(&rng, 36)),
+					1 + (rng_below(&rng, UINT64_C(1) << 36) >> rng_below(&rng, 36)), 1,
 					1 + (rng_below(&rng, UINT64_C(1) << 36) >> rng_below(&rng, 36)),
 				};
 			if (task.switched)
@@ -200,13 +230,15 @@ a_device_that_does_not_read_has_none(void **state)
 	struct calibrate calibrate;
 	struct qos_params params;
 	struct gauge_task task;
-	unsigned steps = 0;
+	unsigned steps = 0, left;
 
 	(void)state;
-	calibrate_init(&calibrate, SECOND);
+	calibrate_init(&calibrate, SECOND, false);
+	left = calibrate_left(&calibrate);
 	for (; calibrate_next(&calibrate, &task); steps++)
 		calibrate_take(&calibrate, nothing);
-	assert_int_equal(steps, calibrate_steps());
+	assert_int_equal(steps, left);
+	assert_int_equal(calibrate_left(&calibrate), 0);
 	assert_string_equal(calibrate_params(&calibrate, &params),
 	    "no read of 128 KiB ended in the time that there was");
 }
@@ -220,11 +252,12 @@ slow_writes_of_an_idle_device_are_below_the_greatest_threshold(void **state)
 	struct gauge_task task;
 
 	(void)state;
-	calibrate_init(&calibrate, SECOND);
+	calibrate_init(&calibrate, SECOND, false);
 	while (calibrate_next(&calibrate, &task)) {
 		const struct gauge_heard heard[GAUGE_LOADS] = {
-			{ 1000 * 1000 * 1000, 100 * US, task.loads[0].kind == QOS_WRITE ? 2000 * US : 150 * US },
-			{ 1000 * 1000 * 1000, 100 * US, 150 * US },
+			{ 1000 * 1000 * 1000, 100 * US, 110 * US,
+				task.loads[0].kind == QOS_WRITE ? 2000 * US : 150 * US },
+			{ 1000 * 1000 * 1000, 100 * US, 110 * US, 150 * US },
 		};
 
 		calibrate_take(&calibrate, heard);
@@ -236,7 +269,9 @@ slow_writes_of_an_idle_device_are_below_the_greatest_threshold(void **state)
 
 /* ---- one measurement ---- */
 
-enum { SPAN = 1024 * KIB, TAKES = 100 * US };
+enum { SPAN = 1028 * KIB, TAKES = 100 * US };
+
+static unsigned touched[SPAN / 4 / KIB]; /* where I/Os began */
 
 /* A device on which each I/O takes as long, and which has room for all: I/Os end in the order in which they began. */
 static void
@@ -252,7 +287,8 @@ play(struct gauge *gauge, struct gauge_heard heard[GAUGE_LOADS], const struct ga
 
 		for (; (io = gauge_next(gauge, now_ns)) != NULL; last++) {
 			assert_true(io->offset % (4 * KIB) == 0 && io->offset + task->loads[io->load].bytes <= SPAN);
-			assert_true(now_ns < 12345 + task->settle_ns + task->measure_ns);
+			assert_true(now_ns < gauge->until_ns || task->whole);
+			touched[io->offset / (4 * KIB)]++;
 			flying[last % (GAUGE_TENANTS * GAUGE_DEPTH)] = io;
 		}
 		io = flying[first % (GAUGE_TENANTS * GAUGE_DEPTH)];
@@ -281,10 +317,59 @@ a_load_is_kept_under_way_as_deep_as_it_is(void **state)
 	assert_in_range(heard[0].rate, UINT64_C(4) * 64 * KIB * 9999, UINT64_C(4) * 64 * KIB * 10000);
 	assert_int_equal(heard[0].mean_ns, TAKES);
 	assert_in_range(heard[0].p99_ns, TAKES, TAKES * 65 / 64);
-	task.measure_ns = TAKES / 2; /* none ends in that time */
-	task.settle_ns = TAKES / 4;
+	assert_in_range(heard[0].median_ns, TAKES, TAKES * 65 / 64);
+}
+
+static void
+what_is_too_slow_is_measured_for_longer(void **state)
+{
+	static struct gauge gauge;
+	struct gauge_task task = { .loads = { { QOS_READ, 64 * KIB, 1, 1 } }, .load_count = 1,
+		.settle_ns = TAKES / 4, .measure_ns = TAKES / 2 };
+	struct gauge_heard heard[GAUGE_LOADS];
+
+	(void)state;
 	play(&gauge, heard, &task);
-	assert_true(heard[0].rate == 0 && heard[0].mean_ns == 0);
+	assert_int_equal(heard[0].mean_ns, TAKES);
+	assert_in_range(heard[0].rate, UINT64_C(64) * KIB * 9000, UINT64_C(64) * KIB * 10000);
+	task.measure_ns = TAKES / 2000; /* but not for ever */
+	play(&gauge, heard, &task);
+	assert_true(heard[0].rate == 0 && heard[0].median_ns == 0);
+}
+
+static void
+all_of_it_is_moved_once_in_order(void **state)
+{
+	static struct gauge gauge;
+	struct gauge_task task = { .loads = { { QOS_WRITE, 128 * KIB, 8, 1 } }, .load_count = 1, .whole = true,
+		.in_order = true };
+	struct gauge_heard heard[GAUGE_LOADS];
+
+	(void)state;
+	memset(touched, 0, sizeof(touched));
+	play(&gauge, heard, &task);
+	for (unsigned i = 0; i < SPAN / 4 / KIB; i++)
+		assert_int_equal(touched[i], i % 32 == 0 && i < 256 ? 1 : i == 225); /* what is left at the end */
+	assert_int_equal(gauge.left, 0);
+}
+
+static void
+as_much_is_moved_at_random_as_there_is(void **state)
+{
+	static struct gauge gauge;
+	struct gauge_task task = { .loads = { { QOS_WRITE, 4 * KIB, 32, 1 } }, .load_count = 1, .whole = true };
+	struct gauge_heard heard[GAUGE_LOADS];
+	unsigned ios = 0, places = 0;
+
+	(void)state;
+	memset(touched, 0, sizeof(touched));
+	play(&gauge, heard, &task);
+	for (unsigned i = 0; i < SPAN / 4 / KIB; i++) {
+		ios += touched[i];
+		places += touched[i] > 0;
+	}
+	assert_int_equal(ios, SPAN / 4 / KIB);
+	assert_in_range(places, ios / 2, ios * 3 / 4); /* 1 - 1/e of them */
 }
 
 static void
@@ -310,10 +395,14 @@ main(void)
 		cmocka_unit_test(a_tlc_drive_that_was_written_all_over_is_the_papers),
 		cmocka_unit_test(an_optane_like_drive_is_full_with_little),
 		cmocka_unit_test(a_qlc_drive_needs_much_in_flight),
+		cmocka_unit_test(a_fresh_drive_that_is_prepared_is_as_one_that_was_used),
 		cmocka_unit_test(parameters_can_always_be_so),
 		cmocka_unit_test(a_device_that_does_not_read_has_none),
 		cmocka_unit_test(slow_writes_of_an_idle_device_are_below_the_greatest_threshold),
 		cmocka_unit_test(a_load_is_kept_under_way_as_deep_as_it_is),
+		cmocka_unit_test(what_is_too_slow_is_measured_for_longer),
+		cmocka_unit_test(all_of_it_is_moved_once_in_order),
+		cmocka_unit_test(as_much_is_moved_at_random_as_there_is),
 		cmocka_unit_test(tenants_share_by_the_switch),
 	};
 
