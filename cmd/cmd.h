@@ -21,6 +21,7 @@ struct argp_state;
 
 int cmd_serve(int argc, char **argv);
 int cmd_perf(int argc, char **argv);
+int cmd_calibrate(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_apply(int argc, char **argv);

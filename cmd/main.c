@@ -24,6 +24,7 @@ static const struct command {
 	{ "sim", cmd_sim, "play a whole cluster in virtual time, and judge it" },
 	{ "flash", cmd_flash, "show modelled drives" },
 	{ "lab", cmd_lab, "run experiments in virtual time, and check what is claimed" },
+	{ "calibrate", cmd_calibrate, "measure what a volume can do, for sharing it" },
 	{ "check", cmd_check, "say what is wrong with a configuration" },
 	{ "diff", cmd_diff, "say what another configuration would change" },
 	{ "apply", cmd_apply, "change what a running target serves" },
@@ -34,7 +35,7 @@ usage(FILE *out)
 {
 	fprintf(out, "Usage: weir COMMAND [OPTION...]\n\n");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+		fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
 	fprintf(out, "\n`weir COMMAND --help` says more.\n");
 }
 
