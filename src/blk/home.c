@@ -53,13 +53,29 @@ collect_run(struct task *task)
 	finish_all(&container_of(task, struct home_chan, collect)->finished);
 }
 
-/* A request is free. */
+static unsigned
+line_of(const struct blk_io *io)
+{
+	return io->tenant != NULL ? io->tenant->number % HOME_LINES : 0;
+}
+
+/* So one whose I/Os do not end, because they wait for their turn there, leaves some for others. */
+static bool
+may_send(const struct home_chan *hc, unsigned line)
+{
+	return hc->lines[line].taken < hc->free_count;
+}
+
+/* It may be. */
 static void
 send(struct home_chan *hc, struct blk_io *io)
 {
 	struct home_req *req = hc->free;
 
 	hc->free = req->next_free;
+	hc->free_count--;
+	req->line = (uint8_t)line_of(io);
+	hc->lines[req->line].taken++;
 	req->outer = io;
 	req->wanted = false;
 	req->io = *io;
@@ -70,17 +86,51 @@ send(struct home_chan *hc, struct blk_io *io)
 }
 
 static void
+wait(struct home_chan *hc, struct blk_io *io)
+{
+	unsigned line = line_of(io);
+
+	io->flags |= HOME_WAITS;
+	list_push(&hc->lines[line].waiting, &io->place);
+	hc->waiting |= UINT64_C(1) << line;
+}
+
+static void
+wait_no_more(struct home_chan *hc, struct blk_io *io)
+{
+	unsigned line = line_of(io);
+
+	list_remove(&io->place);
+	if (list_empty(&hc->lines[line].waiting))
+		hc->waiting &= ~(UINT64_C(1) << line);
+}
+
+/* Of those that wait, one of each line in turn. */
+static void
+send_waiting(struct home_chan *hc)
+{
+	for (unsigned i = 0; hc->waiting != 0 && i < HOME_LINES; i++) {
+		unsigned line = hc->turn++ % HOME_LINES;
+		struct blk_io *io = container_of(hc->lines[line].waiting.next, struct blk_io, place);
+
+		if (list_empty(&hc->lines[line].waiting) || !may_send(hc, line))
+			continue;
+		wait_no_more(hc, io);
+		send(hc, io);
+	}
+}
+
+static void
 req_give(struct home_chan *hc, struct home_req *req)
 {
-	struct list *first;
-
 	if (req->outer != NULL || req->cancelling)
 		return;
 	req->next_free = hc->free;
 	hc->free = req;
-	first = list_pop(&hc->waiting);
-	if (first != NULL)
-		send(hc, container_of(first, struct blk_io, place));
+	hc->free_count++;
+	hc->lines[req->line].taken--;
+	if (hc->waiting != 0)
+		send_waiting(hc);
 }
 
 /* What the device has said of it is its owner's; of what is lent `at` stays, so that it is found again. */
@@ -158,12 +208,10 @@ home_submit(struct blk_chan *chan, struct blk_io *io)
 	}
 	if (io->op == BLK_WRITE && (io->flags & BLK_TRANSIENT) != 0)
 		io->keep(io);
-	if (hc->free != NULL) {
+	if (list_empty(&hc->lines[line_of(io)].waiting) && may_send(hc, line_of(io)))
 		send(hc, io);
-	} else {
-		io->flags |= HOME_WAITS;
-		list_push(&hc->waiting, &io->place);
-	}
+	else
+		wait(hc, io);
 }
 
 /* Of what has been sent nobody knows here whether it can be ended. */
@@ -176,7 +224,7 @@ home_cancel(struct blk_chan *chan, struct blk_io *io)
 	if (is_home(chan))
 		return home->inner->ops->cancel(home->chan, io);
 	if ((io->flags & HOME_WAITS) != 0) {
-		list_remove(&io->place);
+		wait_no_more(hc, io);
 		finish(hc, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
 		return true;
 	}
@@ -242,6 +290,7 @@ req_init(struct home_chan *hc, struct home_req *req)
 		req->notes[word] = (struct home_note){ .word = (enum home_word)word, .req = req };
 	req->next_free = hc->free;
 	hc->free = req;
+	hc->free_count++;
 }
 
 static int
@@ -257,7 +306,8 @@ home_open_chan(struct blk *blk, struct reactor *reactor, struct blk_chan **chan)
 		return -ENOMEM;
 	hc->chan = (struct blk_chan){ .blk = blk, .reactor = reactor };
 	hc->home = home;
-	list_init(&hc->waiting);
+	for (int i = 0; i < HOME_LINES; i++)
+		list_init(&hc->lines[i].waiting);
 	fifo_init(&hc->going);
 	fifo_init(&hc->finished);
 	fifo_init(&hc->back);
@@ -295,7 +345,7 @@ home_close_chan(struct blk_chan *chan)
 		arena_free(chan->reactor->arena, chan);
 		return;
 	}
-	assert(list_empty(&hc->waiting) && fifo_empty(&hc->finished));
+	assert(hc->waiting == 0 && fifo_empty(&hc->finished));
 	if (chan->busy > 0)
 		take_back(hc);
 	task_cancel(&hc->collect);

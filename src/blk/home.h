@@ -16,7 +16,8 @@
 #include "blk/devices.h"
 
 enum {
-	HOME_REQUESTS = 256,    /* of one channel, at the device or lent; others wait for theirs to end */
+	HOME_REQUESTS = 512,    /* of one channel, at the device or lent; others wait for theirs to end */
+	HOME_LINES = 64,        /* of tenants, by their numbers */
 	HOME_LOOK_NS = 1000000, /* so often it is seen whether anybody waits for what is lent to other reactors */
 };
 
@@ -53,6 +54,7 @@ struct home_req {
 	/* of the channel */
 	struct home_chan *chan;
 	struct home_req *next_free;
+	uint8_t line;                 /* of whoever has it, or had it last */
 	struct blk_io *outer;         /* for whom, until it is over and lent no more; NULL: nobody */
 	bool cancelling;              /* CANCEL is not back */
 	bool wanted;
@@ -66,7 +68,13 @@ struct home_chan {
 	struct blk_chan chan;
 	struct home *home;
 	struct home_req *free;
-	struct list waiting;          /* I/Os with HOME_WAITS */
+	uint32_t free_count;
+	struct home_line {            /* a tenant has no more requests than are free, */
+		struct list waiting;  /* and then its I/Os wait: with HOME_WAITS */
+		uint32_t taken;
+	} lines[HOME_LINES];
+	uint64_t waiting;             /* bit n: in line n somebody does */
+	unsigned turn;                /* the line that is asked first */
 	struct fifo going;            /* notes */
 	struct task go;
 	struct fifo finished;

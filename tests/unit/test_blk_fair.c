@@ -10,7 +10,7 @@
 
 #include "blk/devices.h"
 
-enum { AWAY, HOME, MS = 1000 * 1000, S = 1000 * MS, IOS = 30 };
+enum { AWAY, HOME, MS = 1000 * 1000, S = 1000 * MS, IOS = 30, MANY = 1536 };
 
 static struct blk_tenant alice = { .number = 1 }, bob = { .number = 2 };
 static struct fair_group groups[2];
@@ -211,6 +211,33 @@ who_asks_for_much_waits_and_others_do_not(void **state)
 	blk_end();
 }
 
+/* What a channel of another reactor has for all its hosts is not one's who is held back. */
+static void
+who_is_held_back_leaves_requests_for_others(void **state)
+{
+	struct test_io *a[MANY], *b[IOS];
+	unsigned count = sizeof(a) / sizeof(a[0]);
+
+	(void)state;
+	begin("mem:4M");
+	hosts[0].limits.limits[QOS_READ].ios = 1;
+	say();
+	for (unsigned i = 0; i < count; i++)
+		a[i] = ask(AWAY, &alice, BLK_READ, 0);
+	turns(10);
+	ask_all(b, AWAY, &bob, BLK_READ);
+	assert_int_equal(over(b), IOS);
+	end_all(b);
+	for (unsigned i = count - 1; i > count - 100; i--) /* these have not even been sent */
+		assert_true(blk->ops->cancel(chans[AWAY], &a[i]->io));
+	hosts[0].limits.limits[QOS_READ].ios = 0;
+	say();
+	for (unsigned i = 0; i < count; i++)
+		io_ended(a[i], i > count - 100 ? NVME_SC_ABORT_REQUESTED : NVME_SC_SUCCESS);
+	turns(3);
+	blk_end();
+}
+
 static void
 what_waits_can_be_cancelled(void **state)
 {
@@ -273,6 +300,7 @@ main(void)
 		cmocka_unit_test(a_host_has_no_more_than_its_limit_and_others_have),
 		cmocka_unit_test(a_group_and_a_volume_have_limits_too),
 		cmocka_unit_test(who_asks_for_much_waits_and_others_do_not),
+		cmocka_unit_test(who_is_held_back_leaves_requests_for_others),
 		cmocka_unit_test(what_waits_can_be_cancelled),
 		cmocka_unit_test(who_is_forgotten_is_somebody_else_later),
 	};
