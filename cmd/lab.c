@@ -13,7 +13,7 @@
 #include "report.h"
 #include "table.h"
 
-enum key { KEY_SEED = 1000, KEY_OUT, KEY_JSON, KEY_SENSITIVITY, KEY_JOBS };
+enum key { KEY_SEED = 1000, KEY_OUT, KEY_JSON, KEY_SENSITIVITY, KEY_QUICK, KEY_JOBS };
 
 static const struct argp_option options[] = {
 	{ "json", KEY_JSON, NULL, 0, "print one JSON object", 0 },
@@ -21,14 +21,15 @@ static const struct argp_option options[] = {
 	{ "out", KEY_OUT, "DIR", 0, "write results there, as JSON, and figures, as SVG", 0 },
 	{ "sensitivity", KEY_SENSITIVITY, NULL, 0,
 	    "run it again with each constant 30 % less and 30 % more", 0 },
-	{ "jobs", KEY_JOBS, "N", 0, "so many of these repetitions at a time (default: one for each processor)", 0 },
+	{ "quick", KEY_QUICK, NULL, 0, "a small part of what takes long: to see that it works", 0 },
+	{ "jobs", KEY_JOBS, "N", 0, "so many measurements at a time, where that can be (default: one for each "
+	    "processor)", 0 },
 	{ 0 },
 };
 
 struct lab_given {
 	struct lab_order order;
 	const char *run_only;  /* the last option that is for `run` alone */
-	bool jobs;             /* it was said how many */
 	const char *action;
 	char **names;
 	unsigned name_count;
@@ -63,8 +64,6 @@ check(struct argp_state *state, const struct lab_given *given)
 		argp_error(state, "what of '%s'? `list' says all there are", given->names[0]);
 	else if (runs && given->name_count == 0)
 		argp_error(state, "which experiment, or group? `list' says which there are");
-	else if (given->jobs && !given->order.sensitivity)
-		argp_error(state, "--jobs is of `--sensitivity', which has something to repeat");
 }
 
 static error_t
@@ -85,9 +84,9 @@ parse(int key, char *arg, struct argp_state *state)
 		given->order.out = arg;
 		return 0;
 	case KEY_SENSITIVITY: given->run_only = "--sensitivity"; given->order.sensitivity = true; return 0;
+	case KEY_QUICK: given->run_only = "--quick"; given->order.quick = true; return 0;
 	case KEY_JOBS:
 		given->run_only = "--jobs";
-		given->jobs = true;
 		given->order.jobs = (unsigned)option_number_of(state, "--jobs", arg, 1, LAB_CREW_MAX);
 		return 0;
 	case ARGP_KEY_ARG:

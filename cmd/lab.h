@@ -3,7 +3,7 @@
  *
  *   lab.c         options, what there is, and which experiments are meant
  *   lab_run.c     runs them, and says what came of it: to people, and to files
- *   lab_crew.c    repetitions side by side
+ *   lab_crew.c    measurements and repetitions side by side
  *   lab_json.c    a result as JSON
  */
 #ifndef WEIR_CMD_LAB_H
@@ -20,8 +20,8 @@ struct lab_order {
 	unsigned count;
 	uint64_t seed;
 	const char *out;       /* a folder; NULL: nothing is written */
-	bool json, sensitivity;
-	unsigned jobs;         /* repetitions at a time */
+	bool json, sensitivity, quick;
+	unsigned jobs;         /* processes at a time */
 };
 
 /* Answers the exit code: EXIT_FAILED too where a check was not met. */

@@ -1,5 +1,5 @@
 /*
- * lab_crew.c - repetitions of an experiment side by side, each in a process of its own (lab/experiment.h).
+ * lab_crew.c - what does not depend on one another, side by side, each in a process of its own (lab/crew.h).
  *
  * What was made before, like the states of drives, goes with the fork; what comes back lies in memory that both see.
  * A pipe whose other end is the child's says when it has ended.  It does not outlive us.

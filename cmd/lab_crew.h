@@ -1,10 +1,10 @@
 /*
- * lab_crew.h - repetitions of an experiment side by side, each in a process of its own.
+ * lab_crew.h - measurements of an experiment, or repetitions of it, side by side, each in a process of its own.
  */
 #ifndef WEIR_CMD_LAB_CREW_H
 #define WEIR_CMD_LAB_CREW_H
 
-#include "lab/experiment.h"
+#include "lab/crew.h"
 
 enum { LAB_CREW_MAX = 64 };
 

@@ -202,14 +202,15 @@ run(const struct lab_order *order, unsigned which, struct arena *arena, struct r
 	if (order->count > 1)
 		snprintf(watched.place, sizeof(watched.place), "%u/%u ", which + 1, order->count);
 	lab_init(&lab, arena, &lab_maker_flash, order->seed);
+	lab.crew = order->jobs > 1 ? &crew.lab : NULL;
+	lab.quick = order->quick;
 	lab.watch = show;
 	lab.watch_arg = &watched;
 	result_init(result, arena, experiment->name, order->seed);
 	arena_init(&scratch, 0);
 	ran = experiment_run(experiment, &lab, result);
 	if (ran && order->sensitivity)
-		ran = experiment_vary(experiment, &lab, result, VARY_PERCENT, &scratch,
-		    order->jobs > 1 ? &crew.lab : NULL);
+		ran = experiment_vary(experiment, &lab, result, VARY_PERCENT, &scratch, lab.crew);
 	arena_drop(&scratch);
 	passing(NULL);
 	if (!ran)

@@ -1,8 +1,8 @@
 /*
  * flash_device.c - modelled drives for experiments: `flash:PROFILE,SIZE[,...]` as everywhere.
  *
- * A drive as its profile says, or with one of the profile's times changed.  A state takes seconds to make and no time
- * enters into it, so each is made once in this process.
+ * A drive as its profile says, or with one of the profile's times changed, or all of them together.  A state takes
+ * seconds to make and no time enters into it, so each is made once in this process.
  */
 #include "flash_device.h"
 
@@ -123,16 +123,39 @@ device_constant(const struct lab_device *device, unsigned n)
 	return NULL;
 }
 
+/* So much of what it is, or the nearest that it can be. */
 static void
-vary(struct flash_profile *profile, const struct lab_variation *variation)
+scale(struct flash_profile *profile, const struct flash_number *number, uint64_t numerator, uint64_t denominator)
 {
-	const struct flash_number *number = flash_number_find(strchr(variation->constant, '.') + 1);
 	uint32_t *value = flash_number_of(profile, number);
-	uint64_t varied = ((uint64_t)*value * (uint64_t)(100 + variation->percent) + 50) / 100;
+	uint64_t varied = (*value * numerator + denominator / 2) / denominator;
 
 	*value = varied < number->least ? number->least : varied > number->most ? number->most : (uint32_t)varied;
 	if (profile->media == FLASH_NAND)
 		profile->channel_write_mb_s = profile->channel_mb_s; /* it has one number for both */
+}
+
+static void
+vary(struct flash_profile *profile, const struct lab_variation *variation)
+{
+	scale(profile, flash_number_find(strchr(variation->constant, '.') + 1), (uint64_t)(100 + variation->percent),
+	    100);
+}
+
+/* All takes so much longer: times become more, and rates less. */
+static void
+stretch(struct flash_profile *profile, uint32_t percent)
+{
+	for (unsigned i = 0; flash_profile_number(i) != NULL; i++) {
+		const struct flash_number *number = flash_profile_number(i);
+
+		if (!is_time_of(profile, number))
+			continue;
+		if (strcmp(number->unit, "ns") == 0)
+			scale(profile, number, percent, 100);
+		else
+			scale(profile, number, 100, percent);
+	}
 }
 
 /* ---- the maker ---- */
@@ -156,6 +179,8 @@ device_open(struct reactor *reactor, const struct lab_device *device, const stru
 		return error;
 	fresh = plan;
 	fresh.condition = (struct condition){ .kind = CONDITION_FRESH };
+	if (device->times_percent > 0)
+		stretch(&fresh.profile, device->times_percent);
 	if (variation != NULL)
 		vary(&fresh.profile, variation);
 	error = flash_open(reactor, &fresh, inner, device->block_size, blk, why);

@@ -125,6 +125,7 @@ repeat(void *arg, unsigned i)
 	again.variation = (struct lab_variation){
 		v->lab->constants[i / WAYS], i % WAYS == LESS ? -v->percent : v->percent,
 	};
+	again.quick = v->lab->quick;
 	again.watch = watch;
 	again.watch_arg = &watched;
 	result_init(&result, v->scratch, v->first->name, v->first->seed);

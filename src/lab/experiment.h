@@ -8,8 +8,8 @@
 #ifndef WEIR_LAB_EXPERIMENT_H
 #define WEIR_LAB_EXPERIMENT_H
 
+#include "lab/crew.h"
 #include "lab/result.h"
-#include "lab/rig.h"
 
 struct experiment {
 	const char *name, *group; /* words with hyphens; no two of either are the same */
@@ -21,19 +21,6 @@ struct experiment {
 
 /* Runs it once: what it was run with, and the hash of its history, are part of the result.  False: lab->why. */
 bool experiment_run(const struct experiment *experiment, struct lab *lab, struct result *result);
-
-/* Who does much that does not depend on one another, side by side. */
-struct lab_crew {
-	/* Memory that is zeroed, and the same for all of them; NULL: there is none. */
-	void *(*share)(struct lab_crew *crew, size_t bytes);
-	void (*unshare)(struct lab_crew *crew, void *memory, size_t bytes);
-	/* Calls work(arg, i) once for each i below `count`, each in a process of its own that was as this one is now:
-	 * what it writes to what is shared is all that is left of it.  look(arg) is called here, now and then.  Where
-	 * a work() answers false no further ones are begun.  False: not all was done, and `why`, where no work()
-	 * knows. */
-	bool (*work)(struct lab_crew *crew, unsigned count, bool (*work)(void *arg, unsigned i),
-	    void (*look)(void *arg), void *arg, char why[LAB_WHY]);
-};
 
 /*
  * Runs it again with each constant that it depended on `percent` larger, and smaller, and adds to the result of the

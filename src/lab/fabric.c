@@ -275,7 +275,7 @@ fabric_run(struct lab *lab, const struct lab_setup *setup, struct lab_outcome *o
 	fabric->outcome = outcome;
 	works = come_to_work(fabric, sim);
 	if (works)
-		lab_play(lab, sim, BEGIN_NS, fabric->volumes, outcome);
+		lab_play(lab, sim, BEGIN_NS, fabric->volumes, outcome, NULL, NULL);
 	sim_destroy(sim);
 	return works;
 }

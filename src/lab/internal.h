@@ -20,9 +20,9 @@ int lab_open(struct lab *lab, struct reactor *reactor, const struct lab_device *
 /* Reads the counters of all devices, as they are where phase `phase` begins. */
 void lab_read(const struct lab *lab, struct blk *const *volumes, struct lab_outcome *outcome, unsigned phase);
 
-/* Runs all phases, of which the first begins then. */
+/* Runs all phases, of which the first begins then; look(arg) where each piece of time ends, if there are such. */
 void lab_play(struct lab *lab, struct sim *sim, uint64_t begin_ns, struct blk *const *volumes,
-    struct lab_outcome *outcome);
+    struct lab_outcome *outcome, void (*look)(void *arg, unsigned bin), void *arg);
 
 /* The rigs: false, and lab->why, where it could not be run. */
 bool fabric_run(struct lab *lab, const struct lab_setup *setup, struct lab_outcome *outcome);

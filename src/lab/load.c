@@ -21,6 +21,20 @@ works(const struct lab_load *load)
 	    (phases == 0 || (phases >> load->phase & 1) != 0);
 }
 
+/* Since when its bursts go on, or would. */
+static uint64_t
+burst_ns(const struct lab_load *load)
+{
+	return (load->reactor->now_ns - load->begin_ns) % load->job->every_ns;
+}
+
+/* Whether it only waits for its next burst. */
+static bool
+pauses(const struct lab_load *load)
+{
+	return load->job->every_ns > 0 && works(load) && burst_ns(load) >= load->job->burst_ns;
+}
+
 /* A gap to the next arrival. */
 static void
 arrive(struct lab_load *load)
@@ -113,6 +127,7 @@ static void
 begin(struct lab_load *load, struct lab_io *io, uint64_t since_ns)
 {
 	io->since_ns = since_ns;
+	io->begun_ns = 0;
 	io->op = next_op(load, io);
 	io->fua = load->job->fua && io->op == LAB_WRITE;
 	io->writes = io->op == LAB_FLUSH ? 0 : io->writes + (io->op == LAB_WRITE);
@@ -130,7 +145,12 @@ go_on(struct lab_load *load)
 	keep_time(load);
 	wake_ns = !load->begun ? load->begin_ns :
 	    load->phase < load->setup->phase_count ? load->phase_end_ns : UINT64_MAX;
-	while (works(load) && !fifo_empty(&load->idle)) {
+	if (pauses(load)) {
+		uint64_t next_ns = now_ns - burst_ns(load) + load->job->every_ns;
+
+		wake_ns = next_ns < wake_ns ? next_ns : wake_ns;
+	}
+	while (works(load) && !pauses(load) && !fifo_empty(&load->idle)) {
 		uint64_t since_ns = now_ns;
 
 		if (load->job->rate > 0) {
@@ -153,23 +173,35 @@ wake(struct timer *timer)
 	go_on(container_of(timer, struct lab_load, timer));
 }
 
+static void
+count(struct lab_load *load, const struct lab_io *io, bool failed)
+{
+	uint64_t now_ns = load->reactor->now_ns;
+	uint64_t bytes = (uint64_t)io->blocks * load->setup->devices[load->job->device].block_size;
+	struct lab_measure *measure = &load->measures[load->phase];
+
+	if (load->bins != NULL && !failed)
+		load->bins[(now_ns - load->begin_ns) / load->setup->bin_ns].bytes[io->op] += bytes;
+	if (!load->setup->phases[load->phase].measured)
+		return;
+	if (failed) {
+		measure->failed++;
+		return;
+	}
+	hist_add(&measure->latency[io->op], now_ns - io->since_ns);
+	if (io->begun_ns > 0)
+		hist_add(&measure->served[io->op], now_ns - io->begun_ns);
+	measure->bytes[io->op] += bytes;
+}
+
 void
 lab_load_done(struct lab_io *io, bool failed)
 {
 	struct lab_load *load = io->load;
 
 	keep_time(load);
-	if (load->phase < load->setup->phase_count && load->setup->phases[load->phase].measured) {
-		struct lab_measure *measure = &load->measures[load->phase];
-
-		if (failed) {
-			measure->failed++;
-		} else {
-			hist_add(&measure->latency[io->op], load->reactor->now_ns - io->since_ns);
-			measure->bytes[io->op] += (uint64_t)io->blocks *
-			    load->setup->devices[load->job->device].block_size;
-		}
-	}
+	if (load->phase < load->setup->phase_count)
+		count(load, io, failed);
 	fifo_push(&load->idle, &io->node);
 	go_on(load);
 }

@@ -23,6 +23,7 @@ struct lab_io {
 	uint32_t blocks;
 	bool fua;
 	uint64_t since_ns;
+	uint64_t begun_ns;         /* the rig's: when it went to the device, where that has a policy; else 0 */
 	uint32_t writes;           /* of this one, since it last flushed */
 	struct iovec iov;          /* the rig's */
 };
@@ -31,6 +32,7 @@ struct lab_load {
 	const struct lab_job *job;
 	const struct lab_setup *setup;
 	struct lab_measure *measures;   /* by phase */
+	struct lab_bin *bins;           /* NULL: there are none */
 	struct reactor *reactor;
 	/* The rig's: begins it; the end comes by lab_load_done(), never from inside. */
 	void (*submit)(struct lab_io *io);

@@ -39,9 +39,29 @@ lab_outcome_create(struct arena *arena, const struct lab_setup *setup)
 	outcome->readings = room(arena,
 	    (size_t)setup->device_count * (setup->phase_count + 1) * sizeof(*outcome->readings));
 	for (size_t i = 0; i < measures; i++)
-		for (unsigned op = 0; op < LAB_OPS; op++)
+		for (unsigned op = 0; op < LAB_OPS; op++) {
 			hist_init(&outcome->measures[i].latency[op]);
+			hist_init(&outcome->measures[i].served[op]);
+		}
+	outcome->bin_count = lab_setup_bins(setup);
+	if (outcome->bin_count > 0) {
+		outcome->bins = room(arena, (size_t)setup->job_count * outcome->bin_count * sizeof(*outcome->bins));
+		outcome->views = room(arena,
+		    (size_t)setup->device_count * outcome->bin_count * sizeof(*outcome->views));
+	}
 	return outcome;
+}
+
+struct lab_bin *
+lab_bins_of(const struct lab_outcome *outcome, unsigned job)
+{
+	return &outcome->bins[(size_t)job * outcome->bin_count];
+}
+
+const struct policy_view *
+lab_view_of(const struct lab_outcome *outcome, unsigned device, unsigned bin)
+{
+	return &outcome->views[(size_t)device * outcome->bin_count + bin];
 }
 
 const struct lab_measure *
@@ -82,9 +102,9 @@ lab_failed(const struct lab_outcome *outcome)
 	return failed;
 }
 
-/* What was asked for, together. */
+/* What was asked for, together; its latency, or the part of it in the device. */
 static uint64_t
-gather(const struct lab_outcome *outcome, int job, unsigned phase, int op, struct hist *all)
+gather(const struct lab_outcome *outcome, int job, unsigned phase, int op, bool served, struct hist *all)
 {
 	uint64_t bytes = 0;
 
@@ -97,7 +117,7 @@ gather(const struct lab_outcome *outcome, int job, unsigned phase, int op, struc
 		for (unsigned o = 0; o < LAB_OPS; o++) {
 			if (op != LAB_ALL_OPS && (unsigned)op != o)
 				continue;
-			hist_merge(all, &measure->latency[o]);
+			hist_merge(all, served ? &measure->served[o] : &measure->latency[o]);
 			bytes += measure->bytes[o];
 		}
 	}
@@ -115,7 +135,7 @@ lab_metric_of(const struct lab_outcome *outcome, int job, unsigned phase, int op
 {
 	double seconds = (double)outcome->setup->phases[phase].ns / 1e9;
 	struct hist all;
-	uint64_t bytes = gather(outcome, job, phase, op, &all);
+	uint64_t bytes = gather(outcome, job, phase, op, false, &all);
 
 	if (metric == LAB_IOPS)
 		return (double)all.count / seconds;
@@ -133,6 +153,15 @@ lab_metric_of(const struct lab_outcome *outcome, int job, unsigned phase, int op
 	case LAB_MAX: return (double)all.max / 1e3;
 	}
 	return NAN;
+}
+
+double
+lab_served_us(const struct lab_outcome *outcome, int job, unsigned phase, int op, uint32_t ppm)
+{
+	struct hist all;
+
+	(void)gather(outcome, job, phase, op, true, &all);
+	return all.count > 0 ? quantile_us(&all, ppm) : NAN;
 }
 
 const char *

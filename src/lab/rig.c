@@ -128,14 +128,19 @@ lab_open(struct lab *lab, struct reactor *reactor, const struct lab_device *devi
 
 /* ---- what is remembered ---- */
 
-static void
-note_constant(struct lab *lab, const char *name)
+void
+lab_note_constant(struct lab *lab, const char *name)
 {
+	char *kept;
+
 	for (unsigned i = 0; i < lab->constant_count; i++)
 		if (strcmp(lab->constants[i], name) == 0)
 			return;
 	assert(lab->constant_count < LAB_CONSTANTS_MAX);
-	lab->constants[lab->constant_count++] = name;
+	kept = arena_strdup(lab->arena, name);
+	if (kept == NULL)
+		abort();
+	lab->constants[lab->constant_count++] = kept;
 }
 
 void
@@ -215,12 +220,12 @@ note(struct lab *lab, const struct lab_setup *setup)
 	for (unsigned d = 0; d < setup->device_count; d++) {
 		for (unsigned i = 0; lab->maker->constant != NULL &&
 		    (name = lab->maker->constant(&setup->devices[d], i)) != NULL; i++)
-			note_constant(lab, name);
+			lab_note_constant(lab, name);
 		note_profile(lab, &setup->devices[d]);
 	}
 	for (unsigned i = 0; i < WORLD_ROWS; i++)
 		if (matters(setup, world_rows[i].at))
-			note_constant(lab, world_rows[i].name);
+			lab_note_constant(lab, world_rows[i].name);
 	note_world(lab, setup, &world);
 }
 
@@ -260,12 +265,18 @@ lab_sim_options(const struct lab *lab, const struct lab_world *world)
 }
 
 void
-lab_play(struct lab *lab, struct sim *sim, uint64_t begin_ns, struct blk *const *volumes, struct lab_outcome *outcome)
+lab_play(struct lab *lab, struct sim *sim, uint64_t begin_ns, struct blk *const *volumes, struct lab_outcome *outcome,
+    void (*look)(void *arg, unsigned bin), void *arg)
 {
 	const struct lab_setup *setup = outcome->setup;
 	uint64_t at_ns = begin_ns;
+	unsigned bin = 0;
 
 	for (unsigned phase = 0;; phase++) {
+		for (; bin < outcome->bin_count && begin_ns + (bin + 1) * setup->bin_ns <= at_ns; bin++) {
+			sim_run_until(sim, begin_ns + (bin + 1) * setup->bin_ns, NULL, NULL);
+			look(arg, bin);
+		}
 		sim_run_until(sim, at_ns, NULL, NULL);
 		lab_read(lab, volumes, outcome, phase);
 		if (phase == setup->phase_count)

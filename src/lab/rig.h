@@ -11,13 +11,15 @@
 #include "lab/measure.h"
 #include "sim/sim.h"
 
-enum { LAB_CONSTANTS_MAX = 64, LAB_PROFILES_MAX = 16, LAB_PROFILE = 128 };
+enum { LAB_CONSTANTS_MAX = 64, LAB_PROFILES_MAX = 16, LAB_PROFILE = 128, LAB_WORLD = 320 };
 
 /* One named constant, of a device or of the world, that is so many percent more (or less) than it is. */
 struct lab_variation {
 	const char *constant; /* NULL: all is as it is */
 	int percent;          /* above -100 */
 };
+
+struct lab_crew;
 
 /* Where devices come from.  All but open() may be NULL. */
 struct lab_maker {
@@ -48,6 +50,8 @@ struct lab {
 	const struct lab_maker *maker;
 	uint64_t seed;
 	struct lab_variation variation;
+	struct lab_crew *crew;        /* crew.h: for what can be done side by side; NULL: there is none */
+	bool quick;                   /* experiments that take long do a small part, which is said in the result */
 	/* As sim_options.trace, of each run; NULL: nobody looks.  `arg` is NULL. */
 	void (*trace)(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b);
 	/* Whenever that changes; NULL: nobody looks. */
@@ -60,7 +64,7 @@ struct lab {
 	unsigned constant_count;
 	char profiles[LAB_PROFILES_MAX][LAB_PROFILE];
 	unsigned profile_count;
-	char world[320];              /* what the last one was charged, in words */
+	char world[LAB_WORLD];              /* what the last one was charged, in words */
 	uint64_t hash, events, runs;
 	struct lab_progress progress;
 };
@@ -75,6 +79,9 @@ void lab_expect(struct lab *lab, uint64_t measurements);
 
 /* One is over; for experiments that need no rig.  lab_run() says it by itself. */
 void lab_measured(struct lab *lab, uint64_t virtual_ns);
+
+/* It depends on this constant, by its name, which is kept.  lab_run() says it by itself. */
+void lab_note_constant(struct lab *lab, const char *name);
 
 void *lab_alloc(struct lab *lab, size_t bytes);
 

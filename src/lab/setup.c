@@ -89,6 +89,48 @@ job_wrong(const struct lab_setup *setup, const struct lab_job *job)
 		return "a job has 64 streams at most";
 	if (job->zipf_percent > 200)
 		return "the exponent of a job's skew is 2.00 at most";
+	if (job->burst_ns > job->every_ns)
+		return "a job's burst is longer than what it is a part of";
+	if (job->priority >= QOS_PRIORITIES)
+		return "the priority of a job is 0 to 3";
+	return NULL;
+}
+
+static const char *
+device_wrong(const struct lab_setup *setup, const struct lab_device *device)
+{
+	if (device->block_size != 512 && device->block_size != 4096)
+		return "a block has 512 or 4096 bytes";
+	if (device->policy != NULL && setup->rig != LAB_DIRECT)
+		return "a policy is of the direct rig";
+	return NULL;
+}
+
+static uint64_t
+lasts_ns(const struct lab_setup *setup)
+{
+	uint64_t ns = 0;
+
+	for (unsigned i = 0; i < setup->phase_count; i++)
+		ns += setup->phases[i].ns;
+	return ns;
+}
+
+unsigned
+lab_setup_bins(const struct lab_setup *setup)
+{
+	return setup->bin_ns > 0 ? (unsigned)(lasts_ns(setup) / setup->bin_ns) : 0;
+}
+
+static const char *
+bins_wrong(const struct lab_setup *setup)
+{
+	if (setup->bin_ns == 0)
+		return NULL;
+	if (setup->rig != LAB_DIRECT)
+		return "pieces of time are of the direct rig";
+	if (lasts_ns(setup) % setup->bin_ns != 0 || lasts_ns(setup) / setup->bin_ns > LAB_BINS_MAX)
+		return "there are up to a million pieces of time, and they make all phases";
 	return NULL;
 }
 
@@ -115,9 +157,14 @@ lab_setup_wrong(const struct lab_setup *setup)
 	if (setup->hosts < 1 || setup->hosts > LAB_HOSTS_MAX || setup->reactors < 1 ||
 	    setup->reactors > LAB_REACTORS_MAX)
 		return "there are 1 to 64 hosts, and 1 to 16 reactors";
-	for (unsigned i = 0; i < setup->device_count; i++)
-		if (setup->devices[i].block_size != 512 && setup->devices[i].block_size != 4096)
-			return "a block has 512 or 4096 bytes";
+	if (bins_wrong(setup) != NULL)
+		return bins_wrong(setup);
+	for (unsigned i = 0; i < setup->device_count; i++) {
+		const char *why = device_wrong(setup, &setup->devices[i]);
+
+		if (why != NULL)
+			return why;
+	}
 	for (unsigned i = 0; i < setup->job_count; i++) {
 		const char *why = job_wrong(setup, &setup->jobs[i]);
 

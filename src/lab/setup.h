@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "blk/blk.h"
+#include "lab/policy.h"
 
 enum {
 	LAB_DEVICES_MAX = 8,
@@ -21,6 +22,7 @@ enum {
 	LAB_DEPTH_MAX = 1000,
 	LAB_BYTES_MAX = 1024 * 1024, /* of one I/O */
 	LAB_STREAMS_MAX = 64,
+	LAB_BINS_MAX = 1000 * 1000,
 	LAB_MAX_NAME = 48,
 };
 
@@ -48,6 +50,12 @@ struct lab_job {
 	uint32_t flush_every;         /* so many writes are followed by a Flush each time; 0: none is */
 	bool fua;                     /* writes are durable before they end */
 	uint32_t phases;              /* bit n: it works in phase n; 0: in all */
+	uint64_t burst_ns, every_ns;  /* it works at the beginning of each `every_ns` for so long; 0: all the time */
+	/* Of a device with a policy: jobs with the same number above 0 are one tenant, and the first of them says its
+	 * terms; 0: it is one by itself. */
+	unsigned tenant;
+	struct policy_tenant terms;
+	uint8_t priority;             /* 0, served most, to QOS_PRIORITIES - 1 */
 };
 
 struct lab_phase {
@@ -59,6 +67,9 @@ struct lab_phase {
 struct lab_device {
 	char spec[BLK_SPEC];
 	uint32_t block_size;          /* 0: 4096 */
+	uint32_t times_percent;       /* all times of its profile together, of what they are; 0: as they are */
+	const struct policy_ops *policy; /* of the direct rig: it stands before the device; NULL: nothing does */
+	struct policy_terms terms;    /* what that is told */
 };
 
 /* What the simulation charges for work; printed with every result.  What is 0 costs nothing. */
@@ -91,6 +102,7 @@ struct lab_setup {
 	unsigned job_count;
 	struct lab_phase phases[LAB_PHASES_MAX];
 	unsigned phase_count;
+	uint64_t bin_ns;              /* what ends is counted by such pieces of time too, in all phases; 0: it is not */
 };
 
 /* No device, job or phase; one host, one reactor, and a world of a data centre: 25 Gbit/s and 10 us each way. */
@@ -102,6 +114,9 @@ struct lab_device *lab_setup_device(struct lab_setup *setup, const char *format,
 struct lab_job *lab_setup_job(struct lab_setup *setup, const char *name, enum lab_op op, uint32_t bytes,
     uint32_t depth);
 struct lab_phase *lab_setup_phase(struct lab_setup *setup, const char *name, uint64_t ns, bool measured);
+
+/* How many pieces of time there are. */
+unsigned lab_setup_bins(const struct lab_setup *setup);
 
 /* NULL, or what is wrong with it in plain words. */
 const char *lab_setup_wrong(const struct lab_setup *setup);

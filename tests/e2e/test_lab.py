@@ -189,9 +189,9 @@ def test_who_has_no_terminal_is_told_nothing(binary):
     (["list", "house"], "what of 'house'?"), (["list", "--seed", "1"], "--seed is of `run'"),
     (["known-delay"], "what of 'known-delay'? `run known-delay' runs it"),
     (["house", "--json"], "what of 'house'? `run house' runs it"), (["run", "house", "--out", ""], "--out '': not a folder"),
-    (["run", "house", "--jobs", "2"], "--jobs is of `--sensitivity'"),
     (["list", "--jobs", "2"], "--jobs is of `run'"), (["run", "house", "--jobs", "0"], "--jobs '0': not a number from 1 to 64"),
     (["list", "--out", "x"], "--out is of `run'"), (["list", "--sensitivity"], "--sensitivity is of `run'"),
+    (["list", "--quick"], "--quick is of `run'"),
     (["run", "house", "--seed", "-1"], "--seed '-1': not a number"),
     (["run", "house", "--seed", "x"], "--seed 'x': not a number")], ids=lambda words: str(words)[:40])
 def test_what_is_not_understood_says_why(binary, args, words):

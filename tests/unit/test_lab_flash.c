@@ -245,8 +245,8 @@ a_drive_behind_a_target_of_several_reactors_counts(void **state)
 static void
 what_can_be_varied_is_named(void **state)
 {
-	static const struct lab_device plp = { SMALL, 4096 }, consumer = { "flash:tlc-consumer,8G", 4096 };
-	static const struct lab_device optane = { "flash:optane,64M", 4096 }, memory = { "mem:16M", 4096 };
+	static const struct lab_device plp = { .spec = SMALL }, consumer = { .spec = "flash:tlc-consumer,8G" };
+	static const struct lab_device optane = { .spec = "flash:optane,64M" }, memory = { .spec = "mem:16M" };
 	unsigned plp_count = 0, consumer_count = 0, optane_count = 0;
 	const char *name;
 
