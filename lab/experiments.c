@@ -13,6 +13,9 @@ const struct experiment *const experiments[] = {
 	&flash_flush_writers,
 	&flash_waf,
 	&flash_waf_sequential,
+	&qos_matrix,
+	&qos_matrix_faster,
+	&qos_matrix_slower,
 };
 
 const unsigned experiment_count = sizeof(experiments) / sizeof(experiments[0]);

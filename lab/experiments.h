@@ -19,4 +19,8 @@ extern const struct experiment known_delay, fabric_depth;
 extern const struct experiment flash_published, flash_depth, flash_depth_mixed, flash_depth_write, flash_size;
 extern const struct experiment flash_interference, flash_flush, flash_flush_writers, flash_waf, flash_waf_sequential;
 
+/* ---- qos: of the switch, and what it is compared with ---- */
+
+extern const struct experiment qos_matrix, qos_matrix_faster, qos_matrix_slower;
+
 #endif
