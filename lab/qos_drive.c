@@ -1,4 +1,4 @@
-#include "qos_drive.h"
+#include "qos_cell.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,11 +76,20 @@ qos_drive_ready(struct lab *lab, enum qos_drive drive)
 
 /* ---- what measuring says ---- */
 
-enum { SETTLE_MS = 100, READ_MS = 200, WRITE_MS = 1500 };
+enum { SETTLE_MS = 100, READ_MS = 200, WRITE_MS = 1500, SHARE_MS = 400, DEPTHS = 7, SLOTS = 8 };
+
+#define NEARLY 0.985       /* of the most that a device gives */
+#define SPREAD_MOST 1.28   /* of two tenants: with more slots more is lost of fairness than is gained */
+
+static const uint32_t depths_large[DEPTHS] = { 2, 4, 8, 12, 16, 20, 32 };
+static const uint32_t depths_small[DEPTHS] = { 8, 16, 32, 64, 96, 128, 256 };
+static const uint32_t slots_each[SLOTS] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 
 struct measured {
-	double rates[QOS_KINDS][QOS_SIZES]; /* bytes a second, with so many in flight */
-	struct qos_alone lone[QOS_KINDS][QOS_SIZES]; /* one at a time */
+	double reads[QOS_SIZES], best[QOS_SIZES], worst[QOS_SIZES]; /* bytes a second, with so many in flight; writes
+	                                                             * where they are cheapest, and dearest */
+	struct qos_alone lone[QOS_KINDS][QOS_SIZES];                /* one at a time */
+	double large[DEPTHS], small[DEPTHS];                        /* of reads, by how many are in flight */
 };
 
 static uint32_t
@@ -91,34 +100,69 @@ in_flight(uint32_t bytes)
 	return count < IN_FLIGHT_LEAST ? IN_FLIGHT_LEAST : count > IN_FLIGHT_MOST ? IN_FLIGHT_MOST : count;
 }
 
-/* Writes are measured where they are dearest: on a drive that was written all over. */
+/* The same drive as it was filled, and written all over. */
 static enum qos_drive
-worst_of(enum qos_drive drive)
+state_of(enum qos_drive drive, bool fragmented)
 {
-	return drive != QOS_DRIVE_OPTANE && !qos_drives[drive].fragmented ? drive + 1 : drive;
+	if (drive == QOS_DRIVE_OPTANE || qos_drives[drive].fragmented == fragmented)
+		return drive;
+	return fragmented ? drive + 1 : drive - 1;
+}
+
+/* So many reads or writes of so many bytes in flight. */
+static bool
+try(struct lab *lab, enum qos_drive drive, uint32_t times_percent, uint32_t read_percent, uint32_t bytes,
+    uint32_t depth, unsigned ms, struct qos_alone *alone)
+{
+	const struct qos_load load = { "load", read_percent, bytes, depth };
+
+	return qos_drive_alone(lab, drive, times_percent, &load, ms * LAB_MS / 3, ms * LAB_MS, alone);
 }
 
 static bool
-measure(struct lab *lab, enum qos_drive drive, uint32_t times_percent, struct measured *m)
+measure_sizes(struct lab *lab, enum qos_drive drive, uint32_t times_percent, struct measured *m)
 {
 	for (unsigned s = 0; s < QOS_SIZES; s++) {
-		uint32_t bytes = (uint32_t)QOS_SIZE_LEAST << s;
+		uint32_t bytes = (uint32_t)QOS_SIZE_LEAST << s, depth = in_flight(bytes);
+		struct qos_alone read, best, worst;
 
-		for (unsigned kind = 0; kind < QOS_KINDS; kind++) {
-			const struct qos_load many = { "many", kind == QOS_READ ? 100 : 0, bytes, in_flight(bytes) };
-			const struct qos_load one = { "one", kind == QOS_READ ? 100 : 0, bytes, 1 };
-			enum qos_drive which = kind == QOS_READ ? drive : worst_of(drive);
-			struct qos_alone alone;
-
-			if (!qos_drive_alone(lab, which, times_percent, &many, SETTLE_MS * LAB_MS *
-			    (kind == QOS_READ ? 1 : 5), (kind == QOS_READ ? READ_MS : WRITE_MS) * LAB_MS, &alone) ||
-			    !qos_drive_alone(lab, drive, times_percent, &one, SETTLE_MS * LAB_MS / 4,
-			    READ_MS * LAB_MS / 4, &m->lone[kind][s]))
-				return false;
-			m->rates[kind][s] = alone.bytes;
-		}
+		if (!try(lab, drive, times_percent, 100, bytes, depth, READ_MS, &read) ||
+		    !try(lab, state_of(drive, false), times_percent, 0, bytes, depth, WRITE_MS, &best) ||
+		    !try(lab, state_of(drive, true), times_percent, 0, bytes, depth, WRITE_MS, &worst) ||
+		    !try(lab, drive, times_percent, 100, bytes, 1, SETTLE_MS, &m->lone[QOS_READ][s]) ||
+		    !try(lab, drive, times_percent, 0, bytes, 1, SETTLE_MS, &m->lone[QOS_WRITE][s]))
+			return false;
+		m->reads[s] = read.bytes;
+		m->best[s] = best.bytes;
+		m->worst[s] = worst.bytes;
 	}
 	return true;
+}
+
+static bool
+measure_depths(struct lab *lab, enum qos_drive drive, uint32_t times_percent, struct measured *m)
+{
+	for (unsigned d = 0; d < DEPTHS; d++) {
+		struct qos_alone large, small;
+
+		if (!try(lab, drive, times_percent, 100, QOS_SIZE_MOST, depths_large[d], READ_MS, &large) ||
+		    !try(lab, drive, times_percent, 100, QOS_SIZE_LEAST, depths_small[d], SETTLE_MS, &small))
+			return false;
+		m->large[d] = large.bytes;
+		m->small[d] = small.bytes;
+	}
+	return true;
+}
+
+/* The fewest in flight that give nearly the most. */
+static unsigned
+saturates(const double rates[DEPTHS])
+{
+	unsigned d = 0;
+
+	while (rates[d] < NEARLY * rates[DEPTHS - 1])
+		d++;
+	return d;
 }
 
 static uint32_t
@@ -129,23 +173,55 @@ cost_of(double most, double rate)
 	return cost < 1 ? 1 : cost > QOS_COST_MAX ? QOS_COST_MAX : (uint32_t)cost;
 }
 
-/* Slots, and what may be in flight, in I/Os of 128 KiB. */
 static void
-set_room(enum qos_drive drive, struct qos_params *params)
+find_costs(const struct measured *m, struct qos_params *params)
 {
-	uint32_t large = 20;
+	double most = m->reads[QOS_SIZES - 1];
 
-	params->slots = 8;
-	params->slots_least = 4;
-	if (drive == QOS_DRIVE_OPTANE) {
-		params->slots = 2;
-		params->slots_least = 1;
-		large = 4;
-	} else if (drive == QOS_DRIVE_QLC || drive == QOS_DRIVE_QLC_FRAGMENTED) {
-		params->slots = 16;
-		params->slots_least = 8;
+	for (unsigned s = 0; s < QOS_SIZES; s++) {
+		params->size_cost[QOS_READ][s] = cost_of(most, m->reads[s]);
+		params->size_cost[QOS_WRITE][s] = cost_of(most, m->best[s]);
+		for (unsigned kind = 0; kind < QOS_KINDS; kind++) {
+			double longer = m->lone[kind][s].mean_ns - m->lone[kind][0].mean_ns;
+
+			params->size_ns[kind][s] = longer > 0 ? (uint32_t)longer : 0;
+		}
 	}
-	params->inflight_bytes = large * QOS_SLOT_BYTES;
+	params->write_cost_worst = cost_of(m->best[QOS_SIZES - 1], m->worst[QOS_SIZES - 1]);
+	if (params->write_cost_worst < QOS_COST_ONE)
+		params->write_cost_worst = QOS_COST_ONE;
+}
+
+/* What makes the most of the device with large reads, and with small ones. */
+static uint32_t
+room_of(uint32_t large, uint32_t small)
+{
+	return large > small ? large : small;
+}
+
+/* The most slots with which two tenants that have little in common are still near to one another. */
+static bool
+find_slots(struct lab *lab, enum qos_drive drive, uint32_t times_percent, struct policy_terms *terms)
+{
+	struct qos_cell cell = {
+		.drive = drive, .times_percent = times_percent, .mix = &qos_mixes[QOS_MIX_SIZES], .tenants = 2,
+		.settle_ns = SHARE_MS / 4 * LAB_MS, .measure_ns = SHARE_MS * LAB_MS, .terms = *terms,
+	};
+	struct qos_params *params = &cell.terms.params;
+
+	if (!qos_cell_alone(lab, &cell, cell.alone))
+		return false;
+	for (unsigned i = 0; i < SLOTS; i++) {
+		struct qos_ran ran;
+
+		params->slots_least = slots_each[i];
+		params->slots = 2 * slots_each[i];
+		if (!qos_cell_run(lab, &cell, &policy_switch, 0, &ran))
+			return false;
+		if (i == 0 || ran.most <= SPREAD_MOST * ran.least)
+			*terms = cell.terms;
+	}
+	return true;
 }
 
 bool
@@ -154,28 +230,22 @@ qos_drive_terms(struct lab *lab, enum qos_drive drive, uint32_t times_percent, s
 	struct qos_params *params = &terms->params;
 	struct measured m;
 
-	if (!measure(lab, drive, times_percent, &m))
+	*terms = (struct policy_terms){ 0 };
+	if (!measure_sizes(lab, drive, times_percent, &m) || !measure_depths(lab, drive, times_percent, &m))
 		return false;
-	*terms = (struct policy_terms){ .rate = (uint64_t)m.rates[QOS_READ][0] };
 	qos_params_default(params);
-	for (unsigned kind = 0; kind < QOS_KINDS; kind++)
-		for (unsigned s = 0; s < QOS_SIZES; s++) {
-			double longer = m.lone[kind][s].mean_ns - m.lone[kind][0].mean_ns;
-
-			params->size_cost[kind][s] = cost_of(m.rates[kind][QOS_SIZES - 1], m.rates[kind][s]);
-			params->size_ns[kind][s] = longer > 0 ? (uint32_t)longer : 0;
-		}
-	params->write_cost_worst = cost_of(m.rates[QOS_READ][QOS_SIZES - 1], m.rates[QOS_WRITE][QOS_SIZES - 1]);
-	if (params->write_cost_worst < QOS_COST_ONE)
-		params->write_cost_worst = QOS_COST_ONE;
-	params->thresh_min_ns = (uint32_t)(1.2 * m.lone[QOS_READ][QOS_SIZES - 1].mean_ns);
+	find_costs(&m, params);
+	params->thresh_min_ns = (uint32_t)(2 * m.lone[QOS_READ][QOS_SIZES - 1].mean_ns);
 	params->thresh_max_ns = (uint32_t)fmax(5 * params->thresh_min_ns, 2.5 * m.lone[QOS_WRITE][0].p99_ns);
-	params->rate_most = (uint64_t)(4 * m.rates[QOS_READ][QOS_SIZES - 1]);
-	set_room(drive, params);
+	params->rate_most = (uint64_t)(4 * m.large[DEPTHS - 1]);
+	terms->depth = depths_small[saturates(m.small)];
+	params->inflight_bytes = room_of(depths_large[saturates(m.large)] * QOS_SLOT_BYTES,
+	    terms->depth * params->size_cost[QOS_READ][0] * (QOS_SIZE_LEAST / QOS_COST_ONE));
+	terms->rate = (uint64_t)m.small[saturates(m.small)];
 	terms->latency_ns = params->thresh_max_ns;
 	if (qos_params_wrong(params) != NULL)
 		lab_refuse(lab, "%s: %s", qos_drives[drive].name, qos_params_wrong(params));
-	return lab->why[0] == '\0';
+	return lab->why[0] == '\0' && find_slots(lab, drive, times_percent, terms);
 }
 
 /* Costs of each size, the smallest first. */
