@@ -73,6 +73,7 @@ enum { BLK_TENANTS = 1024 };
 /* Of an I/O that has to wait for its turn at a device, or had to: the filter's (fair.h), from submit() to done(). */
 struct blk_turn {
 	struct qos_io qos;
+	uint64_t came_ns;
 	enum blk_turn_at { BLK_TURN_WAITS, BLK_TURN_BELOW, BLK_TURN_OVER } at;
 	void (*done)(struct blk_io *io, struct nvme_status status);
 	void *owner;

@@ -63,6 +63,8 @@ fair_submit(struct blk_chan *chan, struct blk_io *io)
 		io->keep(io);
 	io->turn.at = BLK_TURN_WAITS;
 	io->credits = 0;
+	io->turn.came_ns = chan->reactor->now_ns;
+	fc->waiting++;
 	qos_io_init(&io->turn.qos, op_of(io), bytes_of(io, chan->blk->block_size), io->priority);
 	qos_arrive(&fc->qos, &fair_tenant_of(fc, io->tenant)->qos, &io->turn.qos);
 	fair_go_soon(fc);
@@ -85,6 +87,7 @@ below_done(struct blk_io *io, struct nvme_status status)
 	io->turn.at = BLK_TURN_OVER;
 	io->done = io->turn.done;
 	io->owner = io->turn.owner;
+	fair_note(fc, tenant, io, was_done(status), now_ns);
 	qos_done(&fc->qos, &io->turn.qos, now_ns - io->turn.qos.begun_ns, was_done(status), now_ns);
 	if (fc->volume.paced && nvme_ok(status))
 		io->credits = fair_credits(fc, tenant, io->queue, now_ns);
@@ -96,6 +99,8 @@ static void
 begin(struct fair_chan *fc, struct blk_io *io)
 {
 	io->turn.at = BLK_TURN_BELOW;
+	fc->waiting--;
+	fc->inflight++;
 	io->turn.done = io->done;
 	io->turn.owner = io->owner;
 	io->done = below_done;
@@ -148,6 +153,7 @@ fair_cancel(struct blk_chan *chan, struct blk_io *io)
 	if (io->turn.at == BLK_TURN_BELOW)
 		return fc->inner->blk->ops->cancel(fc->inner, io);
 	io->turn.at = BLK_TURN_OVER;
+	fc->waiting--;
 	qos_cancel(&fc->qos, &io->turn.qos, chan->reactor->now_ns);
 	finish_push(&fc->finished, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
 	reactor_run_in(chan->reactor, PHASE_COLLECT, &fc->collect);

@@ -10,6 +10,8 @@
 
 #include "blk/blk.h"
 #include "qos/cap.h"
+#include "qos/qos.h"
+#include "qos/recent.h"
 
 enum {
 	FAIR_GROUPS_MAX = 64,
@@ -65,6 +67,52 @@ bool fair_is(const struct blk *blk);
  * alike and nothing is held back, as at first.
  */
 void fair_apply(struct blk_chan *chan, const struct fair_volume *volume, const struct fair_terms *terms);
+
+/* ---- what is going on (fair_view.c) ---- */
+
+/* What there is no end of, since the device is not paced. */
+#define FAIR_ENDLESS UINT64_MAX
+
+/* Of reads, or of writes. */
+struct fair_view_kind {
+	enum qos_state state;
+	uint64_t ewma_ns;            /* of latencies, less what their sizes take anyway */
+	uint64_t thresh_ns;          /* the moving one; 0: not paced */
+	uint64_t ios, bytes, failed; /* that have ended */
+	struct qos_lately lately;    /* how long they took at the device */
+	uint64_t headroom;           /* bytes a second: what is left of this kind's part of the rate; or FAIR_ENDLESS */
+};
+
+struct fair_view {
+	bool paced;
+	bool stalled;                /* an I/O has been at the device for too long */
+	enum qos_state state;        /* the worse of the kinds of which anything has ended lately */
+	uint64_t rate;               /* bytes a second; or FAIR_ENDLESS */
+	uint32_t write_cost;         /* 1024ths; of a volume that is not paced one */
+	uint64_t occupied, most;     /* by what is in flight, as bytes of reads; and may be: or FAIR_ENDLESS */
+	uint32_t tenants;            /* that are counted: with I/Os, or had some until just now */
+	uint32_t waiting, inflight;  /* I/Os */
+	struct fair_view_kind kinds[QOS_KINDS];
+};
+
+struct fair_tenant_view {
+	char nqn[NQN_MAX + 1];       /* "": nobody in particular */
+	uint32_t group;              /* index, or FAIR_NO_GROUP */
+	uint32_t weight;
+	uint32_t waiting, inflight;  /* I/Os */
+	uint32_t credits;            /* so many it may have, here and on their way; 0: as many as it likes */
+	struct qos_count counts[QOS_KINDS];    /* of I/Os that have ended, */
+	struct qos_lately lately[QOS_KINDS];   /* and lately: they took so long with what they waited here */
+};
+
+/* How the device is, where it is at home.  False: it is not, or is no such device. */
+bool fair_look(struct blk_chan *chan, struct fair_view *view);
+
+/* The same of one tenant.  False also where that has asked for nothing yet. */
+bool fair_look_tenant(struct blk_chan *chan, const struct blk_tenant *who, struct fair_tenant_view *view);
+
+/* And of all that have, one after the other: from *next on, at first 0; false: there are no more. */
+bool fair_look_next(struct blk_chan *chan, uint32_t *next, struct fair_tenant_view *view);
 
 /* What of a volume's memory it takes in a process of so many reactors; and each tenant that asks. */
 size_t fair_bytes(unsigned reactors);

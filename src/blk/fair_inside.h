@@ -6,6 +6,7 @@
 
 #include "blk/fair.h"
 #include "qos/qos.h"
+#include "qos/recent.h"
 #include "world/reactor.h"
 
 /* A limit, in use where there is one. */
@@ -29,6 +30,8 @@ struct fair_tenant {
 	const struct blk_tenant *who; /* NULL: nobody in particular, and whoever there was no memory for */
 	struct fair_cap cap;
 	struct list node;
+	struct qos_count counts[QOS_KINDS];  /* that have ended, */
+	struct qos_recent recent[QOS_KINDS]; /* and lately: they took so long with what they waited here */
 };
 
 struct fair {
@@ -53,6 +56,8 @@ struct fair_chan {
 	struct fair_tenant *by_number[BLK_TENANTS]; /* NULL: it has not asked */
 	struct task go;
 	struct timer timer;
+	uint32_t waiting, inflight;  /* I/Os */
+	struct qos_recent recent[QOS_KINDS]; /* they took so long at the device */
 	struct fifo finished;        /* that were cancelled while they waited */
 	struct task collect;
 };
@@ -64,6 +69,9 @@ void fair_terms_end(struct fair_chan *fc);
 
 /* fair_credits.c: an I/O has ended that came by that queue: how many it may have under way. */
 uint16_t fair_credits(struct fair_chan *fc, struct fair_tenant *tenant, uint32_t queue, uint64_t now_ns);
+
+/* fair_view.c: an I/O that went to the device has come back. */
+void fair_note(struct fair_chan *fc, struct fair_tenant *tenant, const struct blk_io *io, bool right, uint64_t now_ns);
 
 /* fair.c: somebody may go. */
 void fair_go_soon(struct fair_chan *fc);

@@ -292,6 +292,143 @@ who_is_forgotten_is_somebody_else_later(void **state)
 	blk_end();
 }
 
+static void
+what_was_done_and_waits_is_seen(void **state)
+{
+	struct fair_tenant_view who;
+	struct fair_view view;
+	struct test_io *a[IOS], *b[IOS];
+
+	(void)state;
+	begin("mem:4M");
+	assert_false(fair_look(chans[AWAY], &view));
+	assert_true(fair_look(chans[HOME], &view));
+	assert_false(view.paced);
+	assert_int_equal(view.rate, FAIR_ENDLESS);
+	assert_int_equal(view.kinds[QOS_READ].headroom, FAIR_ENDLESS);
+	assert_false(fair_look_tenant(chans[HOME], &alice, &who));
+	hosts[0].limits.limits[QOS_WRITE].ios = 10;
+	hosts[0].group = 1;
+	say();
+	fw.now_ns = 100 * (uint64_t)S;
+	turns(1);
+	ask_all(a, AWAY, &alice, BLK_WRITE);
+	ask_all(b, HOME, &bob, BLK_READ);
+	assert_int_equal(over(b), IOS);
+	for (unsigned tenths = 1; tenths <= 10; tenths++) {
+		fw.now_ns += 100 * MS;
+		(void)over(a);
+	}
+	assert_true(fair_look(chans[HOME], &view));
+	assert_int_equal(view.waiting, IOS - 11);
+	assert_int_equal(view.inflight, 0);
+	assert_int_equal(view.tenants, 1);
+	assert_int_equal(view.kinds[QOS_READ].ios, IOS);
+	assert_int_equal(view.kinds[QOS_READ].lately.ios, IOS);
+	assert_int_equal(view.kinds[QOS_READ].lately.bytes, IOS * BS);
+	assert_int_equal(view.kinds[QOS_WRITE].bytes, 11 * BS);
+	assert_true(fair_look_tenant(chans[HOME], &alice, &who));
+	assert_string_equal(who.nqn, alice.name);
+	assert_int_equal(who.group, 1);
+	assert_int_equal(who.waiting, IOS - 11);
+	assert_int_equal(who.credits, 0);
+	assert_int_equal(who.counts[QOS_WRITE].ios, 11);
+	assert_int_equal(who.counts[QOS_READ].ios, 0);
+	/* of the ten that ended in that second one had waited for 900 ms; the device was quick with all of them */
+	assert_int_equal(who.lately[QOS_WRITE].ios, 10);
+	assert_in_range(who.lately[QOS_WRITE].p999_ns, 900 * MS, 1020 * MS);
+	assert_in_range(who.lately[QOS_WRITE].p50_ns, 400 * MS, 460 * MS);
+	assert_true(view.kinds[QOS_WRITE].lately.p999_ns < 10 * MS);
+	for (unsigned i = 0; i < IOS; i++)
+		(void)blk->ops->cancel(chans[AWAY], &a[i]->io);
+	turns(10);
+	assert_true(fair_look(chans[HOME], &view));
+	assert_int_equal(view.waiting, 0);
+	end_all(b);
+	for (unsigned i = 0; i < IOS; i++)
+		io_ended(a[i], a[i]->sc);
+	blk_end();
+}
+
+static void
+a_paced_device_tells_its_rate_and_what_is_left_of_it(void **state)
+{
+	struct fair_tenant_view who;
+	struct fair_view view;
+	struct test_io *a[IOS];
+	unsigned at = AWAY; /* a modelled drive has a home already */
+	uint64_t all;
+
+	(void)state;
+	begin("flash:optane,4M");
+	volume.paced = true;
+	qos_params_default(&volume.params);
+	say();
+	assert_true(fair_look(chans[at], &view));
+	assert_true(view.paced);
+	assert_int_equal(view.rate, volume.params.rate_most); /* it had no bound before */
+	assert_int_equal(view.write_cost, volume.params.write_cost_worst);
+	assert_int_equal(view.kinds[QOS_READ].thresh_ns, volume.params.thresh_max_ns);
+	all = view.kinds[QOS_READ].headroom + view.kinds[QOS_WRITE].headroom;
+	assert_in_range(all, view.rate - view.rate / 1000, view.rate + view.rate / 1000);
+	assert_true(view.kinds[QOS_READ].headroom > 0 && view.kinds[QOS_WRITE].headroom > 0);
+	ask_all(a, at, &alice, BLK_READ);
+	turns(1);
+	assert_true(fair_look(chans[at], &view));
+	assert_int_equal(view.waiting + view.inflight, IOS);
+	assert_true(view.inflight > 0);
+	assert_true(view.occupied > 0);
+	assert_true(view.most >= QOS_SLOT_BYTES);
+	assert_true(fair_look_tenant(chans[at], &alice, &who));
+	assert_true(who.credits > 0);
+	assert_int_equal(who.waiting + who.inflight, IOS);
+	fw.now_ns += volume.params.stall_ns + 1;
+	fw.reactors[at].now_ns = fw.now_ns;
+	assert_true(fair_look(chans[at], &view));
+	assert_true(view.stalled);
+	for (int i = 0; i < 10000 && over(a) < IOS; i++)
+		turns(1);
+	end_all(a);
+	assert_true(fair_look(chans[at], &view));
+	assert_false(view.stalled);
+	assert_int_equal(view.waiting + view.inflight, 0);
+	assert_int_equal(view.occupied, 0);
+	blk_end();
+}
+
+static void
+tenants_are_seen_one_after_the_other(void **state)
+{
+	struct fair_tenant_view who;
+	struct test_io *a, *b, *c;
+	uint32_t next = 0;
+
+	(void)state;
+	begin("mem:4M");
+	assert_false(fair_look_next(chans[HOME], &next, &who));
+	b = ask(AWAY, &bob, BLK_READ, 0);
+	a = ask(AWAY, &alice, BLK_READ, 0);
+	turns(6);
+	next = 0;
+	assert_true(fair_look_next(chans[HOME], &next, &who));
+	assert_string_equal(who.nqn, alice.name);
+	assert_int_equal(who.group, FAIR_NO_GROUP);
+	assert_true(fair_look_next(chans[HOME], &next, &who));
+	assert_string_equal(who.nqn, bob.name);
+	assert_false(fair_look_next(chans[HOME], &next, &who));
+	c = ask(AWAY, NULL, BLK_WRITE, 0);
+	turns(6);
+	next = 0;
+	assert_true(fair_look_next(chans[HOME], &next, &who));
+	assert_string_equal(who.nqn, "");
+	assert_int_equal(who.counts[QOS_WRITE].ios, 1);
+	assert_false(fair_look_next(chans[AWAY], &next, &who));
+	io_ended(a, NVME_SC_SUCCESS);
+	io_ended(b, NVME_SC_SUCCESS);
+	io_ended(c, NVME_SC_SUCCESS);
+	blk_end();
+}
+
 int
 main(void)
 {
@@ -303,6 +440,9 @@ main(void)
 		cmocka_unit_test(who_is_held_back_leaves_requests_for_others),
 		cmocka_unit_test(what_waits_can_be_cancelled),
 		cmocka_unit_test(who_is_forgotten_is_somebody_else_later),
+		cmocka_unit_test(what_was_done_and_waits_is_seen),
+		cmocka_unit_test(a_paced_device_tells_its_rate_and_what_is_left_of_it),
+		cmocka_unit_test(tenants_are_seen_one_after_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
