@@ -92,8 +92,12 @@ ctrl_admin_data_in(const struct nvme_sqe *sqe)
 uint32_t
 ctrl_needs(const struct ctrl *ctrl, const struct nvme_sqe *sqe)
 {
-	if (sqe->opcode == NVME_ADMIN_GET_LOG_PAGE && (uint8_t)le32_get(sqe->cdw10) == NVME_LOG_SMART)
+	uint8_t lid = (uint8_t)le32_get(sqe->cdw10);
+
+	if (sqe->opcode == NVME_ADMIN_GET_LOG_PAGE && lid == NVME_LOG_SMART)
 		return CTRL_NEEDS_STATS;
+	if (sqe->opcode == NVME_ADMIN_GET_LOG_PAGE && lid == WEIR_LOG_VIEW && ctrl->features.extension & WEIR_VIEW)
+		return CTRL_NEEDS_VIEW;
 	if (persistent_establishes(ctrl, sqe))
 		return CTRL_NEEDS_EVENTS;
 	if (sqe->opcode == NVME_ADMIN_GET_FEATURES && (uint8_t)le32_get(sqe->cdw10) == NVME_FEATURE_RESV_PERSISTENCE)

@@ -133,6 +133,7 @@ enum ctrl_action {
 };
 
 struct nvme_ctrl_ids;
+struct weir_log_view;
 
 struct ctrl_reply {
 	struct nvme_status status;
@@ -222,6 +223,7 @@ enum ctrl_needs {
 	CTRL_NEEDS_EVENTS = 2, /* a copy of the persistent events: page 0Dh */
 	CTRL_NEEDS_CONTROLLERS = 4, /* of the subsystem: Namespace Attachment, Identify 12h, 13h, 1Ch */
 	CTRL_NEEDS_PTPL = 8,   /* of the namespace that the command names: Get Features 83h */
+	CTRL_NEEDS_VIEW = 16,  /* the same: page D7h */
 };
 uint32_t ctrl_needs(const struct ctrl *ctrl, const struct nvme_sqe *sqe);
 
@@ -234,6 +236,7 @@ struct ctrl_given {
 	const uint64_t *there, *attached;
 	uint64_t newest; /* the number of the last association that began before that was so */
 	bool ptpl; /* its reservations survive a loss of power */
+	const struct weir_log_view *view; /* but what ctrl/ knows itself; NULL: there is nothing to be said of it */
 };
 
 /*

@@ -9,7 +9,7 @@
 #include "wire/extension.h"
 #include "wire/identify.h"
 
-enum { OFFERED = WEIR_CREDITS | WEIR_FENCE };
+enum { OFFERED = WEIR_CREDITS | WEIR_FENCE | WEIR_VIEW };
 
 void
 extension_identify(struct nvme_identify_ctrl *id)
@@ -46,6 +46,26 @@ uint32_t
 extension_get(struct admin *cmd, bool by_default, uint8_t *data)
 {
 	return by_default ? 0 : cmd->ctrl->features.extension;
+}
+
+/* What there is of the namespace the target knows. */
+void
+extension_view(struct admin *cmd, const struct window *w)
+{
+	uint32_t nsid = le32_get(cmd->sqe->nsid);
+	struct weir_log_view page = { 0 };
+
+	if (ctrl_ns(cmd->ctrl, nsid) == NULL) {
+		admin_refuse(cmd, nsid == UINT32_MAX ? NVME_SC_INVALID_FIELD : NVME_SC_INVALID_NS);
+		return;
+	}
+	if (cmd->given->view != NULL)
+		page = *cmd->given->view;
+	page.version = le16_of(WEIR_VIEW_VERSION);
+	page.length = le16_of(sizeof(page));
+	page.nsid = le32_of(nsid);
+	memcpy(page.guid, (const uint8_t[16])WEIR_VIEW_GUID, sizeof(page.guid));
+	window_put(w, 0, &page, sizeof(page));
 }
 
 /* Which others there are the target knows. */

@@ -102,6 +102,7 @@ void extension_identify(struct nvme_identify_ctrl *id);
 void extension_identify_ns(const struct ns_info *ns, struct nvme_identify_ns *id);
 void extension_set(struct admin *cmd, uint32_t value);
 uint32_t extension_get(struct admin *cmd, bool by_default, uint8_t *data);
+void extension_view(struct admin *cmd, const struct window *w);
 void admin_fence(struct admin *cmd);
 
 uint64_t ctrl_timestamp_ms(const struct ctrl *ctrl, uint64_t now_ns); /* feature 0Eh */

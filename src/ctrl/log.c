@@ -6,6 +6,7 @@
  */
 #include "ctrl/internal.h"
 
+#include "wire/extension.h"
 #include "wire/identify.h"
 #include "wire/log.h"
 
@@ -177,6 +178,7 @@ static const struct page {
 	uint64_t (*grown)(const struct admin *cmd);        /* instead of `bytes` */
 	bool discovery;  /* of the discovery controller, and only of it */
 	bool (*claimed)(const struct subsys_info *subsys); /* NULL: always there */
+	uint32_t granted; /* enum weir_capability: only where the host was granted it */
 } pages[256] = {
 	[NVME_LOG_PAGES] =           { pages_make, .bytes = NVME_LOG_TABLE_LEN },
 	[NVME_LOG_ERROR] =           { error_make, .bytes = CTRL_ERROR_LOG * sizeof(struct nvme_log_error_entry) },
@@ -190,17 +192,19 @@ static const struct page {
 	[NVME_LOG_MI_EFFECTS] =      { mi_effects_make, .bytes = NVME_LOG_MI_EFFECTS_LEN },
 	[NVME_LOG_RESERVATION] =     { reservation_make, .bytes = sizeof(struct nvme_log_reservation),
 	    .claimed = has_reservations },
+	[WEIR_LOG_VIEW] =            { extension_view, .bytes = sizeof(struct weir_log_view), .granted = WEIR_VIEW },
 	[NVME_LOG_DISCOVERY] =       { discovery_make, .grown = discovery_bytes, .discovery = true },
 };
 
-/* The page, or NULL where a controller of the subsystem has none of the number. */
+/* The page, or NULL where the controller has none of the number. */
 static const struct page *
-page_find(const struct subsys_info *subsys, uint8_t lid)
+page_find(const struct ctrl *ctrl, uint8_t lid)
 {
+	const struct subsys_info *subsys = ctrl->subsys;
 	const struct page *page = &pages[lid];
 
 	if (page->make == NULL || page->discovery != subsys->discovery ||
-	    (page->claimed != NULL && !page->claimed(subsys)))
+	    (page->claimed != NULL && !page->claimed(subsys)) || page->granted & ~ctrl->features.extension)
 		return NULL;
 	return page;
 }
@@ -212,7 +216,7 @@ pages_make(struct admin *cmd, const struct window *w)
 		le32 word = le32_of(NVME_EFFECT_SUPPORTED |
 		    (lid == NVME_LOG_PERSISTENT ? NVME_PERSISTENT_HEADER_ALONE : 0));
 
-		if (page_find(cmd->ctrl->subsys, (uint8_t)lid) != NULL)
+		if (page_find(cmd->ctrl, (uint8_t)lid) != NULL)
 			window_put(w, lid * sizeof(word), &word, sizeof(word));
 	}
 }
@@ -224,7 +228,7 @@ admin_get_log(struct admin *cmd)
 	uint64_t bytes = ((uint64_t)((cdw11 & 0xffff) << 16 | cdw10 >> 16) + 1) * 4;
 	uint64_t from = le32_get(cmd->sqe->cdw12) | (uint64_t)le32_get(cmd->sqe->cdw13) << 32;
 	const struct subsys_info *subsys = cmd->ctrl->subsys;
-	const struct page *page = page_find(subsys, (uint8_t)cdw10);
+	const struct page *page = page_find(cmd->ctrl, (uint8_t)cdw10);
 	struct window w = { .from = from };
 	uint64_t end = page == NULL ? 0 : page->grown != NULL ? page->grown(cmd) : page->bytes;
 

@@ -222,6 +222,8 @@ execute(struct request *req, const void *in, uint32_t in_len)
 		events_begin_reading(req);
 	} else if (ctrl_needs(&assoc->ctrl, &req->sqe) & CTRL_NEEDS_CONTROLLERS && ctrl_ready(&assoc->ctrl)) {
 		present_ask(req, in, in_len);
+	} else if (ctrl_needs(&assoc->ctrl, &req->sqe) & CTRL_NEEDS_VIEW) {
+		sight_ask(req);
 	} else {
 		struct ctrl_given given = { 0 };
 

@@ -135,6 +135,12 @@ void present_conn(struct conn *conn); /* of an I/O queue: which namespaces it ha
 void present_update(struct conn *conn, const struct subsys_diff *diff); /* the same, after another view */
 bool present_has(const struct assoc *assoc, const struct view_ns *ns);
 
+/* sight.c: what goes on at a namespace, for the host that asks */
+void sight_ask(struct request *req);
+int sight_begin(struct core *core) __attribute__((warn_unused_result));
+void sight_end(struct core *core);
+size_t sight_bytes(void);
+
 /* wish.c: what a host wishes, on its way to the keeper and back */
 void wish_begin(struct request *req, const struct ctrl_reply *reply);
 void wish_drop(struct conn *conn);

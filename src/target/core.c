@@ -6,6 +6,7 @@
 
 #include "target/assoc.h"
 #include "target/command.h"
+#include "target/look.h"
 #include "target/reserve.h"
 #include "target/state_file.h"
 
@@ -158,6 +159,10 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 	case MAIL_PRESENT_ASK:
 	case MAIL_PRESENT:
 		present_mail(core, &mail);
+		return;
+	case MAIL_LOOK:
+	case MAIL_LOOKED:
+		look_mail(core, &mail);
 		return;
 	case MAIL_WISH:
 	case MAIL_WISHED:
@@ -369,7 +374,7 @@ size_t
 target_reactor_bytes(void)
 {
 	return sizeof(struct core) + sizeof(struct gather) + CTRL_PAGE_MAX + 2 * CTRL_ID_WORDS * sizeof(uint64_t) +
-	    SCRATCH_PIECES * SCRATCH_BYTES + ADMIN_SMALL * BUFS_SMALL + ADMIN_LARGE * BUFS_LARGE +
+	    sight_bytes() + SCRATCH_PIECES * SCRATCH_BYTES + ADMIN_SMALL * BUFS_SMALL + ADMIN_LARGE * BUFS_LARGE +
 	    TARGET_VOLUMES_MAX * (sizeof(struct blk_chan *) + sizeof(struct resv *) + sizeof(struct list)) +
 	    SHARES * sizeof(struct share);
 }
@@ -434,8 +439,8 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 	reactor->on_mail = on_mail;
 	core->gather = arena_alloc(reactor->arena, sizeof(*core->gather));
 	core->page = arena_alloc(reactor->arena, CTRL_PAGE_MAX);
-	if (core->gather != NULL && core->page != NULL && present_begin(core) == 0 && share_begin(core) == 0 &&
-	    scratch_begin(core) == 0 && admin_bufs_begin(core) == 0 &&
+	if (core->gather != NULL && core->page != NULL && present_begin(core) == 0 && sight_begin(core) == 0 &&
+	    share_begin(core) == 0 && scratch_begin(core) == 0 && admin_bufs_begin(core) == 0 &&
 	    (reactor->index > 0 || registry_begin(core) == 0))
 		rc = apply_begin(core, why);
 	if (rc != 0)
@@ -460,6 +465,7 @@ target_fini(struct target *target, struct reactor *reactor)
 	arena_free(reactor->arena, core->gather);
 	arena_free(reactor->arena, core->page);
 	present_end(core);
+	sight_end(core);
 	scratch_end(core);
 	share_end(core);
 	admin_bufs_end(core);

@@ -172,6 +172,7 @@ struct core {
 	struct list admin_next; /* admin connections whose line may go on */
 	struct task admin_task;
 	struct present *present; /* which controllers there are, while an answer is made of it */
+	struct sight *sight;    /* what goes on at a volume, for the same */
 	uint8_t *page;          /* CTRL_PAGE_MAX bytes for answers of ctrl/ */
 	struct list conns, assocs;
 	struct list assocs_by_key[ASSOC_LISTS]; /* the same associations, for assoc_find() */

@@ -18,6 +18,7 @@ struct assoc;
 struct blk_tenant;
 struct conn;
 struct eventlog;
+struct look;
 struct request;
 struct reserve_found;
 struct resv;
@@ -76,6 +77,8 @@ enum target_mail_kind { /* from BLK_MAIL on it is of devices (blk.h) */
 	MAIL_RESV_FOUND,  /* and from the last to 0 */
 	MAIL_PRESENT_ASK, /* controller's core -> 0: which controllers are there? */
 	MAIL_PRESENT,     /* and back: they stand where you said */
+	MAIL_LOOK,        /* any -> a volume's home: what goes on there? */
+	MAIL_LOOKED,      /* and back: it stands where you said */
 	MAIL_WISH,        /* controller's core -> 0: for the keeper */
 	MAIL_WISHED,      /* and back: what came of it */
 	MAIL_WISH_OVER,   /* controller's core -> 0: what the keeper has of it is not to be begun any more */
@@ -133,6 +136,7 @@ struct target_mail {
 			uint64_t newest;            /* PRESENT: the number of the last association */
 			uint32_t nsid;
 		} present;
+		struct look *look; /* the asker's: the home writes to it meanwhile */
 		struct {
 			struct target_wish *wish; /* lent to core 0 */
 			struct nvme_status status; /* WISHED */

@@ -66,6 +66,69 @@ weir_cache_life(const uint8_t *vendor)
 	    le64_get(weir.cache_life) : 0;
 }
 
+/* What goes on at a namespace that hosts share: a log page, of the NSID of the command. */
+enum { WEIR_LOG_VIEW = 0xd7, WEIR_VIEW_VERSION = 1 };
+#define WEIR_VIEW_GUID \
+	{ 0x25, 0x87, 0x43, 0x4d, 0x2b, 0x24, 0x42, 0x2d, 0x89, 0xe8, 0x3a, 0xf9, 0x99, 0x81, 0xc5, 0x7a }
+#define WEIR_VIEW_ENDLESS UINT64_MAX
+
+enum weir_view_flags {
+	WEIR_VIEW_SHARED = 1 << 0,  /* I/O waits for its turn, or may: else all is 0 but what is of the medium */
+	WEIR_VIEW_PACED = 1 << 1,   /* by what the device bears */
+	WEIR_VIEW_STALLED = 1 << 2, /* an I/O has been at the device for too long */
+	WEIR_VIEW_KNOWN = 1 << 3,   /* the host has done I/O: there is something of it */
+	WEIR_VIEW_WEARS = 1 << 4,   /* the medium says how it is */
+};
+
+/* I/Os of one kind that have ended; and those of the last whole second. */
+struct weir_view_done {
+	le64 ios, bytes, failed;
+	le64 lately_ios, lately_bytes;
+	le64 p50_ns, p99_ns, p999_ns;
+};
+static_assert(sizeof(struct weir_view_done) == 64, "what has been done");
+
+struct weir_view_kind {
+	uint8_t state;        /* enum qos_state */
+	uint8_t reserved1[7];
+	le64 ewma_ns, thresh_ns;
+	le64 headroom;        /* bytes a second, or WEIR_VIEW_ENDLESS */
+	struct weir_view_done done;
+};
+static_assert(sizeof(struct weir_view_kind) == 96, "reads, or writes");
+
+struct weir_log_view {
+	uint8_t guid[16];
+	le16 version;
+	le16 length;          /* bytes that are meant, from the first on */
+	le32 nsid;
+	le32 flags;           /* enum weir_view_flags */
+	uint8_t state;        /* enum qos_state */
+	uint8_t reserved29[3];
+	le64 rate;            /* bytes a second, or WEIR_VIEW_ENDLESS */
+	le64 occupied, most;  /* bytes of reads; the latter may be WEIR_VIEW_ENDLESS */
+	le32 write_cost;      /* 1024ths */
+	le32 tenants, waiting, inflight;
+	uint8_t reserved72[8];
+	struct weir_view_kind kinds[2]; /* reads, writes */
+	struct {
+		le32 weight, credits, waiting, inflight;
+		struct weir_view_done kinds[2];
+	} host;               /* that asks */
+	struct {
+		le64 written_bytes, media_bytes;
+		le32 used_percent;
+		uint8_t spare_percent, spare_threshold_percent, reserved22[2];
+	} medium;
+	uint8_t reserved440[72];
+};
+static_assert(sizeof(struct weir_log_view) == 512, "view");
+static_assert(offsetof(struct weir_log_view, rate) == 32, "rate");
+static_assert(offsetof(struct weir_log_view, kinds) == 80, "kinds");
+static_assert(offsetof(struct weir_log_view, host) == 272, "host");
+static_assert(offsetof(struct weir_log_view, medium) == 416, "medium");
+static_assert(offsetof(struct weir_log_view, reserved440) == 440, "reserved");
+
 /* CDW11 of Set: what is wanted; DW0 of Set and Get: what is granted. */
 enum { WEIR_FEATURE = 0xd7 };
 

@@ -10,6 +10,7 @@
 #include "ctrl/ctrl.h"
 
 #include "fuzz.h"
+#include "wire/extension.h"
 
 enum { GUARD = 0x5c, IN_MAX = 4096 };
 
@@ -62,11 +63,12 @@ static void
 ask(struct ctrl *ctrl, const struct nvme_sqe *sqe, uint8_t *out, struct ctrl_reply *reply)
 {
 	static const struct ctrl_stats stats = { .counts = { .read_blocks512 = UINT64_MAX, .busy_s = UINT64_MAX } };
+	static const struct weir_log_view view = { .state = 3 };
 	uint32_t needs = ctrl_needs(ctrl, sqe), bytes = ctrl_admin_data_in(sqe);
 	const struct ctrl_given given = {
 		needs & CTRL_NEEDS_STATS ? &stats : NULL, needs & CTRL_NEEDS_EVENTS ? &events : NULL,
 		needs & CTRL_NEEDS_CONTROLLERS ? cntlids : NULL, needs & CTRL_NEEDS_CONTROLLERS ? cntlids : NULL, 0,
-		needs & CTRL_NEEDS_PTPL && le32_get(sqe->nsid) % 2 != 0,
+		needs & CTRL_NEEDS_PTPL && le32_get(sqe->nsid) % 2 != 0, needs & CTRL_NEEDS_VIEW ? &view : NULL,
 	};
 	struct subsys_diff diff = { .old = NULL };
 	uint8_t in[IN_MAX];

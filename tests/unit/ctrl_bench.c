@@ -82,7 +82,7 @@ admin(struct bench *b, uint8_t opcode, uint32_t nsid, uint32_t cdw10, uint32_t c
 		.sgl1 = { .length = le32_of(length), .id = NVME_SGL_TRANSPORT },
 		.cdw10 = le32_of(cdw10), .cdw11 = le32_of(cdw11),
 	};
-	struct ctrl_given given = { &b->stats, b->events, b->there, b->attached, 0, b->ptpl };
+	struct ctrl_given given = { &b->stats, b->events, b->there, b->attached, 0, b->ptpl, b->view };
 
 	memset(b->out, 0xa5, sizeof(b->out));
 	ctrl_admin(&b->ctrl, &sqe, NULL, 0, b->out, &given, b->now_ns, &b->reply);
@@ -105,7 +105,7 @@ get_log_at(struct bench *b, uint32_t lid, uint32_t bytes, uint64_t offset)
 		.cdw10 = le32_of(lid | dwords << 16), .cdw11 = le32_of(dwords >> 16),
 		.cdw12 = le32_of((uint32_t)offset), .cdw13 = le32_of((uint32_t)(offset >> 32)),
 	};
-	struct ctrl_given given = { &b->stats, b->events, b->there, b->attached, 0, b->ptpl };
+	struct ctrl_given given = { &b->stats, b->events, b->there, b->attached, 0, b->ptpl, b->view };
 
 	memset(b->out, 0xa5, sizeof(b->out));
 	ctrl_admin(&b->ctrl, &sqe, NULL, 0, b->out, &given, b->now_ns, &b->reply);

@@ -38,6 +38,7 @@ struct bench {
 	const struct eventlog *events;
 	const uint64_t *there, *attached;
 	bool ptpl;
+	const struct weir_log_view *view;
 	uint64_t now_ns;
 	uint8_t out[CTRL_PAGE_MAX];
 	struct snapshot snapshots[2];

@@ -5,7 +5,7 @@
 
 #include "wire/extension.h"
 
-enum { OFFERED = WEIR_CREDITS | WEIR_FENCE };
+enum { OFFERED = WEIR_CREDITS | WEIR_FENCE | WEIR_VIEW };
 
 static void
 it_is_announced_to_hosts_of_volumes_alone(void **state)
@@ -123,6 +123,69 @@ a_fence_names_another_controller_or_the_older_ones(void **state)
 	test_free(b);
 }
 
+/* Get Log Page of the view, of so many bytes from the first on. */
+static enum nvme_sc
+get_view(struct bench *b, uint32_t nsid, uint32_t bytes)
+{
+	return admin(b, NVME_ADMIN_GET_LOG_PAGE, nsid, WEIR_LOG_VIEW | (bytes / 4 - 1) << 16, 0, bytes);
+}
+
+static void
+a_view_is_of_a_namespace_for_whom_it_is_granted(void **state)
+{
+	static const uint8_t guid[16] = WEIR_VIEW_GUID;
+	struct weir_log_view said = { .state = 2, .rate = le64_of(77) }, page;
+	struct bench *b = bench_enabled(&nvm);
+	const struct nvme_sqe sqe = { .opcode = NVME_ADMIN_GET_LOG_PAGE, .cdw10 = le32_of(WEIR_LOG_VIEW) };
+
+	(void)state;
+	assert_int_equal(get_view(b, 1, sizeof(page)), NVME_SC_LOG_PAGE);
+	assert_true(b->reply.status.dnr);
+	assert_int_equal(ctrl_needs(&b->ctrl, &sqe), 0);
+	assert_int_equal(get_log(b, NVME_LOG_PAGES, NVME_LOG_TABLE_LEN), NVME_SC_SUCCESS);
+	assert_true(all_zero(b->out + 4 * WEIR_LOG_VIEW, 4));
+	assert_int_equal(set_feature(b, WEIR_FEATURE, WEIR_VIEW), NVME_SC_SUCCESS);
+	assert_int_equal(ctrl_needs(&b->ctrl, &sqe), CTRL_NEEDS_VIEW);
+	assert_int_equal(get_log(b, NVME_LOG_PAGES, NVME_LOG_TABLE_LEN), NVME_SC_SUCCESS);
+	assert_int_equal(b->out[4 * WEIR_LOG_VIEW], 1);
+	b->view = &said;
+	assert_int_equal(get_view(b, 3, sizeof(page)), NVME_SC_SUCCESS);
+	memcpy(&page, b->out, sizeof(page));
+	assert_memory_equal(page.guid, guid, sizeof(guid));
+	assert_int_equal(b->out[0], 0x25);
+	assert_int_equal(le16_get(page.version), 1);
+	assert_int_equal(le16_get(page.length), 512);
+	assert_int_equal(le32_get(page.nsid), 3);
+	assert_int_equal(page.state, 2);
+	assert_int_equal(b->out[32], 77);
+	assert_int_equal(get_view(b, 1, 36), NVME_SC_SUCCESS);
+	assert_memory_equal(b->out + 28, (uint8_t *)&page + 28, 8);
+	/* of one that is not shared nothing is said */
+	b->view = NULL;
+	assert_int_equal(get_view(b, 1, sizeof(page)), NVME_SC_SUCCESS);
+	assert_memory_equal(b->out, guid, sizeof(guid));
+	assert_true(all_zero(b->out + 24, sizeof(page) - 24));
+	test_free(b);
+}
+
+static void
+a_view_of_no_namespace_is_refused(void **state)
+{
+	struct bench *b = bench_enabled(&nvm);
+
+	(void)state;
+	assert_int_equal(set_feature(b, WEIR_FEATURE, WEIR_VIEW), NVME_SC_SUCCESS);
+	assert_int_equal(get_view(b, 0, 512), NVME_SC_INVALID_NS);
+	assert_int_equal(get_view(b, 2, 512), NVME_SC_INVALID_NS);
+	assert_int_equal(get_view(b, 4096, 512), NVME_SC_INVALID_NS);
+	assert_int_equal(get_view(b, UINT32_MAX, 512), NVME_SC_INVALID_FIELD);
+	assert_true(b->reply.status.dnr);
+	test_free(b);
+	b = bench_enabled(&discovery);
+	assert_int_equal(get_view(b, 1, 512), NVME_SC_LOG_PAGE);
+	test_free(b);
+}
+
 int
 main(void)
 {
@@ -132,6 +195,8 @@ main(void)
 		cmocka_unit_test(a_life_is_told_only_where_all_of_it_is),
 		cmocka_unit_test(what_is_granted_is_there_until_a_reset),
 		cmocka_unit_test(a_fence_names_another_controller_or_the_older_ones),
+		cmocka_unit_test(a_view_is_of_a_namespace_for_whom_it_is_granted),
+		cmocka_unit_test(a_view_of_no_namespace_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,35 @@
+/*
+ * look.h - what goes on at a volume, and what is known of its tenants?
+ *
+ * Its home knows, and is asked by mail.  Who asks keeps a `struct look` until it is told.
+ */
+#ifndef WEIR_TARGET_LOOK_H
+#define WEIR_TARGET_LOOK_H
+
+#include "target/core.h"
+
+enum { LOOK_TENANTS = 8 };
+
+#define LOOK_NOWHERE UINT64_MAX /* a volume that there is not: nothing is known of it */
+
+struct look {
+	uint64_t volume;                 /* its number */
+	const struct blk_tenant *of;     /* the one tenant that is looked at; NULL: all, some at a time: */
+	uint32_t next;                   /* from there on; at first 0, and then as the home left it */
+	void (*done)(struct core *core, struct look *look); /* on the asker's core, which has it again */
+
+	/* The home's, meanwhile. */
+	bool shared;                     /* it has a switch: `device` is known; */
+	bool worn;                       /* and `health` */
+	struct fair_view device;
+	struct blk_health health;
+	uint32_t tenant_count;           /* fewer than LOOK_TENANTS: there are no more */
+	struct fair_tenant_view tenants[LOOK_TENANTS];
+};
+
+/* done() comes later, also where the volume is gone by then: nothing is known of it. */
+void look_begin(struct core *core, struct look *look);
+
+void look_mail(struct core *core, const struct target_mail *mail);
+
+#endif
