@@ -12,6 +12,7 @@ import tempfile
 import ends
 import figures
 import selftest
+from sharing import Sharing
 
 IOS, ROUNDS = 2000000, 9
 COUNTED = 200000        # I/Os, and twice as many
@@ -31,6 +32,7 @@ class Qos(figures.Figures):
     def __init__(self, options):
         super().__init__(options)
         self.path = os.path.join(options.build, "bench", "weir-qos-bench")
+        self.weir = os.path.join(options.build, "cmd", "weir")
 
     def play(self, tenants, ios, prefix=()):
         with ends.Process([*prefix, self.path, "--tenants", tenants, "--ios", ios]) as process:
@@ -60,7 +62,15 @@ class Qos(figures.Figures):
         self.add("qos_instructions", max(counts.values()), "instructions", n=COUNTED, reason="; ".join(
             f"{count:.0f} with {tenants} tenant{'s' if tenants > 1 else ''}" for tenants, count in counts.items()))
 
+    def run_real(self):
+        shares = Sharing(self.weir, 1 if self.quick else 3).shares()
+        for mode, name in (("off", "real_spread_without"), ("gimbal", "real_spread")):
+            f = shares[mode]
+            self.add(name, max(f.values()) / min(f.values()), "", n=len(f),
+                     reason="; ".join(f"{load} {value:.2f}" for load, value in f.items()))
+
     def steps(self):
         """(the figures it gives, whether they are ratios, how) in the order they run."""
         yield ("qos_instructions",), False, self.run_instructions
         yield ("qos_ns_1_tenant", "qos_ns_1000_tenants", "qos_ns_more"), False, self.run_ns
+        yield ("real_spread_without", "real_spread"), False, self.run_real

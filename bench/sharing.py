@@ -1,0 +1,71 @@
+"""Two hosts that share a modelled drive, in real time, by sockets of this machine.
+
+Answers: is what the switch does in virtual time what it does for two processes
+that load a running target?  One writes 4 KiB, the other 128 KiB, at random, to a drive
+that was written all over: first each alone, then both without a switch, then
+both with it, with what `weir calibrate` has measured just before.
+"""
+
+import os
+import tempfile
+
+import ends
+
+DRIVE = "flash:tlc-plp,8G,state=fragmented,data=no"
+LOADS = {"small": ("--bs", "4k", "--qd", 32), "large": ("--bs", "128k", "--qd", 8)}
+SUBNQN = "nqn.2026-11.local.weir:shared"
+
+
+def config(device, mode):
+    volume, size, options = DRIVE.removeprefix("flash:").split(",", 2)
+    return f"""listeners:
+  - address: "127.0.0.1:0"
+qos:
+  devices:
+{device}
+subsystems:
+  - nqn: {SUBNQN}
+    namespaces:
+      - nsid: 1
+        volume: "flash:{volume},{options}"
+        size: {size}
+        qos: {{mode: {mode}, device: drive}}
+"""
+
+
+class Sharing:
+    def __init__(self, weir, seconds):
+        self.weir, self.seconds = weir, seconds
+
+    def calibrate(self):
+        """an entry of `devices`"""
+        with tempfile.TemporaryDirectory(prefix="weir-bench-") as scratch:
+            path = os.path.join(scratch, "device.yaml")
+            with ends.Process([self.weir, "calibrate", "--destroy-data", "--time", f"{20 * self.seconds:.0f}s",
+                               "--name", "drive", "--out", path, DRIVE]) as process:
+                process.end()
+            with open(path, encoding="ascii") as file:
+                return file.read().rstrip("\n")
+
+    def play(self, device, mode, loads):
+        """bytes a second of each load, all at once, at a drive that is new"""
+        with tempfile.TemporaryDirectory(prefix="weir-bench-") as scratch:
+            path = os.path.join(scratch, "weir.yaml")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(config(device, mode))
+            with ends.Server([self.weir, "serve", "--control", "none", "--config", path]) as server:
+                started = {name: ends.Process([
+                    self.weir, "perf", f"nvme+tcp://{server.address}/{SUBNQN}?ns=1", "--json", "--rw", "randwrite",
+                    "--hostnqn", f"nqn.2026-11.local.weir:{name}", "--time", self.seconds, *LOADS[name]])
+                    for name in loads}
+                said = {name: process.result() for name, process in started.items()}
+                for process in started.values():
+                    process.stop()
+        return {name: one["write"]["mb_s"] for name, one in said.items()}
+
+    def shares(self):
+        """f of each load without the switch and with it: what it has of half of what it has alone"""
+        device = self.calibrate()
+        alone = {name: self.play(device, "off", [name])[name] for name in LOADS}
+        return {mode: {name: rate / (alone[name] / len(LOADS)) for name, rate in self.play(device, mode, LOADS).items()}
+                for mode in ("off", "gimbal")}
