@@ -32,7 +32,6 @@ class Qos(figures.Figures):
     def __init__(self, options):
         super().__init__(options)
         self.path = os.path.join(options.build, "bench", "weir-qos-bench")
-        self.weir = os.path.join(options.build, "cmd", "weir")
 
     def play(self, tenants, ios, prefix=()):
         with ends.Process([*prefix, self.path, "--tenants", tenants, "--ios", ios]) as process:
@@ -63,7 +62,7 @@ class Qos(figures.Figures):
             f"{count:.0f} with {tenants} tenant{'s' if tenants > 1 else ''}" for tenants, count in counts.items()))
 
     def run_real(self):
-        shares = Sharing(self.weir, 1 if self.quick else 3).shares()
+        shares = Sharing(self.machine.weir_path, 1 if self.quick else 3).shares()
         for mode, name in (("off", "real_spread_without"), ("gimbal", "real_spread")):
             f = shares[mode]
             self.add(name, max(f.values()) / min(f.values()), "", n=len(f),
