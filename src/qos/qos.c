@@ -177,6 +177,13 @@ full(const struct qos *qos, const struct qos_tenant *tenant)
 	return tenant->inflight > 0 || qos->occupied >= qos->most + qos->most / 4;
 }
 
+/* It was so, and nothing has changed that. */
+static bool
+held(const struct qos *qos)
+{
+	return qos->held && qos->occupied >= qos->most;
+}
+
 static void
 begin(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 {
@@ -203,7 +210,7 @@ qos_next(struct qos *qos, uint64_t now_ns)
 {
 	struct qos_tenant *tenant;
 
-	if (qos->held && qos->occupied >= qos->most)
+	if (held(qos))
 		return NULL;
 	qos_rate_fill(&qos->rate, &qos->params, now_ns);
 	if (!list_empty(&qos->resting))
@@ -231,7 +238,7 @@ qos_next(struct qos *qos, uint64_t now_ns)
 uint64_t
 qos_deadline(struct qos *qos, uint64_t now_ns)
 {
-	return qos->share.shut > 0 ? gates_next_ns(qos, now_ns) : UINT64_MAX;
+	return qos->share.shut > 0 && !held(qos) ? gates_next_ns(qos, now_ns) : UINT64_MAX;
 }
 
 /* ---- what ends ---- */
