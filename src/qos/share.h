@@ -59,6 +59,7 @@ struct qos_lane {
 	void *gate;
 	struct list place;
 	uint8_t round;               /* in which list */
+	uint8_t level;               /* of the cap */
 	struct timer turn;
 	uint64_t paid[QOS_CAP_LEVELS]; /* at caps: when its next I/O is due, in their time */
 };
