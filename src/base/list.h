@@ -38,6 +38,14 @@ list_remove(struct list *node)
 	list_init(node);
 }
 
+/* The same, of a node that goes into another list next, or has nobody who asks whether it is in one. */
+static inline void
+list_unlink(struct list *node)
+{
+	node->prev->next = node->next;
+	node->next->prev = node->prev;
+}
+
 /* Takes the first node out, or answers NULL. */
 static inline struct list *
 list_pop(struct list *head)

@@ -5,23 +5,18 @@
 
 /* ---- tokens ---- */
 
-static uint64_t
-tokens_ns(const struct qos *qos, enum qos_kind kind, uint32_t bytes, uint64_t now_ns)
-{
-	return qos_rate_ready_ns(&qos->rate, &qos->params, kind, bytes, now_ns);
-}
-
 /* How fast there are tokens changes with each I/O that ends: so it is looked at, and no timer is set. */
 static bool
-open_tokens(struct qos *qos, enum qos_kind kind, uint64_t now_ns)
+open_tokens(struct qos *qos, enum qos_kind kind)
 {
 	struct qos_gate *gate = &qos->tokens[kind];
 	struct qos_lane *lane;
 
-	if (gate->passing != NULL && !qos_share_goes(gate->passing, kind))
-		gate->passing = NULL;
+	if (gate->passing != NULL && qos_share_goes(gate->passing, kind))
+		return false;
+	gate->passing = NULL;
 	lane = qos_gate_first(gate);
-	if (gate->passing != NULL || lane == NULL || tokens_ns(qos, kind, lane->bytes, now_ns) > now_ns)
+	if (lane == NULL || !qos_rate_has(&qos->rate, &qos->params, kind, lane->bytes))
 		return false;
 	qos_gate_open(gate, &qos->share, lane, kind);
 	return true;
@@ -29,17 +24,14 @@ open_tokens(struct qos *qos, enum qos_kind kind, uint64_t now_ns)
 
 /* Who was let in has the rest of his turn. */
 static bool
-pass_tokens(struct qos *qos, struct qos_io *io, uint64_t now_ns)
+pass_tokens(struct qos *qos, struct qos_io *io)
 {
 	enum qos_kind kind = (enum qos_kind)io->kind;
 	struct qos_gate *gate = &qos->tokens[kind];
 	struct qos_lane *lane = &io->tenant->lanes[kind];
-	bool passing;
+	bool passing = gate->passing == lane && qos_share_goes(lane, kind);
 
-	if (gate->waiting == 0 && qos_rate_has(&qos->rate, &qos->params, kind, io->bytes))
-		return true;
-	passing = gate->passing == lane && qos_share_goes(lane, kind);
-	if (passing && tokens_ns(qos, kind, io->bytes, now_ns) <= now_ns)
+	if ((passing || gate->waiting == 0) && qos_rate_has(&qos->rate, &qos->params, kind, io->bytes))
 		return true;
 	qos_gate_shut(gate, &qos->share, io, passing);
 	if (passing)
@@ -95,8 +87,8 @@ waits_behind(const struct qos_entry *entry)
 	return lane->shut == QOS_SHUT_TURN || (lane->shut == QOS_SHUT_CAP && lane->level > entry->cap->level);
 }
 
-static void
-go_on_all(struct qos *qos)
+static bool
+open_caps(struct qos *qos, uint64_t now_ns)
 {
 	list_for_each(&qos->passing, node) {
 		struct qos_entry *entry = container_of(node, struct qos_entry, open);
@@ -104,6 +96,7 @@ go_on_all(struct qos *qos)
 		if (!qos_share_goes(entry->stile.passing, kind_of(entry)) && !waits_behind(entry))
 			go_on(entry);
 	}
+	return timers_run(&qos->timers, now_ns) > 0;
 }
 
 static bool
@@ -198,7 +191,7 @@ gates_pass(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 {
 	if (qos->caps > 0 && !pass_caps(qos, io, now_ns))
 		return false;
-	return pass_tokens(qos, io, now_ns);
+	return pass_tokens(qos, io);
 }
 
 void
@@ -215,14 +208,11 @@ gates_take(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 bool
 gates_open(struct qos *qos, uint64_t now_ns)
 {
-	bool some;
+	bool some = qos->caps > 0 && open_caps(qos, now_ns);
 
-	if (!list_empty(&qos->passing))
-		go_on_all(qos);
-	some = timers_run(&qos->timers, now_ns) > 0;
 	for (int kind = 0; kind < QOS_KINDS; kind++)
 		if (qos->tokens[kind].waiting > 0)
-			some |= open_tokens(qos, (enum qos_kind)kind, now_ns);
+			some |= open_tokens(qos, (enum qos_kind)kind);
 	return some;
 }
 
@@ -285,7 +275,7 @@ gates_next_ns(struct qos *qos, uint64_t now_ns)
 
 		if (lane == NULL || qos->tokens[kind].passing != NULL)
 			continue;
-		ready_ns = tokens_ns(qos, (enum qos_kind)kind, lane->bytes, now_ns);
+		ready_ns = qos_rate_ready_ns(&qos->rate, &qos->params, (enum qos_kind)kind, lane->bytes, now_ns);
 		if (ready_ns < first)
 			first = ready_ns;
 	}

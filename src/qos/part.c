@@ -17,6 +17,7 @@ qos_share_count(struct qos_share *share, struct qos_tenant *tenant)
 	assert(!tenant->counted);
 	tenant->counted = true;
 	share->counted++;
+	share->parts++;
 	if (tenant->group == NULL) {
 		share->weights += tenant->weight;
 		return;
@@ -31,6 +32,7 @@ uncount(struct qos_share *share, struct qos_tenant *tenant)
 {
 	tenant->counted = false;
 	share->counted--;
+	share->parts++;
 	if (tenant->group == NULL) {
 		share->weights -= tenant->weight;
 		return;
@@ -68,6 +70,7 @@ qos_tenant_weigh(struct qos_share *share, struct qos_tenant *tenant, uint32_t we
 	if (tenant->counted)
 		*sum = *sum - tenant->weight + weight;
 	tenant->weight = weight;
+	share->parts++;
 }
 
 void
@@ -76,14 +79,17 @@ qos_group_weigh(struct qos_share *share, struct qos_group *group, uint32_t weigh
 	if (group->active > 0)
 		share->weights = share->weights - group->weight + weight;
 	group->weight = weight;
+	share->parts++;
 }
 
 uint64_t
-qos_share_part(const struct qos_share *share, const struct qos_tenant *tenant)
+qos_share_find_part(const struct qos_share *share, struct qos_tenant *tenant)
 {
 	uint64_t part = (uint64_t)share->counted * tenant->weight * QOS_PART_ONE;
 
-	if (tenant->group == NULL)
-		return part / share->weights;
-	return part / tenant->group->weights * tenant->group->weight / share->weights;
+	if (tenant->group != NULL)
+		part = part / tenant->group->weights * tenant->group->weight;
+	tenant->part = part / share->weights;
+	tenant->part_of = share->parts;
+	return tenant->part;
 }

@@ -218,7 +218,7 @@ qos_next(struct qos *qos, uint64_t now_ns)
 	if (qos->share.shut > 0)
 		(void)gates_open(qos, now_ns);
 	do {
-		while ((tenant = qos_share_first(&qos->share, round_most(qos))) != NULL) {
+		while ((tenant = qos_share_first(&qos->share)) != NULL) {
 			struct qos_io *io;
 
 			qos->held = full(qos, tenant);
@@ -231,7 +231,7 @@ qos_next(struct qos *qos, uint64_t now_ns)
 			}
 		}
 		/* who was let in last may have gone on to a later round */
-	} while (qos->share.shut > 0 && gates_open(qos, now_ns));
+	} while (qos_share_go_on(&qos->share, round_most(qos)) || (qos->share.shut > 0 && gates_open(qos, now_ns)));
 	return NULL;
 }
 

@@ -4,7 +4,7 @@
 
 enum {
 	SLOT_NONE = QOS_SLOTS_MAX,
-	AT_FRESH = QOS_ROUNDS, /* in no list of a round */
+	EVERY_QUEUE = (1 << QOS_QUEUES) - 1, EVERY_READ = 0x55, /* bits */
 };
 
 /* So many I/Os of each priority in turn, while there are any of the others. */
@@ -23,23 +23,14 @@ qos_share_init(struct qos_share *share, const struct qos_params *params)
 void
 qos_tenant_init(struct qos_tenant *tenant, struct qos_group *group, uint32_t weight)
 {
-	*tenant = (struct qos_tenant){ .weight = weight, .group = group, .state = QOS_IDLE, .slot = SLOT_NONE };
-	list_init(&tenant->place);
+	*tenant = (struct qos_tenant){ .weight = weight, .group = group, .open = EVERY_QUEUE, .state = QOS_IDLE,
+		.at = QOS_AT_NONE, .slot = SLOT_NONE };
 	list_init(&tenant->resting);
-	for (int kind = 0; kind < QOS_KINDS; kind++) {
-		list_init(&tenant->lanes[kind].place);
-		for (int p = 0; p < QOS_PRIORITIES; p++)
-			list_init(&tenant->lanes[kind].waiting[p]);
-	}
+	for (int queue = 0; queue < QOS_QUEUES; queue++)
+		list_init(&tenant->queues[queue]);
 }
 
 /* ---- what a tenant has waiting ---- */
-
-static bool
-any_shut(const struct qos_tenant *tenant)
-{
-	return (tenant->lanes[QOS_READ].shut | tenant->lanes[QOS_WRITE].shut) != QOS_OPEN;
-}
 
 static struct qos_io *
 io_of(struct list *place)
@@ -47,75 +38,61 @@ io_of(struct list *place)
 	return container_of(place, struct qos_io, place);
 }
 
-/* The priorities of which the tenant has I/Os of that kind that may go: bit p. */
+/* The queues of which I/Os may go. */
 static unsigned
-open_of(const struct qos_tenant *tenant, enum qos_kind kind)
+ready(const struct qos_tenant *tenant)
 {
-	const struct qos_lane *lane = &tenant->lanes[kind];
-
-	return lane->shut == QOS_OPEN ? lane->filled : 0;
+	return tenant->filled & tenant->open;
 }
 
+/* Of these priorities, each of which has I/Os, as bits of their reads' queues. */
 static unsigned
-open_of_all(const struct qos_tenant *tenant)
+choose_priority(struct qos_tenant *tenant, unsigned priorities)
 {
-	return open_of(tenant, QOS_READ) | open_of(tenant, QOS_WRITE);
-}
-
-static struct qos_io *
-first_of(struct qos_tenant *tenant, enum qos_kind kind, int priority)
-{
-	return io_of(tenant->lanes[kind].waiting[priority].next);
-}
-
-/* The oldest I/O of that priority that may go; there is one. */
-static struct qos_io *
-oldest(struct qos_tenant *tenant, int priority)
-{
-	bool read = (open_of(tenant, QOS_READ) & 1u << priority) != 0;
-	bool write = (open_of(tenant, QOS_WRITE) & 1u << priority) != 0;
-
-	if (read && write) {
-		struct qos_io *a = first_of(tenant, QOS_READ, priority), *b = first_of(tenant, QOS_WRITE, priority);
-
-		return (int32_t)(a->order - b->order) < 0 ? a : b;
+	if ((priorities & (priorities - 1)) == 0)
+		return (unsigned)__builtin_ctz(priorities) / QOS_KINDS;
+	for (;;) {
+		for (unsigned p = 0; p < QOS_PRIORITIES; p++)
+			if ((priorities & 1u << qos_queue_of(QOS_READ, p)) != 0 && tenant->quota[p] > 0)
+				return p;
+		for (unsigned p = 0; p < QOS_PRIORITIES; p++)
+			tenant->quota[p] = quotas[p];
 	}
-	return first_of(tenant, read ? QOS_READ : QOS_WRITE, priority);
 }
 
 /* Which I/O of the tenant's is next; it has one. */
 static struct qos_io *
 choose(struct qos_tenant *tenant)
 {
-	unsigned any = open_of_all(tenant);
+	unsigned any = ready(tenant), queue;
+	struct qos_io *read, *write;
 
 	assert(any != 0);
 	if ((any & (any - 1)) == 0)
-		return oldest(tenant, __builtin_ctz(any));
-	for (;;) {
-		for (int p = 0; p < QOS_PRIORITIES; p++)
-			if ((any & 1u << p) != 0 && tenant->quota[p] > 0)
-				return oldest(tenant, p);
-		for (int p = 0; p < QOS_PRIORITIES; p++)
-			tenant->quota[p] = quotas[p];
-	}
+		return io_of(tenant->queues[__builtin_ctz(any)].next);
+	queue = qos_queue_of(QOS_READ, choose_priority(tenant, (any | any >> 1) & EVERY_READ));
+	read = io_of(tenant->queues[queue].next);
+	write = io_of(tenant->queues[queue + 1].next);
+	if ((any >> queue & 3) == 3)
+		return (int32_t)(read->order - write->order) < 0 ? read : write;
+	return (any >> queue & 1) != 0 ? read : write;
 }
 
 static void
-unqueue(struct qos_io *io)
+unqueue(struct qos_tenant *tenant, struct qos_io *io)
 {
-	struct qos_lane *lane = &io->tenant->lanes[io->kind];
+	unsigned queue = qos_queue_of((enum qos_kind)io->kind, io->priority);
 
-	list_remove(&io->place);
-	if (list_empty(&lane->waiting[io->priority]))
-		lane->filled &= (uint8_t)~(1u << io->priority);
-	io->tenant->waiting--;
+	list_unlink(&io->place);
+	if (list_empty(&tenant->queues[queue]))
+		tenant->filled &= (uint8_t)~(1u << queue);
+	tenant->waiting--;
 }
 
 /* ---- rounds ---- */
 
 static uint64_t
-quantum_of(const struct qos_share *share, const struct qos_tenant *tenant)
+quantum_of(const struct qos_share *share, struct qos_tenant *tenant)
 {
 	uint64_t quantum = qos_share_part(share, tenant) * share->quantum / QOS_PART_ONE;
 
@@ -138,16 +115,17 @@ static void
 put_first(struct qos_share *share, struct qos_tenant *tenant, bool of_all)
 {
 	tenant->state = QOS_ACTIVE;
-	tenant->at = AT_FRESH;
+	tenant->at = QOS_AT_FRESH;
 	list_push(of_all ? share->fresh.next : &share->fresh, &tenant->place);
 }
 
 static void
 take_out(struct qos_share *share, struct qos_tenant *tenant, enum qos_tenant_state state)
 {
-	list_remove(&tenant->place);
-	if (tenant->at != AT_FRESH && list_empty(&share->rounds[tenant->at]))
+	list_unlink(&tenant->place);
+	if (tenant->at != QOS_AT_FRESH && list_empty(&share->rounds[tenant->at]))
 		share->full &= ~(UINT64_C(1) << tenant->at);
+	tenant->at = QOS_AT_NONE;
 	tenant->state = (uint8_t)state;
 }
 
@@ -205,33 +183,19 @@ save_up(struct qos_share *share, struct qos_tenant *tenant, uint64_t weight)
 	put_into(share, tenant);
 }
 
-/* The next round, after this one, that has anybody; there is one. */
-static uint64_t
-later_round(const struct qos_share *share)
+bool
+qos_share_go_on(struct qos_share *share, uint64_t round_most)
 {
 	unsigned at = share->round % QOS_ROUNDS;
-	uint64_t ahead = share->full >> at | (at > 0 ? share->full << (QOS_ROUNDS - at) : 0);
+	uint64_t ahead = share->full >> at | (at > 0 ? share->full << (QOS_ROUNDS - at) : 0), round;
 
-	return share->round + (unsigned)__builtin_ctzll(ahead);
-}
-
-struct qos_tenant *
-qos_share_first(struct qos_share *share, uint64_t round_most)
-{
-	struct list *tenants = &share->fresh;
-
-	if (list_empty(tenants)) {
-		tenants = &share->rounds[share->round % QOS_ROUNDS];
-		if (list_empty(tenants)) {
-			uint64_t round;
-
-			if (share->full == 0 || (round = later_round(share)) > round_most)
-				return NULL;
-			share->round = round;
-			tenants = &share->rounds[round % QOS_ROUNDS];
-		}
-	}
-	return container_of(tenants->next, struct qos_tenant, place);
+	if (ahead == 0)
+		return false;
+	round = share->round + (unsigned)__builtin_ctzll(ahead);
+	if (round > round_most)
+		return false;
+	share->round = round;
+	return true;
 }
 
 struct qos_io *
@@ -287,17 +251,19 @@ slot_fill(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 void
 qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 {
-	struct qos_lane *lane = &tenant->lanes[io->kind];
+	unsigned queue = qos_queue_of((enum qos_kind)io->kind, io->priority);
 
-	assert(io->at > 0 && io->kind < QOS_KINDS && io->priority < QOS_PRIORITIES);
+	assert(io->at > 0 && queue < QOS_QUEUES);
 	io->tenant = tenant;
 	io->order = share->arrivals++;
-	list_push(&lane->waiting[io->priority], &io->place);
-	lane->filled |= (uint8_t)(1u << io->priority);
+	list_push(&tenant->queues[queue], &io->place);
+	tenant->filled |= (uint8_t)(1u << queue);
 	tenant->waiting++;
+	if (tenant->state != QOS_IDLE)
+		return;
 	if (!tenant->counted)
 		qos_share_count(share, tenant);
-	if (tenant->state == QOS_IDLE && lane->shut == QOS_OPEN)
+	if ((tenant->open & 1u << queue) != 0)
 		enter(share, tenant, EARLY);
 }
 
@@ -305,10 +271,17 @@ qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct qos_
 static void
 rest_if_empty(struct qos_share *share, struct qos_tenant *tenant)
 {
-	if (tenant->waiting > 0 && !any_shut(tenant))
-		return;
-	if (tenant->state == QOS_ACTIVE && open_of_all(tenant) == 0)
+	if (ready(tenant) == 0 && tenant->state == QOS_ACTIVE)
 		take_out(share, tenant, QOS_IDLE);
+}
+
+/* It is not shut any more. */
+static void
+let_in(struct qos_share *share, struct qos_lane *lane, enum qos_kind kind)
+{
+	qos_tenant_of(lane, kind)->open |= (uint8_t)qos_queues_of(kind);
+	lane->shut = QOS_OPEN;
+	share->shut--;
 }
 
 void
@@ -317,10 +290,9 @@ qos_share_cancel(struct qos_share *share, struct qos_io *io)
 	struct qos_tenant *tenant = io->tenant;
 	struct qos_lane *lane = &tenant->lanes[io->kind];
 
-	unqueue(io);
-	if (lane->shut != QOS_OPEN && lane->filled == 0) {
-		lane->shut = QOS_OPEN;
-		share->shut--;
+	unqueue(tenant, io);
+	if (lane->shut != QOS_OPEN && (tenant->filled & qos_queues_of((enum qos_kind)io->kind)) == 0) {
+		let_in(share, lane, (enum qos_kind)io->kind);
 		lane->leave(lane);
 	}
 	rest_if_empty(share, tenant);
@@ -331,10 +303,10 @@ qos_share_take(struct qos_share *share, struct qos_io *io)
 {
 	struct qos_tenant *tenant = io->tenant;
 
-	assert(tenant->state == QOS_ACTIVE && tenant->deficit >= io->weight);
+	assert(tenant->at != QOS_AT_NONE && tenant->deficit >= io->weight);
 	if (tenant->quota[io->priority] > 0)
 		tenant->quota[io->priority]--;
-	unqueue(io);
+	unqueue(tenant, io);
 	tenant->inflight++;
 	tenant->deficit -= io->weight;
 	if (slot_fill(share, tenant, io)) {
@@ -351,6 +323,7 @@ qos_share_shut(struct qos_share *share, struct qos_io *io, enum qos_shut why, vo
 	struct qos_lane *lane = &io->tenant->lanes[io->kind];
 
 	lane->shut = (uint8_t)why;
+	io->tenant->open &= (uint8_t)~qos_queues_of((enum qos_kind)io->kind);
 	share->shut++;
 	lane->bytes = io->bytes;
 	lane->leave = leave;
@@ -368,16 +341,7 @@ qos_share_open(struct qos_share *share, struct qos_lane *lane, enum qos_kind kin
 		take_out(share, tenant, QOS_ACTIVE);
 		put_first(share, tenant, true);
 	}
-	lane->shut = QOS_OPEN;
-	share->shut--;
-}
-
-bool
-qos_share_goes(struct qos_lane *lane, enum qos_kind kind)
-{
-	const struct qos_tenant *tenant = qos_tenant_of(lane, kind);
-
-	return lane->shut == QOS_OPEN && lane->filled != 0 && tenant->state == QOS_ACTIVE && tenant->at == AT_FRESH;
+	let_in(share, lane, kind);
 }
 
 /* A tenant that was deferred may go on; what it has left waiting is shut out, or there is nothing, where it is idle. */
@@ -385,7 +349,7 @@ static void
 resume(struct qos_share *share, struct qos_tenant *tenant)
 {
 	tenant->state = QOS_IDLE;
-	if (open_of_all(tenant) != 0)
+	if (ready(tenant) != 0)
 		enter(share, tenant, LAST);
 }
 

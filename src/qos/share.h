@@ -18,9 +18,12 @@
 
 enum {
 	QOS_PRIORITIES = 4,
+	QOS_QUEUES = QOS_PRIORITIES * QOS_KINDS,
 	QOS_ROUNDS = 64,
 	QOS_PART_ONE = 1 << 16, /* of a tenant that has the mean weight */
 	QOS_ROUNDS_AHEAD = 4, /* others may be, of a tenant whose I/Os are shut out */
+	/* where a tenant may be, beside the list of a round */
+	QOS_AT_FRESH = QOS_ROUNDS, QOS_AT_NONE,
 };
 
 /* One I/O, in the request of whoever asks: the switch's from when it arrives until it is done or cancelled. */
@@ -48,18 +51,16 @@ enum qos_shut {
 
 enum { QOS_CAP_LEVELS = 3 };
 
-/* What a tenant has waiting, of a kind. */
+/* I/Os of a tenant and a kind, as gates see them. */
 struct qos_lane {
-	struct list waiting[QOS_PRIORITIES];
-	uint8_t filled;              /* bit p: waiting[p] is not empty */
 	uint8_t shut;                /* enum qos_shut */
+	uint8_t round;               /* in which list of the gate it is */
+	uint8_t level;               /* of the cap */
 	uint32_t bytes;              /* of the I/O that it was shut for */
 	/* of the gate that it waits at */
+	struct list place;
 	void (*leave)(struct qos_lane *lane);
 	void *gate;
-	struct list place;
-	uint8_t round;               /* in which list */
-	uint8_t level;               /* of the cap */
 	struct timer turn;
 	uint64_t paid[QOS_CAP_LEVELS]; /* at caps: when its next I/O is due, in their time */
 };
@@ -81,6 +82,7 @@ struct qos_slot {
 	uint16_t begun, ended;       /* I/Os */
 };
 
+/* What each I/O takes comes first: of a thousand tenants little is in the cache. */
 struct qos_tenant {
 	struct list place;           /* in a round */
 	uint64_t deficit;            /* what it may still spend */
@@ -88,17 +90,20 @@ struct qos_tenant {
 	uint64_t room;               /* in the slot that is open */
 	uint32_t waiting, inflight;  /* I/Os */
 	uint32_t slots_taken;        /* bit n: it is open, or not complete */
-	uint32_t weight;
 	uint16_t slot_ios;           /* in the last slot that was completed */
+	uint8_t filled, open;        /* bit q: queues[q] has I/Os; they may go, if there are any */
 	uint8_t state;               /* enum qos_tenant_state */
 	uint8_t at;                  /* in which list it is */
 	uint8_t slots_in_use, slot;  /* the slot that is open: QOS_SLOTS_MAX: none is */
-	bool counted;                /* it has I/Os waiting or in flight, or had until lately */
 	uint8_t quota[QOS_PRIORITIES];
+	struct list queues[QOS_QUEUES]; /* I/Os that wait: qos_queue_of() */
+	struct qos_slot slots[QOS_SLOTS_MAX];
+	struct qos_lane lanes[QOS_KINDS];
+	uint64_t part, part_of;      /* qos_share_part(), and of which share->parts */
+	uint32_t weight;
+	bool counted;                /* it has I/Os waiting or in flight, or had until lately */
 	struct qos_group *group;     /* NULL: its weight is a group's */
 	struct qos_cap *cap;         /* NULL: there is none */
-	struct qos_lane lanes[QOS_KINDS];
-	struct qos_slot slots[QOS_SLOTS_MAX];
 	struct list resting;         /* counted, without I/Os */
 	uint64_t rests_ns;
 	void *owner;                 /* the caller's */
@@ -109,6 +114,7 @@ struct qos_share {
 	uint32_t slots_each;
 	uint32_t counted;            /* tenants that are */
 	uint64_t weights;            /* of groups with such, and of such without a group */
+	uint64_t parts;              /* how often anybody's part has changed */
 	uint64_t round;              /* from 1 */
 	uint64_t full;               /* bit n: rounds[n] is not empty */
 	uint32_t arrivals;
@@ -134,11 +140,22 @@ void qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct
 /* An I/O that has not gone waits no more. */
 void qos_share_cancel(struct qos_share *share, struct qos_io *io);
 
-/*
- * Who is next, of those that no gate is shut for: the first tenant of this round, or of the next one that has any.
- * `round_most`: no round beyond is begun.  NULL: nobody.
- */
-struct qos_tenant *qos_share_first(struct qos_share *share, uint64_t round_most);
+/* Who is next, of those that no gate is shut for: the first tenant of this round.  NULL: nobody. */
+static inline struct qos_tenant *
+qos_share_first(struct qos_share *share)
+{
+	struct list *tenants = &share->fresh;
+
+	if (list_empty(tenants)) {
+		tenants = &share->rounds[share->round % QOS_ROUNDS];
+		if (list_empty(tenants))
+			return NULL;
+	}
+	return container_of(tenants->next, struct qos_tenant, place);
+}
+
+/* This round has nobody: begins the next one that has anybody.  False: there is none up to `round_most`. */
+bool qos_share_go_on(struct qos_share *share, uint64_t round_most);
 
 /* That tenant's I/O that is next, which stays where it is until it is taken, shut out, or cancelled; `weight` is what
  * it costs.  NULL: its deficit does not allow it, and somebody else is first now. */
@@ -153,13 +170,32 @@ void qos_share_shut(struct qos_share *share, struct qos_io *io, enum qos_shut wh
     void (*leave)(struct qos_lane *lane));
 void qos_share_open(struct qos_share *share, struct qos_lane *lane, enum qos_kind kind);
 
-/* Whether a tenant that was let in has I/Os of that kind, and still is before all others. */
-bool qos_share_goes(struct qos_lane *lane, enum qos_kind kind);
+/* I/Os of all priorities of a kind, as bits of queues; those of a priority stand side by side. */
+static inline unsigned
+qos_queue_of(enum qos_kind kind, unsigned priority)
+{
+	return priority * QOS_KINDS + kind;
+}
+
+static inline unsigned
+qos_queues_of(enum qos_kind kind)
+{
+	return 0x55u << kind;
+}
 
 static inline struct qos_tenant *
 qos_tenant_of(struct qos_lane *lane, enum qos_kind kind)
 {
 	return container_of(lane - kind, struct qos_tenant, lanes[0]);
+}
+
+/* Whether a tenant that was let in has I/Os of that kind, and still is before all others. */
+static inline bool
+qos_share_goes(struct qos_lane *lane, enum qos_kind kind)
+{
+	const struct qos_tenant *tenant = qos_tenant_of(lane, kind);
+
+	return tenant->at == QOS_AT_FRESH && (tenant->filled & tenant->open & qos_queues_of(kind)) != 0;
 }
 
 /* An I/O that went is over. */
@@ -176,6 +212,12 @@ void qos_share_forget(struct qos_share *share, struct qos_tenant *tenant);
 void qos_share_move(struct qos_share *share, struct qos_tenant *tenant, struct qos_group *group, uint32_t weight);
 
 /* Its part of all that are counted, in parts of QOS_PART_ONE; it is one of them. */
-uint64_t qos_share_part(const struct qos_share *share, const struct qos_tenant *tenant);
+uint64_t qos_share_find_part(const struct qos_share *share, struct qos_tenant *tenant);
+
+static inline uint64_t
+qos_share_part(const struct qos_share *share, struct qos_tenant *tenant)
+{
+	return tenant->part_of == share->parts ? tenant->part : qos_share_find_part(share, tenant);
+}
 
 #endif

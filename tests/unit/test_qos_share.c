@@ -49,11 +49,13 @@ peek(struct bench *b)
 	struct qos_tenant *tenant;
 	struct qos_io *io;
 
-	while ((tenant = qos_share_first(&b->share, UINT64_MAX)) != NULL) {
-		io = qos_share_next(&b->share, tenant, &b->cost);
-		if (io != NULL)
-			return io;
-	}
+	do {
+		while ((tenant = qos_share_first(&b->share)) != NULL) {
+			io = qos_share_next(&b->share, tenant, &b->cost);
+			if (io != NULL)
+				return io;
+		}
+	} while (qos_share_go_on(&b->share, UINT64_MAX));
 	return NULL;
 }
 
