@@ -12,14 +12,15 @@
 /* Sizes are counted in 4 KiB; those above 128 KiB are all one. */
 enum { QOS_COST_LARGE = QOS_SIZE_MOST / QOS_SIZE_LEAST + 1 };
 
-/* An I/O of some size: what it costs if it is read, or written when that is as cheap as it gets; and how much longer
- * than the least it takes. */
-struct qos_point {
+/* An I/O of some kind and size: what it costs, and would if writing were as cheap as it gets; and how much longer than
+ * the least it takes. */
+struct qos_price {
+	uint64_t weight;
 	uint32_t cost, ns;
 };
 
 struct qos_cost {
-	struct qos_point points[QOS_COST_LARGE + 1][QOS_KINDS];
+	struct qos_price prices[QOS_COST_LARGE + 1][QOS_KINDS];
 	uint32_t large[QOS_KINDS];     /* a byte of those above 128 KiB, in 1024ths */
 	uint32_t write;                /* a byte written in 128 KiB beside one read, in 1024ths */
 	uint32_t worst, step;          /* what that is at most, and by how much it falls */
@@ -27,6 +28,9 @@ struct qos_cost {
 };
 
 void qos_cost_init(struct qos_cost *cost, const struct qos_params *params);
+
+/* Writing costs so much from now on. */
+void qos_cost_set_write(struct qos_cost *cost, uint32_t write);
 
 /* Of so many bytes, above 0, and at most 16 MiB. */
 static inline uint8_t
@@ -39,24 +43,29 @@ qos_cost_place(uint32_t bytes)
 static inline uint64_t
 qos_cost_of(const struct qos_cost *cost, enum qos_kind kind, uint8_t place, uint32_t bytes)
 {
-	return place < QOS_COST_LARGE ? cost->points[place][kind].cost
+	return place < QOS_COST_LARGE ? cost->prices[place][kind].cost
 	                              : (uint64_t)bytes * cost->large[kind] / QOS_COST_ONE;
+}
+
+static inline uint64_t
+qos_cost_times(const struct qos_cost *cost, enum qos_kind kind, uint64_t weight)
+{
+	return kind == QOS_WRITE ? weight * cost->write / QOS_COST_ONE : weight;
 }
 
 /* All that it costs. */
 static inline uint64_t
 qos_cost_weight(const struct qos_cost *cost, enum qos_kind kind, uint8_t place, uint32_t bytes)
 {
-	uint64_t weight = qos_cost_of(cost, kind, place, bytes);
-
-	return kind == QOS_WRITE ? weight * cost->write / QOS_COST_ONE : weight;
+	return place < QOS_COST_LARGE ? cost->prices[place][kind].weight
+	                              : qos_cost_times(cost, kind, qos_cost_of(cost, kind, place, bytes));
 }
 
 /* How much of a latency is no sign of congestion. */
 static inline uint32_t
 qos_cost_ns(const struct qos_cost *cost, enum qos_kind kind, uint8_t place)
 {
-	return cost->points[place][kind].ns;
+	return cost->prices[place][kind].ns;
 }
 
 /*

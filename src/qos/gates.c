@@ -16,7 +16,7 @@ open_tokens(struct qos *qos, enum qos_kind kind)
 		return false;
 	gate->passing = NULL;
 	lane = qos_gate_first(gate);
-	if (lane == NULL || !qos_rate_has(&qos->rate, &qos->params, kind, lane->bytes))
+	if (lane == NULL || !qos_rate_has(&qos->rate, kind, lane->bytes))
 		return false;
 	qos_gate_open(gate, &qos->share, lane, kind);
 	return true;
@@ -28,10 +28,14 @@ pass_tokens(struct qos *qos, struct qos_io *io)
 {
 	enum qos_kind kind = (enum qos_kind)io->kind;
 	struct qos_gate *gate = &qos->tokens[kind];
-	struct qos_lane *lane = &io->tenant->lanes[kind];
-	bool passing = gate->passing == lane && qos_share_goes(lane, kind);
+	bool has = qos_rate_has(&qos->rate, kind, io->bytes), passing;
+	struct qos_lane *lane;
 
-	if ((passing || gate->waiting == 0) && qos_rate_has(&qos->rate, &qos->params, kind, io->bytes))
+	if (has && gate->waiting == 0)
+		return true;
+	lane = &io->tenant->lanes[kind];
+	passing = gate->passing == lane && qos_share_goes(lane, kind);
+	if (has && passing)
 		return true;
 	qos_gate_shut(gate, &qos->share, io, passing);
 	if (passing)
@@ -275,7 +279,7 @@ gates_next_ns(struct qos *qos, uint64_t now_ns)
 
 		if (lane == NULL || qos->tokens[kind].passing != NULL)
 			continue;
-		ready_ns = qos_rate_ready_ns(&qos->rate, &qos->params, (enum qos_kind)kind, lane->bytes, now_ns);
+		ready_ns = qos_rate_ready_ns(&qos->rate, (enum qos_kind)kind, lane->bytes, now_ns);
 		if (ready_ns < first)
 			first = ready_ns;
 	}

@@ -187,7 +187,7 @@ held(const struct qos *qos)
 static void
 begin(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 {
-	if (list_empty(&qos->flying))
+	if (qos->occupied == 0)
 		qos_rate_begins(&qos->rate, now_ns);
 	gates_take(qos, io, now_ns);
 	qos_share_take(&qos->share, io);
@@ -212,7 +212,8 @@ qos_next(struct qos *qos, uint64_t now_ns)
 
 	if (held(qos))
 		return NULL;
-	qos_rate_fill(&qos->rate, &qos->params, now_ns);
+	if (now_ns != qos->rate.filled_ns)
+		qos_rate_fill(&qos->rate, now_ns);
 	if (!list_empty(&qos->resting))
 		forget_some(qos, now_ns);
 	if (qos->share.shut > 0)
@@ -262,9 +263,9 @@ qos_done(struct qos *qos, struct qos_io *io, uint64_t latency_ns, bool right, ui
 {
 	struct qos_count *count = &qos->counts[io->kind];
 
-	list_remove(&io->place);
+	list_unlink(&io->place);
 	qos->occupied -= io->occupies;
-	if (list_empty(&qos->flying))
+	if (qos->occupied == 0)
 		qos_rate_rests(&qos->rate, now_ns);
 	qos_share_ended(&qos->share, io);
 	rest(qos, io->tenant, now_ns);

@@ -39,12 +39,23 @@ work_out(struct qos_rate *rate)
 		}
 }
 
+/* What is asked for with each I/O. */
+static void
+keep(struct qos_rate *rate, const struct qos_params *params)
+{
+	rate->most = (uint64_t)params->bucket_bytes << QOS_TOKEN_SHIFT;
+	rate->steps[QOS_UNDERUSED] = (int32_t)params->beta;
+	rate->steps[QOS_AVOIDANCE] = 1;
+	rate->steps[QOS_CONGESTED] = rate->steps[QOS_OVERLOADED] = -1;
+}
+
 void
 qos_rate_init(struct qos_rate *rate, const struct qos_params *params)
 {
 	*rate = (struct qos_rate){ .target = params->rate_first };
+	keep(rate, params);
 	for (int kind = 0; kind < QOS_KINDS; kind++) {
-		rate->tokens[kind] = (uint64_t)params->bucket_bytes << QOS_TOKEN_SHIFT;
+		rate->tokens[kind] = rate->most;
 		rate->bytes[kind] = rate->weights[kind] = QOS_SLOT_BYTES;
 	}
 	rate->weights[QOS_WRITE] = (uint64_t)QOS_SLOT_BYTES * params->write_cost_worst / QOS_COST_ONE;
@@ -54,47 +65,44 @@ qos_rate_init(struct qos_rate *rate, const struct qos_params *params)
 void
 qos_rate_tune(struct qos_rate *rate, const struct qos_params *params)
 {
-	uint64_t most = (uint64_t)params->bucket_bytes << QOS_TOKEN_SHIFT;
-
+	keep(rate, params);
 	if (rate->target < params->rate_least)
 		rate->target = params->rate_least;
 	if (rate->target > params->rate_most)
 		rate->target = params->rate_most;
 	for (int kind = 0; kind < QOS_KINDS; kind++)
-		if (rate->tokens[kind] > most)
-			rate->tokens[kind] = most;
+		if (rate->tokens[kind] > rate->most)
+			rate->tokens[kind] = rate->most;
 	work_out(rate);
 }
 
 /* What there is no room for. */
 static uint64_t
-add(struct qos_rate *rate, enum qos_kind kind, uint64_t tokens, uint64_t most)
+add(struct qos_rate *rate, enum qos_kind kind, uint64_t tokens)
 {
 	uint64_t over;
 
 	rate->tokens[kind] += tokens;
-	if (rate->tokens[kind] <= most)
+	if (rate->tokens[kind] <= rate->most)
 		return 0;
-	over = rate->tokens[kind] - most;
-	rate->tokens[kind] = most;
+	over = rate->tokens[kind] - rate->most;
+	rate->tokens[kind] = rate->most;
 	return over;
 }
 
 void
-qos_rate_fill(struct qos_rate *rate, const struct qos_params *params, uint64_t now_ns)
+qos_rate_fill(struct qos_rate *rate, uint64_t now_ns)
 {
-	uint64_t gone_ns = now_ns - rate->filled_ns, most = (uint64_t)params->bucket_bytes << QOS_TOKEN_SHIFT, over;
+	uint64_t gone_ns = now_ns - rate->filled_ns, over;
 
 	assert(now_ns >= rate->filled_ns);
-	if (gone_ns == 0)
-		return;
 	rate->filled_ns = now_ns;
 	if (gone_ns > FILL_MOST_NS)
 		gone_ns = FILL_MOST_NS;
-	over = add(rate, QOS_READ, rate->fill[QOS_READ] * gone_ns, most);
-	over = add(rate, QOS_WRITE, rate->fill[QOS_WRITE] * gone_ns + over, most);
+	over = add(rate, QOS_READ, rate->fill[QOS_READ] * gone_ns);
+	over = add(rate, QOS_WRITE, rate->fill[QOS_WRITE] * gone_ns + over);
 	if (over > 0)
-		(void)add(rate, QOS_READ, over, most);
+		(void)add(rate, QOS_READ, over);
 }
 
 void
@@ -108,12 +116,10 @@ qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_
 }
 
 uint64_t
-qos_rate_ready_ns(const struct qos_rate *rate, const struct qos_params *params, enum qos_kind kind, uint32_t bytes,
-    uint64_t now_ns)
+qos_rate_ready_ns(const struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t now_ns)
 {
-	uint64_t need = bytes < params->bucket_bytes ? bytes : params->bucket_bytes;
+	uint64_t need = qos_rate_need(rate, bytes);
 
-	need <<= QOS_TOKEN_SHIFT;
 	if (rate->tokens[kind] >= need)
 		return now_ns;
 	return now_ns + (need - rate->tokens[kind]) / rate->fill[kind] + 1;
@@ -146,45 +152,29 @@ measure(struct qos_rate *rate, uint64_t now_ns)
 	rate->since_ns = now_ns;
 }
 
-static void
-lower(struct qos_rate *rate, const struct qos_params *params, uint64_t bytes)
-{
-	rate->target = rate->target > params->rate_least + bytes ? rate->target - bytes : params->rate_least;
-}
-
-static void
-raise_by(struct qos_rate *rate, const struct qos_params *params, uint64_t bytes)
-{
-	rate->target = rate->target + bytes < params->rate_most ? rate->target + bytes : params->rate_most;
-}
-
 void
 qos_rate_ended(struct qos_rate *rate, const struct qos_params *params, enum qos_state state, enum qos_kind kind,
     uint32_t bytes, uint64_t now_ns)
 {
+	int64_t target;
+
 	rate->ended_bytes += bytes;
-	if (++rate->changes >= CHANGES_MOST || state == QOS_OVERLOADED)
+	rate->changes++;
+	if (state == QOS_OVERLOADED)
+		rate->changes = CHANGES_MOST;
+	if (rate->changes >= CHANGES_MOST)
 		measure(rate, now_ns);
-	switch (state) {
-	case QOS_UNDERUSED:
-		raise_by(rate, params, (uint64_t)params->beta * bytes);
-		break;
-	case QOS_AVOIDANCE:
-		raise_by(rate, params, bytes);
-		break;
-	case QOS_OVERLOADED:
+	if (state == QOS_OVERLOADED) {
+		rate->tokens[kind] = 0;
 		if (rate->ended_rate > 0 && rate->ended_rate < rate->target)
 			rate->target = rate->ended_rate;
-		rate->tokens[kind] = 0;
-		lower(rate, params, bytes);
-		rate->changes = CHANGES_MOST;
-		break;
-	case QOS_CONGESTED:
-		lower(rate, params, bytes);
-		break;
-	case QOS_STATES:
-		assert(false);
 	}
+	target = (int64_t)rate->target + (int64_t)rate->steps[state] * bytes;
+	if (target > (int64_t)params->rate_most)
+		target = (int64_t)params->rate_most;
+	if (target < (int64_t)params->rate_least)
+		target = (int64_t)params->rate_least;
+	rate->target = (uint64_t)target;
 	if (rate->changes >= CHANGES_MOST)
 		work_out(rate);
 }

@@ -17,6 +17,8 @@ struct qos_rate {
 	uint64_t tokens[QOS_KINDS];   /* bytes << QOS_TOKEN_SHIFT */
 	uint64_t fill[QOS_KINDS];     /* so many come in a nanosecond */
 	uint64_t filled_ns;           /* when, last */
+	uint64_t most;                /* that there may be */
+	int32_t steps[QOS_STATES];    /* by how many times its bytes an I/O that ends changes the target */
 	/* What has gone lately, and what it cost: so much a byte costs on average. */
 	uint64_t bytes[QOS_KINDS], weights[QOS_KINDS];
 	uint32_t changes;             /* of all that, since `fill` was worked out */
@@ -31,15 +33,22 @@ void qos_rate_init(struct qos_rate *rate, const struct qos_params *params);
 void qos_rate_tune(struct qos_rate *rate, const struct qos_params *params);
 
 /* Time goes by; it may not, but never goes back. */
-void qos_rate_fill(struct qos_rate *rate, const struct qos_params *params, uint64_t now_ns);
+void qos_rate_fill(struct qos_rate *rate, uint64_t now_ns);
 
-/* Whether there are tokens for so many bytes, or as many as a bucket can hold. */
-static inline bool
-qos_rate_has(const struct qos_rate *rate, const struct qos_params *params, enum qos_kind kind, uint32_t bytes)
+/* The tokens for so many bytes, or as many as a bucket can hold. */
+static inline uint64_t
+qos_rate_need(const struct qos_rate *rate, uint32_t bytes)
 {
-	uint64_t need = bytes < params->bucket_bytes ? bytes : params->bucket_bytes;
+	uint64_t tokens = (uint64_t)bytes << QOS_TOKEN_SHIFT;
 
-	return rate->tokens[kind] >= need << QOS_TOKEN_SHIFT;
+	return tokens < rate->most ? tokens : rate->most;
+}
+
+/* Whether there are as many. */
+static inline bool
+qos_rate_has(const struct qos_rate *rate, enum qos_kind kind, uint32_t bytes)
+{
+	return rate->tokens[kind] >= qos_rate_need(rate, bytes);
 }
 
 /* The first I/O goes after a time when none was in flight; and there is none any more. */
@@ -51,8 +60,7 @@ void qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, ui
 
 /* When there will be tokens for so many bytes if the rate stays, or fewer where a bucket cannot hold so many: filled
  * at `now_ns`; so now, if that is what it answers. */
-uint64_t qos_rate_ready_ns(const struct qos_rate *rate, const struct qos_params *params, enum qos_kind kind,
-    uint32_t bytes, uint64_t now_ns);
+uint64_t qos_rate_ready_ns(const struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t now_ns);
 
 /* An I/O has ended, and so the device is. */
 void qos_rate_ended(struct qos_rate *rate, const struct qos_params *params, enum qos_state state, enum qos_kind kind,

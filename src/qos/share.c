@@ -18,6 +18,7 @@ qos_share_init(struct qos_share *share, const struct qos_params *params)
 	list_init(&share->fresh);
 	for (int i = 0; i < QOS_ROUNDS; i++)
 		list_init(&share->rounds[i]);
+	share->current = &share->rounds[share->round];
 }
 
 void
@@ -187,7 +188,7 @@ bool
 qos_share_go_on(struct qos_share *share, uint64_t round_most)
 {
 	unsigned at = share->round % QOS_ROUNDS;
-	uint64_t ahead = share->full >> at | (at > 0 ? share->full << (QOS_ROUNDS - at) : 0), round;
+	uint64_t ahead = share->full >> at | share->full << (-at % QOS_ROUNDS), round;
 
 	if (ahead == 0)
 		return false;
@@ -195,6 +196,7 @@ qos_share_go_on(struct qos_share *share, uint64_t round_most)
 	if (round > round_most)
 		return false;
 	share->round = round;
+	share->current = &share->rounds[round % QOS_ROUNDS];
 	return true;
 }
 

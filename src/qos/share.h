@@ -121,7 +121,8 @@ struct qos_share {
 	uint32_t shut;               /* lanes that are */
 	uint64_t looks;              /* how often it was looked whether a tenant may go */
 	struct list fresh;           /* tenants of this round that had nothing waiting: they go first */
-	struct list rounds[QOS_ROUNDS]; /* the others, by the last bits of the round's number */
+	struct list *current;        /* the others of this round */
+	struct list rounds[QOS_ROUNDS]; /* and of all rounds, by the last bits of their numbers */
 };
 
 void qos_share_init(struct qos_share *share, const struct qos_params *params);
@@ -144,14 +145,9 @@ void qos_share_cancel(struct qos_share *share, struct qos_io *io);
 static inline struct qos_tenant *
 qos_share_first(struct qos_share *share)
 {
-	struct list *tenants = &share->fresh;
+	const struct list *tenants = list_empty(&share->fresh) ? share->current : &share->fresh;
 
-	if (list_empty(tenants)) {
-		tenants = &share->rounds[share->round % QOS_ROUNDS];
-		if (list_empty(tenants))
-			return NULL;
-	}
-	return container_of(tenants->next, struct qos_tenant, place);
+	return list_empty(tenants) ? NULL : container_of(tenants->next, struct qos_tenant, place);
 }
 
 /* This round has nobody: begins the next one that has anybody.  False: there is none up to `round_most`. */

@@ -168,7 +168,7 @@ begin(struct bench *b)
 	*b = (struct bench){ .now = S };
 	qos_params_default(&b->params);
 	qos_rate_init(&b->rate, &b->params);
-	qos_rate_fill(&b->rate, &b->params, b->now);
+	qos_rate_fill(&b->rate, b->now);
 }
 
 /* As many I/Os of that size as there are tokens for. */
@@ -177,7 +177,7 @@ spend(struct bench *b, enum qos_kind kind, uint32_t bytes, uint32_t cost)
 {
 	uint64_t spent = 0;
 
-	while (qos_rate_ready_ns(&b->rate, &b->params, kind, bytes, b->now) <= b->now) {
+	while (qos_rate_ready_ns(&b->rate, kind, bytes, b->now) <= b->now) {
 		qos_rate_take(&b->rate, kind, bytes, (uint64_t)bytes * cost);
 		spent += bytes;
 		/* so that what it cost is taken note of, and the rate stays */
@@ -196,7 +196,7 @@ both_kinds_get_what_they_pay_for(void **state)
 	(void)state;
 	begin(&b);
 	for (int i = 0; i < 20000; i++) {
-		qos_rate_fill(&b.rate, &b.params, b.now += 50 * US);
+		qos_rate_fill(&b.rate, b.now += 50 * US);
 		spent[QOS_READ] += spend(&b, QOS_READ, 4 * KIB, 2);
 		spent[QOS_WRITE] += spend(&b, QOS_WRITE, 4 * KIB, 18);
 	}
@@ -213,7 +213,7 @@ who_is_alone_has_all_of_it(void **state)
 	(void)state;
 	begin(&b);
 	for (int i = 0; i < 20000; i++) {
-		qos_rate_fill(&b.rate, &b.params, b.now += 50 * US);
+		qos_rate_fill(&b.rate, b.now += 50 * US);
 		spent += spend(&b, QOS_WRITE, 128 * KIB, 9);
 	}
 	assert_in_range(spent / MIB, 990, 1010);
@@ -230,10 +230,10 @@ there_are_tokens_when_it_says(void **state)
 	spend(&b, QOS_READ, 4 * KIB, 1);
 	spend(&b, QOS_WRITE, 4 * KIB, 9);
 	for (uint32_t bytes = 4 * KIB; bytes <= MIB; bytes *= 2) {
-		ready = qos_rate_ready_ns(&b.rate, &b.params, QOS_READ, bytes, b.now);
+		ready = qos_rate_ready_ns(&b.rate, QOS_READ, bytes, b.now);
 		assert_true(ready > b.now);
-		qos_rate_fill(&b.rate, &b.params, ready);
-		assert_int_equal(qos_rate_ready_ns(&b.rate, &b.params, QOS_READ, bytes, ready), ready);
+		qos_rate_fill(&b.rate, ready);
+		assert_int_equal(qos_rate_ready_ns(&b.rate, QOS_READ, bytes, ready), ready);
 		qos_rate_take(&b.rate, QOS_READ, bytes, bytes);
 		b.now = ready;
 	}
@@ -249,7 +249,7 @@ a_long_pause_overflows_nothing(void **state)
 	begin(&b);
 	b.rate.target = b.params.rate_most = UINT64_C(1) << 40;
 	spend(&b, QOS_READ, 4 * KIB, 1);
-	qos_rate_fill(&b.rate, &b.params, b.now += UINT64_C(1) << 60);
+	qos_rate_fill(&b.rate, b.now += UINT64_C(1) << 60);
 	assert_int_equal(spend(&b, QOS_READ, 4 * KIB, 1), b.params.bucket_bytes);
 }
 
@@ -321,6 +321,24 @@ it_grows_by_e_in_a_second_and_by_e_to_the_eighth_when_underused(void **state)
 	assert_in_range(b.rate.target / MIB, 725, 750);
 }
 
+static void
+other_numbers_are_those_of_the_next_io(void **state)
+{
+	struct bench b;
+	uint64_t target;
+
+	(void)state;
+	begin(&b);
+	b.params.bucket_bytes = 128 * KIB;
+	b.params.beta = 3;
+	qos_rate_tune(&b.rate, &b.params);
+	qos_rate_fill(&b.rate, b.now += S);
+	assert_int_equal(b.rate.tokens[QOS_READ] >> QOS_TOKEN_SHIFT, 128 * KIB);
+	target = b.rate.target;
+	qos_rate_ended(&b.rate, &b.params, QOS_UNDERUSED, QOS_READ, 4096, b.now);
+	assert_int_equal(b.rate.target, target + 3 * 4096);
+}
+
 int
 main(void)
 {
@@ -338,6 +356,7 @@ main(void)
 		cmocka_unit_test(an_overload_lowers_it_to_what_has_ended),
 		cmocka_unit_test(time_without_work_is_not_measured),
 		cmocka_unit_test(it_grows_by_e_in_a_second_and_by_e_to_the_eighth_when_underused),
+		cmocka_unit_test(other_numbers_are_those_of_the_next_io),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ begin(struct bench *b)
 	*b = (struct bench){ 0 };
 	qos_params_default(&b->params);
 	qos_cost_init(&b->cost, &b->params);
-	b->cost.write = QOS_COST_ONE;
+	qos_cost_set_write(&b->cost, QOS_COST_ONE);
 	qos_share_init(&b->share, &b->params);
 	qos_share_slots(&b->share, QOS_SLOTS_MAX);
 }
@@ -101,7 +101,7 @@ costs_differ_by_no_more_than_a_quantum_and_an_io(void **state)
 
 	(void)state;
 	begin(&b);
-	b.cost.write = 9 * QOS_COST_ONE;
+	qos_cost_set_write(&b.cost, 9 * QOS_COST_ONE);
 	for (int t = 0; t < 4; t++)
 		qos_tenant_init(&b.tenants[t], NULL, 1);
 	for (int t = 0; t < 4; t++)
@@ -173,7 +173,7 @@ rounds_are_counted_and_not_gone_through(void **state)
 
 	(void)state;
 	begin(&b);
-	b.cost.write = 9 * QOS_COST_ONE;
+	qos_cost_set_write(&b.cost, 9 * QOS_COST_ONE);
 	for (int t = 0; t < TENANTS; t++) {
 		qos_tenant_init(&b.tenants[t], NULL, t == 0 ? 100 : 1);
 		ask(&b, t, IOS, 128 * KIB, QOS_WRITE);
