@@ -51,10 +51,10 @@ qos_gate_first(struct qos_gate *gate)
 }
 
 void
-qos_gate_open(struct qos_gate *gate, struct qos_share *share, struct qos_lane *lane, enum qos_kind kind)
+qos_gate_open(struct qos_gate *gate, struct qos_share *share, struct qos_lane *lane)
 {
 	gate->passing = lane;
-	qos_share_open(share, lane, kind);
+	qos_share_open(share, lane);
 	gate_leave(lane);
 }
 
@@ -95,7 +95,7 @@ qos_stile_shut(struct qos_stile *stile, struct qos_share *share, struct qos_io *
 }
 
 struct qos_lane *
-qos_stile_open(struct qos_stile *stile, struct qos_share *share, enum qos_kind kind)
+qos_stile_open(struct qos_stile *stile, struct qos_share *share)
 {
 	struct qos_lane *lane;
 
@@ -103,7 +103,7 @@ qos_stile_open(struct qos_stile *stile, struct qos_share *share, enum qos_kind k
 		return NULL;
 	lane = container_of(stile->lanes.root, struct qos_lane, turn);
 	stile->passing = lane;
-	qos_share_open(share, lane, kind);
+	qos_share_open(share, lane);
 	stile_leave(lane);
 	return lane;
 }

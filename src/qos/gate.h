@@ -30,7 +30,7 @@ void qos_gate_shut(struct qos_gate *gate, struct qos_share *share, struct qos_io
 struct qos_lane *qos_gate_first(struct qos_gate *gate);
 
 /* Lets him in. */
-void qos_gate_open(struct qos_gate *gate, struct qos_share *share, struct qos_lane *lane, enum qos_kind kind);
+void qos_gate_open(struct qos_gate *gate, struct qos_share *share, struct qos_lane *lane);
 
 struct qos_stile {
 	struct timers lanes;         /* by when they are due, in the stile's own time */
@@ -45,7 +45,7 @@ void qos_stile_init(struct qos_stile *stile);
 void qos_stile_shut(struct qos_stile *stile, struct qos_share *share, struct qos_io *io, unsigned level);
 
 /* Lets in who is next; NULL: nobody waits. */
-struct qos_lane *qos_stile_open(struct qos_stile *stile, struct qos_share *share, enum qos_kind kind);
+struct qos_lane *qos_stile_open(struct qos_stile *stile, struct qos_share *share);
 
 /* An I/O goes, whether it had to wait or not. */
 void qos_stile_take(struct qos_stile *stile, const struct qos_share *share, struct qos_io *io, unsigned level);

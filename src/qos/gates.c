@@ -12,13 +12,15 @@ open_tokens(struct qos *qos, enum qos_kind kind)
 	struct qos_gate *gate = &qos->tokens[kind];
 	struct qos_lane *lane;
 
-	if (gate->passing != NULL && qos_share_goes(gate->passing, kind))
+	if (gate->waiting == 0)
+		return false;
+	if (gate->passing != NULL && qos_share_goes(gate->passing))
 		return false;
 	gate->passing = NULL;
 	lane = qos_gate_first(gate);
 	if (lane == NULL || !qos_rate_has(&qos->rate, kind, lane->bytes))
 		return false;
-	qos_gate_open(gate, &qos->share, lane, kind);
+	qos_gate_open(gate, &qos->share, lane);
 	return true;
 }
 
@@ -34,7 +36,7 @@ pass_tokens(struct qos *qos, struct qos_io *io)
 	if (has && gate->waiting == 0)
 		return true;
 	lane = &io->tenant->lanes[kind];
-	passing = gate->passing == lane && qos_share_goes(lane, kind);
+	passing = gate->passing == lane && qos_share_goes(lane);
 	if (has && passing)
 		return true;
 	qos_gate_shut(gate, &qos->share, io, passing);
@@ -68,7 +70,7 @@ let_in(struct timer *timer)
 	struct qos_entry *entry = container_of(timer, struct qos_entry, timer);
 	struct qos *qos = entry->cap->qos;
 
-	if (qos_stile_open(&entry->stile, &qos->share, kind_of(entry)) != NULL)
+	if (qos_stile_open(&entry->stile, &qos->share) != NULL)
 		list_push(&qos->passing, &entry->open);
 }
 
@@ -97,7 +99,7 @@ open_caps(struct qos *qos, uint64_t now_ns)
 	list_for_each(&qos->passing, node) {
 		struct qos_entry *entry = container_of(node, struct qos_entry, open);
 
-		if (!qos_share_goes(entry->stile.passing, kind_of(entry)) && !waits_behind(entry))
+		if (!qos_share_goes(entry->stile.passing) && !waits_behind(entry))
 			go_on(entry);
 	}
 	return timers_run(&qos->timers, now_ns) > 0;
@@ -214,9 +216,9 @@ gates_open(struct qos *qos, uint64_t now_ns)
 {
 	bool some = qos->caps > 0 && open_caps(qos, now_ns);
 
-	for (int kind = 0; kind < QOS_KINDS; kind++)
-		if (qos->tokens[kind].waiting > 0)
-			some |= open_tokens(qos, (enum qos_kind)kind);
+	qos->share.moved = false;
+	some |= open_tokens(qos, QOS_READ);
+	some |= open_tokens(qos, QOS_WRITE);
 	return some;
 }
 
@@ -249,7 +251,7 @@ gates_release(struct qos *qos, struct qos_tenant *tenant)
 		memset(lane->paid, 0, sizeof(lane->paid));
 		if (lane->shut != QOS_SHUT_CAP)
 			continue;
-		qos_share_open(&qos->share, lane, (enum qos_kind)kind);
+		qos_share_open(&qos->share, lane);
 		lane->leave(lane);
 	}
 }
@@ -262,8 +264,8 @@ gates_round_most(struct qos *qos)
 	for (int kind = 0; kind < QOS_KINDS; kind++) {
 		struct qos_lane *lane = qos_gate_first(&qos->tokens[kind]);
 
-		if (lane != NULL && qos_tenant_of(lane, (enum qos_kind)kind)->round + QOS_ROUNDS_AHEAD < most)
-			most = qos_tenant_of(lane, (enum qos_kind)kind)->round + QOS_ROUNDS_AHEAD;
+		if (lane != NULL && lane->tenant->round + QOS_ROUNDS_AHEAD < most)
+			most = lane->tenant->round + QOS_ROUNDS_AHEAD;
 	}
 	return most;
 }

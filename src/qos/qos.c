@@ -212,11 +212,12 @@ qos_next(struct qos *qos, uint64_t now_ns)
 
 	if (held(qos))
 		return NULL;
-	if (now_ns != qos->rate.filled_ns)
+	if (now_ns != qos->rate.filled_ns) {
 		qos_rate_fill(&qos->rate, now_ns);
-	if (!list_empty(&qos->resting))
 		forget_some(qos, now_ns);
-	if (qos->share.shut > 0)
+		qos->share.moved = true;
+	}
+	if (qos->share.shut > 0 && (qos->share.moved || qos->caps > 0))
 		(void)gates_open(qos, now_ns);
 	do {
 		while ((tenant = qos_share_first(&qos->share)) != NULL) {

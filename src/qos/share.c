@@ -29,9 +29,20 @@ qos_tenant_init(struct qos_tenant *tenant, struct qos_group *group, uint32_t wei
 	list_init(&tenant->resting);
 	for (int queue = 0; queue < QOS_QUEUES; queue++)
 		list_init(&tenant->queues[queue]);
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		tenant->lanes[kind].tenant = tenant;
+		tenant->lanes[kind].queues = (uint8_t)(EVERY_READ << kind);
+	}
 }
 
 /* ---- what a tenant has waiting ---- */
+
+/* Those of a priority stand side by side. */
+static unsigned
+queue_of(unsigned kind, unsigned priority)
+{
+	return priority * QOS_KINDS + kind;
+}
 
 static struct qos_io *
 io_of(struct list *place)
@@ -54,7 +65,7 @@ choose_priority(struct qos_tenant *tenant, unsigned priorities)
 		return (unsigned)__builtin_ctz(priorities) / QOS_KINDS;
 	for (;;) {
 		for (unsigned p = 0; p < QOS_PRIORITIES; p++)
-			if ((priorities & 1u << qos_queue_of(QOS_READ, p)) != 0 && tenant->quota[p] > 0)
+			if ((priorities & 1u << queue_of(QOS_READ, p)) != 0 && tenant->quota[p] > 0)
 				return p;
 		for (unsigned p = 0; p < QOS_PRIORITIES; p++)
 			tenant->quota[p] = quotas[p];
@@ -71,7 +82,7 @@ choose(struct qos_tenant *tenant)
 	assert(any != 0);
 	if ((any & (any - 1)) == 0)
 		return io_of(tenant->queues[__builtin_ctz(any)].next);
-	queue = qos_queue_of(QOS_READ, choose_priority(tenant, (any | any >> 1) & EVERY_READ));
+	queue = queue_of(QOS_READ, choose_priority(tenant, (any | any >> 1) & EVERY_READ));
 	read = io_of(tenant->queues[queue].next);
 	write = io_of(tenant->queues[queue + 1].next);
 	if ((any >> queue & 3) == 3)
@@ -80,13 +91,15 @@ choose(struct qos_tenant *tenant)
 }
 
 static void
-unqueue(struct qos_tenant *tenant, struct qos_io *io)
+unqueue(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 {
-	unsigned queue = qos_queue_of((enum qos_kind)io->kind, io->priority);
+	unsigned queue = queue_of(io->kind, io->priority);
 
 	list_unlink(&io->place);
-	if (list_empty(&tenant->queues[queue]))
+	if (list_empty(&tenant->queues[queue])) {
 		tenant->filled &= (uint8_t)~(1u << queue);
+		share->moved = true;
+	}
 	tenant->waiting--;
 }
 
@@ -124,7 +137,9 @@ static void
 take_out(struct qos_share *share, struct qos_tenant *tenant, enum qos_tenant_state state)
 {
 	list_unlink(&tenant->place);
-	if (tenant->at != QOS_AT_FRESH && list_empty(&share->rounds[tenant->at]))
+	if (tenant->at == QOS_AT_FRESH)
+		share->moved = true;
+	else if (list_empty(&share->rounds[tenant->at]))
 		share->full &= ~(UINT64_C(1) << tenant->at);
 	tenant->at = QOS_AT_NONE;
 	tenant->state = (uint8_t)state;
@@ -253,7 +268,7 @@ slot_fill(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 void
 qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 {
-	unsigned queue = qos_queue_of((enum qos_kind)io->kind, io->priority);
+	unsigned queue = queue_of(io->kind, io->priority);
 
 	assert(io->at > 0 && queue < QOS_QUEUES);
 	io->tenant = tenant;
@@ -279,9 +294,9 @@ rest_if_empty(struct qos_share *share, struct qos_tenant *tenant)
 
 /* It is not shut any more. */
 static void
-let_in(struct qos_share *share, struct qos_lane *lane, enum qos_kind kind)
+let_in(struct qos_share *share, struct qos_lane *lane)
 {
-	qos_tenant_of(lane, kind)->open |= (uint8_t)qos_queues_of(kind);
+	lane->tenant->open |= lane->queues;
 	lane->shut = QOS_OPEN;
 	share->shut--;
 }
@@ -292,9 +307,9 @@ qos_share_cancel(struct qos_share *share, struct qos_io *io)
 	struct qos_tenant *tenant = io->tenant;
 	struct qos_lane *lane = &tenant->lanes[io->kind];
 
-	unqueue(tenant, io);
-	if (lane->shut != QOS_OPEN && (tenant->filled & qos_queues_of((enum qos_kind)io->kind)) == 0) {
-		let_in(share, lane, (enum qos_kind)io->kind);
+	unqueue(share, tenant, io);
+	if (lane->shut != QOS_OPEN && (tenant->filled & lane->queues) == 0) {
+		let_in(share, lane);
 		lane->leave(lane);
 	}
 	rest_if_empty(share, tenant);
@@ -308,7 +323,7 @@ qos_share_take(struct qos_share *share, struct qos_io *io)
 	assert(tenant->at != QOS_AT_NONE && tenant->deficit >= io->weight);
 	if (tenant->quota[io->priority] > 0)
 		tenant->quota[io->priority]--;
-	unqueue(tenant, io);
+	unqueue(share, tenant, io);
 	tenant->inflight++;
 	tenant->deficit -= io->weight;
 	if (slot_fill(share, tenant, io)) {
@@ -325,17 +340,18 @@ qos_share_shut(struct qos_share *share, struct qos_io *io, enum qos_shut why, vo
 	struct qos_lane *lane = &io->tenant->lanes[io->kind];
 
 	lane->shut = (uint8_t)why;
-	io->tenant->open &= (uint8_t)~qos_queues_of((enum qos_kind)io->kind);
+	lane->tenant->open &= (uint8_t)~lane->queues;
 	share->shut++;
+	share->moved = true;
 	lane->bytes = io->bytes;
 	lane->leave = leave;
 	rest_if_empty(share, io->tenant);
 }
 
 void
-qos_share_open(struct qos_share *share, struct qos_lane *lane, enum qos_kind kind)
+qos_share_open(struct qos_share *share, struct qos_lane *lane)
 {
-	struct qos_tenant *tenant = qos_tenant_of(lane, kind);
+	struct qos_tenant *tenant = lane->tenant;
 
 	if (tenant->state == QOS_IDLE) {
 		enter(share, tenant, FIRST);
@@ -343,7 +359,9 @@ qos_share_open(struct qos_share *share, struct qos_lane *lane, enum qos_kind kin
 		take_out(share, tenant, QOS_ACTIVE);
 		put_first(share, tenant, true);
 	}
-	let_in(share, lane, kind);
+	let_in(share, lane);
+	/* whose round is a later one is let in, and not before others */
+	share->moved |= tenant->at != QOS_AT_FRESH;
 }
 
 /* A tenant that was deferred may go on; what it has left waiting is shut out, or there is nothing, where it is idle. */

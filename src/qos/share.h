@@ -53,6 +53,8 @@ enum { QOS_CAP_LEVELS = 3 };
 
 /* I/Os of a tenant and a kind, as gates see them. */
 struct qos_lane {
+	struct qos_tenant *tenant;
+	uint8_t queues;              /* bit q: it is one of them */
 	uint8_t shut;                /* enum qos_shut */
 	uint8_t round;               /* in which list of the gate it is */
 	uint8_t level;               /* of the cap */
@@ -96,7 +98,7 @@ struct qos_tenant {
 	uint8_t at;                  /* in which list it is */
 	uint8_t slots_in_use, slot;  /* the slot that is open: QOS_SLOTS_MAX: none is */
 	uint8_t quota[QOS_PRIORITIES];
-	struct list queues[QOS_QUEUES]; /* I/Os that wait: qos_queue_of() */
+	struct list queues[QOS_QUEUES]; /* I/Os that wait: of each priority reads, and writes */
 	struct qos_slot slots[QOS_SLOTS_MAX];
 	struct qos_lane lanes[QOS_KINDS];
 	uint64_t part, part_of;      /* qos_share_part(), and of which share->parts */
@@ -119,6 +121,7 @@ struct qos_share {
 	uint64_t full;               /* bit n: rounds[n] is not empty */
 	uint32_t arrivals;
 	uint32_t shut;               /* lanes that are */
+	bool moved;                  /* somebody was shut out, or is not before all others any more */
 	uint64_t looks;              /* how often it was looked whether a tenant may go */
 	struct list fresh;           /* tenants of this round that had nothing waiting: they go first */
 	struct list *current;        /* the others of this round */
@@ -164,34 +167,15 @@ void qos_share_take(struct qos_share *share, struct qos_io *io);
  * they go before all others.  `leave` is called where the lane is empty before that. */
 void qos_share_shut(struct qos_share *share, struct qos_io *io, enum qos_shut why,
     void (*leave)(struct qos_lane *lane));
-void qos_share_open(struct qos_share *share, struct qos_lane *lane, enum qos_kind kind);
+void qos_share_open(struct qos_share *share, struct qos_lane *lane);
 
-/* I/Os of all priorities of a kind, as bits of queues; those of a priority stand side by side. */
-static inline unsigned
-qos_queue_of(enum qos_kind kind, unsigned priority)
-{
-	return priority * QOS_KINDS + kind;
-}
-
-static inline unsigned
-qos_queues_of(enum qos_kind kind)
-{
-	return 0x55u << kind;
-}
-
-static inline struct qos_tenant *
-qos_tenant_of(struct qos_lane *lane, enum qos_kind kind)
-{
-	return container_of(lane - kind, struct qos_tenant, lanes[0]);
-}
-
-/* Whether a tenant that was let in has I/Os of that kind, and still is before all others. */
+/* Whether a lane that was let in has I/Os, and its tenant still is before all others. */
 static inline bool
-qos_share_goes(struct qos_lane *lane, enum qos_kind kind)
+qos_share_goes(const struct qos_lane *lane)
 {
-	const struct qos_tenant *tenant = qos_tenant_of(lane, kind);
+	const struct qos_tenant *tenant = lane->tenant;
 
-	return tenant->at == QOS_AT_FRESH && (tenant->filled & tenant->open & qos_queues_of(kind)) != 0;
+	return tenant->at == QOS_AT_FRESH && (tenant->filled & tenant->open & lane->queues) != 0;
 }
 
 /* An I/O that went is over. */

@@ -388,10 +388,10 @@ a_kind_that_is_shut_out_lets_the_other_pass(void **state)
 	assert_ptr_equal(go(&b), &b.ios[0][1]);
 	assert_null(go(&b));
 	assert_int_equal(b.tenants[0].state, QOS_IDLE);
-	qos_share_open(&b.share, &b.tenants[0].lanes[QOS_WRITE], QOS_WRITE);
-	assert_true(qos_share_goes(&b.tenants[0].lanes[QOS_WRITE], QOS_WRITE));
+	qos_share_open(&b.share, &b.tenants[0].lanes[QOS_WRITE]);
+	assert_true(qos_share_goes(&b.tenants[0].lanes[QOS_WRITE]));
 	assert_ptr_equal(go(&b), &b.ios[0][0]);
-	assert_false(qos_share_goes(&b.tenants[0].lanes[QOS_WRITE], QOS_WRITE));
+	assert_false(qos_share_goes(&b.tenants[0].lanes[QOS_WRITE]));
 }
 
 int
