@@ -22,7 +22,8 @@ struct qos_monitor {
 	uint64_t ewma;    /* ns << QOS_MONITOR_SHIFT, so that no fraction is lost */
 	uint64_t thresh;  /* so, too */
 	uint64_t least, most; /* thresholds, too */
-	uint64_t peak_ns; /* of the average, since somebody set it to 0 */
+	uint64_t peak;    /* of the average, since somebody set it to 0 */
+	uint32_t ewma_shift, thresh_shift;
 	enum qos_state state;
 };
 
@@ -31,8 +32,9 @@ enum { QOS_MONITOR_SHIFT = 10 };
 void qos_monitor_init(struct qos_monitor *monitor, const struct qos_params *params);
 
 /* Another I/O took so long, beside what its size takes anyway: how the device is. */
-enum qos_state qos_monitor_add(struct qos_monitor *monitor, const struct qos_params *params, uint64_t latency_ns);
+enum qos_state qos_monitor_add(struct qos_monitor *monitor, uint64_t latency_ns);
 
-static inline uint64_t qos_monitor_ns(const struct qos_monitor *monitor) { return monitor->ewma >> QOS_MONITOR_SHIFT; }
+static inline uint64_t qos_monitor_ns(const struct qos_monitor *m) { return m->ewma >> QOS_MONITOR_SHIFT; }
+static inline uint64_t qos_monitor_peak_ns(const struct qos_monitor *m) { return m->peak >> QOS_MONITOR_SHIFT; }
 
 #endif

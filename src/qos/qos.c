@@ -22,27 +22,15 @@ begun_mib(uint64_t bytes)
 void
 qos_io_init(struct qos_io *io, enum qos_op op, uint64_t bytes, unsigned priority)
 {
-	io->kind = QOS_WRITE;
+	if (op == QOS_OP_FLUSH)
+		bytes = NOMINAL_BYTES;
+	else if (op == QOS_OP_ZEROES || op == QOS_OP_TRIM)
+		bytes = (uint64_t)NOMINAL_BYTES * begun_mib(bytes);
+	else if (op == QOS_OP_COMPARE_WRITE)
+		bytes *= 2;
+	io->kind = op == QOS_OP_READ || op == QOS_OP_COMPARE ? QOS_READ : QOS_WRITE;
 	io->priority = (uint8_t)priority;
 	io->measures = op == QOS_OP_READ || op == QOS_OP_WRITE;
-	switch (op) {
-	case QOS_OP_READ:
-	case QOS_OP_COMPARE:
-		io->kind = QOS_READ;
-		break;
-	case QOS_OP_WRITE:
-		break;
-	case QOS_OP_COMPARE_WRITE:
-		bytes *= 2;
-		break;
-	case QOS_OP_FLUSH:
-		bytes = NOMINAL_BYTES;
-		break;
-	case QOS_OP_ZEROES:
-	case QOS_OP_TRIM:
-		bytes = (uint64_t)NOMINAL_BYTES * begun_mib(bytes);
-		break;
-	}
 	io->bytes = bytes < QOS_BYTES_MOST ? (uint32_t)bytes : QOS_BYTES_MOST;
 	io->at = qos_cost_place(io->bytes);
 }
@@ -253,10 +241,10 @@ learn(struct qos *qos, const struct qos_io *io, uint64_t latency_ns, uint64_t no
 	struct qos_monitor *monitor = &qos->monitors[kind];
 	uint64_t usual_ns = qos_cost_ns(&qos->cost, kind, io->at);
 
-	qos->state = qos_monitor_add(monitor, &qos->params, latency_ns > usual_ns ? latency_ns - usual_ns : 0);
+	qos->state = qos_monitor_add(monitor, latency_ns > usual_ns ? latency_ns - usual_ns : 0);
 	qos_rate_ended(&qos->rate, &qos->params, qos->state, kind, io->bytes, now_ns);
-	if (kind == QOS_WRITE && qos_cost_wrote(&qos->cost, &qos->params, monitor->peak_ns, now_ns))
-		monitor->peak_ns = 0;
+	if (kind == QOS_WRITE && qos_cost_wrote(&qos->cost, &qos->params, qos_monitor_peak_ns(monitor), now_ns))
+		monitor->peak = 0;
 }
 
 void

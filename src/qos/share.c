@@ -4,7 +4,9 @@
 
 enum {
 	SLOT_NONE = QOS_SLOTS_MAX,
-	EVERY_QUEUE = (1 << QOS_QUEUES) - 1, EVERY_READ = 0x55, /* bits */
+	FIRST_READ = (QOS_PRIORITIES - 1) * QOS_KINDS, /* queue */
+	/* bits of queues: all of them, all of reads, and those of a priority */
+	EVERY_QUEUE = (1 << QOS_QUEUES) - 1, EVERY_READ = 0x55, BOTH = 3,
 };
 
 /* So many I/Os of each priority in turn, while there are any of the others. */
@@ -15,10 +17,9 @@ qos_share_init(struct qos_share *share, const struct qos_params *params)
 {
 	*share = (struct qos_share){ .quantum = params->quantum_bytes, .slot_bytes = QOS_SLOT_BYTES,
 		.slots_each = params->slots, .round = 1 };
-	list_init(&share->fresh);
 	for (int i = 0; i < QOS_ROUNDS; i++)
 		list_init(&share->rounds[i]);
-	share->current = &share->rounds[share->round];
+	share->current = share->fresh = &share->rounds[share->round];
 }
 
 void
@@ -37,11 +38,11 @@ qos_tenant_init(struct qos_tenant *tenant, struct qos_group *group, uint32_t wei
 
 /* ---- what a tenant has waiting ---- */
 
-/* Those of a priority stand side by side. */
+/* Those of a priority stand side by side, those of the first one last. */
 static unsigned
 queue_of(unsigned kind, unsigned priority)
 {
-	return priority * QOS_KINDS + kind;
+	return (QOS_PRIORITIES - 1 - priority) * QOS_KINDS + kind;
 }
 
 static struct qos_io *
@@ -57,16 +58,16 @@ ready(const struct qos_tenant *tenant)
 	return tenant->filled & tenant->open;
 }
 
-/* Of these priorities, each of which has I/Os, as bits of their reads' queues. */
+/* Of which priority is the next one, where I/Os of several may go: the queue of its reads. */
 static unsigned
-choose_priority(struct qos_tenant *tenant, unsigned priorities)
+choose_priority(struct qos_tenant *tenant, unsigned any)
 {
-	if ((priorities & (priorities - 1)) == 0)
-		return (unsigned)__builtin_ctz(priorities) / QOS_KINDS;
+	if (__builtin_popcount((any | any >> 1) & EVERY_READ) == 1)
+		return (unsigned)__builtin_ctz(any) & ~1u;
 	for (;;) {
 		for (unsigned p = 0; p < QOS_PRIORITIES; p++)
-			if ((priorities & 1u << queue_of(QOS_READ, p)) != 0 && tenant->quota[p] > 0)
-				return p;
+			if ((any >> queue_of(QOS_READ, p) & BOTH) != 0 && tenant->quota[p] > 0)
+				return queue_of(QOS_READ, p);
 		for (unsigned p = 0; p < QOS_PRIORITIES; p++)
 			tenant->quota[p] = quotas[p];
 	}
@@ -76,18 +77,24 @@ choose_priority(struct qos_tenant *tenant, unsigned priorities)
 static struct qos_io *
 choose(struct qos_tenant *tenant)
 {
-	unsigned any = ready(tenant), queue;
+	unsigned any = ready(tenant), queue = FIRST_READ;
+	const struct list *queues;
 	struct qos_io *read, *write;
 
 	assert(any != 0);
-	if ((any & (any - 1)) == 0)
-		return io_of(tenant->queues[__builtin_ctz(any)].next);
-	queue = queue_of(QOS_READ, choose_priority(tenant, (any | any >> 1) & EVERY_READ));
-	read = io_of(tenant->queues[queue].next);
-	write = io_of(tenant->queues[queue + 1].next);
-	if ((any >> queue & 3) == 3)
+	if (any % (1u << FIRST_READ) != 0)
+		queue = choose_priority(tenant, any);
+	queues = &tenant->queues[queue];
+	read = io_of(queues[QOS_READ].next);
+	write = io_of(queues[QOS_WRITE].next);
+	switch (any >> queue & BOTH) {
+	case BOTH:
 		return (int32_t)(read->order - write->order) < 0 ? read : write;
-	return (any >> queue & 1) != 0 ? read : write;
+	case 1 << QOS_READ:
+		return read;
+	default:
+		return write;
+	}
 }
 
 static void
@@ -128,19 +135,30 @@ put_into(struct qos_share *share, struct qos_tenant *tenant)
 static void
 put_first(struct qos_share *share, struct qos_tenant *tenant, bool of_all)
 {
+	struct list *before = of_all ? share->current : share->fresh;
+
 	tenant->state = QOS_ACTIVE;
 	tenant->at = QOS_AT_FRESH;
-	list_push(of_all ? share->fresh.next : &share->fresh, &tenant->place);
+	list_push(before->next, &tenant->place);
+	if (before == share->fresh)
+		share->fresh = &tenant->place;
+	share->full |= UINT64_C(1) << share->round % QOS_ROUNDS;
 }
 
 static void
 take_out(struct qos_share *share, struct qos_tenant *tenant, enum qos_tenant_state state)
 {
-	list_unlink(&tenant->place);
-	if (tenant->at == QOS_AT_FRESH)
+	unsigned at = tenant->at;
+
+	if (at == QOS_AT_FRESH) {
+		at = share->round % QOS_ROUNDS;
+		if (share->fresh == &tenant->place)
+			share->fresh = tenant->place.prev;
 		share->moved = true;
-	else if (list_empty(&share->rounds[tenant->at]))
-		share->full &= ~(UINT64_C(1) << tenant->at);
+	}
+	list_unlink(&tenant->place);
+	if (list_empty(&share->rounds[at]))
+		share->full &= ~(UINT64_C(1) << at);
 	tenant->at = QOS_AT_NONE;
 	tenant->state = (uint8_t)state;
 }
@@ -211,8 +229,23 @@ qos_share_go_on(struct qos_share *share, uint64_t round_most)
 	if (round > round_most)
 		return false;
 	share->round = round;
-	share->current = &share->rounds[round % QOS_ROUNDS];
+	share->current = share->fresh = &share->rounds[round % QOS_ROUNDS];
 	return true;
+}
+
+/* Of a thousand tenants none is in the cache when its turn comes, unless it is fetched before: the next one's I/Os, and
+ * who comes after that. */
+static void
+look_ahead(const struct qos_share *share, const struct qos_tenant *tenant)
+{
+	const struct list *next = tenant->place.next, *queues;
+
+	if (next == share->current)
+		return;
+	queues = &container_of(next, struct qos_tenant, place)->queues[FIRST_READ];
+	__builtin_prefetch(queues[QOS_READ].next);
+	__builtin_prefetch(queues[QOS_WRITE].next);
+	__builtin_prefetch(next->next);
 }
 
 struct qos_io *
@@ -220,6 +253,7 @@ qos_share_next(struct qos_share *share, struct qos_tenant *tenant, const struct 
 {
 	struct qos_io *io = choose(tenant);
 
+	look_ahead(share, tenant);
 	share->looks++;
 	io->weight = qos_cost_weight(cost, (enum qos_kind)io->kind, io->at, io->bytes);
 	if (tenant->deficit >= io->weight)
@@ -320,7 +354,7 @@ qos_share_take(struct qos_share *share, struct qos_io *io)
 {
 	struct qos_tenant *tenant = io->tenant;
 
-	assert(tenant->at != QOS_AT_NONE && tenant->deficit >= io->weight);
+	assert(tenant->deficit >= io->weight);
 	if (tenant->quota[io->priority] > 0)
 		tenant->quota[io->priority]--;
 	unqueue(share, tenant, io);

@@ -22,7 +22,7 @@ enum {
 	QOS_ROUNDS = 64,
 	QOS_PART_ONE = 1 << 16, /* of a tenant that has the mean weight */
 	QOS_ROUNDS_AHEAD = 4, /* others may be, of a tenant whose I/Os are shut out */
-	/* where a tenant may be, beside the list of a round */
+	/* where a tenant is that is not behind others of a round */
 	QOS_AT_FRESH = QOS_ROUNDS, QOS_AT_NONE,
 };
 
@@ -84,8 +84,9 @@ struct qos_slot {
 	uint16_t begun, ended;       /* I/Os */
 };
 
-/* What each I/O takes comes first: of a thousand tenants little is in the cache. */
+/* What each I/O takes stands together, in the middle: of a thousand tenants little is in the cache. */
 struct qos_tenant {
+	struct list queues[QOS_QUEUES]; /* I/Os that wait: of each priority reads and writes, the first one last */
 	struct list place;           /* in a round */
 	uint64_t deficit;            /* what it may still spend */
 	uint64_t round;              /* of its last quantum; 0: it had none */
@@ -98,10 +99,9 @@ struct qos_tenant {
 	uint8_t at;                  /* in which list it is */
 	uint8_t slots_in_use, slot;  /* the slot that is open: QOS_SLOTS_MAX: none is */
 	uint8_t quota[QOS_PRIORITIES];
-	struct list queues[QOS_QUEUES]; /* I/Os that wait: of each priority reads, and writes */
+	uint64_t part, part_of;      /* qos_share_part(), and of which share->parts */
 	struct qos_slot slots[QOS_SLOTS_MAX];
 	struct qos_lane lanes[QOS_KINDS];
-	uint64_t part, part_of;      /* qos_share_part(), and of which share->parts */
 	uint32_t weight;
 	bool counted;                /* it has I/Os waiting or in flight, or had until lately */
 	struct qos_group *group;     /* NULL: its weight is a group's */
@@ -123,9 +123,9 @@ struct qos_share {
 	uint32_t shut;               /* lanes that are */
 	bool moved;                  /* somebody was shut out, or is not before all others any more */
 	uint64_t looks;              /* how often it was looked whether a tenant may go */
-	struct list fresh;           /* tenants of this round that had nothing waiting: they go first */
-	struct list *current;        /* the others of this round */
-	struct list rounds[QOS_ROUNDS]; /* and of all rounds, by the last bits of their numbers */
+	struct list *current;        /* tenants of this round: first those that had nothing waiting ... */
+	struct list *fresh;          /* ... up to this one; `current`: there are none */
+	struct list rounds[QOS_ROUNDS]; /* tenants of all rounds, by the last bits of their numbers */
 };
 
 void qos_share_init(struct qos_share *share, const struct qos_params *params);
@@ -148,7 +148,7 @@ void qos_share_cancel(struct qos_share *share, struct qos_io *io);
 static inline struct qos_tenant *
 qos_share_first(struct qos_share *share)
 {
-	const struct list *tenants = list_empty(&share->fresh) ? share->current : &share->fresh;
+	const struct list *tenants = share->current;
 
 	return list_empty(tenants) ? NULL : container_of(tenants->next, struct qos_tenant, place);
 }

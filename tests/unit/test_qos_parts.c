@@ -124,15 +124,15 @@ what_is_usual_crosses_the_threshold_now_and_then(void **state)
 	qos_params_default(&params);
 	qos_monitor_init(&monitor, &params);
 	for (int i = 0; i < 1000; i++)
-		states[qos_monitor_add(&monitor, &params, i % 4 == 0 ? 800 * US : 500 * US)]++;
+		states[qos_monitor_add(&monitor, i % 4 == 0 ? 800 * US : 500 * US)]++;
 	assert_true(states[QOS_CONGESTED] > 50 && states[QOS_CONGESTED] < 500);
 	assert_true(states[QOS_UNDERUSED] <= 1);
 	assert_int_equal(states[QOS_OVERLOADED], 0);
 	for (int i = 0; i < 20; i++)
-		qos_monitor_add(&monitor, &params, 100 * US);
+		qos_monitor_add(&monitor, 100 * US);
 	assert_int_equal(monitor.state, QOS_UNDERUSED);
 	for (int i = 0; i < 20; i++)
-		qos_monitor_add(&monitor, &params, 2 * MS);
+		qos_monitor_add(&monitor, 2 * MS);
 	assert_int_equal(monitor.state, QOS_OVERLOADED);
 	assert_in_range(qos_monitor_ns(&monitor), 1999 * US, 2 * MS);
 	assert_int_equal(monitor.thresh >> QOS_MONITOR_SHIFT, params.thresh_max_ns);
@@ -150,7 +150,7 @@ no_fraction_of_the_threshold_is_lost(void **state)
 	params.thresh_shift = 4;
 	qos_monitor_init(&monitor, &params);
 	for (int i = 0; i < 1000; i++)
-		qos_monitor_add(&monitor, &params, 300 * US);
+		qos_monitor_add(&monitor, 300 * US);
 	assert_in_range(monitor.thresh >> QOS_MONITOR_SHIFT, 299 * US, 300 * US + 1);
 }
 
