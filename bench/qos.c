@@ -1,12 +1,14 @@
 /*
  * qos.c - the program weir-qos-bench: what does the switch cost?
  *
- *   weir-qos-bench [--tenants N] [--ios N] [--equal] [--seed N]
+ *   weir-qos-bench [--tenants N] [--ios N] [--batch N] [--equal] [--seed N]
  *
  * Tenants that always have I/Os waiting, on a device that has as much to do as it can: of each I/O its arrival, its
- * turn and its end, which a second of this processor does so many times.  With more than one tenant weights are from 1
- * to 100, and sizes from 1 to 128 KiB and writes, a third, are with one too; with --equal all weights are 1, and all
- * I/Os reads of 4 KiB.  Prints what it took, as one JSON object; an eighth of the I/Os before that are not counted.
+ * turn and its end, which a second of this processor does so many times.  As a reactor does, in turns: so many I/Os end
+ * in each (one, where --batch says nothing else), their tenants ask again, and then whoever may go goes.  With more
+ * than one tenant weights are from 1 to 100, and sizes from 1 to 128 KiB and writes, a third, are with one too; with
+ * --equal all weights are 1, and all I/Os reads of 4 KiB.  Prints what it took, as one JSON object; an eighth of the
+ * I/Os before that are not counted.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -43,6 +45,8 @@ struct bench {
 	uint32_t first, last;
 	uint32_t tenant_count;
 	bool equal;
+	uint32_t batch;            /* I/Os that end in a turn */
+	uint64_t turns;
 	uint64_t now_ns, busy_ns, bytes;
 };
 
@@ -87,35 +91,58 @@ begin(struct bench *bench, struct qos_io *io)
 	bench->flying[bench->last++ % FLYING_MAX] = request;
 }
 
+/* The first so many end in this turn, and their tenants ask again. */
 static void
-end_one(struct bench *bench)
+end_some(struct bench *bench, uint32_t count)
 {
-	struct request *request = bench->flying[bench->first++ % FLYING_MAX];
+	uint32_t last = bench->first + count;
 
-	bench->now_ns = request->end_ns;
-	bench->bytes += request->bytes;
-	qos_done(&bench->qos, &request->io, request->end_ns - request->io.begun_ns, true, request->end_ns);
-	arrive(bench, request);
+	for (uint32_t i = bench->first; i != last; i++) {
+		struct request *request = bench->flying[i % FLYING_MAX];
+
+		bench->bytes += request->bytes;
+		qos_done(&bench->qos, &request->io, bench->now_ns - request->io.begun_ns, true, bench->now_ns);
+	}
+	for (; bench->first != last; bench->first++)
+		arrive(bench, bench->flying[bench->first % FLYING_MAX]);
+}
+
+/* A turn comes when a batch has ended; where fewer are flying, when all of them have, or the switch wants to be asked.
+ * How many have ended; none, and it is no later than before: nothing will ever happen. */
+static uint32_t
+wait(struct bench *bench)
+{
+	uint64_t ready_ns = qos_deadline(&bench->qos, bench->now_ns);
+	uint32_t count = bench->last - bench->first;
+
+	if (count >= bench->batch)
+		count = bench->batch;
+	else
+		while (count > 0 && bench->flying[(bench->first + count - 1) % FLYING_MAX]->end_ns > ready_ns)
+			count--;
+	if (count > 0)
+		bench->now_ns = bench->flying[(bench->first + count - 1) % FLYING_MAX]->end_ns;
+	else if (ready_ns != UINT64_MAX)
+		bench->now_ns = ready_ns;
+	return count;
 }
 
 static bool
 run(struct bench *bench, uint64_t ios)
 {
 	while (ios > 0) {
+		uint64_t before_ns = bench->now_ns;
 		struct qos_io *io;
-		uint64_t ready_ns;
+		uint32_t count;
 
 		while ((io = qos_next(&bench->qos, bench->now_ns)) != NULL)
 			begin(bench, io);
-		ready_ns = qos_deadline(&bench->qos, bench->now_ns);
-		if (bench->first != bench->last && bench->flying[bench->first % FLYING_MAX]->end_ns <= ready_ns) {
-			end_one(bench);
-			ios--;
-		} else if (ready_ns != UINT64_MAX) {
-			bench->now_ns = ready_ns;
-		} else {
+		count = wait(bench);
+		if (bench->now_ns == before_ns)
 			return false;
-		}
+		end_some(bench, count);
+		bench->turns++;
+		ios -= count < ios ? count : ios;
 	}
 	return true;
 }
@@ -134,9 +161,10 @@ read_options(int argc, char **argv, struct bench *bench, uint64_t *ios, uint64_t
 {
 	static const struct option options[] = {
 		{ "tenants", required_argument, NULL, 't' }, { "ios", required_argument, NULL, 'i' },
+		{ "batch", required_argument, NULL, 'b' },
 		{ "seed", required_argument, NULL, 's' }, { "equal", no_argument, NULL, 'e' }, { 0 },
 	};
-	uint64_t tenants = 1;
+	uint64_t tenants = 1, batch = 1;
 	bool right = true;
 	int c;
 
@@ -148,6 +176,9 @@ read_options(int argc, char **argv, struct bench *bench, uint64_t *ios, uint64_t
 		case 'i':
 			right = read_number(optarg, UINT64_C(1) << 40, ios);
 			break;
+		case 'b':
+			right = read_number(optarg, 1024, &batch);
+			break;
 		case 's':
 			right = read_number(optarg, UINT64_MAX, seed);
 			break;
@@ -158,6 +189,7 @@ read_options(int argc, char **argv, struct bench *bench, uint64_t *ios, uint64_t
 			right = false;
 		}
 	bench->tenant_count = (uint32_t)tenants;
+	bench->batch = (uint32_t)batch;
 	return right && optind == argc;
 }
 
@@ -168,7 +200,7 @@ main(int argc, char **argv)
 	uint64_t ios = 1000000, seed = 1, began_ns, virtual_ns;
 
 	if (!read_options(argc, argv, &bench, &ios, &seed)) {
-		fprintf(stderr, "usage: weir-qos-bench [--tenants N] [--ios N] [--equal] [--seed N]\n");
+		fprintf(stderr, "usage: weir-qos-bench [--tenants N] [--ios N] [--batch N] [--equal] [--seed N]\n");
 		return 2;
 	}
 	qos_params_default(&bench.params);
@@ -182,13 +214,14 @@ main(int argc, char **argv)
 	make_requests(&bench, seed);
 	if (!run(&bench, ios / 8))
 		return 1;
-	bench.bytes = 0;
+	bench.bytes = bench.turns = 0;
 	virtual_ns = bench.now_ns;
 	began_ns = cpu_ns();
 	if (!run(&bench, ios))
 		return 1;
 	printf("{\"ios\": %" PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"virtual_ns\": %" PRIu64
-	    "}\n", ios, cpu_ns() - began_ns, bench.bytes, bench.now_ns - virtual_ns);
+	    ", \"turns\": %" PRIu64 "}\n", ios, cpu_ns() - began_ns, bench.bytes, bench.now_ns - virtual_ns,
+	    bench.turns);
 	free(bench.tenants);
 	free(bench.requests);
 	return 0;
