@@ -88,7 +88,6 @@ qos_stile_shut(struct qos_stile *stile, struct qos_share *share, struct qos_io *
 	struct qos_lane *lane = &io->tenant->lanes[io->kind];
 
 	lane->gate = stile;
-	lane->level = (uint8_t)level;
 	timer_set(&stile->lanes, &lane->turn, due_at(stile, lane, level));
 	stile->waiting++;
 	qos_share_shut(share, io, QOS_SHUT_CAP, stile_leave);

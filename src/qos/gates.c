@@ -83,14 +83,12 @@ go_on(struct qos_entry *entry)
 	set_timer(entry);
 }
 
-/* Who was let in waits for what comes after that cap: of tenants, groups and all tenants, and then tokens.  It stays
- * let in: had it to come back, those who wait here and those who wait there could be sent to and fro for ever. */
+/* Who was let in and waits for tokens stays let in: had it to come back, those who wait here and those who wait there
+ * could be sent to and fro for ever. */
 static bool
 waits_behind(const struct qos_entry *entry)
 {
-	const struct qos_lane *lane = entry->stile.passing;
-
-	return lane->shut == QOS_SHUT_TURN || (lane->shut == QOS_SHUT_CAP && lane->level > entry->cap->level);
+	return entry->stile.passing->shut == QOS_SHUT_TURN;
 }
 
 static bool

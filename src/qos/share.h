@@ -57,7 +57,6 @@ struct qos_lane {
 	uint8_t queues;              /* bit q: it is one of them */
 	uint8_t shut;                /* enum qos_shut */
 	uint8_t round;               /* in which list of the gate it is */
-	uint8_t level;               /* of the cap */
 	uint32_t bytes;              /* of the I/O that it was shut for */
 	/* of the gate that it waits at */
 	struct list place;
