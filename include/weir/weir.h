@@ -13,6 +13,7 @@
 #include <weir/status.h>
 #include <weir/subsys.h>
 #include <weir/uri.h>
+#include <weir/view.h>
 #include <weir/volume.h>
 
 #endif

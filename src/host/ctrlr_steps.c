@@ -229,7 +229,7 @@ queues_granted(struct ctrlr *c, const struct hio *io)
 }
 
 /* Of Weir's extension (doc/extension.md, Negotiation). */
-enum { WANTED = WEIR_CREDITS | WEIR_FENCE };
+enum { WANTED = WEIR_CREDITS | WEIR_FENCE | WEIR_VIEW };
 
 /* Whether it offers any of that. */
 static bool

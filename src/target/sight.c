@@ -20,10 +20,10 @@ static_assert(WEIR_VIEW_ENDLESS == FAIR_ENDLESS, "one word for what has no end")
 
 /* ---- the page ---- */
 
-static struct weir_view_done
+static struct weir_log_view_done
 done_of(uint64_t ios, uint64_t bytes, uint64_t failed, const struct qos_lately *lately)
 {
-	return (struct weir_view_done){
+	return (struct weir_log_view_done){
 		.ios = le64_of(ios), .bytes = le64_of(bytes), .failed = le64_of(failed),
 		.lately_ios = le64_of(lately->ios), .lately_bytes = le64_of(lately->bytes),
 		.p50_ns = le64_of(lately->p50_ns), .p99_ns = le64_of(lately->p99_ns),
@@ -47,7 +47,7 @@ put_device(struct weir_log_view *page, const struct fair_view *view)
 	for (int kind = 0; kind < QOS_KINDS; kind++) {
 		const struct fair_view_kind *from = &view->kinds[kind];
 
-		page->kinds[kind] = (struct weir_view_kind){
+		page->kinds[kind] = (struct weir_log_view_kind){
 			.state = (uint8_t)from->state, .ewma_ns = le64_of(from->ewma_ns),
 			.thresh_ns = le64_of(from->thresh_ns), .headroom = le64_of(from->headroom),
 			.done = done_of(from->ios, from->bytes, from->failed, &from->lately),

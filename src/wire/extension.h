@@ -81,21 +81,21 @@ enum weir_view_flags {
 };
 
 /* I/Os of one kind that have ended; and those of the last whole second. */
-struct weir_view_done {
+struct weir_log_view_done {
 	le64 ios, bytes, failed;
 	le64 lately_ios, lately_bytes;
 	le64 p50_ns, p99_ns, p999_ns;
 };
-static_assert(sizeof(struct weir_view_done) == 64, "what has been done");
+static_assert(sizeof(struct weir_log_view_done) == 64, "what has been done");
 
-struct weir_view_kind {
+struct weir_log_view_kind {
 	uint8_t state;        /* enum qos_state */
 	uint8_t reserved1[7];
 	le64 ewma_ns, thresh_ns;
 	le64 headroom;        /* bytes a second, or WEIR_VIEW_ENDLESS */
-	struct weir_view_done done;
+	struct weir_log_view_done done;
 };
-static_assert(sizeof(struct weir_view_kind) == 96, "reads, or writes");
+static_assert(sizeof(struct weir_log_view_kind) == 96, "reads, or writes");
 
 struct weir_log_view {
 	uint8_t guid[16];
@@ -110,10 +110,10 @@ struct weir_log_view {
 	le32 write_cost;      /* 1024ths */
 	le32 tenants, waiting, inflight;
 	uint8_t reserved72[8];
-	struct weir_view_kind kinds[2]; /* reads, writes */
+	struct weir_log_view_kind kinds[2]; /* reads, writes */
 	struct {
 		le32 weight, credits, waiting, inflight;
-		struct weir_view_done kinds[2];
+		struct weir_log_view_done kinds[2];
 	} host;               /* that asks */
 	struct {
 		le64 written_bytes, media_bytes;
