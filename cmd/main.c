@@ -20,6 +20,7 @@ static const struct command {
 	{ "write", cmd_write, "write a file or a pipe to a volume" },
 	{ "copy", cmd_copy, "copy between files and volumes" },
 	{ "ping", cmd_ping, "measure round trips, and see paths come and go" },
+	{ "top", cmd_top, "show what goes on at shared namespaces, and what hosts get" },
 	{ "perf", cmd_perf, "load a namespace, verify it, and measure" },
 	{ "sim", cmd_sim, "play a whole cluster in virtual time, and judge it" },
 	{ "flash", cmd_flash, "show modelled drives" },

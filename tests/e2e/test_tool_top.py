@@ -1,0 +1,124 @@
+"""`weir top`: what goes on at volumes that hosts share."""
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import termios
+
+import pytest
+
+import target as targets
+from test_live import NQN, conf, live, namespace  # noqa: F401 - live is a fixture
+from test_sharing import ALICE, BOB, load, shared, tenant
+from tools import SECONDS, start, weir
+
+
+def where(target, nsid=None):
+    return "nvme+tcp://%s:%d/%s%s" % (*target.address(), NQN, "" if nsid is None else "?ns=%d" % nsid)
+
+
+def look(target, *args, nsid=None, **how):
+    return json.loads(weir("top", "--once", "--json", where(target, nsid), *args, **how).stdout)["namespaces"]
+
+
+@contextlib.contextmanager
+def busy(target, host, kind):
+    """somebody who goes on meanwhile: who has left is not known any more"""
+    program = load(target, host, 10000000, kind=kind)
+    try:
+        yield
+    finally:
+        program.kill()
+        program.communicate()
+
+
+def until_it_is_known(target, host):
+    found = []
+    targets.until("%s is known" % host, lambda: found.extend(one for one in look(target, "--hostnqn", host)
+                                                             if "host" in one) or found)
+    return found[0]
+
+
+def test_a_host_sees_the_device_and_itself(live):  # noqa: F811
+    target = live(shared("gimbal", tenants=tenant(ALICE, weight=3)))
+    with busy(target, ALICE, "randread"), busy(target, BOB, "randwrite"):
+        alice, bob = (until_it_is_known(target, host) for host in (ALICE, BOB))
+        words = weir("top", "--once", "--hostnqn", ALICE, where(target)).stdout.decode()
+    assert alice["namespace"].endswith("%s?ns=1" % NQN) and alice["shared"] and alice["paced"]
+    assert alice["host"]["weight"] == 3 and alice["host"]["credits"] > 0
+    assert alice["host"]["reads"]["ios"] > 0 and alice["host"]["writes"]["ios"] == 0
+    assert bob["host"]["writes"]["ios"] > 0 and bob["writes"]["ios"] > 0 and bob["rate"] > 0
+    assert re.search(r"^(underused|avoidance|congested|overloaded) ", words, re.M)
+    assert len(re.findall(r"^this host ", words, re.M)) == 2 and "\033" not in words and BOB not in words
+
+
+def test_each_namespace_of_what_is_not_shared(live):  # noqa: F811
+    target = live(conf(namespace(1), namespace(2, volume="flash:optane", size="1G"), top="qos: {mode: off}\n"))
+    memory, drive = look(target)
+    assert memory["shared"] is False and "medium" not in memory and drive["medium"]["spare_percent"] == 100
+    assert [one["namespace"][-5:] for one in look(target, nsid=2)] == ["?ns=2"]
+    assert "not shared" in weir("top", "--once", where(target)).stdout.decode()
+
+
+def test_what_has_no_bound(live):  # noqa: F811
+    only, = look(live(shared("caps")))
+    assert only["rate"] is None and only["reads"]["headroom"] is None and only["most"] is None
+
+
+def test_looks_follow_one_another_until_it_is_told_to_end(live):  # noqa: F811
+    target = live(shared())
+    looks = weir("top", "-c", "3", "-i", "10ms", "--json", where(target)).stdout.splitlines()
+    assert len(looks) == 3
+    top = start("top", "-i", "50ms", "--json", where(target))
+    for _ in range(2):
+        assert json.loads(top.stdout.readline())["namespaces"]
+    top.send_signal(signal.SIGINT)
+    top.communicate(timeout=SECONDS)
+    assert top.returncode == 0
+
+
+def test_on_a_terminal_a_look_is_written_over_the_last_one(live):  # noqa: F811
+    target = live(shared())
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 5, 60, 0, 0))
+    before = termios.tcgetattr(theirs)
+    top = subprocess.Popen([targets.WEIR, "top", "-c", "3", "-i", "10ms", where(target)], stdout=theirs)
+    assert top.wait(SECONDS) == 0
+    assert termios.tcgetattr(theirs) == before
+    os.close(theirs)
+    said = b""
+    try:
+        while piece := os.read(ours, 65536):
+            said += piece
+    except OSError:
+        pass
+    os.close(ours)
+    screens = said.split(b"\033[H")[1:]
+    assert len(screens) == 3 and screens[0].startswith(b"\033[2J")
+    for screen in screens:
+        rows = screen.removeprefix(b"\033[2J").removesuffix(b"\033[J").split(b"\033[K\r\n")
+        assert len(rows) <= 5 and all(len(row) <= 60 for row in rows) and rows[0].startswith(b"STATE")
+
+
+def test_a_namespace_that_goes(live):  # noqa: F811
+    target = live(shared())
+    top = start("top", "-i", "20ms", "--json", where(target, 1))
+    assert "shared" in json.loads(top.stdout.readline())["namespaces"][0]
+    target.applied(conf())
+    while "error" not in json.loads(top.stdout.readline())["namespaces"][0]:
+        pass
+    top.send_signal(signal.SIGINT)
+    assert "?ns=1: " in top.communicate(timeout=SECONDS)[1] and top.returncode == 3
+
+
+@pytest.mark.parametrize("args, words", [
+    ((), "of whom?"), (("-c", "0", "10.0.0.1/nqn.2026-11.example:x"), "-c"),
+    (["nvme+tcp://10.0.0.1/nqn.2026-11.example:x"] * 17, "16 URIs at most"),
+])
+def test_a_wrong_command_line(args, words):
+    assert words in weir("top", *args, code=2).words
