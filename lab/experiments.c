@@ -13,6 +13,7 @@ const struct experiment *const experiments[] = {
 	&flash_flush_writers,
 	&flash_waf,
 	&flash_waf_sequential,
+	&qos_fabric,
 	&qos_matrix,
 	&qos_matrix_faster,
 	&qos_matrix_slower,

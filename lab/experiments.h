@@ -21,6 +21,6 @@ extern const struct experiment flash_interference, flash_flush, flash_flush_writ
 
 /* ---- qos: of the switch, and what it is compared with ---- */
 
-extern const struct experiment qos_matrix, qos_matrix_faster, qos_matrix_slower;
+extern const struct experiment qos_fabric, qos_matrix, qos_matrix_faster, qos_matrix_slower;
 
 #endif

@@ -94,15 +94,19 @@ qos_cell_run(struct lab *lab, const struct qos_cell *cell, const struct policy_o
 	struct lab_device *device;
 	const struct lab_outcome *outcome;
 
-	lab_setup_init(setup, LAB_DIRECT);
+	lab_setup_init(setup, cell->fabric ? LAB_FABRIC : LAB_DIRECT);
+	setup->hosts = cell->tenants;
+	setup->world.mbit = 200 * 1000; /* so that it is the drive that is shared, and not the network */
 	device = qos_drive_device(setup, cell->drive, cell->times_percent);
 	device->policy = policy;
 	device->terms = cell->terms;
 	for (unsigned t = 0; t < cell->tenants; t++) {
 		unsigned half = qos_cell_half(cell, t);
 
-		qos_load_job(setup, &cell->mix->loads[half], t)->terms.rate =
-		    (uint64_t)(f * cell->alone[half] / cell->tenants);
+		struct lab_job *job = qos_load_job(setup, &cell->mix->loads[half], t);
+
+		job->host = t;
+		job->terms.rate = (uint64_t)(f * cell->alone[half] / cell->tenants);
 	}
 	lab_setup_phase(setup, "settle", cell->settle_ns, false);
 	lab_setup_phase(setup, "measure", cell->measure_ns, true);

@@ -29,6 +29,7 @@ struct qos_cell {
 	uint32_t times_percent;
 	const struct qos_mix *mix;
 	unsigned tenants;
+	bool fabric;                        /* they are hosts of the real target */
 	uint64_t settle_ns, measure_ns;
 	double alone[QOS_HALVES];           /* bytes a second */
 	struct policy_terms terms;

@@ -47,12 +47,58 @@ struct fabric {
 	const struct lab_setup *setup;
 	struct lab_outcome *outcome;
 	struct target *target;
-	struct blk *volumes[LAB_DEVICES_MAX];
+	struct blk *volumes[LAB_DEVICES_MAX]; /* the devices themselves */
+	struct fair_volume fair[LAB_DEVICES_MAX];
+	struct fair_host terms[LAB_HOSTS_MAX]; /* ascending */
 	struct fabric_host hosts[LAB_HOSTS_MAX];
 	struct fabric_job jobs[LAB_JOBS_MAX];
 };
 
 /* ---- the target ---- */
+
+static void
+host_name(unsigned host, char *name, size_t room)
+{
+	snprintf(name, room, "nqn.2026-11.local.weir:host%03u", host);
+}
+
+/* What hosts may have of devices that they share. */
+static void
+tell_terms(struct fabric *fabric, struct target_config *config)
+{
+	const struct lab_setup *setup = fabric->setup;
+
+	for (unsigned h = 0; h < setup->hosts; h++) {
+		struct fair_host *host = &fabric->terms[h];
+		const struct policy_tenant *said = NULL;
+
+		for (unsigned j = setup->job_count; j-- > 0;)
+			if (setup->jobs[j].host == h)
+				said = &setup->jobs[j].terms;
+		*host = (struct fair_host){ .group = FAIR_NO_GROUP, .weight = 1 };
+		host_name(h, host->nqn, sizeof(host->nqn));
+		if (said == NULL)
+			continue;
+		host->weight = said->weight > 0 ? said->weight : 1;
+		memcpy(host->limits.limits, said->caps, sizeof(said->caps));
+		host->limits.burst_ms = said->burst_ms;
+	}
+	config->fair = (struct fair_terms){ .hosts = fabric->terms, .host_count = setup->hosts };
+}
+
+/* What is served of a device: itself, or behind the switch. */
+static int
+share(struct fabric *fabric, struct reactor *reactor, unsigned d, struct target_ns *ns)
+{
+	const struct lab_device *device = &fabric->setup->devices[d];
+
+	ns->volume = fabric->volumes[d];
+	if (device->policy != &policy_switch)
+		return 0;
+	fabric->fair[d] = (struct fair_volume){ .paced = true, .params = device->terms.params };
+	ns->fair = &fabric->fair[d];
+	return fair_open(reactor, d % reactor->count, fabric->volumes[d], &ns->volume);
+}
 
 static int
 target_make(struct fabric *fabric, struct reactor *reactor, char why[256])
@@ -70,8 +116,11 @@ target_make(struct fabric *fabric, struct reactor *reactor, char why[256])
 			return error;
 		ns[d].nsid = d + 1;
 		ns[d].id[0] = (uint8_t)(d + 1);
-		ns[d].volume = fabric->volumes[d];
+		error = share(fabric, reactor, d, &ns[d]);
+		if (error != 0)
+			return error;
 	}
+	tell_terms(fabric, &config);
 	return target_create(reactor->arena, &config, &fabric->target, why);
 }
 
@@ -107,7 +156,8 @@ submit(struct lab_io *io)
 	struct fabric_job *job = io->load->owner;
 	struct lane_range range = { io->lba, io->blocks };
 	struct lane_io ask = {
-		.op = (uint8_t)ops[io->op], .flags = io->fua ? LANE_FUA : 0, .nsid = io->load->job->device + 1,
+		.op = (uint8_t)ops[io->op], .nsid = io->load->job->device + 1,
+		.flags = (uint8_t)((io->fua ? LANE_FUA : 0) | io->load->job->priority << LANE_PRIORITY_SHIFT),
 		.done = done, .arg = io,
 	};
 	int error;
@@ -210,7 +260,7 @@ host_start(struct reactor *reactor, void *arg)
 
 	host->reactor = reactor;
 	reactor->on_mail = host_on_mail;
-	snprintf(options.hostnqn, sizeof(options.hostnqn), "nqn.2026-11.local.weir:host%u", host->index);
+	host_name(host->index, options.hostnqn, sizeof(options.hostnqn));
 	put_le64(options.hostid, host->index + 1);
 	return subsys_open(reactor, &options, &address, 1, &host->subsys);
 }

@@ -101,8 +101,9 @@ device_wrong(const struct lab_setup *setup, const struct lab_device *device)
 {
 	if (device->block_size != 512 && device->block_size != 4096)
 		return "a block has 512 or 4096 bytes";
-	if (device->policy != NULL && setup->rig != LAB_DIRECT)
-		return "a policy is of the direct rig";
+	if (setup->rig == LAB_FABRIC && device->policy != NULL && device->policy != &policy_fifo &&
+	    device->policy != &policy_switch)
+		return "the target shares a device by the switch, or not at all";
 	return NULL;
 }
 

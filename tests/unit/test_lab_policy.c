@@ -342,7 +342,9 @@ what_makes_no_sense_is_refused(void **state)
 	bench->setup.bin_ns = 0;
 	assert_null(lab_setup_wrong(&bench->setup));
 	bench->setup.rig = LAB_FABRIC;
-	assert_string_equal(lab_setup_wrong(&bench->setup), "a policy is of the direct rig");
+	assert_null(lab_setup_wrong(&bench->setup));
+	bench->setup.devices[0].policy = &policy_rates;
+	assert_string_equal(lab_setup_wrong(&bench->setup), "the target shares a device by the switch, or not at all");
 }
 
 #define on_bench(test) cmocka_unit_test_setup_teardown(test, bench_begin, bench_end)
