@@ -7,6 +7,7 @@
 #include <weir/discovery.h>
 #include <weir/host.h>
 #include <weir/identify.h>
+#include <weir/limiter.h>
 #include <weir/log.h>
 #include <weir/names.h>
 #include <weir/queue.h>
