@@ -28,18 +28,6 @@ look_begin(struct core *core, struct look *look)
 	core_post(core, home_index(core, look->volume), &mail);
 }
 
-static void
-look_at_tenants(struct blk_chan *chan, struct look *look)
-{
-	if (look->of != NULL) {
-		look->tenant_count = fair_look_tenant(chan, look->of, &look->tenants[0]);
-		return;
-	}
-	while (look->tenant_count < LOOK_TENANTS &&
-	    fair_look_next(chan, &look->next, &look->tenants[look->tenant_count]))
-		look->tenant_count++;
-}
-
 void
 look_mail(struct core *core, const struct target_mail *mail)
 {
@@ -52,10 +40,8 @@ look_mail(struct core *core, const struct target_mail *mail)
 		return;
 	}
 	chan = chan_of(core, look->volume);
-	look->tenant_count = 0;
 	look->shared = chan != NULL && fair_look(chan, &look->device);
+	look->known = look->shared && look->of != NULL && fair_look_tenant(chan, look->of, &look->tenant);
 	look->worn = chan != NULL && blk_health(chan, &look->health);
-	if (look->shared)
-		look_at_tenants(chan, look);
 	core_post(core, mail->from, &back);
 }

@@ -1,5 +1,5 @@
 /*
- * look.h - what goes on at a volume, and what is known of its tenants?
+ * look.h - what goes on at a volume, and what is known there of a tenant?
  *
  * Its home knows, and is asked by mail.  Who asks keeps a `struct look` until it is told.
  */
@@ -8,23 +8,20 @@
 
 #include "target/core.h"
 
-enum { LOOK_TENANTS = 8 };
-
 #define LOOK_NOWHERE UINT64_MAX /* a volume that there is not: nothing is known of it */
 
 struct look {
 	uint64_t volume;                 /* its number */
-	const struct blk_tenant *of;     /* the one tenant that is looked at; NULL: all, some at a time: */
-	uint32_t next;                   /* from there on; at first 0, and then as the home left it */
+	const struct blk_tenant *of;     /* the tenant that is looked at; NULL: none */
 	void (*done)(struct core *core, struct look *look); /* on the asker's core, which has it again */
 
 	/* The home's, meanwhile. */
 	bool shared;                     /* it has a switch: `device` is known; */
-	bool worn;                       /* and `health` */
+	bool known;                      /* and it knows the tenant: `tenant`; */
+	bool worn;                       /* it wears: `health` */
 	struct fair_view device;
+	struct fair_tenant_view tenant;
 	struct blk_health health;
-	uint32_t tenant_count;           /* fewer than LOOK_TENANTS: there are no more */
-	struct fair_tenant_view tenants[LOOK_TENANTS];
 };
 
 /* done() comes later, also where the volume is gone by then: nothing is known of it. */

@@ -90,8 +90,8 @@ page_of(const struct look *look, struct weir_log_view *page)
 	*page = (struct weir_log_view){ 0 };
 	if (look->shared)
 		put_device(page, &look->device);
-	if (look->of != NULL && look->tenant_count > 0)
-		put_host(page, &look->tenants[0]);
+	if (look->known)
+		put_host(page, &look->tenant);
 	if (look->worn)
 		put_medium(page, &look->health);
 }
