@@ -33,8 +33,8 @@ def busy(target, host, kind):
     try:
         yield
     finally:
-        program.kill()
-        program.communicate()
+        program.terminate()
+        program.communicate(timeout=SECONDS)
 
 
 def until_it_is_known(target, host):
