@@ -69,9 +69,11 @@ tell(struct result *result, const struct fabric *f, const struct found *found)
 	const struct result_column columns[] = {
 		{ "drive", "", 0, true }, { "mix", "", 0, true }, { "hosts", "", 0, false },
 		{ "spread", "", 3, false }, { "of FIFO", "", 2, false }, { "of the device alone", "", 3, false },
-		{ "bytes", "MB/s", 1, false }, { "of FIFO", "MB/s", 1, false }, { "of the device alone", "MB/s", 1, false },
+		{ "bytes", "MB/s", 1, false }, { "of FIFO", "MB/s", 1, false },
+		{ "of the device alone", "MB/s", 1, false },
 	};
-	struct result_table *table = result_table(result, "cells", "Each cell: by the target, and without it", columns, 9);
+	struct result_table *table = result_table(result, "cells", "Each cell: by the target, and without it", columns,
+	    9);
 	double worst = 0, fifo = 0, least = INFINITY;
 
 	for (unsigned c = 0; c < CELLS; c++) {

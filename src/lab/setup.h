@@ -68,8 +68,8 @@ struct lab_device {
 	char spec[BLK_SPEC];
 	uint32_t block_size;          /* 0: 4096 */
 	uint32_t times_percent;       /* all times of its profile together, of what they are; 0: as they are */
-	/* What stands before the device; NULL: nothing does.  In the fabric there is the switch alone, the target's own,
-	 * and tenants are hosts: the terms are of the first job of each. */
+	/* What stands before the device; NULL: nothing does.  In the fabric there is the switch alone, the target's
+	 * own, and tenants are hosts: the terms are of the first job of each. */
 	const struct policy_ops *policy;
 	struct policy_terms terms;    /* what that is told */
 };

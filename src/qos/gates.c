@@ -83,41 +83,32 @@ go_on(struct qos_entry *entry)
 	set_timer(entry);
 }
 
-/* Who was let in and waits for tokens stays let in: had it to come back, those who wait here and those who wait there
- * could be sent to and fro for ever. */
-static bool
-waits_behind(const struct qos_entry *entry)
-{
-	return entry->stile.passing->shut == QOS_SHUT_TURN;
-}
-
 static bool
 open_caps(struct qos *qos, uint64_t now_ns)
 {
 	list_for_each(&qos->passing, node) {
 		struct qos_entry *entry = container_of(node, struct qos_entry, open);
 
-		if (!qos_share_goes(entry->stile.passing) && !waits_behind(entry))
+		if (!qos_share_goes(entry->stile.passing))
 			go_on(entry);
 	}
 	return timers_run(&qos->timers, now_ns) > 0;
 }
 
+/* `passed`: it has been let in here, or further on since, and need not stand behind those who wait. */
 static bool
-pass_cap(struct qos *qos, struct qos_cap *cap, struct qos_io *io, uint64_t now_ns)
+pass_cap(struct qos *qos, struct qos_cap *cap, struct qos_io *io, bool passed, uint64_t now_ns)
 {
 	enum qos_kind kind = (enum qos_kind)io->kind;
 	struct qos_entry *entry;
-	bool passing;
 
 	if (cap == NULL)
 		return true;
 	entry = &cap->entries[kind];
-	passing = entry->stile.passing == &io->tenant->lanes[kind];
-	if ((passing || entry->stile.waiting == 0) && qos_cap_ready_ns(cap, kind, now_ns) <= now_ns)
+	if ((passed || entry->stile.waiting == 0) && qos_cap_ready_ns(cap, kind, now_ns) <= now_ns)
 		return true;
 	qos_stile_shut(&entry->stile, &qos->share, io, cap->level);
-	if (passing)
+	if (entry->stile.passing == &io->tenant->lanes[kind])
 		go_on(entry);
 	else if (entry->stile.waiting == 1)
 		set_timer(entry);
@@ -183,11 +174,26 @@ group_cap(const struct qos_tenant *tenant)
 	return tenant->group != NULL ? tenant->group->cap : NULL;
 }
 
+/*
+ * One after the other: those of the tenant, of its group, and of all.  Who was let in at one, or by the tokens, has
+ * been let in at all before it.  Had it to stand in line there again, those who wait here and those who wait there
+ * would be sent to and fro for ever.
+ */
 static bool
 pass_caps(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 {
-	return pass_cap(qos, io->tenant->cap, io, now_ns) && pass_cap(qos, group_cap(io->tenant), io, now_ns) &&
-	    pass_cap(qos, qos->cap, io, now_ns);
+	struct qos_cap *const caps[QOS_CAP_LEVELS] = { io->tenant->cap, group_cap(io->tenant), qos->cap };
+	const struct qos_lane *lane = &io->tenant->lanes[io->kind];
+	bool passed[QOS_CAP_LEVELS], beyond = qos->tokens[io->kind].passing == lane;
+
+	for (int level = QOS_CAP_LEVELS; level-- > 0;) {
+		beyond = beyond || (caps[level] != NULL && caps[level]->entries[io->kind].stile.passing == lane);
+		passed[level] = beyond;
+	}
+	for (int level = 0; level < QOS_CAP_LEVELS; level++)
+		if (!pass_cap(qos, caps[level], io, passed[level], now_ns))
+			return false;
+	return true;
 }
 
 bool

@@ -136,12 +136,33 @@ who_was_let_in_at_a_cap_may_wait_for_tokens(void **state)
 		assert_int_equal(b.went[t], t == 0 ? 2 : 1);
 }
 
+/* The same where some wait at the cap of their group, and others, of none, at that of all. */
+static void
+who_was_let_in_at_a_cap_is_not_sent_back_to_the_one_before(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	b.qos.rate.tokens[QOS_READ] = UINT64_C(1) << 50;
+	b.group.cap = cap(&b, 0, QOS_CAP_GROUP, 300);
+	b.qos.cap = cap(&b, 1, QOS_CAP_ALL, 400);
+	for (int t = 0; t < TENANTS; t++) {
+		qos_move(&b.qos, &b.tenants[t], t < TENANTS / 2 ? &b.group : NULL, 1);
+		ask(&b, t, IOS, QOS_OP_READ, 4 * KIB);
+	}
+	run(&b, b.now + S);
+	for (int t = 0; t < TENANTS; t++)
+		assert_int_equal(b.went[t], IOS);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_waits_for_a_full_device_is_not_asked_meanwhile),
 		cmocka_unit_test(who_was_let_in_at_a_cap_may_wait_for_tokens),
+		cmocka_unit_test(who_was_let_in_at_a_cap_is_not_sent_back_to_the_one_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
