@@ -17,6 +17,18 @@ const struct experiment *const experiments[] = {
 	&qos_matrix,
 	&qos_matrix_faster,
 	&qos_matrix_slower,
+	&qos_victim,
+	&qos_weights,
+	&qos_caps,
+	&qos_shift,
+	&qos_cost,
+	&qos_g1,
+	&qos_g2,
+	&qos_g3,
+	&qos_g5,
+	&qos_dynamic,
+	&qos_sizes,
+	&qos_priorities,
 };
 
 const unsigned experiment_count = sizeof(experiments) / sizeof(experiments[0]);

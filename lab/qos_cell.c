@@ -16,7 +16,7 @@ const struct qos_mix qos_mixes[QOS_MIXES] = {
 };
 
 /* Nothing changes: it need not be long. */
-enum { SHORT_SETTLE_MS = 500, SHORT_MEASURE_MS = 2000 };
+enum { SHORT_SETTLE_MS = 500, SHORT_MEASURE_MS = 2000, LOOK_MS = 10 };
 
 static struct qos_cell
 shortened(const struct qos_cell *cell)
@@ -68,6 +68,25 @@ gather_half(const struct qos_cell *cell, const struct lab_outcome *outcome, unsi
 	ran->mean_us[half] /= count;
 }
 
+/* What was seen of the policy while it was measured; over a fabric nothing is. */
+static void
+gather_views(const struct qos_cell *cell, const struct lab_outcome *outcome, struct qos_ran *ran)
+{
+	unsigned first;
+
+	if (outcome->bin_count == 0)
+		return;
+	first = (unsigned)(cell->settle_ns / outcome->setup->bin_ns);
+	for (unsigned bin = first; bin < outcome->bin_count; bin++) {
+		const struct policy_view *view = lab_view_of(outcome, 0, bin);
+
+		ran->waiting += (double)view->waiting / (outcome->bin_count - first);
+		ran->waiting_most = fmax(ran->waiting_most, (double)view->waiting);
+		for (unsigned kind = 0; kind < QOS_KINDS; kind++)
+			ran->latency_most_us = fmax(ran->latency_most_us, (double)view->latency_ns[kind] / 1e3);
+	}
+}
+
 static void
 gather(const struct qos_cell *cell, const struct lab_outcome *outcome, struct qos_ran *ran)
 {
@@ -83,6 +102,7 @@ gather(const struct qos_cell *cell, const struct lab_outcome *outcome, struct qo
 	}
 	for (unsigned half = 0; half < QOS_HALVES; half++)
 		gather_half(cell, outcome, half, ran);
+	gather_views(cell, outcome, ran);
 	ran->served_p99_us = lab_served_us(outcome, LAB_ALL_JOBS, 1, LAB_ALL_OPS, 990000);
 }
 
@@ -108,6 +128,7 @@ qos_cell_run(struct lab *lab, const struct qos_cell *cell, const struct policy_o
 		job->host = t;
 		job->terms.rate = (uint64_t)(f * cell->alone[half] / cell->tenants);
 	}
+	setup->bin_ns = cell->fabric ? 0 : LOOK_MS * LAB_MS;
 	lab_setup_phase(setup, "settle", cell->settle_ns, false);
 	lab_setup_phase(setup, "measure", cell->measure_ns, true);
 	lab_expect(lab, 1);

@@ -42,6 +42,8 @@ struct qos_ran {
 	double bytes;                       /* a second, all together */
 	double mean_us[QOS_HALVES], p99_us[QOS_HALVES], p999_us[QOS_HALVES];
 	double served_p99_us;               /* in the drive, of all */
+	double waiting, waiting_most;       /* I/Os, at the target: the mean, and the most that was seen */
+	double latency_most_us;             /* that the policy took reads' or writes' for */
 };
 
 /* Which half of the tenants that one is in. */
