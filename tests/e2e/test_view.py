@@ -108,13 +108,13 @@ def test_percentiles_are_of_the_last_second_and_of_the_host_with_its_waiting(liv
         host.queue.wait(*reads)
         for _ in range(100):
             view = look(host)
-            if view["kinds"][0]["lately_ios"] > 0:
+            if view["host"]["kinds"][0]["p99"] > 50_000_000:  # the second in which the last ones ended, if they are of two
                 break
             time.sleep(0.05)
         mine, device = view["host"]["kinds"][0], view["kinds"][0]
         assert 0 < mine["lately_ios"] <= 30 and mine["lately_bytes"] == BLOCK * mine["lately_ios"]
         assert mine["p50"] <= mine["p99"] <= mine["p999"] and device["p50"] <= device["p99"] <= device["p999"]
-        assert mine["p99"] > 50_000_000 and device["p50"] < mine["p99"]
+        assert mine["p99"] > 50_000_000 > device["p50"]
 
 
 def test_what_waits_is_seen(live):  # noqa: F811
