@@ -37,6 +37,8 @@ tenant_make(struct core *core, const char *hostnqn)
 	if (tenant != NULL)
 		tenant->who.number = number_take(core->registry);
 	if (tenant == NULL || tenant->who.number == 0) {
+		core_log_peer(core, "a host is not told apart from others where volumes are shared: %s",
+		    tenant == NULL ? "out of memory" : "there are too many");
 		arena_free(core->reactor->arena, tenant);
 		return NULL;
 	}

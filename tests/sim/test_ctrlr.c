@@ -271,7 +271,7 @@ static const char *const waits[] = {
 	"it takes connections and says nothing (to ICReq); is it an NVMe/TCP target?", "Connect",
 	"reading what the controller can (CAP)", "enabling the controller (CC.EN)",
 	"asking whether the controller is ready (CSTS)", "Identify Controller", "asking for I/O queues",
-	"asking for FENCE", "asking for events",
+	"asking for what Weir adds", "asking for events",
 };
 
 enum { WAITS = sizeof(waits) / sizeof(waits[0]) };
