@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "experiments.h"
+#include "lab/stats.h"
 #include "qos_cell.h"
 
 enum {
@@ -88,21 +89,11 @@ shift(struct lab *lab, const void *arg, unsigned i, void *result)
 
 /* ---- what is said of it ---- */
 
-static double
-mean_of(const double *values, unsigned count)
-{
-	double sum = 0;
-
-	for (unsigned i = 0; i < count; i++)
-		sum += values[i];
-	return sum / count;
-}
-
 /* Bytes a second, in the second half of a phase: by then it is as it stays. */
 static double
 peak_of(const struct shifted *shifted, unsigned phase)
 {
-	return mean_of(shifted->bytes + phase * BINS_PHASE + BINS_PHASE / 2, BINS_PHASE / 2) / (BIN_MS / 1e3);
+	return stats_mean(shifted->bytes + phase * BINS_PHASE + BINS_PHASE / 2, BINS_PHASE / 2) / (BIN_MS / 1e3);
 }
 
 /* How long after a phase begins, in ms, a tenth of a second gives nearly as much as in its second half. */
@@ -112,7 +103,7 @@ recovered_ms(const struct shifted *shifted, unsigned phase)
 	double peak = peak_of(shifted, phase);
 
 	for (unsigned bin = 0; bin + SMOOTH <= BINS_PHASE; bin++)
-		if (mean_of(shifted->bytes + phase * BINS_PHASE + bin, SMOOTH) / (BIN_MS / 1e3) >= PEAK * peak)
+		if (stats_mean(shifted->bytes + phase * BINS_PHASE + bin, SMOOTH) / (BIN_MS / 1e3) >= PEAK * peak)
 			return (bin + SMOOTH) * BIN_MS;
 	return PHASE_S * 1000;
 }
@@ -131,7 +122,7 @@ draw(struct result *result, const char *name, const char *title, struct result_a
 		const double *values = (const double *)(const void *)((const char *)&shifted[way] + member);
 
 		for (unsigned bin = 0; bin + SMOOTH <= BINS; bin += SMOOTH)
-			result_point(series, bin * BIN_MS / 1e3, mean_of(values + bin, SMOOTH) * factor);
+			result_point(series, bin * BIN_MS / 1e3, stats_mean(values + bin, SMOOTH) * factor);
 	}
 }
 
@@ -154,7 +145,7 @@ tell(struct result *result, const struct shifted *shifted)
 			result_cell_number(table, peak_of(&shifted[i], phase) / 1e6);
 			result_cell_number(table, recovered_ms(&shifted[i], phase));
 			result_cell_number(table, shifted[i].p99_us[phase]);
-			result_cell_number(table, mean_of(shifted[i].cost + phase * BINS_PHASE, BINS_PHASE));
+			result_cell_number(table, stats_mean(shifted[i].cost + phase * BINS_PHASE, BINS_PHASE));
 			if (i % WAYS == SWITCH)
 				worst = fmax(worst, recovered_ms(&shifted[i], phase));
 		}

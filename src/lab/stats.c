@@ -76,8 +76,8 @@ different(const double *x, unsigned count)
 	return found;
 }
 
-static double
-mean_of(const double *values, unsigned count)
+double
+stats_mean(const double *values, unsigned count)
 {
 	double sum = 0;
 
@@ -89,7 +89,7 @@ mean_of(const double *values, unsigned count)
 static double
 variation_of(const double *y, unsigned count)
 {
-	double mean = mean_of(y, count), sum = 0;
+	double mean = stats_mean(y, count), sum = 0;
 
 	for (unsigned i = 0; i < count; i++)
 		sum += (y[i] - mean) * (y[i] - mean);
@@ -113,7 +113,7 @@ fit_powers(const double *x, const double *y, unsigned count, unsigned terms, str
 
 	if (different(x, count) < terms)
 		return false;
-	middle = mean_of(x, count);
+	middle = stats_mean(x, count);
 	for (unsigned i = 0; i < count; i++)
 		span = fmax(span, fabs(x[i] - middle));
 	for (unsigned i = 0; i < count; i++) {

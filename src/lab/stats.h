@@ -36,6 +36,9 @@ struct stats_turning {
 bool stats_turning(const double *x, const double *y, unsigned count, struct stats_turning *fit);
 double stats_turning_at(const struct stats_turning *fit, double x);
 
+/* Of one value at least. */
+double stats_mean(const double *values, unsigned count);
+
 /* By how many percent of what was expected the measured value is more. */
 double stats_percent_error(double measured, double expected);
 
