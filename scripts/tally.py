@@ -89,12 +89,20 @@ def add_group(tally, folder, group):
         tally.add("failed", group, f"ended with status {status}; see {folder}/{group}.log")
 
 
+def reasons(skipped):
+    """((file of tests, why), names) in order: one line for many tests, so that the failures are not lost below."""
+    found = {}
+    for name, why in skipped:
+        found.setdefault((re.split(r"[.\[]", name)[0], why), []).append(name)
+    return found.items()
+
+
 def main():
     folder, tally = Path(sys.argv[1]), Tally()
     for path in sorted(folder.glob("*.status")):
         add_group(tally, folder, path.stem)
-    for name, why in tally.skipped:
-        print(f"skipped  {name}: {why or 'no reason given'}")
+    for (place, why), names in reasons(tally.skipped):
+        print(f"skipped  {names[0] if len(names) == 1 else f'{len(names)} of {place}'}: {why or 'no reason given'}")
     for name, why in tally.failed:
         print(f"FAILED   {name}" + (f": {why}" if why else ""))
     if tally.passed == 0 and not tally.failed:
