@@ -17,6 +17,20 @@ LOSS = (
     r"nvme_ns_head_submit_bio: \d+ callbacks suppressed",  # of the line above, which is rate-limited
 )
 
+# ... and of a return that is itself cut short: it may be at any of the questions that the kernel asks then.
+CUT_SHORT = (
+    r"nvme\d+: Connect command failed(, errno: -\d+|, error wo/DNR bit: \d+|: host path error)",
+    r"nvme\d+: failed to connect queue: \d+ ret=-?\d+",
+    r"nvme_tcp: queue \d+: bad (type|pdu length) returned 0",  # it looks at what it did not receive
+    r"nvme\d+: Property (Get|Set) error: \d+, offset 0x\w+",
+    r"nvme\d+: Reading (CAP|CRTO|VS) failed \(-?\d+\)",
+    r"nvme\d+: Device not ready; aborting \w+, CSTS=0x\w+",
+    r"nvme\d+: Identify (Controller|namespace|NS List|Descriptors) failed \(.*\)",
+    r"nvme\d+: reading (non-mdts-limits|changed ns log) failed: -?\d+",
+    r"nvme\d+: Failed to (get ANA log: -?\d+|configure AEN \(cfg \w+\)|read smart log \(error -?\d+\))",
+    r"nvme\d+: failed nvme_keep_alive_end_io error=\d+",
+)
+
 # ... and of a Connect that the target refuses.
 REFUSED = (
     r'nvme\d+: Connect Invalid Data Parameter, subsysnqn "',

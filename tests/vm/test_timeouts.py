@@ -3,13 +3,10 @@ import time
 
 import pytest
 
-from hosts import LOSS, connect, verified_io
+from hosts import CUT_SHORT, LOSS, connect, verified_io
 from target import conf, memory
 
 LATE = (r"nvme0: queue \d+: timeout request 0x\w+ type \d", r"block nvme0n2: no usable path - requeuing I/O")
-# ... and where the target is gone while namespaces are looked for, as they are after each return.
-CUT_SHORT = (r"nvme0: Identify (namespace|NS List|Descriptors) failed \(.*\)",
-             r"nvme0: reading non-mdts-limits failed: -\d+")  # asked for just before
 IO_TIMEOUT = "/sys/module/nvme_core/parameters/io_timeout"
 
 
