@@ -15,7 +15,7 @@ void
 extension_identify(struct nvme_identify_ctrl *id)
 {
 	struct weir_identify weir = {
-		.magic = WEIR_MAGIC, .version = le16_of(WEIR_VERSION), .length = le16_of(sizeof(weir)),
+		.magic = WEIR_MAGIC, .version = le16_of(WEIR_EXTENSION_VERSION), .length = le16_of(sizeof(weir)),
 		.capabilities = le32_of(OFFERED),
 	};
 
@@ -27,7 +27,7 @@ void
 extension_identify_ns(const struct ns_info *ns, struct nvme_identify_ns *id)
 {
 	struct weir_identify_ns weir = {
-		.magic = WEIR_MAGIC, .version = le16_of(WEIR_VERSION), .length = le16_of(sizeof(weir)),
+		.magic = WEIR_MAGIC, .version = le16_of(WEIR_EXTENSION_VERSION), .length = le16_of(sizeof(weir)),
 		.cache_life = le64_of(ns->cache_life),
 	};
 
@@ -61,10 +61,7 @@ extension_view(struct admin *cmd, const struct window *w)
 	}
 	if (cmd->given->view != NULL)
 		page = *cmd->given->view;
-	page.version = le16_of(WEIR_VIEW_VERSION);
-	page.length = le16_of(sizeof(page));
-	page.nsid = le32_of(nsid);
-	memcpy(page.guid, (const uint8_t[16])WEIR_VIEW_GUID, sizeof(page.guid));
+	weir_view_sign(&page, nsid);
 	window_put(w, 0, &page, sizeof(page));
 }
 

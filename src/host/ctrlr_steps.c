@@ -240,7 +240,7 @@ offers_extension(const struct ctrlr *c)
 
 	memcpy(&weir, c->identity->vendor, sizeof(weir));
 	return !c->options.plain && memcmp(weir.magic, magic, sizeof(magic)) == 0 &&
-	    le16_get(weir.version) >= WEIR_VERSION &&
+	    le16_get(weir.version) >= WEIR_EXTENSION_VERSION &&
 	    le16_get(weir.length) >= offsetof(struct weir_identify, capabilities) + sizeof(weir.capabilities) &&
 	    (le32_get(weir.capabilities) & WANTED) != 0;
 }

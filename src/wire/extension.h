@@ -22,7 +22,7 @@ enum weir_capability {
 };
 
 #define WEIR_MAGIC { 'W', 'E', 'I', 'R' }
-enum { WEIR_VERSION = 1 };
+enum { WEIR_EXTENSION_VERSION = 1 };
 
 /* Identify Controller, vendor-specific bytes, from 3072. */
 struct weir_identify {
@@ -128,6 +128,18 @@ static_assert(offsetof(struct weir_log_view, kinds) == 80, "kinds");
 static_assert(offsetof(struct weir_log_view, host) == 272, "host");
 static_assert(offsetof(struct weir_log_view, medium) == 416, "medium");
 static_assert(offsetof(struct weir_log_view, reserved440) == 440, "reserved");
+
+/* Says that it is this page, of that namespace. */
+static inline void
+weir_view_sign(struct weir_log_view *page, uint32_t nsid)
+{
+	static const uint8_t guid[sizeof(page->guid)] = WEIR_VIEW_GUID;
+
+	memcpy(page->guid, guid, sizeof(guid));
+	page->version = le16_of(WEIR_VIEW_VERSION);
+	page->length = le16_of(sizeof(*page));
+	page->nsid = le32_of(nsid);
+}
 
 /* CDW11 of Set: what is wanted; DW0 of Set and Get: what is granted. */
 enum { WEIR_FEATURE = 0xd7 };

@@ -31,7 +31,7 @@ our_controller_is_told(void **state)
 	assert_true(c.kas_ms > 0 && c.kas_ms % 100 == 0);
 	assert_true(c.aborts > 0 && c.events > 0 && c.namespaces >= 3);
 	assert_int_equal(c.oncs & NVME_ONCS_COPY, NVME_ONCS_COPY);
-	assert_int_equal(c.weir_version, WEIR_VERSION);
+	assert_int_equal(c.weir_version, WEIR_EXTENSION_VERSION);
 	assert_int_equal(c.weir_capabilities, WEIR_CREDITS | WEIR_FENCE | WEIR_VIEW);
 	weir_controller_decode(b->out, 0x10300, &c);
 	assert_int_equal(c.version, 0x10300);
