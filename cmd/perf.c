@@ -35,6 +35,7 @@ static const struct argp_option options[] = {
 	{ "rate", KEY_SET + 9, "IOPS[,SIZE]", 0, "so many I/Os, and so many bytes, per second at most", 0 },
 	{ "verify", KEY_SET + 10, NULL, 0, "check what is read against what was written, and all of it at the end", 0 },
 	{ "seed", KEY_SET + 11, "N", 0, "of the random numbers (default 1)", 0 },
+	{ "priority", KEY_SET + 12, "N", 0, "among this host's I/Os, where hosts share a volume: 0 (default) to 3", 0 },
 	{ "job", KEY_JOB, "FILE", 0, "the loads that this file has (- is standard input), instead of one of URIs", 0 },
 	{ "interval", KEY_INTERVAL, "SECONDS", 0, "print a line each time so much has gone by", 0 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "pin the threads to these processors, e.g. 1 or 0,2-3", 0 },

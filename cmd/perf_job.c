@@ -28,6 +28,7 @@ static const struct {
 	{ "rate", RATE, 0, 0, 0 },
 	{ "verify", FLAG, offsetof(struct perf_job, verify), 0, 0 },
 	{ "seed", NUMBER64, offsetof(struct perf_job, seed), 0, UINT64_MAX },
+	{ "priority", NUMBER32, offsetof(struct perf_job, priority), 0, 3 },
 	{ "hdgst", FLAG, offsetof(struct perf_job, hdgst), 0, 0 },
 	{ "ddgst", FLAG, offsetof(struct perf_job, ddgst), 0, 0 },
 	{ "flow-control", FLAG, offsetof(struct perf_job, sq_flow), 0, 0 },
@@ -36,8 +37,8 @@ static const struct {
 enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 
 const char *const perf_job_keys[KEYS + 1] = {
-	"rw", "mix", "bs", "qd", "queues", "threads", "time", "ios", "size", "rate", "verify", "seed", "hdgst", "ddgst",
-	"flow-control", NULL,
+	"rw", "mix", "bs", "qd", "queues", "threads", "time", "ios", "size", "rate", "verify", "seed", "priority",
+	"hdgst", "ddgst", "flow-control", NULL,
 };
 
 void

@@ -27,6 +27,7 @@ struct perf_job {
 	uint64_t bs, size;            /* bytes; size 0: all */
 	uint64_t seconds, ios;        /* so many of all URIs instead of `seconds`; 0: as many as go */
 	uint64_t seed;
+	uint32_t priority;            /* 0, served most, to 3: among I/Os of this host that wait for their turn */
 	uint64_t rate_iops, rate_bytes; /* per second, of all URIs; 0: no limit */
 	bool verify, hdgst, ddgst, sq_flow;
 };

@@ -289,7 +289,7 @@ make_works(struct load *load, struct weir_queue *const *queues, unsigned queue_c
 		work->iov = (struct iovec){ load->buffers + i * job->bs, job->bs };
 		work->io = (struct weir_io){
 			.nsid = load->nsid, .blocks = load->blocks_per_slot, .iov = &work->iov, .iov_count = 1,
-			.done = done, .arg = work,
+			.flags = (unsigned char)(job->priority * WEIR_PRIORITY_1), .done = done, .arg = work,
 		};
 		work->next = load->idle;
 		load->idle = work;

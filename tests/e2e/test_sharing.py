@@ -59,6 +59,19 @@ def test_a_group_has_a_limit_together_and_the_volume_one_of_all(live):
     assert max(end(one)["seconds"] for one in writes) >= 0.55
 
 
+def test_a_host_says_what_it_wants_first(live, tmp_path):
+    """16 of one for each of the other: it is done in little more than half of the time that both take"""
+    target = live(shared("gimbal", tenants=tenant(ALICE, limits="{read_iops: 2000}")))
+    jobs = tmp_path / "jobs.yaml"
+    where = "nvme+tcp://%s:%d/%s?ns=1" % (*target.address(), NQN)
+    jobs.write_text("defaults: {ios: 1000}\njobs:\n" + "".join(
+        "  - {name: %s, priority: %d, uri: \"%s\"}\n" % (*job, where) for job in (("first", 0), ("later", 3))))
+    found = json.loads(weir("perf", "--job", jobs, "--hostnqn", ALICE, "--json").stdout)
+    first, later = found["jobs"]
+    assert found["errors"] == 0 and first["read"]["ios"] == later["read"]["ios"] == 1000
+    assert first["seconds"] < 0.75 * later["seconds"]
+
+
 def test_other_limits_hold_for_what_waits(live):
     """of one I/O a second nothing is left, and nobody hears of an error"""
     slow = shared(tenants=tenant(ALICE, limits="{read_iops: 1}"), limits="read_iops: 2")

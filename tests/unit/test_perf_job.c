@@ -32,6 +32,8 @@ each_key_sets_what_it_is_called(void **state)
 	assert_true(perf_job_set(&job, "time", "7", why) && perf_job_set(&job, "ios", "8", why) &&
 	    perf_job_set(&job, "seed", "9", why));
 	assert_true(job.seconds == 7 && job.ios == 8 && job.seed == 9);
+	assert_true(perf_job_set(&job, "priority", "3", why));
+	assert_int_equal(job.priority, 3);
 	assert_true(perf_job_set(&job, "rate", "100,1M", why));
 	assert_true(job.rate_iops == 100 && job.rate_bytes == 1 << 20);
 	assert_true(perf_job_set(&job, "verify", "yes", why) && perf_job_set(&job, "hdgst", "true", why) &&
@@ -52,6 +54,7 @@ what_is_not_a_value_of_a_key_is_refused(void **state)
 		{ "threads", "0", "from 1 to 127" }, { "time", "86401", "from 1 to 86400" },
 		{ "ios", "0", "from 1 to" },
 		{ "seed", "18446744073709551616", "not a number from 0 to 18446744073709551615" },
+		{ "priority", "4", "from 0 to 3" },
 		{ "rate", "0", "not operations per second" }, { "rate", "1,", "not operations per second" },
 		{ "verify", "maybe", "not yes, no, true or false" }, { "speed", "1", "there is no such key" },
 	};
