@@ -27,14 +27,24 @@ limits(const struct fair_limits *some)
 	return false;
 }
 
-/* NULL: there is no limit.  It was in use by nobody. */
+static bool
+limits_same(const struct fair_limits *some, const struct fair_limits *others)
+{
+	return memcmp(some->limits, others->limits, sizeof(some->limits)) == 0 && some->burst_ms == others->burst_ms;
+}
+
+/* NULL: there is no limit.  It was in use by nobody; where it says what it said last there is no burst anew. */
 static struct qos_cap *
 cap_use(struct fair_chan *fc, struct fair_cap *cap, const struct fair_limits *some, enum qos_cap_of of)
 {
+	bool same = limits_same(some, &cap->had);
+
+	cap->had = *some;
 	cap->used = limits(some);
 	if (!cap->used)
 		return NULL;
-	qos_cap_init(&cap->cap, some->limits, some->burst_ms);
+	if (!same)
+		qos_cap_init(&cap->cap, some->limits, some->burst_ms);
 	qos_use_cap(&fc->qos, &cap->cap, of);
 	return &cap->cap;
 }
@@ -215,7 +225,7 @@ same(const struct fair_chan *fc, const struct fair_volume *volume, const struct 
 	    (hosts == 0 || memcmp(fc->terms->hosts, terms->hosts, hosts) == 0);
 }
 
-/* Who is told the same once more goes on: else each time would be a burst anew for those that are held back. */
+/* Who is told the same once more goes on. */
 void
 fair_apply(struct blk_chan *chan, const struct fair_volume *volume, const struct fair_terms *terms)
 {

@@ -141,6 +141,9 @@ a_host_has_no_more_than_its_limit_and_others_have(void **state)
 	/* the same once more is no burst anew; another limit is one for what waits, too */
 	say();
 	assert_int_equal(over(a), 11);
+	hosts[1].weight = 7;
+	say();
+	assert_int_equal(over(a), 11);
 	hosts[0].limits.limits[QOS_READ].ios = 0;
 	say();
 	assert_int_equal(over(a), IOS);
