@@ -32,6 +32,8 @@ say_step(const struct calibrating *c)
 	else if (task->switched)
 		passing("%u to go: %u tenants that share", calibrate_left(&c->calibrate),
 		    load->tenants + task->loads[1].tenants);
+	else if (task->load_count > 1)
+		passing("%u to go: reads and writes of %u KiB", calibrate_left(&c->calibrate), load->bytes / 1024);
 	else
 		passing("%u to go: %s of %u KiB, %u at a time", calibrate_left(&c->calibrate),
 		    load->kind == QOS_READ ? "reads" : "writes", load->bytes / 1024, load->depth);

@@ -76,20 +76,27 @@ qos_drive_ready(struct lab *lab, enum qos_drive drive)
 
 /* ---- what measuring says ---- */
 
-enum { SETTLE_MS = 100, READ_MS = 200, WRITE_MS = 1500, SHARE_MS = 400, DEPTHS = 7, SLOTS = 8 };
+enum { SETTLE_MS = 100, READ_MS = 200, WRITE_MS = 1500, SHARE_MS = 400, COST_MS = 1000, DEPTHS = 7, SLOTS = 10,
+	FULL = 8 };
 
 #define NEARLY 0.985       /* of the most that a device gives */
-#define SPREAD_MOST 1.28   /* of two tenants: with more slots more is lost of fairness than is gained */
+#define TAKEN_LEAST 0.0625
+/* With more slots more is lost of fairness than is gained. */
+#define SPREAD_OF_TWO 1.28
+#define SPREAD_OF_FOUR 1.32
 
 static const uint32_t depths_large[DEPTHS] = { 2, 4, 8, 12, 16, 20, 32 };
 static const uint32_t depths_small[DEPTHS] = { 8, 16, 32, 64, 96, 128, 256 };
-static const uint32_t slots_each[SLOTS] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+static const uint32_t slots_each[SLOTS] = { 1, 2, 3, 4, 5, 6, 7, 8, 12, 16 };
 
 struct measured {
 	double reads[QOS_SIZES], best[QOS_SIZES], worst[QOS_SIZES]; /* bytes a second, with so many in flight; writes
 	                                                             * where they are cheapest, and dearest */
 	struct qos_alone lone[QOS_KINDS][QOS_SIZES];                /* one at a time */
 	double large[DEPTHS], small[DEPTHS];                        /* of reads, by how many are in flight */
+	double full[QOS_KINDS][QOS_SIZES];                          /* with more in flight than any needs; writes
+	                                                             * where they are cheapest */
+	double mixed[QOS_KINDS];                                    /* of the smallest, together */
 };
 
 static uint32_t
@@ -124,19 +131,47 @@ measure_sizes(struct lab *lab, enum qos_drive drive, uint32_t times_percent, str
 {
 	for (unsigned s = 0; s < QOS_SIZES; s++) {
 		uint32_t bytes = (uint32_t)QOS_SIZE_LEAST << s, depth = in_flight(bytes);
-		struct qos_alone read, best, worst;
+		struct qos_alone read, best, worst, full_read, full_write;
 
 		if (!try(lab, drive, times_percent, 100, bytes, depth, READ_MS, &read) ||
 		    !try(lab, state_of(drive, false), times_percent, 0, bytes, depth, WRITE_MS, &best) ||
 		    !try(lab, state_of(drive, true), times_percent, 0, bytes, depth, WRITE_MS, &worst) ||
+		    !try(lab, drive, times_percent, 100, bytes, FULL * depth, SETTLE_MS, &full_read) ||
+		    !try(lab, state_of(drive, false), times_percent, 0, bytes, FULL * depth, WRITE_MS, &full_write) ||
 		    !try(lab, drive, times_percent, 100, bytes, 1, SETTLE_MS, &m->lone[QOS_READ][s]) ||
 		    !try(lab, drive, times_percent, 0, bytes, 1, SETTLE_MS, &m->lone[QOS_WRITE][s]))
 			return false;
 		m->reads[s] = read.bytes;
 		m->best[s] = best.bytes;
 		m->worst[s] = worst.bytes;
+		m->full[QOS_READ][s] = full_read.bytes;
+		m->full[QOS_WRITE][s] = full_write.bytes;
 	}
 	return true;
+}
+
+/* As many reads and writes as can be. */
+static bool
+measure_mixed(struct lab *lab, enum qos_drive drive, uint32_t times_percent, struct measured *m)
+{
+	struct lab_setup *setup = lab_alloc(lab, sizeof(*setup));
+	const struct lab_outcome *outcome;
+
+	lab_setup_init(setup, LAB_DIRECT);
+	qos_drive_device(setup, drive, times_percent);
+	for (unsigned kind = 0; kind < QOS_KINDS; kind++) {
+		const struct qos_load load = { "mixed", kind == QOS_READ ? 100 : 0, QOS_SIZE_LEAST,
+			FULL / QOS_KINDS * in_flight(QOS_SIZE_LEAST) };
+
+		qos_load_job(setup, &load, kind);
+	}
+	lab_setup_phase(setup, "settle", WRITE_MS * LAB_MS / 3, false);
+	lab_setup_phase(setup, "measure", WRITE_MS * LAB_MS, true);
+	lab_expect(lab, 1);
+	outcome = lab_run(lab, setup);
+	for (unsigned kind = 0; kind < QOS_KINDS && outcome != NULL; kind++)
+		m->mixed[kind] = lab_metric_of(outcome, (int)kind, 1, LAB_ALL_OPS, LAB_MBPS) * 1e6;
+	return outcome != NULL;
 }
 
 static bool
@@ -173,10 +208,20 @@ cost_of(double most, double rate)
 	return cost < 1 ? 1 : cost > QOS_COST_MAX ? QOS_COST_MAX : (uint32_t)cost;
 }
 
-static void
-find_costs(const struct measured *m, struct qos_params *params)
+/* Of the time for which reads keep the device busy, so much is taken from writes: as src/qos/calibrate has it. */
+static double
+taken_by_reads(const struct measured *m, bool fragmented)
 {
-	double most = m->reads[QOS_SIZES - 1];
+	double write_alone = fragmented ? m->worst[0] : m->best[0];
+	double taken = (1 - m->mixed[QOS_WRITE] / write_alone) / (m->mixed[QOS_READ] / m->full[QOS_READ][0]);
+
+	return fmin(1, fmax(TAKEN_LEAST, taken));
+}
+
+static void
+find_costs(const struct measured *m, bool fragmented, struct qos_params *params)
+{
+	double most = m->reads[QOS_SIZES - 1], taken = taken_by_reads(m, fragmented);
 
 	for (unsigned s = 0; s < QOS_SIZES; s++) {
 		params->size_cost[QOS_READ][s] = cost_of(most, m->reads[s]);
@@ -185,6 +230,7 @@ find_costs(const struct measured *m, struct qos_params *params)
 			double longer = m->lone[kind][s].mean_ns - m->lone[kind][0].mean_ns;
 
 			params->size_ns[kind][s] = longer > 0 ? (uint32_t)longer : 0;
+			params->size_rate[kind][s] = (uint64_t)(m->full[kind][s] / (kind == QOS_READ ? taken : 1));
 		}
 	}
 	params->write_cost_worst = cost_of(m->best[QOS_SIZES - 1], m->worst[QOS_SIZES - 1]);
@@ -199,27 +245,58 @@ room_of(uint32_t large, uint32_t small)
 	return large > small ? large : small;
 }
 
-/* The most slots with which two tenants that have little in common are still near to one another. */
+/* Of tenants that have little in common, with those terms. */
+static bool
+find_spread(struct lab *lab, enum qos_drive drive, uint32_t times_percent, const struct policy_terms *terms,
+    enum qos_mix_kind mix, unsigned tenants, double *spread)
+{
+	struct qos_cell cell = {
+		.drive = drive, .times_percent = times_percent, .mix = &qos_mixes[mix], .tenants = tenants,
+		.settle_ns = (mix == QOS_MIX_SIZES ? SETTLE_MS : COST_MS) * LAB_MS, .measure_ns = SHARE_MS * LAB_MS,
+		.terms = *terms,
+	};
+	struct qos_ran ran;
+
+	if (!qos_cell_alone(lab, &cell, cell.alone) || !qos_cell_run(lab, &cell, &policy_switch, 0, &ran))
+		return false;
+	*spread = ran.most / ran.least;
+	return true;
+}
+
+/* The most slots of each with which two readers, of small and large, are still near to one another. */
 static bool
 find_slots(struct lab *lab, enum qos_drive drive, uint32_t times_percent, struct policy_terms *terms)
 {
-	struct qos_cell cell = {
-		.drive = drive, .times_percent = times_percent, .mix = &qos_mixes[QOS_MIX_SIZES], .tenants = 2,
-		.settle_ns = SHARE_MS / 4 * LAB_MS, .measure_ns = SHARE_MS * LAB_MS, .terms = *terms,
-	};
-	struct qos_params *params = &cell.terms.params;
+	struct policy_terms tried = *terms;
 
-	if (!qos_cell_alone(lab, &cell, cell.alone))
-		return false;
 	for (unsigned i = 0; i < SLOTS; i++) {
-		struct qos_ran ran;
+		double spread;
 
-		params->slots_least = slots_each[i];
-		params->slots = 2 * slots_each[i];
-		if (!qos_cell_run(lab, &cell, &policy_switch, 0, &ran))
+		tried.params.slots_least = slots_each[i];
+		tried.params.slots = 2 * slots_each[i];
+		if (!find_spread(lab, drive, times_percent, &tried, QOS_MIX_SIZES, 2, &spread))
 			return false;
-		if (i == 0 || ran.most <= SPREAD_MOST * ran.least)
-			*terms = cell.terms;
+		if (i == 0 || spread <= SPREAD_OF_TWO)
+			*terms = tried;
+	}
+	return true;
+}
+
+/* And of those that each of many has at least: two readers and two writers too, whom only that keeps apart. */
+static bool
+find_slots_least(struct lab *lab, enum qos_drive drive, uint32_t times_percent, struct policy_terms *terms)
+{
+	for (unsigned i = SLOTS; i-- > 0;) {
+		double sizes, kinds;
+
+		if (2 * slots_each[i] > terms->params.slots)
+			continue;
+		terms->params.slots_least = slots_each[i];
+		if (!find_spread(lab, drive, times_percent, terms, QOS_MIX_SIZES, 4, &sizes) ||
+		    !find_spread(lab, drive, times_percent, terms, QOS_MIX_KINDS, 4, &kinds))
+			return false;
+		if (sizes <= SPREAD_OF_FOUR && kinds <= SPREAD_OF_FOUR)
+			break;
 	}
 	return true;
 }
@@ -231,10 +308,11 @@ qos_drive_terms(struct lab *lab, enum qos_drive drive, uint32_t times_percent, s
 	struct measured m;
 
 	*terms = (struct policy_terms){ 0 };
-	if (!measure_sizes(lab, drive, times_percent, &m) || !measure_depths(lab, drive, times_percent, &m))
+	if (!measure_sizes(lab, drive, times_percent, &m) || !measure_depths(lab, drive, times_percent, &m) ||
+	    !measure_mixed(lab, drive, times_percent, &m))
 		return false;
 	qos_params_default(params);
-	find_costs(&m, params);
+	find_costs(&m, qos_drives[drive].fragmented, params);
 	params->thresh_min_ns = (uint32_t)(2 * m.lone[QOS_READ][QOS_SIZES - 1].mean_ns);
 	params->thresh_max_ns = (uint32_t)fmax(5 * params->thresh_min_ns, 2.5 * m.lone[QOS_WRITE][0].p99_ns);
 	params->rate_most = (uint64_t)(4 * m.large[DEPTHS - 1]);
@@ -245,7 +323,8 @@ qos_drive_terms(struct lab *lab, enum qos_drive drive, uint32_t times_percent, s
 	terms->latency_ns = params->thresh_max_ns;
 	if (qos_params_wrong(params) != NULL)
 		lab_refuse(lab, "%s: %s", qos_drives[drive].name, qos_params_wrong(params));
-	return lab->why[0] == '\0' && find_slots(lab, drive, times_percent, terms);
+	return lab->why[0] == '\0' && find_slots(lab, drive, times_percent, terms) &&
+	    find_slots_least(lab, drive, times_percent, terms);
 }
 
 /* Costs of each size, the smallest first. */
@@ -260,6 +339,17 @@ tell_costs(struct result_table *table, const uint32_t costs[QOS_SIZES])
 	result_cell_text(table, "%s", text);
 }
 
+static void
+tell_rates(struct result_table *table, const uint64_t rates[QOS_SIZES])
+{
+	char text[QOS_SIZES * 16] = "";
+
+	for (unsigned s = 0; s < QOS_SIZES; s++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%.0f", s > 0 ? " " : "",
+		    (double)rates[s] / 1e6);
+	result_cell_text(table, "%s", text);
+}
+
 void
 qos_drive_tell(struct result *result, const enum qos_drive *drives, const struct policy_terms *terms,
     unsigned count)
@@ -267,11 +357,12 @@ qos_drive_tell(struct result *result, const enum qos_drive *drives, const struct
 	const struct result_column columns[] = {
 		{ "drive", "", 0, true }, { "cost of reads of 4 to 128 KiB", "", 0, true },
 		{ "of writes", "", 0, true }, { "write cost, worst", "", 2, false },
+		{ "reads of each size that leave no time", "MB/s", 0, true }, { "writes", "MB/s", 0, true },
 		{ "least threshold", "us", 0, false },
 		{ "greatest", "us", 0, false }, { "slots", "", 0, false }, { "slots, least", "", 0, false },
 		{ "in flight", "KiB", 0, false },
 	};
-	struct result_table *table = result_table(result, "drives", "What measuring each drive says", columns, 9);
+	struct result_table *table = result_table(result, "drives", "What measuring each drive says", columns, 11);
 
 	for (unsigned i = 0; i < count; i++) {
 		const struct qos_params *params = &terms[i].params;
@@ -280,6 +371,8 @@ qos_drive_tell(struct result *result, const enum qos_drive *drives, const struct
 		tell_costs(table, params->size_cost[QOS_READ]);
 		tell_costs(table, params->size_cost[QOS_WRITE]);
 		result_cell_number(table, (double)params->write_cost_worst / QOS_COST_ONE);
+		tell_rates(table, params->size_rate[QOS_READ]);
+		tell_rates(table, params->size_rate[QOS_WRITE]);
 		result_cell_number(table, params->thresh_min_ns / 1e3);
 		result_cell_number(table, params->thresh_max_ns / 1e3);
 		result_cell_number(table, params->slots);

@@ -2,7 +2,8 @@
  * qos_shift.c - how long until all is used again, when tenants that wrote begin to read, and the other way round?
  *
  * And what writing is taken to cost meanwhile: on a drive that is clean and written a little, and on one that was
- * written all over.  G4 of the paper's questions: with beta 1, and without anything.
+ * written all over.  G4 of the paper's questions: with beta 1, and behind what it is compared with.  Fixed rates are
+ * not among that: which they should be depends on what there is just now.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "qos_cell.h"
 
 enum {
-	TENANTS = 8, DEPTH = 32, SHIFTS = 4, PHASE_S = 10, WAYS = 3, DRIVES = 2,
+	TENANTS = 8, DEPTH = 32, SHIFTS = 4, PHASE_S = 10, WAYS = 7, DRIVES = 2,
 	BIN_MS = 10, BINS = SHIFTS * PHASE_S * 1000 / BIN_MS, BINS_PHASE = PHASE_S * 1000 / BIN_MS,
 	SMOOTH = 10, /* pieces of time, of which the mean is looked at */
 };
@@ -20,9 +21,18 @@ enum {
 #define PEAK 0.9
 #define RECOVER_MOST_MS 1000
 
-enum { SWITCH, SWITCH_BETA_1, FIFO };
+static const struct way {
+	const char *name;
+	const struct policy_ops *policy;
+	uint32_t beta; /* 0: as it is */
+} ways[WAYS] = {
+	{ "switch", &policy_switch, 0 }, { "switch, beta 1", &policy_switch, 1 }, { "FIFO", &policy_fifo, 0 },
+	{ "round robin", &policy_round, 0 }, { "tokens (ReFlex)", &policy_tokens, 0 },
+	{ "windows (PARDA)", &policy_window, 0 }, { "tags (FlashFQ)", &policy_tags, 0 },
+};
 
-static const char *const way_names[WAYS] = { "switch", "switch, beta 1", "FIFO" };
+enum { SWITCH };
+
 static const enum qos_drive drives[DRIVES] = { QOS_DRIVE_TLC_FRAGMENTED, QOS_DRIVE_TLC };
 
 struct asked {
@@ -49,15 +59,16 @@ shift(struct lab *lab, const void *arg, unsigned i, void *result)
 	const struct asked *asked = arg;
 	struct shifted *shifted = result;
 	struct lab_setup *setup = lab_alloc(lab, sizeof(*setup));
+	const struct way *way = &ways[i % WAYS];
 	const struct lab_outcome *outcome;
 	struct lab_device *device;
 
 	lab_setup_init(setup, LAB_DIRECT);
 	device = qos_drive_device(setup, drives[i / WAYS], 0);
-	device->policy = i % WAYS == FIFO ? &policy_fifo : &policy_switch;
+	device->policy = way->policy;
 	device->terms = asked->terms[i / WAYS];
-	if (i % WAYS == SWITCH_BETA_1)
-		device->terms.params.beta = 1;
+	if (way->beta > 0)
+		device->terms.params.beta = way->beta;
 	for (unsigned t = 0; t < TENANTS; t++)
 		for (uint32_t reads = 10; reads <= 90; reads += 80) {
 			struct qos_load load = { reads == 10 ? "writes" : "reads", reads, 4096, DEPTH };
@@ -118,7 +129,7 @@ draw(struct result *result, const char *name, const char *title, struct result_a
 	result_caption(figure, "%d tenants, 4 KiB, %d in flight each: 90 %% writes for 10 s, and then 90 %% reads, "
 	    "twice. tlc-plp, fragmented.", TENANTS, DEPTH);
 	for (unsigned way = 0; way < WAYS; way++) {
-		struct result_series *series = result_series(figure, way_names[way], false);
+		struct result_series *series = result_series(figure, ways[way].name, false);
 		const double *values = (const double *)(const void *)((const char *)&shifted[way] + member);
 
 		for (unsigned bin = 0; bin + SMOOTH <= BINS; bin += SMOOTH)
@@ -140,7 +151,7 @@ tell(struct result *result, const struct shifted *shifted)
 	for (unsigned i = 0; i < DRIVES * WAYS; i++)
 		for (unsigned phase = 1; phase < SHIFTS; phase++) {
 			result_cell_text(table, "%s", qos_drives[drives[i / WAYS]].name);
-			result_cell_text(table, "%s", way_names[i % WAYS]);
+			result_cell_text(table, "%s", ways[i % WAYS].name);
 			result_cell_text(table, "%s", phase % 2 == 0 ? "writes" : "reads");
 			result_cell_number(table, peak_of(&shifted[i], phase) / 1e6);
 			result_cell_number(table, recovered_ms(&shifted[i], phase));

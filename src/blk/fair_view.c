@@ -75,7 +75,7 @@ fair_look(struct blk_chan *chan, struct fair_view *view)
 	*view = (struct fair_view){
 		.paced = fc->volume.paced, .stalled = qos_stalled(&fc->qos, now_ns), .state = worst(fc, now_ns),
 		.rate = FAIR_ENDLESS, .most = FAIR_ENDLESS, .write_cost = QOS_COST_ONE,
-		.tenants = fc->qos.share.counted, .waiting = fc->waiting, .inflight = fc->inflight,
+		.tenants = qos_tenants(&fc->qos, now_ns), .waiting = fc->waiting, .inflight = fc->inflight,
 	};
 	if (view->paced) {
 		view->rate = fc->qos.rate.target;

@@ -23,10 +23,13 @@ static const struct row {
 } rows[] = {
 #define ROW(key, how, member, measured) { key, how, 1, sizeof(((struct qos_params *)NULL)->member), \
 	offsetof(struct qos_params, member), measured }
-#define LIST(key, how, member) { key, how, QOS_SIZES, sizeof(uint32_t), offsetof(struct qos_params, member), true }
+#define LIST(key, how, member) { key, how, QOS_SIZES, sizeof(((struct qos_params *)NULL)->member[0]), \
+	offsetof(struct qos_params, member), true }
 	LIST("read_cost", COST, size_cost[QOS_READ]),
 	LIST("write_cost", COST, size_cost[QOS_WRITE]),
 	ROW("write_cost_worst", COST, write_cost_worst, true),
+	LIST("read_rate", SIZE, size_rate[QOS_READ]),
+	LIST("write_rate", SIZE, size_rate[QOS_WRITE]),
 	LIST("read_extra_us", MICROSECONDS, size_ns[QOS_READ]),
 	LIST("write_extra_us", MICROSECONDS, size_ns[QOS_WRITE]),
 	ROW("latency_min_us", MICROSECONDS, thresh_min_ns, true),
@@ -175,6 +178,21 @@ row_read(struct reader *r, const struct row *row, const struct node *node, struc
 			value_read(r, row, node, index++, params);
 }
 
+/* Where it says what cannot be so, whatever else it says; where it begins, if nothing alone is to blame. */
+static uint32_t
+line_of(struct reader *r, const struct node *node, const struct node *const values[], const char *wrong)
+{
+	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
+		struct qos_params alone;
+
+		qos_params_default(&alone);
+		row_read(r, &rows[i], values[i], &alone);
+		if (qos_params_wrong(&alone) == wrong)
+			return values[i]->line;
+	}
+	return node->line;
+}
+
 void
 device_read(struct reader *r, const struct node *node, struct conf_device *device)
 {
@@ -192,7 +210,8 @@ device_read(struct reader *r, const struct node *node, struct conf_device *devic
 		row_read(r, &rows[i], values[1 + i], &device->params);
 	wrong = qos_params_wrong(&device->params);
 	if (wrong != NULL && r->errors->count == complaints)
-		complain(r->errors, node->line, "the device %s cannot be so: %s", quote(device->name).text, wrong);
+		complain(r->errors, line_of(r, node, values + 1, wrong), "the device %s cannot be so: %s",
+		    quote(device->name).text, wrong);
 }
 
 /* ---- what is printed ---- */

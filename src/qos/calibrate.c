@@ -1,6 +1,7 @@
 #include "qos/calibrate.h"
 
 #include <stddef.h>
+#include <string.h>
 
 enum {
 	MIB = 1024 * 1024,
@@ -8,6 +9,7 @@ enum {
 	SIZE_LARGE = QOS_SIZES - 1,
 	NEARLY = 97,            /* percent of the most that a device gives */
 	SETTLE = 4,             /* a measurement settles for one part in so many of its time */
+	ONE = 1024, TAKEN_LEAST = 64,
 };
 
 static const uint32_t depths[CALIBRATE_DEPTHS] = { 1, 2, 3, 4, 6, 8, 12, 16, 20, 24 };
@@ -88,6 +90,48 @@ find_costs(const struct calibrate *calibrate, struct qos_params *params)
 		    calibrate->full[QOS_WRITE][SIZE_LARGE].rate, QOS_COST_ONE);
 }
 
+static uint64_t
+rate_of(uint64_t bytes, uint64_t least)
+{
+	uint64_t most = UINT64_C(1) << 40;
+
+	bytes = bytes / MIB * MIB;
+	return bytes < least ? least : bytes > most ? most : bytes;
+}
+
+/* Of the time for which reads keep the device busy, so many 1024ths are taken from writes.  Beside reads writes have
+ * less than alone: by so much reads took of all time. */
+static uint64_t
+taken_by_reads(const struct calibrate *calibrate)
+{
+	uint64_t read = calibrate->mixed[QOS_READ].rate, write = calibrate->mixed[QOS_WRITE].rate;
+	uint64_t read_alone = calibrate->most[0].rate, write_alone = calibrate->full[QOS_WRITE][0].rate;
+	uint64_t lost = 0;
+
+	if (read == 0 || read_alone == 0 || write_alone == 0)
+		return ONE;
+	if (write < write_alone)
+		lost = (write_alone - write) * ONE / write_alone;
+	return within(lost * read_alone / read, TAKEN_LEAST, ONE);
+}
+
+/* Of writes where a byte in 128 KiB costs what one read does. */
+static void
+find_size_rates(const struct calibrate *calibrate, struct qos_params *params)
+{
+	uint64_t taken = taken_by_reads(calibrate);
+
+	for (unsigned size = 0; size < QOS_SIZES; size++) {
+		uint64_t read = calibrate->most[size].rate, write = calibrate->full[QOS_READ][SIZE_LARGE].rate;
+
+		if (read == 0 || calibrate->full[QOS_WRITE][size].rate == 0)
+			continue;
+		write = write * QOS_COST_ONE / params->size_cost[QOS_WRITE][size];
+		params->size_rate[QOS_READ][size] = rate_of(read * ONE / taken, MIB);
+		params->size_rate[QOS_WRITE][size] = rate_of(write, MIB);
+	}
+}
+
 /* A device whose writes now and then take long though it has nothing to do is not overloaded by that. */
 static void
 find_thresholds(const struct calibrate *calibrate, struct qos_params *params)
@@ -97,15 +141,6 @@ find_thresholds(const struct calibrate *calibrate, struct qos_params *params)
 
 	params->thresh_min_ns = within(least_ns, 1000, UINT32_MAX / 5);
 	params->thresh_max_ns = within(write_ns > most_ns ? write_ns : most_ns, 5000, UINT32_MAX);
-}
-
-static uint64_t
-rate_of(uint64_t bytes, uint64_t least)
-{
-	uint64_t most = UINT64_C(1) << 40;
-
-	bytes = bytes / MIB * MIB;
-	return bytes < least ? least : bytes > most ? most : bytes;
 }
 
 /* Room above what it gives for the rate to grow, and below what it gives at its slowest to fall. */
@@ -132,6 +167,7 @@ calibrate_params(const struct calibrate *calibrate, struct qos_params *params)
 	if (calibrate->full[QOS_READ][SIZE_LARGE].rate == 0 || calibrate->depths[0].rate == 0)
 		return "no read of 128 KiB ended in the time that there was";
 	find_costs(calibrate, params);
+	find_size_rates(calibrate, params);
 	find_thresholds(calibrate, params);
 	params->inflight_bytes = bound_of(calibrate, nearly_most(calibrate->bounds, CALIBRATE_BOUNDS));
 	params->slots_least = slots[nearly_most(calibrate->slots, CALIBRATE_SLOTS)];
@@ -180,14 +216,16 @@ least_part(const struct calibrate *calibrate, const struct gauge_heard heard[GAU
 }
 
 /* Reads and what hardly burdens the device come first, and what writes it all over last. */
-enum stage { PREPARE, ALONE_READS, FULL_READS, DEPTHS, ALONE_WRITES, SLOTS, BOUNDS, FULL_WRITES, STAGES };
+enum stage { PREPARE, ALONE_READS, FULL_READS, MOST_READS, DEPTHS, ALONE_WRITES, SLOTS, BOUNDS, FULL_WRITES, MIXED,
+	STAGES };
 
 static const struct {
 	unsigned steps, parts;  /* how often, and how long each time */
 } stages[STAGES] = {
 	[PREPARE] = { 2, 0 }, [ALONE_READS] = { QOS_SIZES, 1 }, [FULL_READS] = { QOS_SIZES, 3 },
-	[DEPTHS] = { CALIBRATE_DEPTHS, 3 }, [ALONE_WRITES] = { QOS_SIZES, 1 }, [SLOTS] = { CALIBRATE_SLOTS, 6 },
-	[BOUNDS] = { CALIBRATE_BOUNDS, 6 }, [FULL_WRITES] = { QOS_SIZES, 12 },
+	[MOST_READS] = { QOS_SIZES, 3 }, [DEPTHS] = { CALIBRATE_DEPTHS, 3 }, [ALONE_WRITES] = { QOS_SIZES, 1 },
+	[SLOTS] = { CALIBRATE_SLOTS, 6 }, [BOUNDS] = { CALIBRATE_BOUNDS, 6 }, [FULL_WRITES] = { QOS_SIZES, 12 },
+	[MIXED] = { 1, 12 },
 };
 
 /* Which stage a step is of, and the how manieth; STAGES: of none. */
@@ -239,6 +277,10 @@ calibrate_next(const struct calibrate *calibrate, struct gauge_task *task)
 		break;
 	case ALONE_READS: task->loads[0] = alone(QOS_READ, index); break;
 	case FULL_READS: task->loads[0] = full(QOS_READ, index); break;
+	case MOST_READS:
+		task->loads[0] = full(QOS_READ, index);
+		task->loads[0].tenants = GAUGE_TENANTS;
+		break;
 	case DEPTHS: task->loads[0] = (struct gauge_load){ QOS_READ, QOS_SIZE_MOST, depths[index], 1 }; break;
 	case ALONE_WRITES: task->loads[0] = alone(QOS_WRITE, index); break;
 	case SLOTS:
@@ -251,6 +293,13 @@ calibrate_next(const struct calibrate *calibrate, struct gauge_task *task)
 		task->params.inflight_bytes = bound_of(calibrate, index);
 		break;
 	case FULL_WRITES: task->loads[0] = full(QOS_WRITE, index); break;
+	case MIXED:
+		for (unsigned kind = 0; kind < QOS_KINDS; kind++) {
+			task->loads[kind] = full((enum qos_kind)kind, 0);
+			task->loads[kind].tenants = GAUGE_TENANTS / QOS_KINDS;
+		}
+		task->load_count = QOS_KINDS;
+		break;
 	case STAGES: break;
 	}
 	time_ns = calibrate->part_ns * stages[stage].parts;
@@ -268,11 +317,13 @@ calibrate_take(struct calibrate *calibrate, const struct gauge_heard heard[GAUGE
 	case PREPARE: break;
 	case ALONE_READS: calibrate->alone[QOS_READ][index] = heard[0]; break;
 	case FULL_READS: calibrate->full[QOS_READ][index] = heard[0]; break;
+	case MOST_READS: calibrate->most[index] = heard[0]; break;
 	case DEPTHS: calibrate->depths[index] = heard[0]; break;
 	case ALONE_WRITES: calibrate->alone[QOS_WRITE][index] = heard[0]; break;
 	case SLOTS: calibrate->slots[index] = least_part(calibrate, heard); break;
 	case BOUNDS: calibrate->bounds[index] = least_part(calibrate, heard); break;
 	case FULL_WRITES: calibrate->full[QOS_WRITE][index] = heard[0]; break;
+	case MIXED: memcpy(calibrate->mixed, heard, sizeof(calibrate->mixed)); break;
 	case STAGES: break;
 	}
 }

@@ -20,7 +20,9 @@ struct calibrate {
 	uint64_t part_ns;      /* the shortest takes so long */
 	struct gauge_heard alone[QOS_KINDS][QOS_SIZES];  /* one at a time */
 	struct gauge_heard full[QOS_KINDS][QOS_SIZES];   /* as many as make 1 MiB */
+	struct gauge_heard most[QOS_SIZES];              /* of reads, eight times as many */
 	struct gauge_heard depths[CALIBRATE_DEPTHS];
+	struct gauge_heard mixed[QOS_KINDS];             /* of 4 KiB, with as many of both as can be */
 	/* Of tenants that have little in common, what those have who have least: beside what one of them has alone, in
 	 * thousandths; 0: not measured */
 	uint64_t slots[CALIBRATE_SLOTS], bounds[CALIBRATE_BOUNDS];

@@ -1,8 +1,9 @@
 /*
  * cost.h - what does an I/O cost the device?
  *
- * In bytes of 128 KiB reads: by its kind and size, which were measured once, and by what writing costs just now, which
- * the latency of writes tells.  Source: Gimbal, 3.4; doc/qos.md.
+ * In bytes of 128 KiB reads: by its kind and size, which were measured once, and by what writing costs just now.  That
+ * falls while the latency of writes is low.  Where it is not, what has ended says what they cost: reads took a part of
+ * the device's time that is known, and all the rest of it went into writes.  Source: Gimbal, 3.4; doc/qos.md.
  */
 #ifndef WEIR_QOS_COST_H
 #define WEIR_QOS_COST_H
@@ -12,11 +13,11 @@
 /* Sizes are counted in 4 KiB; those above 128 KiB are all one. */
 enum { QOS_COST_LARGE = QOS_SIZE_MOST / QOS_SIZE_LEAST + 1 };
 
-/* An I/O of some kind and size: what it costs, and would if writing were as cheap as it gets; and how much longer than
- * the least it takes. */
+/* An I/O of some kind and size: what it costs, and would if writing were as cheap as it gets; how much longer than the
+ * least it takes; and how much of a device's time it leaves to no other, where writing is so cheap. */
 struct qos_price {
 	uint64_t weight;
-	uint32_t cost, ns;
+	uint32_t cost, ns, busy_ns;
 };
 
 struct qos_cost {
@@ -24,7 +25,11 @@ struct qos_cost {
 	uint32_t large[QOS_KINDS];     /* a byte of those above 128 KiB, in 1024ths */
 	uint32_t write;                /* a byte written in 128 KiB beside one read, in 1024ths */
 	uint32_t worst, step;          /* what that is at most, and by how much it falls */
+	uint64_t least_ns;             /* a latency of writes that is not low */
 	uint64_t period_ns, until_ns;
+	bool known;                    /* how much of the device's time I/Os take */
+	uint64_t busy_ns[QOS_KINDS];   /* those that have ended in this period */
+	uint64_t since_ns;             /* when it began, in time in which something is in flight */
 };
 
 void qos_cost_init(struct qos_cost *cost, const struct qos_params *params);
@@ -62,17 +67,29 @@ qos_cost_weight(const struct qos_cost *cost, enum qos_kind kind, uint8_t place, 
 }
 
 /* How much of a latency is no sign of congestion. */
-static inline uint32_t
-qos_cost_ns(const struct qos_cost *cost, enum qos_kind kind, uint8_t place)
+static inline uint64_t
+qos_cost_ns(const struct qos_cost *cost, enum qos_kind kind, uint8_t place, uint32_t bytes)
 {
-	return cost->prices[place][kind].ns;
+	uint64_t ns = cost->prices[place][kind].ns;
+
+	return place < QOS_COST_LARGE ? ns : ns * bytes / QOS_SIZE_MOST;
+}
+
+/* An I/O has ended: also of what moves no data, as what it is counted for. */
+static inline void
+qos_cost_ended(struct qos_cost *cost, enum qos_kind kind, uint8_t place, uint32_t bytes)
+{
+	uint64_t ns = cost->prices[place][kind].busy_ns;
+
+	cost->busy_ns[kind] += place < QOS_COST_LARGE ? ns : ns * bytes / QOS_SIZE_MOST;
 }
 
 /*
- * A write has ended, and the average latency of writes has been at most `peak_ns` since this answered true last.  Where
- * a period is over, and it answers true: additive decrease while no average came above the least threshold,
- * multiplicative increase else.
+ * It was a write, and the average latency of writes has been at most `peak_ns` since this answered true last;
+ * `busy_ns`: so long something has been in flight by now.  Where a period is over, and it answers true: additive
+ * decrease while no average came above the least threshold.  Else it goes half of the way to what has ended says; or to
+ * the worst, where nobody knows how much of the device's time I/Os take.
  */
-bool qos_cost_wrote(struct qos_cost *cost, const struct qos_params *params, uint64_t peak_ns, uint64_t now_ns);
+bool qos_cost_wrote(struct qos_cost *cost, uint64_t peak_ns, uint64_t busy_ns, uint64_t now_ns);
 
 #endif

@@ -1,6 +1,12 @@
 #include "qos/params.h"
 
+#include <assert.h>
 #include <stddef.h>
+
+#define RATE_LEAST (UINT64_C(64) << 10)
+#define RATE_MOST (UINT64_C(1) << 40)
+
+static_assert(sizeof(struct qos_params) == 16 * sizeof(uint64_t) + 38 * sizeof(uint32_t), "nothing lies between");
 
 void
 qos_params_default(struct qos_params *params)
@@ -35,6 +41,16 @@ costs_right(const struct qos_params *p)
 	return true;
 }
 
+static bool
+rates_right(const struct qos_params *p)
+{
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		for (int size = 0; size < QOS_SIZES; size++)
+			if (p->size_rate[kind][size] != 0 && !within(p->size_rate[kind][size], RATE_LEAST, RATE_MOST))
+				return false;
+	return true;
+}
+
 const char *
 qos_params_wrong(const struct qos_params *p)
 {
@@ -42,14 +58,16 @@ qos_params_wrong(const struct qos_params *p)
 		return "a byte costs from 1/1024 to 256 times one of a 128 KiB read";
 	if (!within(p->write_cost_worst, QOS_COST_ONE, QOS_COST_MAX))
 		return "a written byte costs from 1 to 256 times a read one";
+	if (!rates_right(p))
+		return "a device gives 64 KiB/s to 1 TiB/s of a size, or 0 where that is not known";
 	if (p->thresh_min_ns == 0 || p->thresh_min_ns >= p->thresh_max_ns)
 		return "the least latency threshold is above 0 and below the greatest";
 	if (!within(p->slots, 1, QOS_SLOTS_MAX) || !within(p->slots_least, 1, p->slots))
-		return "a tenant has 1 to 32 slots, and no more beside others than alone";
+		return "there are 1 to 32 slots, and no more of each tenant than of all";
 	if (p->inflight_bytes < QOS_SLOT_BYTES)
 		return "a slot's worth, 128 KiB, must be able to be in flight";
 	if (p->rate_least == 0 || !within(p->rate_first, p->rate_least, p->rate_most) ||
-	    p->rate_most > UINT64_C(1) << 40)
+	    p->rate_most > RATE_MOST)
 		return "rates are above 0 and at most 1 TiB/s, and the first one is between the least and the greatest";
 	if (!within(p->ewma_shift, 0, 10) || !within(p->thresh_shift, 0, 10) || !within(p->beta, 1, 1024))
 		return "alpha is from 2^-10 to 1, and beta from 1 to 1024";

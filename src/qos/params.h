@@ -25,7 +25,16 @@ enum {
 /* Which bucket an I/O is paid from. */
 enum qos_kind { QOS_READ, QOS_WRITE, QOS_KINDS };
 
+/* Without anything between its members: two of them can be compared as they lie in memory. */
 struct qos_params {
+	/* Bytes a second of I/Os of a kind and size that leave no time for others.  Of writes what the device gives
+	 * while they cost no more than `size_cost` says; of reads what it gives with as many in flight as it can use,
+	 * and more where it reads and writes at the same time.  0: that is not known. */
+	uint64_t size_rate[QOS_KINDS][QOS_SIZES];
+
+	uint64_t rate_first, rate_least, rate_most; /* bytes a second */
+	uint64_t stall_ns;                 /* an I/O that takes longer is of a device that has stalled */
+
 	/* What a byte costs, beside one of a 128 KiB read (QOS_COST_ONE): by kind and size; of writes when they are as
 	 * cheap as they get. */
 	uint32_t size_cost[QOS_KINDS][QOS_SIZES];
@@ -35,11 +44,9 @@ struct qos_params {
 	uint32_t size_ns[QOS_KINDS][QOS_SIZES];
 	uint32_t thresh_min_ns, thresh_max_ns;
 
-	uint32_t slots;                    /* of a tenant that is alone */
-	uint32_t slots_least;              /* and of each of many */
+	uint32_t slots;                    /* of all tenants together, where there are several */
+	uint32_t slots_least;              /* but of each at least */
 	uint32_t inflight_bytes;           /* of the device: read cost of what may be in flight */
-
-	uint64_t rate_first, rate_least, rate_most; /* bytes a second */
 
 	uint32_t ewma_shift;               /* of latencies: alpha_D is 2^-shift */
 	uint32_t thresh_shift;             /* alpha_T */
@@ -49,7 +56,6 @@ struct qos_params {
 	uint32_t write_cost_steps;         /* from worst to one, at so many times ... */
 	uint32_t write_cost_ns;            /* ... this long */
 	uint32_t linger_ns;                /* a tenant that has ended its last I/O is still counted for so long */
-	uint32_t stall_ns;                 /* an I/O that takes longer is of a device that has stalled */
 };
 
 /* Of the drive of the paper, a TLC drive that was written all over (Gimbal, 4.2). */

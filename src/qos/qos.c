@@ -70,6 +70,8 @@ share_slots(struct qos *qos)
 	uint32_t counted = qos->share.counted, each = counted > 1 ? qos->params.slots / counted : qos->params.slots;
 
 	qos_share_slots(&qos->share, each > qos->params.slots_least ? each : qos->params.slots_least);
+	qos->share.turns_decide = counted <= 1;
+	qos->changed = true;
 	find_most(qos);
 }
 
@@ -176,7 +178,7 @@ static void
 begin(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 {
 	if (qos->occupied == 0)
-		qos_rate_begins(&qos->rate, now_ns);
+		qos->idle_ns += now_ns - qos->rests_ns;
 	gates_take(qos, io, now_ns);
 	qos_share_take(&qos->share, io);
 	io->begun_ns = now_ns;
@@ -191,6 +193,23 @@ static uint64_t
 round_most(struct qos *qos)
 {
 	return qos->share.shut > 0 ? gates_round_most(qos) : UINT64_MAX;
+}
+
+/*
+ * Nobody may go any more.  Slots keep those who have much in flight from those who cannot have as much.  Where all have
+ * had something waiting for some time there is no such tenant, and turns decide alone.  For some time, because slots
+ * make tenants wait, too: those who have all in flight as soon as nothing binds them.  Who is alone keeps nobody out.
+ */
+static struct qos_io *
+nobody(struct qos *qos, uint64_t now_ns)
+{
+	const struct qos_share *share = &qos->share;
+
+	if (qos->changed || share->counted <= 1 || share->backlogged < share->counted)
+		qos->sated_ns = now_ns;
+	qos->changed = false;
+	qos->share.turns_decide = share->counted <= 1 || now_ns - qos->sated_ns > qos->params.linger_ns;
+	return NULL;
 }
 
 struct qos_io *
@@ -213,7 +232,7 @@ qos_next(struct qos *qos, uint64_t now_ns)
 
 			qos->held = full(qos, tenant);
 			if (qos->held)
-				return NULL;
+				return nobody(qos, now_ns);
 			io = qos_share_next(&qos->share, tenant, &qos->cost);
 			if (io != NULL && gates_pass(qos, io, now_ns)) {
 				begin(qos, io, now_ns);
@@ -222,7 +241,7 @@ qos_next(struct qos *qos, uint64_t now_ns)
 		}
 		/* who was let in last may have gone on to a later round */
 	} while (qos_share_go_on(&qos->share, round_most(qos)) || (qos->share.shut > 0 && gates_open(qos, now_ns)));
-	return NULL;
+	return nobody(qos, now_ns);
 }
 
 uint64_t
@@ -239,11 +258,11 @@ learn(struct qos *qos, const struct qos_io *io, uint64_t latency_ns, uint64_t no
 {
 	enum qos_kind kind = (enum qos_kind)io->kind;
 	struct qos_monitor *monitor = &qos->monitors[kind];
-	uint64_t usual_ns = qos_cost_ns(&qos->cost, kind, io->at);
+	uint64_t usual_ns = qos_cost_ns(&qos->cost, kind, io->at, io->bytes), busy_ns = now_ns - qos->idle_ns;
 
 	qos->state = qos_monitor_add(monitor, latency_ns > usual_ns ? latency_ns - usual_ns : 0);
-	qos_rate_ended(&qos->rate, &qos->params, qos->state, kind, io->bytes, now_ns);
-	if (kind == QOS_WRITE && qos_cost_wrote(&qos->cost, &qos->params, qos_monitor_peak_ns(monitor), now_ns))
+	qos_rate_ended(&qos->rate, &qos->params, qos->state, kind, io->bytes, busy_ns);
+	if (kind == QOS_WRITE && qos_cost_wrote(&qos->cost, qos_monitor_peak_ns(monitor), busy_ns, now_ns))
 		monitor->peak = 0;
 }
 
@@ -254,15 +273,23 @@ qos_done(struct qos *qos, struct qos_io *io, uint64_t latency_ns, bool right, ui
 
 	list_unlink(&io->place);
 	qos->occupied -= io->occupies;
-	if (qos->occupied == 0)
-		qos_rate_rests(&qos->rate, now_ns);
 	qos_share_ended(&qos->share, io);
 	rest(qos, io->tenant, now_ns);
+	qos_cost_ended(&qos->cost, (enum qos_kind)io->kind, io->at, io->bytes);
 	if (right && io->measures)
 		learn(qos, io, latency_ns, now_ns);
+	if (qos->occupied == 0)
+		qos->rests_ns = now_ns;
 	count->ios++;
 	count->bytes += io->bytes;
 	count->failed += !right;
+}
+
+uint32_t
+qos_tenants(struct qos *qos, uint64_t now_ns)
+{
+	forget_some(qos, now_ns);
+	return qos->share.counted;
 }
 
 uint32_t

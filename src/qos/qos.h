@@ -31,7 +31,10 @@ struct qos {
 	struct list passing;         /* entries of such, where a tenant was let in */
 	enum qos_state state;        /* as the last I/O that ended said */
 	uint64_t occupied, most;     /* by what is in flight, and may be */
+	uint64_t sated_ns;           /* when there were others, one, or one that had nothing waiting, last */
+	uint64_t idle_ns, rests_ns;  /* so long nothing was in flight; and since when, if nothing is */
 	bool held;                   /* whose turn it is waits until less is */
+	bool changed;                /* there are more tenants, or fewer, since somebody could not go */
 	struct list flying;          /* I/Os in flight, the oldest first */
 	struct list resting;         /* tenants that had nothing any more, the longest first */
 	struct qos_count counts[QOS_KINDS]; /* that have ended */
@@ -82,6 +85,9 @@ void qos_drop_cap(struct qos *qos, struct qos_cap *cap);
 
 /* Other limits from now on, for those who wait too. */
 void qos_change_cap(struct qos_cap *cap, const struct qos_limit limits[QOS_KINDS], uint32_t burst_ms);
+
+/* How many tenants count: with I/Os, or had some until just now. */
+uint32_t qos_tenants(struct qos *qos, uint64_t now_ns);
 
 /* How many I/Os a tenant may have, here and on its way, without any waiting for long: 1 to UINT16_MAX. */
 uint32_t qos_credits(const struct qos *qos, const struct qos_tenant *tenant);

@@ -43,7 +43,7 @@ work_out(struct qos_rate *rate)
 static void
 keep(struct qos_rate *rate, const struct qos_params *params)
 {
-	rate->most = (uint64_t)params->bucket_bytes << QOS_TOKEN_SHIFT;
+	rate->most = (int64_t)params->bucket_bytes << QOS_TOKEN_SHIFT;
 	rate->steps[QOS_UNDERUSED] = (int32_t)params->beta;
 	rate->steps[QOS_AVOIDANCE] = 1;
 	rate->steps[QOS_CONGESTED] = rate->steps[QOS_OVERLOADED] = -1;
@@ -66,10 +66,8 @@ void
 qos_rate_tune(struct qos_rate *rate, const struct qos_params *params)
 {
 	keep(rate, params);
-	if (rate->target < params->rate_least)
-		rate->target = params->rate_least;
-	if (rate->target > params->rate_most)
-		rate->target = params->rate_most;
+	if (rate->target < params->rate_least || rate->target > params->rate_most)
+		rate->target = params->rate_first;
 	for (int kind = 0; kind < QOS_KINDS; kind++)
 		if (rate->tokens[kind] > rate->most)
 			rate->tokens[kind] = rate->most;
@@ -82,10 +80,10 @@ add(struct qos_rate *rate, enum qos_kind kind, uint64_t tokens)
 {
 	uint64_t over;
 
-	rate->tokens[kind] += tokens;
+	rate->tokens[kind] += (int64_t)tokens;
 	if (rate->tokens[kind] <= rate->most)
 		return 0;
-	over = rate->tokens[kind] - rate->most;
+	over = (uint64_t)(rate->tokens[kind] - rate->most);
 	rate->tokens[kind] = rate->most;
 	return over;
 }
@@ -108,9 +106,7 @@ qos_rate_fill(struct qos_rate *rate, uint64_t now_ns)
 void
 qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t weight)
 {
-	uint64_t tokens = (uint64_t)bytes << QOS_TOKEN_SHIFT;
-
-	rate->tokens[kind] -= rate->tokens[kind] < tokens ? rate->tokens[kind] : tokens;
+	rate->tokens[kind] -= (int64_t)bytes << QOS_TOKEN_SHIFT;
 	rate->bytes[kind] += bytes;
 	rate->weights[kind] += weight;
 }
@@ -118,30 +114,16 @@ qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_
 uint64_t
 qos_rate_ready_ns(const struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t now_ns)
 {
-	uint64_t need = qos_rate_need(rate, bytes);
+	int64_t lacks = qos_rate_need(rate, bytes) - rate->tokens[kind];
 
-	if (rate->tokens[kind] >= need)
-		return now_ns;
-	return now_ns + (need - rate->tokens[kind]) / rate->fill[kind] + 1;
-}
-
-void
-qos_rate_begins(struct qos_rate *rate, uint64_t now_ns)
-{
-	rate->since_ns += now_ns - rate->rests_ns;
-}
-
-void
-qos_rate_rests(struct qos_rate *rate, uint64_t now_ns)
-{
-	rate->rests_ns = now_ns;
+	return lacks <= 0 ? now_ns : now_ns + (uint64_t)lacks / rate->fill[kind] + 1;
 }
 
 /* As soon as what has ended says how fast the device is. */
 static void
-measure(struct qos_rate *rate, uint64_t now_ns)
+measure(struct qos_rate *rate, uint64_t busy_ns)
 {
-	uint64_t gone_ns = now_ns - rate->since_ns;
+	uint64_t gone_ns = busy_ns - rate->since_ns;
 
 	if (gone_ns < WINDOW_LEAST_NS || (rate->ended_bytes < WINDOW_BYTES && gone_ns < WINDOW_MOST_NS))
 		return;
@@ -149,12 +131,12 @@ measure(struct qos_rate *rate, uint64_t now_ns)
 	if (rate->ended_bytes <= UINT64_MAX / SECOND_NS)
 		rate->ended_rate = rate->ended_bytes * SECOND_NS / gone_ns;
 	rate->ended_bytes = 0;
-	rate->since_ns = now_ns;
+	rate->since_ns = busy_ns;
 }
 
 void
 qos_rate_ended(struct qos_rate *rate, const struct qos_params *params, enum qos_state state, enum qos_kind kind,
-    uint32_t bytes, uint64_t now_ns)
+    uint32_t bytes, uint64_t busy_ns)
 {
 	int64_t target;
 
@@ -163,9 +145,10 @@ qos_rate_ended(struct qos_rate *rate, const struct qos_params *params, enum qos_
 	if (state == QOS_OVERLOADED)
 		rate->changes = CHANGES_MOST;
 	if (rate->changes >= CHANGES_MOST)
-		measure(rate, now_ns);
+		measure(rate, busy_ns);
 	if (state == QOS_OVERLOADED) {
-		rate->tokens[kind] = 0;
+		if (rate->tokens[kind] > 0)
+			rate->tokens[kind] = 0;
 		if (rate->ended_rate > 0 && rate->ended_rate < rate->target)
 			rate->target = rate->ended_rate;
 	}

@@ -14,32 +14,32 @@ enum { QOS_TOKEN_SHIFT = 20 };
 
 struct qos_rate {
 	uint64_t target;              /* bytes a second */
-	uint64_t tokens[QOS_KINDS];   /* bytes << QOS_TOKEN_SHIFT */
+	int64_t tokens[QOS_KINDS];    /* bytes << QOS_TOKEN_SHIFT; below 0 after an I/O that a bucket cannot hold */
 	uint64_t fill[QOS_KINDS];     /* so many come in a nanosecond */
 	uint64_t filled_ns;           /* when, last */
-	uint64_t most;                /* that there may be */
+	int64_t most;                 /* that there may be */
 	int32_t steps[QOS_STATES];    /* by how many times its bytes an I/O that ends changes the target */
 	/* What has gone lately, and what it cost: so much a byte costs on average. */
 	uint64_t bytes[QOS_KINDS], weights[QOS_KINDS];
 	uint32_t changes;             /* of all that, since `fill` was worked out */
-	/* what has ended in this window, which goes on only while something is in flight */
-	uint64_t ended_bytes, since_ns, rests_ns;
+	/* what has ended in this window, and since when it goes on, in time in which something is in flight */
+	uint64_t ended_bytes, since_ns;
 	uint64_t ended_rate;          /* bytes a second, in the last one; 0: there was none */
 };
 
 void qos_rate_init(struct qos_rate *rate, const struct qos_params *params);
 
-/* It keeps within other bounds from now on. */
+/* It keeps within other bounds from now on; what was beyond them says nothing of the device, and it begins anew. */
 void qos_rate_tune(struct qos_rate *rate, const struct qos_params *params);
 
 /* Time goes by; it may not, but never goes back. */
 void qos_rate_fill(struct qos_rate *rate, uint64_t now_ns);
 
 /* The tokens for so many bytes, or as many as a bucket can hold. */
-static inline uint64_t
+static inline int64_t
 qos_rate_need(const struct qos_rate *rate, uint32_t bytes)
 {
-	uint64_t tokens = (uint64_t)bytes << QOS_TOKEN_SHIFT;
+	int64_t tokens = (int64_t)bytes << QOS_TOKEN_SHIFT;
 
 	return tokens < rate->most ? tokens : rate->most;
 }
@@ -51,10 +51,6 @@ qos_rate_has(const struct qos_rate *rate, enum qos_kind kind, uint32_t bytes)
 	return rate->tokens[kind] >= qos_rate_need(rate, bytes);
 }
 
-/* The first I/O goes after a time when none was in flight; and there is none any more. */
-void qos_rate_begins(struct qos_rate *rate, uint64_t now_ns);
-void qos_rate_rests(struct qos_rate *rate, uint64_t now_ns);
-
 /* An I/O goes: qos_rate_ready_ns() has said that it may.  `weight`: what it costs. */
 void qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t weight);
 
@@ -62,8 +58,8 @@ void qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, ui
  * at `now_ns`; so now, if that is what it answers. */
 uint64_t qos_rate_ready_ns(const struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t now_ns);
 
-/* An I/O has ended, and so the device is. */
+/* An I/O has ended, and so the device is.  `busy_ns`: so long something has been in flight by now. */
 void qos_rate_ended(struct qos_rate *rate, const struct qos_params *params, enum qos_state state, enum qos_kind kind,
-    uint32_t bytes, uint64_t now_ns);
+    uint32_t bytes, uint64_t busy_ns);
 
 #endif

@@ -107,7 +107,8 @@ unqueue(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 		tenant->filled &= (uint8_t)~(1u << queue);
 		share->moved = true;
 	}
-	tenant->waiting--;
+	if (--tenant->waiting == 0)
+		share->backlogged--;
 }
 
 /* ---- rounds ---- */
@@ -281,20 +282,36 @@ slot_free(struct qos_tenant *tenant, unsigned slot)
 	tenant->slots_in_use--;
 }
 
+/* How fast slots complete depends on how much is in each, and so on weights; turns do not. */
+static uint32_t
+slots_most(const struct qos_share *share)
+{
+	return share->turns_decide ? QOS_SLOTS_MAX : share->slots_each;
+}
+
+/* As many as can be are taken, and none shall hold its tenant back: the last one is never full. */
+static bool
+goes_on(const struct qos_share *share, const struct qos_tenant *tenant)
+{
+	return share->turns_decide && tenant->slots_in_use == QOS_SLOTS_MAX;
+}
+
 /* True: the slot is full, and its tenant may have no other. */
 static bool
 slot_fill(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 {
+	struct qos_slot *slot;
+
 	if (tenant->slot == SLOT_NONE)
 		slot_open(share, tenant);
 	io->slot = tenant->slot;
-	tenant->slots[tenant->slot].begun++;
-	if (io->weight < tenant->room && tenant->slots[tenant->slot].begun < UINT16_MAX) {
-		tenant->room -= io->weight;
+	slot = &tenant->slots[tenant->slot];
+	slot->begun++;
+	tenant->room -= io->weight < tenant->room ? io->weight : tenant->room;
+	if (slot->begun < UINT16_MAX && (tenant->room > 0 || goes_on(share, tenant)))
 		return false;
-	}
 	tenant->slot = SLOT_NONE;
-	return tenant->slots_in_use >= share->slots_each;
+	return tenant->slots_in_use >= slots_most(share);
 }
 
 /* ---- what happens to I/Os ---- */
@@ -309,7 +326,8 @@ qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct qos_
 	io->order = share->arrivals++;
 	list_push(&tenant->queues[queue], &io->place);
 	tenant->filled |= (uint8_t)(1u << queue);
-	tenant->waiting++;
+	if (tenant->waiting++ == 0)
+		share->backlogged++;
 	if (tenant->state != QOS_IDLE)
 		return;
 	if (!tenant->counted)
@@ -419,7 +437,7 @@ qos_share_ended(struct qos_share *share, struct qos_io *io)
 		return;
 	tenant->slot_ios = slot->begun;
 	slot_free(tenant, io->slot);
-	if (tenant->state == QOS_DEFERRED && tenant->slots_in_use < share->slots_each)
+	if (tenant->state == QOS_DEFERRED && tenant->slots_in_use < slots_most(share))
 		resume(share, tenant);
 }
 

@@ -114,6 +114,8 @@ struct qos_share {
 	uint32_t quantum, slot_bytes;
 	uint32_t slots_each;
 	uint32_t counted;            /* tenants that are */
+	uint32_t backlogged;         /* of those, with I/Os waiting */
+	bool turns_decide;           /* and not slots; that is for whoever knows the time, too */
 	uint64_t weights;            /* of groups with such, and of such without a group */
 	uint64_t parts;              /* how often anybody's part has changed */
 	uint64_t round;              /* from 1 */
@@ -180,7 +182,7 @@ qos_share_goes(const struct qos_lane *lane)
 /* An I/O that went is over. */
 void qos_share_ended(struct qos_share *share, struct qos_io *io);
 
-/* Each tenant may have so many slots from now on. */
+/* Each tenant may have so many slots from now on, where it is not turns that decide. */
 void qos_share_slots(struct qos_share *share, uint32_t slots_each);
 
 /* A tenant counts, or counts no more; that is for whoever knows the time. */

@@ -77,6 +77,7 @@ device_random(struct rng *rng, struct conf_device *device, uint32_t number)
 		for (unsigned size = 0; size < QOS_SIZES; size++) {
 			params->size_cost[kind][size] = cost_random(rng, 1);
 			params->size_ns[kind][size] = (uint32_t)rng_next(rng) >> below(rng, 32);
+			params->size_rate[kind][size] = maybe(rng) ? 0 : 65536 + rng_below(rng, UINT64_C(1) << 39);
 		}
 	params->write_cost_worst = cost_random(rng, 1000);
 	params->thresh_min_ns = 1 + below(rng, 1 << 30);
@@ -297,8 +298,7 @@ same_limits(const struct qos_limit a[QOS_KINDS], const struct qos_limit b[QOS_KI
 static bool
 same_device(const struct conf_device *a, const struct conf_device *b)
 {
-	return same_text(a->name, b->name) && memcmp(&a->params, &b->params,
-	    offsetof(struct qos_params, stall_ns)) == 0 && a->params.stall_ns == b->params.stall_ns;
+	return same_text(a->name, b->name) && memcmp(&a->params, &b->params, sizeof(a->params)) == 0;
 }
 
 static bool

@@ -369,7 +369,7 @@ a_paced_device_tells_its_rate_and_what_is_left_of_it(void **state)
 	say();
 	assert_true(fair_look(chans[at], &view));
 	assert_true(view.paced);
-	assert_int_equal(view.rate, volume.params.rate_most); /* it had no bound before */
+	assert_int_equal(view.rate, volume.params.rate_first); /* what was before says nothing */
 	assert_int_equal(view.write_cost, volume.params.write_cost_worst);
 	assert_int_equal(view.kinds[QOS_READ].thresh_ns, volume.params.thresh_max_ns);
 	all = view.kinds[QOS_READ].headroom + view.kinds[QOS_WRITE].headroom;

@@ -437,6 +437,8 @@ fill_qos(struct arena *arena, struct conf_qos *qos)
 		for (unsigned size = 0; size < QOS_SIZES; size++) {
 			qos->devices[i].params.size_ns[QOS_READ][size] = UINT32_MAX;
 			qos->devices[i].params.size_ns[QOS_WRITE][size] = UINT32_MAX;
+			qos->devices[i].params.size_rate[QOS_READ][size] = (UINT64_C(1) << 40) - 1;
+			qos->devices[i].params.size_rate[QOS_WRITE][size] = (UINT64_C(1) << 40) - 1;
 		}
 	}
 	for (unsigned i = 0; i < CONF_GROUPS_MAX; i++) {

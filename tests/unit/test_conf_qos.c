@@ -51,6 +51,8 @@ static const char full[] =
     "      read_cost: [9.3, 5.125, 2.9, 1.7, 1.2, 1.0]\n"
     "      write_cost: [0.001, 5, 4, 3, 2, 255.999]\n"
     "      write_cost_worst: 256\n"
+    "      read_rate: [64K, 0, 1G, 1048577, 3M, 1T]\n"
+    "      write_rate: [0, 0, 0, 0, 0, 0]\n"
     "      read_extra_us: [0, 1, 2.5, 4294967.295, 99.999, 0.001]\n"
     "      write_extra_us: [6, 5, 4, 3, 2, 1]\n"
     "      latency_min_us: 80.5\n"
@@ -78,6 +80,7 @@ each_parameter_of_a_device_is_read(void **state)
 	static const struct qos_params other = {
 		.size_cost = { { 9523, 5248, 2970, 1741, 1229, 1024 }, { 1, 5120, 4096, 3072, 2048, 262143 } },
 		.write_cost_worst = 262144,
+		.size_rate = { { 65536, 0, UINT64_C(1) << 30, 1048577, 3 << 20, UINT64_C(1) << 40 } },
 		.size_ns = { { 0, 1000, 2500, UINT32_MAX, 99999, 1 }, { 6000, 5000, 4000, 3000, 2000, 1000 } },
 		.thresh_min_ns = 80500, .thresh_max_ns = 4000000000, .slots = 16, .slots_least = 8,
 		.inflight_bytes = 20 * QOS_SLOT_BYTES, .rate_first = UINT64_C(1000) << 20, .rate_least = 1,
@@ -190,6 +193,8 @@ what_is_printed_is_what_one_would_write(void **state)
 	    "      read_cost: [1.001, 2.5, 1, 1, 1, 1]\n"
 	    "      write_cost: [1, 1, 1, 1, 1, 1]\n"
 	    "      write_cost_worst: 9\n"
+	    "      read_rate: [0, 0, 0, 0, 0, 0]\n"
+	    "      write_rate: [0, 0, 0, 0, 0, 0]\n"
 	    "      read_extra_us: [0, 0, 0, 0, 0, 0]\n"
 	    "      write_extra_us: [0, 0, 0, 0, 0, 0]\n"
 	    "      latency_min_us: 250\n"

@@ -23,6 +23,7 @@ struct bench {
 	struct qos_io ios[TENANTS][IOS];
 	enum where where[TENANTS][IOS];
 	uint64_t went[TENANTS]; /* bytes */
+	bool by_turns; /* that was ever so: there may be more slots */
 	uint64_t now;
 };
 
@@ -61,6 +62,7 @@ go(struct bench *b)
 {
 	struct qos_io *io = qos_next(&b->qos, b->now);
 
+	b->by_turns |= b->qos.share.turns_decide;
 	if (io == NULL)
 		return NULL;
 	assert_int_equal(*where_of(b, io), WAITS);
@@ -82,7 +84,7 @@ end(struct bench *b, struct qos_io *io, uint64_t latency_ns)
 static void
 check(const struct bench *b, unsigned most_each)
 {
-	unsigned flies = 0, counted = 0;
+	unsigned flies = 0, counted = 0, backlogged = 0;
 	uint64_t occupied = 0;
 
 	for (int t = 0; t < TENANTS; t++) {
@@ -107,13 +109,15 @@ check(const struct bench *b, unsigned most_each)
 		assert_int_equal(tenant->inflight, flying);
 		assert_int_equal(in_slots, flying);
 		assert_int_equal(taken, tenant->slots_in_use);
-		assert_true(taken <= most_each);
+		assert_true(taken <= (b->by_turns ? QOS_SLOTS_MAX : most_each));
 		assert_true(tenant->state != QOS_DEFERRED || (tenant->deficit == 0 && flying > 0));
 		assert_true(tenant->counted || waits + flying == 0);
 		flies += flying;
 		counted += tenant->counted;
+		backlogged += tenant->waiting > 0;
 	}
 	assert_int_equal(b->qos.share.counted, counted);
+	assert_int_equal(b->qos.share.backlogged, backlogged);
 	assert_int_equal(b->qos.occupied, occupied);
 	assert_int_equal(list_empty(&b->qos.flying), flies == 0);
 }
@@ -363,6 +367,82 @@ a_turn_is_not_over_because_there_are_no_tokens(void **state)
 	assert_in_range(b.went[0] * 100 / b.went[1], 97, 103);
 }
 
+/* ---- slots ---- */
+
+static void
+go_for(struct bench *b, uint64_t ns)
+{
+	for (uint64_t until = b->now + ns; b->now < until; b->now += 100 * US)
+		while (go(b) != NULL)
+			continue;
+}
+
+/* What another tenant has beside its one I/O in flight: nothing; or one that a cap holds back. */
+enum other { NONE, SATED, HELD_BACK };
+
+static void
+begin_other(struct bench *b, enum other other)
+{
+	static const struct qos_limit limits[QOS_KINDS] = { { .ios = 1, .bytes = 0 } };
+
+	qos_cap_init(&b->caps[0], limits, 1);
+	qos_use_cap(&b->qos, &b->caps[0], QOS_CAP_TENANT);
+	b->tenants[1].cap = &b->caps[0];
+	for (int i = 0; i < (int)other; i++)
+		arrive(b, 1, i, QOS_OP_READ, 4 * KIB);
+	assert_int_equal(go(b) != NULL, other != NONE);
+	assert_null(go(b));
+}
+
+/* How many of a tenant's 128 KiB reads are in flight after a while in which it always had some waiting. */
+static uint32_t
+in_flight(enum other other)
+{
+	struct bench b;
+
+	begin(&b, 2);
+	begin_other(&b, other);
+	for (int i = 0; i < IOS; i++)
+		arrive(&b, 0, i, QOS_OP_READ, 128 * KIB);
+	go_for(&b, b.params.linger_ns);
+	assert_true(other == NONE || b.tenants[0].inflight == b.qos.share.slots_each);
+	go_for(&b, 10 * MS);
+	end(&b, &b.ios[0][0], 100 * US);
+	go_for(&b, 10 * MS);
+	assert_int_equal(b.tenants[1].waiting, other == HELD_BACK);
+	return b.tenants[0].inflight;
+}
+
+static void
+slots_hold_back_nobody_where_all_have_something_waiting(void **state)
+{
+	(void)state;
+	assert_int_equal(in_flight(SATED), 4);
+	assert_int_equal(in_flight(HELD_BACK), 6); /* three quarters of what both may have */
+	assert_int_equal(in_flight(NONE), 20);     /* all */
+}
+
+/* Not even where both have something waiting from the first moment on, after a long time without any. */
+static void
+slots_decide_for_a_while_when_tenants_have_come(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b, 2);
+	b.now += S;
+	for (int t = 0; t < 2; t++)
+		for (int i = 0; i < IOS; i++)
+			arrive(&b, t, i, QOS_OP_READ, 128 * KIB);
+	go_for(&b, b.params.linger_ns);
+	end(&b, &b.ios[0][0], 100 * US);
+	go_for(&b, b.params.linger_ns);
+	assert_false(b.qos.share.turns_decide);
+	end(&b, &b.ios[1][0], 100 * US);
+	go_for(&b, b.params.linger_ns);
+	assert_true(b.qos.share.turns_decide);
+}
+
 /* ---- what moves nothing ---- */
 
 static void
@@ -372,13 +452,31 @@ a_flush_is_not_for_nothing(void **state)
 	unsigned went = 0;
 
 	(void)state;
-	begin(&b, 1);
+	begin(&b, 2);
+	begin_other(&b, SATED);
 	for (int i = 0; i < IOS; i++)
 		arrive(&b, 0, i, QOS_OP_FLUSH, 0);
 	while (go(&b) != NULL)
 		went++;
 	assert_true(went < IOS);
 	assert_int_equal(b.tenants[0].state, QOS_DEFERRED);
+}
+
+/* Writes are not to blame for all of the device's time. */
+static void
+a_flush_takes_time_too(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	qos_params_default(&b.params);
+	begin(&b, 1);
+	for (int size = 0; size < QOS_SIZES; size++)
+		b.params.size_rate[QOS_READ][size] = b.params.size_rate[QOS_WRITE][size] = UINT64_C(1) << 30;
+	qos_tune(&b.qos, &b.params);
+	arrive(&b, 0, 0, QOS_OP_FLUSH, 0);
+	end(&b, go(&b), 1 * MS);
+	assert_int_equal(b.qos.cost.busy_ns[QOS_WRITE], UINT64_C(4096) * S >> 30);
 }
 
 static void
@@ -453,6 +551,26 @@ other_parameters_are_those_of_what_is_under_way(void **state)
 	assert_int_equal(b.qos.occupied, 0);
 }
 
+/* What has ended in a second is not little because nothing was asked for half of the time. */
+static void
+time_without_work_is_not_measured(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b, 1);
+	for (int i = 0; i < 200; i++) {
+		struct qos_io *io;
+
+		arrive(&b, 0, 0, QOS_OP_READ, 128 * KIB);
+		io = go(&b);
+		b.now += 625 * US;
+		end(&b, io, 300 * US);
+		b.now += 100 * MS;
+	}
+	assert_in_range(b.qos.rate.ended_rate / MIB, 199, 201);
+}
+
 static void
 who_pauses_is_counted_for_a_while(void **state)
 {
@@ -470,6 +588,8 @@ who_pauses_is_counted_for_a_while(void **state)
 	end(&b, go(&b), 100 * US);
 	assert_int_equal(b.qos.share.counted, 1);
 	assert_int_equal(b.qos.share.slots_each, b.params.slots);
+	assert_int_equal(qos_tenants(&b.qos, b.now + b.params.linger_ns - 1), 1);
+	assert_int_equal(qos_tenants(&b.qos, b.now + b.params.linger_ns), 0); /* though nobody asked for anything */
 }
 
 static void
@@ -515,10 +635,14 @@ main(void)
 		cmocka_unit_test(writes_without_tokens_do_not_block_reads),
 		cmocka_unit_test(but_reads_do_not_go_on_without_end),
 		cmocka_unit_test(a_turn_is_not_over_because_there_are_no_tokens),
+		cmocka_unit_test(slots_hold_back_nobody_where_all_have_something_waiting),
+		cmocka_unit_test(slots_decide_for_a_while_when_tenants_have_come),
 		cmocka_unit_test(a_flush_is_not_for_nothing),
+		cmocka_unit_test(a_flush_takes_time_too),
 		cmocka_unit_test(what_says_nothing_of_the_device_is_not_learnt_from),
 		cmocka_unit_test(what_is_in_flight_is_bounded),
 		cmocka_unit_test(other_parameters_are_those_of_what_is_under_way),
+		cmocka_unit_test(time_without_work_is_not_measured),
 		cmocka_unit_test(who_pauses_is_counted_for_a_while),
 		cmocka_unit_test(credits_are_what_slots_have_room_for),
 		cmocka_unit_test(a_device_that_has_stalled_is_seen),

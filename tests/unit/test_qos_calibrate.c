@@ -137,6 +137,12 @@ a_tlc_drive_that_was_written_all_over_is_the_papers(void **state)
 	    (const uint32_t[]){ 160, 130, 110, 105, 105, 100 });
 	assert_in_range(params.size_ns[QOS_READ][5], 140 * US, 200 * US);
 	assert_in_range(params.rate_most, UINT64_C(3) << 30, UINT64_C(5) << 30);
+	/* a seventh more than it reads: not quite all that time is lost to writes */
+	assert_in_range(params.size_rate[QOS_READ][0] >> 20, 1950, 2200);
+	assert_in_range(params.size_rate[QOS_READ][5] >> 20, 2050, 2300);
+	/* as if it were read: in 4 KiB it writes as much as in 128 */
+	assert_in_range(params.size_rate[QOS_WRITE][5] >> 20, 1500, 1700);
+	assert_in_range(params.size_rate[QOS_WRITE][0] >> 20, 1500, 1700);
 }
 
 static void
@@ -152,6 +158,7 @@ an_optane_like_drive_is_full_with_little(void **state)
 	expect_costs(params.size_cost[QOS_READ], (const uint32_t[]){ 99, 99, 99, 99, 99, 100 },
 	    (const uint32_t[]){ 102, 102, 102, 102, 102, 100 });
 	assert_in_range(params.thresh_min_ns, 110 * US, 130 * US);
+	assert_in_range(params.size_rate[QOS_READ][0] >> 20, 2200, 2400); /* all that it reads */
 }
 
 /* It has many dies: small I/Os find room beside large ones, and do not use it by themselves. */
@@ -167,6 +174,8 @@ a_qlc_drive_needs_much_in_flight(void **state)
 	assert_in_range(params.write_cost_worst, 7 * QOS_COST_ONE, 9 * QOS_COST_ONE);
 	assert_in_range(params.size_cost[QOS_READ][0], 4 * QOS_COST_ONE, 5 * QOS_COST_ONE);
 	assert_in_range(params.size_cost[QOS_WRITE][0], 10 * QOS_COST_ONE, 13 * QOS_COST_ONE);
+	/* three times what it reads: most of that time it writes as well */
+	assert_in_range(params.size_rate[QOS_READ][0] >> 20, 7500, 11000);
 }
 
 /* What a fresh one gives says nothing of what it will. */
@@ -265,6 +274,40 @@ slow_writes_of_an_idle_device_are_below_the_greatest_threshold(void **state)
 	assert_null(calibrate_params(&calibrate, &params));
 	assert_int_equal(params.thresh_min_ns, 120 * US);
 	assert_int_equal(params.thresh_max_ns, 5000 * US);
+}
+
+/* What reads take from writes. */
+static uint64_t
+read_rate_where(uint64_t mixed_reads, uint64_t mixed_writes)
+{
+	struct calibrate calibrate;
+	struct qos_params params;
+	struct gauge_task task;
+
+	calibrate_init(&calibrate, SECOND, false);
+	while (calibrate_next(&calibrate, &task)) {
+		struct gauge_heard heard[GAUGE_LOADS] = { { 1000 << 20, 100 * US, 110 * US, 150 * US } };
+
+		heard[1] = heard[0];
+		if (task.load_count == QOS_KINDS && task.loads[1].kind == QOS_WRITE) {
+			heard[QOS_READ].rate = mixed_reads << 20;
+			heard[QOS_WRITE].rate = mixed_writes << 20;
+		}
+		calibrate_take(&calibrate, heard);
+	}
+	assert_null(calibrate_params(&calibrate, &params));
+	return params.size_rate[QOS_READ][0] >> 20;
+}
+
+static void
+reads_take_from_writes_what_these_lack(void **state)
+{
+	(void)state;
+	assert_int_equal(read_rate_where(500, 500), 1000);      /* one or the other */
+	assert_in_range(read_rate_where(500, 800), 2490, 2510); /* a fifth of them for a half of all reads */
+	assert_int_equal(read_rate_where(500, 300), 1000);      /* what they lose beside that is not the reads' */
+	assert_int_equal(read_rate_where(500, 1100), 16000);
+	assert_int_equal(read_rate_where(0, 500), 1000);
 }
 
 /* ---- one measurement ---- */
@@ -399,6 +442,7 @@ main(void)
 		cmocka_unit_test(parameters_can_always_be_so),
 		cmocka_unit_test(a_device_that_does_not_read_has_none),
 		cmocka_unit_test(slow_writes_of_an_idle_device_are_below_the_greatest_threshold),
+		cmocka_unit_test(reads_take_from_writes_what_these_lack),
 		cmocka_unit_test(a_load_is_kept_under_way_as_deep_as_it_is),
 		cmocka_unit_test(what_is_too_slow_is_measured_for_longer),
 		cmocka_unit_test(all_of_it_is_moved_once_in_order),

@@ -29,6 +29,8 @@ absurd_numbers_are_refused(void **state)
 	} while (0)
 	REFUSED(size_cost[QOS_READ][0], 0);
 	REFUSED(size_cost[QOS_WRITE][QOS_SIZES - 1], QOS_COST_MAX + 1);
+	REFUSED(size_rate[QOS_READ][3], 65535);
+	REFUSED(size_rate[QOS_WRITE][0], (UINT64_C(1) << 40) + 1);
 	REFUSED(write_cost_worst, QOS_COST_ONE - 1);
 	REFUSED(thresh_min_ns, 0);
 	REFUSED(thresh_min_ns, params.thresh_max_ns);
@@ -81,9 +83,9 @@ a_size_costs_what_was_measured(void **state)
 	assert_int_equal(weight_of(&cost, QOS_READ, 128 * KIB), 128 * KIB);
 	assert_int_equal(weight_of(&cost, QOS_READ, MIB), MIB);
 	assert_int_equal(weight_of(&cost, QOS_WRITE, MIB), (uint64_t)MIB / 2 * 9);
-	assert_int_equal(qos_cost_ns(&cost, QOS_READ, qos_cost_place(64 * KIB)), 0);
-	assert_int_equal(qos_cost_ns(&cost, QOS_READ, qos_cost_place(96 * KIB)), 32 * US);
-	assert_int_equal(qos_cost_ns(&cost, QOS_READ, qos_cost_place(MIB)), 64 * US);
+	assert_int_equal(qos_cost_ns(&cost, QOS_READ, qos_cost_place(64 * KIB), 64 * KIB), 0);
+	assert_int_equal(qos_cost_ns(&cost, QOS_READ, qos_cost_place(96 * KIB), 96 * KIB), 32 * US);
+	assert_int_equal(qos_cost_ns(&cost, QOS_READ, qos_cost_place(MIB), MIB), 512 * US);
 }
 
 /* The published code took a count for the latency, so that the cost only ever fell. */
@@ -98,17 +100,73 @@ the_cost_of_writes_falls_and_comes_back(void **state)
 	(void)state;
 	qos_params_default(&params);
 	qos_cost_init(&cost, &params);
-	assert_false(qos_cost_wrote(&cost, &params, 0, now));
+	assert_false(qos_cost_wrote(&cost, 0, now, now));
 	assert_int_equal(cost.write, 9 * QOS_COST_ONE);
-	for (; cost.write > QOS_COST_ONE; periods++)
-		assert_true(qos_cost_wrote(&cost, &params, params.thresh_min_ns, now += 100 * MS));
+	for (; cost.write > QOS_COST_ONE; periods++, now += 100 * MS)
+		assert_true(qos_cost_wrote(&cost, params.thresh_min_ns, now + 100 * MS, now + 100 * MS));
 	assert_int_equal(periods, 16);
-	assert_false(qos_cost_wrote(&cost, &params, params.thresh_max_ns, now + 99 * MS));
-	assert_true(qos_cost_wrote(&cost, &params, params.thresh_min_ns + 1, now += 100 * MS));
+	assert_false(qos_cost_wrote(&cost, params.thresh_max_ns, now, now + 99 * MS));
+	now += 100 * MS;
+	assert_true(qos_cost_wrote(&cost, params.thresh_min_ns + 1, now, now));
 	assert_in_range(cost.write, 5 * QOS_COST_ONE, 5 * QOS_COST_ONE + 1);
-	for (int i = 0; i < 20; i++)
-		qos_cost_wrote(&cost, &params, params.thresh_max_ns, now += 100 * MS);
+	for (int i = 0; i < 20; i++, now += 100 * MS)
+		qos_cost_wrote(&cost, params.thresh_max_ns, now + 100 * MS, now + 100 * MS);
 	assert_int_equal(cost.write, 9 * QOS_COST_ONE);
+}
+
+/* A drive that can read 4 KiB a million times a second, or write it 100,000 times where that is cheap: what writing
+ * costs when so many of both have ended in each 100 ms, half of which nothing was in flight, and latency is high. */
+static uint32_t
+seen_write_cost(uint32_t reads, uint32_t writes)
+{
+	struct qos_params params;
+	struct qos_cost cost;
+	uint64_t now = S;
+
+	qos_params_default(&params);
+	for (int size = 0; size < QOS_SIZES; size++) {
+		params.size_rate[QOS_READ][size] = UINT64_C(4096) * 1000 * 1000;
+		params.size_rate[QOS_WRITE][size] = UINT64_C(4096) * 100 * 1000;
+	}
+	qos_cost_init(&cost, &params);
+	for (int period = 0; period < 40; period++, now += 100 * MS) {
+		qos_cost_wrote(&cost, params.thresh_max_ns, now / 2, now);
+		for (uint32_t i = 0; i < reads; i++)
+			qos_cost_ended(&cost, QOS_READ, 1, 4096);
+		for (uint32_t i = 0; i < writes; i++)
+			qos_cost_ended(&cost, QOS_WRITE, 1, 4096);
+	}
+	return cost.write;
+}
+
+static void
+what_reads_did_not_take_of_a_device_writes_did(void **state)
+{
+	(void)state;
+	assert_in_range(seen_write_cost(0, 5000), QOS_COST_ONE, QOS_COST_ONE + 1);
+	assert_in_range(seen_write_cost(25000, 2500), QOS_COST_ONE, QOS_COST_ONE + 1);
+	assert_in_range(seen_write_cost(10000, 1000), 4 * QOS_COST_ONE, 4 * QOS_COST_ONE + 1);
+	assert_in_range(seen_write_cost(40000, 1), 9 * QOS_COST_ONE - 1, 9 * QOS_COST_ONE);
+	assert_in_range(seen_write_cost(60000, 100), QOS_COST_ONE, QOS_COST_ONE + 1);
+}
+
+static void
+a_large_io_keeps_a_device_busy_for_longer(void **state)
+{
+	struct qos_params params;
+	struct qos_cost cost;
+
+	(void)state;
+	qos_params_default(&params);
+	for (int size = 0; size < QOS_SIZES; size++)
+		params.size_rate[QOS_READ][size] = params.size_rate[QOS_WRITE][size] = (uint64_t)(size + 1) << 30;
+	qos_cost_init(&cost, &params);
+	qos_cost_ended(&cost, QOS_READ, 1, 4096);
+	assert_int_equal(cost.busy_ns[QOS_READ], UINT64_C(4096) * S >> 30);
+	qos_cost_ended(&cost, QOS_WRITE, QOS_SIZE_MOST / 4096, QOS_SIZE_MOST);
+	assert_int_equal(cost.busy_ns[QOS_WRITE], UINT64_C(1) * QOS_SIZE_MOST * S / (UINT64_C(6) << 30));
+	qos_cost_ended(&cost, QOS_WRITE, QOS_COST_LARGE, 3 * QOS_SIZE_MOST);
+	assert_int_equal(cost.busy_ns[QOS_WRITE], 4 * (UINT64_C(1) * QOS_SIZE_MOST * S / (UINT64_C(6) << 30)));
 }
 
 /* ---- latencies ---- */
@@ -169,6 +227,7 @@ begin(struct bench *b)
 	qos_params_default(&b->params);
 	qos_rate_init(&b->rate, &b->params);
 	qos_rate_fill(&b->rate, b->now);
+	b->rate.since_ns = b->now; /* something is in flight all the time */
 }
 
 /* As many I/Os of that size as there are tokens for. */
@@ -240,6 +299,28 @@ there_are_tokens_when_it_says(void **state)
 }
 
 /* The published code multiplied what overflowed. */
+/* Else large I/Os would go many times as fast as the rate says. */
+static void
+what_a_bucket_cannot_hold_is_paid_for_afterwards(void **state)
+{
+	struct qos_params params;
+	struct qos_rate rate;
+	uint64_t ready;
+
+	(void)state;
+	qos_params_default(&params);
+	qos_rate_init(&rate, &params);
+	qos_rate_fill(&rate, S);
+	assert_true(qos_rate_has(&rate, QOS_READ, MIB));
+	qos_rate_take(&rate, QOS_READ, MIB, MIB);
+	ready = qos_rate_ready_ns(&rate, QOS_READ, 4096, S) - S;
+	assert_int_equal(ready, (UINT64_C(772) * KIB << QOS_TOKEN_SHIFT) / rate.fill[QOS_READ] + 1);
+	assert_true(qos_rate_has(&rate, QOS_WRITE, 4096));
+	qos_rate_fill(&rate, S + ready / 2);
+	qos_rate_ended(&rate, &params, QOS_OVERLOADED, QOS_READ, 4096, S);
+	assert_true(rate.tokens[QOS_READ] < 0); /* an overload forgives nothing */
+}
+
 static void
 a_long_pause_overflows_nothing(void **state)
 {
@@ -261,7 +342,6 @@ an_overload_before_anything_was_measured_lowers_it_by_the_bytes_alone(void **sta
 
 	(void)state;
 	begin(&b);
-	qos_rate_begins(&b.rate, b.now);
 	for (int i = 0; i < 10; i++)
 		qos_rate_ended(&b.rate, &b.params, QOS_OVERLOADED, QOS_WRITE, 4 * KIB, b.now += 10 * US);
 	assert_int_equal(b.rate.target, b.params.rate_first - 40 * KIB);
@@ -276,28 +356,10 @@ an_overload_lowers_it_to_what_has_ended(void **state)
 
 	(void)state;
 	begin(&b);
-	qos_rate_begins(&b.rate, b.now);
 	for (int i = 0; i < 200; i++)
 		qos_rate_ended(&b.rate, &b.params, QOS_AVOIDANCE, QOS_READ, 128 * KIB, b.now += 625 * US);
 	qos_rate_ended(&b.rate, &b.params, QOS_OVERLOADED, QOS_WRITE, 128 * KIB, b.now += 625 * US);
 	assert_in_range(b.rate.target / MIB, 199, 200);
-}
-
-/* What has ended in a second is not little because nothing was asked for half of the time. */
-static void
-time_without_work_is_not_measured(void **state)
-{
-	struct bench b;
-
-	(void)state;
-	begin(&b);
-	for (int i = 0; i < 200; i++) {
-		qos_rate_begins(&b.rate, b.now);
-		qos_rate_ended(&b.rate, &b.params, QOS_AVOIDANCE, QOS_READ, 128 * KIB, b.now += 625 * US);
-		qos_rate_rests(&b.rate, b.now);
-		b.now += 100 * MS;
-	}
-	assert_in_range(b.rate.ended_rate / MIB, 199, 201);
 }
 
 static void
@@ -337,6 +399,10 @@ other_numbers_are_those_of_the_next_io(void **state)
 	target = b.rate.target;
 	qos_rate_ended(&b.rate, &b.params, QOS_UNDERUSED, QOS_READ, 4096, b.now);
 	assert_int_equal(b.rate.target, target + 3 * 4096);
+	b.params.rate_most = b.params.rate_first = target / 2;
+	b.params.rate_first -= 1000;
+	qos_rate_tune(&b.rate, &b.params);
+	assert_int_equal(b.rate.target, target / 2 - 1000);
 }
 
 int
@@ -346,15 +412,17 @@ main(void)
 		cmocka_unit_test(absurd_numbers_are_refused),
 		cmocka_unit_test(a_size_costs_what_was_measured),
 		cmocka_unit_test(the_cost_of_writes_falls_and_comes_back),
+		cmocka_unit_test(what_reads_did_not_take_of_a_device_writes_did),
+		cmocka_unit_test(a_large_io_keeps_a_device_busy_for_longer),
 		cmocka_unit_test(what_is_usual_crosses_the_threshold_now_and_then),
 		cmocka_unit_test(no_fraction_of_the_threshold_is_lost),
 		cmocka_unit_test(both_kinds_get_what_they_pay_for),
 		cmocka_unit_test(who_is_alone_has_all_of_it),
 		cmocka_unit_test(there_are_tokens_when_it_says),
+		cmocka_unit_test(what_a_bucket_cannot_hold_is_paid_for_afterwards),
 		cmocka_unit_test(a_long_pause_overflows_nothing),
 		cmocka_unit_test(an_overload_before_anything_was_measured_lowers_it_by_the_bytes_alone),
 		cmocka_unit_test(an_overload_lowers_it_to_what_has_ended),
-		cmocka_unit_test(time_without_work_is_not_measured),
 		cmocka_unit_test(it_grows_by_e_in_a_second_and_by_e_to_the_eighth_when_underused),
 		cmocka_unit_test(other_numbers_are_those_of_the_next_io),
 	};

@@ -310,6 +310,29 @@ a_slot_that_is_open_is_kept_for_who_pauses(void **state)
 	assert_int_equal(b.ios[0][0].slot, b.tenants[0].slot);
 }
 
+/* However much of it is under way; and where slots decide again, it is. */
+static void
+slots_hold_nobody_back_where_turns_decide(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	b.share.turns_decide = true;
+	qos_tenant_init(&b.tenants[0], NULL, 1);
+	ask(&b, 0, IOS, 128 * KIB, QOS_READ);
+	for (int i = 0; i < IOS - 1; i++)
+		assert_non_null(go(&b));
+	assert_int_equal(b.tenants[0].slots_in_use, QOS_SLOTS_MAX);
+	b.share.turns_decide = false;
+	assert_non_null(go(&b)); /* into the slot that is open, which it fills */
+	assert_int_equal(b.tenants[0].state, QOS_DEFERRED);
+	for (int i = 0; i < IOS; i++)
+		qos_share_ended(&b.share, &b.ios[0][i]);
+	assert_int_equal(b.tenants[0].slots_in_use, 0);
+	assert_int_equal(b.tenants[0].slot_ios, IOS - QOS_SLOTS_MAX + 1);
+}
+
 static void
 a_larger_part_has_larger_slots(void **state)
 {
@@ -407,6 +430,7 @@ main(void)
 		cmocka_unit_test(who_asks_for_little_does_not_wait_for_the_round),
 		cmocka_unit_test(who_has_no_slot_left_is_deferred_and_saves_nothing_up),
 		cmocka_unit_test(a_slot_that_is_open_is_kept_for_who_pauses),
+		cmocka_unit_test(slots_hold_nobody_back_where_turns_decide),
 		cmocka_unit_test(a_larger_part_has_larger_slots),
 		cmocka_unit_test(priorities_are_taken_in_turn),
 		cmocka_unit_test(without_priorities_the_order_is_that_of_arrival),
