@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "looks.h"
 #include "serve.h"
 #include "survey.h"
 #include "sys/line.h"
@@ -270,6 +271,8 @@ asked(struct ctl *ctl, struct ctl_question *question)
 		asked_fits(control, question);
 	else if (strcmp(question->word, "config") == 0)
 		asked_config(control, question);
+	else if (strcmp(question->word, "look") == 0)
+		looks_begin(&control->looks, control->serving, question);
 	else
 		ctl_answer(question, false, "not a word that is known here\n", 30);
 }
@@ -284,6 +287,7 @@ control_begin(struct control *control, struct serving *serving, bool always, cha
 
 	control->serving = serving;
 	list_init(&control->fits);
+	list_init(&control->looks);
 	if ((own && strcmp(control->path, "none") == 0) || (!own && !always))
 		return 0;
 	if (!own) {
@@ -314,6 +318,7 @@ control_stop(struct control *control)
 		ctl_answer(fits->question, false, "the target is stopping\n", 23);
 		fits_end(fits);
 	}
+	looks_stop(&control->looks);
 	if (reread_waits(&control->reread))
 		line_say("weir: SIGHUP: the configuration is not read again: the target is stopping\n");
 	reread_stop(&control->reread);
@@ -332,6 +337,8 @@ void
 control_end(struct control *control)
 {
 	control_stop(control);
+	if (control->serving != NULL)
+		looks_end(&control->looks);
 	reread_end(&control->reread);
 	control->asker = NULL;
 	if (control->listening)

@@ -3,7 +3,8 @@
  *
  * Words: `apply` with a configuration, answered with what has changed; `fits`
  * with one, answered with what is in its way of that which is served, or which
- * hosts have made; `config`, answered with the configuration that holds.
+ * hosts have made; `config`, answered with the configuration that holds; `look`,
+ * answered with what goes on at all volumes, and who does it.
  */
 #ifndef WEIR_CMD_CONTROL_H
 #define WEIR_CMD_CONTROL_H
@@ -17,7 +18,8 @@ struct control {
 	struct serving *serving;
 	struct ctl ctl;
 	bool listening, stopping;
-	struct list fits;     /* questions that wait for a survey */
+	struct list fits;     /* questions that wait for a survey, */
+	struct list looks;    /* and for what volumes' homes know (looks.h) */
 	struct ctl_question *asker; /* of the apply that is under way; NULL: it was SIGHUP */
 	struct reread reread; /* of SIGHUP */
 	const char *again;    /* the file is to be read again when what is under way is done; NULL: it is not */

@@ -1,5 +1,6 @@
 /*
- * top.c - `weir top`: what goes on at namespaces that hosts share, once a second.
+ * top.c - `weir top`: what goes on at namespaces that hosts share, once a second: as a host sees it, or as a target on
+ * this machine tells who runs it.
  *
  * On a terminal each look is written over the one before; nothing of the terminal is set, so nothing has to be put
  * back.
@@ -7,6 +8,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,27 +17,30 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "control.h"
 #include "host_options.h"
 #include "stop.h"
 #include "top.h"
 
-enum { URIS_MAX = 16, ROWS_MAX = 64 };
+enum { URIS_MAX = 16, ROWS_MAX = 64, NAME = 320 };
 
 struct top_options {
 	struct host_options host;
 	struct weir_uri uris[URIS_MAX];
 	unsigned uri_count;
+	const char *control; /* the target's socket, where there are no URIs; NULL: where it is by default */
 	uint64_t interval_ms, count;
 	bool json;
 };
 
-enum key { KEY_ONCE = 1000, KEY_JSON };
+enum key { KEY_ONCE = 1000, KEY_JSON, KEY_CONTROL };
 
 static const struct argp_option argp_options[] = {
 	{ "interval", 'i', "TIME", 0, "from one look to the next (default 1s)", 0 },
 	{ "count", 'c', "N", 0, "end after so many looks (default: when it is stopped)", 0 },
 	{ "once", KEY_ONCE, NULL, 0, "look once: -c 1", 0 },
 	{ "json", KEY_JSON, NULL, 0, "print one JSON object per look, in a line", 0 },
+	{ "control", KEY_CONTROL, "PATH", 0, "the control socket of the target on this machine", 0 },
 	{ 0 },
 };
 
@@ -50,49 +55,56 @@ parse(int key, char *arg, struct argp_state *state)
 	case 'c': options->count = option_number_of(state, "-c", arg, 1, UINT32_MAX); return 0;
 	case KEY_ONCE: options->count = 1; return 0;
 	case KEY_JSON: options->json = true; return 0;
+	case KEY_CONTROL: options->control = arg; return 0;
 	case ARGP_KEY_ARG:
 		if (options->uri_count == URIS_MAX)
 			argp_error(state, "%d URIs at most", URIS_MAX);
 		option_subsys_of(state, arg, &options->uris[options->uri_count++]);
 		return 0;
 	case ARGP_KEY_END:
-		if (options->uri_count == 0)
-			argp_error(state, "of whom? nvme+tcp://HOST:PORT/SUBNQN");
+		if (options->uri_count > 0 && options->control != NULL)
+			argp_error(state, "as a host, by URIs, or of the target, by --control, please");
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp argp = {
-	argp_options, parse, "URI...",
+	argp_options, parse, "[URI...]",
 	"Shows what goes on at namespaces that hosts share: all of a subsystem, nvme+tcp://HOST:PORT/SUBNQN, or one of "
-	"it, nvme+tcp://HOST:PORT/SUBNQN?ns=N.", host_options_child, NULL, NULL,
+	"it, nvme+tcp://HOST:PORT/SUBNQN?ns=N, as a host sees it. Without a URI: all, and all hosts, of the target on "
+	"this machine.", host_options_child, NULL, NULL,
 };
 
-/* ---- looking ---- */
+/* ---- looking, as a host ---- */
 
 struct top {
 	const struct top_options *options;
 	struct weir_host *host;
 	struct weir_subsys *subsys[URIS_MAX];
-	struct top_row rows[ROWS_MAX];
-	unsigned count;
-	bool failed;          /* something could not be seen */
+	struct json_object *namespaces; /* of the last look */
+	bool failed;                    /* something could not be seen */
 };
 
 static void
 look_at(struct top *top, unsigned subsys, uint32_t nsid)
 {
-	struct top_row *row = &top->rows[top->count++];
 	const struct weir_uri *uri = &top->options->uris[subsys];
+	struct json_object *object;
+	struct weir_view view;
+	char name[NAME];
 
-	snprintf(row->name, sizeof(row->name), "%s:%u/%s?ns=%" PRIu32, uri->address[0].host, uri->address[0].port,
-	    uri->subnqn, nsid);
-	row->why[0] = '\0';
-	if (weir_subsys_view(top->subsys[subsys], nsid, &row->view) == 0)
-		return;
-	snprintf(row->why, sizeof(row->why), "%s", weir_error());
-	top->failed = true;
+	snprintf(name, sizeof(name), "%s:%u/%s?ns=%" PRIu32, uri->address[0].host, uri->address[0].port, uri->subnqn,
+	    nsid);
+	if (weir_subsys_view(top->subsys[subsys], nsid, &view) == 0) {
+		object = top_device_json(name, &view);
+		if (view.known)
+			json_object_object_add(object, "host", top_host_json(NULL, &view));
+	} else {
+		object = top_unseen_json(name, weir_error());
+		top->failed = true;
+	}
+	json_object_array_add(top->namespaces, object);
 }
 
 /* One that is gone by now is looked at no more. */
@@ -105,8 +117,59 @@ look_at_subsys(struct top *top, unsigned subsys)
 	if (nsids[0] == 0)
 		count = weir_subsys_namespaces(top->subsys[subsys], 1, nsids, ROWS_MAX);
 	top->failed = top->failed || count < 0;
-	for (int i = 0; i < count && top->count < ROWS_MAX; i++)
+	for (int i = 0; i < count; i++)
 		look_at(top, subsys, nsids[i]);
+}
+
+static bool
+reach(struct top *top)
+{
+	const struct top_options *options = top->options;
+
+	top->host = host_start(&options->host);
+	if (top->host == NULL)
+		return false;
+	for (unsigned i = 0; i < options->uri_count; i++) {
+		top->subsys[i] = host_reach(top->host, &options->host, &options->uris[i]);
+		if (top->subsys[i] == NULL)
+			return false;
+	}
+	return true;
+}
+
+/* ---- looking, as who runs the target ---- */
+
+/* False: it has been said why. */
+static bool
+ask_target(struct top *top)
+{
+	char *answer = NULL;
+	size_t bytes = 0;
+	int rc = control_ask(top->options->control, "look", "", 0, &answer, &bytes);
+
+	if (rc == 1)
+		fprintf(stderr, "weir top: %.*s", (int)bytes, answer);
+	if (rc == 0) {
+		json_object_put(top->namespaces);
+		top->namespaces = json_tokener_parse(answer);
+	}
+	free(answer);
+	if (rc == 0 && !json_object_is_type(top->namespaces, json_type_array))
+		fprintf(stderr, "weir top: the target's answer is not understood\n");
+	return rc == 0 && json_object_is_type(top->namespaces, json_type_array);
+}
+
+static bool
+look(struct top *top)
+{
+	json_object_put(top->namespaces);
+	top->namespaces = json_object_new_array();
+	top->failed = false;
+	if (top->options->uri_count == 0)
+		return ask_target(top);
+	for (unsigned i = 0; i < top->options->uri_count; i++)
+		look_at_subsys(top, i);
+	return true;
 }
 
 /* ---- showing ---- */
@@ -134,6 +197,18 @@ paint(const char *text, bool first)
 	fflush(stdout);
 }
 
+static void
+print_json(const struct top *top)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "time", json_object_new_int64(time(NULL)));
+	json_object_object_add(object, "namespaces", json_object_get(top->namespaces));
+	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	fflush(stdout);
+	json_object_put(object);
+}
+
 static int
 show(const struct top *top, bool screen, bool first)
 {
@@ -143,13 +218,13 @@ show(const struct top *top, bool screen, bool first)
 	int rc;
 
 	if (top->options->json) {
-		top_print_json(top->rows, top->count);
+		print_json(top);
 		return 0;
 	}
 	out = open_memstream(&text, &bytes);
 	if (out == NULL)
 		return -ENOMEM;
-	rc = top_print(out, top->rows, top->count);
+	rc = top_print(out, top->namespaces);
 	if (fclose(out) != 0)
 		rc = -ENOMEM;
 	if (rc == 0 && screen)
@@ -166,9 +241,15 @@ show(const struct top *top, bool screen, bool first)
 static void
 complain(const struct top *top)
 {
-	for (unsigned i = 0; i < top->count; i++)
-		if (top->rows[i].why[0] != '\0')
-			fprintf(stderr, "weir top: %s: %s\n", top->rows[i].name, top->rows[i].why);
+	for (size_t i = 0; i < json_object_array_length(top->namespaces); i++) {
+		const struct json_object *one = json_object_array_get_idx(top->namespaces, i);
+		struct json_object *why = json_object_object_get(one, "error");
+
+		if (why != NULL)
+			fprintf(stderr, "weir top: %s: %s\n",
+			    json_object_get_string(json_object_object_get(one, "namespace")),
+			    json_object_get_string(why));
+	}
 }
 
 static int
@@ -183,10 +264,8 @@ run(struct top *top)
 			(void)stop_wait(-1, (int)options->interval_ms);
 		if (stop_asked())
 			break;
-		top->count = 0;
-		top->failed = false;
-		for (unsigned i = 0; i < options->uri_count; i++)
-			look_at_subsys(top, i);
+		if (!look(top))
+			return EXIT_FAILED;
 		if (show(top, screen, looks == 0) != 0) {
 			fprintf(stderr, "weir top: there is no memory to show it\n");
 			return EXIT_FAILED;
@@ -202,24 +281,18 @@ cmd_top(int argc, char **argv)
 	static struct top top;
 	struct top_options options = { .interval_ms = 1000, .count = UINT64_MAX };
 	int code = EXIT_FAILED;
-	bool reached = true;
 
 	argp_err_exit_status = EXIT_USAGE;
 	host_options_init(&options.host, 1);
 	if (!options_parse(&argp, argc, argv, &options))
 		return EXIT_USAGE;
 	top.options = &options;
-	top.host = host_start(&options.host);
-	if (top.host == NULL)
-		return EXIT_FAILED;
-	for (unsigned i = 0; i < options.uri_count && reached; i++) {
-		top.subsys[i] = host_reach(top.host, &options.host, &options.uris[i]);
-		reached = top.subsys[i] != NULL;
-	}
-	if (reached)
+	if (options.uri_count == 0 || reach(&top))
 		code = run(&top);
-	for (unsigned i = 0; i < options.uri_count; i++)
+	for (unsigned i = 0; i < options.uri_count && top.host != NULL; i++)
 		weir_subsys_disconnect(top.subsys[i]);
-	weir_host_destroy(top.host);
+	if (top.host != NULL)
+		weir_host_destroy(top.host);
+	json_object_put(top.namespaces);
 	return code;
 }

@@ -1,5 +1,7 @@
 /*
- * top.h - what the files of `weir top` share: what was seen of each namespace.
+ * top.h - what `weir top` shows: namespaces, and hosts that share them, as JSON (weir-top(1)).
+ *
+ * Each is an object; what a target is asked at its control socket has the same form.
  */
 #ifndef WEIR_CMD_TOP_H
 #define WEIR_CMD_TOP_H
@@ -7,16 +9,20 @@
 #include <stdio.h>
 #include <weir/weir.h>
 
-enum { TOP_NAME = 320, TOP_WHY = 256 };
+struct json_object;
 
-struct top_row {
-	char name[TOP_NAME];       /* of subsystem and namespace, as a URI */
-	struct weir_view view;
-	char why[TOP_WHY];         /* why there is no view; "": there is one */
-};
+/* ---- top_json.c ---- */
 
-/* top_show.c: for people, and as one line for programs.  0, or -ENOMEM. */
-int top_print(FILE *out, const struct top_row *rows, unsigned count) __attribute__((warn_unused_result));
-void top_print_json(const struct top_row *rows, unsigned count);
+/* A namespace, of which there is a view, or none and why. */
+struct json_object *top_device_json(const char *name, const struct weir_view *view);
+struct json_object *top_unseen_json(const char *name, const char *why);
+
+/* A host at it; NULL: the one that asks.  `view` is what that is told. */
+struct json_object *top_host_json(const char *nqn, const struct weir_view *view);
+
+/* ---- top_show.c ---- */
+
+/* A list of namespaces, for people.  0, or -ENOMEM. */
+int top_print(FILE *out, const struct json_object *namespaces) __attribute__((warn_unused_result));
 
 #endif

@@ -1,18 +1,15 @@
 /*
- * top_show.c - what `weir top` shows of namespaces: devices, and what is done there.
+ * top_show.c - what `weir top` shows people of namespaces: devices, and what is done there by whom.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdarg.h>
-#include <time.h>
 
 #include "table.h"
 #include "top.h"
 
 enum { CELL = 32, MB = 1000 * 1000 };
-
-/* ---- for people ---- */
 
 struct cell {
 	char text[CELL];
@@ -30,15 +27,60 @@ cell(const char *format, ...)
 	return cell;
 }
 
-static struct cell
-megabytes(uint64_t bytes)
+/* ---- what an object has ---- */
+
+static struct json_object *
+part_of(const struct json_object *object, const char *key)
 {
+	return json_object_object_get(object, key);
+}
+
+/* WEIR_ENDLESS where it is null. */
+static uint64_t
+number_of(const struct json_object *object, const char *key)
+{
+	struct json_object *value = part_of(object, key);
+
+	return value != NULL ? json_object_get_uint64(value) : WEIR_ENDLESS;
+}
+
+static bool
+is(const struct json_object *object, const char *key)
+{
+	return json_object_get_boolean(part_of(object, key));
+}
+
+static const char *
+text_of(const struct json_object *object, const char *key)
+{
+	const char *text = json_object_get_string(part_of(object, key));
+
+	return text != NULL ? text : "-";
+}
+
+/* ---- how it is written ---- */
+
+static struct cell
+number(const struct json_object *object, const char *key)
+{
+	uint64_t value = number_of(object, key);
+
+	return value == WEIR_ENDLESS ? cell("any") : cell("%" PRIu64, value);
+}
+
+static struct cell
+megabytes(const struct json_object *object, const char *key)
+{
+	uint64_t bytes = number_of(object, key);
+
 	return bytes == WEIR_ENDLESS ? cell("any") : cell("%.1f", (double)bytes / MB);
 }
 
 static struct cell
-duration(uint64_t ns)
+duration(const struct json_object *object, const char *key)
 {
+	uint64_t ns = number_of(object, key);
+
 	if (ns == 0)
 		return cell("-");
 	return ns < 10 * 1000 * 1000 ? cell("%.0f us", (double)ns / 1e3) : cell("%.1f ms", (double)ns / 1e6);
@@ -46,82 +88,91 @@ duration(uint64_t ns)
 
 /* How often each byte was written to the medium, that was written at all. */
 static struct cell
-amplification(const struct weir_view *view)
+amplification(const struct json_object *medium)
 {
-	if (!view->wears || view->medium.written_bytes == 0)
-		return cell("-");
-	return cell("%.2f", (double)view->medium.media_bytes / (double)view->medium.written_bytes);
+	uint64_t written = medium != NULL ? number_of(medium, "written_bytes") : 0;
+
+	return written == 0 ? cell("-") : cell("%.2f", (double)number_of(medium, "media_bytes") / (double)written);
 }
 
 static const char *
-state_of(const struct top_row *row)
+state_of(const struct json_object *object)
 {
-	if (row->why[0] != '\0')
+	if (part_of(object, "error") != NULL)
 		return "unknown";
-	if (!row->view.shared)
+	if (!is(object, "shared"))
 		return "not shared";
-	if (row->view.stalled)
+	if (is(object, "stalled"))
 		return "stalled";
-	return row->view.paced ? weir_view_state_name(row->view.state) : "not paced";
+	return is(object, "paced") ? text_of(object, "state") : "not paced";
 }
 
 static void
-add_device(struct table *table, const struct top_row *row)
+add_device(struct table *table, const struct json_object *object)
 {
-	const struct weir_view *view = &row->view;
+	const struct json_object *medium = part_of(object, "medium");
 
-	table_add(table, "%s", state_of(row));
-	if (!view->shared) {
+	table_add(table, "%s", state_of(object));
+	if (!is(object, "shared")) {
 		for (int i = 0; i < 7; i++)
 			table_add(table, "-");
 	} else {
-		table_add(table, "%s", megabytes(view->rate).text);
-		table_add(table, "%.2f", view->write_cost / 1024.0);
-		table_add(table, "%s", megabytes(view->kinds[WEIR_READS].headroom).text);
-		table_add(table, "%s", megabytes(view->kinds[WEIR_WRITES].headroom).text);
-		table_add(table, "%" PRIu32, view->tenants);
-		table_add(table, "%" PRIu32, view->waiting);
-		table_add(table, "%" PRIu32, view->inflight);
+		table_add(table, "%s", megabytes(object, "rate").text);
+		table_add(table, "%.2f", json_object_get_double(part_of(object, "write_cost")));
+		table_add(table, "%s", megabytes(part_of(object, "reads"), "headroom").text);
+		table_add(table, "%s", megabytes(part_of(object, "writes"), "headroom").text);
+		table_add(table, "%s", number(object, "hosts").text);
+		table_add(table, "%s", number(object, "waiting").text);
+		table_add(table, "%s", number(object, "in_flight").text);
 	}
-	table_add(table, "%s", amplification(view).text);
-	table_add(table, "%s", view->wears ? cell("%" PRIu32 "%%", view->medium.used_percent).text : "-");
-	table_add(table, "%s", row->name);
+	table_add(table, "%s", amplification(medium).text);
+	table_add(table, "%s", medium != NULL ? cell("%" PRIu64 "%%", number_of(medium, "used_percent")).text : "-");
+	table_add(table, "%s", text_of(object, "namespace"));
+}
+
+/* Reads and writes of one host, or of all. */
+static void
+add_done(struct table *table, const char *whose, const struct json_object *of, const char *credits, const char *name)
+{
+	static const char *const kinds[] = { "reads", "writes" };
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct json_object *count = part_of(of, kinds[i]);
+
+		table_add(table, "%s", whose);
+		table_add(table, "%s", kinds[i]);
+		table_add(table, "%s", number(count, "iops").text);
+		table_add(table, "%s", megabytes(count, "bytes_per_second").text);
+		table_add(table, "%s", duration(count, "p50_ns").text);
+		table_add(table, "%s", duration(count, "p99_ns").text);
+		table_add(table, "%s", duration(count, "p999_ns").text);
+		table_add(table, "%s", number(count, "failed").text);
+		table_add(table, "%s", number(of, "waiting").text);
+		table_add(table, "%s", credits);
+		table_add(table, "%s", name);
+	}
 }
 
 static void
-add_count(struct table *table, const char *who, int kind, const struct weir_view_count *count)
+add_all_done(struct table *table, const struct json_object *object)
 {
-	table_add(table, "%s", who);
-	table_add(table, "%s", kind == WEIR_READS ? "reads" : "writes");
-	table_add(table, "%" PRIu64, count->lately_ios);
-	table_add(table, "%s", megabytes(count->lately_bytes).text);
-	table_add(table, "%s", duration(count->p50_ns).text);
-	table_add(table, "%s", duration(count->p99_ns).text);
-	table_add(table, "%s", duration(count->p999_ns).text);
-	table_add(table, "%" PRIu64, count->failed);
-}
+	const struct json_object *hosts = part_of(object, "tenants"), *own = part_of(object, "host");
+	const char *name = text_of(object, "namespace");
 
-static void
-add_done(struct table *table, const struct top_row *row)
-{
-	const struct weir_view *view = &row->view;
+	if (is(object, "shared"))
+		add_done(table, "all hosts", object, "-", name);
+	if (own != NULL)
+		add_done(table, "this host", own, number(own, "credits").text, name);
+	for (size_t i = 0; hosts != NULL && i < json_object_array_length(hosts); i++) {
+		const struct json_object *host = json_object_array_get_idx(hosts, i);
+		const char *nqn = text_of(host, "host");
 
-	for (int kind = WEIR_READS; view->shared && kind <= WEIR_WRITES; kind++) {
-		add_count(table, "all hosts", kind, &view->kinds[kind].done);
-		table_add(table, "%" PRIu32, view->waiting);
-		table_add(table, "-");
-		table_add(table, "%s", row->name);
-	}
-	for (int kind = WEIR_READS; view->known && kind <= WEIR_WRITES; kind++) {
-		add_count(table, "this host", kind, &view->host.kinds[kind]);
-		table_add(table, "%" PRIu32, view->host.waiting);
-		table_add(table, "%s", view->host.credits == 0 ? "any" : cell("%" PRIu32, view->host.credits).text);
-		table_add(table, "%s", row->name);
+		add_done(table, nqn[0] != '\0' ? nqn : "the target", host, number(host, "credits").text, name);
 	}
 }
 
 int
-top_print(FILE *out, const struct top_row *rows, unsigned count)
+top_print(FILE *out, const struct json_object *namespaces)
 {
 	static const char *const devices[] = {
 		"STATE", ">RATE MB/s", ">WRITE COST", ">READ ROOM", ">WRITE ROOM", ">HOSTS", ">WAITING", ">IN FLIGHT",
@@ -131,129 +182,17 @@ top_print(FILE *out, const struct top_row *rows, unsigned count)
 		"WHOSE", "I/O", ">IOPS", ">MB/s", ">P50", ">P99", ">P99.9", ">FAILED", ">WAITING", ">CREDITS",
 		"NAMESPACE",
 	};
+	size_t count = json_object_array_length(namespaces);
 	struct table table;
 	int rc;
 
 	table_init(&table, devices, 11);
-	for (unsigned i = 0; i < count; i++)
-		add_device(&table, &rows[i]);
+	for (size_t i = 0; i < count; i++)
+		add_device(&table, json_object_array_get_idx(namespaces, i));
 	rc = table_end(&table, out);
 	fputc('\n', out);
 	table_init(&table, done, 11);
-	for (unsigned i = 0; i < count; i++)
-		add_done(&table, &rows[i]);
+	for (size_t i = 0; i < count; i++)
+		add_all_done(&table, json_object_array_get_idx(namespaces, i));
 	return rc != 0 ? rc : table_end(&table, out);
-}
-
-/* ---- for programs ---- */
-
-static void
-put_number(struct json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, value == WEIR_ENDLESS ? NULL : json_object_new_uint64(value));
-}
-
-static struct json_object *
-count_json(const struct weir_view_count *count)
-{
-	struct json_object *object = json_object_new_object();
-
-	put_number(object, "ios", count->ios);
-	put_number(object, "bytes", count->bytes);
-	put_number(object, "failed", count->failed);
-	put_number(object, "iops", count->lately_ios);
-	put_number(object, "bytes_per_second", count->lately_bytes);
-	put_number(object, "p50_ns", count->p50_ns);
-	put_number(object, "p99_ns", count->p99_ns);
-	put_number(object, "p999_ns", count->p999_ns);
-	return object;
-}
-
-static struct json_object *
-kind_json(const struct weir_view_kind *kind)
-{
-	struct json_object *object = count_json(&kind->done);
-
-	json_object_object_add(object, "state", json_object_new_string(weir_view_state_name(kind->state)));
-	put_number(object, "latency_ns", kind->ewma_ns);
-	put_number(object, "threshold_ns", kind->thresh_ns);
-	put_number(object, "headroom", kind->headroom);
-	return object;
-}
-
-static void
-put_device(struct json_object *object, const struct weir_view *view)
-{
-	json_object_object_add(object, "paced", json_object_new_boolean(view->paced));
-	json_object_object_add(object, "stalled", json_object_new_boolean(view->stalled));
-	json_object_object_add(object, "state", json_object_new_string(weir_view_state_name(view->state)));
-	put_number(object, "rate", view->rate);
-	json_object_object_add(object, "write_cost", json_object_new_double(view->write_cost / 1024.0));
-	put_number(object, "occupied", view->occupied);
-	put_number(object, "most", view->most);
-	put_number(object, "hosts", view->tenants);
-	put_number(object, "waiting", view->waiting);
-	put_number(object, "in_flight", view->inflight);
-	json_object_object_add(object, "reads", kind_json(&view->kinds[WEIR_READS]));
-	json_object_object_add(object, "writes", kind_json(&view->kinds[WEIR_WRITES]));
-}
-
-static struct json_object *
-host_json(const struct weir_view *view)
-{
-	struct json_object *object = json_object_new_object();
-
-	put_number(object, "weight", view->host.weight);
-	put_number(object, "credits", view->host.credits == 0 ? WEIR_ENDLESS : view->host.credits);
-	put_number(object, "waiting", view->host.waiting);
-	put_number(object, "in_flight", view->host.inflight);
-	json_object_object_add(object, "reads", count_json(&view->host.kinds[WEIR_READS]));
-	json_object_object_add(object, "writes", count_json(&view->host.kinds[WEIR_WRITES]));
-	return object;
-}
-
-static struct json_object *
-medium_json(const struct weir_view *view)
-{
-	struct json_object *object = json_object_new_object();
-
-	put_number(object, "written_bytes", view->medium.written_bytes);
-	put_number(object, "media_bytes", view->medium.media_bytes);
-	put_number(object, "used_percent", view->medium.used_percent);
-	put_number(object, "spare_percent", view->medium.spare_percent);
-	return object;
-}
-
-static struct json_object *
-row_json(const struct top_row *row)
-{
-	struct json_object *object = json_object_new_object();
-
-	json_object_object_add(object, "namespace", json_object_new_string(row->name));
-	if (row->why[0] != '\0') {
-		json_object_object_add(object, "error", json_object_new_string(row->why));
-		return object;
-	}
-	json_object_object_add(object, "shared", json_object_new_boolean(row->view.shared));
-	if (row->view.shared)
-		put_device(object, &row->view);
-	if (row->view.known)
-		json_object_object_add(object, "host", host_json(&row->view));
-	if (row->view.wears)
-		json_object_object_add(object, "medium", medium_json(&row->view));
-	return object;
-}
-
-void
-top_print_json(const struct top_row *rows, unsigned count)
-{
-	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
-
-	put_number(object, "time", (uint64_t)time(NULL));
-	for (unsigned i = 0; i < count; i++)
-		json_object_array_add(list, row_json(&rows[i]));
-	json_object_object_add(object, "namespaces", list);
-	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
-	fflush(stdout);
-	json_object_put(object);
 }

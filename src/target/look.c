@@ -21,7 +21,21 @@ home_index(const struct core *core, uint64_t volume)
 }
 
 void
-look_begin(struct core *core, struct look *look)
+target_look(struct target *target, struct target_look *look)
+{
+	look_begin(target->cores[0], look);
+}
+
+static bool
+look_tenant(struct blk_chan *chan, struct target_look *look)
+{
+	if (look->each)
+		return fair_look_next(chan, &look->next, &look->tenant);
+	return look->of != NULL && fair_look_tenant(chan, look->of, &look->tenant);
+}
+
+void
+look_begin(struct core *core, struct target_look *look)
 {
 	const struct target_mail mail = { .kind = MAIL_LOOK, .look = look };
 
@@ -32,16 +46,16 @@ void
 look_mail(struct core *core, const struct target_mail *mail)
 {
 	struct target_mail back = { .kind = MAIL_LOOKED, .look = mail->look };
-	struct look *look = mail->look;
+	struct target_look *look = mail->look;
 	struct blk_chan *chan;
 
 	if (mail->kind == MAIL_LOOKED) {
-		look->done(core, look);
+		look->done(look);
 		return;
 	}
 	chan = chan_of(core, look->volume);
 	look->shared = chan != NULL && fair_look(chan, &look->device);
-	look->known = look->shared && look->of != NULL && fair_look_tenant(chan, look->of, &look->tenant);
+	look->known = look->shared && look_tenant(chan, look);
 	look->worn = chan != NULL && blk_health(chan, &look->health);
 	core_post(core, mail->from, &back);
 }

@@ -18,7 +18,7 @@ struct assoc;
 struct blk_tenant;
 struct conn;
 struct eventlog;
-struct look;
+struct target_look;
 struct request;
 struct reserve_found;
 struct resv;
@@ -136,7 +136,7 @@ struct target_mail {
 			uint64_t newest;            /* PRESENT: the number of the last association */
 			uint32_t nsid;
 		} present;
-		struct look *look; /* the asker's: the home writes to it meanwhile */
+		struct target_look *look; /* the asker's: the home writes to it meanwhile */
 		struct {
 			struct target_wish *wish; /* lent to core 0 */
 			struct nvme_status status; /* WISHED */

@@ -13,7 +13,7 @@
 struct sight {
 	struct fifo waiting;  /* requests, by xfer.tx_node */
 	struct request *now;  /* for which is looked */
-	struct look look;
+	struct target_look look;
 };
 
 static_assert(WEIR_VIEW_ENDLESS == FAIR_ENDLESS, "one word for what has no end");
@@ -83,9 +83,8 @@ put_medium(struct weir_log_view *page, const struct blk_health *health)
 	page->medium.spare_threshold_percent = (uint8_t)health->spare_threshold_percent;
 }
 
-/* Nothing of tenants but of the one that asks. */
-static void
-page_of(const struct look *look, struct weir_log_view *page)
+void
+target_look_page(const struct target_look *look, struct weir_log_view *page)
 {
 	*page = (struct weir_log_view){ 0 };
 	if (look->shared)
@@ -98,7 +97,7 @@ page_of(const struct look *look, struct weir_log_view *page)
 
 /* ---- who asks ---- */
 
-static void looked(struct core *core, struct look *look);
+static void looked(struct target_look *look);
 
 /* Whether the host has such a namespace ctrl/ will see. */
 static uint64_t
@@ -107,7 +106,7 @@ volume_of(const struct assoc *assoc, uint32_t nsid)
 	const struct view_subsys *subsys = assoc->subsys;
 
 	if (subsys == NULL || nsid == 0 || nsid > subsys->ns_limit || subsys->ns[nsid - 1].info == NULL)
-		return LOOK_NOWHERE;
+		return TARGET_NO_VOLUME;
 	return subsys->ns[nsid - 1].volume;
 }
 
@@ -121,7 +120,7 @@ next(struct core *core)
 		return;
 	sight->now = container_of(fifo_pop(&sight->waiting), struct request, xfer.tx_node);
 	assoc = sight->now->conn->assoc;
-	sight->look = (struct look){ .volume = LOOK_NOWHERE, .done = looked };
+	sight->look = (struct target_look){ .volume = TARGET_NO_VOLUME, .done = looked, .owner = core };
 	if (assoc != NULL) {
 		sight->look.volume = volume_of(assoc, le32_get(sight->now->sqe.nsid));
 		sight->look.of = assoc->tenant;
@@ -142,15 +141,16 @@ sight_ask(struct request *req)
 }
 
 static void
-looked(struct core *core, struct look *look)
+looked(struct target_look *look)
 {
+	struct core *core = look->owner;
 	struct sight *sight = core->sight;
 	struct request *req = sight->now;
 	struct conn *conn = req->conn;
 	struct weir_log_view page;
 	struct ctrl_given given = { .view = &page };
 
-	page_of(look, &page);
+	target_look_page(look, &page); /* of tenants nothing but of the one that asks */
 	conn->held++;
 	conn->device_count--;
 	req->stage = STAGE_NEW;

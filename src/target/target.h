@@ -191,6 +191,34 @@ void target_stats(const struct target *target, struct target_stats *sum);
 void target_ask_stats(struct target *target, void (*told)(void *owner, const struct target_stats *sum),
     void *owner);
 
+struct weir_log_view;
+
+#define TARGET_NO_VOLUME UINT64_MAX /* there is none: nothing is known of it */
+
+/* What goes on at a volume, and what is known there of a tenant.  Who asks keeps it until it is told; at the volume's
+ * home it is written to meanwhile. */
+struct target_look {
+	uint64_t volume;                 /* the number of its blk */
+	const struct blk_tenant *of;     /* the tenant that is looked at; NULL: none, or with `each` */
+	bool each;                       /* whoever is the next one from `next` on, which is 0 at first: until !known */
+	uint32_t next;
+	void (*done)(struct target_look *look); /* on the asker's reactor */
+	void *owner;                     /* the asker's */
+
+	bool shared;                     /* it has a switch: `device` is known; */
+	bool known;                      /* and it knows the tenant: `tenant`; */
+	bool worn;                       /* it wears: `health` */
+	struct fair_view device;
+	struct fair_tenant_view tenant;
+	struct blk_health health;
+};
+
+/* Called on reactor 0, while it runs; done() comes later, also where the volume is gone by then. */
+void target_look(struct target *target, struct target_look *look);
+
+/* The same as a host is told it (doc/extension.md, VIEW), not signed yet. */
+void target_look_page(const struct target_look *look, struct weir_log_view *page);
+
 /*
  * How much mail from one core to another may be under way, whatever hosts send.  Everything that is posted is either
  * answered, and asked for one at a time or a stated number, or said once.

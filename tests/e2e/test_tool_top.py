@@ -15,7 +15,7 @@ import pytest
 import target as targets
 from test_live import NQN, conf, live, namespace  # noqa: F401 - live is a fixture
 from test_sharing import ALICE, BOB, load, shared, tenant
-from tools import SECONDS, start, weir
+from tools import SECONDS, answer, start, weir
 
 
 def where(target, nsid=None):
@@ -55,6 +55,60 @@ def test_a_host_sees_the_device_and_itself(live):  # noqa: F811
     assert bob["host"]["writes"]["ios"] > 0 and bob["writes"]["ios"] > 0 and bob["rate"] > 0
     assert re.search(r"^(underused|avoidance|congested|overloaded) ", words, re.M)
     assert len(re.findall(r"^this host ", words, re.M)) == 2 and "\033" not in words and BOB not in words
+
+
+def ask(target, *args):
+    return json.loads(weir("top", "--once", "--json", "--control", target.control, *args).stdout)["namespaces"]
+
+
+def until_all_are_seen(target):
+    """at work, of which a host that has to wait for a processor is not, just then"""
+    seen = []
+    targets.until("both are at work", lambda: seen.extend(one for one in ask(target) if len(one["tenants"]) >= 2 and
+                                                          one["hosts"] >= 2) or seen)
+    return seen[0]
+
+
+@pytest.mark.parametrize("reactors", [1, 3])
+def test_who_runs_the_target_sees_all_hosts(live, reactors):  # noqa: F811
+    target = live(shared("gimbal", tenants=tenant(ALICE, weight=3)), "--reactors", str(reactors))
+    with busy(target, ALICE, "randread"), busy(target, BOB, "randwrite"):
+        only = until_all_are_seen(target)
+        words = weir("top", "--once", "--control", target.control).stdout.decode()
+    hosts = {one["host"]: one for one in only["tenants"]}
+    assert only["namespace"] == "%s?ns=1" % NQN and only["shared"] and only["paced"]
+    assert hosts[ALICE]["weight"] == 3 and hosts[ALICE]["reads"]["ios"] > 0 and hosts[ALICE]["writes"]["ios"] == 0
+    assert hosts[BOB]["weight"] == 1 and hosts[BOB]["writes"]["ios"] > 0 and hosts[BOB]["credits"] > 0
+    for host in (ALICE, BOB):
+        assert len(re.findall("^%s " % re.escape(host), words, re.M)) == 2
+
+
+def test_all_volumes_of_a_target_are_seen(live):  # noqa: F811
+    spaces = [namespace(n, volume=volume, size="64M")
+              for n, volume in enumerate(("mem", "mem", "flash:optane"), start=1)]
+    target = live(conf(*spaces, top="qos: {mode: off}\n"))
+    seen = ask(target)
+    assert [(one["namespace"][-5:], one["shared"]) for one in seen] == [("?ns=%d" % n, False) for n in (1, 2, 3)]
+    assert ["medium" in one for one in seen] == [False, False, True]
+    target.applied(conf(spaces[2], top="qos: {mode: off}\n"))
+    only, = ask(target)
+    assert only["namespace"].endswith("?ns=3") and only["tenants"] == []
+
+
+def test_a_device_that_stalls_is_seen_and_holds_up_no_other(live):  # noqa: F811
+    """for a millisecond, which a drive takes that has more to write than it can"""
+    target = live(conf(namespace(1, volume="flash:tlc-plp,state=fragmented,data=no", size="1G", qos="{mode: gimbal, device: slow}"),
+                       namespace(2, volume="mem", size="64M", qos="{mode: gimbal}"),
+                       top="qos: {mode: caps, devices: [{name: slow, stall_us: 1000}]}\n"))
+    with busy(target, ALICE, "randwrite"):
+        targets.until("it has stalled", lambda: ask(target)[0]["stalled"])
+        assert answer("perf", where(target, 2), "--ios", "2000")["errors"] == 0
+        assert not ask(target)[1]["stalled"]
+
+
+def test_a_target_that_is_not_there(tmp_path):
+    path = str(tmp_path / "none")
+    assert "no target answers at %s" % path in weir("top", "--once", "--control", path, code=1).words
 
 
 def test_each_namespace_of_what_is_not_shared(live):  # noqa: F811
@@ -117,7 +171,7 @@ def test_a_namespace_that_goes(live):  # noqa: F811
 
 
 @pytest.mark.parametrize("args, words", [
-    ((), "of whom?"), (("-c", "0", "10.0.0.1/nqn.2026-11.example:x"), "-c"),
+    (("--control", "/x", "10.0.0.1/nqn.2026-11.example:x"), "or of the target"), (("-c", "0", "10.0.0.1/nqn.2026-11.example:x"), "-c"),
     (["nvme+tcp://10.0.0.1/nqn.2026-11.example:x"] * 17, "16 URIs at most"),
 ])
 def test_a_wrong_command_line(args, words):

@@ -1,0 +1,123 @@
+/*
+ * top_json.c - what is known of namespaces that hosts share, and of those hosts, for programs.
+ */
+#include <inttypes.h>
+#include <json-c/json.h>
+
+#include "top.h"
+
+static void
+put_number(struct json_object *object, const char *key, uint64_t value)
+{
+	json_object_object_add(object, key, value == WEIR_ENDLESS ? NULL : json_object_new_uint64(value));
+}
+
+static struct json_object *
+count_json(const struct weir_view_count *count)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_number(object, "ios", count->ios);
+	put_number(object, "bytes", count->bytes);
+	put_number(object, "failed", count->failed);
+	put_number(object, "iops", count->lately_ios);
+	put_number(object, "bytes_per_second", count->lately_bytes);
+	put_number(object, "p50_ns", count->p50_ns);
+	put_number(object, "p99_ns", count->p99_ns);
+	put_number(object, "p999_ns", count->p999_ns);
+	return object;
+}
+
+static struct json_object *
+kind_json(const struct weir_view_kind *kind)
+{
+	struct json_object *object = count_json(&kind->done);
+
+	json_object_object_add(object, "state", json_object_new_string(weir_view_state_name(kind->state)));
+	put_number(object, "latency_ns", kind->ewma_ns);
+	put_number(object, "threshold_ns", kind->thresh_ns);
+	put_number(object, "headroom", kind->headroom);
+	return object;
+}
+
+static void
+put_device(struct json_object *object, const struct weir_view *view)
+{
+	json_object_object_add(object, "paced", json_object_new_boolean(view->paced));
+	json_object_object_add(object, "stalled", json_object_new_boolean(view->stalled));
+	json_object_object_add(object, "state", json_object_new_string(weir_view_state_name(view->state)));
+	put_number(object, "rate", view->rate);
+	json_object_object_add(object, "write_cost", json_object_new_double(view->write_cost / 1024.0));
+	put_number(object, "occupied", view->occupied);
+	put_number(object, "most", view->most);
+	put_number(object, "hosts", view->tenants);
+	put_number(object, "waiting", view->waiting);
+	put_number(object, "in_flight", view->inflight);
+	json_object_object_add(object, "reads", kind_json(&view->kinds[WEIR_READS]));
+	json_object_object_add(object, "writes", kind_json(&view->kinds[WEIR_WRITES]));
+}
+
+static void
+put_host(struct json_object *object, const struct weir_view *view)
+{
+	put_number(object, "weight", view->host.weight);
+	put_number(object, "credits", view->host.credits == 0 ? WEIR_ENDLESS : view->host.credits);
+	put_number(object, "waiting", view->host.waiting);
+	put_number(object, "in_flight", view->host.inflight);
+	json_object_object_add(object, "reads", count_json(&view->host.kinds[WEIR_READS]));
+	json_object_object_add(object, "writes", count_json(&view->host.kinds[WEIR_WRITES]));
+}
+
+static struct json_object *
+medium_json(const struct weir_view *view)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_number(object, "written_bytes", view->medium.written_bytes);
+	put_number(object, "media_bytes", view->medium.media_bytes);
+	put_number(object, "used_percent", view->medium.used_percent);
+	put_number(object, "spare_percent", view->medium.spare_percent);
+	return object;
+}
+
+static struct json_object *
+named(const char *name)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "namespace", json_object_new_string(name));
+	return object;
+}
+
+struct json_object *
+top_unseen_json(const char *name, const char *why)
+{
+	struct json_object *object = named(name);
+
+	json_object_object_add(object, "error", json_object_new_string(why));
+	return object;
+}
+
+struct json_object *
+top_device_json(const char *name, const struct weir_view *view)
+{
+	struct json_object *object = named(name);
+
+	json_object_object_add(object, "shared", json_object_new_boolean(view->shared));
+	if (view->shared)
+		put_device(object, view);
+	if (view->wears)
+		json_object_object_add(object, "medium", medium_json(view));
+	return object;
+}
+
+struct json_object *
+top_host_json(const char *nqn, const struct weir_view *view)
+{
+	struct json_object *object = json_object_new_object();
+
+	if (nqn != NULL)
+		json_object_object_add(object, "host", json_object_new_string(nqn));
+	put_host(object, view);
+	return object;
+}
