@@ -103,10 +103,10 @@ qos_cost_wrote(struct qos_cost *cost, uint64_t peak_ns, uint64_t busy_ns, uint64
 		next_period(cost, busy_ns, now_ns);
 		return false;
 	}
-	if (peak_ns > cost->least_ns)
-		write = (uint32_t)((write + seen(cost, busy_ns) + 1) / 2);
-	else
+	if (peak_ns <= cost->least_ns)
 		write = write > QOS_COST_ONE + cost->step ? write - cost->step : QOS_COST_ONE;
+	else if (now_ns < cost->until_ns + cost->period_ns)
+		write = (uint32_t)((write + seen(cost, busy_ns) + 1) / 2);
 	qos_cost_set_write(cost, write);
 	next_period(cost, busy_ns, now_ns);
 	return true;

@@ -88,7 +88,8 @@ qos_cost_ended(struct qos_cost *cost, enum qos_kind kind, uint8_t place, uint32_
  * It was a write, and the average latency of writes has been at most `peak_ns` since this answered true last;
  * `busy_ns`: so long something has been in flight by now.  Where a period is over, and it answers true: additive
  * decrease while no average came above the least threshold.  Else it goes half of the way to what has ended says; or to
- * the worst, where nobody knows how much of the device's time I/Os take.
+ * the worst, where nobody knows how much of the device's time I/Os take.  Where nothing was written for another period
+ * since, most of what has ended was beside no writes, and says nothing of them.
  */
 bool qos_cost_wrote(struct qos_cost *cost, uint64_t peak_ns, uint64_t busy_ns, uint64_t now_ns);
 

@@ -212,7 +212,7 @@ gates_take(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 		take_cap(qos, group_cap(io->tenant), io, now_ns);
 		take_cap(qos, qos->cap, io, now_ns);
 	}
-	qos_rate_take(&qos->rate, (enum qos_kind)io->kind, io->bytes, io->weight);
+	qos_rate_take(&qos->rate, (enum qos_kind)io->kind, io->bytes, io->weight, io->measures);
 }
 
 bool

@@ -4,7 +4,7 @@
 
 enum {
 	SECOND_NS = 1000 * 1000 * 1000,
-	FILL_MOST_NS = 10 * 1000 * 1000,  /* what is counted of a time without calls: buckets are full long before */
+	FILL_MOST_NS = 1000 * 1000 * 1000, /* what is counted of a time without calls, so that nothing overflows */
 	WINDOW_BYTES = 16 * 1024 * 1024,
 	WINDOW_LEAST_NS = 1000 * 1000,    /* as soon as so much time has gone by, too, what has ended says something */
 	WINDOW_MOST_NS = 100 * 1000 * 1000,
@@ -104,9 +104,9 @@ qos_rate_fill(struct qos_rate *rate, uint64_t now_ns)
 }
 
 void
-qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t weight)
+qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t weight, bool owed)
 {
-	rate->tokens[kind] -= (int64_t)bytes << QOS_TOKEN_SHIFT;
+	rate->tokens[kind] -= owed ? (int64_t)bytes << QOS_TOKEN_SHIFT : qos_rate_need(rate, bytes);
 	rate->bytes[kind] += bytes;
 	rate->weights[kind] += weight;
 }
@@ -114,9 +114,18 @@ qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_
 uint64_t
 qos_rate_ready_ns(const struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t now_ns)
 {
+	enum qos_kind other = kind == QOS_READ ? QOS_WRITE : QOS_READ;
 	int64_t lacks = qos_rate_need(rate, bytes) - rate->tokens[kind];
+	uint64_t fill = rate->fill[kind], full_ns, ready_ns;
 
-	return lacks <= 0 ? now_ns : now_ns + (uint64_t)lacks / rate->fill[kind] + 1;
+	if (lacks <= 0)
+		return now_ns;
+	/* what the other one has no room for comes here, once it is full */
+	full_ns = (uint64_t)(rate->most - rate->tokens[other]) / rate->fill[other];
+	ready_ns = (uint64_t)lacks / fill;
+	if (ready_ns > full_ns)
+		ready_ns = full_ns + ((uint64_t)lacks - full_ns * fill) / (fill + rate->fill[other]);
+	return now_ns + ready_ns + 1;
 }
 
 /* As soon as what has ended says how fast the device is. */

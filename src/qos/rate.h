@@ -51,8 +51,9 @@ qos_rate_has(const struct qos_rate *rate, enum qos_kind kind, uint32_t bytes)
 	return rate->tokens[kind] >= qos_rate_need(rate, bytes);
 }
 
-/* An I/O goes: qos_rate_ready_ns() has said that it may.  `weight`: what it costs. */
-void qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t weight);
+/* An I/O goes: there were tokens for it, or as many as there can be.  `weight`: what it costs.  What is beyond the
+ * bucket is `owed`, or not: of a deallocation, which moves no data, whatever it is counted for. */
+void qos_rate_take(struct qos_rate *rate, enum qos_kind kind, uint32_t bytes, uint64_t weight, bool owed);
 
 /* When there will be tokens for so many bytes if the rate stays, or fewer where a bucket cannot hold so many: filled
  * at `now_ns`; so now, if that is what it answers. */

@@ -150,6 +150,34 @@ what_reads_did_not_take_of_a_device_writes_did(void **state)
 	assert_in_range(seen_write_cost(60000, 100), QOS_COST_ONE, QOS_COST_ONE + 1);
 }
 
+/* ... but not of a time in which hardly anything was written. */
+static void
+reads_alone_say_nothing_of_what_writes_cost(void **state)
+{
+	struct qos_params params;
+	struct qos_cost cost;
+	uint64_t now = S;
+
+	(void)state;
+	qos_params_default(&params);
+	for (int size = 0; size < QOS_SIZES; size++)
+		params.size_rate[QOS_READ][size] = params.size_rate[QOS_WRITE][size] = UINT64_C(4096) * 1000 * 1000;
+	qos_cost_init(&cost, &params);
+	qos_cost_set_write(&cost, QOS_COST_ONE);
+	qos_cost_wrote(&cost, 0, now, now);
+	for (int i = 0; i < 1900 * 1000; i++)
+		qos_cost_ended(&cost, QOS_READ, 1, 4096);
+	qos_cost_ended(&cost, QOS_WRITE, 1, 4096);
+	now += 2 * S;
+	assert_true(qos_cost_wrote(&cost, params.thresh_max_ns, now, now));
+	assert_int_equal(cost.write, QOS_COST_ONE);
+	assert_true(qos_cost_wrote(&cost, params.thresh_max_ns, now + 100 * MS, now + 100 * MS));
+	assert_true(cost.write > QOS_COST_ONE);
+	/* who writes now and then, and is not kept waiting, pays less each time */
+	assert_true(qos_cost_wrote(&cost, 0, now + 2 * S, now + 2 * S));
+	assert_true(cost.write < 5 * QOS_COST_ONE);
+}
+
 static void
 a_large_io_keeps_a_device_busy_for_longer(void **state)
 {
@@ -237,7 +265,7 @@ spend(struct bench *b, enum qos_kind kind, uint32_t bytes, uint32_t cost)
 	uint64_t spent = 0;
 
 	while (qos_rate_ready_ns(&b->rate, kind, bytes, b->now) <= b->now) {
-		qos_rate_take(&b->rate, kind, bytes, (uint64_t)bytes * cost);
+		qos_rate_take(&b->rate, kind, bytes, (uint64_t)bytes * cost, true);
 		spent += bytes;
 		/* so that what it cost is taken note of, and the rate stays */
 		b->rate.target += bytes;
@@ -293,12 +321,11 @@ there_are_tokens_when_it_says(void **state)
 		assert_true(ready > b.now);
 		qos_rate_fill(&b.rate, ready);
 		assert_int_equal(qos_rate_ready_ns(&b.rate, QOS_READ, bytes, ready), ready);
-		qos_rate_take(&b.rate, QOS_READ, bytes, bytes);
+		qos_rate_take(&b.rate, QOS_READ, bytes, bytes, true);
 		b.now = ready;
 	}
 }
 
-/* The published code multiplied what overflowed. */
 /* Else large I/Os would go many times as fast as the rate says. */
 static void
 what_a_bucket_cannot_hold_is_paid_for_afterwards(void **state)
@@ -312,15 +339,57 @@ what_a_bucket_cannot_hold_is_paid_for_afterwards(void **state)
 	qos_rate_init(&rate, &params);
 	qos_rate_fill(&rate, S);
 	assert_true(qos_rate_has(&rate, QOS_READ, MIB));
-	qos_rate_take(&rate, QOS_READ, MIB, MIB);
+	qos_rate_take(&rate, QOS_READ, MIB, MIB, true);
 	ready = qos_rate_ready_ns(&rate, QOS_READ, 4096, S) - S;
-	assert_int_equal(ready, (UINT64_C(772) * KIB << QOS_TOKEN_SHIFT) / rate.fill[QOS_READ] + 1);
+	/* both buckets' tokens go there, as writes have theirs */
+	assert_int_equal(ready,
+	    (UINT64_C(772) * KIB << QOS_TOKEN_SHIFT) / (rate.fill[QOS_READ] + rate.fill[QOS_WRITE]) + 1);
 	assert_true(qos_rate_has(&rate, QOS_WRITE, 4096));
 	qos_rate_fill(&rate, S + ready / 2);
 	qos_rate_ended(&rate, &params, QOS_OVERLOADED, QOS_READ, 4096, S);
 	assert_true(rate.tokens[QOS_READ] < 0); /* an overload forgives nothing */
 }
 
+/* A deallocation of 4 GiB is counted for 16 MiB; it would keep all writes waiting until as many could be written. */
+static void
+what_moves_no_data_owes_nothing(void **state)
+{
+	struct qos_params params;
+	struct qos_rate rate;
+
+	(void)state;
+	qos_params_default(&params);
+	qos_rate_init(&rate, &params);
+	qos_rate_fill(&rate, S);
+	qos_rate_take(&rate, QOS_WRITE, 16 * MIB, 16 * MIB, false);
+	assert_int_equal(rate.tokens[QOS_WRITE], 0);
+	qos_rate_take(&rate, QOS_READ, 4096, 4096, false);
+	assert_int_equal(rate.tokens[QOS_READ], rate.most - (INT64_C(4096) << QOS_TOKEN_SHIFT));
+}
+
+/* Whoever waits asks again when he is told to, and no earlier: at a slow rate, and beside a bucket that is full. */
+static void
+a_debt_is_paid_by_the_time_that_goes_by(void **state)
+{
+	struct qos_params params;
+	struct qos_rate rate;
+	uint64_t ready;
+
+	(void)state;
+	qos_params_default(&params);
+	params.rate_first = 8 * MIB;
+	qos_rate_init(&rate, &params);
+	qos_rate_fill(&rate, S);
+	qos_rate_take(&rate, QOS_WRITE, 4 * MIB, 4 * MIB, true);
+	ready = qos_rate_ready_ns(&rate, QOS_WRITE, 4096, S);
+	assert_in_range((ready - S) / MS, 460, 480); /* 3.75 MiB and 4 KiB, at 8 MiB a second */
+	qos_rate_fill(&rate, ready - 1);
+	assert_false(qos_rate_has(&rate, QOS_WRITE, 4096));
+	qos_rate_fill(&rate, ready);
+	assert_true(qos_rate_has(&rate, QOS_WRITE, 4096));
+}
+
+/* The published code multiplied what overflowed. */
 static void
 a_long_pause_overflows_nothing(void **state)
 {
@@ -413,6 +482,7 @@ main(void)
 		cmocka_unit_test(a_size_costs_what_was_measured),
 		cmocka_unit_test(the_cost_of_writes_falls_and_comes_back),
 		cmocka_unit_test(what_reads_did_not_take_of_a_device_writes_did),
+		cmocka_unit_test(reads_alone_say_nothing_of_what_writes_cost),
 		cmocka_unit_test(a_large_io_keeps_a_device_busy_for_longer),
 		cmocka_unit_test(what_is_usual_crosses_the_threshold_now_and_then),
 		cmocka_unit_test(no_fraction_of_the_threshold_is_lost),
@@ -420,6 +490,8 @@ main(void)
 		cmocka_unit_test(who_is_alone_has_all_of_it),
 		cmocka_unit_test(there_are_tokens_when_it_says),
 		cmocka_unit_test(what_a_bucket_cannot_hold_is_paid_for_afterwards),
+		cmocka_unit_test(what_moves_no_data_owes_nothing),
+		cmocka_unit_test(a_debt_is_paid_by_the_time_that_goes_by),
 		cmocka_unit_test(a_long_pause_overflows_nothing),
 		cmocka_unit_test(an_overload_before_anything_was_measured_lowers_it_by_the_bytes_alone),
 		cmocka_unit_test(an_overload_lowers_it_to_what_has_ended),
