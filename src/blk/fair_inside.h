@@ -13,7 +13,7 @@
 struct fair_cap {
 	struct qos_cap cap;
 	bool used;
-	struct fair_limits had;      /* as it was in use last: what is due by them stays so */
+	struct fair_limits had;      /* what was said of it last: where it is the same, what is due stays so */
 };
 
 /* Which of a tenant's queues have had I/Os lately. */

@@ -198,7 +198,8 @@ round_most(struct qos *qos)
 /*
  * Nobody may go any more.  Slots keep those who have much in flight from those who cannot have as much.  Where all have
  * had something waiting for some time there is no such tenant, and turns decide alone.  For some time, because slots
- * make tenants wait, too: those who have all in flight as soon as nothing binds them.  Who is alone keeps nobody out.
+ * make tenants wait, too: those who have all in flight as soon as nothing binds them.  Whom a cap holds back cannot
+ * have more in flight either, whatever he has waiting.  Who is alone keeps nobody out.
  */
 static struct qos_io *
 nobody(struct qos *qos, uint64_t now_ns)

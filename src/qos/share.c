@@ -3,7 +3,7 @@
 #include <assert.h>
 
 enum {
-	SLOT_NONE = QOS_SLOTS_MAX,
+	SLOT_NONE = QOS_SLOTS_ROOM,
 	FIRST_READ = (QOS_PRIORITIES - 1) * QOS_KINDS, /* queue */
 	/* bits of queues: all of them, all of reads, and those of a priority */
 	EVERY_QUEUE = (1 << QOS_QUEUES) - 1, EVERY_READ = 0x55, BOTH = 3,
@@ -26,7 +26,7 @@ void
 qos_tenant_init(struct qos_tenant *tenant, struct qos_group *group, uint32_t weight)
 {
 	*tenant = (struct qos_tenant){ .weight = weight, .group = group, .open = EVERY_QUEUE, .state = QOS_IDLE,
-		.at = QOS_AT_NONE, .slot = SLOT_NONE };
+		.at = QOS_AT_NONE, .slot = { SLOT_NONE, SLOT_NONE } };
 	list_init(&tenant->resting);
 	for (int queue = 0; queue < QOS_QUEUES; queue++)
 		list_init(&tenant->queues[queue]);
@@ -97,18 +97,26 @@ choose(struct qos_tenant *tenant)
 	}
 }
 
+/* It has something waiting, and would have more in flight if it might. */
+static bool
+backlogged(const struct qos_tenant *tenant)
+{
+	return (tenant->filled & ~tenant->capped) != 0;
+}
+
 static void
 unqueue(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 {
 	unsigned queue = queue_of(io->kind, io->priority);
 
+	tenant->waiting--;
 	list_unlink(&io->place);
 	if (list_empty(&tenant->queues[queue])) {
+		share->backlogged -= backlogged(tenant);
 		tenant->filled &= (uint8_t)~(1u << queue);
+		share->backlogged += backlogged(tenant);
 		share->moved = true;
 	}
-	if (--tenant->waiting == 0)
-		share->backlogged--;
 }
 
 /* ---- rounds ---- */
@@ -266,20 +274,14 @@ qos_share_next(struct qos_share *share, struct qos_tenant *tenant, const struct 
 /* ---- slots ---- */
 
 static void
-slot_open(struct qos_share *share, struct qos_tenant *tenant)
+slot_open(struct qos_share *share, struct qos_tenant *tenant, unsigned kind)
 {
-	tenant->slot = (uint8_t)__builtin_ctz(~tenant->slots_taken);
-	tenant->slots_taken |= UINT32_C(1) << tenant->slot;
-	tenant->slots[tenant->slot] = (struct qos_slot){ 0 };
-	tenant->slots_in_use++;
-	tenant->room = qos_share_part(share, tenant) * share->slot_bytes / QOS_PART_ONE;
-}
+	unsigned slot = (unsigned)__builtin_ctzll(~tenant->slots_taken);
 
-static void
-slot_free(struct qos_tenant *tenant, unsigned slot)
-{
-	tenant->slots_taken &= ~(UINT32_C(1) << slot);
-	tenant->slots_in_use--;
+	tenant->slot[kind] = (uint8_t)slot;
+	tenant->slots_taken |= UINT64_C(1) << slot;
+	tenant->slots[slot] = (struct qos_slot){ 0 };
+	tenant->room[kind] = qos_share_part(share, tenant) * share->slot_bytes / QOS_PART_ONE;
 }
 
 /* How fast slots complete depends on how much is in each, and so on weights; turns do not. */
@@ -293,7 +295,7 @@ slots_most(const struct qos_share *share)
 static bool
 goes_on(const struct qos_share *share, const struct qos_tenant *tenant)
 {
-	return share->turns_decide && tenant->slots_in_use == QOS_SLOTS_MAX;
+	return share->turns_decide && tenant->slots_full == QOS_SLOTS_MAX - 1;
 }
 
 /* True: the slot is full, and its tenant may have no other. */
@@ -301,17 +303,25 @@ static bool
 slot_fill(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 {
 	struct qos_slot *slot;
+	uint64_t room;
 
-	if (tenant->slot == SLOT_NONE)
-		slot_open(share, tenant);
-	io->slot = tenant->slot;
-	slot = &tenant->slots[tenant->slot];
+	if (tenant->slot[io->kind] == SLOT_NONE)
+		slot_open(share, tenant, io->kind);
+	room = tenant->room[io->kind];
+	io->slot = tenant->slot[io->kind];
+	slot = &tenant->slots[io->slot];
 	slot->begun++;
-	tenant->room -= io->weight < tenant->room ? io->weight : tenant->room;
-	if (slot->begun < UINT16_MAX && (tenant->room > 0 || goes_on(share, tenant)))
+	if (io->weight < room && slot->begun < UINT16_MAX) {
+		tenant->room[io->kind] = room - io->weight;
 		return false;
-	tenant->slot = SLOT_NONE;
-	return tenant->slots_in_use >= slots_most(share);
+	}
+	if (room > 0)
+		tenant->slot_ios = slot->begun;
+	tenant->room[io->kind] = 0;
+	if (slot->begun < UINT16_MAX && goes_on(share, tenant))
+		return false;
+	tenant->slot[io->kind] = SLOT_NONE;
+	return ++tenant->slots_full >= slots_most(share);
 }
 
 /* ---- what happens to I/Os ---- */
@@ -325,9 +335,12 @@ qos_share_arrive(struct qos_share *share, struct qos_tenant *tenant, struct qos_
 	io->tenant = tenant;
 	io->order = share->arrivals++;
 	list_push(&tenant->queues[queue], &io->place);
-	tenant->filled |= (uint8_t)(1u << queue);
-	if (tenant->waiting++ == 0)
-		share->backlogged++;
+	tenant->waiting++;
+	if ((tenant->filled & 1u << queue) == 0) {
+		share->backlogged -= backlogged(tenant);
+		tenant->filled |= (uint8_t)(1u << queue);
+		share->backlogged += backlogged(tenant);
+	}
 	if (tenant->state != QOS_IDLE)
 		return;
 	if (!tenant->counted)
@@ -344,10 +357,21 @@ rest_if_empty(struct qos_share *share, struct qos_tenant *tenant)
 		take_out(share, tenant, QOS_IDLE);
 }
 
+/* A cap holds the I/Os of such queues back, and no others. */
+static void
+hold_back(struct qos_share *share, struct qos_tenant *tenant, uint8_t capped)
+{
+	share->backlogged -= backlogged(tenant);
+	tenant->capped = capped;
+	share->backlogged += backlogged(tenant);
+}
+
 /* It is not shut any more. */
 static void
 let_in(struct qos_share *share, struct qos_lane *lane)
 {
+	if (lane->shut == QOS_SHUT_CAP)
+		hold_back(share, lane->tenant, lane->tenant->capped & (uint8_t)~lane->queues);
 	lane->tenant->open |= lane->queues;
 	lane->shut = QOS_OPEN;
 	share->shut--;
@@ -393,6 +417,8 @@ qos_share_shut(struct qos_share *share, struct qos_io *io, enum qos_shut why, vo
 
 	lane->shut = (uint8_t)why;
 	lane->tenant->open &= (uint8_t)~lane->queues;
+	if (why == QOS_SHUT_CAP)
+		hold_back(share, lane->tenant, lane->tenant->capped | lane->queues);
 	share->shut++;
 	share->moved = true;
 	lane->bytes = io->bytes;
@@ -433,11 +459,11 @@ qos_share_ended(struct qos_share *share, struct qos_io *io)
 
 	tenant->inflight--;
 	slot->ended++;
-	if (io->slot == tenant->slot || slot->ended < slot->begun)
+	if (io->slot == tenant->slot[io->kind] || slot->ended < slot->begun)
 		return;
-	tenant->slot_ios = slot->begun;
-	slot_free(tenant, io->slot);
-	if (tenant->state == QOS_DEFERRED && tenant->slots_in_use < slots_most(share))
+	tenant->slots_taken &= ~(UINT64_C(1) << io->slot);
+	tenant->slots_full--;
+	if (tenant->state == QOS_DEFERRED && tenant->slots_full < slots_most(share))
 		resume(share, tenant);
 }
 

@@ -19,6 +19,7 @@
 enum {
 	QOS_PRIORITIES = 4,
 	QOS_QUEUES = QOS_PRIORITIES * QOS_KINDS,
+	QOS_SLOTS_ROOM = QOS_SLOTS_MAX + QOS_KINDS, /* full ones, and one of each kind that is open */
 	QOS_ROUNDS = 64,
 	QOS_PART_ONE = 1 << 16, /* of a tenant that has the mean weight */
 	QOS_ROUNDS_AHEAD = 4, /* others may be, of a tenant whose I/Os are shut out */
@@ -89,17 +90,19 @@ struct qos_tenant {
 	struct list place;           /* in a round */
 	uint64_t deficit;            /* what it may still spend */
 	uint64_t round;              /* of its last quantum; 0: it had none */
-	uint64_t room;               /* in the slot that is open */
+	uint64_t room[QOS_KINDS];    /* in the slots that are open */
 	uint32_t waiting, inflight;  /* I/Os */
-	uint32_t slots_taken;        /* bit n: it is open, or not complete */
-	uint16_t slot_ios;           /* in the last slot that was completed */
+	uint64_t slots_taken;        /* bit n: it is open, or full and not complete */
+	uint16_t slot_ios;           /* in the last slot that was filled */
 	uint8_t filled, open;        /* bit q: queues[q] has I/Os; they may go, if there are any */
+	uint8_t capped;              /* they may not, and it is a cap that holds them back */
 	uint8_t state;               /* enum qos_tenant_state */
 	uint8_t at;                  /* in which list it is */
-	uint8_t slots_in_use, slot;  /* the slot that is open: QOS_SLOTS_MAX: none is */
+	uint8_t slots_full;          /* of those */
+	uint8_t slot[QOS_KINDS];     /* that are open; QOS_SLOTS_ROOM: none is */
 	uint8_t quota[QOS_PRIORITIES];
 	uint64_t part, part_of;      /* qos_share_part(), and of which share->parts */
-	struct qos_slot slots[QOS_SLOTS_MAX];
+	struct qos_slot slots[QOS_SLOTS_ROOM];
 	struct qos_lane lanes[QOS_KINDS];
 	uint32_t weight;
 	bool counted;                /* it has I/Os waiting or in flight, or had until lately */
@@ -114,7 +117,7 @@ struct qos_share {
 	uint32_t quantum, slot_bytes;
 	uint32_t slots_each;
 	uint32_t counted;            /* tenants that are */
-	uint32_t backlogged;         /* of those, with I/Os waiting */
+	uint32_t backlogged;         /* of those, with I/Os waiting that no cap holds back */
 	bool turns_decide;           /* and not slots; that is for whoever knows the time, too */
 	uint64_t weights;            /* of groups with such, and of such without a group */
 	uint64_t parts;              /* how often anybody's part has changed */

@@ -23,7 +23,7 @@ struct bench {
 	struct qos_io ios[TENANTS][IOS];
 	enum where where[TENANTS][IOS];
 	uint64_t went[TENANTS]; /* bytes */
-	bool by_turns; /* that was ever so: there may be more slots */
+	uint8_t had[TENANTS];   /* full slots, when it was looked last */
 	uint64_t now;
 };
 
@@ -62,7 +62,6 @@ go(struct bench *b)
 {
 	struct qos_io *io = qos_next(&b->qos, b->now);
 
-	b->by_turns |= b->qos.share.turns_decide;
 	if (io == NULL)
 		return NULL;
 	assert_int_equal(*where_of(b, io), WAITS);
@@ -81,15 +80,26 @@ end(struct bench *b, struct qos_io *io, uint64_t latency_ns)
 
 /* ---- what always holds ---- */
 
-static void
-check(const struct bench *b, unsigned most_each)
+/* Something of it waits that no cap holds back. */
+static bool
+waits_for_turn(const struct qos_tenant *tenant)
 {
+	for (int queue = 0; queue < QOS_QUEUES; queue++)
+		if (!list_empty(&tenant->queues[queue]) && tenant->lanes[queue % QOS_KINDS].shut != QOS_SHUT_CAP)
+			return true;
+	return false;
+}
+
+static void
+check(struct bench *b)
+{
+	unsigned most_each = b->qos.share.turns_decide ? QOS_SLOTS_MAX : b->qos.share.slots_each;
 	unsigned flies = 0, counted = 0, backlogged = 0;
 	uint64_t occupied = 0;
 
 	for (int t = 0; t < TENANTS; t++) {
 		const struct qos_tenant *tenant = &b->tenants[t];
-		unsigned waits = 0, flying = 0, in_slots = 0, taken = 0;
+		unsigned waits = 0, flying = 0, in_slots = 0, full = 0;
 
 		for (int i = 0; i < IOS; i++) {
 			waits += b->where[t][i] == WAITS;
@@ -97,24 +107,29 @@ check(const struct bench *b, unsigned most_each)
 			if (b->where[t][i] == FLIES)
 				occupied += b->ios[t][i].occupies;
 		}
-		for (unsigned s = 0; s < QOS_SLOTS_MAX; s++) {
-			bool is_taken = (tenant->slots_taken & UINT32_C(1) << s) != 0;
+		for (unsigned s = 0; s < QOS_SLOTS_ROOM; s++) {
+			bool is_taken = (tenant->slots_taken & UINT64_C(1) << s) != 0;
+			bool open = s == tenant->slot[QOS_READ] || s == tenant->slot[QOS_WRITE];
 
-			taken += is_taken;
+			full += is_taken && !open;
 			if (is_taken)
 				in_slots += tenant->slots[s].begun - tenant->slots[s].ended;
-			assert_true(!is_taken || s == tenant->slot || tenant->slots[s].ended < tenant->slots[s].begun);
+			assert_true(is_taken || !open);
+			assert_true(!is_taken || open || tenant->slots[s].ended < tenant->slots[s].begun);
 		}
 		assert_int_equal(tenant->waiting, waits);
 		assert_int_equal(tenant->inflight, flying);
 		assert_int_equal(in_slots, flying);
-		assert_int_equal(taken, tenant->slots_in_use);
-		assert_true(taken <= (b->by_turns ? QOS_SLOTS_MAX : most_each));
+		assert_int_equal(full, tenant->slots_full);
+		/* no more than there are for each, or than it had when there were more, and one that it fills then */
+		assert_true(full <= most_each || full <= b->had[t] ||
+		    (full == b->had[t] + 1u && tenant->state == QOS_DEFERRED));
+		b->had[t] = (uint8_t)full;
 		assert_true(tenant->state != QOS_DEFERRED || (tenant->deficit == 0 && flying > 0));
 		assert_true(tenant->counted || waits + flying == 0);
 		flies += flying;
 		counted += tenant->counted;
-		backlogged += tenant->waiting > 0;
+		backlogged += waits_for_turn(tenant);
 	}
 	assert_int_equal(b->qos.share.counted, counted);
 	assert_int_equal(b->qos.share.backlogged, backlogged);
@@ -199,7 +214,7 @@ play(struct bench *b, struct rng *rng)
 	case 3:
 	case 4:
 		while ((io = go(b)) != NULL)
-			check(b, b->params.slots);
+			check(b);
 		break;
 	case 5:
 		if (b->where[t][i] == FLIES)
@@ -214,6 +229,8 @@ play(struct bench *b, struct rng *rng)
 			memset(&b->tenants[t], 0xff, sizeof(b->tenants[t])); /* nobody may look at it */
 			while (go(b) != NULL)
 				continue;
+			for (int other = 0; other < TENANTS; other++)
+				b->had[other] = b->tenants[other].slots_full;
 			qos_tenant_init(&b->tenants[t], was.group, was.weight);
 			b->tenants[t].cap = was.cap;
 		}
@@ -242,9 +259,9 @@ whatever_comes_the_books_are_right(void **state)
 		draw_tenants(&b, &rng);
 		for (int i = 0; i < 3000; i++) {
 			play(&b, &rng);
-			check(&b, b.params.slots);
+			check(&b);
 			while (i % 100 == 0 && go(&b) != NULL)
-				continue;
+				check(&b);
 			if (i % 100 == 0)
 				check_alive(&b);
 		}
@@ -269,7 +286,7 @@ whatever_comes_the_books_are_right(void **state)
 		}
 		b.now += S;
 		assert_null(go(&b));
-		check(&b, b.params.slots);
+		check(&b);
 		assert_int_equal(b.qos.share.counted, 0);
 		assert_int_equal(b.qos.share.weights, 0);
 		assert_int_equal(qos_deadline(&b.qos, b.now), UINT64_MAX);
@@ -418,7 +435,7 @@ slots_hold_back_nobody_where_all_have_something_waiting(void **state)
 {
 	(void)state;
 	assert_int_equal(in_flight(SATED), 4);
-	assert_int_equal(in_flight(HELD_BACK), 6); /* three quarters of what both may have */
+	assert_int_equal(in_flight(HELD_BACK), 4); /* who may not have more is as one who cannot */
 	assert_int_equal(in_flight(NONE), 20);     /* all */
 }
 
@@ -444,6 +461,39 @@ slots_decide_for_a_while_when_tenants_have_come(void **state)
 }
 
 /* ---- what moves nothing ---- */
+
+static void
+each_command_is_counted_for_something(void **state)
+{
+	static const struct {
+		enum qos_op op;
+		uint64_t bytes;
+		enum qos_kind kind;
+		uint32_t counted;
+		bool measures;
+	} commands[] = {
+		{ QOS_OP_READ, 8 * KIB, QOS_READ, 8 * KIB, true },
+		{ QOS_OP_WRITE, 8 * KIB, QOS_WRITE, 8 * KIB, true },
+		{ QOS_OP_FLUSH, 0, QOS_WRITE, 4 * KIB, false },
+		{ QOS_OP_ZEROES, 4 * KIB, QOS_WRITE, 4 * KIB, false },
+		{ QOS_OP_ZEROES, MIB + 1, QOS_WRITE, 8 * KIB, false },
+		{ QOS_OP_TRIM, 0, QOS_WRITE, 4 * KIB, false },
+		{ QOS_OP_TRIM, 10 * MIB, QOS_WRITE, 40 * KIB, false },
+		{ QOS_OP_TRIM, UINT64_C(1) << 60, QOS_WRITE, QOS_BYTES_MOST, false },
+		{ QOS_OP_COMPARE, 8 * KIB, QOS_READ, 8 * KIB, false },
+		{ QOS_OP_COMPARE_WRITE, 8 * KIB, QOS_WRITE, 16 * KIB, false },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		struct qos_io io;
+
+		qos_io_init(&io, commands[i].op, commands[i].bytes, 0);
+		assert_int_equal(io.kind, commands[i].kind);
+		assert_int_equal(io.bytes, commands[i].counted);
+		assert_int_equal(io.measures, commands[i].measures);
+	}
+}
 
 static void
 a_flush_is_not_for_nothing(void **state)
@@ -637,6 +687,7 @@ main(void)
 		cmocka_unit_test(a_turn_is_not_over_because_there_are_no_tokens),
 		cmocka_unit_test(slots_hold_back_nobody_where_all_have_something_waiting),
 		cmocka_unit_test(slots_decide_for_a_while_when_tenants_have_come),
+		cmocka_unit_test(each_command_is_counted_for_something),
 		cmocka_unit_test(a_flush_is_not_for_nothing),
 		cmocka_unit_test(a_flush_takes_time_too),
 		cmocka_unit_test(what_says_nothing_of_the_device_is_not_learnt_from),

@@ -303,11 +303,11 @@ a_slot_that_is_open_is_kept_for_who_pauses(void **state)
 	assert_ptr_equal(go(&b), &b.ios[0][0]);
 	assert_non_null(go(&b));
 	qos_share_ended(&b.share, &b.ios[0][0]);
-	assert_int_equal(b.tenants[0].slots_in_use, 1);
+	assert_int_equal(b.tenants[0].slots_taken, 1);
 	assert_null(go(&b));
 	ask(&b, 0, 1, 4 * KIB, QOS_READ);
 	assert_ptr_equal(go(&b), &b.ios[0][0]);
-	assert_int_equal(b.ios[0][0].slot, b.tenants[0].slot);
+	assert_int_equal(b.ios[0][0].slot, b.tenants[0].slot[QOS_READ]);
 }
 
 /* However much of it is under way; and where slots decide again, it is. */
@@ -323,14 +323,43 @@ slots_hold_nobody_back_where_turns_decide(void **state)
 	ask(&b, 0, IOS, 128 * KIB, QOS_READ);
 	for (int i = 0; i < IOS - 1; i++)
 		assert_non_null(go(&b));
-	assert_int_equal(b.tenants[0].slots_in_use, QOS_SLOTS_MAX);
+	assert_int_equal(b.tenants[0].slots_full, QOS_SLOTS_MAX - 1);
+	assert_int_equal(b.tenants[0].slot_ios, 1); /* the last one has more than there is room for */
 	b.share.turns_decide = false;
 	assert_non_null(go(&b)); /* into the slot that is open, which it fills */
 	assert_int_equal(b.tenants[0].state, QOS_DEFERRED);
 	for (int i = 0; i < IOS; i++)
 		qos_share_ended(&b.share, &b.ios[0][i]);
-	assert_int_equal(b.tenants[0].slots_in_use, 0);
-	assert_int_equal(b.tenants[0].slot_ios, IOS - QOS_SLOTS_MAX + 1);
+	assert_int_equal(b.tenants[0].slots_taken, 0);
+}
+
+/* Where they take longer those of the other kind go on, in the slots that are left. */
+static void
+reads_and_writes_are_in_slots_of_their_own(void **state)
+{
+	struct bench b;
+	struct qos_io *went[4];
+
+	(void)state;
+	begin(&b);
+	qos_share_slots(&b.share, 2);
+	qos_tenant_init(&b.tenants[0], NULL, 1);
+	for (int i = 0; i < 5; i++) {
+		b.ios[0][i] = (struct qos_io){ .bytes = 64 * KIB, .at = qos_cost_place(64 * KIB),
+			.kind = i % 2 == 0 ? QOS_READ : QOS_WRITE };
+		qos_share_arrive(&b.share, &b.tenants[0], &b.ios[0][i]);
+	}
+	for (int i = 0; i < 4; i++)
+		assert_non_null(went[i] = go(&b));
+	assert_int_equal(went[0]->slot, went[2]->slot);
+	assert_int_equal(went[1]->slot, went[3]->slot);
+	assert_int_not_equal(went[0]->slot, went[1]->slot);
+	assert_int_equal(b.tenants[0].slots_full, 2);
+	assert_null(go(&b));
+	qos_share_ended(&b.share, went[0]);
+	qos_share_ended(&b.share, went[2]);
+	assert_int_equal(b.tenants[0].slots_full, 1); /* of writes */
+	assert_ptr_equal(go(&b), &b.ios[0][4]);
 }
 
 static void
@@ -431,6 +460,7 @@ main(void)
 		cmocka_unit_test(who_has_no_slot_left_is_deferred_and_saves_nothing_up),
 		cmocka_unit_test(a_slot_that_is_open_is_kept_for_who_pauses),
 		cmocka_unit_test(slots_hold_nobody_back_where_turns_decide),
+		cmocka_unit_test(reads_and_writes_are_in_slots_of_their_own),
 		cmocka_unit_test(a_larger_part_has_larger_slots),
 		cmocka_unit_test(priorities_are_taken_in_turn),
 		cmocka_unit_test(without_priorities_the_order_is_that_of_arrival),
