@@ -19,18 +19,27 @@ begun_mib(uint64_t bytes)
 	return mib < 1 ? 1 : mib < MIB_MOST ? (uint32_t)mib : MIB_MOST;
 }
 
+/* Of what is neither read nor written. */
+static uint64_t
+counted_bytes(enum qos_op op, uint64_t bytes)
+{
+	switch (op) {
+	case QOS_OP_FLUSH: return NOMINAL_BYTES;
+	case QOS_OP_ZEROES:
+	case QOS_OP_TRIM: return (uint64_t)NOMINAL_BYTES * begun_mib(bytes);
+	case QOS_OP_COMPARE_WRITE: return 2 * bytes;
+	default: return bytes;
+	}
+}
+
 void
 qos_io_init(struct qos_io *io, enum qos_op op, uint64_t bytes, unsigned priority)
 {
-	if (op == QOS_OP_FLUSH)
-		bytes = NOMINAL_BYTES;
-	else if (op == QOS_OP_ZEROES || op == QOS_OP_TRIM)
-		bytes = (uint64_t)NOMINAL_BYTES * begun_mib(bytes);
-	else if (op == QOS_OP_COMPARE_WRITE)
-		bytes *= 2;
+	io->measures = op == QOS_OP_READ || op == QOS_OP_WRITE;
+	if (!io->measures)
+		bytes = counted_bytes(op, bytes);
 	io->kind = op == QOS_OP_READ || op == QOS_OP_COMPARE ? QOS_READ : QOS_WRITE;
 	io->priority = (uint8_t)priority;
-	io->measures = op == QOS_OP_READ || op == QOS_OP_WRITE;
 	io->bytes = bytes < QOS_BYTES_MOST ? (uint32_t)bytes : QOS_BYTES_MOST;
 	io->at = qos_cost_place(io->bytes);
 }
@@ -260,9 +269,9 @@ learn(struct qos *qos, const struct qos_io *io, uint64_t latency_ns, uint64_t no
 	enum qos_kind kind = (enum qos_kind)io->kind;
 	struct qos_monitor *monitor = &qos->monitors[kind];
 	uint64_t usual_ns = qos_cost_ns(&qos->cost, kind, io->at, io->bytes), busy_ns = now_ns - qos->idle_ns;
+	enum qos_state state = qos_monitor_add(monitor, latency_ns > usual_ns ? latency_ns - usual_ns : 0);
 
-	qos->state = qos_monitor_add(monitor, latency_ns > usual_ns ? latency_ns - usual_ns : 0);
-	qos_rate_ended(&qos->rate, &qos->params, qos->state, kind, io->bytes, busy_ns);
+	qos_rate_ended(&qos->rate, &qos->params, state, kind, io->bytes, busy_ns);
 	if (kind == QOS_WRITE && qos_cost_wrote(&qos->cost, qos_monitor_peak_ns(monitor), busy_ns, now_ns))
 		monitor->peak = 0;
 }

@@ -29,7 +29,6 @@ struct qos {
 	uint32_t caps;               /* that there are */
 	struct timers timers;        /* of them */
 	struct list passing;         /* entries of such, where a tenant was let in */
-	enum qos_state state;        /* as the last I/O that ended said */
 	uint64_t occupied, most;     /* by what is in flight, and may be */
 	uint64_t sated_ns;           /* until then somebody who counts had nothing waiting, or had just come or gone */
 	uint64_t idle_ns, rests_ns;  /* so long nothing was in flight; and since when, if nothing is */

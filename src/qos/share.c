@@ -58,6 +58,13 @@ ready(const struct qos_tenant *tenant)
 	return tenant->filled & tenant->open;
 }
 
+/* Or one that is not the first. */
+static bool
+several_priorities(unsigned any)
+{
+	return any % (1u << FIRST_READ) != 0;
+}
+
 /* Of which priority is the next one, where I/Os of several may go: the queue of its reads. */
 static unsigned
 choose_priority(struct qos_tenant *tenant, unsigned any)
@@ -81,8 +88,7 @@ choose(struct qos_tenant *tenant)
 	const struct list *queues;
 	struct qos_io *read, *write;
 
-	assert(any != 0);
-	if (any % (1u << FIRST_READ) != 0)
+	if (several_priorities(any))
 		queue = choose_priority(tenant, any);
 	queues = &tenant->queues[queue];
 	read = io_of(queues[QOS_READ].next);
@@ -107,13 +113,13 @@ backlogged(const struct qos_tenant *tenant)
 static void
 unqueue(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 {
-	unsigned queue = queue_of(io->kind, io->priority);
+	const struct list *next = io->place.next;
 
 	tenant->waiting--;
 	list_unlink(&io->place);
-	if (list_empty(&tenant->queues[queue])) {
+	if (next == io->place.prev) { /* its queue's head: there is no other */
 		share->backlogged -= backlogged(tenant);
-		tenant->filled &= (uint8_t)~(1u << queue);
+		tenant->filled &= (uint8_t)~(1u << queue_of(io->kind, io->priority));
 		share->backlogged += backlogged(tenant);
 		share->moved = true;
 	}
@@ -154,6 +160,22 @@ put_first(struct qos_share *share, struct qos_tenant *tenant, bool of_all)
 	share->full |= UINT64_C(1) << share->round % QOS_ROUNDS;
 }
 
+/* Of a thousand tenants none is in the cache when its turn comes, unless it is fetched before: while one after the
+ * other leaves the round, the I/Os of the next but one, and who comes after that. */
+static void
+look_ahead(const struct list *round, const struct qos_tenant *tenant)
+{
+	const struct list *next = tenant->place.next, *queues;
+
+	if (next == round || next->next == round)
+		return;
+	next = next->next;
+	queues = &container_of(next, struct qos_tenant, place)->queues[FIRST_READ];
+	__builtin_prefetch(queues[QOS_READ].next);
+	__builtin_prefetch(queues[QOS_WRITE].next);
+	__builtin_prefetch(next->next);
+}
+
 static void
 take_out(struct qos_share *share, struct qos_tenant *tenant, enum qos_tenant_state state)
 {
@@ -165,8 +187,9 @@ take_out(struct qos_share *share, struct qos_tenant *tenant, enum qos_tenant_sta
 			share->fresh = tenant->place.prev;
 		share->moved = true;
 	}
+	look_ahead(&share->rounds[at], tenant);
 	list_unlink(&tenant->place);
-	if (list_empty(&share->rounds[at]))
+	if (tenant->place.next == tenant->place.prev)
 		share->full &= ~(UINT64_C(1) << at);
 	tenant->at = QOS_AT_NONE;
 	tenant->state = (uint8_t)state;
@@ -242,28 +265,11 @@ qos_share_go_on(struct qos_share *share, uint64_t round_most)
 	return true;
 }
 
-/* Of a thousand tenants none is in the cache when its turn comes, unless it is fetched before: the next one's I/Os, and
- * who comes after that. */
-static void
-look_ahead(const struct qos_share *share, const struct qos_tenant *tenant)
-{
-	const struct list *next = tenant->place.next, *queues;
-
-	if (next == share->current)
-		return;
-	queues = &container_of(next, struct qos_tenant, place)->queues[FIRST_READ];
-	__builtin_prefetch(queues[QOS_READ].next);
-	__builtin_prefetch(queues[QOS_WRITE].next);
-	__builtin_prefetch(next->next);
-}
-
 struct qos_io *
 qos_share_next(struct qos_share *share, struct qos_tenant *tenant, const struct qos_cost *cost)
 {
 	struct qos_io *io = choose(tenant);
 
-	look_ahead(share, tenant);
-	share->looks++;
 	io->weight = qos_cost_weight(cost, (enum qos_kind)io->kind, io->at, io->bytes);
 	if (tenant->deficit >= io->weight)
 		return io;
@@ -396,8 +402,7 @@ qos_share_take(struct qos_share *share, struct qos_io *io)
 {
 	struct qos_tenant *tenant = io->tenant;
 
-	assert(tenant->deficit >= io->weight);
-	if (tenant->quota[io->priority] > 0)
+	if (several_priorities(ready(tenant)) && tenant->quota[io->priority] > 0)
 		tenant->quota[io->priority]--;
 	unqueue(share, tenant, io);
 	tenant->inflight++;

@@ -126,7 +126,6 @@ struct qos_share {
 	uint32_t arrivals;
 	uint32_t shut;               /* lanes that are */
 	bool moved;                  /* somebody was shut out, or is not before all others any more */
-	uint64_t looks;              /* how often it was looked whether a tenant may go */
 	struct list *current;        /* tenants of this round: first those that had nothing waiting ... */
 	struct list *fresh;          /* ... up to this one; `current`: there are none */
 	struct list rounds[QOS_ROUNDS]; /* tenants of all rounds, by the last bits of their numbers */
