@@ -2,8 +2,9 @@
  * fair.c - I/Os that wait for their turn (fair.h): when they come, go, end, or are cancelled.
  *
  * All that came or ended in a turn of the reactor is known before anybody goes.  The time that an I/O took is counted
- * from the turn in which it went to the one that saw its end.  Nobody polls: where all that waits waits for time to go
- * by, a timer is set, and where nothing waits there is none.
+ * from when it went, for which the clock is read once in a turn, to the beginning of the turn that saw its end: however
+ * long a turn takes to read what hosts sent, that is no slow device.  Nobody polls: where all that waits waits for time
+ * to go by, a timer is set, and where nothing waits there is none.
  */
 #include "blk/fair_inside.h"
 
@@ -22,6 +23,16 @@ void
 fair_go_soon(struct fair_chan *fc)
 {
 	reactor_run_in(fc->chan.reactor, PHASE_SUBMIT, &fc->go);
+}
+
+/* ---- the time ---- */
+
+uint64_t
+fair_now(const struct fair_chan *fc)
+{
+	uint64_t turn_ns = fc->chan.reactor->now_ns;
+
+	return fc->went_ns > turn_ns ? fc->went_ns : turn_ns;
 }
 
 /* ---- what an I/O is to the switch ---- */
@@ -82,7 +93,7 @@ below_done(struct blk_io *io, struct nvme_status status)
 {
 	struct fair_chan *fc = io->owner;
 	struct fair_tenant *tenant = container_of(io->turn.qos.tenant, struct fair_tenant, qos);
-	uint64_t now_ns = fc->chan.reactor->now_ns;
+	uint64_t now_ns = fair_now(fc);
 
 	io->turn.at = BLK_TURN_OVER;
 	io->done = io->turn.done;
@@ -123,9 +134,11 @@ static void
 go(struct task *task)
 {
 	struct fair_chan *fc = container_of(task, struct fair_chan, go);
-	uint64_t now_ns = fc->chan.reactor->now_ns;
+	struct reactor *reactor = fc->chan.reactor;
+	uint64_t now_ns = reactor->world->time_ns(reactor);
 	struct qos_io *next;
 
+	fc->went_ns = now_ns;
 	while ((next = qos_next(&fc->qos, now_ns)) != NULL)
 		begin(fc, container_of(next, struct blk_io, turn.qos));
 	wait_until(fc, qos_deadline(&fc->qos, now_ns));
@@ -154,7 +167,7 @@ fair_cancel(struct blk_chan *chan, struct blk_io *io)
 		return fc->inner->blk->ops->cancel(fc->inner, io);
 	io->turn.at = BLK_TURN_OVER;
 	fc->waiting--;
-	qos_cancel(&fc->qos, &io->turn.qos, chan->reactor->now_ns);
+	qos_cancel(&fc->qos, &io->turn.qos, fair_now(fc));
 	finish_push(&fc->finished, io, nvme_status_of(NVME_SC_ABORT_REQUESTED, false));
 	reactor_run_in(chan->reactor, PHASE_COLLECT, &fc->collect);
 	fair_go_soon(fc);

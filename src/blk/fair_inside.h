@@ -57,6 +57,7 @@ struct fair_chan {
 	struct fair_tenant *by_number[BLK_TENANTS]; /* NULL: it has not asked */
 	struct task go;
 	struct timer timer;
+	uint64_t went_ns;            /* when somebody could go last */
 	uint32_t waiting, inflight;  /* I/Os */
 	struct qos_recent recent[QOS_KINDS]; /* they took so long at the device */
 	struct fifo finished;        /* that were cancelled while they waited */
@@ -74,8 +75,9 @@ uint16_t fair_credits(struct fair_chan *fc, struct fair_tenant *tenant, uint32_t
 /* fair_view.c: an I/O that went to the device has come back. */
 void fair_note(struct fair_chan *fc, struct fair_tenant *tenant, const struct blk_io *io, bool right, uint64_t now_ns);
 
-/* fair.c: somebody may go. */
+/* fair.c: somebody may go; and the time, which does not go back behind that. */
 void fair_go_soon(struct fair_chan *fc);
+uint64_t fair_now(const struct fair_chan *fc);
 
 /* The filter's channel; NULL: there is none here. */
 struct fair_chan *fair_chan_here(struct blk_chan *chan);

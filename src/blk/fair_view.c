@@ -68,10 +68,11 @@ bool
 fair_look(struct blk_chan *chan, struct fair_view *view)
 {
 	struct fair_chan *fc = fair_chan_here(chan);
-	uint64_t now_ns = chan->reactor->now_ns;
+	uint64_t now_ns;
 
 	if (fc == NULL)
 		return false;
+	now_ns = fair_now(fc);
 	*view = (struct fair_view){
 		.paced = fc->volume.paced, .stalled = qos_stalled(&fc->qos, now_ns), .state = worst(fc, now_ns),
 		.rate = FAIR_ENDLESS, .most = FAIR_ENDLESS, .write_cost = QOS_COST_ONE,
@@ -106,7 +107,7 @@ look_at(const struct fair_chan *fc, const struct fair_tenant *tenant, struct fai
 		snprintf(view->nqn, sizeof(view->nqn), "%s", tenant->who->name);
 	memcpy(view->counts, tenant->counts, sizeof(view->counts));
 	for (int kind = 0; kind < QOS_KINDS; kind++)
-		qos_recent_look(&tenant->recent[kind], fc->chan.reactor->now_ns, &view->lately[kind]);
+		qos_recent_look(&tenant->recent[kind], fair_now(fc), &view->lately[kind]);
 }
 
 bool

@@ -411,6 +411,12 @@ fake_random(struct reactor *reactor)
 }
 
 static uint64_t
+fake_time_ns(struct reactor *reactor)
+{
+	return world_of(reactor)->now_ns + world_of(reactor)->reads_ns;
+}
+
+static uint64_t
 fake_wall_ms(struct reactor *reactor)
 {
 	return world_of(reactor)->now_ns / 1000000;
@@ -459,6 +465,7 @@ static const struct world_ops fake_ops = {
 	.annex_close = fake_annex_close,
 	.boot = fake_boot,
 	.random = fake_random,
+	.time_ns = fake_time_ns,
 	.wall_ms = fake_wall_ms,
 	.log = fake_log,
 };
@@ -522,4 +529,5 @@ fake_turn(struct fakeworld *fw)
 			reactor->on_mail(reactor, &batch[m]);
 		reactor_turn(reactor, fw->now_ns);
 	}
+	fw->now_ns += fw->reads_ns;
 }

@@ -38,6 +38,7 @@ struct fakeworld {
 	struct reactor reactors[FAKE_REACTORS];
 	unsigned count;
 	uint64_t now_ns;
+	uint64_t reads_ns;     /* a turn takes so long before it hands anything to devices */
 	struct rng rng;
 	struct mail mail[FAKE_REACTORS][FAKE_MAIL];
 	unsigned mail_count[FAKE_REACTORS];

@@ -353,6 +353,31 @@ what_was_done_and_waits_is_seen(void **state)
 	blk_end();
 }
 
+/* What hosts sent took long to read, and the device was quick. */
+static void
+a_turn_that_takes_long_is_no_slow_device(void **state)
+{
+	struct fair_view view;
+	struct test_io *a[IOS];
+	unsigned at = AWAY; /* a modelled drive has a home already */
+
+	(void)state;
+	begin("flash:optane,4M");
+	fw.reads_ns = 50 * MS;
+	ask_all(a, at, &bob, BLK_READ);
+	turns(1);
+	fw.reads_ns = 0;
+	for (int i = 0; i < 10000 && over(a) < IOS; i++)
+		turns(1);
+	end_all(a);
+	fw.now_ns += S;
+	turns(1);
+	assert_true(fair_look(chans[at], &view));
+	assert_int_equal(view.kinds[QOS_READ].lately.ios, IOS);
+	assert_in_range(view.kinds[QOS_READ].lately.p999_ns, 1, 10 * MS);
+	blk_end();
+}
+
 static void
 a_paced_device_tells_its_rate_and_what_is_left_of_it(void **state)
 {
@@ -444,6 +469,7 @@ main(void)
 		cmocka_unit_test(what_waits_can_be_cancelled),
 		cmocka_unit_test(who_is_forgotten_is_somebody_else_later),
 		cmocka_unit_test(what_was_done_and_waits_is_seen),
+		cmocka_unit_test(a_turn_that_takes_long_is_no_slow_device),
 		cmocka_unit_test(a_paced_device_tells_its_rate_and_what_is_left_of_it),
 		cmocka_unit_test(tenants_are_seen_one_after_the_other),
 	};
