@@ -42,7 +42,8 @@ def end(program):
 
 @pytest.mark.parametrize("reactors", [1, 3])
 def test_a_host_has_no_more_than_its_limit(live, reactors):
-    target = live(shared(tenants=tenant(ALICE, limits="{read_iops: 1000, write_bandwidth: 4M}")), "--reactors", str(reactors))
+    limited = shared(tenants=tenant(ALICE, limits="{read_iops: 1000, write_bandwidth: 4M}"))
+    target = live(limited, "--reactors", str(reactors))
     reads, writes, others = (load(target, ALICE, 500), load(target, ALICE, 500, "--qd", 8, kind="randwrite"),
                              load(target, BOB, 3000, kind="randrw"))
     assert end(reads)["seconds"] >= 0.45
@@ -157,6 +158,21 @@ def test_who_was_granted_credits_is_told_how_many_there_may_be(live):
         assert first.read(0).ok
         failed = first.read(1 << 40)
         assert not failed.ok and failed.dw1 == 0
+
+
+def test_who_does_not_care_what_was_granted_has_his_io_wait(live):
+    """nothing of it fails, it is not cut off, and others are served meanwhile"""
+    target = live(FLASH)
+    with credited(target, hostnqn=ALICE) as alice, credited(target, hostnqn=BOB, hostid=b"somebody else, 1") as bob:
+        many, one = alice.io_queue(entries=1024), bob.io_queue()
+        granted = many.write(0, bytes(4096)).dw1
+        assert one.read(0).ok
+        writes = [many.submit(nvme.sqe(0x01, nsid=1, cdw10=n), bytes(4096)) for n in range(1000)]
+        assert 0 < granted < len(writes) // 2
+        assert all(one.read(0).ok for _ in range(10))
+        many.wait(*writes)
+        assert all(write.ok for write in writes)
+        assert many.read(0).ok
 
 
 def test_who_was_not_granted_credits_hears_of_none(live):
