@@ -63,6 +63,7 @@ cmd_check(int argc, char **argv)
 	say_count(", ", namespaces, "namespace");
 	say_count(", ", conf->listener_count, "listener");
 	printf("\n");
+	config_warn(conf);
 	arena_drop(&arena);
 	return EXIT_OK;
 }

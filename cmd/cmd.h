@@ -74,6 +74,9 @@ void name_of_path(const char *path, const char *otherwise, char *name, size_t ro
 /* On stderr, however long that takes. */
 void config_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Says what is right, and perhaps not meant. */
+void config_warn(const struct conf *conf);
+
 struct argp;
 
 /* options.c: argp_parse(), and a word on stderr where there was no memory for it; false: the command line was not

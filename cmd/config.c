@@ -141,3 +141,23 @@ config_read(struct arena *arena, const char *path, struct conf **conf)
 	free(text);
 	return error;
 }
+
+void
+config_warn(const struct conf *conf)
+{
+	uint32_t count = 0, first = 0;
+
+	for (uint32_t i = 0; i < conf->subsys_count; i++)
+		for (uint32_t n = 0; n < conf->subsys[i].ns_count; n++) {
+			const struct conf_ns *ns = &conf->subsys[i].ns[n];
+
+			if (ns->mode == CONF_QOS_GIMBAL && ns->device == CONF_QOS_NONE && count++ == 0)
+				first = ns->nsid;
+		}
+	if (count == 1)
+		config_say("weir: warning: namespace %u is shared by what some TLC drive can do: weir calibrate "
+		    "measures what its own can\n", first);
+	else if (count > 1)
+		config_say("weir: warning: namespace %u and %u others are shared by what some TLC drive can do: weir "
+		    "calibrate measures what their own can\n", first, count - 1);
+}

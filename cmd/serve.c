@@ -254,6 +254,7 @@ start(struct serve *serve, struct configured *first)
 		return rc;
 	}
 	listen_warn(first->conf, listen_opened(NULL, first->conf));
+	config_warn(first->conf);
 	for (uint32_t i = 0; i < first->conf->listener_count; i++) {
 		const struct target_listen *listen = target_bound(target, i);
 

@@ -127,6 +127,15 @@ def test_memory_of_what_is_shared_is_explained(tmp_path):
     assert b"+ 1 that are shared x" in weir("serve", "--config", path, "--explain-memory").stdout
 
 
+def test_it_is_said_that_a_drive_is_not_known(live, tmp_path):
+    unknown, known = tmp_path / "unknown.yaml", tmp_path / "known.yaml"
+    unknown.write_text(shared("gimbal"))
+    known.write_text(conf(namespace(1, qos="{device: mine}"), top="qos: {mode: gimbal, devices: [{name: mine}]}\n"))
+    words = "namespace 1 is shared by what some TLC drive can do"
+    assert words in weir("check", unknown).words and words in live(unknown.read_text()).daemon.stderr()
+    assert words not in weir("check", known).words
+
+
 # ---- CREDITS of Weir's extension (doc/extension.md) ----
 
 EXTENSION, CREDITS = 0xD7, 1
