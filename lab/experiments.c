@@ -29,6 +29,7 @@ const struct experiment *const experiments[] = {
 	&qos_dynamic,
 	&qos_sizes,
 	&qos_priorities,
+	&qos_tuning,
 };
 
 const unsigned experiment_count = sizeof(experiments) / sizeof(experiments[0]);

@@ -1,33 +1,29 @@
 /*
  * qos_gimbal.c - the paper's questions, with what it was compared with: sizes, kinds, too many tenants, credits.
  *
- * Each is a few cells (qos_cell.h), each behind each policy.  That of shifts is in qos_shift.c.
+ * Each is a few cells (qos_cell.h), each behind each policy, and the switch with some of it otherwise.  That of shifts
+ * is in qos_shift.c.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "experiments.h"
 #include "qos_cell.h"
+#include "qos_ways.h"
 
-enum { CELLS_MAX = 64, WAYS_MAX = 9 };
+enum { CELLS_MAX = 64, WAYS_MAX = 11 };
 
-/* A policy, or fixed rates of so much of an equal part; of the ORACLE they are looked for. */
-struct way {
-	const char *name;
-	const struct policy_ops *policy;
-	double f;
-	bool looked_for;
+static const struct qos_way ways[WAYS_MAX] = {
+	{ "FIFO", &policy_fifo, .f = 0 }, { "round robin", &policy_round, .f = 0 },
+	{ "static caps", &policy_rates, .f = 1 }, { "tokens (ReFlex)", &policy_tokens, .f = 0 },
+	{ "windows (PARDA)", &policy_window, .f = 0 }, { "tags (FlashFQ)", &policy_tags, .f = 0 },
+	{ "switch", &policy_switch, .f = 0 }, { "switch with credits", &policy_credits, .f = 0 },
+	{ "switch, alpha_T 1/16", &policy_switch, .vary = qos_way_slow_threshold },
+	{ "switch, write cost fixed", &policy_switch, .vary = qos_way_fixed_cost },
+	{ "ORACLE", &policy_rates, .looked_for = true },
 };
 
-static const struct way ways[WAYS_MAX] = {
-	{ "FIFO", &policy_fifo, 0, false }, { "round robin", &policy_round, 0, false },
-	{ "static caps", &policy_rates, 1, false }, { "tokens (ReFlex)", &policy_tokens, 0, false },
-	{ "windows (PARDA)", &policy_window, 0, false }, { "tags (FlashFQ)", &policy_tags, 0, false },
-	{ "switch", &policy_switch, 0, false }, { "switch with credits", &policy_credits, 0, false },
-	{ "ORACLE", &policy_rates, 0, true },
-};
-
-enum { FIFO = 0, SWITCH = 6, CREDITS = 7, ORACLE = 8 };
+enum { FIFO = 0, SWITCH = 6, CREDITS = 7 };
 
 struct compared {
 	struct qos_cell cells[CELLS_MAX];
@@ -60,11 +56,12 @@ static bool
 compare_one(struct lab *lab, const void *arg, unsigned i, void *result)
 {
 	const struct compared *compared = arg;
-	const struct qos_cell *cell = &compared->cells[i / WAYS_MAX];
-	const struct way *way = &ways[i % WAYS_MAX];
+	const struct qos_way *way = &ways[i % WAYS_MAX];
+	struct qos_cell cell = compared->cells[i / WAYS_MAX];
 
-	return way->looked_for ? qos_cell_oracle(lab, cell, 1, result) :
-	    qos_cell_run(lab, cell, way->policy, way->f, result);
+	cell.terms = qos_way_terms(way, &cell.terms);
+	return way->looked_for ? qos_cell_oracle(lab, &cell, 1, result) :
+	    qos_cell_run(lab, &cell, way->policy, way->f, result);
 }
 
 static bool

@@ -2,8 +2,9 @@
  * qos_shift.c - how long until all is used again, when tenants that wrote begin to read, and the other way round?
  *
  * And what writing is taken to cost meanwhile: on a drive that is clean and written a little, and on one that was
- * written all over.  G4 of the paper's questions: with beta 1, and behind what it is compared with.  Fixed rates are
- * not among that: which they should be depends on what there is just now.
+ * written all over.  G4 of the paper's questions: with beta 1, with a rate that what has ended does not lower, and
+ * behind what it is compared with.  Fixed rates are not among that: which they should be depends on what there is just
+ * now.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,9 +12,10 @@
 #include "experiments.h"
 #include "lab/stats.h"
 #include "qos_cell.h"
+#include "qos_ways.h"
 
 enum {
-	TENANTS = 8, DEPTH = 32, SHIFTS = 4, PHASE_S = 10, WAYS = 7, DRIVES = 2,
+	TENANTS = 8, DEPTH = 32, SHIFTS = 4, PHASE_S = 10, WAYS = 9, DRIVES = 2,
 	BIN_MS = 10, BINS = SHIFTS * PHASE_S * 1000 / BIN_MS, BINS_PHASE = PHASE_S * 1000 / BIN_MS,
 	SMOOTH = 10, /* pieces of time, of which the mean is looked at */
 };
@@ -21,14 +23,12 @@ enum {
 #define PEAK 0.9
 #define RECOVER_MOST_MS 1000
 
-static const struct way {
-	const char *name;
-	const struct policy_ops *policy;
-	uint32_t beta; /* 0: as it is */
-} ways[WAYS] = {
-	{ "switch", &policy_switch, 0 }, { "switch, beta 1", &policy_switch, 1 }, { "FIFO", &policy_fifo, 0 },
-	{ "round robin", &policy_round, 0 }, { "tokens (ReFlex)", &policy_tokens, 0 },
-	{ "windows (PARDA)", &policy_window, 0 }, { "tags (FlashFQ)", &policy_tags, 0 },
+static const struct qos_way ways[WAYS] = {
+	{ "switch", &policy_switch, .f = 0 }, { "switch, beta 1", &policy_switch, .vary = qos_way_beta_1 },
+	{ "switch, its rate kept", &policy_switch, .vary = qos_way_keeps_rate },
+	{ "switch, alpha_T 1/16", &policy_switch, .vary = qos_way_slow_threshold }, { "FIFO", &policy_fifo, .f = 0 },
+	{ "round robin", &policy_round, .f = 0 }, { "tokens (ReFlex)", &policy_tokens, .f = 0 },
+	{ "windows (PARDA)", &policy_window, .f = 0 }, { "tags (FlashFQ)", &policy_tags, .f = 0 },
 };
 
 enum { SWITCH };
@@ -42,6 +42,7 @@ struct asked {
 /* By pieces of time. */
 struct shifted {
 	double bytes[BINS], cost[BINS], rate[BINS];
+	bool over[BINS];                /* the average of reads or of writes is above the greatest threshold */
 	double p99_us[SHIFTS];
 };
 
@@ -59,16 +60,14 @@ shift(struct lab *lab, const void *arg, unsigned i, void *result)
 	const struct asked *asked = arg;
 	struct shifted *shifted = result;
 	struct lab_setup *setup = lab_alloc(lab, sizeof(*setup));
-	const struct way *way = &ways[i % WAYS];
+	const struct qos_way *way = &ways[i % WAYS];
 	const struct lab_outcome *outcome;
 	struct lab_device *device;
 
 	lab_setup_init(setup, LAB_DIRECT);
 	device = qos_drive_device(setup, drives[i / WAYS], 0);
 	device->policy = way->policy;
-	device->terms = asked->terms[i / WAYS];
-	if (way->beta > 0)
-		device->terms.params.beta = way->beta;
+	device->terms = qos_way_terms(way, &asked->terms[i / WAYS]);
 	for (unsigned t = 0; t < TENANTS; t++)
 		for (uint32_t reads = 10; reads <= 90; reads += 80) {
 			struct qos_load load = { reads == 10 ? "writes" : "reads", reads, 4096, DEPTH };
@@ -92,6 +91,8 @@ shift(struct lab *lab, const void *arg, unsigned i, void *result)
 				shifted->bytes[bin] += (double)lab_bins_of(outcome, job)[bin].bytes[op];
 		shifted->cost[bin] = (double)view->write_cost / QOS_COST_ONE;
 		shifted->rate[bin] = (double)view->rate;
+		for (unsigned kind = 0; kind < QOS_KINDS; kind++)
+			shifted->over[bin] |= view->latency_ns[kind] > device->terms.params.thresh_max_ns;
 	}
 	for (unsigned phase = 0; phase < SHIFTS; phase++)
 		shifted->p99_us[phase] = lab_metric_of(outcome, LAB_ALL_JOBS, phase, LAB_ALL_OPS, LAB_P99);
@@ -119,6 +120,19 @@ recovered_ms(const struct shifted *shifted, unsigned phase)
 	return PHASE_S * 1000;
 }
 
+/* How long it was so in a row in a phase, in ms, at most: by looks that are BIN_MS apart. */
+static double
+overloaded_ms(const struct shifted *shifted, unsigned phase)
+{
+	unsigned most = 0, row = 0;
+
+	for (unsigned bin = 0; bin < BINS_PHASE; bin++) {
+		row = shifted->over[phase * BINS_PHASE + bin] ? row + 1 : 0;
+		most = row > most ? row : most;
+	}
+	return most * BIN_MS;
+}
+
 static void
 draw(struct result *result, const char *name, const char *title, struct result_axis y, const struct shifted *shifted,
     size_t member, double factor)
@@ -143,9 +157,9 @@ tell(struct result *result, const struct shifted *shifted)
 	const struct result_column columns[] = {
 		{ "drive", "", 0, true }, { "behind", "", 0, true }, { "then come", "", 0, true },
 		{ "most", "MB/s", 1, false }, { "90 % of it after", "ms", 0, false }, { "p99", "us", 1, false },
-		{ "write cost, mean", "", 2, false },
+		{ "overloaded in a row", "ms", 0, false }, { "write cost, mean", "", 2, false },
 	};
-	struct result_table *table = result_table(result, "shifts", "After each shift", columns, 7);
+	struct result_table *table = result_table(result, "shifts", "After each shift", columns, 8);
 	double worst = 0;
 
 	for (unsigned i = 0; i < DRIVES * WAYS; i++)
@@ -156,6 +170,7 @@ tell(struct result *result, const struct shifted *shifted)
 			result_cell_number(table, peak_of(&shifted[i], phase) / 1e6);
 			result_cell_number(table, recovered_ms(&shifted[i], phase));
 			result_cell_number(table, shifted[i].p99_us[phase]);
+			result_cell_number(table, overloaded_ms(&shifted[i], phase));
 			result_cell_number(table, stats_mean(shifted[i].cost + phase * BINS_PHASE, BINS_PHASE));
 			if (i % WAYS == SWITCH)
 				worst = fmax(worst, recovered_ms(&shifted[i], phase));

@@ -27,6 +27,8 @@ struct policy_terms {
 	uint64_t rate;            /* bytes a second that it reads, 4 KiB at a time */
 	uint32_t depth;           /* I/Os that may be in it, where that is all that is bounded */
 	uint64_t latency_ns;      /* that is wanted of it */
+	uint64_t ahead_bytes;     /* of 128 KiB reads, that a tenant may be of the slowest; 0: 1 MiB */
+	bool keeps_rate;          /* of the switch: what has ended does not lower it */
 };
 
 /* One I/O: the policy's from when it arrives until it goes. */

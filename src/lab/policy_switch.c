@@ -97,6 +97,8 @@ switch_done(struct policy *policy, struct policy_io *io, uint64_t latency_ns, ui
 	struct switched *sw = (struct switched *)policy;
 	struct switched_tenant *tenant = &sw->tenants[io->tenant];
 
+	if (policy->terms.keeps_rate)
+		sw->qos.rate.since_ns = now_ns - sw->qos.idle_ns; /* so nothing is ever measured of what has ended */
 	qos_done(&sw->qos, &io->qos, latency_ns, true, now_ns);
 	tenant->sent--;
 	if (tenant->credits != UINT32_MAX)

@@ -9,7 +9,7 @@
 #include "lab/policy.h"
 
 enum {
-	AHEAD_MOST = 1024 * 1024,          /* in bytes of 128 KiB reads */
+	AHEAD_MOST = 1024 * 1024,          /* in bytes of 128 KiB reads, where nothing else is said */
 	ANTICIPATED_NS = 100 * 1000,
 };
 
@@ -23,6 +23,7 @@ struct tags {
 		uint64_t ended_ns;
 	} tenants[POLICY_TENANTS_MAX];
 	uint64_t virtual;                  /* the start tag of what went last */
+	uint64_t ahead;
 };
 
 static void
@@ -31,6 +32,7 @@ tags_init(struct policy *policy)
 	struct tags *tags = (struct tags *)policy;
 
 	qos_cost_init(&tags->cost, &policy->terms.params); /* which begins at the worst */
+	tags->ahead = policy->terms.ahead_bytes > 0 ? policy->terms.ahead_bytes : AHEAD_MOST;
 	for (unsigned i = 0; i < policy->count; i++)
 		fifo_init(&tags->tenants[i].waiting);
 }
@@ -86,7 +88,7 @@ tags_next(struct policy *policy, uint64_t now_ns)
 		if (!fifo_empty(&tenant->waiting) && (first == NULL || tag_of(tenant) < tag_of(first)))
 			first = tenant;
 	}
-	if (first == NULL || tag_of(first) > slowest + AHEAD_MOST)
+	if (first == NULL || tag_of(first) > slowest + tags->ahead)
 		return NULL;
 	tags->virtual = tag_of(first);
 	first->out++;
