@@ -147,6 +147,7 @@ parse(int key, char *arg, struct argp_state *state)
 {
 	struct host_options *host = state->input;
 
+	host->given = host->given || (key >= KEY_HOSTNQN && key <= KEY_VERBOSE);
 	switch (key) {
 	case KEY_HOSTNQN: host->hostnqn = nqn_of(state, arg); return 0;
 	case KEY_HOSTID: host->hostid = uuid_of(state, arg); return 0;

@@ -13,6 +13,7 @@
 
 struct host_options {
 	const char *hostnqn, *hostid;
+	bool given; /* any of them was */
 	bool verbose;
 	struct flag own_words; /* from here on the command says itself what happens to connections */
 	struct weir_subsys_options subsys;

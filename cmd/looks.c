@@ -1,21 +1,25 @@
+/*
+ * Memory is what a question takes, of which there are CTL_ASKERS_MAX: the names of TARGET_VOLUMES_MAX volumes, a
+ * mebibyte, and LOOK_ANSWER_MAX bytes, which ctl_answer() copies once.  That copy is the most that is done in a turn of
+ * the reactor: before it, each look that comes back adds one record.
+ */
 #include "looks.h"
 
+#include <errno.h>
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "top.h"
+#include "look_answer.h"
 #include "volumes.h"
 #include "wire/extension.h"
 
-enum { NAME = CONF_NQN_MAX + 32 };
+static_assert((int)CTL_ASKERS_MAX <= (int)TARGET_LOOKS_MAX, "each has one look under way");
 
 /* One volume of what is looked at, which may be gone by then. */
 struct looked {
 	uint64_t number;
-	char name[NAME];
+	char name[LOOK_NAME_MAX + 1];
 };
 
 struct looks {
@@ -23,7 +27,8 @@ struct looks {
 	struct ctl_question *question; /* NULL: it was answered */
 	struct target *target;
 	struct target_look look;
-	struct json_object *namespaces, *now; /* `now`: the one that is looked at; NULL: nothing is known of it yet */
+	struct look_answer answer;
+	bool told;                     /* the volume that is looked at is in the answer */
 	unsigned count, next;
 	struct looked volumes[];
 };
@@ -32,18 +37,20 @@ static void
 drop(struct looks *looks)
 {
 	list_remove(&looks->node);
-	json_object_put(looks->namespaces);
+	look_answer_drop(&looks->answer);
 	free(looks);
 }
 
+/* rc: 0, -ENOSPC: there is more than fits in; or -ENOMEM. */
 static void
-answer(struct looks *looks)
+answer(struct looks *looks, int rc)
 {
-	const char *text = json_object_to_json_string_ext(looks->namespaces,
-	    JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-
-	if (looks->question != NULL)
-		ctl_answer(looks->question, true, text, strlen(text));
+	if (rc != -ENOMEM)
+		rc = look_answer_end(&looks->answer, rc == 0 ? LOOK_END : LOOK_MORE);
+	if (rc == 0)
+		ctl_answer(looks->question, true, looks->answer.bytes, looks->answer.used);
+	else
+		ctl_answer(looks->question, false, "out of memory\n", 14);
 	drop(looks);
 }
 
@@ -54,39 +61,52 @@ static void looked(struct target_look *look);
 static void
 look_at_next(struct looks *looks)
 {
-	looks->now = NULL;
-	if (looks->next == looks->count || looks->question == NULL) {
-		answer(looks);
+	if (looks->next == looks->count) {
+		answer(looks, 0);
 		return;
 	}
+	looks->told = false;
 	looks->look = (struct target_look){
 		.volume = looks->volumes[looks->next++].number, .each = true, .done = looked, .owner = looks,
 	};
 	target_look(looks->target, &looks->look);
 }
 
+/* What was found of the volume, where that is not told yet, and of a host there. */
+static int
+tell(struct looks *looks)
+{
+	const struct target_look *look = &looks->look;
+	struct weir_log_view page;
+	int rc = 0;
+
+	target_look_page(look, &page);
+	weir_view_sign(&page, 0);
+	if (!looks->told)
+		rc = look_answer_add(&looks->answer, LOOK_VOLUME, looks->volumes[looks->next - 1].name, &page);
+	looks->told = true;
+	if (rc == 0 && look->known)
+		rc = look_answer_add(&looks->answer, LOOK_HOST, look->tenant.nqn, &page);
+	return rc;
+}
+
 static void
 looked(struct target_look *look)
 {
 	struct looks *looks = look->owner;
-	struct weir_log_view page;
-	struct weir_view view;
+	int rc;
 
-	target_look_page(look, &page);
-	weir_view_sign(&page, 0);
-	(void)weir_view_decode(&page, sizeof(page), &view);
-	if (looks->now == NULL) {
-		looks->now = top_device_json(looks->volumes[looks->next - 1].name, &view);
-		json_object_object_add(looks->now, "tenants", json_object_new_array());
-		json_object_array_add(looks->namespaces, looks->now);
-	}
-	if (!look->known) {
-		look_at_next(looks);
+	if (looks->question == NULL) {
+		drop(looks);
 		return;
 	}
-	json_object_array_add(json_object_object_get(looks->now, "tenants"),
-	    top_host_json(look->tenant.nqn, &view));
-	target_look(looks->target, look);
+	rc = look->there ? tell(looks) : 0;
+	if (rc != 0)
+		answer(looks, rc);
+	else if (look->known)
+		target_look(looks->target, look);
+	else
+		look_at_next(looks);
 }
 
 /* ---- beginning and end ---- */
@@ -103,7 +123,8 @@ volumes_of(const struct serving *serving, struct looked *list)
 			continue;
 		if (list != NULL) {
 			list[count].number = volume->blk->number;
-			snprintf(list[count].name, NAME, "%s?ns=%" PRIu32, volume->nqn, volume->nsid);
+			snprintf(list[count].name, sizeof(list[count].name), "%s?ns=%" PRIu32, volume->nqn,
+			    volume->nsid);
 		}
 		count++;
 	}
@@ -123,7 +144,6 @@ looks_begin(struct list *list, const struct serving *serving, struct ctl_questio
 	looks->count = volumes_of(serving, looks->volumes);
 	looks->question = question;
 	looks->target = serving->target;
-	looks->namespaces = json_object_new_array();
 	list_push(list, &looks->node);
 	look_at_next(looks);
 }

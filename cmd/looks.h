@@ -8,8 +8,8 @@
 #include "serving.h"
 
 /*
- * Looks at each volume in turn, and at who has I/O there, and answers the question with a list of namespaces as
- * weir-top(1) says, and their hosts in `tenants`.  It is in `looks` meanwhile.
+ * Looks at each volume in turn, and at who has I/O there, and answers the question with what look_answer.h says.  It is
+ * in `looks` meanwhile.  Of one question one look at a time is under way, and there are CTL_ASKERS_MAX questions.
  */
 void looks_begin(struct list *looks, const struct serving *serving, struct ctl_question *question);
 

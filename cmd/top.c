@@ -16,9 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "cmd.h"
 #include "control.h"
 #include "host_options.h"
+#include "look_answer.h"
 #include "stop.h"
 #include "top.h"
 
@@ -64,6 +66,8 @@ parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (options->uri_count > 0 && options->control != NULL)
 			argp_error(state, "as a host, by URIs, or of the target, by --control, please");
+		if (options->uri_count == 0 && options->host.given)
+			argp_error(state, "how to connect is said by options for URIs, of which there is none");
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -83,7 +87,8 @@ struct top {
 	struct weir_host *host;
 	struct weir_subsys *subsys[URIS_MAX];
 	struct json_object *namespaces; /* of the last look */
-	bool failed;                    /* something could not be seen */
+	bool more;                      /* there are others, and hosts, that it has not; */
+	bool failed;                    /* or something could not be seen */
 };
 
 static void
@@ -99,25 +104,26 @@ look_at(struct top *top, unsigned subsys, uint32_t nsid)
 	if (weir_subsys_view(top->subsys[subsys], nsid, &view) == 0) {
 		object = top_device_json(name, &view);
 		if (view.known)
-			json_object_object_add(object, "host", top_host_json(NULL, &view));
+			top_put(object, "host", top_host_json(NULL, &view));
 	} else {
 		object = top_unseen_json(name, weir_error());
 		top->failed = true;
 	}
-	json_object_array_add(top->namespaces, object);
+	top_push(top->namespaces, object);
 }
 
 /* One that is gone by now is looked at no more. */
 static void
 look_at_subsys(struct top *top, unsigned subsys)
 {
-	uint32_t nsids[ROWS_MAX] = { top->options->uris[subsys].nsid };
+	uint32_t nsids[ROWS_MAX + 1] = { top->options->uris[subsys].nsid };
 	int count = 1;
 
 	if (nsids[0] == 0)
-		count = weir_subsys_namespaces(top->subsys[subsys], 1, nsids, ROWS_MAX);
+		count = weir_subsys_namespaces(top->subsys[subsys], 1, nsids, ROWS_MAX + 1);
 	top->failed = top->failed || count < 0;
-	for (int i = 0; i < count; i++)
+	top->more = top->more || count > ROWS_MAX;
+	for (int i = 0; i < count && i < ROWS_MAX; i++)
 		look_at(top, subsys, nsids[i]);
 }
 
@@ -139,6 +145,46 @@ reach(struct top *top)
 
 /* ---- looking, as who runs the target ---- */
 
+/* False: it is not an answer. */
+static bool
+take_answer(struct top *top, const char *answer, size_t bytes)
+{
+	struct look_reader reader = { .at = answer, .left = bytes };
+	struct json_object *tenants = NULL, *object;
+	struct look_record record;
+
+	for (;;) {
+		if (!look_answer_next(&reader, &record))
+			return false;
+		if (record.kind == LOOK_HOST) {
+			top_push(tenants, top_host_json(record.name, &record.view));
+		} else if (record.kind == LOOK_VOLUME) {
+			object = top_device_json(record.name, &record.view);
+			tenants = top_made(json_object_new_array());
+			top_put(object, "tenants", tenants);
+			top_push(top->namespaces, object);
+		} else {
+			top->more = record.kind == LOOK_MORE;
+			return true;
+		}
+	}
+}
+
+/* It may be in words: that there was no memory for it, or of another version. */
+static void
+say_not_understood(const char *answer, size_t bytes)
+{
+	char line[80], shown[4 * sizeof(line)];
+	size_t length = 0;
+
+	while (length < bytes && length < sizeof(line) - 1 && answer[length] != '\0' && answer[length] != '\n')
+		length++;
+	memcpy(line, answer, length);
+	line[length] = '\0';
+	utf8_show(line, shown, sizeof(shown));
+	fprintf(stderr, "weir top: the target's answer is not understood: \"%s\"\n", shown);
+}
+
 /* False: it has been said why. */
 static bool
 ask_target(struct top *top)
@@ -146,30 +192,29 @@ ask_target(struct top *top)
 	char *answer = NULL;
 	size_t bytes = 0;
 	int rc = control_ask(top->options->control, "look", "", 0, &answer, &bytes);
+	bool taken = rc == 0 && take_answer(top, answer, bytes);
 
 	if (rc == 1)
 		fprintf(stderr, "weir top: %.*s", (int)bytes, answer);
-	if (rc == 0) {
-		json_object_put(top->namespaces);
-		top->namespaces = json_tokener_parse(answer);
-	}
+	if (rc == 0 && !taken)
+		say_not_understood(answer, bytes);
 	free(answer);
-	if (rc == 0 && !json_object_is_type(top->namespaces, json_type_array))
-		fprintf(stderr, "weir top: the target's answer is not understood\n");
-	return rc == 0 && json_object_is_type(top->namespaces, json_type_array);
+	return taken;
 }
 
 static bool
 look(struct top *top)
 {
+	bool seen = true;
+
 	json_object_put(top->namespaces);
-	top->namespaces = json_object_new_array();
-	top->failed = false;
+	top->namespaces = top_made(json_object_new_array());
+	top->more = top->failed = false;
 	if (top->options->uri_count == 0)
-		return ask_target(top);
+		seen = ask_target(top);
 	for (unsigned i = 0; i < top->options->uri_count; i++)
 		look_at_subsys(top, i);
-	return true;
+	return seen;
 }
 
 /* ---- showing ---- */
@@ -197,16 +242,21 @@ paint(const char *text, bool first)
 	fflush(stdout);
 }
 
-static void
+static int
 print_json(const struct top *top)
 {
-	struct json_object *object = json_object_new_object();
+	struct json_object *object = top_made(json_object_new_object());
+	const char *text;
 
-	json_object_object_add(object, "time", json_object_new_int64(time(NULL)));
-	json_object_object_add(object, "namespaces", json_object_get(top->namespaces));
-	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	top_put(object, "time", top_made(json_object_new_int64(time(NULL))));
+	top_put(object, "namespaces", json_object_get(top->namespaces));
+	top_put(object, "more", top_made(json_object_new_boolean(top->more)));
+	text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (text != NULL)
+		puts(text);
 	fflush(stdout);
 	json_object_put(object);
+	return text != NULL ? 0 : -ENOMEM;
 }
 
 static int
@@ -217,14 +267,12 @@ show(const struct top *top, bool screen, bool first)
 	FILE *out;
 	int rc;
 
-	if (top->options->json) {
-		print_json(top);
-		return 0;
-	}
+	if (top->options->json)
+		return print_json(top);
 	out = open_memstream(&text, &bytes);
 	if (out == NULL)
 		return -ENOMEM;
-	rc = top_print(out, top->namespaces);
+	rc = top_print(out, top->namespaces, top->more);
 	if (fclose(out) != 0)
 		rc = -ENOMEM;
 	if (rc == 0 && screen)
@@ -250,6 +298,8 @@ complain(const struct top *top)
 			    json_object_get_string(json_object_object_get(one, "namespace")),
 			    json_object_get_string(why));
 	}
+	if (top->more)
+		fprintf(stderr, "weir top: there is more than was shown\n");
 }
 
 static int
@@ -272,7 +322,7 @@ run(struct top *top)
 		}
 	}
 	complain(top);
-	return top->failed ? EXIT_LEFT : EXIT_OK;
+	return top->failed || top->more ? EXIT_LEFT : EXIT_OK;
 }
 
 int
@@ -287,6 +337,7 @@ cmd_top(int argc, char **argv)
 	if (!options_parse(&argp, argc, argv, &options))
 		return EXIT_USAGE;
 	top.options = &options;
+	top.namespaces = top_made(json_object_new_array()); /* before the first look there are none */
 	if (options.uri_count == 0 || reach(&top))
 		code = run(&top);
 	for (unsigned i = 0; i < options.uri_count && top.host != NULL; i++)

@@ -130,7 +130,7 @@ add_device(struct table *table, const struct json_object *object)
 	table_add(table, "%s", text_of(object, "namespace"));
 }
 
-/* Reads and writes of one host, or of all. */
+/* Reads and writes of one host, or of all; what waits is of both together, and so are credits. */
 static void
 add_done(struct table *table, const char *whose, const struct json_object *of, const char *credits, const char *name)
 {
@@ -147,8 +147,8 @@ add_done(struct table *table, const char *whose, const struct json_object *of, c
 		table_add(table, "%s", duration(count, "p99_ns").text);
 		table_add(table, "%s", duration(count, "p999_ns").text);
 		table_add(table, "%s", number(count, "failed").text);
-		table_add(table, "%s", number(of, "waiting").text);
-		table_add(table, "%s", credits);
+		table_add(table, "%s", i == 0 ? number(of, "waiting").text : "");
+		table_add(table, "%s", i == 0 ? credits : "");
 		table_add(table, "%s", name);
 	}
 }
@@ -172,7 +172,7 @@ add_all_done(struct table *table, const struct json_object *object)
 }
 
 int
-top_print(FILE *out, const struct json_object *namespaces)
+top_print(FILE *out, const struct json_object *namespaces, bool more)
 {
 	static const char *const devices[] = {
 		"STATE", ">RATE MB/s", ">WRITE COST", ">READ ROOM", ">WRITE ROOM", ">HOSTS", ">WAITING", ">IN FLIGHT",
@@ -186,6 +186,8 @@ top_print(FILE *out, const struct json_object *namespaces)
 	struct table table;
 	int rc;
 
+	if (more)
+		fprintf(out, "There is more than is shown here.\n\n");
 	table_init(&table, devices, 11);
 	for (size_t i = 0; i < count; i++)
 		add_device(&table, json_object_array_get_idx(namespaces, i));

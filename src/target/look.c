@@ -54,8 +54,9 @@ look_mail(struct core *core, const struct target_mail *mail)
 		return;
 	}
 	chan = chan_of(core, look->volume);
-	look->shared = chan != NULL && fair_look(chan, &look->device);
+	look->there = chan != NULL;
+	look->shared = look->there && fair_look(chan, &look->device);
 	look->known = look->shared && look_tenant(chan, look);
-	look->worn = chan != NULL && blk_health(chan, &look->health);
+	look->worn = look->there && blk_health(chan, &look->health);
 	core_post(core, mail->from, &back);
 }

@@ -1,8 +1,8 @@
 /*
  * look.h - what goes on at a volume, and what is known there of a tenant?
  *
- * Its home knows, and is asked by mail: of a core one question at a time, and of who runs the target as many as it
- * asks.
+ * Its home knows, and is asked by mail: each core asks one question at a time for its hosts (sight.c), and reactor 0
+ * beside that TARGET_LOOKS_MAX for who runs the target.
  */
 #ifndef WEIR_TARGET_LOOK_H
 #define WEIR_TARGET_LOOK_H

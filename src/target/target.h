@@ -205,6 +205,7 @@ struct target_look {
 	void (*done)(struct target_look *look); /* on the asker's reactor */
 	void *owner;                     /* the asker's */
 
+	bool there;                      /* there is such a volume; else nothing is known of it */
 	bool shared;                     /* it has a switch: `device` is known; */
 	bool known;                      /* and it knows the tenant: `tenant`; */
 	bool worn;                       /* it wears: `health` */
@@ -213,7 +214,8 @@ struct target_look {
 	struct blk_health health;
 };
 
-/* Called on reactor 0, while it runs; done() comes later, also where the volume is gone by then. */
+/* Called on reactor 0, while it runs; done() comes later, also where the volume is gone by then.  Who calls has
+ * TARGET_LOOKS_MAX under way at most. */
 void target_look(struct target *target, struct target_look *look);
 
 /* The same as a host is told it (doc/extension.md, VIEW), not signed yet. */
@@ -229,14 +231,16 @@ void target_look_page(const struct target_look *look, struct weir_log_view *page
  * of each of its 128 commands, be it ABORT, FENCE, PRESENT_ASK, WISH, SETTLE after it or EVENTS_COPY, and of each the
  * copy that is given back; 8 events, 8 FENCEs of before resets; 4 that make statistics up; JOIN, DYING, LEFT, END and
  * CONN_GONE.  Of a volume: 1 command of reservations, 1 of TAKE, TELL and WHO, RETIRED.  Of a core: what is asked of
- * all for a new view, the end, and what is counted and kept of each subsystem; and 1 of each host that is gone, or the
- * answer to it.
+ * all for a new view, the end, and what is counted and kept of each subsystem; 1 of each host that is gone, or the
+ * answer to it; 1 LOOK for its hosts, which are looked for one after the other, or the answer to it, and of reactor 0
+ * TARGET_LOOKS_MAX more, for who runs the target.
  */
 enum {
+	TARGET_LOOKS_MAX = 8, /* CTL_ASKERS_MAX, of whom each waits for one */
 	TARGET_MAIL_QUEUE = 80,
 	TARGET_MAIL_ADMIN = 320, /* the more of the two, of each connection */
 	TARGET_MAIL_VOLUME = 4,
-	TARGET_MAIL_CORE = 16384 + BLK_TENANTS,
+	TARGET_MAIL_CORE = 16384 + BLK_TENANTS + TARGET_LOOKS_MAX,
 };
 #define TARGET_MAIL_MAX(connections) ((uint64_t)(connections) * TARGET_MAIL_ADMIN + \
 	TARGET_VOLUMES_MAX * TARGET_MAIL_VOLUME + TARGET_MAIL_CORE)

@@ -2,10 +2,10 @@
 failing - the run in which something fails, and what must hold of it whatever that is.
 
 A run is: start; two hosts that use RAM and a file; a third one afterwards, which makes a namespace of a file, marks a
-block bad, reserves, and reads the events; one that breaks a rule; the operator asks what another configuration would
-change, applies it, and has the file read again, by which it is taken back; and then what was there at first has to be
-there: an operator who is heeded, a host that is served, no memory and no descriptor that a run without a failure has
-not; the end.  Of what failed there is a word.
+block bad, reserves, and reads the events; one that breaks a rule; the operator looks at what goes on, asks what another
+configuration would change, applies it, and has the file read again, by which it is taken back; and then what was there
+at first has to be there: an operator who is heeded, a host that is served, no memory and no descriptor that a run
+without a failure has not; the end.  Of what failed there is a word.
 
 A setting is how the target is started, and of what: `again` is one that has been served before.
 """
@@ -301,6 +301,7 @@ class Run:
         path = os.path.join(self.folder, "weir.yaml")
         write(path + ".more", configuration(self.folder, self.setting, True))
         before = files(self.folder)
+        self.look()
         self.weir("diff", path + ".more")
         done = self.weir("apply", path + ".more")
         self.refused += done.returncode != 0
@@ -314,6 +315,14 @@ class Run:
         self.daemon.process.send_signal(signal.SIGHUP)
         self.heeded(said)
         assert files(self.folder) == made, "files %s became %s" % (made, files(self.folder))
+
+    def look(self):
+        """Of all volumes, or it is said why not."""
+        done = self.weir("top", "--once", "--json")
+        self.refused += done.returncode != 0
+        if done.returncode == 0:
+            said = json.loads(done.stdout)
+            assert said["namespaces"] and not said["more"], done.stdout
 
     def heeded(self, said):
         until = time.monotonic() + 2 * PATIENCE
@@ -402,7 +411,7 @@ def clean_run(folder, setting, prefix, quiet=lambda daemon: None):
 def words(run, said):
     """Of what was said: what is not said in each run."""
     return [line for line in (said + (run.told if run else "")).splitlines()
-            if re.match("weir: |! ", line) and not EVERY_TIME.search(line)]
+            if re.match("weir( top)?: |! ", line) and not EVERY_TIME.search(line)]
 
 
 def one_run(folder, setting, prefix, open_files, quiet=lambda daemon: None, ended=lambda: None, codes="1", tell=None,

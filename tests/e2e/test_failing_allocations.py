@@ -5,7 +5,9 @@ The run is that of failing.py.  Which there are is counted in a run in which non
 them are tried (`DAILY`), WEIR_FAILING=all tries all.
 """
 import concurrent.futures
+import json
 import os
+import re
 import signal
 import subprocess
 
@@ -148,6 +150,30 @@ def test_apply_leaves_files_as_they_were(preload, serve, tmp_path):
             assert sizes() == {**before, "w": 16}, done.stderr
             os.unlink(folder / "w")
     assert refused > 20
+
+
+def test_a_look_says_that_there_was_no_memory_for_it(preload, serve, tmp_path):
+    """whichever allocation of it fails, and the next one sees all"""
+    path, control, volumes = tmp_path / "weir.yaml", str(tmp_path / "control"), 40
+    path.write_text(conf(*(namespace(n, size="1M") for n in range(1, volumes + 1)), top="qos: {mode: gimbal}\n"))
+    daemon = serve("--control", control, config=str(path), prefix=failing_at(preload))
+
+    def look():
+        return targets.run("top", "--once", "--json", "--control", control)
+    refused = spared = 0
+    while spared < 3:  # it has no more allocations
+        daemon.process.send_signal(signal.SIGUSR2)
+        done = look()
+        assert daemon.alive(), daemon.stderr()
+        if done.returncode == 0:
+            spared += 1
+        else:
+            refused, spared = refused + 1, 0
+            assert done.returncode == 1
+            assert re.search("out of memory|ended before it answered", done.stderr), done.stderr
+            done = look()
+        assert len(json.loads(done.stdout)["namespaces"]) == volumes
+    assert refused > 6  # who asks, what he asks, what is looked at, and records, for which room is made five times
 
 
 @pytest.mark.parametrize("words", [

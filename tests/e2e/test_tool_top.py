@@ -6,13 +6,17 @@ import os
 import pty
 import re
 import signal
+import socket
 import struct
 import subprocess
 import termios
+import threading
 
 import pytest
 
+import nvme
 import target as targets
+from test_abort import abort
 from test_live import NQN, conf, live, namespace  # noqa: F401 - live is a fixture
 from test_sharing import ALICE, BOB, load, shared, tenant
 from tools import SECONDS, answer, start, weir
@@ -83,6 +87,25 @@ def test_who_runs_the_target_sees_all_hosts(live, reactors):  # noqa: F811
         assert len(re.findall("^%s " % re.escape(host), words, re.M)) == 2
 
 
+def rows(words):
+    """of all tables, as lists of what stands in them; where nothing does there is nothing in the list"""
+    return [re.split("  +", line) for line in words.splitlines() if line]
+
+
+def test_what_waits_is_told_once_of_reads_and_writes_together(live):  # noqa: F811
+    target = live(shared(tenants=tenant(ALICE, limits="{read_iops: 1}")))
+    with nvme.Controller(target.address(), subnqn=NQN, hostnqn=ALICE) as ctrl:
+        ctrl.grant()
+        queue = ctrl.io_queue()
+        reads = [queue.submit_read(n, 1) for n in range(30)]
+        assert queue.wait(reads[0]).ok
+        words = weir("top", "--once", "--control", target.control).stdout.decode()
+    shown = {tuple(row[:2]): row[2:] for row in rows(words)}
+    every, alice = (shown[whose, "reads"] for whose in ("all hosts", ALICE))
+    assert int(every[6]) == int(alice[6]) > 20 and (every[7], alice[7]) == ("-", "any")
+    assert [len(shown[whose, "writes"]) for whose in ("all hosts", ALICE)] == [len(every) - 2, len(alice) - 2]
+
+
 def test_all_volumes_of_a_target_are_seen(live):  # noqa: F811
     spaces = [namespace(n, volume=volume, size="64M")
               for n, volume in enumerate(("mem", "mem", "flash:optane"), start=1)]
@@ -95,15 +118,143 @@ def test_all_volumes_of_a_target_are_seen(live):  # noqa: F811
     assert only["namespace"].endswith("?ns=3") and only["tenants"] == []
 
 
-def test_a_device_that_stalls_is_seen_and_holds_up_no_other(live):  # noqa: F811
-    """for a millisecond, which a drive takes that has more to write than it can"""
-    target = live(conf(namespace(1, volume="flash:tlc-plp,state=fragmented,data=no", size="1G", qos="{mode: gimbal, device: slow}"),
+@pytest.mark.parametrize("reactors", [1, 2])
+def test_a_device_that_stalls_is_seen_and_holds_up_no_other(live, reactors):  # noqa: F811
+    """it does so until its I/O is aborted, which is when the other device has done all that it was asked for"""
+    target = live(conf(namespace(1, volume="fault:hold=5@mem", size="64M", qos="{mode: gimbal, device: slow}"),
                        namespace(2, volume="mem", size="64M", qos="{mode: gimbal}"),
-                       top="qos: {mode: caps, devices: [{name: slow, stall_us: 1000}]}\n"))
-    with busy(target, ALICE, "randwrite"):
+                       top="qos: {mode: caps, devices: [{name: slow, stall_us: 1000}]}\n"), "--reactors", str(reactors))
+    with nvme.Controller(target.address(), subnqn=NQN, hostnqn=ALICE) as ctrl:
+        ctrl.grant()
+        queue = ctrl.io_queue()
+        held = queue.submit_write(5, bytes(4096))
         targets.until("it has stalled", lambda: ask(target)[0]["stalled"])
         assert answer("perf", where(target, 2), "--ios", "2000")["errors"] == 0
-        assert not ask(target)[1]["stalled"]
+        stalls, other = ask(target)
+        assert stalls["stalled"] and stalls["in_flight"] == 1
+        assert not other["stalled"] and other["reads"]["ios"] >= 2000
+        assert abort(ctrl, 1, held) and not queue.wait(held).ok
+        assert not ask(target)[0]["stalled"]
+
+
+def test_what_is_not_shared_any_more_has_no_state(live):  # noqa: F811
+    target = live(shared("gimbal"))
+    assert ask(target)[0]["state"] == "underused"
+    target.applied(shared("off"))
+    only, = ask(target)
+    assert not only["paced"] and only["state"] is only["reads"]["state"] is only["writes"]["state"] is None
+    assert rows(weir("top", "--once", "--control", target.control).stdout.decode())[1][0] == "not paced"
+
+
+# ---- while the target changes ----
+
+MANY = [namespace(n, size="1M") for n in range(2, 34)]
+
+
+class Asker(threading.Thread):
+    """asks again and again, until it is not answered any more, or told that it is enough"""
+
+    def __init__(self, target):
+        super().__init__()
+        self.target, self.answers, self.enough, self.words = target, [], threading.Event(), None
+        self.answered = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.enough.is_set():
+            done = targets.run("top", "--once", "--json", "--control", self.target.control)
+            if done.returncode != 0:
+                self.words = (done.returncode, done.stdout, done.stderr)
+                break
+            self.answers.append(json.loads(done.stdout)["namespaces"])
+            self.answered.set()
+        self.answered.set()
+
+
+def test_a_volume_that_goes_meanwhile_is_left_out(live):  # noqa: F811
+    """it is there, and shared, or is not there at all"""
+    first, top = namespace(1), "qos: {mode: gimbal}\n"
+    target = live(conf(first, *MANY, top=top), "--reactors", "2")
+    askers = [Asker(target) for _ in range(3)]
+    for _ in range(15):
+        target.applied(conf(first, top=top))
+        target.applied(conf(first, *MANY, top=top))
+    for one in askers:
+        one.enough.set()
+    for one in askers:
+        one.join()
+        assert one.words is None and one.answers
+        for seen in one.answers:
+            assert seen[0]["namespace"].endswith("?ns=1") and all(volume["shared"] for volume in seen), seen
+
+
+def test_who_asks_while_the_target_stops_is_told_so(live):  # noqa: F811
+    """whatever has become of the question by then"""
+    target = live(conf(namespace(1), *MANY, top="qos: {mode: gimbal}\n"), "--reactors", "2")
+    askers = [Asker(target) for _ in range(6)]
+    for one in askers:
+        assert one.answered.wait(SECONDS)
+    target.daemon.stop()
+    for one in askers:
+        one.join()
+        assert one.answers
+        code, out, said = one.words
+        assert (code, out) == (1, "") and re.search(
+            "the target is stopping|ended before it answered|no target answers at", said), one.words
+
+
+def test_a_signal_before_the_first_look(live):  # noqa: F811
+    """who is told to end before there is anything to be shown ends"""
+    target = live(shared())
+
+    def told_already():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        os.kill(os.getpid(), signal.SIGTERM)
+    for args in (["--control", target.control], [where(target)]):
+        done = weir("top", *args, preexec_fn=told_already)
+        assert (done.stdout, done.words) == (b"", "")
+
+
+def answers_with(path, answer):
+    """a target at this path that has one answer to one question"""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(1)
+
+    def serve():
+        asker, _ = listener.accept()
+        with listener, asker:
+            while asker.recv(4096):
+                pass
+            asker.sendall(answer)
+    thread = threading.Thread(target=serve)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("answer, words", [
+    (b"ok\n[]", 'is not understood: "[]"'), (b"ok\n", 'is not understood: ""'),
+    (b"ok\nwhat there is to say is lost: out of memory\n", 'understood: "what there is to say is lost: out of memory"'),
+    (b"error\nout of memory\n", "weir top: out of memory"), (b"ok\n\x1b[31m", r"\x1b"),
+], ids=["other", "nothing", "lost", "memory", "screen"])
+def test_an_answer_that_is_none(tmp_path, answer, words):
+    path = str(tmp_path / "control")
+    thread = answers_with(path, answer)
+    assert words in weir("top", "--once", "--json", "--control", path, code=1).words
+    thread.join()
+
+
+def test_an_answer_that_had_no_room_for_all(tmp_path):
+    """which is known to who asked for words, for JSON, and to who looks at the exit status alone"""
+    path, more = str(tmp_path / "control"), b"ok\n+\0\0\0"
+    thread = answers_with(path, more)
+    done = weir("top", "--once", "--json", "--control", path, code=3)
+    thread.join()
+    assert json.loads(done.stdout)["more"] is True and "there is more" in done.words
+    os.unlink(path)
+    thread = answers_with(path, more)
+    assert weir("top", "--once", "--control", path, code=3).stdout.startswith(b"There is more than is shown here.\n")
+    thread.join()
 
 
 def test_a_target_that_is_not_there(tmp_path):
@@ -171,7 +322,9 @@ def test_a_namespace_that_goes(live):  # noqa: F811
 
 
 @pytest.mark.parametrize("args, words", [
-    (("--control", "/x", "10.0.0.1/nqn.2026-11.example:x"), "or of the target"), (("-c", "0", "10.0.0.1/nqn.2026-11.example:x"), "-c"),
+    (("--control", "/x", "10.0.0.1/nqn.2026-11.example:x"), "or of the target"),
+    (("-c", "0", "10.0.0.1/nqn.2026-11.example:x"), "-c"),
+    (("--hostnqn", ALICE), "options for URIs"), (("--verbose", "--control", "/x"), "options for URIs"),
     (["nvme+tcp://10.0.0.1/nqn.2026-11.example:x"] * 17, "16 URIs at most"),
 ])
 def test_a_wrong_command_line(args, words):
