@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { TABLE_COLUMNS = 12 };
+enum { TABLE_COLUMNS = 16 };
 
 struct table {
 	unsigned columns;

@@ -29,6 +29,7 @@ const struct experiment *const experiments[] = {
 	&qos_dynamic,
 	&qos_sizes,
 	&qos_priorities,
+	&qos_crowds,
 	&qos_tuning,
 };
 

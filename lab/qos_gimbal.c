@@ -84,17 +84,20 @@ tell(struct result *result, const struct compared *compared)
 		{ "drive", "", 0, true }, { "mix", "", 0, true }, { "tenants", "", 0, false },
 		{ "behind", "", 0, true }, { "f first", "", 2, false }, { "f last", "", 2, false },
 		{ "spread", "", 2, false }, { "all", "MB/s", 1, false }, { "mean first", "us", 0, false },
-		{ "p99 first", "us", 0, false }, { "p99.9 first", "us", 0, false }, { "p99 last", "us", 0, false },
+		{ "p99 first", "us", 0, false }, { "p99.9 first", "us", 0, false }, { "mean last", "us", 0, false },
+		{ "p99 last", "us", 0, false }, { "p99.9 last", "us", 0, false },
 	};
 	struct result_table *table = result_table(result, "compared", "The first tenant, and the last one", columns,
-	    12);
+	    14);
 
 	for (unsigned i = 0; i < compared->count * WAYS_MAX; i++) {
 		const struct qos_cell *cell = &compared->cells[i / WAYS_MAX];
 		const struct qos_ran *ran = &compared->ran[i];
+		unsigned last = qos_cell_half(cell, cell->tenants - 1);
 		const double numbers[] = {
-			ran->f[0], ran->f[cell->tenants - 1], ran->most / ran->least, ran->bytes / 1e6, ran->mean_us[0],
-			ran->p99_us[0], ran->p999_us[0], ran->p99_us[qos_cell_half(cell, cell->tenants - 1)],
+			ran->f[0], ran->f[cell->tenants - 1], ran->most / ran->least, ran->bytes / 1e6,
+			ran->mean_us[0], ran->p99_us[0], ran->p999_us[0],
+			ran->mean_us[last], ran->p99_us[last], ran->p999_us[last],
 		};
 
 		result_cell_text(table, "%s", qos_drives[cell->drive].name);

@@ -16,7 +16,7 @@
 
 struct arena;
 
-enum { RESULT_COLUMNS_MAX = 12 };
+enum { RESULT_COLUMNS_MAX = 16 };
 
 /* ---- tables ---- */
 
