@@ -178,16 +178,19 @@ row_read(struct reader *r, const struct row *row, const struct node *node, struc
 			value_read(r, row, node, index++, params);
 }
 
-/* Where it says what cannot be so, whatever else it says; where it begins, if nothing alone is to blame. */
+/* The line without which it could be so, or would be wrong otherwise; where it begins, if there is no such line. */
 static uint32_t
-line_of(struct reader *r, const struct node *node, const struct node *const values[], const char *wrong)
+line_of(const struct node *node, const struct node *const values[], const struct qos_params *params, const char *wrong)
 {
-	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
-		struct qos_params alone;
+	struct qos_params usual;
 
-		qos_params_default(&alone);
-		row_read(r, &rows[i], values[i], &alone);
-		if (qos_params_wrong(&alone) == wrong)
+	qos_params_default(&usual);
+	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
+		const struct row *row = &rows[i];
+		struct qos_params without = *params;
+
+		memcpy((char *)&without + row->offset, (char *)&usual + row->offset, row->count * row->bytes);
+		if (values[i] != NULL && qos_params_wrong(&without) != wrong)
 			return values[i]->line;
 	}
 	return node->line;
@@ -210,7 +213,7 @@ device_read(struct reader *r, const struct node *node, struct conf_device *devic
 		row_read(r, &rows[i], values[1 + i], &device->params);
 	wrong = qos_params_wrong(&device->params);
 	if (wrong != NULL && r->errors->count == complaints)
-		complain(r->errors, line_of(r, node, values + 1, wrong), "the device %s cannot be so: %s",
+		complain(r->errors, line_of(node, values + 1, &device->params, wrong), "the device %s cannot be so: %s",
 		    quote(device->name).text, wrong);
 }
 

@@ -274,6 +274,7 @@ static const struct wrong wrongs[] = {
 	{ D "    inflight: 64K\n", 6, "a slot's worth, 128 KiB" },
 	{ D "    inflight: 4G\n", 6, "`inflight` is a number with K, M, G or T, like 256K, not `4G`" },
 	{ D "    rate_most: 2T\n", 6, "rates are above 0 and at most 1 TiB/s" },
+	{ D "    rate_first: 6G\n    rate_most: 8G\n    rate_least: 0\n", 8, "rates are above 0 and at most 1 TiB/s" },
 	{ D "    beta: 3\n    quantum: 8K\n    rate_most: 2T\n", 8, "rates are above 0 and at most 1 TiB/s" },
 	{ D "    rate_first: fast\n", 6, "`rate_first` is a number with K, M, G or T, like 256K, not `fast`" },
 	{ D "    beta: 1.5\n", 6, "`beta` is a number, not `1.5`" },
