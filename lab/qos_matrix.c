@@ -226,13 +226,13 @@ conclude(struct result *result, const struct matrix *m, const struct found *foun
 }
 
 static void
-run_matrix(struct lab *lab, struct result *result, uint32_t times_percent, unsigned seeds)
+run_matrix(struct lab *lab, struct result *result, uint32_t times_percent)
 {
 	struct matrix *m = lab_alloc(lab, sizeof(*m));
 	struct found *found = lab_alloc(lab, (size_t)CELLS * SEEDS * sizeof(*found));
 
 	*m = (struct matrix){
-		.times_percent = times_percent, .seeds = lab->quick ? 1 : seeds,
+		.times_percent = times_percent, .seeds = lab->quick ? 1 : SEEDS,
 		.settle_ns = (lab->quick ? 500 : 2000) * LAB_MS, .measure_ns = (lab->quick ? 1000 : 10000) * LAB_MS,
 	};
 	for (enum qos_drive drive = 0; drive < QOS_MATRIX_DRIVES; drive++)
@@ -255,19 +255,19 @@ run_matrix(struct lab *lab, struct result *result, uint32_t times_percent, unsig
 static void
 run(struct lab *lab, struct result *result)
 {
-	run_matrix(lab, result, 0, SEEDS);
+	run_matrix(lab, result, 0);
 }
 
 static void
 run_faster(struct lab *lab, struct result *result)
 {
-	run_matrix(lab, result, 70, 1);
+	run_matrix(lab, result, 70);
 }
 
 static void
 run_slower(struct lab *lab, struct result *result)
 {
-	run_matrix(lab, result, 130, 1);
+	run_matrix(lab, result, 130);
 }
 
 #define KNOWN "Gimbal (SIGCOMM 2021, 5.2) gives tenants of different sizes and kinds 0.8 to 1.2 of their parts; the " \
