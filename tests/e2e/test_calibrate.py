@@ -9,7 +9,8 @@ import target as targets
 
 LISTEN = "listeners: [ { address: 127.0.0.1:0 } ]\n"
 MEASURED = ["name", "read_cost", "write_cost", "write_cost_worst", "read_rate", "write_rate", "read_extra_us",
-            "write_extra_us", "latency_min_us", "latency_max_us", "slots", "slots_least", "inflight", "rate_first", "rate_least", "rate_most"]
+            "write_extra_us", "latency_min_us", "latency_max_us", "slots", "slots_least", "inflight", "rate_first",
+            "rate_least", "rate_most"]
 
 
 def calibrate(*args, code=0):
