@@ -24,7 +24,7 @@ static const struct argp_option options[] = {
 	{ "destroy-data", KEY_DESTROY, NULL, 0, "what the volume has may be lost: it is written to", 0 },
 	{ "prepare", KEY_PREPARE, NULL, 0,
 	    "first write all of it, in order and then at random, however long that takes", 0 },
-	{ "time", KEY_TIME, "TIME", 0, "how long to measure in all (default 60s)", 0 },
+	{ "time", KEY_TIME, "TIME", 0, "how long to measure in all, at most (default 60s)", 0 },
 	{ "name", KEY_NAME, "NAME", 0, "what the device is to be called (default: as the volume)", 0 },
 	{ "out", KEY_OUT, "FILE", 0, "print the parameters to this file (default: standard output)", 0 },
 	{ "config", KEY_CONFIG, "FILE", 0, "VOLUME is SUBNQN/NSID of this configuration, weir.yaml(5)", 0 },
@@ -178,6 +178,16 @@ say_sizes(const char *what, const struct gauge_heard heard[QOS_SIZES], bool rate
 	fprintf(stderr, "\n");
 }
 
+/* Where a few take very long it is hardly the drive that does so: then it would have to be very busy to look busy. */
+static void
+check_mean(const struct gauge_heard *large)
+{
+	if (large->mean_ns > large->median_ns * 3 / 2)
+		fprintf(stderr, "weir calibrate: warning: half of the reads of 128 KiB take %" PRIu64 " us or less "
+		    "alone, but %" PRIu64 " us on average: where something else is at work here, measure again "
+		    "without it\n", large->median_ns / 1000, large->mean_ns / 1000);
+}
+
 /* What it takes to see that an I/O has ended must not look like a device that has too much to do. */
 static void
 check_turns(const struct calibrating *c, const struct qos_params *params)
@@ -196,7 +206,9 @@ static void
 say_summary(const struct calibrating *c, const struct qos_params *params)
 {
 	const struct calibrate *found = &c->calibrate;
-	unsigned saturated = calibrate_saturated(found);
+	uint64_t rate;
+	uint32_t large = calibrate_saturates(found, CALIBRATE_LARGE, &rate);
+	uint32_t small = calibrate_saturates(found, CALIBRATE_SMALL, &rate);
 
 	fprintf(stderr, "%-22s", "");
 	for (uint32_t bytes = QOS_SIZE_LEAST; bytes <= QOS_SIZE_MOST; bytes *= 2)
@@ -206,8 +218,8 @@ say_summary(const struct calibrating *c, const struct qos_params *params)
 	say_sizes("reads, MB/s", found->full[QOS_READ], true);
 	say_sizes("a write alone, us", found->alone[QOS_WRITE], false);
 	say_sizes("writes, MB/s", found->full[QOS_WRITE], true);
-	fprintf(stderr, "saturated by %u reads of 128 KiB, which take %" PRIu64 " us each then\n",
-	    calibrate_depth(saturated), found->depths[saturated].mean_ns / 1000);
+	fprintf(stderr, "saturated by %u reads of 128 KiB, or %u of 4 KiB\n", large, small);
+	check_mean(&found->alone[QOS_READ][QOS_SIZES - 1]);
 	check_turns(c, params);
 }
 

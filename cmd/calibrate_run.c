@@ -36,7 +36,7 @@ say_step(const struct calibrating *c)
 		passing("%u to go: reads and writes of %u KiB", calibrate_left(&c->calibrate), load->bytes / 1024);
 	else
 		passing("%u to go: %s of %u KiB, %u at a time", calibrate_left(&c->calibrate),
-		    load->kind == QOS_READ ? "reads" : "writes", load->bytes / 1024, load->depth);
+		    load->kind == QOS_READ ? "reads" : "writes", load->bytes / 1024, load->depth * load->tenants);
 }
 
 static void

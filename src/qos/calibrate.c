@@ -7,20 +7,17 @@ enum {
 	MIB = 1024 * 1024,
 	DEPTH_LEAST = 8, DEPTH_MOST = 32, /* where a size is measured with 1 MiB under way */
 	SIZE_LARGE = QOS_SIZES - 1,
-	NEARLY = 97,            /* percent of the most that a device gives */
-	SETTLE = 4,             /* a measurement settles for one part in so many of its time */
+	NEARLY = 985,           /* thousandths of the most that a device gives */
+	SPREAD_OF_TWO = 1280, SPREAD_OF_FOUR = 1320, /* thousandths: what beyond that is gained costs fairness */
 	ONE = 1024, TAKEN_LEAST = 64,
 };
 
-static const uint32_t depths[CALIBRATE_DEPTHS] = { 1, 2, 3, 4, 6, 8, 12, 16, 20, 24 };
-static const uint32_t slots[CALIBRATE_SLOTS] = { 1, 2, 4, 8 };
-static const uint32_t bounds[CALIBRATE_BOUNDS] = { 2, 3, 4, 6 }; /* half so many times what saturates it */
-
-uint32_t
-calibrate_depth(unsigned index)
-{
-	return depths[index];
-}
+/* Of I/Os under way: of 128 KiB, and of 4 KiB. */
+static const uint32_t depths[CALIBRATE_ENDS][CALIBRATE_DEPTHS] = {
+	[CALIBRATE_LARGE] = { 1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32 },
+	[CALIBRATE_SMALL] = { 4, 8, 16, 32, 64, 96, 128, 160, 192, 224, 256 },
+};
+static const uint32_t slots[CALIBRATE_SLOTS] = { 1, 2, 3, 4, 5, 6, 7, 8, 12, 16 };
 
 /* ---- arithmetic ---- */
 
@@ -42,35 +39,28 @@ cost_of(uint64_t best, uint64_t rate, uint32_t least)
 	return rate == 0 ? QOS_COST_MAX : within(best * QOS_COST_ONE / rate, least, QOS_COST_MAX);
 }
 
-/* The first that is nearly as large as the largest. */
+/* The fewest that give nearly the most. */
 static unsigned
-nearly_most(const uint64_t *values, unsigned count)
+saturates(const struct gauge_heard heard[CALIBRATE_DEPTHS])
 {
 	uint64_t most = 0;
 	unsigned index = 0;
 
-	for (unsigned i = 0; i < count; i++)
-		if (values[i] > most)
-			most = values[i];
-	while (values[index] < most / 100 * NEARLY)
+	for (unsigned i = 0; i < CALIBRATE_DEPTHS; i++)
+		if (heard[i].rate > most)
+			most = heard[i].rate;
+	while (heard[index].rate < most / 1000 * NEARLY)
 		index++;
 	return index;
 }
 
-unsigned
-calibrate_saturated(const struct calibrate *calibrate)
+uint32_t
+calibrate_saturates(const struct calibrate *calibrate, enum calibrate_end end, uint64_t *rate)
 {
-	uint64_t rates[CALIBRATE_DEPTHS];
+	unsigned index = saturates(calibrate->depths[end]);
 
-	for (unsigned i = 0; i < CALIBRATE_DEPTHS; i++)
-		rates[i] = calibrate->depths[i].rate;
-	return nearly_most(rates, CALIBRATE_DEPTHS);
-}
-
-static uint32_t
-bound_of(const struct calibrate *calibrate, unsigned index)
-{
-	return calibrate_depth(calibrate_saturated(calibrate)) * bounds[index] / 2 * QOS_SLOT_BYTES;
+	*rate = calibrate->depths[end][index].rate;
+	return depths[end][index];
 }
 
 static void
@@ -100,12 +90,12 @@ rate_of(uint64_t bytes, uint64_t least)
 }
 
 /* Of the time for which reads keep the device busy, so many 1024ths are taken from writes.  Beside reads writes have
- * less than alone: by so much reads took of all time. */
+ * less than as many of them have alone: by so much reads took of all time. */
 static uint64_t
 taken_by_reads(const struct calibrate *calibrate)
 {
 	uint64_t read = calibrate->mixed[QOS_READ].rate, write = calibrate->mixed[QOS_WRITE].rate;
-	uint64_t read_alone = calibrate->most[0].rate, write_alone = calibrate->full[QOS_WRITE][0].rate;
+	uint64_t read_alone = calibrate->most[0].rate, write_alone = calibrate->many_writes.rate;
 	uint64_t lost = 0;
 
 	if (read == 0 || read_alone == 0 || write_alone == 0)
@@ -132,23 +122,45 @@ find_size_rates(const struct calibrate *calibrate, struct qos_params *params)
 	}
 }
 
-/* A device whose writes now and then take long though it has nothing to do is not overloaded by that. */
+/* Large reads that wait for one another a little are how a device gives the most.  One whose writes now and then take
+ * long though it has nothing to do is not overloaded by that. */
 static void
 find_thresholds(const struct calibrate *calibrate, struct qos_params *params)
 {
-	uint64_t least_ns = calibrate->alone[QOS_READ][SIZE_LARGE].median_ns * 12 / 10;
+	uint64_t least_ns = calibrate->alone[QOS_READ][SIZE_LARGE].mean_ns * 2;
 	uint64_t most_ns = least_ns * 5, write_ns = calibrate->alone[QOS_WRITE][0].p99_ns * 25 / 10;
 
 	params->thresh_min_ns = within(least_ns, 1000, UINT32_MAX / 5);
 	params->thresh_max_ns = within(write_ns > most_ns ? write_ns : most_ns, 5000, UINT32_MAX);
 }
 
+/* What makes the most of the device with large reads, or with small ones if that is more. */
+static void
+find_inflight(const struct calibrate *calibrate, struct qos_params *params)
+{
+	uint64_t rate;
+	uint64_t large = calibrate_saturates(calibrate, CALIBRATE_LARGE, &rate) * (uint64_t)QOS_SLOT_BYTES;
+	uint64_t small = calibrate_saturates(calibrate, CALIBRATE_SMALL, &rate) * (uint64_t)QOS_SIZE_LEAST *
+	    params->size_cost[QOS_READ][0] / QOS_COST_ONE;
+
+	params->inflight_bytes = within(large > small ? large : small, QOS_SLOT_BYTES, UINT32_MAX);
+}
+
+static void
+find_slots(const struct calibrate *calibrate, struct qos_params *params)
+{
+	params->slots = 2 * slots[calibrate->searches[CALIBRATE_TWO].near];
+	params->slots_least = slots[calibrate->searches[CALIBRATE_KINDS].near];
+}
+
 /* Room above what it gives for the rate to grow, and below what it gives at its slowest to fall. */
 static void
 find_rates(const struct calibrate *calibrate, struct qos_params *params)
 {
-	uint64_t best = calibrate->depths[calibrate_saturated(calibrate)].rate, least = best / 32;
+	uint64_t best, least;
 
+	(void)calibrate_saturates(calibrate, CALIBRATE_LARGE, &best);
+	least = best / 32;
 	for (unsigned size = 0; size < QOS_SIZES; size++) {
 		uint64_t half = calibrate->full[QOS_WRITE][size].rate / 2;
 
@@ -157,23 +169,78 @@ find_rates(const struct calibrate *calibrate, struct qos_params *params)
 	}
 	params->rate_least = rate_of(least, MIB);
 	params->rate_first = rate_of(best / 2, params->rate_least);
-	params->rate_most = rate_of(best * 2, params->rate_first);
+	params->rate_most = rate_of(best * 4, params->rate_first);
 }
 
 const char *
 calibrate_params(const struct calibrate *calibrate, struct qos_params *params)
 {
 	qos_params_default(params);
-	if (calibrate->full[QOS_READ][SIZE_LARGE].rate == 0 || calibrate->depths[0].rate == 0)
+	if (calibrate->full[QOS_READ][SIZE_LARGE].rate == 0 || calibrate->depths[CALIBRATE_LARGE][0].rate == 0)
 		return "no read of 128 KiB ended in the time that there was";
 	find_costs(calibrate, params);
 	find_size_rates(calibrate, params);
 	find_thresholds(calibrate, params);
-	params->inflight_bytes = bound_of(calibrate, nearly_most(calibrate->bounds, CALIBRATE_BOUNDS));
-	params->slots_least = slots[nearly_most(calibrate->slots, CALIBRATE_SLOTS)];
-	params->slots = 2 * params->slots_least;
+	find_inflight(calibrate, params);
+	find_slots(calibrate, params);
 	find_rates(calibrate, params);
 	return qos_params_wrong(params);
+}
+
+/* ---- looking for slots ---- */
+
+/* Each is looked for among what was near in the one before. */
+static const struct {
+	enum qos_kind kinds[GAUGE_LOADS];
+	unsigned sizes[GAUGE_LOADS], tenants; /* of each load */
+	uint64_t spread;
+} searches[CALIBRATE_SEARCHES] = {
+	[CALIBRATE_TWO] = { { QOS_READ, QOS_READ }, { 0, SIZE_LARGE }, 1, SPREAD_OF_TWO },
+	[CALIBRATE_SIZES] = { { QOS_READ, QOS_READ }, { 0, SIZE_LARGE }, 2, SPREAD_OF_FOUR },
+	[CALIBRATE_KINDS] = { { QOS_READ, QOS_WRITE }, { 0, 0 }, 2, SPREAD_OF_FOUR },
+};
+
+/* Half of the way, between what is near, or the least, and what is not. */
+static unsigned
+search_at(const struct calibrate_search *search)
+{
+	return (search->near + search->far) / 2;
+}
+
+static bool
+search_over(const struct calibrate_search *search)
+{
+	return search->far - search->near <= 1;
+}
+
+/* How far apart two loads are, in thousandths, by what of what it has alone each has; 0: that is not known. */
+static uint64_t
+spread_of(const struct calibrate *calibrate, unsigned which, const struct gauge_heard heard[GAUGE_LOADS])
+{
+	uint64_t parts[GAUGE_LOADS];
+
+	for (unsigned i = 0; i < GAUGE_LOADS; i++) {
+		uint64_t alone = calibrate->full[searches[which].kinds[i]][searches[which].sizes[i]].rate;
+
+		if (alone == 0)
+			return 0;
+		parts[i] = heard[i].rate * 10000 / alone + 1;
+	}
+	return parts[0] < parts[1] ? parts[1] * 1000 / parts[0] : parts[0] * 1000 / parts[1];
+}
+
+static void
+search_take(struct calibrate *calibrate, unsigned which, const struct gauge_heard heard[GAUGE_LOADS])
+{
+	struct calibrate_search *search = &calibrate->searches[which];
+
+	if (spread_of(calibrate, which, heard) <= searches[which].spread)
+		search->near = search_at(search);
+	else
+		search->far = search_at(search);
+	for (; search_over(&calibrate->searches[which]) && which + 1 < CALIBRATE_SEARCHES; which++)
+		calibrate->searches[which + 1] =
+		    (struct calibrate_search){ 0, calibrate->searches[which].near + 1 };
 }
 
 /* ---- the plan ---- */
@@ -190,42 +257,45 @@ full(enum qos_kind kind, unsigned size)
 	return (struct gauge_load){ kind, size_of(size), within(MIB / size_of(size), DEPTH_LEAST, DEPTH_MOST), 1 };
 }
 
-/* Tenants that have little in common, of whom each is known alone: with what is known by now. */
-static void
-plan_shared(const struct calibrate *calibrate, struct gauge_task *task, unsigned tenants)
+/* So many under way, by as many tenants as that takes. */
+static struct gauge_load
+deep(unsigned size, uint32_t depth)
 {
-	task->loads[0] = full(QOS_READ, 0);
-	task->loads[1] = full(QOS_READ, SIZE_LARGE);
-	task->loads[0].tenants = task->loads[1].tenants = tenants / 2;
-	task->load_count = 2;
-	task->switched = true;
-	(void)calibrate_params(calibrate, &task->params); /* where it fails they are those of the paper's drive */
+	uint32_t tenants = (depth + GAUGE_DEPTH - 1) / GAUGE_DEPTH;
+
+	return (struct gauge_load){ QOS_READ, size_of(size), depth / tenants, tenants };
 }
 
-static uint64_t
-least_part(const struct calibrate *calibrate, const struct gauge_heard heard[GAUGE_LOADS])
+/* Tenants that share the device, of whom each is known alone: with what is known by now. */
+static void
+plan_search(const struct calibrate *calibrate, unsigned which, struct gauge_task *task)
 {
-	const struct gauge_heard *known = calibrate->full[QOS_READ];
-	uint64_t small = known[0].rate, large = known[SIZE_LARGE].rate;
+	unsigned index = search_at(&calibrate->searches[which]);
 
-	if (small == 0 || large == 0)
-		return 0;
-	small = heard[0].rate * 1000 / small;
-	large = heard[1].rate * 1000 / large;
-	return small < large ? small : large;
+	for (unsigned i = 0; i < GAUGE_LOADS; i++) {
+		task->loads[i] = full(searches[which].kinds[i], searches[which].sizes[i]);
+		task->loads[i].tenants = searches[which].tenants;
+	}
+	task->load_count = GAUGE_LOADS;
+	task->switched = true;
+	(void)calibrate_params(calibrate, &task->params); /* where it fails they are those of the paper's drive */
+	task->params.slots = 2 * slots[which == CALIBRATE_TWO ? index : calibrate->searches[CALIBRATE_TWO].near];
+	task->params.slots_least = slots[index];
 }
 
 /* Reads and what hardly burdens the device come first, and what writes it all over last. */
-enum stage { PREPARE, ALONE_READS, FULL_READS, MOST_READS, DEPTHS, ALONE_WRITES, SLOTS, BOUNDS, FULL_WRITES, MIXED,
-	STAGES };
+enum stage { PREPARE, ALONE_READS, FULL_READS, MOST_READS, LARGE, SMALL, ALONE_WRITES, TWO, SIZES, FULL_WRITES,
+	MANY_WRITES, MIXED, KINDS, STAGES };
 
 static const struct {
-	unsigned steps, parts;  /* how often, and how long each time */
+	unsigned steps, parts;  /* how often, at most, and how long each time */
+	unsigned settle;        /* for one part in so many of that */
 } stages[STAGES] = {
-	[PREPARE] = { 2, 0 }, [ALONE_READS] = { QOS_SIZES, 1 }, [FULL_READS] = { QOS_SIZES, 3 },
-	[MOST_READS] = { QOS_SIZES, 3 }, [DEPTHS] = { CALIBRATE_DEPTHS, 3 }, [ALONE_WRITES] = { QOS_SIZES, 1 },
-	[SLOTS] = { CALIBRATE_SLOTS, 6 }, [BOUNDS] = { CALIBRATE_BOUNDS, 6 }, [FULL_WRITES] = { QOS_SIZES, 12 },
-	[MIXED] = { 1, 12 },
+	[PREPARE] = { 2, 0, 1 }, [ALONE_READS] = { QOS_SIZES, 1, 4 }, [FULL_READS] = { QOS_SIZES, 3, 4 },
+	[MOST_READS] = { QOS_SIZES, 2, 4 }, [LARGE] = { CALIBRATE_DEPTHS, 2, 4 }, [SMALL] = { CALIBRATE_DEPTHS, 2, 4 },
+	[ALONE_WRITES] = { QOS_SIZES, 1, 4 }, [TWO] = { CALIBRATE_TRIES, 6, 4 }, [SIZES] = { CALIBRATE_TRIES, 6, 4 },
+	[FULL_WRITES] = { QOS_SIZES, 12, 4 }, [MANY_WRITES] = { 1, 12, 4 }, [MIXED] = { 1, 12, 4 },
+	[KINDS] = { CALIBRATE_TRIES, 14, 2 }, /* the write cost takes its time */
 };
 
 /* Which stage a step is of, and the how manieth; STAGES: of none. */
@@ -237,6 +307,19 @@ stage_of(unsigned step, unsigned *index)
 	for (*index = step; stage < STAGES && *index >= stages[stage].steps; stage++)
 		*index -= stages[stage].steps;
 	return stage;
+}
+
+/* What a search has no need of is left out. */
+static void
+skip(struct calibrate *calibrate)
+{
+	static const unsigned which[STAGES] = { [TWO] = CALIBRATE_TWO, [SIZES] = CALIBRATE_SIZES,
+		[KINDS] = CALIBRATE_KINDS };
+	unsigned index;
+	enum stage stage = stage_of(calibrate->step, &index);
+
+	while ((stage == TWO || stage == SIZES || stage == KINDS) && search_over(&calibrate->searches[which[stage]]))
+		stage = stage_of(++calibrate->step, &index);
 }
 
 unsigned
@@ -257,6 +340,8 @@ calibrate_init(struct calibrate *calibrate, uint64_t time_ns, bool prepare)
 	for (enum stage stage = PREPARE; stage < STAGES; stage++)
 		parts += stages[stage].steps * stages[stage].parts;
 	*calibrate = (struct calibrate){ .part_ns = time_ns / parts, .step = prepare ? 0 : stages[PREPARE].steps };
+	for (unsigned which = 0; which < CALIBRATE_SEARCHES; which++)
+		calibrate->searches[which].far = CALIBRATE_SLOTS;
 }
 
 bool
@@ -281,18 +366,16 @@ calibrate_next(const struct calibrate *calibrate, struct gauge_task *task)
 		task->loads[0] = full(QOS_READ, index);
 		task->loads[0].tenants = GAUGE_TENANTS;
 		break;
-	case DEPTHS: task->loads[0] = (struct gauge_load){ QOS_READ, QOS_SIZE_MOST, depths[index], 1 }; break;
+	case LARGE: task->loads[0] = deep(SIZE_LARGE, depths[CALIBRATE_LARGE][index]); break;
+	case SMALL: task->loads[0] = deep(0, depths[CALIBRATE_SMALL][index]); break;
 	case ALONE_WRITES: task->loads[0] = alone(QOS_WRITE, index); break;
-	case SLOTS:
-		plan_shared(calibrate, task, 2);
-		task->params.slots_least = slots[index];
-		task->params.slots = 2 * slots[index];
-		break;
-	case BOUNDS:
-		plan_shared(calibrate, task, GAUGE_TENANTS);
-		task->params.inflight_bytes = bound_of(calibrate, index);
-		break;
+	case TWO: plan_search(calibrate, CALIBRATE_TWO, task); break;
+	case SIZES: plan_search(calibrate, CALIBRATE_SIZES, task); break;
 	case FULL_WRITES: task->loads[0] = full(QOS_WRITE, index); break;
+	case MANY_WRITES:
+		task->loads[0] = full(QOS_WRITE, 0);
+		task->loads[0].tenants = GAUGE_TENANTS / QOS_KINDS;
+		break;
 	case MIXED:
 		for (unsigned kind = 0; kind < QOS_KINDS; kind++) {
 			task->loads[kind] = full((enum qos_kind)kind, 0);
@@ -300,10 +383,11 @@ calibrate_next(const struct calibrate *calibrate, struct gauge_task *task)
 		}
 		task->load_count = QOS_KINDS;
 		break;
+	case KINDS: plan_search(calibrate, CALIBRATE_KINDS, task); break;
 	case STAGES: break;
 	}
 	time_ns = calibrate->part_ns * stages[stage].parts;
-	task->settle_ns = time_ns / SETTLE;
+	task->settle_ns = time_ns / stages[stage].settle;
 	task->measure_ns = time_ns - task->settle_ns;
 	return true;
 }
@@ -318,12 +402,16 @@ calibrate_take(struct calibrate *calibrate, const struct gauge_heard heard[GAUGE
 	case ALONE_READS: calibrate->alone[QOS_READ][index] = heard[0]; break;
 	case FULL_READS: calibrate->full[QOS_READ][index] = heard[0]; break;
 	case MOST_READS: calibrate->most[index] = heard[0]; break;
-	case DEPTHS: calibrate->depths[index] = heard[0]; break;
+	case LARGE: calibrate->depths[CALIBRATE_LARGE][index] = heard[0]; break;
+	case SMALL: calibrate->depths[CALIBRATE_SMALL][index] = heard[0]; break;
 	case ALONE_WRITES: calibrate->alone[QOS_WRITE][index] = heard[0]; break;
-	case SLOTS: calibrate->slots[index] = least_part(calibrate, heard); break;
-	case BOUNDS: calibrate->bounds[index] = least_part(calibrate, heard); break;
+	case TWO: search_take(calibrate, CALIBRATE_TWO, heard); break;
+	case SIZES: search_take(calibrate, CALIBRATE_SIZES, heard); break;
 	case FULL_WRITES: calibrate->full[QOS_WRITE][index] = heard[0]; break;
+	case MANY_WRITES: calibrate->many_writes = heard[0]; break;
 	case MIXED: memcpy(calibrate->mixed, heard, sizeof(calibrate->mixed)); break;
+	case KINDS: search_take(calibrate, CALIBRATE_KINDS, heard); break;
 	case STAGES: break;
 	}
+	skip(calibrate);
 }

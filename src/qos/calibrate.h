@@ -10,9 +10,20 @@
 #include "qos/gauge.h"
 
 enum {
-	CALIBRATE_DEPTHS = 10, /* of 128 KiB reads, that are tried */
-	CALIBRATE_SLOTS = 4,   /* and numbers of slots, */
-	CALIBRATE_BOUNDS = 4,  /* and bounds of what is in flight */
+	CALIBRATE_DEPTHS = 11, /* of reads, that are tried */
+	CALIBRATE_SLOTS = 10,  /* and numbers of slots, */
+	CALIBRATE_TRIES = 4,   /* of which so many are */
+};
+
+/* The largest reads that are tried, and the smallest. */
+enum calibrate_end { CALIBRATE_LARGE, CALIBRATE_SMALL, CALIBRATE_ENDS };
+
+/* Who shares it: two readers, of both sizes; two and two; and two that read and two that write 4 KiB. */
+enum { CALIBRATE_TWO, CALIBRATE_SIZES, CALIBRATE_KINDS, CALIBRATE_SEARCHES };
+
+/* Numbers of slots, by index: with which they are near to one another, or the least; and far. */
+struct calibrate_search {
+	unsigned near, far;
 };
 
 struct calibrate {
@@ -21,18 +32,17 @@ struct calibrate {
 	struct gauge_heard alone[QOS_KINDS][QOS_SIZES];  /* one at a time */
 	struct gauge_heard full[QOS_KINDS][QOS_SIZES];   /* as many as make 1 MiB */
 	struct gauge_heard most[QOS_SIZES];              /* of reads, eight times as many */
-	struct gauge_heard depths[CALIBRATE_DEPTHS];
+	struct gauge_heard depths[CALIBRATE_ENDS][CALIBRATE_DEPTHS];
 	struct gauge_heard mixed[QOS_KINDS];             /* of 4 KiB, with as many of both as can be */
-	/* Of tenants that have little in common, what those have who have least: beside what one of them has alone, in
-	 * thousandths; 0: not measured */
-	uint64_t slots[CALIBRATE_SLOTS], bounds[CALIBRATE_BOUNDS];
+	struct gauge_heard many_writes;                  /* as many as there, alone */
+	struct calibrate_search searches[CALIBRATE_SEARCHES];
 };
 
-/* All of it is to take so long, or a little more; a second at least.  `prepare`: before that all of the device is
- * written in order, and as much once more at random, however long that takes. */
+/* All of it is to take so long at most, or a little more; a second at least.  `prepare`: before that all of the device
+ * is written in order, and as much once more at random, however long that takes. */
 void calibrate_init(struct calibrate *calibrate, uint64_t time_ns, bool prepare);
 
-/* How many steps are left. */
+/* How many steps are left, at most. */
 unsigned calibrate_left(const struct calibrate *calibrate);
 
 /* What is to be measured in this step; false: all has been. */
@@ -44,8 +54,8 @@ void calibrate_take(struct calibrate *calibrate, const struct gauge_heard heard[
 /* The parameters, as far as they are known by now.  NULL, or why they cannot be, in plain words. */
 const char *calibrate_params(const struct calibrate *calibrate, struct qos_params *params);
 
-/* Of reads of 128 KiB: the least number that gives nearly the most, as an index of `depths`; how many they are. */
-unsigned calibrate_saturated(const struct calibrate *calibrate);
-uint32_t calibrate_depth(unsigned index);
+/* The least number of reads of 128 KiB, or of 4 KiB, that gives nearly the most; and in `rate`
+ * what they give, bytes a second. */
+uint32_t calibrate_saturates(const struct calibrate *calibrate, enum calibrate_end end, uint64_t *rate);
 
 #endif
