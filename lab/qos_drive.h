@@ -45,7 +45,7 @@ struct qos_alone {
 bool qos_drive_alone(struct lab *lab, enum qos_drive drive, uint32_t times_percent, const struct qos_load *load,
     uint64_t settle_ns, uint64_t measure_ns, struct qos_alone *alone) __attribute__((warn_unused_result));
 
-/* Measures the drive as it is, and says what policies are to be told of it. */
+/* Measures the drive as `weir calibrate` does, and says what policies are to be told of it. */
 bool qos_drive_terms(struct lab *lab, enum qos_drive drive, uint32_t times_percent, struct policy_terms *terms)
     __attribute__((warn_unused_result));
 

@@ -13,6 +13,10 @@ enum { LAB_SOCKET = 1024 * 1024 /* bytes that are written and not read yet, per 
 struct lab_world lab_world_varied(const struct lab *lab, const struct lab_setup *setup);
 struct sim_options lab_sim_options(const struct lab *lab, const struct lab_world *world);
 
+/* What a run of the setup depends on, and what the result must name; and that one is over. */
+void lab_note(struct lab *lab, const struct lab_setup *setup);
+void lab_ran(struct lab *lab, uint64_t hash, uint64_t events, uint64_t virtual_ns);
+
 /* From a turn; a failure is told to the lab. */
 int lab_open(struct lab *lab, struct reactor *reactor, const struct lab_device *device, struct blk **blk)
     __attribute__((warn_unused_result));

@@ -211,8 +211,8 @@ matters(const struct lab_setup *setup, size_t constant)
 	return *(const uint32_t *)((const char *)&setup->world + constant) != 0;
 }
 
-static void
-note(struct lab *lab, const struct lab_setup *setup)
+void
+lab_note(struct lab *lab, const struct lab_setup *setup)
 {
 	struct lab_world world = lab_world_varied(lab, setup);
 	const char *name;
@@ -287,6 +287,15 @@ lab_play(struct lab *lab, struct sim *sim, uint64_t begin_ns, struct blk *const 
 	outcome->events = sim_events(sim);
 }
 
+void
+lab_ran(struct lab *lab, uint64_t hash, uint64_t events, uint64_t virtual_ns)
+{
+	lab->hash = (lab->hash ^ hash) * UINT64_C(0x9e3779b97f4a7c15) + lab->runs;
+	lab->events += events;
+	lab->runs++;
+	lab_measured(lab, virtual_ns);
+}
+
 struct lab_outcome *
 lab_run(struct lab *lab, const struct lab_setup *setup)
 {
@@ -299,16 +308,13 @@ lab_run(struct lab *lab, const struct lab_setup *setup)
 		lab_refuse(lab, "%s", wrong);
 		return NULL;
 	}
-	note(lab, setup);
+	lab_note(lab, setup);
 	outcome = lab_outcome_create(lab->arena, setup);
 	ran = setup->rig == LAB_FABRIC ? fabric_run(lab, setup, outcome) : direct_run(lab, setup, outcome);
 	if (!ran)
 		return NULL;
-	lab->hash = (lab->hash ^ outcome->hash) * UINT64_C(0x9e3779b97f4a7c15) + lab->runs;
-	lab->events += outcome->events;
-	lab->runs++;
 	for (unsigned i = 0; i < setup->phase_count; i++)
 		virtual_ns += setup->phases[i].ns;
-	lab_measured(lab, virtual_ns);
+	lab_ran(lab, outcome->hash, outcome->events, virtual_ns);
 	return outcome;
 }
