@@ -283,8 +283,9 @@ plan_search(const struct calibrate *calibrate, unsigned which, struct gauge_task
 	task->params.slots_least = slots[index];
 }
 
-/* Reads and what hardly burdens the device come first, and what writes it all over last. */
-enum stage { PREPARE, ALONE_READS, FULL_READS, MOST_READS, LARGE, SMALL, ALONE_WRITES, TWO, SIZES, FULL_WRITES,
+/* Reads come first: what was written lies in a buffer, and a device that empties it while it reads is not the one that
+ * is to be measured.  What writes it all over comes last. */
+enum stage { PREPARE, ALONE_READS, FULL_READS, MOST_READS, LARGE, SMALL, TWO, SIZES, ALONE_WRITES, FULL_WRITES,
 	MANY_WRITES, MIXED, KINDS, STAGES };
 
 static const struct {
@@ -293,7 +294,7 @@ static const struct {
 } stages[STAGES] = {
 	[PREPARE] = { 2, 0, 1 }, [ALONE_READS] = { QOS_SIZES, 1, 4 }, [FULL_READS] = { QOS_SIZES, 3, 4 },
 	[MOST_READS] = { QOS_SIZES, 2, 4 }, [LARGE] = { CALIBRATE_DEPTHS, 2, 4 }, [SMALL] = { CALIBRATE_DEPTHS, 2, 4 },
-	[ALONE_WRITES] = { QOS_SIZES, 1, 4 }, [TWO] = { CALIBRATE_TRIES, 6, 4 }, [SIZES] = { CALIBRATE_TRIES, 6, 4 },
+	[TWO] = { CALIBRATE_TRIES, 6, 4 }, [SIZES] = { CALIBRATE_TRIES, 6, 4 }, [ALONE_WRITES] = { QOS_SIZES, 1, 4 },
 	[FULL_WRITES] = { QOS_SIZES, 12, 4 }, [MANY_WRITES] = { 1, 12, 4 }, [MIXED] = { 1, 12, 4 },
 	[KINDS] = { CALIBRATE_TRIES, 14, 2 }, /* the write cost takes its time */
 };
