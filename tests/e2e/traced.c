@@ -17,12 +17,15 @@
 enum { WORDS_MAX = 64 };
 
 static void
-run_strace(char *told, pid_t pid, int says)
+run_strace(char *told, pid_t pid, int says, const int go[2])
 {
-	char *words[WORDS_MAX + 5] = { "strace", "-p" }, number[16];
+	char *words[WORDS_MAX + 5] = { "strace", "-p" }, number[16], nothing;
 	size_t count = 3;
 	int null = open("/dev/null", O_RDWR);
 
+	close(go[1]);
+	while (read(go[0], &nothing, 1) > 0) /* until what is tested waits for no child any more */
+		continue;
 	snprintf(number, sizeof(number), "%d", (int)pid);
 	words[2] = number;
 	for (char *word = strtok(told, "\n"); word != NULL && count < WORDS_MAX; word = strtok(NULL, "\n"))
@@ -42,18 +45,20 @@ begin(void)
 	pid_t pid = getpid(), child;
 	char text[256] = "";
 	struct iovec iov = { text, sizeof(text) };
-	int says[2];
+	int says[2], go[2];
 
 	if (told == NULL)
 		return;
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-	child = pipe2(says, O_CLOEXEC) == 0 ? fork() : -1;
+	child = pipe2(says, O_CLOEXEC) == 0 && pipe2(go, O_CLOEXEC) == 0 ? fork() : -1;
 	if (child == 0) {
 		if (fork() == 0) /* no child of what is tested */
-			run_strace(told, pid, says[1]);
+			run_strace(told, pid, says[1], go);
 		_exit(0);
 	}
 	waitpid(child, NULL, 0);
+	close(go[0]);
+	close(go[1]);
 	close(says[1]);
 	/* The other end stays open: strace has more to say, of each thread. */
 	if (child < 0 || readv(says[0], &iov, 1) <= 0 || memmem(text, sizeof(text), "attached", 8) == NULL) {
