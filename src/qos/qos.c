@@ -148,10 +148,9 @@ qos_arrive(struct qos *qos, struct qos_tenant *tenant, struct qos_io *io)
 {
 	bool counted = tenant->counted;
 
-	if (tenant->inflight == 0) {
+	qos->held &= tenant->inflight > 0;
+	if (tenant->waiting == 0)
 		list_remove(&tenant->resting);
-		qos->held = false;
-	}
 	qos_share_arrive(&qos->share, tenant, io);
 	if (!counted)
 		share_slots(qos);
@@ -272,7 +271,9 @@ learn(struct qos *qos, const struct qos_io *io, uint64_t latency_ns, uint64_t no
 	enum qos_state state = qos_monitor_add(monitor, latency_ns > usual_ns ? latency_ns - usual_ns : 0);
 
 	qos_rate_ended(&qos->rate, &qos->params, state, kind, io->bytes, busy_ns);
-	if (kind == QOS_WRITE && qos_cost_wrote(&qos->cost, qos_monitor_peak_ns(monitor), busy_ns, now_ns))
+	/* whether a period is over is asked first: the processor can guess it, and what kind comes next it cannot */
+	if (now_ns >= qos->cost.until_ns && kind == QOS_WRITE &&
+	    qos_cost_wrote(&qos->cost, qos_monitor_peak_ns(monitor), busy_ns, now_ns))
 		monitor->peak = 0;
 }
 

@@ -4,6 +4,7 @@
 
 enum {
 	SLOT_NONE = QOS_SLOTS_ROOM,
+	SLOT_IOS_MAX = UINT16_MAX - 1,
 	FIRST_READ = (QOS_PRIORITIES - 1) * QOS_KINDS, /* queue */
 	/* bits of queues: all of them, all of reads, and those of a priority */
 	EVERY_QUEUE = (1 << QOS_QUEUES) - 1, EVERY_READ = 0x55, BOTH = 3,
@@ -195,10 +196,11 @@ take_out(struct qos_share *share, struct qos_tenant *tenant, enum qos_tenant_sta
 	tenant->state = (uint8_t)state;
 }
 
+/* It is shut out, and by no cap. */
 static bool
 waits_for_turn(const struct qos_tenant *tenant)
 {
-	return tenant->lanes[QOS_READ].shut == QOS_SHUT_TURN || tenant->lanes[QOS_WRITE].shut == QOS_SHUT_TURN;
+	return (tenant->open | tenant->capped) != EVERY_QUEUE;
 }
 
 static void
@@ -286,7 +288,8 @@ slot_open(struct qos_share *share, struct qos_tenant *tenant, unsigned kind)
 
 	tenant->slot[kind] = (uint8_t)slot;
 	tenant->slots_taken |= UINT64_C(1) << slot;
-	tenant->slots[slot] = (struct qos_slot){ 0 };
+	tenant->slots[slot] = 1;
+	tenant->begun[kind] = 0;
 	tenant->room[kind] = qos_share_part(share, tenant) * share->slot_bytes / QOS_PART_ONE;
 }
 
@@ -308,25 +311,26 @@ goes_on(const struct qos_share *share, const struct qos_tenant *tenant)
 static bool
 slot_fill(struct qos_share *share, struct qos_tenant *tenant, struct qos_io *io)
 {
-	struct qos_slot *slot;
+	unsigned kind = io->kind, begun;
 	uint64_t room;
 
-	if (tenant->slot[io->kind] == SLOT_NONE)
-		slot_open(share, tenant, io->kind);
-	room = tenant->room[io->kind];
-	io->slot = tenant->slot[io->kind];
-	slot = &tenant->slots[io->slot];
-	slot->begun++;
-	if (io->weight < room && slot->begun < UINT16_MAX) {
-		tenant->room[io->kind] = room - io->weight;
+	if (tenant->slot[kind] == SLOT_NONE)
+		slot_open(share, tenant, kind);
+	room = tenant->room[kind];
+	io->slot = tenant->slot[kind];
+	begun = ++tenant->begun[kind];
+	tenant->slots[io->slot]++;
+	if (io->weight < room && begun < SLOT_IOS_MAX) {
+		tenant->room[kind] = room - io->weight;
 		return false;
 	}
 	if (room > 0)
-		tenant->slot_ios = slot->begun;
-	tenant->room[io->kind] = 0;
-	if (slot->begun < UINT16_MAX && goes_on(share, tenant))
+		tenant->slot_ios = (uint16_t)begun;
+	tenant->room[kind] = 0;
+	if (begun < SLOT_IOS_MAX && goes_on(share, tenant))
 		return false;
-	tenant->slot[io->kind] = SLOT_NONE;
+	tenant->slot[kind] = SLOT_NONE;
+	tenant->slots[io->slot]--;
 	return ++tenant->slots_full >= slots_most(share);
 }
 
@@ -460,11 +464,9 @@ void
 qos_share_ended(struct qos_share *share, struct qos_io *io)
 {
 	struct qos_tenant *tenant = io->tenant;
-	struct qos_slot *slot = &tenant->slots[io->slot];
 
 	tenant->inflight--;
-	slot->ended++;
-	if (io->slot == tenant->slot[io->kind] || slot->ended < slot->begun)
+	if (--tenant->slots[io->slot] > 0)
 		return;
 	tenant->slots_taken &= ~(UINT64_C(1) << io->slot);
 	tenant->slots_full--;

@@ -27,20 +27,21 @@ enum {
 	QOS_AT_FRESH = QOS_ROUNDS, QOS_AT_NONE,
 };
 
-/* One I/O, in the request of whoever asks: the switch's from when it arrives until it is done or cancelled. */
+/* One I/O, in the request of whoever asks: the switch's from when it arrives until it is done or cancelled.  What
+ * decides whether it goes stands first: of many that wait for long none is in the cache. */
 struct qos_io {
 	struct list place;           /* in its lane; later among those in flight */
-	struct qos_tenant *tenant;
-	uint64_t begun_ns;           /* when it went to the device */
-	uint64_t weight;             /* what it costs, or was paid for it */
-	uint64_t occupies;           /* of what may be in flight */
 	uint32_t bytes;              /* above 0 */
-	uint8_t at;                  /* qos_cost_place() of them */
 	uint32_t order;              /* of arrival */
+	uint8_t at;                  /* qos_cost_place() of its bytes */
 	uint8_t kind;                /* enum qos_kind */
 	uint8_t priority;            /* 0, served most, to QOS_PRIORITIES - 1 */
-	uint8_t slot;
 	bool measures;               /* its latency says something of the device */
+	uint8_t slot;
+	struct qos_tenant *tenant;
+	uint64_t weight;             /* what it costs, or was paid for it */
+	uint64_t begun_ns;           /* when it went to the device */
+	uint64_t occupies;           /* of what may be in flight */
 };
 
 /* Why I/Os of one kind may not go just now. */
@@ -80,10 +81,6 @@ enum qos_tenant_state {
 	QOS_DEFERRED, /* all its slots are taken: no deficit, and none accrues */
 };
 
-struct qos_slot {
-	uint16_t begun, ended;       /* I/Os */
-};
-
 /* What each I/O takes stands together, in the middle: of a thousand tenants little is in the cache. */
 struct qos_tenant {
 	struct list queues[QOS_QUEUES]; /* I/Os that wait: of each priority reads and writes, the first one last */
@@ -93,19 +90,20 @@ struct qos_tenant {
 	uint64_t room[QOS_KINDS];    /* in the slots that are open */
 	uint32_t waiting, inflight;  /* I/Os */
 	uint64_t slots_taken;        /* bit n: it is open, or full and not complete */
+	uint16_t begun[QOS_KINDS];   /* I/Os in the slots that are open, whether they have ended or not */
 	uint16_t slot_ios;           /* in the last slot that was filled */
 	uint8_t filled, open;        /* bit q: queues[q] has I/Os; they may go, if there are any */
 	uint8_t capped;              /* they may not, and it is a cap that holds them back */
 	uint8_t state;               /* enum qos_tenant_state */
 	uint8_t at;                  /* in which list it is */
+	bool counted;                /* it has I/Os waiting or in flight, or had until lately */
 	uint8_t slots_full;          /* of those */
 	uint8_t slot[QOS_KINDS];     /* that are open; QOS_SLOTS_ROOM: none is */
-	uint8_t quota[QOS_PRIORITIES];
 	uint64_t part, part_of;      /* qos_share_part(), and of which share->parts */
-	struct qos_slot slots[QOS_SLOTS_ROOM];
+	uint8_t quota[QOS_PRIORITIES];
+	uint16_t slots[QOS_SLOTS_ROOM]; /* I/Os in flight of each, and one more where it is open: at 0 it is complete */
 	struct qos_lane lanes[QOS_KINDS];
 	uint32_t weight;
-	bool counted;                /* it has I/Os waiting or in flight, or had until lately */
 	struct qos_group *group;     /* NULL: its weight is a group's */
 	struct qos_cap *cap;         /* NULL: there is none */
 	struct list resting;         /* counted, without I/Os */
