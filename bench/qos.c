@@ -7,8 +7,9 @@
  * turn and its end, which a second of this processor does so many times.  As a reactor does, in turns: so many I/Os end
  * in each (one, where --batch says nothing else), their tenants ask again, and then whoever may go goes.  With more
  * than one tenant weights are from 1 to 100, and sizes from 1 to 128 KiB and writes, a third, are with one too; with
- * --equal all weights are 1, and all I/Os reads of 4 KiB.  Prints what it took, as one JSON object; an eighth of the
- * I/Os before that are not counted.
+ * --equal all weights are 1, and all I/Os reads of 4 KiB.  What comes next is drawn, so that no processor knows it by
+ * heart: of one tenant it would, were the same 64 I/Os to come again and again.  Prints what it took, as one JSON
+ * object; an eighth of the I/Os before that are not counted.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -26,14 +27,18 @@ enum {
 	FLYING_MAX = 4096,
 	DEVICE_NS = 80 * 1000,     /* what each takes, beside its bytes */
 	DEVICE_BYTES_PER_US = 3000,
+	DRAWN = 64 * 1024,         /* I/Os, until they come again */
 };
 
 struct request {
 	struct qos_io io;
 	struct qos_tenant *tenant;
 	uint64_t end_ns;
-	uint32_t bytes;
-	enum qos_op op;
+};
+
+struct drawn {
+	uint8_t op;                /* enum qos_op */
+	uint8_t kib_shift;
 };
 
 struct bench {
@@ -43,6 +48,8 @@ struct bench {
 	struct request *requests;
 	struct request *flying[FLYING_MAX]; /* in the order in which they end */
 	uint32_t first, last;
+	struct drawn drawn[DRAWN];
+	uint32_t arrived;
 	uint32_t tenant_count;
 	bool equal;
 	uint32_t batch;            /* I/Os that end in a turn */
@@ -53,8 +60,23 @@ struct bench {
 static void
 arrive(struct bench *bench, struct request *request)
 {
-	qos_io_init(&request->io, request->op, request->bytes, 0);
+	const struct drawn *drawn = &bench->drawn[bench->arrived++ % DRAWN];
+
+	qos_io_init(&request->io, (enum qos_op)drawn->op, UINT64_C(1024) << drawn->kib_shift, 0);
 	qos_arrive(&bench->qos, request->tenant, &request->io);
+}
+
+static void
+draw(struct bench *bench, struct rng *rng)
+{
+	for (uint32_t i = 0; i < DRAWN; i++) {
+		bench->drawn[i] = (struct drawn){ .op = QOS_OP_READ, .kib_shift = 2 };
+		if (bench->equal)
+			continue;
+		bench->drawn[i].kib_shift = (uint8_t)rng_below(rng, 8);
+		if (rng_below(rng, 3) == 0)
+			bench->drawn[i].op = QOS_OP_WRITE;
+	}
 }
 
 static void
@@ -63,6 +85,7 @@ make_requests(struct bench *bench, uint64_t seed)
 	struct rng rng;
 
 	rng_seed(&rng, seed);
+	draw(bench, &rng);
 	for (uint32_t t = 0; t < bench->tenant_count; t++) {
 		bool alone = bench->tenant_count == 1 || bench->equal;
 
@@ -71,8 +94,6 @@ make_requests(struct bench *bench, uint64_t seed)
 			struct request *request = &bench->requests[t * DEPTH + i];
 
 			request->tenant = &bench->tenants[t];
-			request->bytes = bench->equal ? 4096 : 1024u << rng_below(&rng, 8);
-			request->op = bench->equal || rng_below(&rng, 3) > 0 ? QOS_OP_READ : QOS_OP_WRITE;
 			arrive(bench, request);
 		}
 	}
@@ -100,7 +121,7 @@ end_some(struct bench *bench, uint32_t count)
 	for (uint32_t i = bench->first; i != last; i++) {
 		struct request *request = bench->flying[i % FLYING_MAX];
 
-		bench->bytes += request->bytes;
+		bench->bytes += request->io.bytes;
 		qos_done(&bench->qos, &request->io, bench->now_ns - request->io.begun_ns, true, bench->now_ns);
 	}
 	for (; bench->first != last; bench->first++)
