@@ -33,12 +33,15 @@ sharing_terms(const struct conf_qos *qos, struct arena *arena, struct fair_terms
 	struct fair_host *hosts = arena_alloc(arena, (qos->tenant_count + 1) * sizeof(*hosts));
 
 	static_assert((int)CONF_GROUPS_MAX <= (int)FAIR_GROUPS_MAX, "all groups there can be");
+	static_assert((int)CONF_NAME_MAX == (int)FAIR_GROUP_NAME_MAX, "and their names");
 	if (groups == NULL || hosts == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < qos->group_count; i++) {
 		const struct conf_group *from = &qos->groups[i];
 
-		groups[i] = (struct fair_group){ from->weight, limits_of(from->limits, from->burst_ms) };
+		groups[i] = (struct fair_group){ .weight = from->weight,
+			.limits = limits_of(from->limits, from->burst_ms) };
+		snprintf(groups[i].name, sizeof(groups[i].name), "%s", from->name);
 	}
 	for (uint32_t i = 0; i < qos->tenant_count; i++) {
 		const struct conf_tenant *from = &qos->tenants[i];

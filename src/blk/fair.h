@@ -15,6 +15,7 @@
 
 enum {
 	FAIR_GROUPS_MAX = 64,
+	FAIR_GROUP_NAME_MAX = 63,
 	FAIR_NO_GROUP = FAIR_GROUPS_MAX,
 };
 
@@ -33,6 +34,7 @@ struct fair_host {
 };
 
 struct fair_group {
+	char name[FAIR_GROUP_NAME_MAX + 1]; /* of no other; where it stands may change, what it has had goes by this */
 	uint32_t weight;
 	struct fair_limits limits;
 };

@@ -49,9 +49,12 @@ struct fair_chan {
 	struct fair_volume volume;
 	struct fair_cap cap;
 	struct fair_group_here {
+		char name[FAIR_GROUP_NAME_MAX + 1]; /* of the group that was here last */
+		bool used;
 		struct qos_group qos;
 		struct fair_cap cap;
 	} groups[FAIR_GROUPS_MAX];
+	struct fair_group_here *group_at[FAIR_GROUPS_MAX]; /* those of which `terms` tells, in that order */
 	struct list tenants;         /* all but `nobody` */
 	struct fair_tenant nobody;
 	struct fair_tenant *by_number[BLK_TENANTS]; /* NULL: it has not asked */

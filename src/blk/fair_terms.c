@@ -81,7 +81,7 @@ static void
 tenant_place(struct fair_chan *fc, struct fair_tenant *tenant)
 {
 	const struct fair_host *host = host_of(fc->terms, tenant);
-	struct qos_group *group = host->group < fc->terms->group_count ? &fc->groups[host->group].qos : NULL;
+	struct qos_group *group = host->group < fc->terms->group_count ? &fc->group_at[host->group]->qos : NULL;
 
 	qos_move(&fc->qos, &tenant->qos, group, fc->volume.paced ? host->weight : 1);
 	tenant->qos.cap = cap_use(fc, &tenant->cap, &host->limits, QOS_CAP_TENANT);
@@ -195,18 +195,56 @@ take_out_all(struct fair_chan *fc)
 	cap_drop(fc, &fc->nobody.cap);
 	list_for_each(&fc->tenants, node)
 		cap_drop(fc, &container_of(node, struct fair_tenant, node)->cap);
-	for (int i = 0; i < FAIR_GROUPS_MAX; i++)
+	for (int i = 0; i < FAIR_GROUPS_MAX; i++) {
 		cap_drop(fc, &fc->groups[i].cap);
+		fc->groups[i].used = false;
+	}
+}
+
+/* Of those that nobody has: where the group of that name was last, or NULL; without a name, any. */
+static struct fair_group_here *
+group_take(struct fair_chan *fc, const char *name)
+{
+	for (int i = 0; i < FAIR_GROUPS_MAX; i++) {
+		struct fair_group_here *here = &fc->groups[i];
+
+		if (here->used || (name != NULL && strcmp(here->name, name) != 0))
+			continue;
+		here->used = true;
+		return here;
+	}
+	return NULL;
+}
+
+/* A group keeps what its limits know of it, whichever others there are now. */
+static void
+groups_find(struct fair_chan *fc)
+{
+	const struct fair_terms *terms = fc->terms;
+
+	for (uint32_t i = 0; i < terms->group_count; i++)
+		fc->group_at[i] = group_take(fc, terms->groups[i].name);
+	for (uint32_t i = 0; i < terms->group_count; i++) {
+		struct fair_group_here *here = fc->group_at[i];
+
+		if (here != NULL)
+			continue;
+		here = fc->group_at[i] = group_take(fc, NULL);
+		memcpy(here->name, terms->groups[i].name, sizeof(here->name));
+		here->cap.had = (struct fair_limits){ 0 };
+	}
 }
 
 static void
 place_all(struct fair_chan *fc)
 {
+	groups_find(fc);
 	for (uint32_t i = 0; i < fc->terms->group_count; i++) {
 		const struct fair_group *group = &fc->terms->groups[i];
+		struct fair_group_here *here = fc->group_at[i];
 
-		qos_group_init(&fc->groups[i].qos, fc->volume.paced ? group->weight : 1);
-		fc->groups[i].qos.cap = cap_use(fc, &fc->groups[i].cap, &group->limits, QOS_CAP_GROUP);
+		qos_group_init(&here->qos, fc->volume.paced ? group->weight : 1);
+		here->qos.cap = cap_use(fc, &here->cap, &group->limits, QOS_CAP_GROUP);
 	}
 	fc->qos.cap = cap_use(fc, &fc->cap, &fc->volume.limits, QOS_CAP_ALL);
 	tenant_place(fc, &fc->nobody);

@@ -113,8 +113,11 @@ terms_draw(struct served *served, struct whole *whole)
 
 	rng_seed(&rng, served->trial->plan->seed ^ (uint64_t)served->index << 56 ^ ++served->told << 32);
 	draw_volumes(&rng, served, whole);
-	for (int i = 0; i < TRIAL_GROUPS; i++)
-		whole->groups[i] = (struct fair_group){ (uint32_t)between(&rng, 1, WEIGHT), draw_limits(&rng) };
+	for (int i = 0; i < TRIAL_GROUPS; i++) {
+		whole->groups[i] = (struct fair_group){ .weight = (uint32_t)between(&rng, 1, WEIGHT),
+			.limits = draw_limits(&rng) };
+		snprintf(whole->groups[i].name, sizeof(whole->groups[i].name), "group-%d", i);
+	}
 	whole->config.fair.groups = whole->groups;
 	whole->config.fair.group_count = TRIAL_GROUPS;
 	draw_hosts(&rng, served, whole);

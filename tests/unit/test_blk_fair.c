@@ -39,7 +39,7 @@ begin(const char *spec)
 	snprintf(alice.name, sizeof(alice.name), "nqn.2026-11.test:alice");
 	snprintf(bob.name, sizeof(bob.name), "nqn.2026-11.test:bob");
 	for (int i = 0; i < 2; i++) {
-		groups[i] = (struct fair_group){ .weight = 1 };
+		groups[i] = (struct fair_group){ .name = { (char)('a' + i) }, .weight = 1 };
 		hosts[i] = (struct fair_host){ .group = FAIR_NO_GROUP, .weight = 1 };
 		snprintf(hosts[i].nqn, sizeof(hosts[i].nqn), "%s", i == 0 ? alice.name : bob.name);
 	}
@@ -183,6 +183,47 @@ a_group_and_a_volume_have_limits_too(void **state)
 	end_all(a);
 	end_all(b);
 	end_all(c);
+	blk_end();
+}
+
+/* What it has had is its own, and not that of whoever stands where it stood. */
+static void
+a_group_is_the_same_wherever_it_stands(void **state)
+{
+	struct test_io *a[IOS], *b[IOS];
+	struct fair_group second;
+
+	(void)state;
+	begin("mem:4M");
+	groups[1].limits.limits[QOS_READ].ios = 10;
+	hosts[0].group = 1;
+	say();
+	ask_all(a, AWAY, &alice, BLK_READ);
+	assert_int_equal(over(a), 1);
+	/* the first one is no more */
+	second = groups[1];
+	groups[0] = second;
+	group_count = 1;
+	hosts[0].group = 0;
+	say();
+	assert_int_equal(over(a), 1);
+	fw.now_ns += 100 * MS;
+	assert_int_equal(over(a), 2);
+	/* another one comes, which has had nothing yet */
+	groups[0].name[0] = 'c';
+	groups[1] = second;
+	group_count = 2;
+	hosts[0].group = 1;
+	hosts[1].group = 0;
+	say();
+	ask_all(b, AWAY, &bob, BLK_READ);
+	assert_int_equal(over(a), 2);
+	assert_int_equal(over(b), 1);
+	groups[0].limits.limits[QOS_READ].ios = groups[1].limits.limits[QOS_READ].ios = 0;
+	say();
+	assert_int_equal(over(a) + over(b), 2 * IOS);
+	end_all(a);
+	end_all(b);
 	blk_end();
 }
 
@@ -464,6 +505,7 @@ main(void)
 		cmocka_unit_test(at_first_nothing_is_held_back),
 		cmocka_unit_test(a_host_has_no_more_than_its_limit_and_others_have),
 		cmocka_unit_test(a_group_and_a_volume_have_limits_too),
+		cmocka_unit_test(a_group_is_the_same_wherever_it_stands),
 		cmocka_unit_test(who_asks_for_much_waits_and_others_do_not),
 		cmocka_unit_test(who_is_held_back_leaves_requests_for_others),
 		cmocka_unit_test(what_waits_can_be_cancelled),
