@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "experiments.h"
-#include "qos_cell.h"
+#include "qos_grid.h"
 
 enum { SEEDS = 5, COUNTS = 3, SEED_STEP = 1000, CELLS = QOS_MATRIX_DRIVES * QOS_MIXES * COUNTS };
 
@@ -19,13 +19,8 @@ enum { SEEDS = 5, COUNTS = 3, SEED_STEP = 1000, CELLS = QOS_MATRIX_DRIVES * QOS_
 static const unsigned counts[COUNTS] = { 2, 4, 16 };
 
 struct matrix {
-	uint32_t times_percent;
+	struct qos_grid grid;
 	unsigned seeds;
-	uint64_t settle_ns, measure_ns;
-	enum qos_drive drives[QOS_MATRIX_DRIVES];
-	unsigned drive_count;
-	struct policy_terms terms[QOS_MATRIX_DRIVES];
-	double alone[QOS_MATRIX_DRIVES * QOS_MIXES][QOS_HALVES];
 };
 
 /* What came of one, with one seed. */
@@ -33,45 +28,14 @@ struct found {
 	struct qos_ran fifo, switched, oracle; /* the last with the first seed alone */
 };
 
-static unsigned cell_count(const struct matrix *m) { return m->drive_count * QOS_MIXES * COUNTS; }
-
-static struct qos_cell
-cell_of(const struct matrix *m, unsigned i)
-{
-	unsigned drive = i / (QOS_MIXES * COUNTS), mix = i / COUNTS % QOS_MIXES;
-
-	return (struct qos_cell){
-		.drive = m->drives[drive], .times_percent = m->times_percent, .mix = &qos_mixes[mix],
-		.tenants = counts[i % COUNTS], .settle_ns = m->settle_ns, .measure_ns = m->measure_ns,
-		.alone = { m->alone[i / COUNTS][0], m->alone[i / COUNTS][1] }, .terms = m->terms[drive],
-	};
-}
-
 /* ---- what is measured ---- */
 
-static bool
-find_terms(struct lab *lab, const void *arg, unsigned i, void *found)
-{
-	const struct matrix *m = arg;
-
-	return qos_drive_terms(lab, m->drives[i], m->times_percent, found);
-}
-
-static bool
-find_alone(struct lab *lab, const void *arg, unsigned i, void *found)
-{
-	struct qos_cell cell = cell_of(arg, i * COUNTS);
-
-	return qos_cell_alone(lab, &cell, found);
-}
-
-/* The largest, which take longest, come first. */
 static bool
 find_cell(struct lab *lab, const void *arg, unsigned i, void *result)
 {
 	const struct matrix *m = arg;
-	struct qos_cell cell = cell_of(m, i % cell_count(m));
-	unsigned seed = i / cell_count(m);
+	unsigned cells = qos_grid_cells(&m->grid), seed = i / cells;
+	struct qos_cell cell = qos_grid_cell(&m->grid, i % cells);
 	struct found *found = result;
 
 	lab->seed += seed * SEED_STEP;
@@ -84,12 +48,8 @@ find_cell(struct lab *lab, const void *arg, unsigned i, void *result)
 static bool
 measure(struct lab *lab, struct matrix *m, struct found *found)
 {
-	for (unsigned d = 0; d < m->drive_count; d++)
-		if (!qos_drive_ready(lab, m->drives[d]))
-			return false;
-	return lab_each(lab, m->drive_count, find_terms, m, m->terms, sizeof(m->terms[0])) &&
-	    lab_each(lab, m->drive_count * QOS_MIXES, find_alone, m, m->alone, sizeof(m->alone[0])) &&
-	    lab_each(lab, cell_count(m) * m->seeds, find_cell, m, found, sizeof(*found));
+	return qos_grid_prepare(lab, &m->grid) &&
+	    lab_each(lab, qos_grid_cells(&m->grid) * m->seeds, find_cell, m, found, sizeof(*found));
 }
 
 /* ---- what is said of it ---- */
@@ -106,7 +66,7 @@ judge(const struct matrix *m, const struct found *found, unsigned cell)
 	double oracle = found[cell].oracle.mean;
 
 	for (unsigned seed = 0; seed < m->seeds; seed++) {
-		const struct found *one = &found[seed * cell_count(m) + cell];
+		const struct found *one = &found[seed * qos_grid_cells(&m->grid) + cell];
 
 		judged.spread = fmax(judged.spread, one->switched.most / one->switched.least);
 		judged.fifo_spread = fmax(judged.fifo_spread, one->fifo.most / one->fifo.least);
@@ -128,8 +88,8 @@ tell_cells(struct result *result, const struct matrix *m, const struct found *fo
 	};
 	struct result_table *table = result_table(result, "cells", "Each cell, the worst of all seeds", columns, 12);
 
-	for (unsigned c = 0; c < cell_count(m); c++) {
-		struct qos_cell cell = cell_of(m, c);
+	for (unsigned c = 0; c < qos_grid_cells(&m->grid); c++) {
+		struct qos_cell cell = qos_grid_cell(&m->grid, c);
 		struct judged judged = judge(m, found, c);
 		const double numbers[] = {
 			cell.tenants, judged.spread, judged.fifo_spread, judged.utilisation, judged.least, judged.most,
@@ -175,8 +135,8 @@ tell_tenants(struct result *result, const struct matrix *m, const struct found *
 	};
 	struct result_table *table = result_table(result, "tenants", "Each tenant, with the first seed", columns, 9);
 
-	for (unsigned c = 0; c < cell_count(m); c++) {
-		struct qos_cell cell = cell_of(m, c);
+	for (unsigned c = 0; c < qos_grid_cells(&m->grid); c++) {
+		struct qos_cell cell = qos_grid_cell(&m->grid, c);
 
 		for (unsigned half = 0; half < QOS_HALVES; half++) {
 			tell_half(table, &cell, half, "switch", &found[c].switched);
@@ -198,7 +158,7 @@ draw(struct result *result, const struct matrix *m, const struct found *found)
 
 	result_caption(figure, "A point for each drive, mix and number of tenants: to the left is fair, and above is "
 	    "all that the drive can give. A drive that is shared unfairly can give more than one that is not.");
-	for (unsigned c = 0; c < cell_count(m); c++) {
+	for (unsigned c = 0; c < qos_grid_cells(&m->grid); c++) {
 		struct judged judged = judge(m, found, c);
 
 		result_point(series[0], judged.spread, judged.utilisation);
@@ -211,7 +171,7 @@ conclude(struct result *result, const struct matrix *m, const struct found *foun
 {
 	double spread = 0, fifo = 0, utilisation = INFINITY;
 
-	for (unsigned c = 0; c < cell_count(m); c++) {
+	for (unsigned c = 0; c < qos_grid_cells(&m->grid); c++) {
 		struct judged judged = judge(m, found, c);
 
 		spread = fmax(spread, judged.spread);
@@ -229,23 +189,26 @@ static void
 run_matrix(struct lab *lab, struct result *result, uint32_t times_percent)
 {
 	struct matrix *m = lab_alloc(lab, sizeof(*m));
+	struct qos_grid *grid = &m->grid;
 	struct found *found = lab_alloc(lab, (size_t)CELLS * SEEDS * sizeof(*found));
 
-	*m = (struct matrix){
-		.times_percent = times_percent, .seeds = lab->quick ? 1 : SEEDS,
+	m->seeds = lab->quick ? 1 : SEEDS;
+	*grid = (struct qos_grid){
+		.mixes = qos_mixes, .mix_count = QOS_MIXES, .tenants = counts, .tenants_count = COUNTS,
+		.times_percent = times_percent,
 		.settle_ns = (lab->quick ? 500 : 2000) * LAB_MS, .measure_ns = (lab->quick ? 1000 : 10000) * LAB_MS,
 	};
 	for (enum qos_drive drive = 0; drive < QOS_MATRIX_DRIVES; drive++)
 		if (!lab->quick || drive == QOS_DRIVE_TLC_FRAGMENTED || drive == QOS_DRIVE_OPTANE)
-			m->drives[m->drive_count++] = drive;
+			grid->drives[grid->drive_count++] = drive;
 	if (!measure(lab, m, found))
 		return;
 	result_given(result, "seeds", "%u", m->seeds);
-	result_given(result, "measured", "%u ms after %u ms%s", (unsigned)(m->measure_ns / LAB_MS),
-	    (unsigned)(m->settle_ns / LAB_MS), lab->quick ? " (--quick: two drives)" : "");
+	result_given(result, "measured", "%u ms after %u ms%s", (unsigned)(grid->measure_ns / LAB_MS),
+	    (unsigned)(grid->settle_ns / LAB_MS), lab->quick ? " (--quick: two drives)" : "");
 	if (times_percent > 0)
 		result_given(result, "times of the profiles", "%u %%", times_percent);
-	qos_drive_tell(result, m->drives, m->terms, m->drive_count);
+	qos_drive_tell(result, grid->drives, grid->terms, grid->drive_count);
 	tell_cells(result, m, found);
 	tell_tenants(result, m, found);
 	draw(result, m, found);
