@@ -56,3 +56,11 @@ def test_writing_costs_what_it_costs():
     result = run("qos-cost", "--jobs", "1")
     assert result["met"] and metric(result, "write cost, clean and written a little") == 1
     assert run("qos-cost", "--jobs", "3") == result
+
+
+def test_what_the_switch_is_compared_with_is_tried_with_less_and_more():
+    """so a policy that was told a quarter of the drive's rate gives a quarter of what it gives"""
+    tried = rows(run("qos-tuning"), "tuning")
+    assert {row["times"] for row in tried} == {0.25, 0.5, 1, 2, 4} and len({row["behind"] for row in tried}) == 4
+    rates = {row["times"]: row["all"] for row in tried if row["its"] == "rate" and row["mix"] == "4k + 128k reads"}
+    assert rates[0.25] < 0.3 * rates[1] and rates[0.5] < 0.6 * rates[1]
