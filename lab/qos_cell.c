@@ -6,6 +6,7 @@
 #define SMALL_READS { "4k reads", 100, 4096, 32 }
 #define SMALL_WRITES { "4k writes", 0, 4096, 32 }
 #define LARGE_READS { "128k reads", 100, 131072, 8 }
+#define LARGE_WRITES { "128k writes", 0, 131072, 8 }
 #define BOTH { "4k 70/30", 70, 4096, 32 }
 
 const struct qos_mix qos_mixes[QOS_MIXES] = {
@@ -13,6 +14,7 @@ const struct qos_mix qos_mixes[QOS_MIXES] = {
 	[QOS_MIX_KINDS] = { "4k reads + writes", { SMALL_READS, SMALL_WRITES }, false, true },
 	[QOS_MIX_WRITES] = { "4k writes", { SMALL_WRITES, SMALL_WRITES }, true, true },
 	[QOS_MIX_BOTH] = { "4k 70/30", { BOTH, BOTH }, true, true },
+	[QOS_MIX_WRITE_SIZES] = { "4k + 128k writes", { SMALL_WRITES, LARGE_WRITES }, false, true },
 };
 
 /* Nothing changes: it need not be long. */

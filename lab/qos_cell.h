@@ -20,8 +20,11 @@ struct qos_mix {
 	bool changes;                       /* it writes, so the drive is not what it was */
 };
 
-/* Those of the matrix. */
-enum qos_mix_kind { QOS_MIX_SIZES, QOS_MIX_KINDS, QOS_MIX_WRITES, QOS_MIX_BOTH, QOS_MIXES };
+/* Those of the matrix, and one that nothing was chosen by. */
+enum qos_mix_kind {
+	QOS_MIX_SIZES, QOS_MIX_KINDS, QOS_MIX_WRITES, QOS_MIX_BOTH, QOS_MATRIX_MIXES,
+	QOS_MIX_WRITE_SIZES = QOS_MATRIX_MIXES, QOS_MIXES,
+};
 extern const struct qos_mix qos_mixes[QOS_MIXES];
 
 struct qos_cell {

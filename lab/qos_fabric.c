@@ -10,7 +10,7 @@
 #include "experiments.h"
 #include "qos_cell.h"
 
-enum { DRIVES = 3, COUNTS = 2, CELLS = DRIVES * QOS_MIXES * COUNTS };
+enum { DRIVES = 3, COUNTS = 2, CELLS = DRIVES * QOS_MATRIX_MIXES * COUNTS };
 
 static const enum qos_drive drives[DRIVES] = { QOS_DRIVE_TLC_FRAGMENTED, QOS_DRIVE_OPTANE, QOS_DRIVE_QLC_FRAGMENTED };
 static const unsigned counts[COUNTS] = { 2, 8 };
@@ -30,7 +30,7 @@ struct found {
 static struct qos_cell
 cell_of(const struct fabric *f, unsigned i)
 {
-	unsigned drive = i / (QOS_MIXES * COUNTS), mix = i / COUNTS % QOS_MIXES;
+	unsigned drive = i / (QOS_MATRIX_MIXES * COUNTS), mix = i / COUNTS % QOS_MATRIX_MIXES;
 
 	return (struct qos_cell){
 		.drive = drives[drive], .mix = &qos_mixes[mix], .tenants = counts[i % COUNTS],

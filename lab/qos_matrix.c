@@ -11,7 +11,7 @@
 #include "experiments.h"
 #include "qos_grid.h"
 
-enum { SEEDS = 5, COUNTS = 3, SEED_STEP = 1000, CELLS = QOS_MATRIX_DRIVES * QOS_MIXES * COUNTS };
+enum { SEEDS = 5, COUNTS = 3, SEED_STEP = 1000, CELLS = QOS_MATRIX_DRIVES * QOS_MATRIX_MIXES * COUNTS };
 
 #define SPREAD_MOST 1.35
 #define UTILISATION_LEAST 0.95
@@ -194,7 +194,7 @@ run_matrix(struct lab *lab, struct result *result, uint32_t times_percent)
 
 	m->seeds = lab->quick ? 1 : SEEDS;
 	*grid = (struct qos_grid){
-		.mixes = qos_mixes, .mix_count = QOS_MIXES, .tenants = counts, .tenants_count = COUNTS,
+		.mixes = qos_mixes, .mix_count = QOS_MATRIX_MIXES, .tenants = counts, .tenants_count = COUNTS,
 		.times_percent = times_percent,
 		.settle_ns = (lab->quick ? 500 : 2000) * LAB_MS, .measure_ns = (lab->quick ? 1000 : 10000) * LAB_MS,
 	};
