@@ -39,10 +39,13 @@ work_out(struct qos_rate *rate)
 		}
 }
 
-/* What is asked for with each I/O. */
+/* What is asked for with each I/O.  And nothing is known of what either kind costs: what is written costs the most. */
 static void
 keep(struct qos_rate *rate, const struct qos_params *params)
 {
+	for (int kind = 0; kind < QOS_KINDS; kind++)
+		rate->bytes[kind] = rate->weights[kind] = QOS_SLOT_BYTES;
+	rate->weights[QOS_WRITE] = (uint64_t)QOS_SLOT_BYTES * params->write_cost_worst / QOS_COST_ONE;
 	rate->most = (int64_t)params->bucket_bytes << QOS_TOKEN_SHIFT;
 	rate->steps[QOS_UNDERUSED] = (int32_t)params->beta;
 	rate->steps[QOS_AVOIDANCE] = 1;
@@ -54,11 +57,8 @@ qos_rate_init(struct qos_rate *rate, const struct qos_params *params)
 {
 	*rate = (struct qos_rate){ .target = params->rate_first };
 	keep(rate, params);
-	for (int kind = 0; kind < QOS_KINDS; kind++) {
+	for (int kind = 0; kind < QOS_KINDS; kind++)
 		rate->tokens[kind] = rate->most;
-		rate->bytes[kind] = rate->weights[kind] = QOS_SLOT_BYTES;
-	}
-	rate->weights[QOS_WRITE] = (uint64_t)QOS_SLOT_BYTES * params->write_cost_worst / QOS_COST_ONE;
 	work_out(rate);
 }
 

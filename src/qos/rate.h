@@ -29,7 +29,8 @@ struct qos_rate {
 
 void qos_rate_init(struct qos_rate *rate, const struct qos_params *params);
 
-/* It keeps within other bounds from now on; what was beyond them says nothing of the device, and it begins anew. */
+/* It keeps within other bounds from now on; what was beyond them says nothing of the device, and it begins anew.  What
+ * I/Os cost by other prices says nothing either. */
 void qos_rate_tune(struct qos_rate *rate, const struct qos_params *params);
 
 /* Time goes by; it may not, but never goes back. */

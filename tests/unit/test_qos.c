@@ -281,6 +281,31 @@ what_is_in_flight_is_bounded(void **state)
 	assert_null(bench_go(&b));
 }
 
+/* Though each of them has a slot, and nothing in it: of a thousand that would be 128 MiB. */
+static void
+what_many_have_in_flight_is_bounded_too(void **state)
+{
+	enum { CROWD = 1000 };
+	static struct qos_tenant crowd[CROWD];
+	static struct qos_io ios[CROWD];
+	struct bench b;
+	struct qos_io *io;
+	unsigned went = 0;
+
+	(void)state;
+	bench_begin(&b, 0);
+	b.qos.rate.tokens[QOS_READ] = UINT64_C(1) << 50;
+	for (int t = 0; t < CROWD; t++) {
+		qos_tenant_init(&crowd[t], NULL, 1);
+		qos_io_init(&ios[t], QOS_OP_READ, 16 * KIB, 0);
+		qos_arrive(&b.qos, &crowd[t], &ios[t]);
+	}
+	while ((io = qos_next(&b.qos, b.now)) != NULL)
+		went++;
+	assert_true(went < CROWD);
+	assert_in_range(b.qos.occupied, b.params.inflight_bytes, b.params.inflight_bytes / 4 * 5 + 16 * KIB);
+}
+
 static void
 other_parameters_are_those_of_what_is_under_way(void **state)
 {
@@ -372,7 +397,7 @@ static void
 a_device_that_has_stalled_is_seen(void **state)
 {
 	struct bench b;
-	struct qos_io *io;
+	struct qos_io *io, *later, *last;
 
 	(void)state;
 	bench_begin(&b, 1);
@@ -381,7 +406,18 @@ a_device_that_has_stalled_is_seen(void **state)
 	io = bench_go(&b);
 	assert_false(qos_stalled(&b.qos, b.now + b.params.stall_ns));
 	assert_true(qos_stalled(&b.qos, b.now + b.params.stall_ns + 1));
+	/* whatever goes after it and ends before it */
+	b.now += b.params.stall_ns;
+	bench_arrive(&b, 0, 1, QOS_OP_READ, 4 * KIB);
+	assert_non_null(later = bench_go(&b));
+	assert_true(qos_stalled(&b.qos, b.now + 1));
+	bench_arrive(&b, 0, 2, QOS_OP_READ, 4 * KIB);
+	assert_non_null(last = bench_go(&b));
+	bench_end(&b, later, US);
+	assert_true(qos_stalled(&b.qos, b.now + 1));
 	bench_end(&b, io, S);
+	assert_false(qos_stalled(&b.qos, b.now + 1));
+	bench_end(&b, last, US);
 	assert_false(qos_stalled(&b.qos, b.now + 100 * (uint64_t)S));
 }
 
@@ -399,6 +435,7 @@ main(void)
 		cmocka_unit_test(a_flush_takes_time_too),
 		cmocka_unit_test(what_says_nothing_of_the_device_is_not_learnt_from),
 		cmocka_unit_test(what_is_in_flight_is_bounded),
+		cmocka_unit_test(what_many_have_in_flight_is_bounded_too),
 		cmocka_unit_test(other_parameters_are_those_of_what_is_under_way),
 		cmocka_unit_test(time_without_work_is_not_measured),
 		cmocka_unit_test(who_pauses_is_counted_for_a_while),

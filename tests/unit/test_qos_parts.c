@@ -294,16 +294,18 @@ both_kinds_get_what_they_pay_for(void **state)
 static void
 who_is_alone_has_all_of_it(void **state)
 {
-	uint64_t spent = 0;
-	struct bench b;
-
 	(void)state;
-	begin(&b);
-	for (int i = 0; i < 20000; i++) {
-		qos_rate_fill(&b.rate, b.now += 50 * US);
-		spent += spend(&b, QOS_WRITE, 128 * KIB, 9);
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		uint64_t spent = 0;
+		struct bench b;
+
+		begin(&b);
+		for (int i = 0; i < 20000; i++) {
+			qos_rate_fill(&b.rate, b.now += 50 * US);
+			spent += spend(&b, (enum qos_kind)kind, 128 * KIB, kind == QOS_READ ? 1 : 9);
+		}
+		assert_in_range(spent / MIB, 990, 1010);
 	}
-	assert_in_range(spent / MIB, 990, 1010);
 }
 
 static void
@@ -397,10 +399,18 @@ a_long_pause_overflows_nothing(void **state)
 
 	(void)state;
 	begin(&b);
-	b.rate.target = b.params.rate_most = UINT64_C(1) << 40;
-	spend(&b, QOS_READ, 4 * KIB, 1);
-	qos_rate_fill(&b.rate, b.now += UINT64_C(1) << 60);
-	assert_int_equal(spend(&b, QOS_READ, 4 * KIB, 1), b.params.bucket_bytes);
+	b.params.rate_first = b.params.rate_most = UINT64_C(1) << 40;
+	qos_rate_init(&b.rate, &b.params);
+	for (unsigned seconds = 1; seconds < 30000; seconds++) {
+		b.rate.tokens[QOS_READ] = b.rate.tokens[QOS_WRITE] = 0;
+		qos_rate_fill(&b.rate, b.now += (uint64_t)seconds * S + seconds);
+		assert_int_equal(b.rate.tokens[QOS_READ], b.rate.most);
+		assert_int_equal(b.rate.tokens[QOS_WRITE], b.rate.most);
+	}
+	b.rate.tokens[QOS_READ] = b.rate.tokens[QOS_WRITE] = 0;
+	qos_rate_fill(&b.rate, b.now += UINT64_C(1) << 62);
+	assert_int_equal(b.rate.tokens[QOS_READ], b.rate.most);
+	assert_int_equal(b.rate.tokens[QOS_WRITE], b.rate.most);
 }
 
 /* The published code knew no rate yet, took it for 0, and fell to the least. */
@@ -474,10 +484,35 @@ other_numbers_are_those_of_the_next_io(void **state)
 	assert_int_equal(b.rate.target, target / 2 - 1000);
 }
 
+/* A target opens a device before anybody has said what it is like. */
+static void
+what_both_kinds_cost_by_other_numbers_is_forgotten(void **state)
+{
+	struct qos_params params;
+	struct bench b, fresh;
+
+	(void)state;
+	begin(&fresh);
+	begin(&b);
+	params = b.params;
+	params.write_cost_worst = QOS_COST_ONE;
+	qos_rate_init(&b.rate, &params);
+	for (int i = 0; i < 1000; i++) {
+		qos_rate_fill(&b.rate, b.now += 50 * US);
+		spend(&b, QOS_READ, 4 * KIB, 100);
+		spend(&b, QOS_WRITE, 4 * KIB, 1);
+	}
+	b.rate.target = fresh.rate.target;
+	qos_rate_tune(&b.rate, &b.params);
+	assert_int_equal(b.rate.fill[QOS_READ], fresh.rate.fill[QOS_READ]);
+	assert_int_equal(b.rate.fill[QOS_WRITE], fresh.rate.fill[QOS_WRITE]);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_both_kinds_cost_by_other_numbers_is_forgotten),
 		cmocka_unit_test(absurd_numbers_are_refused),
 		cmocka_unit_test(a_size_costs_what_was_measured),
 		cmocka_unit_test(the_cost_of_writes_falls_and_comes_back),
