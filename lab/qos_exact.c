@@ -24,29 +24,33 @@ find_all_terms(struct lab *lab, const enum qos_drive *drives, unsigned count, st
 	return lab_each(lab, count, find_terms, drives, terms, sizeof(*terms));
 }
 
-/* Behind the switch. */
+/* Behind the switch, by one of its policies. */
 static struct lab_setup *
-begin(struct lab *lab, enum qos_drive drive, const struct policy_terms *terms)
+begin(struct lab *lab, enum qos_drive drive, const struct policy_ops *policy, const struct policy_terms *terms)
 {
 	struct lab_setup *setup = lab_alloc(lab, sizeof(*setup));
 	struct lab_device *device;
 
 	lab_setup_init(setup, LAB_DIRECT);
 	device = qos_drive_device(setup, drive, 0);
-	device->policy = &policy_switch;
+	device->policy = policy;
 	device->terms = *terms;
 	return setup;
 }
 
 /* ---- weights ---- */
 
-enum { WEIGHTED = 3, WEIGHTS_SUM = 7, LOADS = 3, SHARED_DRIVES = 4 };
+enum { WEIGHTED = 3, WEIGHTS_SUM = 7, LOADS = 4, SHARED_DRIVES = 4, WAYS = 2 };
 
 #define WEIGHT_ERROR_MOST 5
 
 static const struct qos_load loads[LOADS] = {
 	{ "4k reads", 100, 4096, 512 }, { "128k reads", 100, 131072, 64 }, { "4k 70/30", 70, 4096, 512 },
+	{ "32k writes", 0, 32768, 64 },
 };
+
+/* Tenants that take no notice of credits, and such that keep to them. */
+static const struct policy_ops *const ways[WAYS] = { &policy_switch, &policy_credits };
 
 static const enum qos_drive shared_drives[SHARED_DRIVES] = {
 	QOS_DRIVE_TLC_FRAGMENTED, QOS_DRIVE_OPTANE, QOS_DRIVE_TLC, QOS_DRIVE_QLC,
@@ -66,12 +70,13 @@ weigh(struct lab *lab, const void *arg, unsigned i, void *result)
 {
 	const struct weighted *weighted = arg;
 	struct weighed *weighed = result;
-	struct lab_setup *setup = begin(lab, shared_drives[i / LOADS], &weighted->terms[i / LOADS]);
+	unsigned drive = i / (LOADS * WAYS);
+	struct lab_setup *setup = begin(lab, shared_drives[drive], ways[i % WAYS], &weighted->terms[drive]);
 	const struct lab_outcome *outcome;
 	double all;
 
 	for (unsigned t = 0; t < WEIGHTED; t++)
-		qos_load_job(setup, &loads[i % LOADS], t)->terms.weight = 1U << t;
+		qos_load_job(setup, &loads[i / WAYS % LOADS], t)->terms.weight = 1U << t;
 	lab_setup_phase(setup, "settle", 2 * LAB_S, false);
 	lab_setup_phase(setup, "measure", weighted->measure_ns, true);
 	lab_expect(lab, 1);
@@ -89,23 +94,25 @@ static void
 run_weights(struct lab *lab, struct result *result)
 {
 	const struct result_column columns[] = {
-		{ "drive", "", 0, true }, { "each", "", 0, true }, { "weight 1", "%", 2, false },
-		{ "weight 2", "%", 2, false }, { "weight 4", "%", 2, false }, { "error", "%", 2, false },
+		{ "drive", "", 0, true }, { "each", "", 0, true }, { "behind", "", 0, true },
+		{ "weight 1", "%", 2, false }, { "weight 2", "%", 2, false }, { "weight 4", "%", 2, false },
+		{ "error", "%", 2, false },
 	};
-	struct result_table *table = result_table(result, "weights", "Parts of what was moved", columns, 6);
+	struct result_table *table = result_table(result, "weights", "Parts of what was moved", columns, 7);
 	unsigned drives = lab->quick ? 2 : SHARED_DRIVES;
 	struct weighted weighted = { .measure_ns = (lab->quick ? 2 : 10) * LAB_S };
-	struct weighed *weighed = lab_alloc(lab, SHARED_DRIVES * LOADS * sizeof(*weighed));
+	struct weighed *weighed = lab_alloc(lab, SHARED_DRIVES * LOADS * WAYS * sizeof(*weighed));
 	double worst = 0;
 
 	if (!find_all_terms(lab, shared_drives, drives, weighted.terms) ||
-	    !lab_each(lab, drives * LOADS, weigh, &weighted, weighed, sizeof(*weighed)))
+	    !lab_each(lab, drives * LOADS * WAYS, weigh, &weighted, weighed, sizeof(*weighed)))
 		return;
-	for (unsigned i = 0; i < drives * LOADS; i++) {
+	for (unsigned i = 0; i < drives * LOADS * WAYS; i++) {
 		double error = 0;
 
-		result_cell_text(table, "%s", qos_drives[shared_drives[i / LOADS]].name);
-		result_cell_text(table, "%s", loads[i % LOADS].name);
+		result_cell_text(table, "%s", qos_drives[shared_drives[i / (LOADS * WAYS)]].name);
+		result_cell_text(table, "%s", loads[i / WAYS % LOADS].name);
+		result_cell_text(table, "%s", ways[i % WAYS]->name);
 		for (unsigned t = 0; t < WEIGHTED; t++) {
 			double expected = (double)(1U << t) / WEIGHTS_SUM;
 
@@ -174,7 +181,7 @@ count_capped(struct lab *lab, const void *arg, unsigned i, void *result)
 
 	if (!set_cap(lab, cap_drives[drive], &load, &cap))
 		return false;
-	setup = begin(lab, cap_drives[drive], &capped->terms[drive]);
+	setup = begin(lab, cap_drives[drive], &policy_switch, &capped->terms[drive]);
 	limit = &qos_load_job(setup, &load, 0)->terms.caps[kind & WRITES ? QOS_WRITE : QOS_READ];
 	limit->ios = kind & BY_BYTES ? 0 : cap;
 	limit->bytes = kind & BY_BYTES ? cap * load.bytes : 0;

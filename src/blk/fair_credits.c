@@ -1,6 +1,6 @@
 /*
- * fair_credits.c - how many I/Os a queue of a tenant may have under way: its part of what the tenant's slots have room
- * for (Gimbal, 3.6; doc/extension.md, Credits).
+ * fair_credits.c - how many I/Os a queue of a tenant may have under way: its part of what the tenant may (Gimbal, 3.6;
+ * doc/extension.md, Credits).
  *
  * Queues that had an I/O end in this period or the last one count.  They are counted by a hash, in which two may look
  * like one: then each is told a little more.

@@ -93,9 +93,9 @@ fair_look(struct blk_chan *chan, struct fair_view *view)
 
 /* Where nothing is paced no window is kept, and weights mean nothing. */
 static void
-look_at(const struct fair_chan *fc, const struct fair_tenant *tenant, struct fair_tenant_view *view)
+look_at(const struct fair_chan *fc, struct fair_tenant *tenant, struct fair_tenant_view *view)
 {
-	const struct qos_tenant *qos = &tenant->qos;
+	struct qos_tenant *qos = &tenant->qos;
 
 	*view = (struct fair_tenant_view){
 		.group = FAIR_NO_GROUP, .weight = qos->weight, .waiting = qos->waiting, .inflight = qos->inflight,
@@ -113,8 +113,8 @@ look_at(const struct fair_chan *fc, const struct fair_tenant *tenant, struct fai
 bool
 fair_look_tenant(struct blk_chan *chan, const struct blk_tenant *who, struct fair_tenant_view *view)
 {
-	const struct fair_chan *fc = fair_chan_here(chan);
-	const struct fair_tenant *tenant;
+	struct fair_chan *fc = fair_chan_here(chan);
+	struct fair_tenant *tenant;
 
 	if (fc == NULL)
 		return false;
@@ -129,10 +129,10 @@ fair_look_tenant(struct blk_chan *chan, const struct blk_tenant *who, struct fai
 bool
 fair_look_next(struct blk_chan *chan, uint32_t *next, struct fair_tenant_view *view)
 {
-	const struct fair_chan *fc = fair_chan_here(chan);
+	struct fair_chan *fc = fair_chan_here(chan);
 
 	while (fc != NULL && *next < BLK_TENANTS) {
-		const struct fair_tenant *tenant = *next == 0 ? &fc->nobody : fc->by_number[*next];
+		struct fair_tenant *tenant = *next == 0 ? &fc->nobody : fc->by_number[*next];
 
 		(*next)++;
 		if (tenant == NULL)

@@ -182,6 +182,15 @@ held(const struct qos *qos)
 	return qos->held && qos->occupied >= qos->most;
 }
 
+/* On average, in eighths. */
+static void
+note_occupies(struct qos_tenant *tenant, uint32_t occupies)
+{
+	if (tenant->occupies == 0)
+		tenant->occupies = 8 * occupies;
+	tenant->occupies += occupies - tenant->occupies / 8;
+}
+
 static void
 begin(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 {
@@ -193,6 +202,7 @@ begin(struct qos *qos, struct qos_io *io, uint64_t now_ns)
 	/* as if it were read: what is written waits in a buffer, and its price is no measure of how much of that */
 	io->occupies = qos_cost_of(&qos->cost, QOS_READ, io->at, io->bytes);
 	qos->occupied += io->occupies;
+	note_occupies(io->tenant, (uint32_t)io->occupies);
 	list_push(&qos->flying, &io->place);
 }
 
@@ -303,12 +313,39 @@ qos_tenants(struct qos *qos, uint64_t now_ns)
 	return qos->share.counted;
 }
 
-uint32_t
-qos_credits(const struct qos *qos, const struct qos_tenant *tenant)
+/* I/Os of a tenant that may be in flight where turns decide: its part of all that may. */
+static uint64_t
+ios_by_turns(const struct qos *qos, struct qos_tenant *tenant)
 {
-	uint32_t ios = tenant->slot_ios > 0 ? tenant->slot_ios : CREDITS_FIRST, credits = ios * qos->share.slots_each;
+	uint64_t bytes;
 
-	return credits < UINT16_MAX ? credits : UINT16_MAX;
+	if (!tenant->counted || tenant->occupies < 8)
+		return 0;
+	bytes = qos->most * qos_share_part(&qos->share, tenant) / QOS_PART_ONE / qos->share.counted;
+	return bytes / (tenant->occupies / 8);
+}
+
+/* So many, or up to an eighth less: what changes all the time has to be told each time. */
+static uint64_t
+rounded(uint64_t credits)
+{
+	unsigned bits = 63 - (unsigned)__builtin_clzll(credits | 1);
+
+	return bits > 3 ? credits >> (bits - 3) << (bits - 3) : credits;
+}
+
+/* What its slots have room for; or what may be in flight of it by turns, twice that where there are others, if it is
+ * more.  For turns can decide only where something waits for them here: had tenants no more than what may be in
+ * flight, weights would be for nothing. */
+uint32_t
+qos_credits(const struct qos *qos, struct qos_tenant *tenant)
+{
+	uint64_t ios = tenant->slot_ios > 0 ? tenant->slot_ios : CREDITS_FIRST;
+	uint64_t slots = ios * qos->share.slots_each;
+	uint64_t turns = ios_by_turns(qos, tenant) * (qos->share.counted > 1 ? 2 : 1);
+	uint64_t credits = rounded(slots > turns ? slots : turns);
+
+	return credits < UINT16_MAX ? (uint32_t)credits : UINT16_MAX;
 }
 
 bool

@@ -89,7 +89,7 @@ void qos_change_cap(struct qos_cap *cap, const struct qos_limit limits[QOS_KINDS
 uint32_t qos_tenants(struct qos *qos, uint64_t now_ns);
 
 /* How many I/Os a tenant may have, here and on its way, without any waiting for long: 1 to UINT16_MAX. */
-uint32_t qos_credits(const struct qos *qos, const struct qos_tenant *tenant);
+uint32_t qos_credits(const struct qos *qos, struct qos_tenant *tenant);
 
 /* Whether an I/O has been in the device for longer than it may. */
 bool qos_stalled(const struct qos *qos, uint64_t now_ns);

@@ -101,6 +101,7 @@ struct qos_tenant {
 	uint8_t slot[QOS_KINDS];     /* that are open; QOS_SLOTS_ROOM: none is */
 	uint64_t part, part_of;      /* qos_share_part(), and of which share->parts */
 	uint8_t quota[QOS_PRIORITIES];
+	uint32_t occupies;           /* of what may be in flight, each of its I/Os on average: eighths */
 	uint16_t slots[QOS_SLOTS_ROOM]; /* I/Os in flight of each, and one more where it is open: at 0 it is complete */
 	struct qos_lane lanes[QOS_KINDS];
 	uint32_t weight;

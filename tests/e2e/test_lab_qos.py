@@ -36,7 +36,8 @@ def at_length(binary):
 
 def test_weights_are_parts_of_a_drive_that_its_link_bounds():
     parts = [row for row in rows(run("qos-weights"), "weights") if row["drive"] == "optane"]
-    assert len(parts) == 3 and max(row["error"] for row in parts) < 5
+    assert {row["behind"] for row in parts} == {"switch", "switch with credits"}
+    assert len(parts) == 8 and max(row["error"] for row in parts) < 5
 
 
 def test_caps_let_as_much_through_as_they_say():

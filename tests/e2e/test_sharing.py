@@ -177,7 +177,7 @@ def test_who_does_not_care_what_was_granted_has_his_io_wait(live):
         granted = many.write(0, bytes(4096)).dw1
         assert one.read(0).ok
         writes = [many.submit(nvme.sqe(0x01, nsid=1, cdw10=n), bytes(4096)) for n in range(1000)]
-        assert 0 < granted < len(writes) // 2
+        assert 0 < granted < len(writes)
         assert all(one.read(0).ok for _ in range(10))
         many.wait(*writes)
         assert all(write.ok for write in writes)
