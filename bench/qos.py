@@ -66,14 +66,16 @@ class Qos(figures.Figures):
             self.add(name, max(counts.values()), "instructions", n=COUNTED, reason=f"batches of {batch}: {said}")
 
     def run_real(self):
-        shares = Sharing(self.machine.weir_path, 1 if self.quick else 3).shares()
+        sharing = Sharing(self.machine.weir_path, 1 if self.quick else 3)
+        shares = sharing.shares()
         for mode, name in (("off", "real_spread_without"), ("gimbal", "real_spread")):
             f = shares[mode]
             self.add(name, max(f.values()) / min(f.values()), "", n=len(f),
                      reason="; ".join(f"{load} {value:.2f}" for load, value in f.items()))
+        self.add("real_weights", sharing.weights(), "", n=1, reason="4 is what the weights say")
 
     def steps(self):
         """(the figures it gives, whether they are ratios, how) in the order they run."""
         yield ("qos_instructions", "qos_instructions_one_by_one"), False, self.run_instructions
         yield ("qos_ns_1_tenant", "qos_ns_1000_tenants", "qos_ns_more"), False, self.run_ns
-        yield ("real_spread_without", "real_spread"), False, self.run_real
+        yield ("real_spread_without", "real_spread", "real_weights"), False, self.run_real
