@@ -118,9 +118,29 @@ tell_phases(struct result *result, struct result_table *table, const struct lab_
 	return worst;
 }
 
+/* Of all tenants together. */
+static void
+tell_whole(struct result_table *table, const struct lab_outcome *outcome, const char *policy)
+{
+	static const enum lab_metric metrics[] = { LAB_MBPS, LAB_MEAN, LAB_P99, LAB_P999 };
+
+	for (unsigned phase = 0; phase < PHASES; phase++) {
+		result_cell_text(table, "%s", policy);
+		result_cell_number(table, phase + 1);
+		result_cell_number(table, there(phase));
+		for (unsigned m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++)
+			result_cell_number(table, lab_metric_of(outcome, LAB_ALL_JOBS, phase, LAB_ALL_OPS, metrics[m]));
+	}
+}
+
 static void
 run_dynamic(struct lab *lab, struct result *result)
 {
+	const struct result_column whole_columns[] = {
+		{ "behind", "", 0, true }, { "phase", "", 0, false }, { "tenants", "", 0, false },
+		{ "all", "MB/s", 1, false }, { "mean", "us", 0, false }, { "p99", "us", 0, false },
+		{ "p99.9", "us", 0, false },
+	};
 	const struct result_column columns[] = {
 		{ "behind", "", 0, true }, { "tenant", "", 0, true }, { "phase 1", "", 2, false },
 		{ "2", "", 2, false }, { "3", "", 2, false }, { "4", "", 2, false }, { "5", "", 2, false },
@@ -128,6 +148,7 @@ run_dynamic(struct lab *lab, struct result *result)
 	};
 	struct result_table *table = result_table(result, "phases", "f of each tenant, while it is there", columns,
 	    10);
+	struct result_table *whole = result_table(result, "whole", "All of them, in each phase", whole_columns, 7);
 	struct policy_terms terms;
 	double parts[KINDS], worst[WAYS];
 
@@ -142,6 +163,7 @@ run_dynamic(struct lab *lab, struct result *result)
 		if (outcome == NULL)
 			return;
 		worst[w] = tell_phases(result, table, outcome, policies[w]->name, parts);
+		tell_whole(whole, outcome, policies[w]->name);
 	}
 	result_metric(result, "spread, worst phase", "", 2, worst[0]);
 	result_metric(result, "spread of FIFO, worst phase", "", 2, worst[1]);
@@ -166,10 +188,12 @@ run_all_sizes(struct lab *lab, struct result *result)
 	    (struct result_axis){ "f of 4 KiB over f of the other", "", RESULT_LOG });
 	const struct result_column columns[] = {
 		{ "behind", "", 0, true }, { "size of the other's", "KiB", 0, false }, { "f of 4 KiB", "", 3, false },
-		{ "f of the other", "", 3, false },
+		{ "f of the other", "", 3, false }, { "both", "MB/s", 1, false }, { "mean of 4 KiB", "us", 0, false },
+		{ "p99", "us", 0, false }, { "p99.9", "us", 0, false }, { "mean of the other", "us", 0, false },
+		{ "p99", "us", 0, false }, { "p99.9", "us", 0, false },
 	};
 	struct result_table *table = result_table(result, "sizes", "A reader of 4 KiB beside one of each size", columns,
-	    4);
+	    11);
 	struct policy_terms terms;
 	double worst = 0;
 
@@ -194,6 +218,12 @@ run_all_sizes(struct lab *lab, struct result *result)
 			result_cell_number(table, bytes / 1024.0);
 			result_cell_number(table, ran.f[0]);
 			result_cell_number(table, ran.f[1]);
+			result_cell_number(table, ran.bytes / 1e6);
+			for (unsigned half = 0; half < QOS_HALVES; half++) {
+				result_cell_number(table, ran.mean_us[half]);
+				result_cell_number(table, ran.p99_us[half]);
+				result_cell_number(table, ran.p999_us[half]);
+			}
 			result_point(series, bytes / 1024.0, ran.f[0] / ran.f[1]);
 			if (w == 0)
 				worst = fmax(worst, ran.most / ran.least);
