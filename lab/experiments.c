@@ -17,6 +17,7 @@ const struct experiment *const experiments[] = {
 	&qos_matrix,
 	&qos_matrix_faster,
 	&qos_matrix_slower,
+	&qos_matrix_fabric,
 	&qos_victim,
 	&qos_weights,
 	&qos_caps,

@@ -21,8 +21,8 @@ extern const struct experiment flash_interference, flash_flush, flash_flush_writ
 
 /* ---- qos: of the switch, and what it is compared with ---- */
 
-extern const struct experiment qos_fabric, qos_matrix, qos_matrix_faster, qos_matrix_slower, qos_victim, qos_weights;
-extern const struct experiment qos_caps, qos_shift, qos_cost, qos_g1, qos_g2, qos_g3, qos_g5, qos_dynamic, qos_sizes;
-extern const struct experiment qos_priorities, qos_crowds, qos_tuning;
+extern const struct experiment qos_fabric, qos_matrix, qos_matrix_faster, qos_matrix_slower, qos_matrix_fabric;
+extern const struct experiment qos_victim, qos_weights, qos_caps, qos_shift, qos_cost, qos_g1, qos_g2, qos_g3, qos_g5;
+extern const struct experiment qos_dynamic, qos_sizes, qos_priorities, qos_crowds, qos_tuning;
 
 #endif

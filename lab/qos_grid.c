@@ -14,7 +14,7 @@ qos_grid_cell(const struct qos_grid *grid, unsigned i)
 	return (struct qos_cell){
 		.drive = grid->drives[drive], .times_percent = grid->times_percent,
 		.mix = &grid->mixes[both % grid->mix_count], .tenants = grid->tenants[i % grid->tenants_count],
-		.settle_ns = grid->settle_ns, .measure_ns = grid->measure_ns,
+		.fabric = grid->fabric, .settle_ns = grid->settle_ns, .measure_ns = grid->measure_ns,
 		.alone = { grid->alone[both][0], grid->alone[both][1] }, .terms = grid->terms[drive],
 	};
 }

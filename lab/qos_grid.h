@@ -16,6 +16,7 @@ struct qos_grid {
 	const unsigned *tenants;            /* numbers of them */
 	unsigned tenants_count;
 	uint32_t times_percent;
+	bool fabric;                        /* they are hosts of the real target */
 	uint64_t settle_ns, measure_ns;
 	/* what qos_grid_prepare() finds: what each drive's measuring says, and what one has alone */
 	struct policy_terms terms[QOS_DRIVES];

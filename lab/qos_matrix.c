@@ -3,6 +3,7 @@
  *
  * Each cell is a drive in a state, a mix, and so many equal tenants that always have something waiting.  It is run
  * without control and behind the switch, with several seeds, and once by fixed rates that are looked for (qos_cell.h).
+ * These, and what each has alone, are of the drive without a network, also where tenants are hosts of a target.
  */
 #include <math.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ find_cell(struct lab *lab, const void *arg, unsigned i, void *result)
 	if (!qos_cell_run(lab, &cell, &policy_fifo, 0, &found->fifo) ||
 	    !qos_cell_run(lab, &cell, &policy_switch, 0, &found->switched))
 		return false;
+	cell.fabric = false;
 	return seed > 0 || qos_cell_oracle(lab, &cell, found->switched.mean, &found->oracle);
 }
 
@@ -186,7 +188,7 @@ conclude(struct result *result, const struct matrix *m, const struct found *foun
 }
 
 static void
-run_matrix(struct lab *lab, struct result *result, uint32_t times_percent)
+run_matrix(struct lab *lab, struct result *result, uint32_t times_percent, bool fabric)
 {
 	struct matrix *m = lab_alloc(lab, sizeof(*m));
 	struct qos_grid *grid = &m->grid;
@@ -195,7 +197,7 @@ run_matrix(struct lab *lab, struct result *result, uint32_t times_percent)
 	m->seeds = lab->quick ? 1 : SEEDS;
 	*grid = (struct qos_grid){
 		.mixes = qos_mixes, .mix_count = QOS_MATRIX_MIXES, .tenants = counts, .tenants_count = COUNTS,
-		.times_percent = times_percent,
+		.times_percent = times_percent, .fabric = fabric,
 		.settle_ns = (lab->quick ? 500 : 2000) * LAB_MS, .measure_ns = (lab->quick ? 1000 : 10000) * LAB_MS,
 	};
 	for (enum qos_drive drive = 0; drive < QOS_MATRIX_DRIVES; drive++)
@@ -218,19 +220,25 @@ run_matrix(struct lab *lab, struct result *result, uint32_t times_percent)
 static void
 run(struct lab *lab, struct result *result)
 {
-	run_matrix(lab, result, 0);
+	run_matrix(lab, result, 0, false);
 }
 
 static void
 run_faster(struct lab *lab, struct result *result)
 {
-	run_matrix(lab, result, 70);
+	run_matrix(lab, result, 70, false);
 }
 
 static void
 run_slower(struct lab *lab, struct result *result)
 {
-	run_matrix(lab, result, 130);
+	run_matrix(lab, result, 130, false);
+}
+
+static void
+run_fabric(struct lab *lab, struct result *result)
+{
+	run_matrix(lab, result, 0, true);
 }
 
 #define KNOWN "Gimbal (SIGCOMM 2021, 5.2) gives tenants of different sizes and kinds 0.8 to 1.2 of their parts; the " \
@@ -250,4 +258,10 @@ const struct experiment qos_matrix_faster = {
 const struct experiment qos_matrix_slower = {
 	.name = "qos-matrix-slower", .group = "qos",
 	.question = "and on drives of which all times are 1.3 of what they are?", .known = KNOWN, .run = run_slower,
+};
+
+const struct experiment qos_matrix_fabric = {
+	.name = "qos-matrix-fabric", .group = "qos",
+	.question = "and of hosts of the real target, over a network, against what fixed rates give without one?",
+	.known = KNOWN, .run = run_fabric,
 };
