@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "experiments.h"
-#include "qos_cell.h"
+#include "qos_grid.h"
 
 enum { DRIVES = 3, COUNTS = 2, CELLS = DRIVES * QOS_MATRIX_MIXES * COUNTS };
 
@@ -17,40 +17,18 @@ static const unsigned counts[COUNTS] = { 2, 8 };
 
 #define SPREAD_MOST 1.35
 
-struct fabric {
-	struct policy_terms terms[DRIVES];
-	uint64_t settle_ns, measure_ns;
-};
-
 /* With and without the switch; and the same behind it where the device is alone. */
 struct found {
 	struct qos_ran fifo, switched, direct;
 };
 
-static struct qos_cell
-cell_of(const struct fabric *f, unsigned i)
-{
-	unsigned drive = i / (QOS_MATRIX_MIXES * COUNTS), mix = i / COUNTS % QOS_MATRIX_MIXES;
-
-	return (struct qos_cell){
-		.drive = drives[drive], .mix = &qos_mixes[mix], .tenants = counts[i % COUNTS],
-		.settle_ns = f->settle_ns, .measure_ns = f->measure_ns, .terms = f->terms[drive],
-	};
-}
-
-static bool
-find_terms(struct lab *lab, const void *arg, unsigned i, void *found)
-{
-	return qos_drive_terms(lab, drives[i], 0, found);
-}
-
 static bool
 find_cell(struct lab *lab, const void *arg, unsigned i, void *result)
 {
-	struct qos_cell cell = cell_of(arg, i);
+	struct qos_cell cell = qos_grid_cell(arg, i);
 	struct found *found = result;
 
-	if (!qos_cell_alone(lab, &cell, cell.alone) || !qos_cell_run(lab, &cell, &policy_switch, 0, &found->direct))
+	if (!qos_cell_run(lab, &cell, &policy_switch, 0, &found->direct))
 		return false;
 	cell.fabric = true;
 	return qos_cell_run(lab, &cell, &policy_fifo, 0, &found->fifo) &&
@@ -64,7 +42,7 @@ spread(const struct qos_ran *ran)
 }
 
 static void
-tell(struct result *result, const struct fabric *f, const struct found *found)
+tell(struct result *result, const struct qos_grid *grid, const struct found *found)
 {
 	const struct result_column columns[] = {
 		{ "drive", "", 0, true }, { "mix", "", 0, true }, { "hosts", "", 0, false },
@@ -77,7 +55,7 @@ tell(struct result *result, const struct fabric *f, const struct found *found)
 	double worst = 0, fifo = 0, least = INFINITY;
 
 	for (unsigned c = 0; c < CELLS; c++) {
-		struct qos_cell cell = cell_of(f, c);
+		struct qos_cell cell = qos_grid_cell(grid, c);
 		const double numbers[] = {
 			cell.tenants, spread(&found[c].switched), spread(&found[c].fifo), spread(&found[c].direct),
 			found[c].switched.bytes / 1e6, found[c].fifo.bytes / 1e6, found[c].direct.bytes / 1e6,
@@ -100,17 +78,17 @@ tell(struct result *result, const struct fabric *f, const struct found *found)
 static void
 run(struct lab *lab, struct result *result)
 {
-	struct fabric *f = lab_alloc(lab, sizeof(*f));
+	struct qos_grid *grid = lab_alloc(lab, sizeof(*grid));
 	struct found *found = lab_alloc(lab, CELLS * sizeof(*found));
 
-	f->settle_ns = (lab->quick ? 200 : 1000) * LAB_MS;
-	f->measure_ns = (lab->quick ? 300 : 2000) * LAB_MS;
+	*grid = (struct qos_grid){
+		.mixes = qos_mixes, .mix_count = QOS_MATRIX_MIXES, .tenants = counts, .tenants_count = COUNTS,
+		.settle_ns = (lab->quick ? 200 : 1000) * LAB_MS, .measure_ns = (lab->quick ? 300 : 2000) * LAB_MS,
+	};
 	for (unsigned d = 0; d < DRIVES; d++)
-		if (!qos_drive_ready(lab, drives[d]))
-			return;
-	if (lab_each(lab, DRIVES, find_terms, f, f->terms, sizeof(f->terms[0])) &&
-	    lab_each(lab, CELLS, find_cell, f, found, sizeof(*found)))
-		tell(result, f, found);
+		grid->drives[grid->drive_count++] = drives[d];
+	if (qos_grid_prepare(lab, grid) && lab_each(lab, CELLS, find_cell, grid, found, sizeof(*found)))
+		tell(result, grid, found);
 }
 
 const struct experiment qos_fabric = {
