@@ -97,7 +97,7 @@ qos_cost_wrote(struct qos_cost *cost, uint64_t peak_ns, uint64_t busy_ns, uint64
 {
 	uint32_t write = cost->write;
 
-	if (now_ns < cost->until_ns)
+	if (!qos_cost_over(cost, now_ns))
 		return false;
 	if (cost->until_ns == 0) {
 		next_period(cost, busy_ns, now_ns);

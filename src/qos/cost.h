@@ -84,6 +84,13 @@ qos_cost_ended(struct qos_cost *cost, enum qos_kind kind, uint8_t place, uint32_
 	cost->busy_ns[kind] += place < QOS_COST_LARGE ? ns : ns * bytes / QOS_SIZE_MOST;
 }
 
+/* Whether a period is over, so that the end of a write says something. */
+static inline bool
+qos_cost_over(const struct qos_cost *cost, uint64_t now_ns)
+{
+	return now_ns >= cost->until_ns;
+}
+
 /*
  * It was a write, and the average latency of writes has been at most `peak_ns` since this answered true last;
  * `busy_ns`: so long something has been in flight by now.  Where a period is over, and it answers true: additive

@@ -282,7 +282,7 @@ learn(struct qos *qos, const struct qos_io *io, uint64_t latency_ns, uint64_t no
 
 	qos_rate_ended(&qos->rate, &qos->params, state, kind, io->bytes, busy_ns);
 	/* whether a period is over is asked first: the processor can guess it, and what kind comes next it cannot */
-	if (now_ns >= qos->cost.until_ns && kind == QOS_WRITE &&
+	if (qos_cost_over(&qos->cost, now_ns) && kind == QOS_WRITE &&
 	    qos_cost_wrote(&qos->cost, qos_monitor_peak_ns(monitor), busy_ns, now_ns))
 		monitor->peak = 0;
 }

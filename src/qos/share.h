@@ -97,7 +97,7 @@ struct qos_tenant {
 	uint8_t state;               /* enum qos_tenant_state */
 	uint8_t at;                  /* in which list it is */
 	bool counted;                /* it has I/Os waiting or in flight, or had until lately */
-	uint8_t slots_full;          /* of those */
+	uint8_t slots_full;          /* slots that are, and not complete */
 	uint8_t slot[QOS_KINDS];     /* that are open; QOS_SLOTS_ROOM: none is */
 	uint64_t part, part_of;      /* qos_share_part(), and of which share->parts */
 	uint8_t quota[QOS_PRIORITIES];
