@@ -4,10 +4,11 @@
  * It knows neither who asks nor where records come from.  An answer is records, one right behind the other:
  *
  *   bytes 0       'V': a volume; 'H': a host at the volume before; '.': the end; '+': the end, and there is more
- *   byte  1       0
+ *   byte  1       of a host, how long the name of its group is; 0: it is in none
  *   bytes 2, 3    how long the name is, the lower byte first
  *   from 4 on     the name, without a zero: of a volume SUBNQN?ns=N; of a host its NQN, or nothing, which is the
  *                 target itself; of the end nothing
+ *   and then      the name of its group, without a zero
  *   and then      of a volume and a host 512 bytes: struct weir_log_view, as hosts are told it (doc/extension.md,
  *                 VIEW); of a volume all but what is of a host counts
  *
@@ -24,6 +25,7 @@ struct weir_log_view;
 
 enum {
 	LOOK_NAME_MAX = NQN_MAX + sizeof("?ns=4294967295") - 1,
+	LOOK_GROUP_MAX = 63,
 	LOOK_ANSWER_MAX = 8 * 1024 * 1024, /* bytes: some ten thousand hosts */
 };
 
@@ -36,8 +38,13 @@ struct look_answer {
 	size_t used, room;
 };
 
-/* Another volume or host.  0; -ENOSPC: there is no room for more in an answer; or -ENOMEM.  Then it is as it was. */
-int look_answer_add(struct look_answer *answer, enum look_kind kind, const char *name, const struct weir_log_view *page)
+/*
+ * Another volume, or a host, of a group or of none ("").  0; -ENOSPC: there is no room for more in an answer; or
+ * -ENOMEM.  Then it is as it was.
+ */
+int look_answer_volume(struct look_answer *answer, const char *name, const struct weir_log_view *page)
+    __attribute__((warn_unused_result));
+int look_answer_host(struct look_answer *answer, const char *nqn, const char *group, const struct weir_log_view *page)
     __attribute__((warn_unused_result));
 
 /* LOOK_END or LOOK_MORE, for which there is always room.  0, or -ENOMEM. */
@@ -56,7 +63,8 @@ struct look_reader {
 struct look_record {
 	enum look_kind kind;
 	char name[LOOK_NAME_MAX + 1];
-	struct weir_view view; /* of a volume or a host */
+	char group[LOOK_GROUP_MAX + 1]; /* of a host that is in one */
+	struct weir_view view;          /* of a volume or a host */
 };
 
 /* The next record; after an end there is none to ask for.  False: there is no answer that goes on like that. */

@@ -14,6 +14,7 @@
 #include "volumes.h"
 #include "wire/extension.h"
 
+static_assert((int)FAIR_GROUP_NAME_MAX == (int)LOOK_GROUP_MAX, "each has room in an answer");
 static_assert((int)CTL_ASKERS_MAX <= (int)TARGET_LOOKS_MAX, "each has one look under way");
 
 /* One volume of what is looked at, which may be gone by then. */
@@ -83,10 +84,10 @@ tell(struct looks *looks)
 	target_look_page(look, &page);
 	weir_view_sign(&page, 0);
 	if (!looks->told)
-		rc = look_answer_add(&looks->answer, LOOK_VOLUME, looks->volumes[looks->next - 1].name, &page);
+		rc = look_answer_volume(&looks->answer, looks->volumes[looks->next - 1].name, &page);
 	looks->told = true;
 	if (rc == 0 && look->known)
-		rc = look_answer_add(&looks->answer, LOOK_HOST, look->tenant.nqn, &page);
+		rc = look_answer_host(&looks->answer, look->tenant.nqn, look->tenant.group, &page);
 	return rc;
 }
 

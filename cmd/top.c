@@ -104,7 +104,7 @@ look_at(struct top *top, unsigned subsys, uint32_t nsid)
 	if (weir_subsys_view(top->subsys[subsys], nsid, &view) == 0) {
 		object = top_device_json(name, &view);
 		if (view.known)
-			top_put(object, "host", top_host_json(NULL, &view));
+			top_put(object, "host", top_own_json(&view));
 	} else {
 		object = top_unseen_json(name, weir_error());
 		top->failed = true;
@@ -157,7 +157,7 @@ take_answer(struct top *top, const char *answer, size_t bytes)
 		if (!look_answer_next(&reader, &record))
 			return false;
 		if (record.kind == LOOK_HOST) {
-			top_push(tenants, top_host_json(record.name, &record.view));
+			top_push(tenants, top_host_json(record.name, record.group, &record.view));
 		} else if (record.kind == LOOK_VOLUME) {
 			object = top_device_json(record.name, &record.view);
 			tenants = top_made(json_object_new_array());

@@ -22,8 +22,9 @@ void top_push(struct json_object *list, struct json_object *value);
 struct json_object *top_device_json(const char *name, const struct weir_view *view);
 struct json_object *top_unseen_json(const char *name, const char *why);
 
-/* A host at it; NULL: the one that asks.  `view` is what that is told. */
-struct json_object *top_host_json(const char *nqn, const struct weir_view *view);
+/* The host that asks; and one at a target, in a group or none ("").  `view` is what each is told. */
+struct json_object *top_own_json(const struct weir_view *view);
+struct json_object *top_host_json(const char *nqn, const char *group, const struct weir_view *view);
 
 /* ---- top_show.c ---- */
 

@@ -156,12 +156,21 @@ top_device_json(const char *name, const struct weir_view *view)
 }
 
 struct json_object *
-top_host_json(const char *nqn, const struct weir_view *view)
+top_own_json(const struct weir_view *view)
 {
 	struct json_object *object = top_made(json_object_new_object());
 
-	if (nqn != NULL)
-		top_put(object, "host", top_made(json_object_new_string(nqn)));
+	put_host(object, view);
+	return object;
+}
+
+struct json_object *
+top_host_json(const char *nqn, const char *group, const struct weir_view *view)
+{
+	struct json_object *object = top_made(json_object_new_object());
+
+	top_put(object, "host", top_made(json_object_new_string(nqn)));
+	top_put(object, "group", group[0] != '\0' ? top_made(json_object_new_string(group)) : NULL);
 	put_host(object, view);
 	return object;
 }

@@ -130,9 +130,9 @@ add_device(struct table *table, const struct json_object *object)
 	table_add(table, "%s", text_of(object, "namespace"));
 }
 
-/* Reads and writes of one host, or of all; what waits is of both together, and so are credits. */
+/* Reads and writes of one host, or of all; what waits is of both together, and so are credits and what is a host's. */
 static void
-add_done(struct table *table, const char *whose, const struct json_object *of, const char *credits, const char *name)
+add_done(struct table *table, const char *whose, const struct json_object *of, bool host, const char *name)
 {
 	static const char *const kinds[] = { "reads", "writes" };
 
@@ -148,7 +148,9 @@ add_done(struct table *table, const char *whose, const struct json_object *of, c
 		table_add(table, "%s", duration(count, "p999_ns").text);
 		table_add(table, "%s", number(count, "failed").text);
 		table_add(table, "%s", i == 0 ? number(of, "waiting").text : "");
-		table_add(table, "%s", i == 0 ? credits : "");
+		table_add(table, "%s", i != 0 ? "" : host ? number(of, "credits").text : "-");
+		table_add(table, "%s", i != 0 ? "" : host ? number(of, "weight").text : "-");
+		table_add(table, "%s", i != 0 ? "" : text_of(of, "group"));
 		table_add(table, "%s", name);
 	}
 }
@@ -160,14 +162,14 @@ add_all_done(struct table *table, const struct json_object *object)
 	const char *name = text_of(object, "namespace");
 
 	if (is(object, "shared"))
-		add_done(table, "all hosts", object, "-", name);
+		add_done(table, "all hosts", object, false, name);
 	if (own != NULL)
-		add_done(table, "this host", own, number(own, "credits").text, name);
+		add_done(table, "this host", own, true, name);
 	for (size_t i = 0; hosts != NULL && i < json_object_array_length(hosts); i++) {
 		const struct json_object *host = json_object_array_get_idx(hosts, i);
 		const char *nqn = text_of(host, "host");
 
-		add_done(table, nqn[0] != '\0' ? nqn : "the target", host, number(host, "credits").text, name);
+		add_done(table, nqn[0] != '\0' ? nqn : "the target", host, true, name);
 	}
 }
 
@@ -180,7 +182,7 @@ top_print(FILE *out, const struct json_object *namespaces, bool more)
 	};
 	static const char *const done[] = {
 		"WHOSE", "I/O", ">IOPS", ">MB/s", ">P50", ">P99", ">P99.9", ">FAILED", ">WAITING", ">CREDITS",
-		"NAMESPACE",
+		">WEIGHT", "GROUP", "NAMESPACE",
 	};
 	size_t count = json_object_array_length(namespaces);
 	struct table table;
@@ -193,7 +195,7 @@ top_print(FILE *out, const struct json_object *namespaces, bool more)
 		add_device(&table, json_object_array_get_idx(namespaces, i));
 	rc = table_end(&table, out);
 	fputc('\n', out);
-	table_init(&table, done, 11);
+	table_init(&table, done, 13);
 	for (size_t i = 0; i < count; i++)
 		add_all_done(&table, json_object_array_get_idx(namespaces, i));
 	return rc != 0 ? rc : table_end(&table, out);

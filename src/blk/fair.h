@@ -99,8 +99,8 @@ struct fair_view {
 
 struct fair_tenant_view {
 	char nqn[NQN_MAX + 1];       /* "": nobody in particular */
-	uint32_t group;              /* index, or FAIR_NO_GROUP */
-	uint32_t weight;
+	char group[FAIR_GROUP_NAME_MAX + 1]; /* "": none */
+	uint32_t weight;             /* in its group, if it is in one */
 	uint32_t waiting, inflight;  /* I/Os */
 	uint32_t credits;            /* so many it may have, here and on their way; 0: as many as it likes */
 	struct qos_count counts[QOS_KINDS];    /* of I/Os that have ended, */

@@ -98,11 +98,12 @@ look_at(const struct fair_chan *fc, struct fair_tenant *tenant, struct fair_tena
 	struct qos_tenant *qos = &tenant->qos;
 
 	*view = (struct fair_tenant_view){
-		.group = FAIR_NO_GROUP, .weight = qos->weight, .waiting = qos->waiting, .inflight = qos->inflight,
+		.weight = qos->weight, .waiting = qos->waiting, .inflight = qos->inflight,
 		.credits = fc->volume.paced ? qos_credits(&fc->qos, qos) : 0,
 	};
 	if (qos->group != NULL)
-		view->group = (uint32_t)(container_of(qos->group, struct fair_group_here, qos) - fc->groups);
+		snprintf(view->group, sizeof(view->group), "%s",
+		    container_of(qos->group, struct fair_group_here, qos)->name);
 	if (tenant->who != NULL)
 		snprintf(view->nqn, sizeof(view->nqn), "%s", tenant->who->name);
 	memcpy(view->counts, tenant->counts, sizeof(view->counts));

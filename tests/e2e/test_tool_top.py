@@ -75,16 +75,19 @@ def until_all_are_seen(target):
 
 @pytest.mark.parametrize("reactors", [1, 3])
 def test_who_runs_the_target_sees_all_hosts(live, reactors):  # noqa: F811
-    target = live(shared("gimbal", tenants=tenant(ALICE, weight=3)), "--reactors", str(reactors))
+    target = live(shared("gimbal", tenants=tenant(ALICE, group="gold", weight=3), groups="    - {name: gold}\n"),
+                  "--reactors", str(reactors))
     with busy(target, ALICE, "randread"), busy(target, BOB, "randwrite"):
         only = until_all_are_seen(target)
         words = weir("top", "--once", "--control", target.control).stdout.decode()
     hosts = {one["host"]: one for one in only["tenants"]}
     assert only["namespace"] == "%s?ns=1" % NQN and only["shared"] and only["paced"]
     assert hosts[ALICE]["weight"] == 3 and hosts[ALICE]["reads"]["ios"] > 0 and hosts[ALICE]["writes"]["ios"] == 0
+    assert hosts[ALICE]["group"] == "gold" and hosts[BOB]["group"] is None
     assert hosts[BOB]["weight"] == 1 and hosts[BOB]["writes"]["ios"] > 0 and hosts[BOB]["credits"] > 0
     for host in (ALICE, BOB):
         assert len(re.findall("^%s " % re.escape(host), words, re.M)) == 2
+    assert re.search(r"^%s  +reads .* 3  +gold  +%s" % (re.escape(ALICE), re.escape(NQN)), words, re.M)
 
 
 def rows(words):
@@ -103,7 +106,8 @@ def test_what_waits_is_told_once_of_reads_and_writes_together(live):  # noqa: F8
     shown = {tuple(row[:2]): row[2:] for row in rows(words)}
     every, alice = (shown[whose, "reads"] for whose in ("all hosts", ALICE))
     assert int(every[6]) == int(alice[6]) > 20 and (every[7], alice[7]) == ("-", "any")
-    assert [len(shown[whose, "writes"]) for whose in ("all hosts", ALICE)] == [len(every) - 2, len(alice) - 2]
+    assert every[8:10] == ["-", "-"] and alice[8:10] == ["1", "-"]
+    assert [len(shown[whose, "writes"]) for whose in ("all hosts", ALICE)] == [len(every) - 4, len(alice) - 4]
 
 
 def test_all_volumes_of_a_target_are_seen(live):  # noqa: F811

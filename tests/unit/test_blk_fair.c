@@ -373,7 +373,7 @@ what_was_done_and_waits_is_seen(void **state)
 	assert_int_equal(view.kinds[QOS_WRITE].bytes, 11 * BS);
 	assert_true(fair_look_tenant(chans[HOME], &alice, &who));
 	assert_string_equal(who.nqn, alice.name);
-	assert_int_equal(who.group, 1);
+	assert_string_equal(who.group, groups[1].name);
 	assert_int_equal(who.waiting, IOS - 11);
 	assert_int_equal(who.credits, 0);
 	assert_int_equal(who.counts[QOS_WRITE].ios, 11);
@@ -482,7 +482,7 @@ tenants_are_seen_one_after_the_other(void **state)
 	next = 0;
 	assert_true(fair_look_next(chans[HOME], &next, &who));
 	assert_string_equal(who.nqn, alice.name);
-	assert_int_equal(who.group, FAIR_NO_GROUP);
+	assert_string_equal(who.group, "");
 	assert_true(fair_look_next(chans[HOME], &next, &who));
 	assert_string_equal(who.nqn, bob.name);
 	assert_false(fair_look_next(chans[HOME], &next, &who));

@@ -29,11 +29,19 @@ page_of(uint32_t waiting)
 }
 
 static void
-add(struct look_answer *answer, enum look_kind kind, const char *name, uint32_t waiting)
+add_volume(struct look_answer *answer, const char *name, uint32_t waiting)
 {
 	struct weir_log_view page = page_of(waiting);
 
-	assert_int_equal(look_answer_add(answer, kind, name, &page), 0);
+	assert_int_equal(look_answer_volume(answer, name, &page), 0);
+}
+
+static void
+add_host(struct look_answer *answer, const char *nqn, const char *group, uint32_t waiting)
+{
+	struct weir_log_view page = page_of(waiting);
+
+	assert_int_equal(look_answer_host(answer, nqn, group, &page), 0);
 }
 
 /* Two volumes, of which the first has two hosts. */
@@ -42,10 +50,10 @@ some_answer(void)
 {
 	struct look_answer answer = { 0 };
 
-	add(&answer, LOOK_VOLUME, "nqn.2026-11.a:b?ns=1", 10);
-	add(&answer, LOOK_HOST, "", 20);
-	add(&answer, LOOK_HOST, "nqn.2026-11.a:h", 30);
-	add(&answer, LOOK_VOLUME, "nqn.2026-11.a:b?ns=2", 40);
+	add_volume(&answer, "nqn.2026-11.a:b?ns=1", 10);
+	add_host(&answer, "", "", 20);
+	add_host(&answer, "nqn.2026-11.a:h", "gold", 30);
+	add_volume(&answer, "nqn.2026-11.a:b?ns=2", 40);
 	assert_int_equal(look_answer_end(&answer, LOOK_END), 0);
 	return answer;
 }
@@ -74,18 +82,25 @@ records(const char *bytes, size_t count)
 }
 
 static void
-expect(struct look_reader *reader, enum look_kind kind, const char *name, uint32_t waiting)
+expect_of(struct look_reader *reader, enum look_kind kind, const char *name, const char *group, uint32_t waiting)
 {
 	struct look_record record;
 
 	assert_true(look_answer_next(reader, &record));
 	assert_int_equal(record.kind, kind);
 	assert_string_equal(record.name, name);
+	assert_string_equal(record.group, group);
 	if (kind == LOOK_VOLUME || kind == LOOK_HOST) {
 		assert_true(record.view.shared && record.view.known && !record.view.paced);
 		assert_int_equal(record.view.waiting, waiting);
 		assert_int_equal(record.view.host.waiting, waiting + 1);
 	}
+}
+
+static void
+expect(struct look_reader *reader, enum look_kind kind, const char *name, uint32_t waiting)
+{
+	expect_of(reader, kind, name, "", waiting);
 }
 
 static void
@@ -97,7 +112,7 @@ what_is_written_is_read(void **state)
 	(void)state;
 	expect(&reader, LOOK_VOLUME, "nqn.2026-11.a:b?ns=1", 10);
 	expect(&reader, LOOK_HOST, "", 20);
-	expect(&reader, LOOK_HOST, "nqn.2026-11.a:h", 30);
+	expect_of(&reader, LOOK_HOST, "nqn.2026-11.a:h", "gold", 30);
 	expect(&reader, LOOK_VOLUME, "nqn.2026-11.a:b?ns=2", 40);
 	expect(&reader, LOOK_END, "", 0);
 	assert_int_equal(reader.left, 0);
@@ -123,17 +138,18 @@ the_longest_names_have_room(void **state)
 {
 	struct look_answer answer = { 0 };
 	struct look_reader reader;
-	char volume[LOOK_NAME_MAX + 1] = "", host[NQN_MAX + 1] = "";
+	char volume[LOOK_NAME_MAX + 1] = "", host[NQN_MAX + 1] = "", group[LOOK_GROUP_MAX + 1] = "";
 
 	(void)state;
 	memset(volume, 'v', LOOK_NAME_MAX);
 	memset(host, 'h', NQN_MAX);
-	add(&answer, LOOK_VOLUME, volume, 1);
-	add(&answer, LOOK_HOST, host, 2);
+	memset(group, 'g', LOOK_GROUP_MAX);
+	add_volume(&answer, volume, 1);
+	add_host(&answer, host, group, 2);
 	assert_int_equal(look_answer_end(&answer, LOOK_END), 0);
 	reader = (struct look_reader){ .at = answer.bytes, .left = answer.used };
 	expect(&reader, LOOK_VOLUME, volume, 1);
-	expect(&reader, LOOK_HOST, host, 2);
+	expect_of(&reader, LOOK_HOST, host, group, 2);
 	expect(&reader, LOOK_END, "", 0);
 	look_answer_drop(&answer);
 }
@@ -152,7 +168,7 @@ what_is_cut_short_is_none(void **state)
 }
 
 /* A record without a page, as bytes. */
-#define HEAD_OF(kind, zero, length) { (kind), (zero), (char)((length) & 0xff), (char)((length) >> 8) }
+#define HEAD_OF(kind, group, length) { (kind), (group), (char)((length) & 0xff), (char)((length) >> 8) }
 
 static void
 what_no_record_begins_with_is_none(void **state)
@@ -180,8 +196,8 @@ with_byte(size_t at, char byte)
 	struct look_answer answer = { 0 };
 	unsigned found;
 
-	add(&answer, LOOK_VOLUME, "v", 1);
-	add(&answer, LOOK_HOST, "host", 2);
+	add_volume(&answer, "v", 1);
+	add_host(&answer, "host", "all", 2);
 	assert_int_equal(look_answer_end(&answer, LOOK_END), 0);
 	assert_in_range(at, 0, answer.used - 1);
 	answer.bytes[at] = byte;
@@ -203,8 +219,12 @@ one_byte_may_make_it_none(void **state)
 	assert_int_equal(with_byte(2, 2), 0);              /* the page begins too late */
 	assert_int_equal(with_byte(3, 1), 0);
 	assert_int_equal(with_byte(second, '.'), 0);       /* an end, and something behind it */
+	assert_int_equal(with_byte(second + 1, 2), 0);
+	assert_int_equal(with_byte(second + 1, 64), 0);
 	assert_int_equal(with_byte(second + 2, 3), 0);
-	assert_int_equal(with_byte(second + HEAD + 4 + PAGE, '+'), 3);
+	assert_int_equal(with_byte(second + HEAD + 4, '\0'), 0); /* in the name of a group */
+	assert_int_equal(with_byte(second + HEAD + 4 + 3 + PAGE, '+'), 3);
+	assert_int_equal(with_byte(second + HEAD + 4 + 3 + PAGE + 1, 1), 0);
 }
 
 static void
@@ -247,7 +267,8 @@ an_answer_has_an_end_of_its_room(void **state)
 	(void)state;
 	for (;;) {
 		before = answer.used;
-		rc = look_answer_add(&answer, added == 0 ? LOOK_VOLUME : LOOK_HOST, "some name", &page);
+		rc = added == 0 ? look_answer_volume(&answer, "some name", &page) :
+		    look_answer_host(&answer, "name", "group", &page);
 		if (rc != 0)
 			break;
 		assert_in_range(answer.room, answer.used, LOOK_ANSWER_MAX);
@@ -262,9 +283,9 @@ an_answer_has_an_end_of_its_room(void **state)
 	assert_int_equal(records(answer.bytes, answer.used), added + 1);
 	/* to the byte */
 	answer.used = LOOK_ANSWER_MAX - HEAD - (HEAD + 9 + PAGE) + 1;
-	assert_int_equal(look_answer_add(&answer, LOOK_HOST, "some name", &page), -ENOSPC);
+	assert_int_equal(look_answer_host(&answer, "name", "group", &page), -ENOSPC);
 	answer.used--;
-	assert_int_equal(look_answer_add(&answer, LOOK_HOST, "some name", &page), 0);
+	assert_int_equal(look_answer_host(&answer, "name", "group", &page), 0);
 	assert_int_equal(answer.used, LOOK_ANSWER_MAX - HEAD);
 	look_answer_drop(&answer);
 }

@@ -74,10 +74,18 @@ put(struct look_answer *answer, enum look_kind kind, const char *name)
 }
 
 int
-look_answer_add(struct look_answer *answer, enum look_kind kind, const char *name, const struct weir_log_view *page)
+look_answer_volume(struct look_answer *answer, const char *name, const struct weir_log_view *page)
 {
 	assert_int_equal(le16_get(page->length), sizeof(*page)); /* it is signed */
-	return put(answer, kind, name);
+	return put(answer, LOOK_VOLUME, name);
+}
+
+int
+look_answer_host(struct look_answer *answer, const char *nqn, const char *group, const struct weir_log_view *page)
+{
+	assert_int_equal(le16_get(page->length), sizeof(*page));
+	assert_string_equal(group, "some");
+	return put(answer, LOOK_HOST, nqn);
 }
 
 int
@@ -129,8 +137,10 @@ look_once(void)
 	bench.asked = NULL;
 	look->there = look->shared = !bench.gone[volume];
 	look->known = look->there && look->next < bench.hosts[volume];
-	if (look->known)
+	if (look->known) {
 		snprintf(look->tenant.nqn, sizeof(look->tenant.nqn), "h%u", look->next++);
+		snprintf(look->tenant.group, sizeof(look->tenant.group), "some");
+	}
 	look->done(look);
 	return true;
 }
