@@ -100,8 +100,8 @@ below_done(struct blk_io *io, struct nvme_status status)
 	io->owner = io->turn.owner;
 	fair_note(fc, tenant, io, was_done(status), now_ns);
 	qos_done(&fc->qos, &io->turn.qos, now_ns - io->turn.qos.begun_ns, was_done(status), now_ns);
-	if (fc->volume.paced && nvme_ok(status))
-		io->credits = fair_credits(fc, tenant, io->queue, now_ns);
+	if (nvme_ok(status))
+		io->credits = fair_credits(fc, tenant, io, now_ns);
 	fair_go_soon(fc);
 	io->done(io, status);
 }

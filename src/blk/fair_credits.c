@@ -46,12 +46,45 @@ note(struct fair_queues *queues, uint32_t queue, uint64_t now_ns)
 	count(queues);
 }
 
-uint16_t
-fair_credits(struct fair_chan *fc, struct fair_tenant *tenant, uint32_t queue, uint64_t now_ns)
+/* By turns, where they decide, and by caps; UINT32_MAX: nothing bounds it. */
+static uint32_t
+of_kind(struct fair_chan *fc, struct fair_tenant *tenant, enum qos_kind kind, uint32_t bytes)
 {
-	uint32_t all = qos_credits(&fc->qos, &tenant->qos), each;
+	uint32_t turns = fc->volume.paced ? qos_credits(&fc->qos, &tenant->qos) : UINT32_MAX;
+	uint32_t caps = qos_credits_capped(&fc->qos, &tenant->qos, kind, bytes);
 
-	note(&tenant->queues, queue, now_ns);
+	return turns < caps ? turns : caps;
+}
+
+/* Who was told once, and is bounded by nothing any more, has to hear of it. */
+uint16_t
+fair_credits(struct fair_chan *fc, struct fair_tenant *tenant, const struct blk_io *io, uint64_t now_ns)
+{
+	uint32_t all = of_kind(fc, tenant, (enum qos_kind)io->turn.qos.kind, io->turn.qos.bytes), each;
+
+	if (all == UINT32_MAX)
+		return tenant->told ? UINT16_MAX : 0;
+	tenant->told = true;
+	note(&tenant->queues, io->queue, now_ns);
 	each = all / tenant->queues.active;
+	each = each < UINT16_MAX ? each : UINT16_MAX;
 	return (uint16_t)(each > 0 ? each : 1);
+}
+
+uint32_t
+fair_credits_look(struct fair_chan *fc, struct fair_tenant *tenant, const struct qos_lately lately[QOS_KINDS])
+{
+	uint32_t most = 0, some;
+
+	for (int kind = 0; kind < QOS_KINDS; kind++) {
+		uint64_t ios = lately[kind].ios, bytes = ios > 0 ? lately[kind].bytes / ios : 0;
+
+		if (ios == 0)
+			continue;
+		some = of_kind(fc, tenant, (enum qos_kind)kind, bytes > 0 ? (uint32_t)bytes : 1);
+		most = some > most ? some : most;
+	}
+	if (most == 0 && fc->volume.paced)
+		most = qos_credits(&fc->qos, &tenant->qos);
+	return most == UINT32_MAX ? 0 : most;
 }

@@ -28,6 +28,7 @@ struct fair_queues {
 struct fair_tenant {
 	struct qos_tenant qos;
 	struct fair_queues queues;
+	bool told;                   /* it has been given credits */
 	const struct blk_tenant *who; /* NULL: nobody in particular, and whoever there was no memory for */
 	struct fair_cap cap;
 	struct list node;
@@ -72,8 +73,15 @@ void fair_terms_begin(struct fair_chan *fc);
 struct fair_tenant *fair_tenant_of(struct fair_chan *fc, const struct blk_tenant *who);
 void fair_terms_end(struct fair_chan *fc);
 
-/* fair_credits.c: an I/O has ended that came by that queue: how many it may have under way. */
-uint16_t fair_credits(struct fair_chan *fc, struct fair_tenant *tenant, uint32_t queue, uint64_t now_ns);
+/*
+ * fair_credits.c: how many I/Os like that one, which has ended, the queue by which it came may have under way; 0: there
+ * is nothing to be said.
+ */
+uint16_t fair_credits(struct fair_chan *fc, struct fair_tenant *tenant, const struct blk_io *io, uint64_t now_ns);
+
+/* How many a tenant may have, by what it did lately; 0: as many as it likes. */
+uint32_t fair_credits_look(struct fair_chan *fc, struct fair_tenant *tenant,
+    const struct qos_lately lately[QOS_KINDS]);
 
 /* fair_view.c: an I/O that went to the device has come back. */
 void fair_note(struct fair_chan *fc, struct fair_tenant *tenant, const struct blk_io *io, bool right, uint64_t now_ns);

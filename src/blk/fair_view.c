@@ -91,15 +91,14 @@ fair_look(struct blk_chan *chan, struct fair_view *view)
 
 /* ---- tenants ---- */
 
-/* Where nothing is paced no window is kept, and weights mean nothing. */
+/* Where nothing is paced weights mean nothing. */
 static void
-look_at(const struct fair_chan *fc, struct fair_tenant *tenant, struct fair_tenant_view *view)
+look_at(struct fair_chan *fc, struct fair_tenant *tenant, struct fair_tenant_view *view)
 {
 	struct qos_tenant *qos = &tenant->qos;
 
 	*view = (struct fair_tenant_view){
 		.weight = qos->weight, .waiting = qos->waiting, .inflight = qos->inflight,
-		.credits = fc->volume.paced ? qos_credits(&fc->qos, qos) : 0,
 	};
 	if (qos->group != NULL)
 		snprintf(view->group, sizeof(view->group), "%s",
@@ -109,6 +108,7 @@ look_at(const struct fair_chan *fc, struct fair_tenant *tenant, struct fair_tena
 	memcpy(view->counts, tenant->counts, sizeof(view->counts));
 	for (int kind = 0; kind < QOS_KINDS; kind++)
 		qos_recent_look(&tenant->recent[kind], fair_now(fc), &view->lately[kind]);
+	view->credits = fair_credits_look(fc, tenant, view->lately);
 }
 
 bool

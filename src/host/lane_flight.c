@@ -274,9 +274,11 @@ both_done(struct flight *flight, struct strand *strand)
 static inline void
 landed(struct flight *flight, const struct hio *hio)
 {
-	flight->window->in_flight--;
-	if (hio->req.dw1 != 0 && flight->strand->terms->credits && !hio->lost && nvme_ok(hio->req.status))
-		window_told(flight->window, hio->req.dw1, flight->lane->reactor->now_ns);
+	struct window *window = flight->window;
+
+	window->in_flight--;
+	if ((hio->req.dw1 != 0 || window->asked) && flight->strand->terms->credits && !hio->lost)
+		window_told(window, nvme_ok(hio->req.status) ? hio->req.dw1 : 0, flight->lane->reactor->now_ns);
 }
 
 /* There is room now. */

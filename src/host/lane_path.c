@@ -202,7 +202,8 @@ strand_open(struct lane *lane, unsigned path, const struct strand_terms *terms)
 	strand->transfer_max = terms->transfer_max;
 	strand->stale = false;
 	strand->in_flight = 0;
-	memset(strand->windows, 0, sizeof(strand->windows));
+	for (unsigned i = 0; i < SUBSYS_NAMESPACES_MAX; i++)
+		window_init(&strand->windows[i], terms->credits);
 	strand->why[0] = '\0';
 	strand->state = STRAND_OPENING;
 	list_init(&strand->sent);

@@ -31,7 +31,7 @@ const char *
 weir_result_text(const struct weir_result *result)
 {
 	switch (-result->error) {
-	case ETIMEDOUT: return "given up: no answer and no path for the loss time";
+	case ETIMEDOUT: return "given up: it was not answered in time, or no path was there for the loss time";
 	case ENOLINK: return "no path reaches the namespace";
 	case ESTALE: return "the connection was lost, and whether it was done is not known";
 	case ESHUTDOWN: return "the queue was closed meanwhile";

@@ -5,6 +5,9 @@
 /* An I/O that comes a little late, because a turn took long, does not make the next ones late. */
 enum { BURST_LEAST_MS = 5 };
 
+/* Of who keeps to credits nothing waits longer than a tenth of a second, which is as long as any device takes. */
+enum { CREDITS_PER_SECOND = 10 };
+
 #define SECOND (UINT64_C(1000000000) * QOS_CAP_NS)
 
 void
@@ -56,6 +59,21 @@ qos_cap_ready_ns(const struct qos_cap *cap, enum qos_kind kind, uint64_t now_ns)
 	if (due <= cap->burst)
 		return now_ns;
 	return later(now_ns, (due - cap->burst + QOS_CAP_NS - 1) / QOS_CAP_NS);
+}
+
+uint32_t
+qos_cap_credits(const struct qos_cap *cap, enum qos_kind kind, uint32_t bytes)
+{
+	const struct qos_limit *limit = &cap->limits[kind];
+	uint32_t waiting = cap->entries[kind].stile.waiting;
+	uint64_t ios = limit->ios > 0 ? limit->ios : UINT64_MAX;
+
+	if (limit->ios == 0 && limit->bytes == 0)
+		return UINT32_MAX;
+	if (limit->bytes > 0 && limit->bytes / bytes < ios)
+		ios = limit->bytes / bytes;
+	ios /= CREDITS_PER_SECOND * (waiting > 0 ? waiting : 1);
+	return ios > 0 ? (uint32_t)ios : 1;
 }
 
 static void

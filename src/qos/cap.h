@@ -51,6 +51,10 @@ const char *qos_cap_wrong(const struct qos_limit limits[QOS_KINDS], uint32_t bur
 /* When an I/O of that kind may go: not before `now_ns`. */
 uint64_t qos_cap_ready_ns(const struct qos_cap *cap, enum qos_kind kind, uint64_t now_ns);
 
+/* So many I/Os of such a length can each of those that it holds back have under way, without any waiting for long: 1 at
+ * least; UINT32_MAX: it holds back none of that kind. */
+uint32_t qos_cap_credits(const struct qos_cap *cap, enum qos_kind kind, uint32_t bytes);
+
 /* It goes. */
 void qos_cap_take(struct qos_cap *cap, enum qos_kind kind, uint32_t bytes, uint64_t now_ns);
 

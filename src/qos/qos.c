@@ -348,6 +348,19 @@ qos_credits(const struct qos *qos, struct qos_tenant *tenant)
 	return credits < UINT16_MAX ? (uint32_t)credits : UINT16_MAX;
 }
 
+uint32_t
+qos_credits_capped(const struct qos *qos, const struct qos_tenant *tenant, enum qos_kind kind, uint32_t bytes)
+{
+	const struct qos_cap *caps[] = { tenant->cap, tenant->group != NULL ? tenant->group->cap : NULL, qos->cap };
+	uint32_t credits = UINT32_MAX, some;
+
+	for (unsigned i = 0; i < QOS_CAP_LEVELS; i++) {
+		some = caps[i] != NULL ? qos_cap_credits(caps[i], kind, bytes) : UINT32_MAX;
+		credits = some < credits ? some : credits;
+	}
+	return credits;
+}
+
 bool
 qos_stalled(const struct qos *qos, uint64_t now_ns)
 {

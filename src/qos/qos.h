@@ -88,8 +88,11 @@ void qos_change_cap(struct qos_cap *cap, const struct qos_limit limits[QOS_KINDS
 /* How many tenants count: with I/Os, or had some until just now. */
 uint32_t qos_tenants(struct qos *qos, uint64_t now_ns);
 
-/* How many I/Os a tenant may have, here and on its way, without any waiting for long: 1 to UINT16_MAX. */
+/* How many I/Os a tenant may have, here and on its way, without any waiting for long: 1 to UINT16_MAX, by turns. */
 uint32_t qos_credits(const struct qos *qos, struct qos_tenant *tenant);
+
+/* And of that kind and length by caps; UINT32_MAX: none holds them back. */
+uint32_t qos_credits_capped(const struct qos *qos, const struct qos_tenant *tenant, enum qos_kind kind, uint32_t bytes);
 
 /* Whether an I/O has been in the device for longer than it may. */
 bool qos_stalled(const struct qos *qos, uint64_t now_ns);

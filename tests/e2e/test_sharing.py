@@ -100,6 +100,14 @@ def test_what_waits_for_its_turn_can_be_aborted(live):
         assert queue.wait(writes[0]).ok and queue.wait(writes[2]).ok
 
 
+@pytest.mark.parametrize("mode", ["caps", "gimbal"])
+def test_who_keeps_to_credits_has_nothing_grow_old_at_a_limit(live, mode):
+    """all sixteen at once would take four times as long as an I/O may"""
+    target = live(shared(mode, tenants=tenant(ALICE, limits="{read_iops: 4}")))
+    report = end(load(target, ALICE, 12, "--timeout", "1s", "--qd", 16))
+    assert report["read"]["ios"] == 12
+
+
 def test_who_leaves_while_he_waits_holds_up_nobody(live):
     target = live(shared(tenants=tenant(ALICE, limits="{read_iops: 1}")), "--reactors", "2")
     for _ in range(3):

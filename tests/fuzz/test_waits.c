@@ -123,6 +123,7 @@ who_waits_for_much_is_not_overtaken_for_ever(void **state)
 	};
 	struct cluster_host host = {
 		.addr = "10.0.0.1", .queues = 1, .slot_bytes = LONG, .slot_count = CLUSTER_WORKS, .ios = 40,
+		.no_reads = true, /* they have turns of their own */
 	};
 	struct scene scene;
 

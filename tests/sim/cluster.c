@@ -168,7 +168,7 @@ choose(struct cluster_host *h, struct cluster_work *work)
 	work->slot = (unsigned)rng_below(&h->rng, count);
 	while (h->slots[work->slot].busy)
 		work->slot = (work->slot + 1) % count;
-	work->op = dice < 45 ? LANE_READ : dice < 92 ? LANE_WRITE : LANE_FLUSH;
+	work->op = dice < 45 && !h->no_reads ? LANE_READ : dice < 92 ? LANE_WRITE : LANE_FLUSH;
 	h->slots[work->slot].busy = true;
 	return true;
 }

@@ -71,6 +71,7 @@ struct cluster_host {
 	bool hdgst, ddgst, sq_flow;
 	uint16_t cntlid;           /* 0: a dynamic controller */
 	uint32_t slot_bytes;       /* a multiple of the block size */
+	bool no_reads;             /* it writes where it would read */
 	bool marks;                /* makes slots unreadable now and then (Write Uncorrectable) */
 	uint64_t ios;              /* how many to do; then it disconnects */
 

@@ -375,7 +375,9 @@ what_was_done_and_waits_is_seen(void **state)
 	assert_string_equal(who.nqn, alice.name);
 	assert_string_equal(who.group, groups[1].name);
 	assert_int_equal(who.waiting, IOS - 11);
-	assert_int_equal(who.credits, 0);
+	assert_int_equal(who.credits, 1); /* of ten a second what goes in a tenth of one */
+	assert_int_equal(a[0]->io.credits, 1);
+	assert_int_equal(b[0]->io.credits, 0); /* nothing is said */
 	assert_int_equal(who.counts[QOS_WRITE].ios, 11);
 	assert_int_equal(who.counts[QOS_READ].ios, 0);
 	/* of the ten that ended in that second one had waited for 900 ms; the device was quick with all of them */

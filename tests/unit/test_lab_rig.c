@@ -187,7 +187,9 @@ test_a_job_works_in_its_phases_alone(void **state)
 		/* What was in flight ends in the next phase. */
 		assert_true(lab_metric_of(outcome, job, 3, LAB_ALL_OPS, LAB_IOPS) < 80);
 	}
-	assert_true(lab_metric_of(outcome, 2, 2, LAB_ALL_OPS, LAB_MAX) < 1200);
+	assert_true(lab_metric_of(outcome, 2, 2, LAB_ALL_OPS, LAB_P50) < 1200);
+	/* What comes in the first millisecond waits for the I/O with which the host asks what it may have under way. */
+	assert_true(lab_metric_of(outcome, 2, 2, LAB_ALL_OPS, LAB_MAX) < 2400);
 }
 
 static void

@@ -222,6 +222,33 @@ the_cap_of_the_volume_is_one_of_all(void **state)
 		assert_in_range(b.went[t][QOS_READ], 29000 / 3 - 200, 29000 / 3 + 200);
 }
 
+static void
+who_is_held_back_is_given_what_goes_in_a_tenth_of_a_second(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	assert_int_equal(qos_credits_capped(&b.qos, &b.tenants[0], QOS_READ, 4 * KIB), UINT32_MAX);
+	b.tenants[0].cap = cap(&b, 0, QOS_CAP_TENANT, 500, 0, 1, 10 * MIB);
+	assert_int_equal(qos_credits_capped(&b.qos, &b.tenants[0], QOS_READ, 4 * KIB), 50);
+	assert_int_equal(qos_credits_capped(&b.qos, &b.tenants[0], QOS_WRITE, 4 * KIB), 1);
+	assert_int_equal(qos_credits_capped(&b.qos, &b.tenants[1], QOS_READ, 4 * KIB), UINT32_MAX);
+	/* by its bytes, where those are fewer; and of its group's no more than of its own */
+	b.group.cap = cap(&b, 1, QOS_CAP_GROUP, 100000, 10 * MIB, 0, 0);
+	qos_tenant_init(&b.tenants[1], &b.group, 1);
+	assert_int_equal(qos_credits_capped(&b.qos, &b.tenants[1], QOS_READ, 4 * KIB), 256);
+	assert_int_equal(qos_credits_capped(&b.qos, &b.tenants[1], QOS_READ, 4 * MIB), 1);
+	assert_int_equal(qos_credits_capped(&b.qos, &b.tenants[1], QOS_WRITE, 4 * KIB), UINT32_MAX);
+	b.qos.cap = cap(&b, 2, QOS_CAP_ALL, 1000, 0, 0, 0);
+	assert_int_equal(qos_credits_capped(&b.qos, &b.tenants[1], QOS_READ, 4 * KIB), 100);
+	/* of which those that wait have equal parts */
+	for (int t = 1; t < TENANTS; t++)
+		ask(&b, t, 0, IOS, QOS_OP_READ, 4 * KIB);
+	run(&b, b.now + S);
+	assert_in_range(qos_credits_capped(&b.qos, &b.tenants[1], QOS_READ, 4 * KIB), 33, 50);
+}
+
 /* ---- at run time ---- */
 
 static void
@@ -333,6 +360,7 @@ main(void)
 		cmocka_unit_test(a_tenants_cap_is_nobody_elses),
 		cmocka_unit_test(tenants_take_turns_at_the_cap_of_their_group),
 		cmocka_unit_test(the_cap_of_the_volume_is_one_of_all),
+		cmocka_unit_test(who_is_held_back_is_given_what_goes_in_a_tenth_of_a_second),
 		cmocka_unit_test(other_limits_are_those_of_who_waits),
 		cmocka_unit_test(tenants_change_their_groups_while_they_wait),
 		cmocka_unit_test(who_is_cancelled_waits_for_nothing),
