@@ -91,7 +91,8 @@ put_device(struct json_object *object, const struct weir_view *view)
 	top_put(object, "stalled", top_made(json_object_new_boolean(view->stalled)));
 	top_put(object, "state", state_json(view, view->state));
 	put_number(object, "rate", view->rate);
-	top_put(object, "write_cost", top_made(json_object_new_double(view->write_cost / 1024.0)));
+	top_put(object, "write_cost",
+	    view->paced ? top_made(json_object_new_double(view->write_cost / 1024.0)) : NULL);
 	put_number(object, "occupied", view->occupied);
 	put_number(object, "most", view->most);
 	put_number(object, "hosts", view->tenants);

@@ -118,7 +118,10 @@ add_device(struct table *table, const struct json_object *object)
 			table_add(table, "-");
 	} else {
 		table_add(table, "%s", megabytes(object, "rate").text);
-		table_add(table, "%.2f", json_object_get_double(part_of(object, "write_cost")));
+		if (part_of(object, "write_cost") != NULL)
+			table_add(table, "%.2f", json_object_get_double(part_of(object, "write_cost")));
+		else
+			table_add(table, "-");
 		table_add(table, "%s", megabytes(part_of(object, "reads"), "headroom").text);
 		table_add(table, "%s", megabytes(part_of(object, "writes"), "headroom").text);
 		table_add(table, "%s", number(object, "hosts").text);
