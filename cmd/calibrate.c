@@ -229,26 +229,35 @@ put(void *arg, const char *text, size_t bytes)
 	fwrite(text, 1, bytes, arg); /* whoever closes it sees what went wrong */
 }
 
-static bool
-print(const struct wish *wish, const struct conf_device *device)
+/* Before anything is measured, which may take hours; what is there stays until there is something else.  NULL: it has
+ * been said why. */
+static FILE *
+open_out(const struct wish *wish)
 {
-	FILE *out = wish->out != NULL ? fopen(wish->out, "w") : stdout;
-	bool written;
+	FILE *out = wish->out != NULL ? fopen(wish->out, "a") : stdout;
 
-	if (out != NULL)
-		conf_device_print(device, put, out);
-	if (out == stdout)
-		return true;
-	written = out != NULL && fflush(out) == 0 && !ferror(out);
-	if (!written)
+	if (out == NULL)
 		fprintf(stderr, "weir calibrate: %s: %s\n", wish->out, strerror(errno));
-	if (out != NULL)
-		fclose(out);
+	return out;
+}
+
+/* A pipe cannot be cut, and has nothing that would have to be. */
+static bool
+print(const struct wish *wish, const struct conf_device *device, FILE *out)
+{
+	bool written = out == stdout || ftruncate(fileno(out), 0) == 0 || errno == EINVAL;
+
+	if (written)
+		conf_device_print(device, put, out);
+	written = written && fflush(out) == 0 && !ferror(out);
+	if (!written)
+		fprintf(stderr, "weir calibrate: %s: %s\n", out != stdout ? wish->out : "standard output",
+		    strerror(errno));
 	return written;
 }
 
 static bool
-calibrate(const struct wish *wish, struct calibrating *c)
+calibrate(const struct wish *wish, struct calibrating *c, FILE *out)
 {
 	struct conf_device device;
 	const char *wrong;
@@ -266,7 +275,7 @@ calibrate(const struct wish *wish, struct calibrating *c)
 		fprintf(stderr, "weir calibrate: %s\n", wrong);
 	else
 		say_summary(c, &device.params);
-	return wrong == NULL && print(wish, &device);
+	return wrong == NULL && print(wish, &device, out);
 }
 
 int
@@ -275,6 +284,7 @@ cmd_calibrate(int argc, char **argv)
 	struct wish wish = { .block_size = 4096, .time_ms = TIME_MS };
 	struct calibrating *c;
 	bool right;
+	FILE *out;
 
 	argp_err_exit_status = EXIT_USAGE;
 	if (!options_parse(&argp, argc, argv, &wish))
@@ -282,12 +292,15 @@ cmd_calibrate(int argc, char **argv)
 	if (!find_volume(&wish) || !may_write(&wish))
 		return EXIT_FAILED;
 	name_by_default(&wish);
-	c = calloc(1, sizeof(*c));
-	if (c == NULL) {
-		fprintf(stderr, "weir calibrate: out of memory\n");
+	out = open_out(&wish);
+	if (out == NULL)
 		return EXIT_FAILED;
-	}
-	right = calibrate(&wish, c);
+	c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		fprintf(stderr, "weir calibrate: out of memory\n");
+	right = c != NULL && calibrate(&wish, c, out);
 	free(c);
+	if (out != stdout)
+		fclose(out);
 	return right ? EXIT_OK : EXIT_FAILED;
 }

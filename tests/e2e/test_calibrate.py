@@ -120,5 +120,8 @@ def test_it_can_be_stopped(binary, spec):
 
 
 def test_parameters_that_cannot_be_written(binary, tmp_path):
+    """is known before anything is measured"""
     done = calibrate("mem:1M", "--out", tmp_path / "no" / "file", code=1)
-    assert done.stderr.splitlines()[-1] == "weir calibrate: %s/no/file: No such file or directory" % tmp_path
+    assert done.stderr.splitlines() == ["weir calibrate: %s/no/file: No such file or directory" % tmp_path]
+    done = calibrate("mem:16M", "--time=1", "--out", "/dev/full", code=1)
+    assert done.stderr.splitlines()[-1] == "weir calibrate: /dev/full: No space left on device"
