@@ -55,27 +55,27 @@ const char *
 qos_params_wrong(const struct qos_params *p)
 {
 	if (!costs_right(p))
-		return "a byte costs from 1/1024 to 256 times one of a 128 KiB read";
+		return "read_cost and write_cost: a byte costs from 1/1024 to 256 times one of a 128 KiB read";
 	if (!within(p->write_cost_worst, QOS_COST_ONE, QOS_COST_MAX))
-		return "a written byte costs from 1 to 256 times a read one";
+		return "write_cost_worst: a written byte costs from 1 to 256 times a read one";
 	if (!rates_right(p))
-		return "a device gives 64 KiB/s to 1 TiB/s of a size, or 0 where that is not known";
+		return "read_rate and write_rate are 64 KiB/s to 1 TiB/s, or 0 where that is not known";
 	if (p->thresh_min_ns == 0 || p->thresh_min_ns >= p->thresh_max_ns)
-		return "the least latency threshold is above 0 and below the greatest";
+		return "latency_min_us is above 0, and below latency_max_us";
 	if (!within(p->slots, 1, QOS_SLOTS_MAX) || !within(p->slots_least, 1, p->slots))
-		return "there are 1 to 32 slots, and no more of each tenant than of all";
+		return "slots are 1 to 32, and slots_least 1 to as many";
 	if (p->inflight_bytes < QOS_SLOT_BYTES)
-		return "a slot's worth, 128 KiB, must be able to be in flight";
+		return "inflight is a slot, 128 KiB, at least";
 	if (p->rate_least == 0 || !within(p->rate_first, p->rate_least, p->rate_most) ||
 	    p->rate_most > RATE_MOST)
-		return "rates are above 0 and at most 1 TiB/s, and the first one is between the least and the greatest";
+		return "rate_least is above 0, rate_first not below it, nor rate_most below that or above 1 TiB/s";
 	if (!within(p->ewma_shift, 0, 10) || !within(p->thresh_shift, 0, 10) || !within(p->beta, 1, 1024))
-		return "alpha is from 2^-10 to 1, and beta from 1 to 1024";
+		return "ewma_shift and thresh_shift are 0 to 10, and beta 1 to 1024";
 	if (!within(p->bucket_bytes, QOS_SLOT_BYTES, 1 << 30) || !within(p->quantum_bytes, QOS_SIZE_LEAST, 1 << 30))
-		return "a bucket has 128 KiB to 1 GiB, and a quantum 4 KiB to 1 GiB";
+		return "bucket is 128 KiB to 1 GiB, and quantum 4 KiB to 1 GiB";
 	if (!within(p->write_cost_steps, 1, 1024) || !within(p->write_cost_ns, 1000 * 1000, 1000 * 1000 * 1000))
-		return "the write cost falls to 1 in 1 to 1024 steps of 1 ms to 1 s";
+		return "write_cost_steps are 1 to 1024, and write_cost_us 1 ms to 1 s";
 	if (!within(p->linger_ns, 0, 1000 * 1000 * 1000) || p->stall_ns < 1000 * 1000)
-		return "a tenant lingers for a second at most, and no device has stalled within a millisecond";
+		return "linger_us is a second at most, and stall_us a millisecond at least";
 	return NULL;
 }
