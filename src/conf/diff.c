@@ -18,7 +18,7 @@ tell(struct differ *d, enum conf_ease ease, const char *format, ...)
 {
 	static const char *const remarks[] = {
 		[CONF_LIVE] = "", [CONF_HIDING] = " (hides data)", [CONF_LOSS] = " (loses data)",
-		[CONF_RESTART] = " (needs a restart)",
+		[CONF_OPENING] = " (unless it was off when it was opened)", [CONF_RESTART] = " (needs a restart)",
 	};
 	struct conf_change change = { .ease = ease };
 	va_list args;

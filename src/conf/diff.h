@@ -14,6 +14,7 @@ enum conf_ease {
 	CONF_LIVE,    /* a running target can do it */
 	CONF_HIDING,  /* it can, and hosts do not reach any more what may be wanted, but is still there */
 	CONF_LOSS,    /* it can, and something is lost that may be wanted */
+	CONF_OPENING, /* it can, unless it has been otherwise since it was opened */
 	CONF_RESTART, /* it cannot: only a new one has it */
 };
 

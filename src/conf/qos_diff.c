@@ -191,7 +191,7 @@ ns_qos_altered(struct differ *d, const char *nqn, const struct conf_ns *old, con
 	limits_words(old->limits, old->burst_ms, from);
 	limits_words(new->limits, new->burst_ms, to);
 	if (old->mode == CONF_QOS_OFF && new->mode != CONF_QOS_OFF)
-		tell(d, CONF_RESTART, "~ sharing of %s: %s -> %s", what, conf_qos_words[old->mode],
+		tell(d, CONF_OPENING, "~ sharing of %s: %s -> %s", what, conf_qos_words[old->mode],
 		    conf_qos_words[new->mode]);
 	else
 		told_if_other(d, "sharing", what, conf_qos_words[old->mode], conf_qos_words[new->mode]);
