@@ -142,22 +142,54 @@ config_read(struct arena *arena, const char *path, struct conf **conf)
 	return error;
 }
 
-void
-config_warn(const struct conf *conf)
+static bool
+is_limited(const struct conf_ns *ns)
 {
-	uint32_t count = 0, first = 0;
+	const struct qos_limit *reads = &ns->limits[QOS_READ], *writes = &ns->limits[QOS_WRITE];
+
+	return (reads->ios | reads->bytes | writes->ios | writes->bytes) != 0;
+}
+
+/* Of what is said of sharing, and means nothing as it is off. */
+static void
+warn_of_off(const struct conf *conf)
+{
+	bool shared = conf->qos.mode != CONF_QOS_OFF;
 
 	for (uint32_t i = 0; i < conf->subsys_count; i++)
 		for (uint32_t n = 0; n < conf->subsys[i].ns_count; n++) {
 			const struct conf_ns *ns = &conf->subsys[i].ns[n];
 
-			if (ns->mode == CONF_QOS_GIMBAL && ns->device == CONF_QOS_NONE && count++ == 0)
+			shared = shared || ns->mode != CONF_QOS_OFF;
+			if (ns->mode == CONF_QOS_OFF && is_limited(ns))
+				config_say("weir: warning: the limits of namespace %u of %s do not hold: its `mode' is "
+				    "off, where `caps' would do\n", ns->nsid, conf->subsys[i].nqn);
+		}
+	if (!shared && conf->qos.group_count + conf->qos.tenant_count > 0)
+		config_say("weir: warning: what `qos' says of groups and tenants does not hold: `mode' is off for all "
+		    "namespaces, where `caps' or `gimbal' would do\n");
+}
+
+void
+config_warn(const struct conf *conf)
+{
+	const char *nqn = NULL;
+	uint32_t count = 0, first = 0;
+
+	warn_of_off(conf);
+	for (uint32_t i = 0; i < conf->subsys_count; i++)
+		for (uint32_t n = 0; n < conf->subsys[i].ns_count; n++) {
+			const struct conf_ns *ns = &conf->subsys[i].ns[n];
+
+			if (ns->mode == CONF_QOS_GIMBAL && ns->device == CONF_QOS_NONE && count++ == 0) {
 				first = ns->nsid;
+				nqn = conf->subsys[i].nqn;
+			}
 		}
 	if (count == 1)
-		config_say("weir: warning: namespace %u is shared by what some TLC drive can do: weir calibrate "
-		    "measures what its own can\n", first);
+		config_say("weir: warning: namespace %u of %s is shared by what some TLC drive can do: weir "
+		    "calibrate measures what its own can\n", first, nqn);
 	else if (count > 1)
-		config_say("weir: warning: namespace %u and %u others are shared by what some TLC drive can do: weir "
-		    "calibrate measures what their own can\n", first, count - 1);
+		config_say("weir: warning: namespace %u of %s and %u others are shared by what some TLC drive can do: "
+		    "weir calibrate measures what their own can\n", first, nqn, count - 1);
 }

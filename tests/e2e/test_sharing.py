@@ -141,9 +141,21 @@ def test_it_is_said_that_a_drive_is_not_known(live, tmp_path):
     unknown, known = tmp_path / "unknown.yaml", tmp_path / "known.yaml"
     unknown.write_text(shared("gimbal"))
     known.write_text(conf(namespace(1, qos="{device: mine}"), top="qos: {mode: gimbal, devices: [{name: mine}]}\n"))
-    words = "namespace 1 is shared by what some TLC drive can do"
+    words = "namespace 1 of %s is shared by what some TLC drive can do" % NQN
     assert words in weir("check", unknown).words and words in live(unknown.read_text()).daemon.stderr()
     assert words not in weir("check", known).words
+
+
+@pytest.mark.parametrize("what, said", [
+    (dict(tenants=tenant(ALICE, weight=2)), "groups and tenants does not hold"),
+    (dict(limits="read_iops: 5"), "the limits of namespace 1 of %s do not hold" % NQN),
+])
+def test_it_is_said_that_nothing_holds_where_it_is_off(tmp_path, what, said):
+    path = tmp_path / "weir.yaml"
+    path.write_text(shared("off", **what))
+    assert said in weir("check", path).words
+    path.write_text(shared("caps", **what))
+    assert "hold" not in weir("check", path).words
 
 
 # ---- CREDITS of Weir's extension (doc/extension.md) ----
