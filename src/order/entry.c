@@ -1,0 +1,84 @@
+#include "order/entry.h"
+
+#include <stddef.h>
+
+#include "base/crc32c.h"
+#include "order/group.h"
+
+static const char *
+mark_wrong(const struct order_entry *entry)
+{
+	if (entry->flags != ORDER_ENTRY_MARK || entry->first != entry->last || entry->blocks != 0 ||
+	    entry->count != 0 || entry->num != 0)
+		return "a mark is no write";
+	return NULL;
+}
+
+const char *
+order_entry_wrong(const struct order_entry *entry)
+{
+	if ((entry->flags & ~ORDER_ENTRY_FLAGS) != 0)
+		return "there are no such flags";
+	if (entry->lap == 0)
+		return "laps begin with 1";
+	if ((entry->flags & ORDER_ENTRY_MARK) != 0)
+		return mark_wrong(entry);
+	if (entry->first == ORDER_NO_GROUP || entry->last == ORDER_NO_GROUP || order_after(entry->first, entry->last))
+		return "its groups are none";
+	if (entry->prev != ORDER_NO_GROUP && !order_after(entry->first, entry->prev))
+		return "the group before it is not before it";
+	if (entry->count == 0 || (entry->first != entry->last && entry->count != 1))
+		return "it has so many pieces of one group, or whole groups";
+	if ((entry->flags & ORDER_ENTRY_LAST) != 0 ? entry->num < entry->count : entry->num != 0)
+		return "the last piece of a group says how many there are";
+	if (entry->first != entry->last && (~entry->flags & (ORDER_ENTRY_LAST | ORDER_ENTRY_MERGED)) != 0)
+		return "only what was merged has several groups, and ends the last one";
+	if ((entry->flags & ORDER_ENTRY_SPLIT) != 0 && (entry->flags & ORDER_ENTRY_MERGED) != 0)
+		return "what was split is not merged";
+	if (entry->blocks == 0 && (entry->flags & ORDER_ENTRY_FLUSH) == 0)
+		return "only a flush has no blocks";
+	return NULL;
+}
+
+static le32
+crc_of(const struct order_image *image)
+{
+	return le32_of(crc32c(0, image, offsetof(struct order_image, crc)));
+}
+
+void
+order_entry_write(const struct order_entry *entry, struct order_image *image)
+{
+	*image = (struct order_image){
+		.first = le32_of(entry->first), .last = le32_of(entry->last), .prev = le32_of(entry->prev),
+		.num = le16_of(entry->num), .stream = le16_of(entry->stream), .lba = le64_of(entry->lba),
+		.blocks = le32_of(entry->blocks), .nsid = le32_of(entry->nsid), .owner = le32_of(entry->owner),
+		.flags = le16_of(entry->flags), .term = le16_of(entry->term), .lap = le64_of(entry->lap),
+		.floor = le32_of(entry->floor), .count = le16_of(entry->count), .batch = le16_of(entry->batch),
+		/* what no lap but another one 2^31 later has */
+		.persist = le32_of(~(uint32_t)entry->lap),
+	};
+	image->crc = crc_of(image);
+}
+
+le32
+order_entry_persist(const struct order_entry *entry)
+{
+	return le32_of((uint32_t)entry->lap);
+}
+
+bool
+order_entry_read(const struct order_image *image, struct order_entry *entry, bool *persists)
+{
+	if (le32_get(crc_of(image)) != le32_get(image->crc))
+		return false;
+	*entry = (struct order_entry){
+		.first = le32_get(image->first), .last = le32_get(image->last), .prev = le32_get(image->prev),
+		.num = le16_get(image->num), .stream = le16_get(image->stream), .lba = le64_get(image->lba),
+		.blocks = le32_get(image->blocks), .nsid = le32_get(image->nsid), .owner = le32_get(image->owner),
+		.flags = le16_get(image->flags), .term = le16_get(image->term), .lap = le64_get(image->lap),
+		.floor = le32_get(image->floor), .count = le16_get(image->count), .batch = le16_get(image->batch),
+	};
+	*persists = le32_get(image->persist) == (uint32_t)entry->lap;
+	return order_entry_wrong(entry) == NULL;
+}

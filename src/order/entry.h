@@ -1,0 +1,66 @@
+/*
+ * entry.h - an entry of the log of ordered writes: 64 bytes that say which groups of a stream a write belongs to
+ * (doc/formats/ordered-log.md).
+ */
+#ifndef WEIR_ORDER_ENTRY_H
+#define WEIR_ORDER_ENTRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+enum {
+	ORDER_ENTRY_LAST = 1 << 0,     /* the last piece of its last group */
+	ORDER_ENTRY_SPLIT = 1 << 1,    /* of a write of several */
+	ORDER_ENTRY_IN_PLACE = 1 << 2, /* what it wrote is not taken back */
+	ORDER_ENTRY_FLUSH = 1 << 3,    /* it persists when it, and all before it on this server, is on the medium */
+	ORDER_ENTRY_MERGED = 1 << 4,   /* several writes, all there or none of them */
+	ORDER_ENTRY_MARK = 1 << 5,     /* no write: a term begins, or a floor is kept */
+	ORDER_ENTRY_FLAGS = (1 << 6) - 1,
+};
+
+/* As it lies in the log. */
+struct order_image {
+	le32 first, last, prev;
+	le16 num, stream;
+	le64 lba;
+	le32 blocks, nsid, owner;
+	le16 flags, term;
+	le64 lap;
+	le32 floor;
+	le16 count, batch;
+	le32 crc;     /* of all before it */
+	le32 persist; /* the last 32 bits of `lap`; else it does not */
+};
+
+_Static_assert(sizeof(struct order_image) == 64, "one cache line");
+
+struct order_entry {
+	uint32_t first, last;  /* groups */
+	uint32_t prev;         /* the one before them of this stream on this server; ORDER_NO_GROUP: there was none */
+	uint16_t num;          /* pieces of `last`, where its last one is in here; else 0 */
+	uint16_t stream;
+	uint64_t lba;
+	uint32_t blocks;       /* 0: a flush alone, or a mark */
+	uint32_t nsid, owner;
+	uint16_t flags, term;
+	uint64_t lap;
+	uint32_t floor;        /* that the server knew; of a mark what holds from now on */
+	uint16_t count;        /* pieces in it, where it is of one group; 1 of several; of a mark 0 */
+	uint16_t batch;        /* so many before it were appended with it, behind one barrier */
+};
+
+/* NULL, or what cannot be in an entry, in plain words. */
+const char *order_entry_wrong(const struct order_entry *entry);
+
+/* As it is appended: it does not persist. */
+void order_entry_write(const struct order_entry *entry, struct order_image *image);
+
+/* The word that is written alone, later, where `image` says `persist`. */
+le32 order_entry_persist(const struct order_entry *entry);
+
+/* False: there is no entry in that slot, or a torn one. */
+bool order_entry_read(const struct order_image *image, struct order_entry *entry, bool *persists);
+
+#endif

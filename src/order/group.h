@@ -1,0 +1,26 @@
+/*
+ * group.h - numbers of groups: 32 bits that come round, of which 0 is no group's.
+ *
+ * They are compared serially, so none of a stream that are looked at together may be 2^31 apart.
+ */
+#ifndef WEIR_ORDER_GROUP_H
+#define WEIR_ORDER_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ORDER_NO_GROUP = 0 };
+
+static inline bool
+order_after(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) > 0;
+}
+
+static inline uint32_t
+order_next(uint32_t group)
+{
+	return group + 1 != ORDER_NO_GROUP ? group + 1 : 1;
+}
+
+#endif

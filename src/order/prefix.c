@@ -1,0 +1,119 @@
+#include "order/prefix.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+#include "order/group.h"
+
+/* ---- one server ---- */
+
+static bool
+is_above(uint32_t group, uint32_t floor)
+{
+	return floor == ORDER_NO_GROUP || order_after(group, floor);
+}
+
+/* What came before the floor is not listed any more. */
+static bool
+is_known(uint32_t prev, uint32_t floor)
+{
+	return prev == ORDER_NO_GROUP || !is_above(prev, floor);
+}
+
+const char *
+order_list_wrong(const struct order_list *list)
+{
+	const struct order_listed *before = NULL; /* the last one of the group before */
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct order_listed *entry = &list->entries[i], *last = i > 0 ? &list->entries[i - 1] : NULL;
+
+		if (order_after(entry->first, entry->last) || !is_above(entry->first, list->floor))
+			return "a group is not after the floor";
+		/* Several pieces of a group have each an entry of it alone. */
+		if (last != NULL && (last->first != entry->first || last->last != entry->last)) {
+			if (!order_after(entry->first, last->last))
+				return "groups go back";
+			before = last;
+		}
+		if (before != NULL ? entry->prev != before->last : !is_known(entry->prev, list->floor))
+			return "a group before it is not there";
+	}
+	return NULL;
+}
+
+uint32_t
+order_server_prefix(const struct order_list *list)
+{
+	uint32_t there = list->floor;
+
+	for (uint32_t i = 0, end; i < list->count && list->entries[i].valid; i = end) {
+		/* Of a group in several entries each has to be valid. */
+		for (end = i; end < list->count && list->entries[end].first == list->entries[i].first; end++)
+			if (!list->entries[end].valid)
+				return there;
+		there = list->entries[end - 1].last;
+	}
+	return there;
+}
+
+/* ---- all of them ---- */
+
+/* What is listed of a group, of all servers. */
+struct found {
+	uint32_t pieces, num;
+	bool any, invalid, whole; /* whole: in an entry of several groups */
+};
+
+/* `at`: the first entry that may be of this group or a later one. */
+static void
+find(const struct order_list *list, uint32_t group, uint32_t *at, struct found *found)
+{
+	while (*at < list->count && order_after(group, list->entries[*at].last))
+		(*at)++;
+	for (uint32_t i = *at; i < list->count && !order_after(list->entries[i].first, group); i++) {
+		const struct order_listed *entry = &list->entries[i];
+
+		found->any = true;
+		found->invalid = found->invalid || !entry->valid;
+		found->whole = found->whole || entry->first != entry->last;
+		found->pieces += entry->count;
+		found->num += entry->num;
+	}
+}
+
+static bool
+is_there(const struct found *found)
+{
+	return found->any && !found->invalid &&
+	    (found->whole || (found->num > 0 && found->pieces == found->num));
+}
+
+/* The greatest floor, or ORDER_NO_GROUP. */
+static uint32_t
+greatest_floor(const struct order_list *lists, unsigned count)
+{
+	uint32_t floor = ORDER_NO_GROUP;
+
+	for (unsigned i = 0; i < count; i++)
+		if (lists[i].floor != ORDER_NO_GROUP && is_above(lists[i].floor, floor))
+			floor = lists[i].floor;
+	return floor;
+}
+
+uint32_t
+order_prefix(const struct order_list *lists, unsigned count)
+{
+	uint32_t at[ORDER_SERVERS_MAX] = { 0 }, there, group;
+
+	assert(count > 0 && count <= ORDER_SERVERS_MAX);
+	for (there = greatest_floor(lists, count);; there = group) {
+		struct found found = { 0 };
+
+		group = order_next(there);
+		for (unsigned i = 0; i < count; i++)
+			find(&lists[i], group, &at[i], &found);
+		if (!is_there(&found))
+			return there;
+	}
+}

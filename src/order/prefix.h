@@ -1,0 +1,45 @@
+/*
+ * prefix.h - up to which group of a stream is all there? (doc/ordered-writes.md, Recovery)
+ *
+ * Of one stream, of which each server has said what its log knows.  Nothing is changed, and nothing kept.
+ */
+#ifndef WEIR_ORDER_PREFIX_H
+#define WEIR_ORDER_PREFIX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ORDER_SERVERS_MAX = 64 }; /* of one stream */
+
+/* An entry that counts, of a server's log. */
+struct order_listed {
+	uint32_t first, last; /* groups */
+	uint32_t prev;
+	uint16_t num, count;  /* as in struct order_entry */
+	bool valid;           /* it is known to be on the medium */
+};
+
+/* What one server knows, in the order in which it was appended: so by groups. */
+struct order_list {
+	uint32_t floor;       /* all groups up to it are durable on every server; ORDER_NO_GROUP: it knows of none */
+	uint32_t count;
+	const struct order_listed *entries; /* of groups after the floor */
+};
+
+/* NULL, or why it cannot be what a gate has let through, in plain words: groups go back, or one that is named is not
+ * there. */
+const char *order_list_wrong(const struct order_list *list);
+
+/*
+ * The last group up to which the server has all that it was sent: where it was it that went, and the host is there,
+ * which sends again what comes after.  The list is right.
+ */
+uint32_t order_server_prefix(const struct order_list *list);
+
+/*
+ * The last group up to which all servers together have all, or ORDER_NO_GROUP: where the host is gone.  Each list is
+ * right, and there are 1 to ORDER_SERVERS_MAX.  It takes as many steps as there are entries.
+ */
+uint32_t order_prefix(const struct order_list *lists, unsigned count);
+
+#endif
