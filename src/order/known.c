@@ -1,0 +1,149 @@
+#include "order/known.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "order/group.h"
+
+/* ---- which are of one stream ---- */
+
+static bool
+is_same(const struct order_entry *a, const struct order_entry *b)
+{
+	return a->owner == b->owner && a->stream == b->stream;
+}
+
+/* Terms are compared serially, as groups are.  One part has all of a term. */
+static int
+by_stream(const void *x, const void *y)
+{
+	const struct order_known *a = x, *b = y;
+
+	if (a->entry.owner != b->entry.owner)
+		return a->entry.owner < b->entry.owner ? -1 : 1;
+	if (a->entry.stream != b->entry.stream)
+		return a->entry.stream < b->entry.stream ? -1 : 1;
+	if (a->entry.term != b->entry.term)
+		return (int16_t)(a->entry.term - b->entry.term);
+	if (a->part != b->part)
+		return a->part < b->part ? -1 : 1;
+	return a->place < b->place ? -1 : a->place > b->place;
+}
+
+void
+order_known_sort(struct order_known *known, uint32_t count)
+{
+	qsort(known, count, sizeof(*known), by_stream);
+}
+
+uint32_t
+order_known_same(const struct order_known *known, uint32_t count)
+{
+	uint32_t same = 0;
+
+	while (same < count && is_same(&known[same].entry, &known[0].entry))
+		same++;
+	return same;
+}
+
+/* ---- what one stream has ---- */
+
+static uint32_t
+floor_of(const struct order_known *known, uint32_t count)
+{
+	uint32_t floor = ORDER_NO_GROUP;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t told = known[i].entry.floor;
+
+		if (told != ORDER_NO_GROUP && (floor == ORDER_NO_GROUP || order_after(told, floor)))
+			floor = told;
+	}
+	return floor;
+}
+
+/* A group, or that none was said. */
+struct cut {
+	bool said;
+	uint32_t after;      /* what comes after it is cut off */
+};
+
+/* What those have said that come later, looked at from the last one on. */
+struct later {
+	uint16_t term;       /* of the one that was looked at last */
+	struct cut said;     /* so far; it holds for earlier terms, */
+	struct cut holds;    /* and this for that term, too */
+	bool flushed;        /* all that came before is on its medium */
+};
+
+/* Of several cuts the least holds: what a later one lets stand, an earlier one has cut off already. */
+static void
+add_cut(struct cut *cut, uint32_t after)
+{
+	if (!cut->said || order_after(cut->after, after))
+		*cut = (struct cut){ true, after };
+}
+
+static void
+enter_term(struct later *later, uint16_t term)
+{
+	if (term != later->term)
+		later->holds = later->said;
+	later->term = term;
+}
+
+static enum order_role
+role_of(const struct later *later, const struct order_entry *entry, uint32_t floor)
+{
+	if (floor != ORDER_NO_GROUP && !order_after(entry->first, floor))
+		return ORDER_GONE;
+	if (!later->holds.said || !order_after(entry->last, later->holds.after))
+		return ORDER_COUNTS;
+	return (entry->flags & ORDER_ENTRY_IN_PLACE) != 0 ? ORDER_LEFT : ORDER_GONE;
+}
+
+/* From the last one to the first. */
+static void
+give_roles(struct order_known *known, uint32_t count, uint32_t floor, order_keeps *keeps, void *arg)
+{
+	struct later later = { .term = known[count - 1].entry.term };
+
+	for (uint32_t i = count; i-- > 0;) {
+		struct order_known *one = &known[i];
+		const struct order_entry *entry = &one->entry;
+
+		enter_term(&later, entry->term);
+		if ((entry->flags & ORDER_ENTRY_MARK) != 0) {
+			add_cut(&later.said, entry->last);
+			one->role = ORDER_GONE;
+			continue;
+		}
+		later.flushed = later.flushed || ((entry->flags & ORDER_ENTRY_FLUSH) != 0 && one->persists);
+		one->valid = later.flushed || (one->persists && keeps(arg, entry->nsid));
+		one->role = (uint8_t)role_of(&later, entry, floor);
+	}
+}
+
+void
+order_stream_read(struct order_known *known, uint32_t count, order_keeps *keeps, void *arg, struct order_listed *room,
+    struct order_stream *stream)
+{
+	uint32_t floor = floor_of(known, count), listed = 0;
+
+	assert(count > 0);
+	*stream = (struct order_stream){
+		.owner = known[0].entry.owner, .stream = known[0].entry.stream, .term = known[count - 1].entry.term,
+	};
+	give_roles(known, count, floor, keeps, arg);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct order_entry *entry = &known[i].entry;
+
+		stream->left += known[i].role == ORDER_LEFT;
+		if (known[i].role == ORDER_COUNTS)
+			room[listed++] = (struct order_listed){
+				entry->first, entry->last, entry->prev, entry->num, entry->count, known[i].valid,
+			};
+	}
+	stream->list = (struct order_list){ floor, listed, room };
+	stream->lost = order_list_wrong(&stream->list);
+}
