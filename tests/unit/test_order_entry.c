@@ -135,7 +135,7 @@ static void
 what_cannot_be_is_none(void **state)
 {
 	static const struct order_entry wrong[] = {
-		WITH(.flags = ORDER_ENTRY_FLAGS + 1), WITH(.lap = 0),
+		WITH(.flags = ORDER_ENTRY_LAST | (ORDER_ENTRY_FLAGS + 1)), WITH(.lap = 0),
 		WITH(.first = 0, .last = 0), WITH(.last = 0), WITH(.first = 6), WITH(.prev = 5), WITH(.prev = 6),
 		WITH(.count = 0), WITH(.count = 3), WITH(.num = 0), WITH(.flags = 0),
 		WITH(.last = 6, .count = 2, .flags = ORDER_ENTRY_LAST | ORDER_ENTRY_MERGED),
