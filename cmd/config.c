@@ -145,9 +145,9 @@ config_read(struct arena *arena, const char *path, struct conf **conf)
 static bool
 is_limited(const struct conf_ns *ns)
 {
-	const struct qos_limit *reads = &ns->limits[QOS_READ], *writes = &ns->limits[QOS_WRITE];
+	static const struct qos_limit none[QOS_KINDS];
 
-	return (reads->ios | reads->bytes | writes->ios | writes->bytes) != 0;
+	return memcmp(ns->limits, none, sizeof(none)) != 0;
 }
 
 /* Of what is said of sharing, and means nothing as it is off. */
