@@ -9,7 +9,7 @@ static const char *
 mark_wrong(const struct order_entry *entry)
 {
 	if (entry->flags != ORDER_ENTRY_MARK || entry->first != entry->last || entry->blocks != 0 ||
-	    entry->count != 0 || entry->num != 0)
+	    entry->count != 0 || entry->num != 0 || entry->piece != 0)
 		return "a mark is no write";
 	return NULL;
 }
@@ -19,8 +19,8 @@ order_entry_wrong(const struct order_entry *entry)
 {
 	if ((entry->flags & ~ORDER_ENTRY_FLAGS) != 0)
 		return "there are no such flags";
-	if (entry->lap == 0)
-		return "laps begin with 1";
+	if (entry->lap == 0 || entry->lap >> 48 != 0)
+		return "laps begin with 1 and have 48 bits";
 	if ((entry->flags & ORDER_ENTRY_MARK) != 0)
 		return mark_wrong(entry);
 	if (entry->first == ORDER_NO_GROUP || entry->last == ORDER_NO_GROUP || order_after(entry->first, entry->last))
@@ -53,7 +53,9 @@ order_entry_write(const struct order_entry *entry, struct order_image *image)
 		.first = le32_of(entry->first), .last = le32_of(entry->last), .prev = le32_of(entry->prev),
 		.num = le16_of(entry->num), .stream = le16_of(entry->stream), .lba = le64_of(entry->lba),
 		.blocks = le32_of(entry->blocks), .nsid = le32_of(entry->nsid), .owner = le32_of(entry->owner),
-		.flags = le16_of(entry->flags), .term = le16_of(entry->term), .lap = le64_of(entry->lap),
+		.flags = le16_of(entry->flags), .term = le16_of(entry->term),
+		.lap = le32_of((uint32_t)entry->lap), .lap_high = le16_of((uint16_t)(entry->lap >> 32)),
+		.piece = le16_of(entry->piece),
 		.floor = le32_of(entry->floor), .count = le16_of(entry->count), .batch = le16_of(entry->batch),
 		/* what no lap but another one 2^31 later has */
 		.persist = le32_of(~(uint32_t)entry->lap),
@@ -76,7 +78,9 @@ order_entry_read(const struct order_image *image, struct order_entry *entry, boo
 		.first = le32_get(image->first), .last = le32_get(image->last), .prev = le32_get(image->prev),
 		.num = le16_get(image->num), .stream = le16_get(image->stream), .lba = le64_get(image->lba),
 		.blocks = le32_get(image->blocks), .nsid = le32_get(image->nsid), .owner = le32_get(image->owner),
-		.flags = le16_get(image->flags), .term = le16_get(image->term), .lap = le64_get(image->lap),
+		.flags = le16_get(image->flags), .term = le16_get(image->term),
+		.lap = (uint64_t)le16_get(image->lap_high) << 32 | le32_get(image->lap),
+		.piece = le16_get(image->piece),
 		.floor = le32_get(image->floor), .count = le16_get(image->count), .batch = le16_get(image->batch),
 	};
 	*persists = le32_get(image->persist) == (uint32_t)entry->lap;

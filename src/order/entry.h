@@ -27,11 +27,12 @@ struct order_image {
 	le64 lba;
 	le32 blocks, nsid, owner;
 	le16 flags, term;
-	le64 lap;
+	le32 lap;        /* its last 32 bits */
+	le16 lap_high, piece;
 	le32 floor;
 	le16 count, batch;
 	le32 crc;     /* of all before it */
-	le32 persist; /* the last 32 bits of `lap`; else it does not */
+	le32 persist; /* the same as `lap`; else it does not */
 };
 
 _Static_assert(sizeof(struct order_image) == 64, "one cache line");
@@ -45,7 +46,8 @@ struct order_entry {
 	uint32_t blocks;       /* 0: a flush alone, or a mark */
 	uint32_t nsid, owner;
 	uint16_t flags, term;
-	uint64_t lap;
+	uint64_t lap;          /* 48 bits */
+	uint16_t piece;        /* so many of its first group came to this server before it */
 	uint32_t floor;        /* that the server knew; of a mark what holds from now on */
 	uint16_t count;        /* pieces in it, where it is of one group; 1 of several; of a mark 0 */
 	uint16_t batch;        /* so many before it were appended with it, behind one barrier */

@@ -52,8 +52,8 @@ wrong_here(const struct order_gate *gate, const struct order_attribute *attribut
 	/* Its own groups are after that: they cannot have come yet. */
 	if (attribute->prev != (more ? gate->prev : gate->last))
 		return "what is to be before it is not what came";
-	if ((attribute->flags & ORDER_ENTRY_LAST) != 0 && attribute->first == attribute->last &&
-	    pieces > attribute->num)
+	if (attribute->first == attribute->last &&
+	    pieces > ((attribute->flags & ORDER_ENTRY_LAST) != 0 ? attribute->num : UINT16_MAX))
 		return "more pieces of its group have come than there are";
 	return wrong_floor(gate, attribute);
 }
@@ -67,14 +67,16 @@ order_gate_admit(struct order_gate *gate, const struct order_attribute *attribut
 		wrong = wrong_here(gate, attribute);
 	if (wrong != NULL)
 		return wrong;
+	piece->index = 0;
 	if (is_more_of_last(gate, attribute)) {
+		piece->index = (uint16_t)gate->pieces;
 		gate->pieces += attribute->count;
 	} else {
 		gate->prev = gate->last;
 		gate->last = attribute->last;
 		gate->pieces = attribute->count;
 	}
-	gate->ended = (attribute->flags & ORDER_ENTRY_LAST) != 0;
+	gate->ended = (attribute->flags & (ORDER_ENTRY_LAST | ORDER_ENTRY_FLUSH)) != 0;
 	gate->floor = attribute->floor;
 	list_push(&gate->pieces_held, &piece->node);
 	return NULL;

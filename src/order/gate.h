@@ -21,6 +21,7 @@ struct order_attribute {
 /* One that has come; in the request of whoever asks. */
 struct order_piece {
 	struct list node;
+	uint16_t index;     /* so many of its first group came before it */
 	bool ready;         /* its data is there */
 };
 
@@ -29,7 +30,7 @@ struct order_gate {
 	uint32_t prev;      /* the one before it on this server */
 	uint32_t floor;
 	uint32_t pieces;    /* of `last` that have come */
-	bool ended;         /* no more of `last` will come */
+	bool ended;         /* no more of `last` will come: not after its last piece, nor after a flush here */
 	struct list pieces_held; /* in the order in which they came */
 };
 

@@ -13,21 +13,28 @@ is_same(const struct order_entry *a, const struct order_entry *b)
 	return a->owner == b->owner && a->stream == b->stream;
 }
 
-/* Terms are compared serially, as groups are.  One part has all of a term. */
+/* Terms are compared serially, as groups are. */
+static int
+by_term(const struct order_entry *a, const struct order_entry *b)
+{
+	if (a->term != b->term)
+		return (int16_t)(a->term - b->term);
+	if (a->first != b->first)
+		return order_after(b->first, a->first) ? -1 : 1;
+	return a->piece - b->piece;
+}
+
 static int
 by_stream(const void *x, const void *y)
 {
-	const struct order_known *a = x, *b = y;
+	const struct order_entry *a = &((const struct order_known *)x)->entry;
+	const struct order_entry *b = &((const struct order_known *)y)->entry;
 
-	if (a->entry.owner != b->entry.owner)
-		return a->entry.owner < b->entry.owner ? -1 : 1;
-	if (a->entry.stream != b->entry.stream)
-		return a->entry.stream < b->entry.stream ? -1 : 1;
-	if (a->entry.term != b->entry.term)
-		return (int16_t)(a->entry.term - b->entry.term);
-	if (a->part != b->part)
-		return a->part < b->part ? -1 : 1;
-	return a->place < b->place ? -1 : a->place > b->place;
+	if (a->owner != b->owner)
+		return a->owner < b->owner ? -1 : 1;
+	if (a->stream != b->stream)
+		return a->stream < b->stream ? -1 : 1;
+	return by_term(a, b);
 }
 
 void
@@ -74,6 +81,7 @@ struct later {
 	struct cut said;     /* so far; it holds for earlier terms, */
 	struct cut holds;    /* and this for that term, too */
 	bool flushed;        /* all that came before is on its medium */
+	struct order_known *one; /* the last one that was looked at */
 };
 
 /* Of several cuts the least holds: what a later one lets stand, an earlier one has cut off already. */
@@ -102,6 +110,19 @@ role_of(const struct later *later, const struct order_entry *entry, uint32_t flo
 	return (entry->flags & ORDER_ENTRY_IN_PLACE) != 0 ? ORDER_LEFT : ORDER_GONE;
 }
 
+/* One that was appended anew is there twice, until its first place is used again. */
+static void
+take_copy(struct later *later, struct order_known *one)
+{
+	struct order_known *copy = later->one;
+
+	if (copy != NULL && by_term(&copy->entry, &one->entry) == 0) {
+		one->persists = one->persists || copy->persists;
+		copy->role = ORDER_GONE;
+	}
+	later->one = one;
+}
+
 /* From the last one to the first. */
 static void
 give_roles(struct order_known *known, uint32_t count, uint32_t floor, order_keeps *keeps, void *arg)
@@ -118,6 +139,7 @@ give_roles(struct order_known *known, uint32_t count, uint32_t floor, order_keep
 			one->role = ORDER_GONE;
 			continue;
 		}
+		take_copy(&later, one);
 		later.flushed = later.flushed || ((entry->flags & ORDER_ENTRY_FLUSH) != 0 && one->persists);
 		one->valid = later.flushed || (one->persists && keeps(arg, entry->nsid));
 		one->role = (uint8_t)role_of(&later, entry, floor);

@@ -40,7 +40,7 @@ struct order_stream {
 	const char *lost;      /* NULL, or why there must have been others: then the stream is not to be gone on with */
 };
 
-/* By streams, and of each in the order in which they were appended. */
+/* By streams, and of each in the order in which they came: by terms, groups, and pieces of these. */
 void order_known_sort(struct order_known *known, uint32_t count);
 
 /* How many from the first one on are of its stream; they are sorted. */

@@ -14,8 +14,8 @@
 static const struct order_entry some = {
 	.first = 0x01020304, .last = 0x01020304, .prev = 0x01020303, .num = 0x0506, .stream = 0x0708,
 	.lba = 0x1112131415161718, .blocks = 0x21222324, .nsid = 0x25262728, .owner = 0x292a2b2c,
-	.flags = ORDER_ENTRY_LAST | ORDER_ENTRY_FLUSH, .term = 0x2e2f, .lap = 0x3132333435363738,
-	.floor = 0x3a3b3c3d, .count = 0x3e, .batch = 0x4142,
+	.flags = ORDER_ENTRY_LAST | ORDER_ENTRY_FLUSH, .term = 0x2e2f, .lap = 0x313233343536,
+	.piece = 0x3738, .floor = 0x3a3b3c3d, .count = 0x3e, .batch = 0x4142,
 };
 
 static bool
@@ -24,6 +24,7 @@ is_same(const struct order_entry *a, const struct order_entry *b)
 	return a->first == b->first && a->last == b->last && a->prev == b->prev && a->num == b->num &&
 	    a->stream == b->stream && a->lba == b->lba && a->blocks == b->blocks && a->nsid == b->nsid &&
 	    a->owner == b->owner && a->flags == b->flags && a->term == b->term && a->lap == b->lap &&
+	    a->piece == b->piece &&
 	    a->floor == b->floor && a->count == b->count && a->batch == b->batch;
 }
 
@@ -33,7 +34,7 @@ it_lies_as_the_page_says(void **state)
 	static const uint8_t bytes[56] = {
 		4, 3, 2, 1, 4, 3, 2, 1, 3, 3, 2, 1, 6, 5, 8, 7, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
 		0x24, 0x23, 0x22, 0x21, 0x28, 0x27, 0x26, 0x25, 0x2c, 0x2b, 0x2a, 0x29, 9, 0, 0x2f, 0x2e,
-		0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31, 0x3d, 0x3c, 0x3b, 0x3a, 0x3e, 0, 0x42, 0x41,
+		0x36, 0x35, 0x34, 0x33, 0x32, 0x31, 0x38, 0x37, 0x3d, 0x3c, 0x3b, 0x3a, 0x3e, 0, 0x42, 0x41,
 	};
 	struct order_image image;
 	struct order_entry read;
@@ -48,7 +49,7 @@ it_lies_as_the_page_says(void **state)
 	assert_true(is_same(&read, &some));
 	assert_false(persists);
 	image.persist = order_entry_persist(&some);
-	assert_int_equal(le32_get(image.persist), 0x35363738);
+	assert_int_equal(le32_get(image.persist), 0x33343536);
 	assert_true(order_entry_read(&image, &read, &persists) && persists);
 }
 
@@ -136,6 +137,7 @@ what_cannot_be_is_none(void **state)
 {
 	static const struct order_entry wrong[] = {
 		WITH(.flags = ORDER_ENTRY_LAST | (ORDER_ENTRY_FLAGS + 1)), WITH(.lap = 0),
+		WITH(.lap = UINT64_C(1) << 48),
 		WITH(.first = 0, .last = 0), WITH(.last = 0), WITH(.first = 6), WITH(.prev = 5), WITH(.prev = 6),
 		WITH(.count = 0), WITH(.count = 3), WITH(.num = 0), WITH(.flags = 0),
 		WITH(.last = 6, .count = 2, .flags = ORDER_ENTRY_LAST | ORDER_ENTRY_MERGED),
@@ -144,10 +146,12 @@ what_cannot_be_is_none(void **state)
 		WITH(.flags = ORDER_ENTRY_MARK), WITH(.flags = ORDER_ENTRY_MARK, .num = 0, .count = 0),
 		WITH(.flags = ORDER_ENTRY_MARK, .num = 0, .blocks = 0),
 		WITH(.flags = ORDER_ENTRY_MARK, .num = 0, .count = 0, .blocks = 0, .last = 6),
+		WITH(.flags = ORDER_ENTRY_MARK, .num = 0, .count = 0, .blocks = 0, .piece = 1),
 		WITH(.flags = ORDER_ENTRY_MARK | ORDER_ENTRY_LAST, .num = 0, .count = 0, .blocks = 0),
 	};
 	static const struct order_entry right[] = {
-		WITH(.lap = 1), WITH(.prev = 0), WITH(.blocks = 0, .flags = ORDER_ENTRY_LAST | ORDER_ENTRY_FLUSH),
+		WITH(.lap = 1), WITH(.lap = (UINT64_C(1) << 48) - 1), WITH(.piece = 3), WITH(.prev = 0),
+		WITH(.blocks = 0, .flags = ORDER_ENTRY_LAST | ORDER_ENTRY_FLUSH),
 		WITH(.num = 0, .flags = ORDER_ENTRY_SPLIT), WITH(.count = 2),
 		WITH(.last = 6, .flags = ORDER_ENTRY_LAST | ORDER_ENTRY_MERGED),
 		WITH(.first = UINT32_MAX, .last = 2, .prev = UINT32_MAX - 1,

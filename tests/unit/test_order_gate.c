@@ -56,6 +56,7 @@ what_cannot_be_changes_nothing(void **state)
 		{ 5, 5, 4, 2, 0, 1, 0 },
 		{ 5, 5, 3, 2, 1, 1, LAST },            /* there are two already */
 		{ 5, 5, 3, 2, 2, 2, LAST },
+		{ 5, 5, 3, 2, 0, 65535, 0 },           /* and so many no group has */
 		{ 5, 6, 3, 2, 1, 1, LAST | MERGED },   /* not whole */
 		{ 6, 6, 3, 2, 1, 1, LAST },            /* group 5 was between */
 		{ 4, 4, 3, 2, 1, 1, LAST },            /* a step back */
@@ -83,6 +84,27 @@ what_cannot_be_changes_nothing(void **state)
 	assert_null(admit(&gate, 2, (struct order_attribute){ 5, 5, 3, 2, 2, 1, LAST }));
 	assert_non_null(admit(&gate, 3, (struct order_attribute){ 5, 5, 3, 2, 0, 1, 0 })); /* the last one has come */
 	assert_null(admit(&gate, 3, (struct order_attribute){ 6, 6, 5, 5, 1, 1, LAST }));
+}
+
+/* So of what was appended anew it is known what it was, and which pieces a flush is behind. */
+static void
+pieces_of_a_group_are_counted_and_a_flush_is_the_last_here(void **state)
+{
+	struct order_gate gate;
+
+	(void)state;
+	order_gate_init(&gate, ORDER_NO_GROUP, ORDER_NO_GROUP);
+	assert_null(admit(&gate, 0, (struct order_attribute){ 1, 3, 0, 0, 1, 1, LAST | MERGED }));
+	assert_null(admit(&gate, 1, (struct order_attribute){ 4, 4, 3, 0, 0, 2, 0 }));
+	assert_null(admit(&gate, 2, (struct order_attribute){ 4, 4, 3, 0, 0, 1, 0 }));
+	assert_null(admit(&gate, 3, (struct order_attribute){ 4, 4, 3, 0, 0, 5, ORDER_ENTRY_FLUSH }));
+	assert_int_equal(pieces[0].index, 0);
+	assert_int_equal(pieces[1].index, 0);
+	assert_int_equal(pieces[2].index, 2);
+	assert_int_equal(pieces[3].index, 3);
+	assert_non_null(admit(&gate, 4, (struct order_attribute){ 4, 4, 3, 0, 20, 1, LAST }));
+	assert_null(admit(&gate, 4, (struct order_attribute){ 5, 5, 4, 0, 0, 1, 0 }));
+	assert_int_equal(pieces[4].index, 0);
 }
 
 /* The last group that is there may be long ago, and what came behind it to other servers. */
@@ -153,6 +175,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(they_go_as_they_came_each_when_its_data_is_there),
 		cmocka_unit_test(what_cannot_be_changes_nothing),
+		cmocka_unit_test(pieces_of_a_group_are_counted_and_a_flush_is_the_last_here),
 		cmocka_unit_test(it_goes_on_after_recovery),
 		cmocka_unit_test(whatever_comes_goes_in_order),
 	};

@@ -1,6 +1,6 @@
 /*
- * test_order_known.c - what a server's log knows of streams: by hand, and of histories at random with cuts, floors and
- * what was taken back, held against what happened.
+ * test_order_known.c - what a server's log knows of streams: by hand, and of histories at random with cuts, floors,
+ * what was taken back and what was appended anew, held against what happened.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,12 +44,13 @@ mark(uint16_t term, uint32_t cut, uint32_t floor)
 	};
 }
 
-/* In the order in which they stand there. */
+/* They stand there in this order. */
 static void
 place(struct order_known *known, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		known[i].place = i;
+	order_known_sort(known, count);
 }
 
 static void
@@ -94,11 +95,38 @@ each_cut_holds_for_all_terms_before_it(void **state)
 	place(known, 10);
 	order_stream_read(known, 10, keeps, NULL, room, &stream);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(known[i].role, roles[i]);
+		assert_int_equal(known[i].role, roles[known[i].place]);
 	assert_int_equal(stream.term, 2);
 	assert_int_equal(stream.left, 1);
 	assert_int_equal(stream.list.count, 3);
 	assert_null(stream.lost);
+}
+
+/* Of a group two pieces, each appended anew: one after it persists, the other before; and a flush after it persists. */
+static void
+what_was_appended_anew_is_there_once(void **state)
+{
+	struct order_known known[] = {
+		piece(0, 1, 0, KEEPS, 0, true), piece(0, 1, 0, KEEPS, 0, false), piece(0, 2, 1, KEEPS, 0, true),
+		piece(0, 3, 2, FORGETS, ORDER_ENTRY_FLUSH, true), piece(0, 1, 0, KEEPS, 0, true),
+		piece(0, 1, 0, KEEPS, 0, true), piece(0, 3, 2, FORGETS, ORDER_ENTRY_FLUSH, false),
+		piece(0, 4, 3, KEEPS, 0, false), mark(0, 4, 0), piece(0, 4, 3, KEEPS, 0, true),
+		piece(0, 5, 4, FORGETS, 0, false), piece(0, 5, 4, FORGETS, 0, false),
+	};
+	static const uint16_t pieces[] = { [1] = 1, [5] = 1, [11] = 0 };
+	struct order_listed room[12];
+	struct order_stream stream;
+
+	(void)state;
+	for (int i = 0; i < 12; i++)
+		known[i].entry.piece = pieces[i];
+	place(known, 12);
+	order_stream_read(known, 12, keeps, NULL, room, &stream);
+	assert_null(stream.lost);
+	assert_int_equal(stream.list.count, 6);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(room[i].valid, i < 5);
+	assert_int_equal(order_server_prefix(&stream.list), 4);
 }
 
 static void
@@ -114,7 +142,8 @@ a_stream_that_lost_an_entry_is_known(void **state)
 	place(known, 3);
 	order_stream_read(known, 3, keeps, NULL, room, &stream);
 	assert_non_null(stream.lost);
-	known[2] = mark(0, 0, 2); /* it was below the floor */
+	known[0] = mark(0, 0, 2); /* it was below the floor */
+	place(known, 3);
 	order_stream_read(known, 3, keeps, NULL, room, &stream);
 	assert_null(stream.lost);
 	assert_int_equal(stream.list.floor, 2);
@@ -154,7 +183,8 @@ streams_are_told_apart(void **state)
 struct history {
 	struct rng rng;
 	struct order_known log[MOST];
-	enum order_role roles[MOST]; /* as it has to be */
+	enum order_role roles[MOST]; /* as it has to be, by places */
+	bool copied[MOST];           /* it is there twice, or it is the second */
 	uint32_t count;
 	uint32_t last, floor, prev;
 	uint16_t term;
@@ -183,8 +213,12 @@ write_group(struct history *h)
 	h->last = group;
 	if (rng_below(&h->rng, 3) == 0)
 		return; /* all of it went to other servers */
-	for (unsigned i = 0; i < pieces; i++)
-		append(h, piece(h->term, group, h->prev, KEEPS, flags, true), ORDER_COUNTS);
+	for (uint16_t i = 0; i < pieces; i++) {
+		struct order_known one = piece(h->term, group, h->prev, KEEPS, flags, true);
+
+		one.entry.piece = i;
+		append(h, one, ORDER_COUNTS);
+	}
 	h->prev = group;
 }
 
@@ -206,7 +240,7 @@ cut_off(struct history *h)
 		if (h->roles[i] != ORDER_COUNTS)
 			continue;
 		if (!order_after(h->log[i].entry.last, group))
-			h->prev = h->log[i].entry.last;
+			h->prev = order_after(h->log[i].entry.last, h->prev) ? h->log[i].entry.last : h->prev;
 		else
 			h->roles[i] = (h->log[i].entry.flags & ORDER_ENTRY_IN_PLACE) != 0 ? ORDER_LEFT : ORDER_GONE;
 	}
@@ -215,6 +249,50 @@ cut_off(struct history *h)
 	if (rng_below(&h->rng, 2) == 0)
 		h->part = (uint32_t)rng_below(&h->rng, 4); /* its connection is another reactor's */
 	append(h, mark(h->term, group, 0), ORDER_GONE);
+}
+
+/* One of the two is there; which, nobody says. */
+static void
+append_anew(struct history *h)
+{
+	uint32_t which = (uint32_t)rng_below(&h->rng, h->count);
+	struct order_known *known = &h->log[which];
+
+	if ((known->entry.flags & ORDER_ENTRY_MARK) != 0 || h->roles[which] == ORDER_GONE || h->copied[which])
+		return;
+	h->log[h->count] = *known;
+	h->log[h->count].place = h->place++;
+	h->roles[h->count] = h->roles[which];
+	h->copied[which] = h->copied[h->count] = true;
+	h->count++;
+}
+
+/* However they lie. */
+static void
+mix(struct history *h)
+{
+	for (uint32_t i = h->count; i-- > 1;) {
+		uint32_t other = (uint32_t)rng_below(&h->rng, i + 1);
+		struct order_known known = h->log[i];
+
+		h->log[i] = h->log[other];
+		h->log[other] = known;
+	}
+}
+
+/* Of two that are the same the first one has the role. */
+static void
+hold_roles(const struct history *h, uint64_t seed)
+{
+	for (uint32_t i = 0; i < h->count; i++) {
+		const struct order_known *known = &h->log[i];
+		bool second = i > 0 && h->copied[known->place] && h->copied[h->log[i - 1].place] &&
+		    h->log[i - 1].entry.first == known->entry.first && h->log[i - 1].entry.term == known->entry.term &&
+		    h->log[i - 1].entry.piece == known->entry.piece;
+
+		if (known->role != (second ? ORDER_GONE : h->roles[known->place]))
+			fail_msg("seed %llu: entry %u", (unsigned long long)seed, (unsigned)known->place);
+	}
 }
 
 static void
@@ -244,9 +322,11 @@ play(uint64_t seed)
 			append(&h, mark(h.term, cut, 0), ORDER_GONE);
 			forget_below(&h);
 			break;
+		case 2: append_anew(&h); break;
 		default: write_group(&h); break;
 		}
 	}
+	mix(&h);
 	order_known_sort(h.log, h.count);
 	assert_int_equal(order_known_same(h.log, h.count), h.count);
 	order_stream_read(h.log, h.count, keeps, NULL, room, &stream);
@@ -254,9 +334,7 @@ play(uint64_t seed)
 		fail_msg("seed %llu: %s", (unsigned long long)seed, stream.lost);
 	assert_int_equal(stream.term, h.term);
 	assert_int_equal(stream.list.floor, h.floor);
-	for (uint32_t i = 0; i < h.count; i++)
-		if (h.log[i].role != h.roles[h.log[i].place])
-			fail_msg("seed %llu: entry %u", (unsigned long long)seed, (unsigned)h.log[i].place);
+	hold_roles(&h, seed);
 }
 
 static void
@@ -273,6 +351,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_flush_covers_what_came_before_it),
 		cmocka_unit_test(each_cut_holds_for_all_terms_before_it),
+		cmocka_unit_test(what_was_appended_anew_is_there_once),
 		cmocka_unit_test(a_stream_that_lost_an_entry_is_known),
 		cmocka_unit_test(streams_are_told_apart),
 		cmocka_unit_test(whatever_happened_it_is_known),
