@@ -36,9 +36,9 @@ wrong_floor(const struct order_gate *gate, const struct order_attribute *attribu
 {
 	uint32_t floor = attribute->floor;
 
-	if (gate->floor != ORDER_NO_GROUP && (floor == ORDER_NO_GROUP || order_after(gate->floor, floor)))
+	if (order_above(gate->floor, floor))
 		return "its floor is before the one told before";
-	if (floor != ORDER_NO_GROUP && !order_after(attribute->first, floor))
+	if (!order_above(attribute->first, floor))
 		return "it is not after its floor";
 	return NULL;
 }

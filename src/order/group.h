@@ -17,6 +17,13 @@ order_after(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) > 0;
 }
 
+/* Of a floor: what is not after it is done with.  ORDER_NO_GROUP: nothing is. */
+static inline bool
+order_above(uint32_t group, uint32_t floor)
+{
+	return group != ORDER_NO_GROUP && (floor == ORDER_NO_GROUP || order_after(group, floor));
+}
+
 static inline uint32_t
 order_next(uint32_t group)
 {

@@ -24,17 +24,18 @@ by_term(const struct order_entry *a, const struct order_entry *b)
 	return a->piece - b->piece;
 }
 
+/* Of two that are the same the newer one is first, and stays. */
 static int
 by_stream(const void *x, const void *y)
 {
-	const struct order_entry *a = &((const struct order_known *)x)->entry;
-	const struct order_entry *b = &((const struct order_known *)y)->entry;
+	const struct order_known *a = x, *b = y;
+	int order = by_term(&a->entry, &b->entry);
 
-	if (a->owner != b->owner)
-		return a->owner < b->owner ? -1 : 1;
-	if (a->stream != b->stream)
-		return a->stream < b->stream ? -1 : 1;
-	return by_term(a, b);
+	if (a->entry.owner != b->entry.owner)
+		return a->entry.owner < b->entry.owner ? -1 : 1;
+	if (a->entry.stream != b->entry.stream)
+		return a->entry.stream < b->entry.stream ? -1 : 1;
+	return order != 0 ? order : (a->place < b->place) - (a->place > b->place);
 }
 
 void
@@ -63,7 +64,7 @@ floor_of(const struct order_known *known, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t told = known[i].entry.floor;
 
-		if (told != ORDER_NO_GROUP && (floor == ORDER_NO_GROUP || order_after(told, floor)))
+		if (order_above(told, floor))
 			floor = told;
 	}
 	return floor;
@@ -103,7 +104,7 @@ enter_term(struct later *later, uint16_t term)
 static enum order_role
 role_of(const struct later *later, const struct order_entry *entry, uint32_t floor)
 {
-	if (floor != ORDER_NO_GROUP && !order_after(entry->first, floor))
+	if (!order_above(entry->first, floor))
 		return ORDER_GONE;
 	if (!later->holds.said || !order_after(entry->last, later->holds.after))
 		return ORDER_COUNTS;
@@ -112,13 +113,13 @@ role_of(const struct later *later, const struct order_entry *entry, uint32_t flo
 
 /* One that was appended anew is there twice, until its first place is used again. */
 static void
-take_copy(struct later *later, struct order_known *one)
+take_older(struct later *later, struct order_known *one)
 {
-	struct order_known *copy = later->one;
+	struct order_known *older = later->one;
 
-	if (copy != NULL && by_term(&copy->entry, &one->entry) == 0) {
-		one->persists = one->persists || copy->persists;
-		copy->role = ORDER_GONE;
+	if (older != NULL && by_term(&older->entry, &one->entry) == 0) {
+		one->persists = one->persists || older->persists;
+		older->role = ORDER_GONE;
 	}
 	later->one = one;
 }
@@ -139,7 +140,7 @@ give_roles(struct order_known *known, uint32_t count, uint32_t floor, order_keep
 			one->role = ORDER_GONE;
 			continue;
 		}
-		take_copy(&later, one);
+		take_older(&later, one);
 		later.flushed = later.flushed || ((entry->flags & ORDER_ENTRY_FLUSH) != 0 && one->persists);
 		one->valid = later.flushed || (one->persists && keeps(arg, entry->nsid));
 		one->role = (uint8_t)role_of(&later, entry, floor);

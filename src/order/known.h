@@ -13,8 +13,6 @@
 #include "order/entry.h"
 #include "order/prefix.h"
 
-#define ORDER_NOBODY UINT32_MAX /* the owner of what fills a hole up */
-
 enum order_role {
 	ORDER_GONE,   /* nothing is to be known of it any more: below the floor, cut off, or no write */
 	ORDER_COUNTS,

@@ -7,19 +7,6 @@
 
 /* ---- one server ---- */
 
-static bool
-is_above(uint32_t group, uint32_t floor)
-{
-	return floor == ORDER_NO_GROUP || order_after(group, floor);
-}
-
-/* What came before the floor is not listed any more. */
-static bool
-is_known(uint32_t prev, uint32_t floor)
-{
-	return prev == ORDER_NO_GROUP || !is_above(prev, floor);
-}
-
 const char *
 order_list_wrong(const struct order_list *list)
 {
@@ -28,7 +15,7 @@ order_list_wrong(const struct order_list *list)
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct order_listed *entry = &list->entries[i], *last = i > 0 ? &list->entries[i - 1] : NULL;
 
-		if (order_after(entry->first, entry->last) || !is_above(entry->first, list->floor))
+		if (order_after(entry->first, entry->last) || !order_above(entry->first, list->floor))
 			return "a group is not after the floor";
 		/* Several pieces of a group have each an entry of it alone. */
 		if (last != NULL && (last->first != entry->first || last->last != entry->last)) {
@@ -36,7 +23,8 @@ order_list_wrong(const struct order_list *list)
 				return "groups go back";
 			before = last;
 		}
-		if (before != NULL ? entry->prev != before->last : !is_known(entry->prev, list->floor))
+		/* What came before the floor is not listed any more. */
+		if (before != NULL ? entry->prev != before->last : order_above(entry->prev, list->floor))
 			return "a group before it is not there";
 	}
 	return NULL;
@@ -96,7 +84,7 @@ greatest_floor(const struct order_list *lists, unsigned count)
 	uint32_t floor = ORDER_NO_GROUP;
 
 	for (unsigned i = 0; i < count; i++)
-		if (lists[i].floor != ORDER_NO_GROUP && is_above(lists[i].floor, floor))
+		if (order_above(lists[i].floor, floor))
 			floor = lists[i].floor;
 	return floor;
 }

@@ -27,29 +27,42 @@ find_next(const struct order_part *part)
 	return next;
 }
 
+/* Of the batch that was appended last nothing may be missing, or nothing of it went to drives: then it never was. */
+static uint64_t
+find_whole(const struct order_part *part, uint64_t end)
+{
+	struct order_entry newest, entry;
+	uint64_t begun;
+	bool persists;
+
+	if (end == 0 || !order_part_entry(part, end - 1, &newest, &persists) || newest.batch >= end)
+		return end;
+	begun = end - 1 - newest.batch;
+	for (uint64_t place = begun; place < end; place++)
+		if (!order_part_entry(part, place, &entry, &persists))
+			return begun;
+	return end;
+}
+
 /*
- * A hole is nothing strange where its batch may have been torn.  That of an entry behind it was, if it had begun before
- * the hole; and one of which nothing came may have torn the oldest entries, which it was to take the place of.
+ * Before the last batch a hole is what was durable once; but among the oldest, in the place of which the last batch was
+ * to come.
  */
 void
 order_scan(const struct order_part *part, struct order_scan *scan)
 {
-	uint64_t begun = 0, most;
 	struct order_entry entry;
+	uint64_t end = find_next(part);
 	bool persists;
 
 	assert((part->count & (part->count - 1)) == 0 && part->count >= ORDER_SLOTS_LEAST);
-	*scan = (struct order_scan){ .next = find_next(part) };
+	*scan = (struct order_scan){ .next = find_whole(part, end), .torn_to = end };
 	scan->from = scan->next > part->count ? scan->next - part->count : 0;
-	most = scan->from > 0 ? scan->from + ORDER_BATCH_MAX : 0;
 	for (uint64_t place = scan->next; place-- > scan->from;) {
-		if (order_part_entry(part, place, &entry, &persists)) {
-			if (entry.batch <= place && place - entry.batch > begun)
-				begun = place - entry.batch;
+		if (order_part_entry(part, place, &entry, &persists))
 			continue;
-		}
 		scan->holes++;
-		if (place < begun && place >= most && !scan->corrupt) {
+		if (!scan->corrupt && place + part->count >= scan->next + ORDER_BATCH_MAX) {
 			scan->corrupt = true;
 			scan->corrupt_at = place;
 		}

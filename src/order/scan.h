@@ -26,7 +26,8 @@ struct order_part {
 
 struct order_scan {
 	uint64_t from, next; /* the places that there can be entries at, and at which the next one goes */
-	uint32_t holes;      /* of these: nothing was written there, or it was torn */
+	uint64_t torn_to;    /* what came of a torn batch is from `next` to before that, and never was: to be emptied */
+	uint32_t holes;      /* places of these at which there is none */
 	bool corrupt;        /* what was durable once is not there, the last time at: */
 	uint64_t corrupt_at;
 };

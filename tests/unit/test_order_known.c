@@ -158,7 +158,7 @@ streams_are_told_apart(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 9; i++) {
 		known[i] = piece((uint16_t)(i == 8 ? 65535 : 1), i + 1, i, KEEPS, 0, true);
-		known[i].entry.owner = i % 3 == 0 ? 1 : i % 3 == 1 ? 2 : ORDER_NOBODY;
+		known[i].entry.owner = i % 3 == 0 ? 1 : i % 3 == 1 ? 2 : UINT32_MAX;
 		known[i].entry.stream = i % 3 == 0 ? 7 : (uint16_t)(i % 2);
 		known[i].part = i < 5 ? 1 : 0;
 		known[i].place = 100 - i;

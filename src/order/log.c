@@ -1,0 +1,382 @@
+#include "order/log.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+#include "order/group.h"
+#include "order/log_inside.h"
+
+/* ---- slots ---- */
+
+uint32_t
+order_slot_of(const struct order_log *log, uint64_t place)
+{
+	return (uint32_t)place & (log->count - 1);
+}
+
+static struct order_slot *
+state_of(struct order_log *log, uint64_t place)
+{
+	return &log->states[order_slot_of(log, place)];
+}
+
+static uint32_t
+first_in(const struct order_log *log, uint32_t slot)
+{
+	return le32_get(log->slots[slot].first);
+}
+
+/* ---- what is needed of a stream: its writes, in the order of groups, and its marks, in that of terms ---- */
+
+static uint32_t *
+count_of(struct order_log *log, const struct order_slot *state)
+{
+	return state->is == ORDER_SLOT_MARK ? &log->marks : &log->needed;
+}
+
+static struct order_chain *
+chain_of(const struct order_slot *state)
+{
+	return state->is == ORDER_SLOT_MARK ? &state->track->marks : &state->track->writes;
+}
+
+void
+order_need(struct order_log *log, struct order_track *track, uint32_t slot, uint8_t is)
+{
+	struct order_slot *state = &log->states[slot];
+	struct order_chain *chain;
+
+	*state = (struct order_slot){ track, ORDER_NO_SLOT, ORDER_NO_SLOT, is };
+	chain = chain_of(state);
+	state->before = chain->latest;
+	*(chain->latest != ORDER_NO_SLOT ? &log->states[chain->latest].after : &chain->oldest) = slot;
+	chain->latest = slot;
+	chain->count++;
+	++*count_of(log, state);
+}
+
+/* The newest one still stands for the floor. */
+static void
+need_no_more(struct order_log *log, uint32_t slot)
+{
+	struct order_slot *state = &log->states[slot];
+	struct order_chain *chain = chain_of(state);
+
+	*(state->before != ORDER_NO_SLOT ? &log->states[state->before].after : &chain->oldest) = state->after;
+	*(state->after != ORDER_NO_SLOT ? &log->states[state->after].before : &chain->latest) = state->before;
+	chain->count--;
+	--*count_of(log, state);
+	if (order_slot_of(log, state->track->newest) == slot)
+		state->is = ORDER_SLOT_NEWEST;
+	else
+		*state = (struct order_slot){ .is = ORDER_SLOT_FREE };
+}
+
+/* Its place in that order is that of another slot now. */
+static void
+need_instead(struct order_log *log, uint32_t slot, uint32_t copy)
+{
+	struct order_slot *state = &log->states[slot];
+	struct order_chain *chain = chain_of(state);
+
+	log->states[copy] = *state;
+	*(state->before != ORDER_NO_SLOT ? &log->states[state->before].after : &chain->oldest) = copy;
+	*(state->after != ORDER_NO_SLOT ? &log->states[state->after].before : &chain->latest) = copy;
+	*state = (struct order_slot){ .is = ORDER_SLOT_FREE };
+}
+
+/* A mark is for nothing where a later term has cut off as much or more. */
+void
+order_need_mark(struct order_log *log, struct order_track *track, uint32_t slot)
+{
+	uint32_t cut = le32_get(log->slots[slot].last);
+
+	while (track->marks.latest != ORDER_NO_SLOT &&
+	    !order_after(cut, le32_get(log->slots[track->marks.latest].last)))
+		need_no_more(log, track->marks.latest);
+	order_need(log, track, slot, ORDER_SLOT_MARK);
+}
+
+/* Nothing is needed that is not after the floor that stands.  Of what is in flight the host cannot say so. */
+static void
+forget_below(struct order_log *log, struct order_track *track)
+{
+	struct order_chain *writes = &track->writes;
+
+	while (writes->oldest != ORDER_NO_SLOT && log->states[writes->oldest].is == ORDER_SLOT_WRITE &&
+	    !order_above(first_in(log, writes->oldest), track->stands))
+		need_no_more(log, writes->oldest);
+}
+
+static void
+forget_after(struct order_log *log, struct order_track *track, uint32_t cut)
+{
+	for (uint32_t slot = track->writes.latest, before; slot != ORDER_NO_SLOT; slot = before) {
+		bool in_place = (le16_get(log->slots[slot].flags) & ORDER_ENTRY_IN_PLACE) != 0;
+
+		before = log->states[slot].before;
+		if (!in_place && order_above(le32_get(log->slots[slot].last), cut))
+			need_no_more(log, slot);
+	}
+}
+
+/* ---- appending ---- */
+
+/* Slots, of the log and of a batch, that are not taken by others: or what is needed could not be appended anew, and the
+ * end of a full log would stay where it is for ever. */
+enum {
+	KEPT_BY_WRITES = ORDER_BATCH_MAX / 2,
+	KEPT_BY_MARKS = ORDER_BATCH_MAX / 4,
+	KEPT_BY_COPIES = 0,
+};
+
+static bool
+has_slot(const struct order_log *log, uint32_t kept)
+{
+	return log->next - log->begun < ORDER_BATCH_MAX - kept && log->next - log->tail < log->count - kept;
+}
+
+static void
+set_newest(struct order_log *log, struct order_track *track, uint64_t place)
+{
+	struct order_slot *before = state_of(log, track->newest);
+
+	if (before->track == track && before->is == ORDER_SLOT_NEWEST)
+		*before = (struct order_slot){ .is = ORDER_SLOT_FREE };
+	track->newest = place;
+}
+
+/* An entry, as it goes into the next slot; the floor that was told stands with it. */
+static uint64_t
+put(struct order_log *log, struct order_track *track, struct order_entry *entry)
+{
+	const struct order_part part = { log->slots, log->count };
+	uint64_t place = log->next++;
+
+	entry->owner = track->owner;
+	entry->stream = track->stream;
+	entry->floor = track->floor;
+	entry->lap = order_lap_of(&part, place);
+	entry->batch = (uint16_t)(place - log->begun);
+	order_entry_write(entry, &log->slots[order_slot_of(log, place)]);
+	set_newest(log, track, place);
+	track->stands = track->floor;
+	return place;
+}
+
+static void
+put_mark(struct order_log *log, struct order_track *track)
+{
+	struct order_entry mark = {
+		.first = track->cut, .last = track->cut, .flags = ORDER_ENTRY_MARK, .term = track->term,
+	};
+
+	order_need_mark(log, track, order_slot_of(log, put(log, track, &mark)));
+	forget_below(log, track);
+}
+
+static uint32_t
+room_of(const struct order_log *log)
+{
+	uint32_t most = log->count - log->count / 4, used = log->needed + log->marks + log->tracks;
+
+	return used < most ? most - used : 0;
+}
+
+uint32_t
+order_log_left(const struct order_log *log, const struct order_track *track)
+{
+	uint32_t room = room_of(log);
+
+	/* As many as then are left for others; so it comes to half of what was. */
+	return room > track->writes.count ? (room - track->writes.count + 1) / 2 : 0;
+}
+
+bool
+order_log_ask(struct order_log *log, struct order_track *track)
+{
+	if (order_log_left(log, track) == 0) {
+		/* Its floor has to stand, or it could have been told in vain. */
+		if (track->floor != track->stands && has_slot(log, KEPT_BY_MARKS))
+			put_mark(log, track);
+		if (order_log_left(log, track) == 0)
+			return false;
+	}
+	return has_slot(log, KEPT_BY_WRITES);
+}
+
+uint64_t
+order_log_append(struct order_log *log, struct order_track *track, struct order_entry *entry)
+{
+	uint64_t place;
+
+	assert(has_slot(log, KEPT_BY_WRITES));
+	entry->term = track->term;
+	place = put(log, track, entry);
+	order_need(log, track, order_slot_of(log, place), ORDER_SLOT_FLIGHT);
+	forget_below(log, track);
+	return place;
+}
+
+uint64_t
+order_log_end(struct order_log *log, uint64_t place, bool persists)
+{
+	uint32_t slot = order_slot_of(log, place);
+	struct order_image *image = &log->slots[slot];
+
+	assert(log->states[slot].is == ORDER_SLOT_FLIGHT);
+	log->states[slot].is = ORDER_SLOT_WRITE;
+	if (persists) {
+		image->persist = image->lap;
+		log->words[log->word_count++] = slot;
+		log->words_made++;
+	}
+	forget_below(log, log->states[slot].track);
+	return log->words_made;
+}
+
+void
+order_track_hold(struct order_log *log, struct order_track *track, uint32_t floor)
+{
+	order_track_tell(track, floor);
+	track->stands = track->floor;
+	forget_below(log, track);
+}
+
+bool
+order_log_cut(struct order_log *log, struct order_track *track, uint16_t term, uint32_t cut, uint32_t high)
+{
+	if (!has_slot(log, KEPT_BY_MARKS))
+		return false;
+	track->leaving = 0;
+	track->term = term;
+	track->cut = cut;
+	track->high = high;
+	put_mark(log, track);
+	forget_after(log, track, cut);
+	return true;
+}
+
+/* ---- appending anew ---- */
+
+/* The same, with the floor that was told last. */
+static void
+put_copy(struct order_log *log, struct order_track *track, uint32_t slot)
+{
+	struct order_image *copy;
+	struct order_entry entry;
+	bool persists;
+	uint64_t place;
+
+	order_entry_read(&log->slots[slot], &entry, &persists);
+	place = put(log, track, &entry);
+	copy = &log->slots[order_slot_of(log, place)];
+	if (persists)
+		copy->persist = copy->lap;
+	need_instead(log, slot, order_slot_of(log, place));
+	forget_below(log, track);
+}
+
+/* The floor stands in the newest one, and has to go on doing so. */
+static bool
+is_to_stay(const struct order_track *track, const struct order_slot *state, uint64_t place)
+{
+	return (track->newest == place && track->leaving != 1) || state->is == ORDER_SLOT_WRITE ||
+	    (state->is == ORDER_SLOT_MARK && order_above(track->high, track->stands));
+}
+
+static void
+drop(struct order_log *log, uint32_t slot)
+{
+	if (log->states[slot].is != ORDER_SLOT_NEWEST)
+		need_no_more(log, slot);
+	log->states[slot] = (struct order_slot){ .is = ORDER_SLOT_FREE };
+}
+
+static bool
+is_below(const struct order_log *log, uint32_t slot, uint32_t floor)
+{
+	return log->states[slot].is == ORDER_SLOT_WRITE && !order_above(first_in(log, slot), floor);
+}
+
+/* With the floor that it has it is not needed; it may be in the way still, of one before it that is. */
+static void
+put_mark_for(struct order_log *log, struct order_track *track, uint32_t slot)
+{
+	put_mark(log, track);
+	if (log->states[slot].is != ORDER_SLOT_FREE)
+		drop(log, slot);
+}
+
+static void
+keep(struct order_log *log, struct order_track *track, uint32_t slot)
+{
+	if (track->newest == log->swept && track->leaving > 1)
+		track->leaving = 1;
+	if (log->states[slot].is != ORDER_SLOT_NEWEST && !is_below(log, slot, track->floor))
+		put_copy(log, track, slot);
+	else
+		put_mark_for(log, track, slot);
+}
+
+/* False: the end of the log stays where it is. */
+static bool
+sweep_one(struct order_log *log)
+{
+	uint32_t slot = order_slot_of(log, log->swept);
+	struct order_slot *state = &log->states[slot];
+	struct order_track *track = state->track;
+
+	if (state->is == ORDER_SLOT_FLIGHT || log->swept >= log->durable)
+		return false;
+	if (state->is == ORDER_SLOT_FREE) {
+		log->swept++;
+		return true;
+	}
+	if (!is_to_stay(track, state, log->swept))
+		drop(log, slot);
+	else if (has_slot(log, KEPT_BY_COPIES))
+		keep(log, track, slot);
+	else
+		return false;
+	log->swept++;
+	return true;
+}
+
+void
+order_log_sweep(struct order_log *log)
+{
+	enum { STEPS = 512 };
+
+	for (unsigned steps = 0; steps < STEPS && log->count - (log->next - log->swept) < log->count / 4; steps++)
+		if (!sweep_one(log))
+			break;
+	if (!log->taken && log->begun == log->next)
+		log->tail = log->swept;
+}
+
+/* ---- commits ---- */
+
+bool
+order_log_take(struct order_log *log, struct order_commit *commit)
+{
+	if (log->taken || (log->begun == log->next && log->word_count == 0))
+		return false;
+	*commit = (struct order_commit){ log->begun, log->next, log->words, log->word_count };
+	log->begun = log->next;
+	log->word_count = 0;
+	log->words_taken = log->words_made;
+	log->swept_taken = log->swept;
+	log->taken = true;
+	return true;
+}
+
+void
+order_log_done(struct order_log *log)
+{
+	assert(log->taken);
+	log->taken = false;
+	log->durable = log->begun;
+	log->words_durable = log->words_taken;
+	log->tail = log->swept_taken;
+}
