@@ -32,7 +32,7 @@ struct order_track {
 	uint32_t stands;      /* that is in the newest entry: of what is not after it nothing is needed */
 	uint64_t newest;      /* its place; ORDER_NO_PLACE: there never was one here */
 	struct order_chain writes, marks; /* that are needed */
-	uint8_t leaving;      /* its newest entry is appended anew so often; see order_track_close() */
+	uint8_t leaving;      /* 0: its newest entry stays; 1: it need not; 2: once more.  See order_track_close() */
 };
 
 #define ORDER_NO_PLACE UINT64_MAX
@@ -61,7 +61,7 @@ struct order_log {
 struct order_slot {
 	struct order_track *track;
 	uint32_t before, after; /* in its chain */
-	uint8_t is;             /* see log.c */
+	uint8_t is;             /* see log_inside.h */
 };
 
 /* An empty part: slots are zeros; a power of two, ORDER_SLOTS_LEAST at least; and as many states and words. */
