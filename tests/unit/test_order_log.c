@@ -506,6 +506,45 @@ who_says_no_floor_leaves_room_for_others(void **state)
 	end(server);
 }
 
+/* What was appended anew after a commit was taken is not durable when that one is done. */
+static void
+a_place_is_free_only_when_what_took_it_over_is_durable(void **state)
+{
+	struct server *server = begin(1);
+	struct part *part = &server->parts[0];
+	struct order_track *held = &server->streams[0].tracks[0], *other = &server->streams[1].tracks[0];
+	uint32_t moved = 0;
+
+	(void)state;
+	for (uint32_t group = 1; group <= 200; group++)
+		assert_true(write_one(server, held, group, ORDER_NO_GROUP));
+	for (uint32_t group = 1; group <= 4 * SLOTS; group++) {
+		struct order_entry entry = {
+			.first = group, .last = group, .prev = group - 1, .num = 1, .count = 1, .blocks = 8,
+			.nsid = KEEPS, .flags = ORDER_ENTRY_LAST,
+		};
+		uint64_t place, swept;
+
+		order_track_tell(other, group - 1);
+		for (int tries = 0; !order_log_ask(&part->log, other); tries++) {
+			assert_in_range(tries, 0, 100);
+			commit(server, 0);
+		}
+		place = order_log_append(&part->log, other, &entry);
+		assert_true(take(part));
+		swept = part->log.swept;
+		order_log_sweep(&part->log);
+		moved += part->log.swept > swept;
+		keep_some(server, part, true);
+		order_log_done(&part->log);
+		assert_int_equal(part->log.tail, swept);
+		order_log_end(&part->log, place, true);
+		commit(server, 0);
+	}
+	assert_in_range(moved, SLOTS, 4 * SLOTS);
+	end(server);
+}
+
 static void
 what_was_closed_leaves_when_nothing_of_it_is_left(void **state)
 {
@@ -536,6 +575,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_says_no_floor_leaves_room_for_others),
+		cmocka_unit_test(a_place_is_free_only_when_what_took_it_over_is_durable),
 		cmocka_unit_test(what_was_closed_leaves_when_nothing_of_it_is_left),
 		cmocka_unit_test(whatever_happens_it_has_what_was_durable),
 	};
