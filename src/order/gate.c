@@ -82,18 +82,17 @@ order_gate_admit(struct order_gate *gate, const struct order_attribute *attribut
 	return NULL;
 }
 
+bool
+order_gate_open(const struct order_gate *gate)
+{
+	return !list_empty(&gate->pieces_held) &&
+	    container_of(gate->pieces_held.next, struct order_piece, node)->ready;
+}
+
 struct order_piece *
 order_gate_next(struct order_gate *gate)
 {
-	struct order_piece *first;
-
-	if (list_empty(&gate->pieces_held))
-		return NULL;
-	first = container_of(gate->pieces_held.next, struct order_piece, node);
-	if (!first->ready)
-		return NULL;
-	list_remove(&first->node);
-	return first;
+	return order_gate_open(gate) ? order_gate_clear(gate) : NULL;
 }
 
 struct order_piece *

@@ -41,7 +41,10 @@ void order_gate_init(struct order_gate *gate, uint32_t last, uint32_t floor);
 const char *order_gate_admit(struct order_gate *gate, const struct order_attribute *attribute,
     struct order_piece *piece);
 
-/* The next one that goes; NULL: its data is not there yet, or there is none. */
+/* Is there one that goes next? */
+bool order_gate_open(const struct order_gate *gate);
+
+/* It; NULL: its data is not there yet, or there is none. */
 struct order_piece *order_gate_next(struct order_gate *gate);
 
 /* All that are held leave, none of them has gone: the stream is not gone on with.  NULL: there are no more. */

@@ -85,6 +85,14 @@ void order_track_init(struct order_log *log, struct order_track *track, uint32_t
 void order_track_adopt(struct order_log *log, struct order_track *track, const struct order_known *known,
     uint32_t count, uint32_t part);
 
+/*
+ * What this part, of number `part`, has of it that is needed, in no order, for order_stream_read(); there is room for
+ * order_track_count() of them.  Answers how many.
+ */
+uint32_t order_track_count(const struct order_track *track);
+uint32_t order_track_list(const struct order_log *log, const struct order_track *track, uint32_t part,
+    struct order_known *known);
+
 /* The host has told a floor; only later ones count. */
 void order_track_tell(struct order_track *track, uint32_t floor);
 

@@ -149,6 +149,51 @@ order_track_adopt(struct order_log *log, struct order_track *track, const struct
 	}
 }
 
+/* ---- what there is of it ---- */
+
+uint32_t
+order_track_count(const struct order_track *track)
+{
+	return track->writes.count + track->marks.count + 1;
+}
+
+/* Its place, if it is that of the slot's last entry. */
+static bool
+list_one(const struct order_log *log, uint32_t slot, uint32_t part, struct order_known *known)
+{
+	const struct order_part all = { log->slots, log->count };
+	uint64_t place = (log->next - 1 - slot) / log->count * log->count + slot;
+
+	known->part = part;
+	known->place = place;
+	return order_part_entry(&all, place, &known->entry, &known->persists);
+}
+
+static uint32_t
+list_chain(const struct order_log *log, const struct order_chain *chain, uint32_t part, struct order_known *known)
+{
+	uint32_t listed = 0;
+
+	for (uint32_t slot = chain->oldest; slot != ORDER_NO_SLOT; slot = log->states[slot].after)
+		listed += list_one(log, slot, part, &known[listed]);
+	return listed;
+}
+
+uint32_t
+order_track_list(const struct order_log *log, const struct order_track *track, uint32_t part,
+    struct order_known *known)
+{
+	uint32_t listed = list_chain(log, &track->writes, part, known);
+	const struct order_slot *newest = &log->states[order_slot_of(log, track->newest)];
+
+	listed += list_chain(log, &track->marks, part, &known[listed]);
+	if (newest->track == track && newest->is == ORDER_SLOT_NEWEST)
+		listed += list_one(log, order_slot_of(log, track->newest), part, &known[listed]);
+	return listed;
+}
+
+/* ---- how they leave ---- */
+
 void
 order_track_close(struct order_track *track, bool elsewhere)
 {
