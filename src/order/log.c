@@ -40,6 +40,24 @@ chain_of(const struct order_slot *state)
 	return state->is == ORDER_SLOT_MARK ? &state->track->marks : &state->track->writes;
 }
 
+uint32_t
+order_unspent(const struct order_log *log, const struct order_track *track)
+{
+	uint32_t spent = track->writes.count;
+
+	return track->leaving == 0 && spent < log->guaranteed ? log->guaranteed - spent : 0;
+}
+
+/* One more or less in a chain. */
+static void
+count_one(struct order_log *log, const struct order_slot *state, int one)
+{
+	log->unspent -= order_unspent(log, state->track);
+	chain_of(state)->count += (uint32_t)one;
+	*count_of(log, state) += (uint32_t)one;
+	log->unspent += order_unspent(log, state->track);
+}
+
 void
 order_need(struct order_log *log, struct order_track *track, uint32_t slot, uint8_t is)
 {
@@ -51,8 +69,7 @@ order_need(struct order_log *log, struct order_track *track, uint32_t slot, uint
 	state->before = chain->latest;
 	*(chain->latest != ORDER_NO_SLOT ? &log->states[chain->latest].after : &chain->oldest) = slot;
 	chain->latest = slot;
-	chain->count++;
-	++*count_of(log, state);
+	count_one(log, state, 1);
 }
 
 /* The newest one still stands for the floor. */
@@ -64,8 +81,7 @@ need_no_more(struct order_log *log, uint32_t slot)
 
 	*(state->before != ORDER_NO_SLOT ? &log->states[state->before].after : &chain->oldest) = state->after;
 	*(state->after != ORDER_NO_SLOT ? &log->states[state->after].before : &chain->latest) = state->before;
-	chain->count--;
-	--*count_of(log, state);
+	count_one(log, state, -1);
 	if (order_slot_of(log, state->track->newest) == slot)
 		state->is = ORDER_SLOT_NEWEST;
 	else
@@ -178,7 +194,8 @@ put_mark(struct order_log *log, struct order_track *track)
 static uint32_t
 room_of(const struct order_log *log)
 {
-	uint32_t most = log->count - log->count / 4, used = log->needed + log->marks + log->tracks;
+	uint32_t most = log->count - log->count / 4;
+	uint32_t used = log->needed + log->marks + log->tracks + log->unspent;
 
 	return used < most ? most - used : 0;
 }
@@ -186,10 +203,17 @@ room_of(const struct order_log *log)
 uint32_t
 order_log_left(const struct order_log *log, const struct order_track *track)
 {
-	uint32_t room = room_of(log);
-
+	uint32_t has = track->writes.count, kept = order_unspent(log, track), room = room_of(log) + kept;
 	/* As many as then are left for others; so it comes to half of what was. */
-	return room > track->writes.count ? (room - track->writes.count + 1) / 2 : 0;
+	uint32_t half = room > has ? (room - has + 1) / 2 : 0;
+
+	return half > kept ? half : kept;
+}
+
+bool
+order_log_opens(const struct order_log *log)
+{
+	return room_of(log) > log->guaranteed;
 }
 
 bool
@@ -248,7 +272,9 @@ order_log_cut(struct order_log *log, struct order_track *track, uint16_t term, u
 {
 	if (!has_slot(log, KEPT_BY_MARKS))
 		return false;
+	log->unspent -= order_unspent(log, track);
 	track->leaving = 0;
+	log->unspent += order_unspent(log, track);
 	track->term = term;
 	track->cut = cut;
 	track->high = high;

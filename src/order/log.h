@@ -37,6 +37,8 @@ struct order_track {
 
 #define ORDER_NO_PLACE UINT64_MAX
 
+enum { ORDER_GUARANTEED_LEAST = 16 };
+
 /* What is to be durable next.  It is copied before anything else happens to the log. */
 struct order_commit {
 	uint64_t from, to;     /* the entries at these places, */
@@ -54,6 +56,8 @@ struct order_log {
 	uint64_t swept, swept_taken;           /* it was seen to what is before that that it is not needed */
 	uint64_t words_made, words_taken, words_durable; /* of all that there ever were */
 	uint32_t needed, marks, tracks;        /* of all streams */
+	uint32_t guaranteed;                   /* writes of a stream that there is always room for */
+	uint32_t unspent;                      /* of all streams */
 	bool taken;                            /* a commit is on its way */
 };
 
@@ -74,6 +78,9 @@ void order_log_init(struct order_log *log, struct order_image *slots, uint32_t c
  * anything is committed.
  */
 void order_log_load(struct order_log *log, const struct order_scan *scan);
+
+/* Is there room for one more stream, and all that is guaranteed to it? */
+bool order_log_opens(const struct order_log *log);
 
 /* A stream that has nothing in this part. */
 void order_track_init(struct order_log *log, struct order_track *track, uint32_t owner, uint16_t stream);
@@ -103,7 +110,7 @@ void order_track_hold(struct order_log *log, struct order_track *track, uint32_t
  * Nothing more of it is appended here.  `elsewhere`: it goes on in another part, in which there is a durable mark; else
  * for nobody, its floor is at its end, and no other part has anything of it.
  */
-void order_track_close(struct order_track *track, bool elsewhere);
+void order_track_close(struct order_log *log, struct order_track *track, bool elsewhere);
 
 /* Of a stream that was closed: whether this part has nothing more of it; then its track has gone. */
 bool order_track_leave(struct order_log *log, struct order_track *track);
@@ -111,7 +118,8 @@ bool order_track_leave(struct order_log *log, struct order_track *track);
 /* May a write of that stream be appended?  False: not now; but after a commit, or when a later floor was told. */
 bool order_log_ask(struct order_log *log, struct order_track *track);
 
-/* How many of that stream may before it has to tell a later floor. */
+/* How many of that stream may before it has to tell a later floor; it comes to half of what is left, and at least to
+ * what is guaranteed. */
 uint32_t order_log_left(const struct order_log *log, const struct order_track *track);
 
 /*

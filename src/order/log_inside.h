@@ -16,6 +16,9 @@ enum {
 
 uint32_t order_slot_of(const struct order_log *log, uint64_t place);
 
+/* Slots that are kept for writes of that stream. */
+uint32_t order_unspent(const struct order_log *log, const struct order_track *track);
+
 /* It is needed, as the latest one of its chain. */
 void order_need(struct order_log *log, struct order_track *track, uint32_t slot, uint8_t is);
 void order_need_mark(struct order_log *log, struct order_track *track, uint32_t slot);

@@ -12,7 +12,10 @@ order_log_init(struct order_log *log, struct order_image *slots, uint32_t count,
     uint32_t *words)
 {
 	assert((count & (count - 1)) == 0 && count >= ORDER_SLOTS_LEAST);
-	*log = (struct order_log){ .slots = slots, .count = count, .states = states, .words = words };
+	*log = (struct order_log){
+		.slots = slots, .count = count, .states = states, .words = words,
+		.guaranteed = count / 256 > ORDER_GUARANTEED_LEAST ? count / 256 : ORDER_GUARANTEED_LEAST,
+	};
 	for (uint32_t slot = 0; slot < count; slot++)
 		states[slot] = (struct order_slot){ .is = ORDER_SLOT_FREE };
 }
@@ -36,6 +39,7 @@ order_track_init(struct order_log *log, struct order_track *track, uint32_t owne
 		.writes = { ORDER_NO_SLOT, ORDER_NO_SLOT, 0 }, .marks = { ORDER_NO_SLOT, ORDER_NO_SLOT, 0 },
 	};
 	log->tracks++;
+	log->unspent += order_unspent(log, track);
 }
 
 void
@@ -195,8 +199,9 @@ order_track_list(const struct order_log *log, const struct order_track *track, u
 /* ---- how they leave ---- */
 
 void
-order_track_close(struct order_track *track, bool elsewhere)
+order_track_close(struct order_log *log, struct order_track *track, bool elsewhere)
 {
+	log->unspent -= order_unspent(log, track);
 	/*
 	 * Its last mark is overwritten in one batch with what is a batch before it at most.  Of that something could
 	 * be left then, for which the mark said that it is not needed; so the mark goes on once more, and away from it.

@@ -262,7 +262,7 @@ connect_anew(struct server *server, struct stream *stream, uint32_t cut)
 	}
 	commit(server, to);
 	if (from != to)
-		order_track_close(&stream->tracks[from], true);
+		order_track_close(&server->parts[from].log, &stream->tracks[from], true);
 	stream->part = to;
 }
 
@@ -376,7 +376,7 @@ adopt(struct server *server, struct stream *stream, const struct order_known *kn
 		    known->entry.stream);
 		order_track_adopt(&server->parts[part].log, &stream->tracks[part], known, count, part);
 		if (part != home)
-			order_track_close(&stream->tracks[part], true);
+			order_track_close(&server->parts[part].log, &stream->tracks[part], true);
 	}
 	stream->part = home;
 }
@@ -506,6 +506,38 @@ who_says_no_floor_leaves_room_for_others(void **state)
 	end(server);
 }
 
+/* Those that say no floor share all there is; and whoever comes last has what is guaranteed. */
+static void
+each_stream_has_what_is_guaranteed(void **state)
+{
+	struct server *server = begin(1);
+	struct order_log *log = &server->parts[0].log;
+	struct order_track more[64];
+	uint32_t opened = 0, tracks = log->tracks, groups[64] = { 0 };
+
+	(void)state;
+	assert_int_equal(log->guaranteed, ORDER_GUARANTEED_LEAST);
+	for (; order_log_opens(log); opened++) {
+		assert_in_range(opened, 0, 63);
+		order_track_init(log, &more[opened], OWNER, (uint16_t)(100 + opened));
+	}
+	assert_int_equal(log->tracks, tracks + opened);
+	assert_in_range(opened + tracks, SLOTS / 2 / (ORDER_GUARANTEED_LEAST + 1), SLOTS / ORDER_GUARANTEED_LEAST);
+	for (uint32_t i = 0; i < opened; i++)
+		while (write_one(server, &more[i], groups[i] + 1, ORDER_NO_GROUP))
+			groups[i]++;
+	for (uint32_t i = 0; i < opened; i++)
+		assert_in_range(groups[i], ORDER_GUARANTEED_LEAST, SLOTS);
+	/* What one does not need it does not take from others. */
+	for (uint32_t i = 0; i < opened; i++) {
+		for (unsigned tries = 0; !write_one(server, &more[i], groups[i] + 1, groups[i]); tries++)
+			assert_in_range(tries, 0, 8);
+		order_track_close(log, &more[i], true);
+	}
+	assert_int_equal(log->unspent, tracks * ORDER_GUARANTEED_LEAST);
+	end(server);
+}
+
 /* What was appended anew after a commit was taken is not durable when that one is done. */
 static void
 a_place_is_free_only_when_what_took_it_over_is_durable(void **state)
@@ -558,7 +590,7 @@ what_was_closed_leaves_when_nothing_of_it_is_left(void **state)
 	write_one(server, closed, 1, ORDER_NO_GROUP);
 	assert_false(order_track_leave(log, closed));
 	order_track_tell(closed, 1);
-	order_track_close(closed, false);
+	order_track_close(log, closed, false);
 	newest = closed->newest;
 	while (!order_track_leave(log, closed)) {
 		group += write_one(server, other, group, group - 1);
@@ -575,6 +607,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_says_no_floor_leaves_room_for_others),
+		cmocka_unit_test(each_stream_has_what_is_guaranteed),
 		cmocka_unit_test(a_place_is_free_only_when_what_took_it_over_is_durable),
 		cmocka_unit_test(what_was_closed_leaves_when_nothing_of_it_is_left),
 		cmocka_unit_test(whatever_happens_it_has_what_was_durable),
