@@ -8,8 +8,8 @@
 static const char *
 mark_wrong(const struct order_entry *entry)
 {
-	if (entry->flags != ORDER_ENTRY_MARK || entry->first != entry->last || entry->blocks != 0 ||
-	    entry->count != 0 || entry->num != 0 || entry->piece != 0)
+	if ((entry->flags & ~(ORDER_ENTRY_MARK | ORDER_ENTRY_TAKING)) != 0 || entry->first != entry->last ||
+	    entry->blocks != 0 || entry->count != 0 || entry->num != 0 || entry->piece != 0)
 		return "a mark is no write";
 	return NULL;
 }
@@ -25,6 +25,8 @@ order_entry_wrong(const struct order_entry *entry)
 		return mark_wrong(entry);
 	if (entry->first == ORDER_NO_GROUP || entry->last == ORDER_NO_GROUP || order_after(entry->first, entry->last))
 		return "its groups are none";
+	if ((entry->flags & ORDER_ENTRY_TAKING) != 0)
+		return "only a mark says that something is being taken back";
 	if (entry->prev != ORDER_NO_GROUP && !order_after(entry->first, entry->prev))
 		return "the group before it is not before it";
 	if (entry->count == 0 || (entry->first != entry->last && entry->count != 1))

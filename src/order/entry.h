@@ -17,7 +17,8 @@ enum {
 	ORDER_ENTRY_FLUSH = 1 << 3,    /* it persists when it, and all before it on this server, is on the medium */
 	ORDER_ENTRY_MERGED = 1 << 4,   /* several writes, all there or none of them */
 	ORDER_ENTRY_MARK = 1 << 5,     /* no write: a term begins, or a floor is kept */
-	ORDER_ENTRY_FLAGS = (1 << 6) - 1,
+	ORDER_ENTRY_TAKING = 1 << 6,   /* of a mark: what is after its cut is being taken back, and not gone yet */
+	ORDER_ENTRY_FLAGS = (1 << 7) - 1,
 };
 
 /* As it lies in the log. */

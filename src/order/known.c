@@ -81,6 +81,7 @@ struct later {
 	uint16_t term;       /* of the one that was looked at last */
 	struct cut said;     /* so far; it holds for earlier terms, */
 	struct cut holds;    /* and this for that term, too */
+	struct cut taken, gone; /* the same, of what was taken back */
 	bool flushed;        /* all that came before is on its medium */
 	struct order_known *one; /* the last one that was looked at */
 };
@@ -93,11 +94,19 @@ add_cut(struct cut *cut, uint32_t after)
 		*cut = (struct cut){ true, after };
 }
 
+static bool
+is_after(const struct cut *cut, uint32_t group)
+{
+	return cut->said && order_above(group, cut->after);
+}
+
 static void
 enter_term(struct later *later, uint16_t term)
 {
-	if (term != later->term)
+	if (term != later->term) {
 		later->holds = later->said;
+		later->gone = later->taken;
+	}
 	later->term = term;
 }
 
@@ -106,9 +115,11 @@ role_of(const struct later *later, const struct order_entry *entry, uint32_t flo
 {
 	if (!order_above(entry->first, floor))
 		return ORDER_GONE;
-	if (!later->holds.said || !order_after(entry->last, later->holds.after))
+	if (!is_after(&later->holds, entry->last))
 		return ORDER_COUNTS;
-	return (entry->flags & ORDER_ENTRY_IN_PLACE) != 0 ? ORDER_LEFT : ORDER_GONE;
+	if ((entry->flags & ORDER_ENTRY_IN_PLACE) != 0)
+		return ORDER_LEFT;
+	return is_after(&later->gone, entry->last) ? ORDER_GONE : ORDER_BACK;
 }
 
 /* One that was appended anew is there twice, until its first place is used again. */
@@ -137,6 +148,8 @@ give_roles(struct order_known *known, uint32_t count, uint32_t floor, order_keep
 		enter_term(&later, entry->term);
 		if ((entry->flags & ORDER_ENTRY_MARK) != 0) {
 			add_cut(&later.said, entry->last);
+			if ((entry->flags & ORDER_ENTRY_TAKING) == 0)
+				add_cut(&later.taken, entry->last);
 			one->role = ORDER_GONE;
 			continue;
 		}
@@ -169,4 +182,36 @@ order_stream_read(struct order_known *known, uint32_t count, order_keeps *keeps,
 	}
 	stream->list = (struct order_list){ floor, listed, room };
 	stream->lost = order_list_wrong(&stream->list);
+}
+
+/* ---- how it is cut ---- */
+
+bool
+order_is_taken_back(const struct order_known *known, uint32_t cut)
+{
+	bool after = known->role == ORDER_COUNTS && order_above(known->entry.last, cut);
+
+	return (after || known->role == ORDER_BACK) && known->entry.blocks > 0 &&
+	    (known->entry.flags & ORDER_ENTRY_IN_PLACE) == 0;
+}
+
+uint32_t
+order_list_last(const struct order_list *list, uint32_t cut)
+{
+	uint32_t last = ORDER_NO_GROUP;
+
+	for (uint32_t i = 0; i < list->count && !order_above(list->entries[i].last, cut); i++)
+		last = list->entries[i].last;
+	return last;
+}
+
+uint32_t
+order_known_greatest(const struct order_known *known, uint32_t count)
+{
+	uint32_t greatest = ORDER_NO_GROUP;
+
+	for (uint32_t i = 0; i < count; i++)
+		if ((known[i].entry.flags & ORDER_ENTRY_MARK) == 0 && order_above(known[i].entry.last, greatest))
+			greatest = known[i].entry.last;
+	return greatest;
 }

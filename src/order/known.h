@@ -16,7 +16,8 @@
 enum order_role {
 	ORDER_GONE,   /* nothing is to be known of it any more: below the floor, cut off, or no write */
 	ORDER_COUNTS,
-	ORDER_LEFT,   /* cut off, but what it wrote in place was not taken back */
+	ORDER_LEFT,   /* cut off, but what it wrote in place is not taken back */
+	ORDER_BACK,   /* cut off, and to be taken back yet */
 };
 
 /* An entry, and where it is. */
@@ -53,5 +54,15 @@ typedef bool order_keeps(void *arg, uint32_t nsid);
  */
 void order_stream_read(struct order_known *known, uint32_t count, order_keeps *keeps, void *arg,
     struct order_listed *room, struct order_stream *stream);
+
+/* When its stream is cut there its blocks are deallocated. */
+bool order_is_taken_back(const struct order_known *known, uint32_t cut);
+
+/* The last group of which something is listed, and that is not after the cut: that before the next one that comes here.
+ * ORDER_NO_GROUP: there is none. */
+uint32_t order_list_last(const struct order_list *list, uint32_t cut);
+
+/* The greatest group of all writes of a stream, or ORDER_NO_GROUP. */
+uint32_t order_known_greatest(const struct order_known *known, uint32_t count);
 
 #endif

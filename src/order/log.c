@@ -101,13 +101,14 @@ need_instead(struct order_log *log, uint32_t slot, uint32_t copy)
 	*state = (struct order_slot){ .is = ORDER_SLOT_FREE };
 }
 
-/* A mark is for nothing where a later term has cut off as much or more. */
+/* A mark is for nothing where a later term has taken back as much or more. */
 void
 order_need_mark(struct order_log *log, struct order_track *track, uint32_t slot)
 {
 	uint32_t cut = le32_get(log->slots[slot].last);
+	bool taking = (le16_get(log->slots[slot].flags) & ORDER_ENTRY_TAKING) != 0;
 
-	while (track->marks.latest != ORDER_NO_SLOT &&
+	while (!taking && track->marks.latest != ORDER_NO_SLOT &&
 	    !order_after(cut, le32_get(log->slots[track->marks.latest].last)))
 		need_no_more(log, track->marks.latest);
 	order_need(log, track, slot, ORDER_SLOT_MARK);
@@ -184,7 +185,8 @@ static void
 put_mark(struct order_log *log, struct order_track *track)
 {
 	struct order_entry mark = {
-		.first = track->cut, .last = track->cut, .flags = ORDER_ENTRY_MARK, .term = track->term,
+		.first = track->cut, .last = track->cut, .term = track->term,
+		.flags = (uint16_t)(ORDER_ENTRY_MARK | (track->taking ? ORDER_ENTRY_TAKING : 0)),
 	};
 
 	order_need_mark(log, track, order_slot_of(log, put(log, track, &mark)));
@@ -268,7 +270,8 @@ order_track_hold(struct order_log *log, struct order_track *track, uint32_t floo
 }
 
 bool
-order_log_cut(struct order_log *log, struct order_track *track, uint16_t term, uint32_t cut, uint32_t high)
+order_log_cut(struct order_log *log, struct order_track *track, uint16_t term, uint32_t cut, uint32_t high,
+    bool taking)
 {
 	if (!has_slot(log, KEPT_BY_MARKS))
 		return false;
@@ -278,8 +281,10 @@ order_log_cut(struct order_log *log, struct order_track *track, uint16_t term, u
 	track->term = term;
 	track->cut = cut;
 	track->high = high;
+	track->taking = taking;
 	put_mark(log, track);
-	forget_after(log, track, cut);
+	if (!taking)
+		forget_after(log, track, cut);
 	return true;
 }
 

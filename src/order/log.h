@@ -27,6 +27,7 @@ struct order_track {
 	uint32_t owner;
 	uint16_t stream, term;
 	uint32_t cut;         /* with which the term began */
+	bool taking;          /* and so that what is after that is being taken back */
 	uint32_t high;        /* the greatest group of earlier terms: until that is not needed marks are */
 	uint32_t floor;       /* that was told */
 	uint32_t stands;      /* that is in the newest entry: of what is not after it nothing is needed */
@@ -134,10 +135,11 @@ uint64_t order_log_end(struct order_log *log, uint64_t place, bool persists);
 
 /*
  * A term of a stream of which nothing is in flight begins, though it was closed, with a mark and the floor that was
- * told last; what it wrote after `cut` is not needed, but in place.  `high`: the greatest group that it has had
- * anywhere. False: not now.
+ * told last.  `taking`: what it wrote after `cut` does not count any more, and is to be taken back; else it was, and is
+ * not needed, but in place.  `high`: the greatest group that it has had anywhere. False: not now.
  */
-bool order_log_cut(struct order_log *log, struct order_track *track, uint16_t term, uint32_t cut, uint32_t high);
+bool order_log_cut(struct order_log *log, struct order_track *track, uint16_t term, uint32_t cut, uint32_t high,
+    bool taking);
 
 /* To be called after each commit, and when something cannot be appended: appends anew what is needed at the end of the
  * log, if room is short. */

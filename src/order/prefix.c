@@ -30,17 +30,21 @@ order_list_wrong(const struct order_list *list)
 	return NULL;
 }
 
-uint32_t
+struct order_there
 order_server_prefix(const struct order_list *list)
 {
-	uint32_t there = list->floor;
+	struct order_there there = { .group = list->floor, .before = list->floor };
 
-	for (uint32_t i = 0, end; i < list->count && list->entries[i].valid; i = end) {
+	for (uint32_t i = 0, end; i < list->count; i = end) {
+		uint32_t pieces = 0;
+
 		/* Of a group in several entries each has to be valid. */
-		for (end = i; end < list->count && list->entries[end].first == list->entries[i].first; end++)
+		for (end = i; end < list->count && list->entries[end].first == list->entries[i].first; end++) {
 			if (!list->entries[end].valid)
 				return there;
-		there = list->entries[end - 1].last;
+			pieces += list->entries[end].count;
+		}
+		there = (struct order_there){ list->entries[i].last, pieces, there.group };
 	}
 	return there;
 }

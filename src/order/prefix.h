@@ -30,11 +30,18 @@ struct order_list {
  * there. */
 const char *order_list_wrong(const struct order_list *list);
 
+/* Up to where one server has all, as far as it can know. */
+struct order_there {
+	uint32_t group;       /* of this, and of all before, every entry is valid */
+	uint32_t pieces;      /* of this; more of it may have been sent, which only its host knows */
+	uint32_t before;      /* the one that is so before it; of that nothing more was sent */
+};
+
 /*
- * The last group up to which the server has all that it was sent: where it was it that went, and the host is there,
- * which sends again what comes after.  The list is right.
+ * Where it was the server that went, and the host is there, which sends again what comes after.  Where nothing is
+ * listed it is the floor.  The list is right.
  */
-uint32_t order_server_prefix(const struct order_list *list);
+struct order_there order_server_prefix(const struct order_list *list);
 
 /*
  * The last group up to which all servers together have all, or ORDER_NO_GROUP: where the host is gone.  Each list is

@@ -328,13 +328,17 @@ order_serve_is_still(const struct order_served *stream)
 }
 
 bool
-order_serve_cut(struct order_serve *serve, struct order_served *stream, uint32_t cut, uint32_t high)
+order_serve_cut(struct order_serve *serve, struct order_served *stream, uint32_t cut, uint32_t high, bool taking)
 {
 	struct order_track *track = &stream->track;
+	uint16_t term = (uint16_t)(track->term + 1);
 
 	assert(order_serve_is_still(stream));
-	if (!order_log_cut(&serve->log, track, (uint16_t)(track->term + 1), cut, high))
-		return false;
+	if (!order_log_cut(&serve->log, track, term, cut, high, taking)) {
+		order_log_sweep(&serve->log);
+		if (!order_log_cut(&serve->log, track, term, cut, high, taking))
+			return false;
+	}
 	stream->mark = track->newest;
 	return true;
 }

@@ -106,10 +106,12 @@ void order_serve_stop(struct order_serve *serve, struct order_served *stream);
 bool order_serve_is_still(const struct order_served *stream);
 
 /*
- * Cuts a stream that is still, as order_log_cut() does.  False: not now; but after a commit.  It can go on when the
- * mark is durable, behind `last`, the last group that this server has of it then.
+ * Cuts a stream that is still, as order_log_cut() does.  False: not now; but after a commit.  Where there is anything
+ * to be taken back, first with `taking`, and when that is durable, and then that it was taken back, without.  It can go
+ * on when that mark is durable, behind `last`, the last group that this server has of it then.
  */
-bool order_serve_cut(struct order_serve *serve, struct order_served *stream, uint32_t cut, uint32_t high);
+bool order_serve_cut(struct order_serve *serve, struct order_served *stream, uint32_t cut, uint32_t high,
+    bool taking);
 bool order_serve_is_cut(const struct order_serve *serve, const struct order_served *stream);
 void order_serve_go_on(struct order_served *stream, uint32_t last);
 

@@ -14,7 +14,7 @@ order_log_init(struct order_log *log, struct order_image *slots, uint32_t count,
 	assert((count & (count - 1)) == 0 && count >= ORDER_SLOTS_LEAST);
 	*log = (struct order_log){
 		.slots = slots, .count = count, .states = states, .words = words,
-		.guaranteed = count / 256 > ORDER_GUARANTEED_LEAST ? count / 256 : ORDER_GUARANTEED_LEAST,
+		.guaranteed = count / 128 > ORDER_GUARANTEED_LEAST ? count / 128 : ORDER_GUARANTEED_LEAST,
 	};
 	for (uint32_t slot = 0; slot < count; slot++)
 		states[slot] = (struct order_slot){ .is = ORDER_SLOT_FREE };
@@ -77,11 +77,15 @@ look_at(struct order_track *track, const struct order_known *known, uint32_t cou
 		const struct order_entry *entry = &known[i].entry;
 
 		add(&so_far, entry);
-		if (so_far.term != track->term)
+		if (so_far.term != track->term) {
 			track->cut = ORDER_NO_GROUP;
+			track->taking = false;
+		}
 		track->term = so_far.term;
-		if ((entry->flags & ORDER_ENTRY_MARK) != 0)
+		if ((entry->flags & ORDER_ENTRY_MARK) != 0) {
 			track->cut = entry->last;
+			track->taking = (entry->flags & ORDER_ENTRY_TAKING) != 0;
+		}
 		order_track_tell(track, entry->floor);
 		if (known[i].part != part)
 			continue;

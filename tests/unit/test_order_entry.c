@@ -148,6 +148,8 @@ what_cannot_be_is_none(void **state)
 		WITH(.flags = ORDER_ENTRY_MARK, .num = 0, .count = 0, .blocks = 0, .last = 6),
 		WITH(.flags = ORDER_ENTRY_MARK, .num = 0, .count = 0, .blocks = 0, .piece = 1),
 		WITH(.flags = ORDER_ENTRY_MARK | ORDER_ENTRY_LAST, .num = 0, .count = 0, .blocks = 0),
+		WITH(.flags = ORDER_ENTRY_LAST | ORDER_ENTRY_TAKING),
+		WITH(.flags = ORDER_ENTRY_TAKING, .num = 0, .count = 0, .blocks = 0),
 	};
 	static const struct order_entry right[] = {
 		WITH(.lap = 1), WITH(.lap = (UINT64_C(1) << 48) - 1), WITH(.piece = 3), WITH(.prev = 0),
@@ -157,6 +159,7 @@ what_cannot_be_is_none(void **state)
 		WITH(.first = UINT32_MAX, .last = 2, .prev = UINT32_MAX - 1,
 		    .flags = ORDER_ENTRY_LAST | ORDER_ENTRY_MERGED),
 		WITH(.flags = ORDER_ENTRY_MARK, .num = 0, .count = 0, .blocks = 0),
+		WITH(.flags = ORDER_ENTRY_MARK | ORDER_ENTRY_TAKING, .num = 0, .count = 0, .blocks = 0),
 		WITH(.flags = ORDER_ENTRY_MARK, .num = 0, .count = 0, .blocks = 0, .first = 0, .last = 0, .prev = 0),
 	};
 	struct order_entry read;

@@ -12,6 +12,7 @@
 
 #include "base/rng.h"
 #include "order/group.h"
+#include "order/group.h"
 #include "order/known.h"
 
 enum { KEEPS = 1, FORGETS = 2, MOST = 400 };
@@ -72,7 +73,7 @@ a_flush_covers_what_came_before_it(void **state)
 	assert_null(stream.lost);
 	for (int i = 0; i < 6; i++)
 		assert_int_equal(room[i].valid, valid[i]);
-	assert_int_equal(order_server_prefix(&stream.list), 3);
+	assert_int_equal(order_server_prefix(&stream.list).group, 3);
 }
 
 /* The second cut goes behind the first, and the mark of the first was written again since. */
@@ -102,6 +103,47 @@ each_cut_holds_for_all_terms_before_it(void **state)
 	assert_null(stream.lost);
 }
 
+/*
+ * A cut is begun after 2, and begun again after 1 before it was ended: what was taken back when an earlier one ended is
+ * not taken back again.
+ */
+static void
+what_is_being_taken_back_does_not_count_and_is_not_gone(void **state)
+{
+	struct order_known known[] = {
+		piece(0, 3, 2, KEEPS, 0, true), mark(1, 2, 0), piece(1, 1, 0, KEEPS, 0, true),
+		piece(1, 2, 1, KEEPS, 0, true), piece(1, 3, 2, KEEPS, 0, true),
+		piece(1, 4, 3, KEEPS, ORDER_ENTRY_IN_PLACE, true), mark(2, 2, 0), mark(3, 1, 0), mark(4, 1, 0),
+	};
+	static const uint8_t roles[] = {
+		ORDER_GONE, ORDER_GONE, ORDER_COUNTS, ORDER_BACK, ORDER_BACK, ORDER_LEFT, ORDER_GONE, ORDER_GONE,
+	};
+	struct order_listed room[9];
+	struct order_stream stream;
+
+	(void)state;
+	known[6].entry.flags |= ORDER_ENTRY_TAKING;
+	known[7].entry.flags |= ORDER_ENTRY_TAKING;
+	place(known, 8);
+	order_stream_read(known, 8, keeps, NULL, room, &stream);
+	for (int i = 0; i < 8; i++) {
+		assert_int_equal(known[i].role, roles[known[i].place]);
+		assert_int_equal(order_is_taken_back(&known[i], 1), known[i].role == ORDER_BACK);
+		assert_int_equal(order_is_taken_back(&known[i], ORDER_NO_GROUP),
+		    known[i].role == ORDER_BACK || known[i].role == ORDER_COUNTS);
+	}
+	assert_int_equal(stream.list.count, 1);
+	assert_int_equal(order_list_last(&stream.list, 5), 1);
+	assert_int_equal(order_list_last(&stream.list, ORDER_NO_GROUP), ORDER_NO_GROUP);
+	assert_int_equal(order_known_greatest(known, 8), 4);
+	/* It has ended. */
+	place(known, 9);
+	order_stream_read(known, 9, keeps, NULL, room, &stream);
+	for (int i = 0; i < 9; i++)
+		assert_true(known[i].role != ORDER_BACK);
+	assert_int_equal(stream.left, 1);
+}
+
 /* Of a group two pieces, each appended anew: one after it persists, the other before; and a flush after it persists. */
 static void
 what_was_appended_anew_is_there_once(void **state)
@@ -126,7 +168,9 @@ what_was_appended_anew_is_there_once(void **state)
 	assert_int_equal(stream.list.count, 6);
 	for (int i = 0; i < 6; i++)
 		assert_int_equal(room[i].valid, i < 5);
-	assert_int_equal(order_server_prefix(&stream.list), 4);
+	assert_int_equal(order_server_prefix(&stream.list).group, 4);
+	assert_int_equal(order_server_prefix(&stream.list).pieces, 1);
+	assert_int_equal(order_server_prefix(&stream.list).before, 3);
 }
 
 static void
@@ -351,6 +395,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_flush_covers_what_came_before_it),
 		cmocka_unit_test(each_cut_holds_for_all_terms_before_it),
+		cmocka_unit_test(what_is_being_taken_back_does_not_count_and_is_not_gone),
 		cmocka_unit_test(what_was_appended_anew_is_there_once),
 		cmocka_unit_test(a_stream_that_lost_an_entry_is_known),
 		cmocka_unit_test(streams_are_told_apart),

@@ -255,7 +255,8 @@ connect_anew(struct server *server, struct stream *stream, uint32_t cut)
 	cut_off(stream, cut);
 	order_track_tell(&stream->tracks[to], stream->floor);
 	stream->term++;
-	for (unsigned tries = 0; !order_log_cut(log, &stream->tracks[to], stream->term, cut, stream->high); tries++) {
+	for (unsigned tries = 0; !order_log_cut(log, &stream->tracks[to], stream->term, cut, stream->high, false);
+	    tries++) {
 		commit(server, to);
 		if (tries > 100)
 			fail_msg("the log is full for ever");
@@ -402,7 +403,7 @@ crash(struct server *server)
 		hold(stream, &read);
 		hold_left(stream, known, same, read.list.floor);
 		adopt(server, stream, known, same);
-		stream->good = order_server_prefix(&read.list);
+		stream->good = order_server_prefix(&read.list).group;
 		if (order_after(stream->floor, stream->good))
 			stream->good = stream->floor; /* what came since went to other servers */
 		streams++;

@@ -34,8 +34,8 @@ a_group_is_there_when_all_of_its_pieces_are(void **state)
 	/* of 3 one piece is missing, whoever had to have it */
 	assert_int_equal(order_prefix(both, 2), 2);
 	assert_int_equal(order_prefix(&both[1], 1), ORDER_NO_GROUP);
-	assert_int_equal(order_server_prefix(&both[0]), 4);
-	assert_int_equal(order_server_prefix(&both[1]), 3);
+	assert_int_equal(order_server_prefix(&both[0]).group, 4);
+	assert_int_equal(order_server_prefix(&both[1]).group, 3);
 }
 
 static void
@@ -47,7 +47,7 @@ a_piece_that_may_not_be_there_ends_it(void **state)
 	(void)state;
 	assert_null(order_list_wrong(&one));
 	assert_int_equal(order_prefix(&one, 1), 1);
-	assert_int_equal(order_server_prefix(&one), 1);
+	assert_int_equal(order_server_prefix(&one).group, 1);
 }
 
 static void
@@ -65,8 +65,8 @@ what_is_below_a_floor_was_forgotten_for_that(void **state)
 	assert_int_equal(order_prefix(some, 3), 6);
 	assert_int_equal(order_prefix(some, 1), 5);
 	assert_int_equal(order_prefix(&some[2], 1), ORDER_NO_GROUP);
-	assert_int_equal(order_server_prefix(&some[2]), ORDER_NO_GROUP);
-	assert_int_equal(order_server_prefix(&some[0]), 6);
+	assert_int_equal(order_server_prefix(&some[2]).group, ORDER_NO_GROUP);
+	assert_int_equal(order_server_prefix(&some[0]).group, 6);
 }
 
 static void
@@ -295,7 +295,7 @@ play(uint64_t seed)
 	for (unsigned s = 0; s < h.servers; s++) {
 		/* What comes after it is listed, so that it can be taken back. */
 		assert_false(order_after(lists[s].floor, found));
-		assert_false(order_after(found, order_server_prefix(&lists[s])) && h.servers == 1);
+		assert_false(order_after(found, order_server_prefix(&lists[s]).group) && h.servers == 1);
 	}
 }
 

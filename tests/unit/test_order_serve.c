@@ -33,7 +33,7 @@ cut(struct bench *bench, struct order_served *stream, uint32_t after, uint32_t l
 	struct order_commit commit;
 
 	assert_true(order_serve_is_still(stream));
-	assert_true(order_serve_cut(&bench->serve, stream, after, last));
+	assert_true(order_serve_cut(&bench->serve, stream, after, last, false));
 	assert_false(order_serve_is_cut(&bench->serve, stream));
 	assert_true(order_log_take(&bench->serve.log, &commit));
 	order_serve_durable(&bench->serve);
@@ -509,12 +509,12 @@ a_stream_that_was_cut_goes_on_behind_its_last_group(void **state)
 	order_serve_stop(&bench->serve, &bench->stream);
 	look(bench, &listed);
 	assert_int_equal(listed.list.count, 3);
-	assert_int_equal(order_server_prefix(&listed.list), 3);
+	assert_int_equal(order_server_prefix(&listed.list).group, 3);
 	cut(bench, &bench->stream, 2, 2);
 	look(bench, &listed);
 	assert_int_equal(listed.list.count, 2);
 	assert_int_equal(listed.term, 2);
-	assert_int_equal(order_server_prefix(&listed.list), 2);
+	assert_int_equal(order_server_prefix(&listed.list).group, 2);
 	*wrong = (struct order_write){ .attribute = { 4, 4, 3, 0, 1, 1, LAST }, .nsid = KEEPS, .blocks = 8 };
 	assert_string_equal(order_serve_arrive(&bench->serve, &bench->stream, wrong),
 	    "what is to be before it is not what came");
