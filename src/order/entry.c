@@ -29,7 +29,7 @@ order_entry_wrong(const struct order_entry *entry)
 		return "only a mark says that something is being taken back";
 	if (entry->prev != ORDER_NO_GROUP && !order_after(entry->first, entry->prev))
 		return "the group before it is not before it";
-	if (entry->count == 0 || (entry->first != entry->last && entry->count != 1))
+	if (entry->count == 0 || (entry->first != entry->last && (entry->count != 1 || entry->num > 1)))
 		return "it has so many pieces of one group, or whole groups";
 	if ((entry->flags & ORDER_ENTRY_LAST) != 0 ? entry->num < entry->count : entry->num != 0)
 		return "the last piece of a group says how many there are";

@@ -54,7 +54,7 @@ order_server_prefix(const struct order_list *list)
 /* What is listed of a group, of all servers. */
 struct found {
 	uint32_t pieces, num;
-	bool any, invalid, whole; /* whole: in an entry of several groups */
+	bool any, invalid;
 };
 
 /* `at`: the first entry that may be of this group or a later one. */
@@ -68,7 +68,6 @@ find(const struct order_list *list, uint32_t group, uint32_t *at, struct found *
 
 		found->any = true;
 		found->invalid = found->invalid || !entry->valid;
-		found->whole = found->whole || entry->first != entry->last;
 		found->pieces += entry->count;
 		found->num += entry->num;
 	}
@@ -77,8 +76,7 @@ find(const struct order_list *list, uint32_t group, uint32_t *at, struct found *
 static bool
 is_there(const struct found *found)
 {
-	return found->any && !found->invalid &&
-	    (found->whole || (found->num > 0 && found->pieces == found->num));
+	return found->any && !found->invalid && found->pieces == found->num;
 }
 
 /* The greatest floor, or ORDER_NO_GROUP. */

@@ -354,6 +354,8 @@ happen(struct rio *model, unsigned what)
 	unsigned stream = (unsigned)rng_below(&model->rng, model->plan.streams);
 	unsigned server = (unsigned)rng_below(&model->rng, model->plan.servers);
 
+	if ((model->resting >> stream & 1) != 0)
+		stream = 0;
 	switch (what) {
 	case 0: return rio_submit_something(model, stream);
 	case 1: return rio_send(model, stream, server);
@@ -401,7 +403,7 @@ rio_begin(struct rio *model, const struct rio_plan *plan, uint64_t seed)
 		.stripe = count == 1 ? RIO_BLOCKS : plan->stripe, .blocks = RIO_BLOCKS,
 	};
 	for (unsigned i = 0; i < RIO_ALL; i++)
-		model->writer[i] = RIO_NONE;
+		model->writer[i] = model->left[i].stream = RIO_NONE;
 	for (unsigned server = 0; server < plan->servers; server++) {
 		for (uint32_t slot = 0; slot < RIO_SLOTS; slot++)
 			model->servers[server].kept_hash ^= rio_slot_hash(slot, &model->servers[server].kept[slot]);

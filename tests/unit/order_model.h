@@ -25,6 +25,7 @@ enum {
 	RIO_WIRE = RIO_ITEMS,
 	RIO_ALL = RIO_SERVERS * RIO_DRIVES * RIO_BLOCKS,
 	RIO_NONE = -1,
+	RIO_UNKNOWN = 0x7fffffff,
 };
 
 /* What a history is of. */
@@ -144,8 +145,11 @@ struct rio {
 	struct rio_server servers[RIO_SERVERS];
 	int16_t writer[RIO_ALL];  /* of each block of the volume, stream * RIO_WRITES + write, */
 	uint32_t values[RIO_ALL]; /* and what that wrote */
+	uint32_t under[RIO_ALL];  /* what was there before something was written in place; RIO_UNKNOWN: nobody knows */
+	struct { uint32_t value, group; int8_t stream; } left[RIO_ALL]; /* in place, and after what is there */
 	const char *violation;  /* NULL, or what was not kept */
 	bool no_more;           /* nothing more is submitted */
+	unsigned resting;       /* bits: streams to which nothing happens */
 	uint64_t refused;
 };
 

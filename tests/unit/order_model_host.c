@@ -59,6 +59,8 @@ note(struct rio *model, unsigned which, uint64_t lba, uint32_t blocks, uint32_t 
 	};
 	stream->next = lba + blocks;
 	for (uint32_t i = 0; i < blocks; i++) {
+		model->under[lba + i] = model->writer[lba + i] != RIO_NONE ? model->values[lba + i] : RIO_UNKNOWN;
+		model->left[lba + i].stream = RIO_NONE;
 		model->writer[lba + i] = (int16_t)(which * RIO_WRITES + at);
 		model->values[lba + i] = stream->data[at][i];
 	}

@@ -70,10 +70,31 @@ hold_block(struct rio *model, struct rio_stream *stream, uint64_t lba, uint32_t 
 		rio_violation(model, "something up to the last group that is there is not");
 	if (after && same && !write->in_place)
 		rio_violation(model, "something after the last group that is there is");
-	if (after && same && write->in_place && !reported)
+	if (!after)
+		return;
+	model->writer[lba] = RIO_NONE;
+	if (!write->in_place)
+		return;
+	if (same && !reported)
 		rio_violation(model, "what was written in place was not reported");
-	if (after)
-		model->writer[lba] = RIO_NONE;
+	if (!same && model->under[lba] != RIO_UNKNOWN && on_medium(model, stream, lba, &reported) != model->under[lba])
+		rio_violation(model, "what was written in place is something else");
+	model->left[lba].stream = (int8_t)(stream - model->streams);
+	model->left[lba].value = model->values[lba];
+	model->left[lba].group = write->group;
+}
+
+/* Until it is written again its host has to hear of it, or until what is durable is above its group. */
+static void
+hold_left(struct rio *model, struct rio_stream *stream, uint64_t lba, uint32_t there)
+{
+	bool reported;
+	uint32_t value = on_medium(model, stream, lba, &reported);
+
+	if (!order_above(model->left[lba].group, there))
+		model->left[lba].stream = RIO_NONE;
+	else if (value == model->left[lba].value && !reported)
+		rio_violation(model, "what was written in place before was not reported again");
 }
 
 void
@@ -91,6 +112,8 @@ rio_hold(struct rio *model, unsigned which, uint32_t there)
 	for (uint64_t lba = 0; lba < model->layout.blocks * model->layout.count; lba++)
 		if (model->writer[lba] != RIO_NONE && model->writer[lba] / RIO_WRITES == (int)which)
 			hold_block(model, stream, lba, there);
+		else if (model->left[lba].stream == (int)which)
+			hold_left(model, stream, lba, there);
 	stream->joined_count = 0;
 	stream->durable = stream->ended = there;
 }

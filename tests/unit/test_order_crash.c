@@ -119,11 +119,16 @@ try_crash(struct sum *sum, uint64_t seed, unsigned step, unsigned crash)
 		complain(seed, step, crash);
 }
 
-/* It goes on until the log is about to come to its end. */
+/* Until the log is about to come to its end, or has; meanwhile the second stream, if there is one, rests. */
 static void
 fill_log(uint64_t seed)
 {
-	for (unsigned i = 0; i < 200000 && model.servers[0].serve.log.next < RIO_SLOTS - 60; i++) {
+	uint64_t end = RIO_SLOTS - 60 + rng_below(&model.rng, 400);
+
+	for (unsigned i = 0; i < 100; i++)
+		rio_step(&model);
+	model.resting = 2;
+	for (unsigned i = 0; i < 400000 && model.servers[0].serve.log.next < end; i++) {
 		rio_step(&model);
 		for (unsigned stream = 0; stream < model.plan.streams; stream++)
 			if (model.streams[stream].write_count > RIO_WRITES / 2)
@@ -131,6 +136,7 @@ fill_log(uint64_t seed)
 		if (model.violation != NULL)
 			complain(seed, 0, 0);
 	}
+	model.resting = 0;
 }
 
 static void

@@ -73,7 +73,7 @@ static void
 of_what_was_merged_all_groups_are_there_or_none(void **state)
 {
 	struct order_listed entries[] = {
-		{ 1, 3, 0, 1, 1, true }, { 4, 4, 3, 3, 3, true }, { 5, 7, 4, 2, 1, false }, { 8, 8, 7, 1, 1, true },
+		{ 1, 3, 0, 1, 1, true }, { 4, 4, 3, 3, 3, true }, { 5, 7, 4, 1, 1, false }, { 8, 8, 7, 1, 1, true },
 	};
 	const struct order_list list = { 0, 4, entries };
 
