@@ -47,12 +47,7 @@ order_sequencer_init(struct order_sequencer *sequencer, const struct order_layou
 static struct order_item *
 open_tail(const struct order_way *way)
 {
-	struct order_item *tail;
-
-	if (way->next == &way->items)
-		return NULL;
-	tail = order_item_at(way->items.prev);
-	return tail->sent_once ? NULL : tail;
+	return way->next != &way->items ? order_item_at(way->items.prev) : NULL;
 }
 
 /* As commands: are they next to each other, of one kind, and together not too large? */
@@ -95,7 +90,7 @@ join_groups(struct order_way *way, struct order_item *item)
 	if (way->next == &item->at_server || !is_whole(item))
 		return;
 	before = order_item_at(item->at_server.prev);
-	if (before->sent_once || !is_whole(before) || order_next(before->attribute.last) != item->attribute.first ||
+	if (!is_whole(before) || order_next(before->attribute.last) != item->attribute.first ||
 	    !fit(before, item))
 		return;
 	list_remove(&item->at_server);

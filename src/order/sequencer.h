@@ -41,8 +41,6 @@ struct order_item {
 	uint32_t blocks_in_all, in_it;
 
 	bool ends;               /* its group */
-	bool sent;
-	bool sent_once;
 	bool answered, durable;
 };
 

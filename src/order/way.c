@@ -43,7 +43,6 @@ order_sequencer_next(struct order_sequencer *sequencer, unsigned server)
 		return NULL;
 	item = order_item_at(way->next);
 	way->next = item->at_server.next;
-	item->sent = item->sent_once = true;
 	flush_in_time(sequencer, way, item);
 	item->attribute.floor = way->told = sequencer->durable;
 	return item;
@@ -158,7 +157,7 @@ static void
 set_unsent(struct order_item *item)
 {
 	for (struct order_item *one = item; one != NULL; one = one->more)
-		one->sent = one->answered = one->durable = false;
+		one->answered = one->durable = false;
 }
 
 /* Pieces of a group, as its entries count them. */

@@ -1,4 +1,5 @@
-"""patches.py ROOT - the deliberate defects of tests/planted: what they are, and whether they still apply.
+"""patches.py ROOT - the deliberate defects of tests/planted and tests/planted_order: what they are, and whether they
+still apply.
 
 Each is a file NAME.patch: four lines that say what it is, an empty line, and a
 unified diff against the tree.  A test of the suite `house` runs this: who
@@ -36,8 +37,12 @@ def read(path):
     return Planted(path.stem, path, *(text for _, _, text in lines), files)
 
 
-def read_all():
-    return [read(path) for path in sorted(Path(__file__).parent.glob("*.patch"))]
+HERE = Path(__file__).resolve().parent
+ORDER = HERE.parent / "planted_order"
+
+
+def read_all(folder=HERE):
+    return [read(path) for path in sorted(folder.glob("*.patch"))]
 
 
 def apply(tree, planted, *options):
@@ -61,7 +66,7 @@ def complaints(root, planted):
 
 
 def main():
-    found = [line for planted in read_all() for line in complaints(sys.argv[1], planted)]
+    found = [line for planted in read_all() + read_all(ORDER) for line in complaints(sys.argv[1], planted)]
     print("\n".join(found))
     sys.exit(1 if found else 0)
 

@@ -79,8 +79,11 @@ submit(struct rio *model, unsigned which, unsigned flags)
 	if (stream->gone || at == RIO_WRITES)
 		return false;
 	lba = choose(model, stream, (flags & ORDER_IN_PLACE) != 0);
-	blocks = free_run(model, lba, 1 + (uint32_t)rng_below(&model->rng, RIO_RUN),
-	    (flags & ORDER_IN_PLACE) != 0);
+	blocks = 1 + (uint32_t)rng_below(&model->rng, RIO_RUN);
+	/* Half of them to where a stripe ends: next to what comes there, and not split. */
+	if (rio_chance(model, 50) && blocks > model->layout.stripe - lba % model->layout.stripe)
+		blocks = model->layout.stripe - (uint32_t)(lba % model->layout.stripe);
+	blocks = free_run(model, lba, blocks, (flags & ORDER_IN_PLACE) != 0);
 	if (blocks == 0)
 		return false;
 	for (uint32_t i = 0; i < RIO_RUN; i++)

@@ -719,8 +719,7 @@ a_group_goes_on_behind_what_is_there(void **state)
 	next(bench, 0);
 	order_sequencer_down(&bench->sequencer, 0);
 	assert_int_equal(come_back(bench, 0, (struct order_there){ 1, 1, 0 }, ORDER_NO_GROUP), 1);
-	/* Not merged with what goes again, though it is next to it. */
-	submit(bench, 3, 1, ORDER_END);
+	submit(bench, 4, 1, ORDER_END);
 	submit(bench, 6, 1, ORDER_END);
 	assert_next(bench, 0, 2, 2, ORDER_NO_GROUP, 0, 1, 0);
 	assert_next(bench, 0, 2, 2, ORDER_NO_GROUP, 2, 1, LAST);
@@ -733,8 +732,9 @@ a_group_goes_on_behind_what_is_there(void **state)
 	free(bench);
 }
 
+/* What it was the first time is taken back. */
 static void
-what_went_once_is_not_merged(void **state)
+what_goes_again_is_merged_with_what_comes(void **state)
 {
 	struct bench *bench = begin(1, 1, true, 128);
 
@@ -742,11 +742,16 @@ what_went_once_is_not_merged(void **state)
 	submit(bench, 0, 1, ORDER_END);
 	next(bench, 0);
 	order_sequencer_down(&bench->sequencer, 0);
-	come_back(bench, 0, (struct order_there){ 0 }, ORDER_NO_GROUP);
 	submit(bench, 1, 1, ORDER_END);
+	come_back(bench, 0, (struct order_there){ 0 }, ORDER_NO_GROUP);
 	submit(bench, 2, 1, ORDER_END);
 	assert_next(bench, 0, 1, 1, 0, 1, 1, LAST);
 	assert_next(bench, 0, 2, 3, 1, 1, 1, LAST | MERGED);
+	order_sequencer_down(&bench->sequencer, 0);
+	come_back(bench, 0, (struct order_there){ 1, 1, 0 }, 1);
+	submit(bench, 3, 1, ORDER_END);
+	answered(bench, assert_next(bench, 0, 2, 4, 1, 1, 1, LAST | MERGED));
+	assert_groups(bench, 4, 4);
 	free(bench);
 }
 
@@ -814,7 +819,7 @@ main(void)
 		cmocka_unit_test(of_a_group_of_which_more_was_sent_all_goes_again),
 		cmocka_unit_test(of_a_group_that_has_not_ended_all_goes_again),
 		cmocka_unit_test(a_group_goes_on_behind_what_is_there),
-		cmocka_unit_test(what_went_once_is_not_merged),
+		cmocka_unit_test(what_goes_again_is_merged_with_what_comes),
 		cmocka_unit_test(what_was_durable_must_be_there),
 		cmocka_unit_test(groups_come_round),
 	};
