@@ -18,7 +18,7 @@ import patches  # noqa: E402
 
 PLACE = ROOT / "build/crash"
 PAGE = ROOT / "doc/crash-matrix.md"
-TRIES = 1000  # histories for a defect
+TRIES = 2000  # histories for a defect
 HEAD = """# The crash matrix of ordered writes
 
 What `./dev crash-matrix` has found. Histories of one or two hosts, each with a stream, and of one or two servers with one or
@@ -59,7 +59,7 @@ def figures(said):
 def tree_with(planted):
     tree = PLACE / planted.name
     shutil.rmtree(tree, ignore_errors=True)
-    for folder in ("src/order", "src/base"):
+    for folder in ("src/order", "src/base", "src/wire"):
         shutil.copytree(ROOT / folder, tree / folder)
     (tree / "tests").mkdir()
     (tree / "tests/unit").symlink_to(ROOT / "tests/unit")

@@ -358,7 +358,7 @@ sweep_one(struct order_log *log)
 	struct order_slot *state = &log->states[slot];
 	struct order_track *track = state->track;
 
-	if (state->is == ORDER_SLOT_FLIGHT || log->swept >= log->durable)
+	if (state->is == ORDER_SLOT_FLIGHT)
 		return false;
 	if (state->is == ORDER_SLOT_FREE) {
 		log->swept++;
@@ -379,6 +379,8 @@ order_log_sweep(struct order_log *log)
 {
 	enum { STEPS = 512 };
 
+	/* What is not durable yet, two batches at most, is beyond where it sweeps. */
+	_Static_assert(2 * ORDER_BATCH_MAX <= ORDER_SLOTS_LEAST - ORDER_SLOTS_LEAST / 4, "durable when swept");
 	for (unsigned steps = 0; steps < STEPS && log->count - (log->next - log->swept) < log->count / 4; steps++)
 		if (!sweep_one(log))
 			break;

@@ -57,6 +57,8 @@ struct order_way {
 	bool cached;             /* a member does not keep what it has answered */
 	bool dirty;              /* something went here that no flush mark is behind */
 	bool down;               /* nothing is sent */
+	bool going_back;         /* what is after this goes again, and may be other pieces since: */
+	uint32_t cut;
 };
 
 struct order_sequencer {

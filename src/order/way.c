@@ -178,8 +178,10 @@ static uint32_t
 cut_for(const struct order_sequencer *sequencer, const struct order_way *way, const struct order_there *there)
 {
 	bool begun = sequencer->in_group > 0 && there->group == sequencer->group;
+	uint32_t cut = begun || count_pieces(way, there->group) > there->pieces ? there->before : there->group;
 
-	return begun || count_pieces(way, there->group) > there->pieces ? there->before : there->group;
+	/* What was to go again is not what the server has, though that may look like it. */
+	return way->going_back && order_above(cut, way->cut) ? way->cut : cut;
 }
 
 bool
@@ -195,6 +197,8 @@ order_sequencer_cut(struct order_sequencer *sequencer, unsigned server, const st
 	for (; node != &way->items && !order_above(order_item_at(node)->attribute.last, *cut); node = node->next)
 		set_durable(order_item_at(node));
 	way->next = node;
+	way->going_back = true;
+	way->cut = *cut;
 	/* From now on: it is taken back there, whatever was answered. */
 	for (; node != &way->items; node = node->next)
 		set_unsent(order_item_at(node));
@@ -229,5 +233,5 @@ order_sequencer_up(struct order_sequencer *sequencer, unsigned server, uint32_t 
 	way->guaranteed = guaranteed;
 	way->sent_most = guaranteed / 2;
 	way->told = ORDER_NO_GROUP;
-	way->down = false;
+	way->down = way->going_back = false;
 }

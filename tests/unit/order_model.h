@@ -151,6 +151,7 @@ struct rio {
 	bool no_more;           /* nothing more is submitted */
 	unsigned resting;       /* bits: streams to which nothing happens */
 	uint64_t refused;
+	uint32_t serial;        /* of the last write that was tried */
 };
 
 void rio_begin(struct rio *model, const struct rio_plan *plan, uint64_t seed);

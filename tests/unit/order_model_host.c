@@ -86,8 +86,10 @@ submit(struct rio *model, unsigned which, unsigned flags)
 	blocks = free_run(model, lba, blocks, (flags & ORDER_IN_PLACE) != 0);
 	if (blocks == 0)
 		return false;
+	/* No two writes are the same, also not of those that nobody tells of any more. */
+	model->serial++;
 	for (uint32_t i = 0; i < RIO_RUN; i++)
-		stream->data[at][i] = ((which + 1) * RIO_WRITES + at) * RIO_RUN + i;
+		stream->data[at][i] = model->serial * RIO_RUN + i;
 	if (order_sequencer_submit(&stream->sequencer, lba, blocks, stream->data[at], flags, &group) != ORDER_TAKEN) {
 		model->refused++;
 		return false;

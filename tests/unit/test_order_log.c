@@ -603,10 +603,82 @@ what_was_closed_leaves_when_nothing_of_it_is_left(void **state)
 	end(server);
 }
 
+/*
+ * What is closed has its last write and the mark behind it in slots that one batch overwrites, of which only the mark's
+ * is written when the power goes.  The batch never was: its slots are emptied, and of these only the mark's is when the
+ * power goes again.  The write is there, and that nothing of it is needed, too.
+ */
+static void
+what_was_closed_is_not_there_again_after_a_torn_batch(void **state)
+{
+	struct server *server = begin(1);
+	struct part *part = &server->parts[0];
+	struct order_track *closed = &server->streams[0].tracks[0], *other = &server->streams[1].tracks[0];
+	uint64_t write;
+	struct order_stream read;
+	uint32_t group = 1, count, same;
+	bool found = false;
+
+	(void)state;
+	for (; group <= 20; group++)
+		assert_true(write_one(server, other, group, group - 1));
+	assert_true(write_one(server, closed, 1, ORDER_NO_GROUP));
+	write = closed->newest;
+	order_track_tell(closed, 1);
+	assert_true(order_log_cut(&part->log, closed, 1, 1, 1, false));
+	assert_int_equal(closed->newest, write + 1);
+	commit(server, 0);
+	order_track_close(&part->log, closed, false);
+	while (part->log.next < write + SLOTS)
+		group += write_one(server, other, group, group - 1);
+	assert_int_equal(part->log.next, write + SLOTS);
+	part->kept[(write + 1) % SLOTS] = (struct order_image){ 0 };
+	count = read_part(server, 0, 0);
+	order_known_sort(server->known, count);
+	for (uint32_t at = 0; at < count; at += same) {
+		same = order_known_same(&server->known[at], count - at);
+		order_stream_read(&server->known[at], same, keeps, NULL, server->room, &read);
+		if (read.stream == 0)
+			assert_int_equal(read.list.count, 0);
+		for (uint32_t i = at; i < at + same; i++)
+			found = found || server->known[i].place == write;
+	}
+	assert_true(found);
+	end(server);
+}
+
+/* Of cuts that take back as much as the one before one mark is needed; and those of a batch leave room for what is. */
+static void
+cuts_again_and_again_leave_room(void **state)
+{
+	struct server *server = begin(1);
+	struct order_log *log = &server->parts[0].log;
+	struct order_track *held = &server->streams[0].tracks[0], *cut = &server->streams[1].tracks[0];
+	unsigned refused = 0;
+
+	(void)state;
+	for (uint32_t group = 1; group <= 200; group++)
+		assert_true(write_one(server, held, group, ORDER_NO_GROUP));
+	for (uint32_t term = 1; term <= 8 * SLOTS;) {
+		if (order_log_cut(log, cut, (uint16_t)term, 5, 9, false)) {
+			assert_int_equal(cut->marks.count, 1);
+			term++;
+			refused = 0;
+			continue;
+		}
+		assert_in_range(++refused, 0, 20);
+		commit(server, 0);
+	}
+	assert_int_equal(held->writes.count, 200);
+	end(server);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_closed_is_not_there_again_after_a_torn_batch),
+		cmocka_unit_test(cuts_again_and_again_leave_room),
 		cmocka_unit_test(who_says_no_floor_leaves_room_for_others),
 		cmocka_unit_test(each_stream_has_what_is_guaranteed),
 		cmocka_unit_test(a_place_is_free_only_when_what_took_it_over_is_durable),

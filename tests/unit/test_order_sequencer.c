@@ -755,6 +755,38 @@ what_goes_again_is_merged_with_what_comes(void **state)
 	free(bench);
 }
 
+/* Its last piece goes again as that, and is not what the server has, which has as many. */
+static void
+what_was_to_go_again_does_so_though_the_server_is_asked_again(void **state)
+{
+	struct bench *bench = begin(1, 1, true, 128);
+	struct order_there there = { 2, 2, 1 };
+	uint32_t cut;
+
+	(void)state;
+	submit(bench, 0, 1, ORDER_END);
+	submit(bench, 9, 1, 0);
+	submit(bench, 19, 1, 0);
+	for (int i = 0; i < 3; i++)
+		answered(bench, next(bench, 0));
+	order_sequencer_down(&bench->sequencer, 0);
+	assert_true(order_sequencer_cut(&bench->sequencer, 0, &there, &cut));
+	assert_int_equal(cut, 1);
+	order_sequencer_end(&bench->sequencer, 0);
+	assert_true(order_sequencer_cut(&bench->sequencer, 0, &there, &cut));
+	assert_int_equal(cut, 1);
+	assert_groups(bench, 1, 1);
+	order_sequencer_up(&bench->sequencer, 0, 1, GUARANTEED);
+	answered(bench, assert_next(bench, 0, 2, 2, 1, 0, 1, 0));
+	assert_next(bench, 0, 2, 2, 1, 2, 1, LAST);
+	/* And when that was lost on its way it is asked anew. */
+	order_sequencer_down(&bench->sequencer, 0);
+	assert_true(order_sequencer_cut(&bench->sequencer, 0, &there, &cut));
+	assert_int_equal(cut, 2);
+	assert_groups(bench, 2, 2);
+	free(bench);
+}
+
 static void
 what_was_durable_must_be_there(void **state)
 {
@@ -820,6 +852,7 @@ main(void)
 		cmocka_unit_test(of_a_group_that_has_not_ended_all_goes_again),
 		cmocka_unit_test(a_group_goes_on_behind_what_is_there),
 		cmocka_unit_test(what_goes_again_is_merged_with_what_comes),
+		cmocka_unit_test(what_was_to_go_again_does_so_though_the_server_is_asked_again),
 		cmocka_unit_test(what_was_durable_must_be_there),
 		cmocka_unit_test(groups_come_round),
 	};
