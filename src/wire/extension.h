@@ -151,11 +151,69 @@ enum { WEIR_PRIORITY_SHIFT = 4, WEIR_PRIORITY_MASK = 3 << WEIR_PRIORITY_SHIFT };
  * After so long without one the host takes it that it has WEIR_CREDITS_FIRST. */
 enum { WEIR_CREDITS_MASK = 0xffff, WEIR_CREDITS_FIRST = 32, WEIR_CREDITS_MS = 1000 };
 
+/* Where ORDER was granted: of a command's byte 1, that is DW0[11:10], whether it is an ordered write, */
+enum { WEIR_ORDERED_SHIFT = 2, WEIR_ORDERED_MASK = 3 << WEIR_ORDERED_SHIFT };
+enum weir_ordered { WEIR_NOT_ORDERED, WEIR_ORDERED, WEIR_ORDERED_LAST };
+
+/* of its CDW12[19:16], */
+enum weir_ordered_flags {
+	WEIR_ORDERED_SPLIT = 1 << 16,
+	WEIR_ORDERED_IN_PLACE = 1 << 17,
+	WEIR_ORDERED_FLUSH = 1 << 18,
+	WEIR_ORDERED_MERGED = 1 << 19,
+	WEIR_ORDERED_FLAGS = 15 << 16,
+};
+
+/* and of a completion's DW1 how many more entries it may have. */
+enum { WEIR_ORDERED_LEFT_SHIFT = 16, WEIR_ORDERED_LEFT_MAX = 0xffff };
+
 /* Admin opcodes; bits 1:0 say which way data goes. */
 enum weir_admin_opcode {
 	WEIR_ADMIN_FENCE = 0xd8, /* no data; CDW10 15:0 a controller, or: */
+	WEIR_ADMIN_LIST = 0xda,  /* to the host; CDW10 15:0 a stream, and enum weir_list_flags; CDW11, CDW12 */
+	WEIR_ADMIN_CUT = 0xdc,   /* no data; CDW10 a stream and a queue, CDW11 a group, CDW12 enum weir_cut_flags */
+	WEIR_ADMIN_FLOOR = 0xe0, /* no data; CDW10 15:0 a stream, CDW11 a group */
 };
 enum { WEIR_FENCE_OLDER = 0xffff };
-static_assert((WEIR_ADMIN_FENCE & 3) == 0, "it carries no data");
+enum weir_list_flags { WEIR_LIST_STOP = 1 << 16, WEIR_LIST_STREAMS = 1 << 17 };
+enum weir_cut_flags { WEIR_CUT_GONE = 1 << 0, WEIR_CUT_FORCE = 1 << 1 };
+static_assert((WEIR_ADMIN_FENCE & 3) == 0 && (WEIR_ADMIN_CUT & 3) == 0 && (WEIR_ADMIN_FLOOR & 3) == 0,
+    "they carry no data");
+static_assert((WEIR_ADMIN_LIST & 3) == 2, "it carries data to the host");
+
+/* What LIST answers: a head, and entries or numbers of streams. */
+struct weir_list_head {
+	uint8_t log[16];      /* its UUID */
+	le16 stream, term;
+	le32 floor;
+	le32 count;           /* in all */
+	le32 guaranteed;
+	le32 flags;           /* enum weir_list_state */
+	uint8_t reserved36[28];
+};
+static_assert(sizeof(struct weir_list_head) == 64, "head of a list");
+
+enum weir_list_state { WEIR_LIST_STOPPED = 1 << 0, WEIR_LIST_NEW = 1 << 1, WEIR_LIST_LOST = 1 << 2 };
+
+struct weir_list_entry {
+	le32 first, last, prev;
+	le16 num, count;
+	le16 flags;           /* as in the log */
+	uint8_t is;           /* enum weir_list_is */
+	uint8_t reserved19;
+	le32 nsid;
+	le64 lba;
+	le32 blocks;
+	uint8_t reserved36[4];
+};
+static_assert(sizeof(struct weir_list_entry) == 40, "entry of a list");
+static_assert(offsetof(struct weir_list_entry, lba) == 24, "LBA");
+
+enum weir_list_is {
+	WEIR_LIST_COUNTS = 1 << 0,
+	WEIR_LIST_VALID = 1 << 1,
+	WEIR_LIST_BACK = 1 << 2,
+	WEIR_LIST_LEFT = 1 << 3,
+};
 
 #endif
