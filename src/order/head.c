@@ -1,4 +1,4 @@
-#include "order/place.h"
+#include "order/head.h"
 
 #include <stddef.h>
 #include <string.h>

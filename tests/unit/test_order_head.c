@@ -1,4 +1,4 @@
-/* test_order_place.c - the head of the log of ordered writes, and its owners, byte by byte. */
+/* test_order_head.c - the head of the log of ordered writes, and its owners, byte by byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/rng.h"
-#include "order/place.h"
+#include "order/head.h"
 
 static const struct order_head usual = { .uuid = { 1, 2, 3, [15] = 16 }, .parts = 2, .slots = 65536 };
 
@@ -204,5 +204,5 @@ main(void)
 		cmocka_unit_test(a_host_has_one_place_and_nobody_elses),
 	};
 
-	return cmocka_run_group_tests_name("order_place", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("order_head", tests, NULL, NULL);
 }

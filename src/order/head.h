@@ -1,11 +1,11 @@
 /*
- * place.h - how the log of ordered writes lies where it lives: its head, its owners, and where its parts are
+ * head.h - how the log of ordered writes lies where it lives: its head, its owners, and where its parts are
  * (doc/formats/ordered-log.md, Layout).
  *
  * Bytes are the caller's; nothing is kept.
  */
-#ifndef WEIR_ORDER_PLACE_H
-#define WEIR_ORDER_PLACE_H
+#ifndef WEIR_ORDER_HEAD_H
+#define WEIR_ORDER_HEAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
