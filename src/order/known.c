@@ -5,7 +5,21 @@
 
 #include "order/group.h"
 
-/* ---- which are of one stream ---- */
+/* ---- which there are, and which are of one stream ---- */
+
+uint32_t
+order_known_read(const struct order_part *part, const struct order_scan *scan, uint32_t number,
+    struct order_known *known)
+{
+	uint32_t count = 0;
+
+	for (uint64_t place = scan->from; place < scan->next; place++) {
+		known[count].part = number;
+		known[count].place = place;
+		count += order_part_entry(part, place, &known[count].entry, &known[count].persists);
+	}
+	return count;
+}
 
 static bool
 is_same(const struct order_entry *a, const struct order_entry *b)

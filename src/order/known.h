@@ -12,6 +12,7 @@
 
 #include "order/entry.h"
 #include "order/prefix.h"
+#include "order/scan.h"
 
 enum order_role {
 	ORDER_GONE,   /* nothing is to be known of it any more: below the floor, cut off, or no write */
@@ -38,6 +39,10 @@ struct order_stream {
 	uint32_t left;         /* entries that are ORDER_LEFT */
 	const char *lost;      /* NULL, or why there must have been others: then the stream is not to be gone on with */
 };
+
+/* All entries that a part of that number has; there is room for `part->count`.  Answers how many. */
+uint32_t order_known_read(const struct order_part *part, const struct order_scan *scan, uint32_t number,
+    struct order_known *known);
 
 /* By streams, and of each in the order in which they came: by terms, groups, and pieces of these. */
 void order_known_sort(struct order_known *known, uint32_t count);

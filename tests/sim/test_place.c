@@ -84,13 +84,8 @@ adopt(struct life *life, const struct order_scan *scan)
 	static struct order_listed room[SLOTS];
 	const struct order_part part = { life->slots, SLOTS };
 	struct order_stream stream = { 0 };
-	uint32_t count = 0;
+	uint32_t count = order_known_read(&part, scan, 0, known);
 
-	for (uint64_t place = scan->from; place < scan->next; place++) {
-		known[count].part = 0;
-		known[count].place = place;
-		count += order_part_entry(&part, place, &known[count].entry, &known[count].persists);
-	}
 	order_track_init(&life->log, &life->track, OWNER, 1);
 	if (count > 0) {
 		order_known_sort(known, count);

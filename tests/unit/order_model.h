@@ -9,6 +9,7 @@
 #define WEIR_TESTS_ORDER_MODEL_H
 
 #include "base/rng.h"
+#include "order/cut.h"
 #include "order/sequencer.h"
 #include "order/serve.h"
 
@@ -92,10 +93,8 @@ struct rio_answer {
 enum rio_way_is {
 	RIO_STOPPED,          /* it is waited for what is under way */
 	RIO_LISTED,           /* it is known where its stream is cut */
-	RIO_BEGUN,            /* a mark says that something is being taken back */
+	RIO_CUTTING,
 	RIO_TAKING_BACK,
-	RIO_TAKEN_BACK,
-	RIO_MARKED,
 	RIO_CUT,
 	RIO_GOES,
 };
@@ -105,6 +104,7 @@ struct rio_way {
 	enum rio_way_is is;
 	unsigned epoch, in_flight;
 	uint32_t cut, last;
+	struct order_cut cutting;
 	bool floor_told;
 	uint32_t floor;
 	struct rio_message wire[RIO_WIRE];

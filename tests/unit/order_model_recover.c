@@ -136,7 +136,7 @@ read_log(struct rio *model, struct rio_server *server, struct order_known *known
 {
 	const struct order_part part = { server->slots, RIO_SLOTS };
 	struct order_scan scan;
-	uint32_t count = 0;
+	uint32_t count;
 
 	memcpy(server->slots, server->kept, sizeof(server->slots));
 	order_scan(&part, &scan);
@@ -146,11 +146,7 @@ read_log(struct rio *model, struct rio_server *server, struct order_known *known
 	order_log_load(&server->serve.log, &scan);
 	for (uint64_t place = scan.next; place < scan.torn_to; place++)
 		rio_keep_empty(server, (uint32_t)(place % RIO_SLOTS));
-	for (uint64_t place = scan.from; place < scan.next; place++) {
-		known[count].part = 0;
-		known[count].place = place;
-		count += order_part_entry(&part, place, &known[count].entry, &known[count].persists);
-	}
+	count = order_known_read(&part, &scan, 0, known);
 	order_known_sort(known, count);
 	return count;
 }
@@ -323,7 +319,6 @@ list_one(struct rio *model, unsigned which, unsigned server)
 	if (!order_sequencer_cut(&model->streams[which].sequencer, server, &there, &way->cut))
 		rio_violation(model, "a server has lost what was durable");
 	rio_look_at_ends(model, which);
-	way->last = order_list_last(&lists[0].stream.list, way->cut);
 	way->is = RIO_LISTED;
 	return true;
 }
@@ -353,7 +348,6 @@ list_all(struct rio *model, unsigned which)
 		if (way->is != RIO_STOPPED)
 			continue;
 		way->cut = there;
-		way->last = order_list_last(&of[server], there);
 		way->is = RIO_LISTED;
 	}
 	return true;
@@ -371,55 +365,22 @@ report(struct rio_stream *stream, unsigned server, const struct order_known *kno
 }
 
 static bool
-mark(struct rio *model, unsigned which, unsigned server, bool taking)
-{
-	struct rio_stream *stream = &model->streams[which];
-	struct rio_way *way = &stream->ways[server];
-	struct rio_server *at = &model->servers[server];
-	struct order_track *track = &at->streams[which].track;
-	uint32_t high;
-
-	look(model, which, server, &lists[0]);
-	high = order_known_greatest(lists[0].known, lists[0].count);
-	if (order_above(track->high, high))
-		high = track->high;
-	if (stream->gone)
-		order_track_tell(track, way->cut);
-	if (!order_serve_cut(&at->serve, &at->streams[which], way->cut, high, taking))
-		return false;
-	way->is = taking ? RIO_BEGUN : RIO_MARKED;
-	return true;
-}
-
-/* If there is nothing to be taken back, that is all. */
-static bool
 begin_cut(struct rio *model, unsigned which, unsigned server)
 {
 	struct rio_stream *stream = &model->streams[which];
 	struct rio_way *way = &stream->ways[server];
-	bool taking = false;
-
-	look(model, which, server, &lists[0]);
-	for (uint32_t i = 0; i < lists[0].count; i++) {
-		report(stream, server, &lists[0].known[i], way->cut);
-		taking = taking || order_is_taken_back(&lists[0].known[i], way->cut);
-	}
-	return mark(model, which, server, taking);
-}
-
-static bool
-take_back(struct rio *model, unsigned which, unsigned server)
-{
 	struct rio_server *at = &model->servers[server];
-	struct rio_way *way = &model->streams[which].ways[server];
+	const char *wrong;
 
-	if (!order_serve_is_cut(&at->serve, &at->streams[which]))
-		return false;
 	look(model, which, server, &lists[0]);
 	for (uint32_t i = 0; i < lists[0].count; i++)
-		if (order_is_taken_back(&lists[0].known[i], way->cut))
-			rio_zero(model, server, which, &lists[0].known[i].entry);
-	way->is = RIO_TAKING_BACK;
+		report(stream, server, &lists[0].known[i], way->cut);
+	wrong = order_cut_begin(&way->cutting, &at->serve, &at->streams[which], lists[0].known, lists[0].count,
+	    &lists[0].stream.list, way->cut, stream->gone, ORDER_NO_GROUP);
+	if (wrong != NULL)
+		rio_violation(model, wrong);
+	way->last = way->cutting.last;
+	way->is = RIO_CUTTING;
 	return true;
 }
 
@@ -427,13 +388,35 @@ static bool
 go_on(struct rio *model, unsigned which, unsigned server)
 {
 	struct rio_stream *stream = &model->streams[which];
-	struct rio_server *at = &model->servers[server];
+	struct rio_way *way = &stream->ways[server];
+	uint8_t was = way->cutting.is;
 
-	if (!order_serve_is_cut(&at->serve, &at->streams[which]))
-		return false;
-	order_serve_go_on(&at->streams[which], stream->ways[server].last);
-	stream->ways[server].is = RIO_CUT;
-	stream->any_cut = stream->any_cut || stream->gone;
+	switch (order_cut_next(&way->cutting)) {
+	case ORDER_CUT_WAITS: return way->cutting.is != was;
+	case ORDER_CUT_TAKES_BACK:
+		look(model, which, server, &lists[0]);
+		for (uint32_t i = 0; i < lists[0].count; i++)
+			if (order_is_taken_back(&lists[0].known[i], way->cut))
+				rio_zero(model, server, which, &lists[0].known[i].entry);
+		way->is = RIO_TAKING_BACK;
+		stream->any_cut = stream->any_cut || stream->gone;
+		return true;
+	case ORDER_CUT_GOES_ON:
+		way->is = RIO_CUT;
+		stream->any_cut = stream->any_cut || stream->gone;
+		return true;
+	}
+	return false;
+}
+
+static bool
+taken_back(struct rio *model, unsigned which, unsigned server)
+{
+	struct rio_way *way = &model->streams[which].ways[server];
+
+	rio_zeroed(model, server, which);
+	order_cut_taken_back(&way->cutting);
+	way->is = RIO_CUTTING;
 	return true;
 }
 
@@ -483,13 +466,8 @@ rio_recover(struct rio *model, unsigned which, unsigned server)
 	switch (way->is) {
 	case RIO_STOPPED: return stream->gone ? list_all(model, which) : list_one(model, which, server);
 	case RIO_LISTED: return begin_cut(model, which, server);
-	case RIO_BEGUN: return take_back(model, which, server);
-	case RIO_TAKING_BACK:
-		rio_zeroed(model, server, which);
-		way->is = RIO_TAKEN_BACK;
-		return true;
-	case RIO_TAKEN_BACK: return mark(model, which, server, false);
-	case RIO_MARKED: return go_on(model, which, server);
+	case RIO_CUTTING: return go_on(model, which, server);
+	case RIO_TAKING_BACK: return taken_back(model, which, server);
 	case RIO_CUT: return end_one(model, which, server);
 	case RIO_GOES: return false;
 	}

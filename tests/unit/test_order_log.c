@@ -300,15 +300,7 @@ read_part(struct server *server, unsigned which, uint32_t count)
 	order_log_load(&part->log, &scan);
 	for (uint64_t place = scan.next; place < scan.torn_to; place++)
 		part->kept[place % SLOTS] = part->slots[place % SLOTS];
-	for (uint64_t place = scan.from; place < scan.next; place++) {
-		struct order_known *known = &server->known[count];
-
-		known->part = which;
-		known->place = place;
-		if (order_part_entry(&read, place, &known->entry, &known->persists))
-			count++;
-	}
-	return count;
+	return count + order_known_read(&read, &scan, which, &server->known[count]);
 }
 
 static const struct order_listed *
