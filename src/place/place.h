@@ -8,6 +8,7 @@
 #ifndef WEIR_PLACE_PLACE_H
 #define WEIR_PLACE_PLACE_H
 
+#include "flash/pmr.h"
 #include "order/head.h"
 #include "order/log.h"
 #include "world/reactor.h"
@@ -30,10 +31,24 @@ struct place_ops {
 };
 
 /*
- * A part of a log in a file, which outlives it: what is done with this survives a loss of power.  It never blocks. The
- * part's slots were read from there, and what order_log_load() has emptied is to be the first commit.  `slots`, `done`
- * and `owner` are filled in by the caller.  NULL: no memory.
+ * Of all of these: the part's slots were read from there, and what order_log_load() has emptied is to be the first
+ * commit.  `slots`, `done` and `owner` are filled in by the caller.  NULL: no memory.
  */
+
+/* In a file, which outlives it.  It survives a loss of power, and nobody waits for the disk. */
 struct place *place_file_open(struct reactor *reactor, struct file *file, const struct order_head *head, uint32_t part);
+
+/* In memory that outlives the process, and not the machine; `log` is where the log begins. */
+struct place *place_memory_open(struct reactor *reactor, void *log, const struct order_head *head, uint32_t part);
+
+/* The persistent memory of a drive, which several places may share; no thread but one uses it at a time. */
+struct place_region {
+	struct pmr *pmr;
+	uint64_t last_ns;  /* it was told; time does not go back there, but reactors may be at different ones */
+};
+
+/* In such a region, from its beginning.  It survives a loss of power. */
+struct place *place_region_open(struct reactor *reactor, struct place_region *region, const struct order_head *head,
+    uint32_t part);
 
 #endif

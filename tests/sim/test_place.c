@@ -1,6 +1,6 @@
 /*
- * test_place.c - a part of the log of ordered writes in a file of the simulation: after each loss of power, wherever it
- * meets a commit, all is there that was said to be durable, and the log is not corrupt.
+ * test_place.c - a part of the log of ordered writes in each place where it can live: after each loss of power, or of
+ * the process, wherever it meets a commit, all is there that was said to be durable, and the log is not corrupt.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -21,8 +21,16 @@ enum { SLOTS = ORDER_SLOTS_LEAST, GROUPS = 1 << 16, KEPT = 40, FLIGHT = 24, OWNE
 
 static const struct order_head head = { .uuid = { 1 }, .parts = 2, .slots = SLOTS };
 
+enum kind { IN_FILE, IN_MEMORY, IN_REGION };
+
+/* What outlives a process, and a machine. */
+static uint8_t kept[ORDER_HEAD_BYTES + ORDER_OWNERS * ORDER_OWNER_BYTES + 2 * SLOTS * sizeof(struct order_image)]
+    __attribute__((aligned(64)));
+
 /* What is known of it outside; it outlives the process. */
 struct seen {
+	enum kind kind;
+	struct place_region region;
 	struct rng rng;
 	uint32_t last, floor, durable; /* groups: appended, told, and durable in a row */
 	bool persists[GROUPS];         /* said to do so for good */
@@ -209,10 +217,20 @@ emptied(struct place *place, int error)
 		reactor_run_in(life->reactor, PHASE_SUBMIT, &life->task);
 }
 
+static struct place *
+open_place(struct life *life)
+{
+	switch (life->seen->kind) {
+	case IN_MEMORY: return place_memory_open(life->reactor, kept, &head, 1);
+	case IN_REGION: return place_region_open(life->reactor, &life->seen->region, &head, 1);
+	default: return place_file_open(life->reactor, life->file, &head, 1);
+	}
+}
+
 static void
 begin(struct life *life, const struct order_scan *scan)
 {
-	life->place = place_file_open(life->reactor, life->file, &head, 1);
+	life->place = open_place(life);
 	assert_non_null(life->place);
 	life->place->slots = life->slots;
 	life->place->owner = life;
@@ -228,23 +246,34 @@ begin(struct life *life, const struct order_scan *scan)
 	}
 }
 
+static void
+fetch(struct life *life)
+{
+	const struct world_ops *world = life->reactor->world;
+	uint8_t *bytes = arena_alloc_aligned(life->reactor->arena, sizeof(life->slots), 4096);
+
+	assert_int_equal(world->file_open(life->reactor, "log", order_log_bytes(&head), 512, &life->file), 0);
+	assert_int_equal(world->file_fetch(life->file, order_part_at(&head, 1), bytes, sizeof(life->slots)),
+	    sizeof(life->slots));
+	memcpy(life->slots, bytes, sizeof(life->slots));
+	arena_free(life->reactor->arena, bytes);
+}
+
 static int
 start(struct reactor *reactor, void *arg)
 {
 	struct life *life = arena_alloc_aligned(reactor->arena, sizeof(*life), 4096);
 	const struct order_part part = { life->slots, SLOTS };
-	uint8_t *bytes = arena_alloc_aligned(reactor->arena, sizeof(life->slots), 4096);
 	struct order_scan scan;
 
 	life->seen = arg;
 	life->seen->lives++;
 	life->reactor = reactor;
 	task_init(&life->task, run);
-	if (reactor->world->file_open(reactor, "log", order_log_bytes(&head), 512, &life->file) != 0)
-		return -EIO;
-	assert_int_equal(reactor->world->file_fetch(life->file, order_part_at(&head, 1), bytes, sizeof(life->slots)),
-	    sizeof(life->slots));
-	memcpy(life->slots, bytes, sizeof(life->slots));
+	if (life->seen->kind == IN_FILE)
+		fetch(life);
+	else
+		memcpy(life->slots, kept + order_part_at(&head, 1), sizeof(life->slots));
 	order_scan(&part, &scan);
 	assert_false(scan.corrupt);
 	order_log_init(&life->log, life->slots, SLOTS, life->states, life->words);
@@ -257,17 +286,20 @@ start(struct reactor *reactor, void *arg)
 /* ---- the tests ---- */
 
 static struct sim *
-world(uint64_t seed, struct seen *seen, struct sim_process **process)
+world(uint64_t seed, enum kind kind, struct seen *seen, struct sim_process **process)
 {
 	struct sim_options options = sim_options_default();
 	const struct sim_process_options of = { .start = start, .arg = seen };
 	struct sim *sim;
 
 	options.file_sector = 512;
+	if (kind == IN_REGION)
+		options.turn_ns = options.wake_jitter_ns = 20; /* shorter than a read of it */
 	options.file_align = seed % 3 == 0 ? 1 : seed % 3 == 1 ? 512 : 4096;
 	options.file_direct = seed % 3 != 0;
 	options.max_events = options.max_ns = UINT64_MAX;
-	*seen = (struct seen){ .lives = 0 };
+	*seen = (struct seen){ .kind = kind };
+	memset(kept, 0, sizeof(kept));
 	rng_seed(&seen->rng, seed);
 	sim = sim_create(seed, &options);
 	*process = sim_process_create(sim, "server", 1, &of);
@@ -275,32 +307,70 @@ world(uint64_t seed, struct seen *seen, struct sim_process **process)
 }
 
 static void
-what_is_durable_survives_power(void **state)
+live_and_die(struct sim *sim, struct seen *seen, struct sim_process *process)
+{
+	for (unsigned life = 0; life < 20; life++) {
+		sim_run_until(sim, sim_now(sim) + 100000 + sim_below(sim, seen->kind == IN_FILE ? 100000000 : 300000),
+		    NULL, NULL);
+		assert_int_equal(seen->error, 0);
+		assert_true(sim_process_running(process));
+		sim_process_crash(process, seen->kind == IN_MEMORY ? SIM_CRASH_KEEPS_WRITES : 0);
+		if (seen->kind == IN_REGION)
+			pmr_cut(seen->region.pmr, sim_now(sim));
+		sim_process_start(process);
+	}
+	sim_run_until(sim, sim_now(sim) + 1000000, NULL, NULL);
+	assert_int_equal(sim_process_error(process), 0);
+	assert_int_equal(seen->lives, 21);
+	assert_in_range(seen->commits, 100, UINT64_MAX);
+	assert_in_range(seen->durable, SLOTS, GROUPS - 1);
+}
+
+/* How many batches were torn. */
+static unsigned
+survive(enum kind kind)
 {
 	static struct seen seen;
 	struct sim_process *process;
+	struct arena arena;
 	unsigned torn = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 12; seed++) {
-		struct sim *sim = world(seed, &seen, &process);
+		struct sim *sim = world(seed, kind, &seen, &process);
+		const struct pmr_options options = {
+			.memory = kept, .bytes = sizeof(kept), .link_mb_s = 8000, .seed = seed,
+		};
 
-		for (unsigned life = 0; life < 20; life++) {
-			sim_run_until(sim, sim_now(sim) + 100000 + sim_below(sim, 100000000), NULL, NULL);
-			assert_int_equal(seen.error, 0);
-			assert_true(sim_process_running(process));
-			sim_process_crash(process, 0);
-			sim_process_start(process);
-		}
-		sim_run_until(sim, sim_now(sim) + 1000000, NULL, NULL);
-		assert_int_equal(sim_process_error(process), 0);
-		assert_int_equal(seen.lives, 21);
-		assert_in_range(seen.commits, 100, UINT64_MAX);
-		assert_in_range(seen.durable, SLOTS, GROUPS - 1);
+		arena_init(&arena, 0);
+		if (kind == IN_REGION)
+			assert_int_equal(pmr_create(&arena, &options, &seen.region.pmr), 0);
+		live_and_die(sim, &seen, process);
 		torn += seen.torn;
 		sim_destroy(sim);
+		arena_drop(&arena);
 	}
-	assert_in_range(torn, 4, 240);
+	return torn;
+}
+
+static void
+in_a_file_it_survives_power(void **state)
+{
+	(void)state;
+	assert_in_range(survive(IN_FILE), 4, 240);
+}
+
+static void
+in_memory_it_survives_its_process(void **state)
+{
+	(void)state;
+	assert_int_equal(survive(IN_MEMORY), 0);
+}
+
+static void
+in_a_drives_memory_it_survives_power(void **state)
+{
+	(void)state;
+	assert_in_range(survive(IN_REGION), 4, 240);
 }
 
 /* Of whatever comes after an error nothing is said to be durable. */
@@ -313,7 +383,7 @@ an_error_is_told_and_stays(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 12; seed++) {
-		struct sim *sim = world(seed, &seen, &process);
+		struct sim *sim = world(seed, IN_FILE, &seen, &process);
 		uint64_t commits;
 
 		sim_run_until(sim, 5000000, NULL, NULL);
@@ -339,7 +409,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_durable_survives_power),
+		cmocka_unit_test(in_a_file_it_survives_power),
+		cmocka_unit_test(in_memory_it_survives_its_process),
+		cmocka_unit_test(in_a_drives_memory_it_survives_power),
 		cmocka_unit_test(an_error_is_told_and_stays),
 	};
 
