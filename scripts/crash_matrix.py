@@ -22,7 +22,7 @@ TRIES = 2000  # histories for a defect
 HEAD = """# The crash matrix of ordered writes
 
 What `./dev crash-matrix` has found. Histories of one or two hosts, each with a stream, and of one or two servers with one or
-two drives are played at random (`tests/unit/order_model.h`); what hosts and servers do in them is `src/order`, of which
+two drives and a log of one or two parts are played at random (`tests/unit/order_model.h`); what hosts and servers do in them is `src/order`, of which
 [ordered-writes.md](ordered-writes.md) is the page. At each of 120 steps of each history one to all of them are lost, with any
 subset of what was in drives' caches and of the words of a commit to a log, some of them again while they recover; and what is
 there then is held against what was promised: exactly the groups up to some point, none of them less than was told durable, what was

@@ -17,25 +17,27 @@ enum {
 
 const char *
 order_cut_begin(struct order_cut *cut, struct order_serve *serve, struct order_served *stream,
-    const struct order_known *known, uint32_t count, const struct order_list *list, uint32_t after, bool gone,
+    const struct order_known *known, uint32_t count, const struct order_stream *read, uint32_t after, bool gone,
     uint32_t high)
 {
 	uint32_t greatest = order_known_greatest(known, count);
 	bool taking = false;
 
 	assert(order_serve_is_still(stream));
-	if (order_above(list->floor, after))
+	if (order_above(read->list.floor, after))
 		return "what is durable cannot be cut off";
 	for (uint32_t i = 0; i < count; i++)
 		taking = taking || order_is_taken_back(&known[i], after);
 	if (order_above(stream->track.high, high))
 		high = stream->track.high;
 	*cut = (struct order_cut){
-		.serve = serve, .stream = stream, .after = after, .last = order_list_last(list, after),
+		.serve = serve, .stream = stream, .after = after, .last = order_list_last(&read->list, after),
 		.high = order_above(greatest, high) ? greatest : high, .is = taking ? BEGINS : ENDS,
 	};
-	if (gone)
-		order_track_tell(&stream->track, after);
+	/* Another part may have it of later. */
+	if (count > 0)
+		stream->track.term = read->term;
+	order_track_tell(&stream->track, gone ? after : read->list.floor);
 	return NULL;
 }
 

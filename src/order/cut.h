@@ -26,12 +26,14 @@ struct order_cut {
 };
 
 /*
- * Begins; the stream is still.  `known` is all that is known of it, in all parts, as order_stream_read() left it, and
- * `list` the list of that.  `gone`: its host was, and `after` is a floor, too.  `high`: the greatest group of earlier
- * terms that another part knows of, or ORDER_NO_GROUP.  NULL, or why it cannot be cut there, in plain words.
+ * Begins; the stream is still, and goes on in the part of `serve`, in which it may not have been before.  `known` is
+ * all that is known of it, in all parts, as order_stream_read() left it, and `read` what that said; zeros where nothing
+ * is.
+ * `gone`: its host was, and `after` is a floor, too.  `high`: the greatest group of earlier terms that another part
+ * knows of, or ORDER_NO_GROUP.  NULL, or why it cannot be cut there, in plain words.
  */
 const char *order_cut_begin(struct order_cut *cut, struct order_serve *serve, struct order_served *stream,
-    const struct order_known *known, uint32_t count, const struct order_list *list, uint32_t after, bool gone,
+    const struct order_known *known, uint32_t count, const struct order_stream *read, uint32_t after, bool gone,
     uint32_t high);
 
 /* What is to be done next: to be asked after it has begun, after each commit, and when that was done. */

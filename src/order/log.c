@@ -265,7 +265,9 @@ void
 order_track_hold(struct order_log *log, struct order_track *track, uint32_t floor)
 {
 	order_track_tell(track, floor);
-	track->stands = track->floor;
+	/* Not what was told: that may stand nowhere yet. */
+	if (order_above(floor, track->stands))
+		track->stands = floor;
 	forget_below(log, track);
 }
 

@@ -113,15 +113,15 @@ request_of(struct order_write *write)
 static void
 send_back(struct rio *model, unsigned which, struct rio_request *request)
 {
-	struct rio_server *server = &model->servers[which];
 	struct rio_way *way = rio_way_of(model, request->stream, which);
-	struct order_track *track = &server->streams[request->stream].track;
+	struct rio_part *home = rio_home(model, which, request->stream);
 
 	request->used = false;
 	if (request->epoch != way->epoch)
 		return;
 	way->back[(way->back_from + way->back_count++) % RIO_WIRE] = (struct rio_answer){
-		request->item, request->write.outcome, order_log_left(&server->serve.log, track),
+		request->item, request->write.outcome,
+		order_log_left(&home->serve.log, &home->streams[request->stream].track),
 	};
 }
 
@@ -129,60 +129,64 @@ static void
 turn(struct rio *model, unsigned which)
 {
 	struct rio_server *server = &model->servers[which];
-	struct order_served *flushed;
-	struct order_write *write;
 
-	while ((write = order_serve_go(&server->serve)) != NULL)
-		begin_write(server, request_of(write));
-	while ((flushed = order_serve_flush(&server->serve)) != NULL)
-		server->flush_of[flushed - server->streams] = server->ended + 1;
-	while ((write = order_serve_answer(&server->serve)) != NULL)
-		send_back(model, which, request_of(write));
+	for (unsigned i = 0; i < model->plan.parts; i++) {
+		struct rio_part *part = &server->parts[i];
+		struct order_served *flushed;
+		struct order_write *write;
+
+		while ((write = order_serve_go(&part->serve)) != NULL)
+			begin_write(server, request_of(write));
+		while ((flushed = order_serve_flush(&part->serve)) != NULL)
+			server->flush_of[flushed - part->streams] = server->ended + 1;
+		while ((write = order_serve_answer(&part->serve)) != NULL)
+			send_back(model, which, request_of(write));
+	}
 }
 
 static void
-keep_slot(struct rio_server *server, uint32_t slot, const struct order_image *image)
+keep_slot(struct rio_part *part, uint32_t slot, const struct order_image *image)
 {
-	server->kept_hash ^= rio_slot_hash(slot, &server->kept[slot]);
-	server->kept[slot] = *image;
-	server->kept_hash ^= rio_slot_hash(slot, image);
+	part->kept_hash ^= rio_slot_hash(slot, &part->kept[slot]);
+	part->kept[slot] = *image;
+	part->kept_hash ^= rio_slot_hash(slot, image);
 }
 
 bool
-rio_take(struct rio_server *server)
+rio_take(struct rio_part *part)
 {
-	if (!order_log_take(&server->serve.log, &server->commit))
+	if (!order_log_take(&part->serve.log, &part->commit))
 		return false;
-	memcpy(server->commit_words, server->commit.words, server->commit.word_count * sizeof(uint32_t));
+	memcpy(part->commit_words, part->commit.words, part->commit.word_count * sizeof(uint32_t));
 	return true;
 }
 
 /* `words`: of eight words of an entry those that come. */
 void
-rio_keep_entry(struct rio_server *server, uint64_t place, unsigned words)
+rio_keep_entry(struct rio_part *part, uint64_t place, unsigned words)
 {
 	uint32_t slot = (uint32_t)(place % RIO_SLOTS);
-	struct order_image image = server->kept[slot];
+	struct order_image image = part->kept[slot];
 
 	for (unsigned word = 0; word < 8; word++)
 		if ((words >> word & 1) != 0)
-			memcpy((char *)&image + 8 * word, (char *)&server->slots[slot] + 8 * word, 8);
-	keep_slot(server, slot, &image);
+			memcpy((char *)&image + 8 * word, (char *)&part->slots[slot] + 8 * word, 8);
+	keep_slot(part, slot, &image);
 }
 
 void
-rio_keep_word(struct rio_server *server, uint32_t slot)
+rio_keep_word(struct rio_part *part, uint32_t slot)
 {
-	struct order_image image = server->kept[slot];
+	struct order_image image = part->kept[slot];
 
-	image.persist = server->slots[slot].persist;
-	keep_slot(server, slot, &image);
+	image.persist = part->slots[slot].persist;
+	keep_slot(part, slot, &image);
 }
 
 void
-rio_keep_empty(struct rio_server *server, uint32_t slot)
+rio_keep_empty(struct rio_part *part, uint32_t slot)
 {
-	keep_slot(server, slot, &(struct order_image){ 0 });
+	keep_slot(part, slot, &(struct order_image){ 0 });
 }
 
 /* ---- what happens: at servers ---- */
@@ -201,6 +205,7 @@ arrive(struct rio *model, unsigned which, unsigned server_number)
 {
 	struct rio_way *way = rio_way_of(model, which, server_number);
 	struct rio_server *server = &model->servers[server_number];
+	struct rio_part *home = rio_home(model, server_number, which);
 	struct rio_request *request = free_request(server);
 	const struct rio_message *message = &way->wire[way->wire_from];
 	const char *wrong;
@@ -217,11 +222,11 @@ arrive(struct rio *model, unsigned which, unsigned server_number)
 		},
 	};
 	memcpy(request->values, message->values, message->blocks * sizeof(uint32_t));
-	wrong = order_serve_arrive(&server->serve, &server->streams[which], &request->write);
+	wrong = order_serve_arrive(&home->serve, &home->streams[which], &request->write);
 	if (wrong != NULL)
 		rio_violation(model, wrong);
-	else if (!server->streams[which].stopped && rio_chance(model, 60))
-		order_serve_ready(&server->serve, &request->write);
+	else if (!home->streams[which].stopped && rio_chance(model, 60))
+		order_serve_ready(&home->serve, &request->write);
 	turn(model, server_number);
 	return true;
 }
@@ -234,7 +239,7 @@ get_floor(struct rio *model, unsigned which, unsigned server)
 	if (way->is != RIO_GOES || !way->floor_told)
 		return false;
 	way->floor_told = false;
-	order_track_tell(&model->servers[server].streams[which].track, way->floor);
+	order_track_tell(&rio_home(model, server, which)->streams[which].track, way->floor);
 	return true;
 }
 
@@ -246,37 +251,59 @@ get_data(struct rio *model, unsigned which)
 
 	for (unsigned i = 0; i < RIO_REQUESTS; i++) {
 		struct rio_request *request = &server->requests[(from + i) % RIO_REQUESTS];
+		struct rio_part *home = rio_home(model, which, request->stream);
 
-		if (request->used && !request->write.piece.ready && !server->streams[request->stream].stopped) {
-			order_serve_ready(&server->serve, &request->write);
+		if (request->used && !request->write.piece.ready && !home->streams[request->stream].stopped) {
+			order_serve_ready(&home->serve, &request->write);
 			return true;
 		}
 	}
 	return false;
 }
 
+static struct rio_part *
+any_part(struct rio *model, unsigned which)
+{
+	return &model->servers[which].parts[rng_below(&model->rng, model->plan.parts)];
+}
+
 static bool
 append(struct rio *model, unsigned which)
 {
-	struct rio_server *server = &model->servers[which];
+	struct rio_part *part = any_part(model, which);
 
-	order_serve_append(&server->serve);
-	return rio_take(server);
+	order_serve_append(&part->serve);
+	return rio_take(part);
 }
 
 static bool
 make_durable(struct rio *model, unsigned which)
 {
-	struct rio_server *server = &model->servers[which];
+	struct rio_part *part = any_part(model, which);
 
-	if (!server->serve.log.taken)
+	if (!part->serve.log.taken)
 		return false;
-	for (uint64_t place = server->commit.from; place < server->commit.to; place++)
-		rio_keep_entry(server, place, 0xff);
-	for (uint32_t i = 0; i < server->commit.word_count; i++)
-		rio_keep_word(server, server->commit_words[i]);
-	order_serve_durable(&server->serve);
+	for (uint64_t place = part->commit.from; place < part->commit.to; place++)
+		rio_keep_entry(part, place, 0xff);
+	for (uint32_t i = 0; i < part->commit.word_count; i++)
+		rio_keep_word(part, part->commit_words[i]);
+	order_serve_durable(&part->serve);
 	turn(model, which);
+	return true;
+}
+
+/* Another part that had the stream is told what is durable where it goes on, and leaves when it has nothing of it. */
+static bool
+tell_parts(struct rio *model, unsigned which, unsigned stream)
+{
+	struct rio_part *home = rio_home(model, which, stream), *part = any_part(model, which);
+	struct order_track *track = &part->streams[stream].track;
+	const struct order_track *at_home = &home->streams[stream].track;
+
+	if (part == home || !part->has[stream] || track->leaving == 0 || at_home->newest >= home->serve.log.durable)
+		return false;
+	order_track_hold(&part->serve.log, track, at_home->stands);
+	part->has[stream] = !order_track_leave(&part->serve.log, track);
 	return true;
 }
 
@@ -295,7 +322,8 @@ end_write(struct rio *model, unsigned which)
 		request->at_drive = false;
 		/* One that fails has done what it has done. */
 		end_pending(server, (int)at, RIO_NONE, model->plan.keeps[request->drive]);
-		order_serve_ended(&server->serve, &request->write, rng_below(&model->rng, 1000) > 0);
+		order_serve_ended(&rio_home(model, which, request->stream)->serve, &request->write,
+		    rng_below(&model->rng, 1000) > 0);
 		turn(model, which);
 		return true;
 	}
@@ -306,7 +334,8 @@ static bool
 end_flush(struct rio *model, unsigned which, unsigned stream)
 {
 	struct rio_server *server = &model->servers[which];
-	struct order_served *served = &server->streams[stream];
+	struct rio_part *home = rio_home(model, which, stream);
+	struct order_served *served = &home->streams[stream];
 	uint64_t ended = server->flush_of[stream];
 
 	if (ended == 0)
@@ -315,7 +344,7 @@ end_flush(struct rio *model, unsigned which, unsigned stream)
 	for (unsigned bit = 0; bit < served->nsid_count; bit++)
 		if ((served->flushing >> bit & 1) != 0)
 			flush(server, served->nsids[bit] - 1, ended - 1);
-	order_serve_flushed(&server->serve, served, rng_below(&model->rng, 1000) > 0);
+	order_serve_flushed(&home->serve, served, rng_below(&model->rng, 1000) > 0);
 	turn(model, which);
 	return true;
 }
@@ -368,6 +397,7 @@ happen(struct rio *model, unsigned what)
 	case 8: return rio_get_back(model, stream, server);
 	case 9: return rio_tell_floor(model, stream, server);
 	case 10: return get_floor(model, stream, server);
+	case 11: return tell_parts(model, server, stream);
 	default: return rio_recover(model, stream, server);
 	}
 }
@@ -375,7 +405,7 @@ happen(struct rio *model, unsigned what)
 void
 rio_step(struct rio *model)
 {
-	enum { WHATS = 12, TRIES = 40 };
+	enum { WHATS = 13, TRIES = 40 };
 
 	for (unsigned tries = 0; tries < TRIES; tries++)
 		if (happen(model, (unsigned)rng_below(&model->rng, WHATS)))
@@ -405,8 +435,6 @@ rio_begin(struct rio *model, const struct rio_plan *plan, uint64_t seed)
 	for (unsigned i = 0; i < RIO_ALL; i++)
 		model->writer[i] = model->left[i].stream = RIO_NONE;
 	for (unsigned server = 0; server < plan->servers; server++) {
-		for (uint32_t slot = 0; slot < RIO_SLOTS; slot++)
-			model->servers[server].kept_hash ^= rio_slot_hash(slot, &model->servers[server].kept[slot]);
 		rio_begin_server(model, &model->servers[server]);
 	}
 	for (unsigned i = 0; i < plan->streams; i++)

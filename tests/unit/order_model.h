@@ -15,6 +15,7 @@
 
 enum {
 	RIO_SERVERS = 2,
+	RIO_PARTS = 2,        /* of its log */
 	RIO_DRIVES = 2,       /* of a server */
 	RIO_STREAMS = 2,
 	RIO_BLOCKS = 64,      /* of a drive */
@@ -31,7 +32,7 @@ enum {
 
 /* What a history is of. */
 struct rio_plan {
-	unsigned streams, servers, drives;
+	unsigned streams, servers, drives, parts;
 	uint32_t stripe;
 	bool keeps[RIO_DRIVES]; /* drives of each server */
 	bool long_log;          /* the log goes round while it is watched */
@@ -59,20 +60,27 @@ struct rio_request {
 	bool used, at_drive;
 };
 
-struct rio_server {
+/* A part of a server's log, and the streams that have something in it. */
+struct rio_part {
 	struct order_serve serve;
 	struct order_served streams[RIO_STREAMS];
+	bool has[RIO_STREAMS];
 	struct order_commit commit;
 	uint32_t commit_words[RIO_SLOTS];
+	uint64_t kept_hash;
+	uint32_t words[RIO_SLOTS];
+	struct order_slot states[RIO_SLOTS];
+	struct order_image slots[RIO_SLOTS], kept[RIO_SLOTS];
+};
+
+struct rio_server {
+	struct rio_part parts[RIO_PARTS];
+	unsigned home[RIO_STREAMS];               /* the part in which each goes on */
 	struct rio_request requests[RIO_REQUESTS];
 	uint32_t media[RIO_DRIVES][RIO_BLOCKS];
 	struct rio_pending pending[512];
 	unsigned pending_count;
 	uint64_t ended, flush_of[RIO_STREAMS]; /* what had ended when a flush began; 0: there is none */
-	uint64_t kept_hash;
-	uint32_t words[RIO_SLOTS];
-	struct order_slot states[RIO_SLOTS];
-	struct order_image slots[RIO_SLOTS], kept[RIO_SLOTS];
 };
 
 /* ---- hosts ---- */

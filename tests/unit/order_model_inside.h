@@ -17,15 +17,22 @@ rio_way_of(struct rio *model, unsigned stream, unsigned server)
 	return &model->streams[stream].ways[server];
 }
 
+/* Where a stream goes on at a server. */
+static inline struct rio_part *
+rio_home(struct rio *model, unsigned server, unsigned stream)
+{
+	return &model->servers[server].parts[model->servers[server].home[stream]];
+}
+
 void rio_violation(struct rio *model, const char *what);
 bool rio_keeps(void *model, uint32_t nsid);
 
 /* What is kept of a server's log. */
 uint64_t rio_slot_hash(uint32_t slot, const struct order_image *image);
-bool rio_take(struct rio_server *server);
-void rio_keep_entry(struct rio_server *server, uint64_t place, unsigned words);
-void rio_keep_word(struct rio_server *server, uint32_t slot);
-void rio_keep_empty(struct rio_server *server, uint32_t slot);
+bool rio_take(struct rio_part *part);
+void rio_keep_entry(struct rio_part *part, uint64_t place, unsigned words);
+void rio_keep_word(struct rio_part *part, uint32_t slot);
+void rio_keep_empty(struct rio_part *part, uint32_t slot);
 
 /* What an entry wrote is deallocated, and that is durable. */
 void rio_zero(struct rio *model, unsigned server, unsigned stream, const struct order_entry *entry);

@@ -1,173 +1,80 @@
-/* Of the model of ordered writes: what is lost, how it is recovered, and whether what was promised is kept. */
+/* Of the model of ordered writes: what is lost, and how it is recovered. */
 #include <string.h>
 
 #include "order/entry.h"
 #include "order/group.h"
 #include "order_model_inside.h"
 
-/* ---- what is there ---- */
-
-static uint64_t
-mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
-}
-
-uint64_t
-rio_slot_hash(uint32_t slot, const struct order_image *image)
-{
-	uint64_t hash = mix(slot + 1, 0), word;
-
-	for (unsigned i = 0; i < 8; i++) {
-		memcpy(&word, (const char *)image + 8 * i, 8);
-		hash = mix(hash, word);
-	}
-	return hash;
-}
-
-uint64_t
-rio_hash(const struct rio *model)
-{
-	uint64_t hash = 0;
-
-	for (unsigned i = 0; i < model->plan.servers; i++) {
-		const struct rio_server *server = &model->servers[i];
-
-		hash = mix(hash, server->kept_hash);
-		for (unsigned drive = 0; drive < model->plan.drives; drive++)
-			for (unsigned block = 0; block < RIO_BLOCKS; block++)
-				hash = mix(hash, server->media[drive][block]);
-	}
-	for (unsigned i = 0; i < model->plan.streams; i++) {
-		const struct rio_stream *stream = &model->streams[i];
-
-		hash = mix(hash, (uint64_t)stream->sequencer.complete << 32 | stream->durable);
-		hash = mix(hash, (uint64_t)stream->ended << 32 | stream->gone);
-	}
-	return hash;
-}
-
-/* What its drive has of a block of the volume for good, and whether it was reported. */
-static uint32_t
-on_medium(const struct rio *model, const struct rio_stream *stream, uint64_t lba, bool *reported)
-{
-	struct order_extent extent = order_layout_first(&model->layout, lba, 1);
-	unsigned server = extent.member->server, drive = extent.member->nsid - 1;
-
-	*reported = stream->reported[server][drive][extent.lba];
-	return model->servers[server].media[drive][extent.lba];
-}
-
-static void
-hold_block(struct rio *model, struct rio_stream *stream, uint64_t lba, uint32_t there)
-{
-	const struct rio_write *write = &stream->writes[model->writer[lba] % RIO_WRITES];
-	bool reported, after = order_above(write->group, there);
-	bool same = on_medium(model, stream, lba, &reported) == model->values[lba];
-
-	if (!after && !same)
-		rio_violation(model, "something up to the last group that is there is not");
-	if (after && same && !write->in_place)
-		rio_violation(model, "something after the last group that is there is");
-	if (!after)
-		return;
-	model->writer[lba] = RIO_NONE;
-	if (!write->in_place)
-		return;
-	if (same && !reported)
-		rio_violation(model, "what was written in place was not reported");
-	if (!same && model->under[lba] != RIO_UNKNOWN && on_medium(model, stream, lba, &reported) != model->under[lba])
-		rio_violation(model, "what was written in place is something else");
-	model->left[lba].stream = (int8_t)(stream - model->streams);
-	model->left[lba].value = model->values[lba];
-	model->left[lba].group = write->group;
-}
-
-/* Until it is written again its host has to hear of it, or until what is durable is above its group. */
-static void
-hold_left(struct rio *model, struct rio_stream *stream, uint64_t lba, uint32_t there)
-{
-	bool reported;
-	uint32_t value = on_medium(model, stream, lba, &reported);
-
-	if (!order_above(model->left[lba].group, there))
-		model->left[lba].stream = RIO_NONE;
-	else if (value == model->left[lba].value && !reported)
-		rio_violation(model, "what was written in place before was not reported again");
-}
-
-void
-rio_hold(struct rio *model, unsigned which, uint32_t there)
-{
-	struct rio_stream *stream = &model->streams[which];
-
-	if (order_above(stream->durable, there))
-		rio_violation(model, "what was told to be durable is not there");
-	if (order_above(there, stream->ended))
-		rio_violation(model, "a group is there that never ended");
-	for (unsigned i = 0; i < stream->joined_count; i++)
-		if (!order_after(stream->joined[i].first, there) && order_after(stream->joined[i].last, there))
-			rio_violation(model, "of what was merged a part is there");
-	for (uint64_t lba = 0; lba < model->layout.blocks * model->layout.count; lba++)
-		if (model->writer[lba] != RIO_NONE && model->writer[lba] / RIO_WRITES == (int)which)
-			hold_block(model, stream, lba, there);
-		else if (model->left[lba].stream == (int)which)
-			hold_left(model, stream, lba, there);
-	stream->joined_count = 0;
-	stream->durable = stream->ended = there;
-}
-
-void
-rio_hold_all(struct rio *model)
-{
-	bool reported;
-
-	for (uint64_t lba = 0; lba < model->layout.blocks * model->layout.count; lba++)
-		if (model->writer[lba] != RIO_NONE &&
-		    on_medium(model, &model->streams[0], lba, &reported) != model->values[lba])
-			rio_violation(model, "what is durable is not there");
-}
-
 /* ---- a server begins ---- */
 
 static uint32_t
-read_log(struct rio *model, struct rio_server *server, struct order_known *known)
+read_log(struct rio *model, struct rio_part *part, uint32_t number, struct order_known *known)
 {
-	const struct order_part part = { server->slots, RIO_SLOTS };
+	const struct order_part read = { part->slots, RIO_SLOTS };
 	struct order_scan scan;
-	uint32_t count;
 
-	memcpy(server->slots, server->kept, sizeof(server->slots));
-	order_scan(&part, &scan);
+	memcpy(part->slots, part->kept, sizeof(part->slots));
+	memset(part->has, 0, sizeof(part->has));
+	order_scan(&read, &scan);
 	if (scan.corrupt)
 		rio_violation(model, "the log is corrupt");
-	order_log_init(&server->serve.log, server->slots, RIO_SLOTS, server->states, server->words);
-	order_log_load(&server->serve.log, &scan);
+	order_log_init(&part->serve.log, part->slots, RIO_SLOTS, part->states, part->words);
+	order_log_load(&part->serve.log, &scan);
+	order_serve_init(&part->serve);
 	for (uint64_t place = scan.next; place < scan.torn_to; place++)
-		rio_keep_empty(server, (uint32_t)(place % RIO_SLOTS));
-	count = order_known_read(&part, &scan, 0, known);
-	order_known_sort(known, count);
-	return count;
+		rio_keep_empty(part, (uint32_t)(place % RIO_SLOTS));
+	return order_known_read(&read, &scan, number, known);
+}
+
+/* Of two hosts, each with a stream of that number. */
+static void
+begin_stream(struct rio_part *part, unsigned which)
+{
+	part->has[which] = true;
+	order_track_init(&part->serve.log, &part->streams[which].track, which, 5);
+	order_serve_stream(&part->streams[which]);
+}
+
+static bool
+is_in(const struct order_known *known, uint32_t count, uint32_t part)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (known[i].part == part)
+			return true;
+	return false;
+}
+
+/* It goes on where its last term began. */
+static void
+adopt(struct rio *model, struct rio_server *server, unsigned which, const struct order_known *known, uint32_t count)
+{
+	server->home[which] = known[count - 1].part;
+	for (uint32_t i = 0; i < model->plan.parts; i++) {
+		struct rio_part *part = &server->parts[i];
+
+		if (!is_in(known, count, i))
+			continue;
+		begin_stream(part, which);
+		order_track_adopt(&part->serve.log, &part->streams[which].track, known, count, i);
+		if (i != server->home[which])
+			order_track_close(&part->serve.log, &part->streams[which].track, true);
+	}
 }
 
 void
 rio_begin_server(struct rio *model, struct rio_server *server)
 {
-	static struct order_known known[RIO_SLOTS];
-	static struct order_listed room[RIO_SLOTS];
-	uint32_t count = read_log(model, server, known), same;
+	static struct order_known known[RIO_PARTS * RIO_SLOTS];
+	static struct order_listed room[RIO_PARTS * RIO_SLOTS];
+	uint32_t count = 0, same;
 	struct order_stream read;
 
 	memset(server->requests, 0, sizeof(server->requests));
 	memset(server->flush_of, 0, sizeof(server->flush_of));
 	server->pending_count = 0;
-	order_serve_init(&server->serve);
-	for (unsigned i = 0; i < model->plan.streams; i++) {
-		/* Of two hosts, each with a stream of that number. */
-		order_track_init(&server->serve.log, &server->streams[i].track, i, 5);
-		order_serve_stream(&server->streams[i]);
-	}
+	for (unsigned part = 0; part < model->plan.parts; part++)
+		count += read_log(model, &server->parts[part], part, &known[count]);
+	order_known_sort(known, count);
 	for (uint32_t at = 0; at < count; at += same) {
 		same = order_known_same(&known[at], count - at);
 		order_stream_read(&known[at], same, rio_keeps, model, room, &read);
@@ -176,8 +83,11 @@ rio_begin_server(struct rio *model, struct rio_server *server)
 		if (read.owner >= model->plan.streams || read.stream != 5)
 			rio_violation(model, "there is a stream of nobody");
 		else
-			order_track_adopt(&server->serve.log, &server->streams[read.owner].track, &known[at], same, 0);
+			adopt(model, server, read.owner, &known[at], same);
 	}
+	for (unsigned i = 0; i < model->plan.streams; i++)
+		if (!server->parts[server->home[i]].has[i])
+			begin_stream(&server->parts[server->home[i]], i);
 }
 
 /* ---- what is lost ---- */
@@ -207,23 +117,23 @@ lose_cache(struct rio *model, struct rio_server *server)
 
 /* Of a commit any words of eight bytes come. */
 static void
-lose_commit(struct rio *model, struct rio_server *server)
+lose_commit(struct rio *model, struct rio_part *part)
 {
 	unsigned how = (unsigned)rng_below(&model->rng, 4);
 
-	if (!server->serve.log.taken && !rio_take(server))
+	if (!part->serve.log.taken && !rio_take(part))
 		return;
-	for (uint64_t place = server->commit.from; place < server->commit.to; place++) {
+	for (uint64_t place = part->commit.from; place < part->commit.to; place++) {
 		unsigned whole = (unsigned)rng_below(&model->rng, 3);
 
 		if (how < 2)
-			rio_keep_entry(server, place, how == 1 ? 0xff : 0);
+			rio_keep_entry(part, place, how == 1 ? 0xff : 0);
 		else
-			rio_keep_entry(server, place, whole == 0 ? 0xff : (unsigned)rng_below(&model->rng, 256));
+			rio_keep_entry(part, place, whole == 0 ? 0xff : (unsigned)rng_below(&model->rng, 256));
 	}
-	for (uint32_t i = 0; i < server->commit.word_count; i++)
+	for (uint32_t i = 0; i < part->commit.word_count; i++)
 		if (comes(model, how))
-			rio_keep_word(server, server->commit_words[i]);
+			rio_keep_word(part, part->commit_words[i]);
 }
 
 static void
@@ -243,10 +153,10 @@ lose_way(struct rio *model, struct rio_stream *stream, unsigned server)
 void
 rio_lose(struct rio *model, unsigned which, unsigned server)
 {
-	struct rio_server *at = &model->servers[server];
+	struct rio_part *home = rio_home(model, server, which);
 
 	lose_way(model, &model->streams[which], server);
-	order_serve_stop(&at->serve, &at->streams[which]);
+	order_serve_stop(&home->serve, &home->streams[which]);
 	rio_turn(model, server);
 }
 
@@ -256,7 +166,8 @@ rio_crash(struct rio *model, unsigned servers, unsigned hosts)
 	for (unsigned server = 0; server < model->plan.servers; server++) {
 		if ((servers >> server & 1) == 0)
 			continue;
-		lose_commit(model, &model->servers[server]);
+		for (unsigned part = 0; part < model->plan.parts; part++)
+			lose_commit(model, &model->servers[server].parts[part]);
 		lose_cache(model, &model->servers[server]);
 		rio_begin_server(model, &model->servers[server]);
 	}
@@ -275,8 +186,8 @@ rio_crash(struct rio *model, unsigned servers, unsigned hosts)
 /* ---- recovery ---- */
 
 struct list_of {
-	struct order_known known[RIO_SLOTS];
-	struct order_listed room[RIO_SLOTS];
+	struct order_known known[RIO_PARTS * RIO_SLOTS];
+	struct order_listed room[RIO_PARTS * RIO_SLOTS];
 	uint32_t count;
 	struct order_stream stream;
 };
@@ -287,7 +198,11 @@ look(struct rio *model, unsigned which, unsigned server, struct list_of *list)
 	struct rio_server *at = &model->servers[server];
 
 	list->stream = (struct order_stream){ 0 };
-	list->count = order_track_list(&at->serve.log, &at->streams[which].track, 0, list->known);
+	list->count = 0;
+	for (unsigned i = 0; i < model->plan.parts; i++)
+		if (at->parts[i].has[which])
+			list->count += order_track_list(&at->parts[i].serve.log, &at->parts[i].streams[which].track, i,
+			    &list->known[list->count]);
 	if (list->count == 0)
 		return;
 	order_known_sort(list->known, list->count);
@@ -299,9 +214,8 @@ look(struct rio *model, unsigned which, unsigned server, struct list_of *list)
 static bool
 is_still(struct rio *model, unsigned which, unsigned server)
 {
-	struct rio_server *at = &model->servers[server];
-
-	return order_serve_is_still(&at->streams[which]) && at->flush_of[which] == 0;
+	return order_serve_is_still(&rio_home(model, server, which)->streams[which]) &&
+	    model->servers[server].flush_of[which] == 0;
 }
 
 static struct list_of lists[RIO_SERVERS];
@@ -364,24 +278,65 @@ report(struct rio_stream *stream, unsigned server, const struct order_known *kno
 		stream->reported[server][entry->nsid - 1][entry->lba + i] = true;
 }
 
+/* What parts know of groups of earlier terms. */
+static uint32_t
+greatest_of(struct rio *model, unsigned which, unsigned server)
+{
+	uint32_t high = ORDER_NO_GROUP;
+
+	for (unsigned i = 0; i < model->plan.parts; i++) {
+		const struct rio_part *part = &model->servers[server].parts[i];
+
+		if (part->has[which] && order_above(part->streams[which].track.high, high))
+			high = part->streams[which].track.high;
+	}
+	return high;
+}
+
+/* It goes on in any part. */
+static struct rio_part *
+move_home(struct rio *model, unsigned which, unsigned server)
+{
+	struct rio_part *home;
+
+	model->servers[server].home[which] = (unsigned)rng_below(&model->rng, model->plan.parts);
+	home = rio_home(model, server, which);
+	if (!home->has[which])
+		begin_stream(home, which);
+	return home;
+}
+
 static bool
 begin_cut(struct rio *model, unsigned which, unsigned server)
 {
 	struct rio_stream *stream = &model->streams[which];
 	struct rio_way *way = &stream->ways[server];
-	struct rio_server *at = &model->servers[server];
+	uint32_t high = greatest_of(model, which, server);
+	struct rio_part *home;
 	const char *wrong;
 
 	look(model, which, server, &lists[0]);
 	for (uint32_t i = 0; i < lists[0].count; i++)
 		report(stream, server, &lists[0].known[i], way->cut);
-	wrong = order_cut_begin(&way->cutting, &at->serve, &at->streams[which], lists[0].known, lists[0].count,
-	    &lists[0].stream.list, way->cut, stream->gone, ORDER_NO_GROUP);
+	home = move_home(model, which, server);
+	wrong = order_cut_begin(&way->cutting, &home->serve, &home->streams[which], lists[0].known, lists[0].count,
+	    &lists[0].stream, way->cut, stream->gone, high);
 	if (wrong != NULL)
 		rio_violation(model, wrong);
 	way->last = way->cutting.last;
 	way->is = RIO_CUTTING;
 	return true;
+}
+
+static void
+close_others(struct rio *model, unsigned which, unsigned server)
+{
+	for (unsigned i = 0; i < model->plan.parts; i++) {
+		struct rio_part *part = &model->servers[server].parts[i];
+
+		if (part->has[which] && part != rio_home(model, server, which))
+			order_track_close(&part->serve.log, &part->streams[which].track, true);
+	}
 }
 
 static bool
@@ -399,14 +354,14 @@ go_on(struct rio *model, unsigned which, unsigned server)
 			if (order_is_taken_back(&lists[0].known[i], way->cut))
 				rio_zero(model, server, which, &lists[0].known[i].entry);
 		way->is = RIO_TAKING_BACK;
-		stream->any_cut = stream->any_cut || stream->gone;
-		return true;
+		break;
 	case ORDER_CUT_GOES_ON:
+		close_others(model, which, server);
 		way->is = RIO_CUT;
-		stream->any_cut = stream->any_cut || stream->gone;
-		return true;
+		break;
 	}
-	return false;
+	stream->any_cut = stream->any_cut || stream->gone;
+	return true;
 }
 
 static bool
@@ -426,7 +381,7 @@ up(struct rio *model, unsigned which, unsigned server)
 	struct rio_stream *stream = &model->streams[which];
 	struct rio_way *way = &stream->ways[server];
 
-	order_sequencer_up(&stream->sequencer, server, way->last, model->servers[server].serve.log.guaranteed);
+	order_sequencer_up(&stream->sequencer, server, way->last, rio_home(model, server, which)->serve.log.guaranteed);
 	way->is = RIO_GOES;
 }
 

@@ -66,6 +66,7 @@ plan_of(uint64_t seed)
 	rng_seed(&rng, seed);
 	plan = (struct rio_plan){
 		.streams = one_of(&rng, 1, 2), .servers = one_of(&rng, 1, 2), .drives = one_of(&rng, 1, 2),
+		.parts = one_of(&rng, 1, 2),
 		.stripe = (uint32_t)one_of(&rng, 4, 16), .long_log = rng_below(&rng, 4) == 0,
 		.group_end = one_of(&rng, 30, 80), .durable = one_of(&rng, 5, 40), .in_place = one_of(&rng, 0, 10),
 		.joined = one_of(&rng, 20, 90), .depth = one_of(&rng, 3, 16),
@@ -128,7 +129,7 @@ fill_log(uint64_t seed)
 	for (unsigned i = 0; i < 100; i++)
 		rio_step(&model);
 	model.resting = 2;
-	for (unsigned i = 0; i < 400000 && model.servers[0].serve.log.next < end; i++) {
+	for (unsigned i = 0; i < 400000 && model.servers[0].parts[0].serve.log.next < end; i++) {
 		rio_step(&model);
 		for (unsigned stream = 0; stream < model.plan.streams; stream++)
 			if (model.streams[stream].write_count > RIO_WRITES / 2)

@@ -61,7 +61,7 @@ begin_cut(struct bench *bench, uint32_t after, bool gone)
 {
 	look(bench);
 	return order_cut_begin(&bench->cut, &bench->serve, &bench->stream, bench->known, bench->count,
-	    &bench->read.list, after, gone, ORDER_NO_GROUP);
+	    &bench->read, after, gone, ORDER_NO_GROUP);
 }
 
 /* A stream with groups 1 to `groups`, of which all have persisted, and that has stopped. */
@@ -190,7 +190,7 @@ where_nothing_is_taken_back_one_mark_is_all(void **state)
 	order_serve_stop(&bench->serve, &bench->stream);
 	look(bench);
 	assert_null(order_cut_begin(&bench->cut, &bench->serve, &bench->stream, bench->known, bench->count,
-	    &bench->read.list, 7, true, 12));
+	    &bench->read, 7, true, 12));
 	assert_int_equal(bench->cut.high, 12);
 	free(bench);
 }

@@ -639,6 +639,29 @@ what_was_closed_is_not_there_again_after_a_torn_batch(void **state)
 	end(server);
 }
 
+/* Nor what was told here: only what is durable elsewhere. */
+static void
+what_another_part_holds_is_needed_no_more(void **state)
+{
+	struct server *server = begin(1);
+	struct order_log *log = &server->parts[0].log;
+	struct order_track *track = &server->streams[0].tracks[0];
+
+	(void)state;
+	for (uint32_t group = 1; group <= 10; group++)
+		assert_true(write_one(server, track, group, ORDER_NO_GROUP));
+	order_track_tell(track, 9);
+	order_track_close(log, track, true);
+	assert_int_equal(track->writes.count, 10);
+	order_track_hold(log, track, 4);
+	assert_int_equal(track->writes.count, 6);
+	order_track_hold(log, track, 3);
+	assert_int_equal(track->writes.count, 6);
+	order_track_hold(log, track, 10);
+	assert_int_equal(track->writes.count, 0);
+	end(server);
+}
+
 /* Of cuts that take back as much as the one before one mark is needed; and those of a batch leave room for what is. */
 static void
 cuts_again_and_again_leave_room(void **state)
@@ -670,6 +693,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_closed_is_not_there_again_after_a_torn_batch),
+		cmocka_unit_test(what_another_part_holds_is_needed_no_more),
 		cmocka_unit_test(cuts_again_and_again_leave_room),
 		cmocka_unit_test(who_says_no_floor_leaves_room_for_others),
 		cmocka_unit_test(each_stream_has_what_is_guaranteed),
