@@ -194,6 +194,9 @@ order_sequencer_cut(struct order_sequencer *sequencer, unsigned server, const st
 	*cut = cut_for(sequencer, way, there);
 	if (order_above(way->durable, *cut))
 		return false;
+	/* Of what is durable since then it has had nothing; and its floor may be that. */
+	if (order_above(sequencer->durable, *cut))
+		*cut = sequencer->durable;
 	for (; node != &way->items && !order_above(order_item_at(node)->attribute.last, *cut); node = node->next)
 		set_durable(order_item_at(node));
 	way->next = node;

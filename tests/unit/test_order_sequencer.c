@@ -787,6 +787,32 @@ what_was_to_go_again_does_so_though_the_server_is_asked_again(void **state)
 	free(bench);
 }
 
+/* Its floor may be later than what it has, and a cut is never before that. */
+static void
+what_is_durable_without_a_server_is_not_cut_off_there(void **state)
+{
+	struct bench *bench = begin(2, 1, true, 8);
+	struct order_there there = { 1, 1, 0 };
+	uint32_t cut;
+
+	(void)state;
+	submit(bench, 0, 1, ORDER_END);
+	submit(bench, 8, 1, ORDER_END);
+	submit(bench, 2, 1, ORDER_END);
+	answered(bench, next(bench, 0));
+	next(bench, 0);
+	order_sequencer_down(&bench->sequencer, 0);
+	assert_true(order_sequencer_cut(&bench->sequencer, 0, &there, &cut));
+	assert_int_equal(cut, 1);
+	answered(bench, next(bench, 1));
+	assert_groups(bench, 2, 2);
+	assert_true(order_sequencer_cut(&bench->sequencer, 0, &there, &cut));
+	assert_int_equal(cut, 2);
+	order_sequencer_up(&bench->sequencer, 0, 1, GUARANTEED);
+	assert_next(bench, 0, 3, 3, 1, 1, 1, LAST);
+	free(bench);
+}
+
 static void
 what_was_durable_must_be_there(void **state)
 {
@@ -853,6 +879,7 @@ main(void)
 		cmocka_unit_test(a_group_goes_on_behind_what_is_there),
 		cmocka_unit_test(what_goes_again_is_merged_with_what_comes),
 		cmocka_unit_test(what_was_to_go_again_does_so_though_the_server_is_asked_again),
+		cmocka_unit_test(what_is_durable_without_a_server_is_not_cut_off_there),
 		cmocka_unit_test(what_was_durable_must_be_there),
 		cmocka_unit_test(groups_come_round),
 	};
