@@ -25,7 +25,7 @@ order_serve_stream(struct order_served *stream)
 	list_init(&stream->flush_node);
 	stream->covered = NULL;
 	stream->dirty = stream->flushing = 0;
-	stream->nsid_count = stream->held = 0;
+	stream->nsid_count = stream->held = stream->under_way = 0;
 	stream->stopped = true;
 }
 
@@ -44,6 +44,7 @@ answer(struct order_serve *serve, struct order_write *write, enum order_outcome 
 {
 	write->outcome = outcome;
 	write->stream->held--;
+	write->stream->under_way -= write->place != ORDER_NO_PLACE;
 	list_push(&serve->answers, &write->piece.node);
 }
 
@@ -153,6 +154,7 @@ order_serve_arrive(struct order_serve *serve, struct order_served *stream, struc
 
 	write->stream = stream;
 	write->ended = false;
+	write->place = ORDER_NO_PLACE;
 	list_init(&write->in_line);
 	if (stream->stopped) {
 		stream->held++;
@@ -196,6 +198,7 @@ append(struct order_serve *serve, struct order_served *stream)
 	};
 
 	write->place = order_log_append(&serve->log, &stream->track, &entry);
+	stream->under_way++;
 	list_push(&stream->line, &write->in_line);
 	list_push(&serve->appended, &write->piece.node);
 }
@@ -319,6 +322,13 @@ order_serve_stop(struct order_serve *serve, struct order_served *stream)
 			end(serve, in_line(node), ORDER_ABORTED);
 		after = after || in_line(node) == stream->covered;
 	}
+}
+
+bool
+order_serve_is_stuck(const struct order_serve *serve, const struct order_served *stream)
+{
+	return order_gate_open(&stream->gate) && stream->under_way == 0 &&
+	    stream->track.writes.count >= serve->log.guaranteed;
 }
 
 bool

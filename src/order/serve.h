@@ -39,7 +39,7 @@ struct order_write {
 	struct order_piece piece;
 	struct list in_line;   /* of its stream */
 	struct order_served *stream;
-	uint64_t place;        /* of its entry */
+	uint64_t place;        /* of its entry; ORDER_NO_PLACE: it has none yet */
 	uint64_t word;         /* it persists for good when there are so many durable words */
 	bool ended;
 };
@@ -55,7 +55,8 @@ struct order_served {
 	uint64_t mark;         /* place of the mark with which its term began */
 	uint64_t dirty, flushing; /* bits: which of these it has written to, and which are flushed */
 	uint32_t nsids[ORDER_FLUSHED_MAX], nsid_count;
-	uint32_t held;         /* writes that came and are not answered */
+	uint32_t held;         /* writes that came and are not answered; */
+	uint32_t under_way;    /* of them those that have an entry */
 	bool stopped;          /* until it is cut it takes nothing */
 };
 
@@ -101,6 +102,12 @@ struct order_write *order_serve_answer(struct order_serve *serve);
 
 /* Nothing more of it goes to a drive. */
 void order_serve_stop(struct order_serve *serve, struct order_served *stream);
+
+/*
+ * Whether it waits for room in the log, has more there than is guaranteed, and nothing is under way that could tell a
+ * floor: with others that do so it may wait for ever.  Who has seen it so for a while stops it.
+ */
+bool order_serve_is_stuck(const struct order_serve *serve, const struct order_served *stream);
 
 /* Of a stream that has stopped: nothing of it is under way, and all that its entries say is durable. */
 bool order_serve_is_still(const struct order_served *stream);

@@ -412,6 +412,7 @@ what_waits_for_room_when_its_stream_stops_is_answered(void **state)
 
 	order_serve_stop(&bench->serve, &bench->stream);
 	assert_answered(bench, write, ORDER_ABORTED);
+	assert_int_equal(bench->stream.under_way, 0);
 	assert_true(order_serve_is_still(&bench->stream));
 	assert_false(commit(bench));
 }
@@ -541,12 +542,17 @@ what_has_no_room_waits_for_a_floor(void **state)
 		come_whole(bench, &bench->stream, group, 0, KEEPS);
 	for (unsigned i = 0; i < 64; i++)
 		while (commit(bench))
-			for (struct order_write *write; (write = order_serve_go(&bench->serve)) != NULL; went++)
+			for (struct order_write *write; (write = order_serve_go(&bench->serve)) != NULL; went++) {
+				assert_false(order_serve_is_stuck(&bench->serve, &bench->stream));
 				order_serve_ended(&bench->serve, write, true);
+			}
 	assert_true(went > SLOTS / 4 && went < SLOTS / 2);
+	assert_true(order_serve_is_stuck(&bench->serve, &bench->stream));
 	other = come_whole(bench, &bench->other, 1, 0, KEEPS);
+	assert_false(order_serve_is_stuck(&bench->serve, &bench->other));
 	commit(bench);
 	assert_goes(bench, other);
+	assert_false(order_serve_is_stuck(&bench->serve, &bench->other));
 	before = went;
 	/* Whatever comes next tells it; here one that cannot be appended itself. */
 	bench->writes[bench->count] = (struct order_write){
