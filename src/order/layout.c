@@ -34,5 +34,5 @@ order_layout_has(const struct order_layout *layout, uint64_t lba, uint32_t block
 {
 	uint64_t all = layout->blocks * layout->count;
 
-	return lba < all && blocks <= all - lba;
+	return blocks > 0 && lba < all && blocks <= all - lba;
 }

@@ -39,6 +39,7 @@ struct order_extent order_layout_first(const struct order_layout *layout, uint64
 /* How many there are of it. */
 uint32_t order_layout_count(const struct order_layout *layout, uint64_t lba, uint32_t blocks);
 
+/* Whether the volume has all of a run, which is not empty. */
 bool order_layout_has(const struct order_layout *layout, uint64_t lba, uint32_t blocks);
 
 #endif

@@ -278,6 +278,7 @@ order_sequencer_submit(struct order_sequencer *sequencer, uint64_t lba, uint32_t
 	    ((flags & ORDER_IN_PLACE) != 0 ? ORDER_ENTRY_IN_PLACE : 0));
 	const char *from = data;
 
+	assert(order_layout_has(layout, lba, blocks));
 	/* One for each server stays for flushes, and one for the group's end. */
 	if (sequencer->in_group + pieces + layout->servers + 1 > most_in_group(sequencer))
 		return ORDER_TOO_LARGE;

@@ -91,7 +91,8 @@ enum order_submitted {
 void order_sequencer_init(struct order_sequencer *sequencer, const struct order_layout *layout,
     struct order_item *items, uint32_t count, uint32_t group);
 
-/* A write; `group` is which one it is of.  The data stays where it is until that is durable. */
+/* A write of blocks that the volume has; `group` is which one it is of.  The data stays where it is until that is
+ * durable. */
 enum order_submitted order_sequencer_submit(struct order_sequencer *sequencer, uint64_t lba, uint32_t blocks,
     const void *data, unsigned flags, uint32_t *group);
 

@@ -181,6 +181,37 @@ a_group_ends_with_what_is_in_the_line(void **state)
 
 /* ---- what is split, and what is merged ---- */
 
+/* Each block of the volume is one of a member, and the run over all of them is cut where stripes end. */
+static void
+a_volume_has_each_block_once(void **state)
+{
+	struct bench *bench = begin(2, 2, true, 4);
+	const struct order_layout *layout = &bench->layout;
+	bool seen[4][128] = { { false } };
+	uint64_t lba = 0;
+	uint32_t count = 0;
+
+	(void)state;
+	while (lba < 4 * 128) {
+		struct order_extent extent = order_layout_first(layout, lba, 4 * 128 - (uint32_t)lba);
+
+		assert_int_equal(extent.blocks, 4);
+		for (uint32_t i = 0; i < extent.blocks; i++) {
+			assert_false(seen[extent.member - bench->members][extent.lba + i]);
+			seen[extent.member - bench->members][extent.lba + i] = true;
+		}
+		lba += extent.blocks;
+		count++;
+	}
+	assert_int_equal(count, order_layout_count(layout, 0, 4 * 128));
+	assert_int_equal(order_layout_count(layout, 3, 2), 2);
+	assert_true(order_layout_has(layout, 511, 1));
+	assert_false(order_layout_has(layout, 511, 2));
+	assert_false(order_layout_has(layout, 512, 1));
+	assert_false(order_layout_has(layout, 0, 0));
+	free(bench);
+}
+
 static void
 what_is_too_large_or_over_a_border_is_split(void **state)
 {
@@ -856,6 +887,7 @@ main(void)
 		cmocka_unit_test(each_says_what_is_before_it_there),
 		cmocka_unit_test(groups_are_complete_in_order),
 		cmocka_unit_test(a_group_ends_with_what_is_in_the_line),
+		cmocka_unit_test(a_volume_has_each_block_once),
 		cmocka_unit_test(what_is_too_large_or_over_a_border_is_split),
 		cmocka_unit_test(what_is_next_to_each_other_in_a_group_is_merged),
 		cmocka_unit_test(groups_that_are_whole_are_merged),
