@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -111,7 +112,8 @@ def test_a_record_that_cannot_take_the_others_place(start, tmp_path):
 
 @pytest.mark.parametrize("call", ["fsync", "unlink,unlinkat"])
 def test_a_slow_disk_does_not_hold_up_the_reactor(start, tmp_path, call):
-    """each call takes 200 ms: reads are answered meanwhile, in great number"""
+    """each call takes 200 ms: reads are answered meanwhile, as many as at other times in a quarter of that, however
+    slow the machine is"""
     pool = tmp_path / "pool"
     if not shutil.which("strace"):
         pytest.skip("needs strace")
@@ -129,11 +131,14 @@ def test_a_slow_disk_does_not_hold_up_the_reactor(start, tmp_path, call):
             targets.until("it is done", ended, read)
             return next(count)
 
+        began = time.monotonic()
+        reads_until(lambda count=itertools.count(): next(count) == 100)
+        each = (time.monotonic() - began) / 100
         create = submit_create(a, 256)
         reads = [reads_until(lambda: create.done)]
         delete = a.admin.submit(sqe(0x0D, nsid=create.dw0, cdw10=DELETE))
         reads += [reads_until(lambda: delete.done), reads_until(lambda: not files(pool))]
-    assert create.ok and delete.ok and max(reads) >= 100, reads
+    assert create.ok and delete.ok and max(reads) >= 10 and max(reads) * each >= 0.05, (reads, each)
 
 
 def test_files_that_another_target_serves_stay(start, serve, tmp_path):
