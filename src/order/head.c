@@ -9,7 +9,10 @@
 
 static const char magic[8] = { 'W', 'E', 'I', 'R', 'O', 'R', 'D', 'R' };
 
-enum { VERSION = 1 };
+enum {
+	VERSION = 1,
+	NQN_FIELD = 224, /* zeros behind it */
+};
 
 struct head_image {
 	char magic[8];
@@ -22,8 +25,8 @@ struct head_image {
 
 struct owner_image {
 	uint8_t host_id[16];
-	char nqn[224]; /* zeros behind it */
-	uint8_t zeros[12];
+	char nqn[NQN_FIELD], subsystem[NQN_FIELD];
+	uint8_t zeros[44];
 	le32 crc;
 };
 
@@ -126,23 +129,31 @@ order_owner_write(const struct order_owner *owner, uint8_t bytes[ORDER_OWNER_BYT
 
 	memcpy(image.host_id, owner->host_id, sizeof(image.host_id));
 	memcpy(image.nqn, owner->nqn, strnlen(owner->nqn, NQN_MAX));
+	memcpy(image.subsystem, owner->subsystem, strnlen(owner->subsystem, NQN_MAX));
 	image.crc = crc_before(&image, sizeof(image));
 	memcpy(bytes, &image, sizeof(image));
+}
+
+static bool
+is_nqn(const char field[NQN_FIELD])
+{
+	size_t length = strnlen(field, NQN_FIELD);
+
+	return nqn_usable(field, length) && is_zeros(field + length, NQN_FIELD - length);
 }
 
 bool
 order_owner_read(const uint8_t bytes[ORDER_OWNER_BYTES], struct order_owner *owner)
 {
 	struct owner_image image;
-	size_t length;
 
 	memcpy(&image, bytes, sizeof(image));
-	length = strnlen(image.nqn, sizeof(image.nqn));
-	if (!nqn_usable(image.nqn, length) || !is_sum(&image, sizeof(image), image.crc) ||
-	    !is_zeros(image.nqn + length, sizeof(image.nqn) - length) || !is_zeros(image.zeros, sizeof(image.zeros)))
+	if (!is_sum(&image, sizeof(image), image.crc) || !is_nqn(image.nqn) || !is_nqn(image.subsystem) ||
+	    !is_zeros(image.zeros, sizeof(image.zeros)))
 		return false;
 	memcpy(owner->host_id, image.host_id, sizeof(owner->host_id));
 	memcpy(owner->nqn, image.nqn, sizeof(owner->nqn));
+	memcpy(owner->subsystem, image.subsystem, sizeof(owner->subsystem));
 	return true;
 }
 
@@ -157,7 +168,7 @@ order_owner_find(const uint8_t (*owners)[ORDER_OWNER_BYTES], const bool *named, 
 		bool is = order_owner_read(owners[i], &there);
 
 		if (is && memcmp(there.host_id, owner->host_id, sizeof(there.host_id)) == 0 &&
-		    strcmp(there.nqn, owner->nqn) == 0)
+		    strcmp(there.nqn, owner->nqn) == 0 && strcmp(there.subsystem, owner->subsystem) == 0)
 			return i;
 		if (*room == ORDER_OWNER_NONE && !is && !named[i])
 			*room = i;

@@ -15,7 +15,7 @@
 
 enum {
 	ORDER_HEAD_BYTES = 4096,
-	ORDER_OWNER_BYTES = 256,
+	ORDER_OWNER_BYTES = 512,
 	ORDER_OWNERS = 1024,
 	ORDER_PARTS_MAX = 256,
 	ORDER_SLOTS_MAX = 1 << 24,      /* of a part */
@@ -27,10 +27,10 @@ struct order_head {
 	uint32_t parts, slots;    /* slots of a part */
 };
 
-/* A host. */
+/* A host at a subsystem. */
 struct order_owner {
 	uint8_t host_id[16];
-	char nqn[NQN_MAX + 1];
+	char nqn[NQN_MAX + 1], subsystem[NQN_MAX + 1];
 };
 
 /* Bytes of a log in all, and where the slots of a part begin; the owners are behind the head. */
@@ -45,14 +45,14 @@ void order_head_write(const struct order_head *head, uint8_t bytes[ORDER_HEAD_BY
 /* NULL, or why this is no log that can be used.  All zeros are none: `*none` says so. */
 const char *order_head_read(const uint8_t bytes[ORDER_HEAD_BYTES], struct order_head *head, bool *none);
 
-/* `nqn` is usable, see nqn_usable(). */
+/* Both NQNs are usable, see nqn_usable(). */
 void order_owner_write(const struct order_owner *owner, uint8_t bytes[ORDER_OWNER_BYTES]);
 
 /* False: there is none, or one that was torn, and that no entry names then. */
 bool order_owner_read(const uint8_t bytes[ORDER_OWNER_BYTES], struct order_owner *owner);
 
 /*
- * Where a host stands among all owners, or ORDER_OWNER_NONE.  `*room`: where it can be put then, or ORDER_OWNER_NONE.
+ * Where one stands among all owners, or ORDER_OWNER_NONE.  `*room`: where it can be put then, or ORDER_OWNER_NONE.
  * `named`, by owners: whether an entry names that place, so that nobody else may have it.
  */
 uint32_t order_owner_find(const uint8_t (*owners)[ORDER_OWNER_BYTES], const bool *named,

@@ -52,9 +52,9 @@ a_head_is_what_the_page_says(void **state)
 	assert_int_equal(get_le32(bytes + 4092), crc32c(0, bytes, 4092));
 	assert_null(order_head_read(bytes, &head, &none));
 	assert_memory_equal(&head, &usual, sizeof(head));
-	assert_int_equal(order_part_at(&head, 0), 4096 + 1024 * 256);
-	assert_int_equal(order_part_at(&head, 1), 4096 + 1024 * 256 + 65536 * 64);
-	assert_int_equal(order_log_bytes(&head), 4096 + 1024 * 256 + 2 * 65536 * 64);
+	assert_int_equal(order_part_at(&head, 0), 4096 + 1024 * 512);
+	assert_int_equal(order_part_at(&head, 1), 4096 + 1024 * 512 + 65536 * 64);
+	assert_int_equal(order_log_bytes(&head), 4096 + 1024 * 512 + 2 * 65536 * 64);
 }
 
 static void
@@ -116,6 +116,7 @@ owner_of(unsigned number)
 	struct order_owner owner = { .host_id = { (uint8_t)number, (uint8_t)(number >> 8), [15] = 7 } };
 
 	snprintf(owner.nqn, sizeof(owner.nqn), "nqn.2026-11.example:%u", number);
+	snprintf(owner.subsystem, sizeof(owner.subsystem), "nqn.2026-11.example.disks:1");
 	return owner;
 }
 
@@ -129,7 +130,8 @@ an_owner_is_what_the_page_says(void **state)
 	order_owner_write(&owner, bytes);
 	assert_memory_equal(bytes, owner.host_id, 16);
 	assert_string_equal((char *)bytes + 16, "nqn.2026-11.example:3");
-	assert_int_equal(get_le32(bytes + 252), crc32c(0, bytes, 252));
+	assert_string_equal((char *)bytes + 240, "nqn.2026-11.example.disks:1");
+	assert_int_equal(get_le32(bytes + 508), crc32c(0, bytes, 508));
 	assert_true(order_owner_read(bytes, &read));
 	assert_memory_equal(&owner, &read, sizeof(owner));
 	for (size_t bit = 0; bit < 8 * sizeof(bytes); bit++) {
@@ -139,6 +141,7 @@ an_owner_is_what_the_page_says(void **state)
 	}
 	/* The longest name there is, and what is no name. */
 	memset(owner.nqn, 'a', NQN_MAX);
+	memset(owner.subsystem, 'b', NQN_MAX);
 	order_owner_write(&owner, bytes);
 	assert_true(order_owner_read(bytes, &read));
 	assert_memory_equal(&owner, &read, sizeof(owner));
@@ -151,7 +154,10 @@ an_owner_is_what_the_page_says(void **state)
 	set(bytes, sizeof(bytes), 20, 0);
 	assert_false(order_owner_read(bytes, &read));
 	order_owner_write(&owner, bytes);
-	set(bytes, sizeof(bytes), 241, 1);
+	set(bytes, sizeof(bytes), 240 + NQN_MAX, 'b');
+	assert_false(order_owner_read(bytes, &read));
+	order_owner_write(&owner, bytes);
+	set(bytes, sizeof(bytes), 464, 1);
 	assert_false(order_owner_read(bytes, &read));
 	memset(bytes, 0, sizeof(bytes));
 	assert_false(order_owner_read(bytes, &read));
@@ -184,6 +190,10 @@ a_host_has_one_place_and_nobody_elses(void **state)
 	other = owner_of(6);
 	memcpy(other.nqn, owner.nqn, sizeof(other.nqn));
 	assert_int_equal(order_owner_find(owners, named, &other, &room), ORDER_OWNER_NONE);
+	/* And so is the same one at another subsystem. */
+	owner = owner_of(5);
+	owner.subsystem[0] = 'm';
+	assert_int_equal(order_owner_find(owners, named, &owner, &room), ORDER_OWNER_NONE);
 	/* One that was torn is free; but not one that entries name. */
 	owners[7][0] ^= 1;
 	owners[9][0] ^= 1;
