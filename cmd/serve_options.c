@@ -4,15 +4,17 @@
  * Each word is checked by itself; whether it can be done is found out later (serve.c).
  */
 #include <argp.h>
+#include <errno.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "cmd.h"
 #include "serve.h"
 
 enum key {
 	KEY_LISTEN = 1000, KEY_NS, KEY_BLOCK_SIZE, KEY_SUBNQN, KEY_REACTORS, KEY_CPUS, KEY_FILES, KEY_SOCKETS,
 	KEY_DATA_DIR, KEY_STATE_DIR, KEY_CONFIG, KEY_CONTROL, KEY_STATS, KEY_EXPLAIN, KEY_HANDSHAKE, KEY_STALL,
-	KEY_CONNECTIONS, KEY_CONGESTION, KEY_STOP,
+	KEY_CONNECTIONS, KEY_CONGESTION, KEY_STOP, KEY_ORDER_LOG,
 };
 
 enum { STOP_MS = 900 };
@@ -31,6 +33,8 @@ static const struct argp_option options[] = {
 	{ "data-dir", KEY_DATA_DIR, "DIR", 0, "where the default volume lies when no --ns is given", 0 },
 	{ "state-dir", KEY_STATE_DIR, "DIR", 0,
 	    "what must outlive a restart, e.g. reservations (default: nowhere)", 0 },
+	{ "order-log", KEY_ORDER_LOG, "PLACE", 0,
+	    "offer ordered writes, with their log in file:PATH[,slots=N] (default: none are offered)", 0 },
 	{ "reactors", KEY_REACTORS, "N", 0, "threads that serve (default 1)", 0 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "pin the threads to these processors, e.g. 0,2-5", 0 },
 	{ "sockets", KEY_SOCKETS, "ENGINE", 0,
@@ -46,6 +50,24 @@ static const struct argp_option options[] = {
 	{ "explain-memory", KEY_EXPLAIN, NULL, 0, "print what memory this configuration takes, and exit", 0 },
 	{ 0 },
 };
+
+/* Of the path a comma may be a part. */
+static void
+parse_order_log(struct served *told, const char *arg, struct argp_state *state)
+{
+	static const char file[] = "file:";
+	const char *slots = strstr(arg, ",slots=");
+	uint64_t count = 0;
+
+	if (strncmp(arg, file, sizeof(file) - 1) != 0 || arg[sizeof(file) - 1] == '\0')
+		argp_error(state, "--order-log '%s': file:PATH[,slots=N]", arg);
+	if (slots != NULL && (!size_parse(slots + strlen(",slots="), &count) || !conf_order_slots(count)))
+		argp_error(state, "--order-log '%s': slots are a power of two, 1024 to 16M", arg);
+	told->order_slots = (uint32_t)count;
+	told->order_log = slots != NULL ? strndup(arg, (size_t)(slots - arg)) : arg;
+	if (told->order_log == NULL)
+		argp_failure(state, EXIT_FAILED, ENOMEM, "--order-log");
+}
 
 static error_t
 parse_listen(struct serve_options *said, const char *arg, struct argp_state *state)
@@ -116,6 +138,9 @@ parse_told(int key, char *arg, struct serve_options *said, struct argp_state *st
 	case KEY_STATE_DIR:
 		told->state_dir = arg;
 		return 0;
+	case KEY_ORDER_LOG:
+		parse_order_log(told, arg, state);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -146,6 +171,7 @@ parse(int key, char *arg, struct argp_state *state)
 	case KEY_CONNECTIONS:
 	case KEY_DATA_DIR:
 	case KEY_STATE_DIR:
+	case KEY_ORDER_LOG:
 		if (said->told_first == NULL)
 			said->told_first = option_name(key);
 		return parse_told(key, arg, said, state);

@@ -112,23 +112,43 @@ fill_subsys(const struct served *served, struct configured *configured)
 	return 0;
 }
 
-/* As a configuration has it: an absolute path. */
+/* As a configuration has it: an absolute path, behind what stands before it.  NULL: it cannot be made. */
+static const char *
+absolute(struct configured *configured, const char *before, const char *path)
+{
+	char text[2 * PATH_MAX], directory[PATH_MAX] = "";
+
+	if (path[0] != '/' && getcwd(directory, sizeof(directory)) == NULL)
+		return NULL;
+	snprintf(text, sizeof(text), "%s%s%s%s", before, directory, path[0] != '/' ? "/" : "", path);
+	return arena_strdup(&configured->arena, text);
+}
+
 static int
 fill_state_dir(const struct served *served, struct configured *configured)
 {
-	char text[2 * PATH_MAX], directory[PATH_MAX] = "";
 	const char *dir = served->state_dir;
 
 	if (dir == NULL)
 		return 0;
-	if (dir[0] != '/' && getcwd(directory, sizeof(directory)) == NULL)
-		return -errno;
-	if (dir[0] != '/')
-		snprintf(text, sizeof(text), "%s/%s", directory, dir);
-	configured->conf->state_dir = dir[0] == '/' ? dir : arena_strdup(&configured->arena, text);
+	configured->conf->state_dir = absolute(configured, "", dir);
 	if (configured->conf->state_dir == NULL)
 		return -ENOMEM;
 	return check_length("--state-dir", dir, configured->conf->state_dir, CONF_STATE_DIR_MAX);
+}
+
+static int
+fill_order_log(const struct served *served, struct configured *configured)
+{
+	const char *log = served->order_log;
+
+	if (log == NULL)
+		return 0;
+	configured->conf->order_log.slots = served->order_slots;
+	configured->conf->order_log.place = absolute(configured, "file:", log + strlen("file:"));
+	if (configured->conf->order_log.place == NULL)
+		return -ENOMEM;
+	return check_length("--order-log", log, configured->conf->order_log.place, CONF_SPEC - 1);
 }
 
 int
@@ -142,6 +162,8 @@ served_conf(const struct served *served, struct configured *configured)
 		rc = fill_subsys(served, configured);
 	if (rc == 0)
 		rc = fill_state_dir(served, configured);
+	if (rc == 0)
+		rc = fill_order_log(served, configured);
 	if (rc != 0) {
 		if (rc != -EINVAL) /* of which all was said */
 			fprintf(stderr, "weir: %s\n", strerror(-rc));

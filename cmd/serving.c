@@ -16,6 +16,18 @@ static const uint64_t await_ns = 5000000000, look_ns = 10000000; /* for what was
 
 /* ---- beginning, changing, ending ---- */
 
+/* Once for the life of the target. */
+static int
+open_order_log(struct serving *serving, const struct conf_order_log *log, char why[256])
+{
+	struct store_spec spec = { .slots = log->slots };
+
+	if (log->place == NULL)
+		return 0;
+	spec.path = conf_order_path(log->place);
+	return store_open(serving->reactor, &spec, &serving->order, why);
+}
+
 int
 serving_make(struct serving *serving, struct reactor *reactor, struct arena *arena, struct configured *first,
     char why[256])
@@ -32,6 +44,8 @@ serving_make(struct serving *serving, struct reactor *reactor, struct arena *are
 	arena_init(&scratch, 0);
 	serving->starting = true;
 	rc = hosted_begin(&serving->hosted, serving, first->conf, why);
+	if (rc == 0)
+		rc = open_order_log(serving, &first->conf->order_log, why);
 	if (rc == 0)
 		rc = serving_config(&(struct making){ serving, &scratch, first, serving->hosted.state->made, NULL },
 		    &config, why);
@@ -380,6 +394,8 @@ serving_end(struct serving *serving)
 	if (serving->next != NULL)
 		apply_files_end(&serving->files);
 	surveys_end(serving);
+	if (serving->order != NULL)
+		store_close(serving->order);
 	hosted_end(&serving->hosted);
 	configured_drop(serving->now);
 	configured_drop(serving->next);

@@ -6,6 +6,7 @@
 
 #include "conf/diff.h"
 #include "hosted.h"
+#include "place/store.h"
 #include "target/target.h"
 
 /* A configuration with the memory it lies in; made empty, NULL: no memory. */
@@ -51,6 +52,7 @@ struct serving {
 	struct reactor *reactor; /* the first one */
 	struct arena *arena;     /* the target's */
 	struct target *target;
+	struct store *order;     /* the log of ordered writes; NULL: there is none */
 	struct list volumes;
 	unsigned leavings;       /* of volumes that were closed, which are being removed */
 	struct volume *volume_table[SERVING_VOLUMES]; /* by hash of what namespace they are of; `same` leads on */

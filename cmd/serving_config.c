@@ -196,7 +196,7 @@ serving_config(const struct making *m, struct target_config *config, char why[25
 		.subsys_count = conf->subsys_count,
 		.referrals = referrals, .referral_count = conf->referral_count,
 		.connections_max = conf->connections_max,
-		.state_dir = conf->state_dir, .handshake_timeout_ms = conf->handshake_ms,
+		.order = m->serving->order, .state_dir = conf->state_dir, .handshake_timeout_ms = conf->handshake_ms,
 		.stall_timeout_ms = conf->stall_ms,
 		.keeper = &m->serving->hosted.keeper, .again = m->wish != NULL,
 		.asker = m->wish != NULL ? m->wish->asker.cntlid : 0,

@@ -115,8 +115,15 @@ struct conf_subsys {
 	struct conf_ns *ns;
 };
 
+/* Where the log of ordered writes is. */
+struct conf_order_log {
+	const char *place;     /* file:PATH; NULL: there is none */
+	uint32_t slots;        /* of each of its parts, of one that is made; 0: not given */
+};
+
 struct conf {
 	const char *state_dir; /* NULL: not given */
+	struct conf_order_log order_log;
 	uint32_t connections_max, handshake_ms, stall_ms;
 	uint32_t listener_count;
 	struct conf_listener *listeners;
@@ -154,6 +161,17 @@ void conf_print(const struct conf *conf, void (*put)(void *arg, const char *text
 
 /* The specification that blk_open() takes: the volume and its size. */
 void conf_volume_spec(const struct conf_ns *ns, char spec[CONF_SPEC]);
+
+/* The path in a place of the log of ordered writes; NULL: it is none. */
+const char *conf_order_path(const char *place);
+
+/* How many slots a part of such a log may have. */
+enum { CONF_ORDER_SLOTS_LEAST = 1024, CONF_ORDER_SLOTS_MAX = 1 << 24 };
+static inline bool
+conf_order_slots(uint64_t slots)
+{
+	return slots >= CONF_ORDER_SLOTS_LEAST && slots <= CONF_ORDER_SLOTS_MAX && (slots & (slots - 1)) == 0;
+}
 
 /* The state of a group on a listener. */
 enum conf_ana_state conf_ana_on(const struct conf_ana *ana, uint32_t listener);

@@ -147,6 +147,12 @@ same_text(const char *a, const char *b)
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
+static const char *
+order_log_text(const struct conf_order_log *log)
+{
+	return log->place != NULL ? log->place : "none";
+}
+
 static void
 target_altered(struct differ *d)
 {
@@ -155,6 +161,9 @@ target_altered(struct differ *d)
 	if (!same_text(old->state_dir, new->state_dir))
 		tell(d, CONF_RESTART, "~ state_dir: %s -> %s", old->state_dir != NULL ? old->state_dir : "none",
 		    new->state_dir != NULL ? new->state_dir : "none");
+	if (!same_text(old->order_log.place, new->order_log.place) || old->order_log.slots != new->order_log.slots)
+		tell(d, CONF_RESTART, "~ order_log: %s -> %s", order_log_text(&old->order_log),
+		    order_log_text(&new->order_log));
 	if (old->connections_max != new->connections_max)
 		tell(d, CONF_LIVE, "~ connections at most: %u -> %u", old->connections_max, new->connections_max);
 	if (old->handshake_ms != new->handshake_ms)

@@ -16,6 +16,10 @@ void nqn_read(struct reader *r, const struct node *node, const char *key, const 
 void id_read(struct reader *r, const struct node *node, const char *key, bool uuid, uint8_t value[16]);
 void address_read(struct reader *r, const struct node *node, uint16_t port, struct conf_address *value);
 
+/* ---- order_log.c ---- */
+
+void order_log_read(struct reader *r, const struct node *log);
+
 /* ---- seen.c ---- */
 
 /* Empty.  NULL: `no_memory` is set. */

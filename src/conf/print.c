@@ -245,6 +245,20 @@ say_subsys(const struct printer *p, const struct conf *conf, const struct conf_s
 		say_ns(p, conf, &subsys->ns[i]);
 }
 
+static void
+say_order_log(const struct printer *p, const struct conf_order_log *log)
+{
+	char slots[SIZE_TEXT];
+
+	if (log->place == NULL)
+		return;
+	say(p, "order_log:\n");
+	line_text(p, "  ", "place", log->place);
+	size_print(log->slots, slots);
+	if (log->slots > 0)
+		say(p, "  slots: %s\n", slots);
+}
+
 void
 conf_print(const struct conf *conf, void (*put)(void *arg, const char *text, size_t bytes), void *arg)
 {
@@ -252,6 +266,7 @@ conf_print(const struct conf *conf, void (*put)(void *arg, const char *text, siz
 
 	if (conf->state_dir != NULL)
 		line_text(&p, "", "state_dir", conf->state_dir);
+	say_order_log(&p, &conf->order_log);
 	say(&p, "listeners:\n");
 	for (uint32_t i = 0; i < conf->listener_count; i++)
 		say_listener(&p, &conf->listeners[i]);

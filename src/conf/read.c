@@ -159,13 +159,14 @@ static void
 root_read(struct reader *r, const struct node *root)
 {
 	static const char *const keys[] = { "listeners", "subsystems", "state_dir", "referrals", "limits", "timeouts",
-		"qos" };
-	enum { LISTENERS, SUBSYSTEMS, STATE_DIR, REFERRALS, LIMITS, TIMEOUTS, QOS };
+		"qos", "order_log" };
+	enum { LISTENERS, SUBSYSTEMS, STATE_DIR, REFERRALS, LIMITS, TIMEOUTS, QOS, ORDER_LOG };
 	const struct node *values[COUNT_OF(keys)];
 
 	if (!map_read(r, root, "the file", keys, COUNT_OF(keys), 1, values))
 		return;
 	state_dir_read(r, values[STATE_DIR]);
+	order_log_read(r, values[ORDER_LOG]);
 	listeners_read(r, values[LISTENERS]);
 	if (values[QOS] != NULL)
 		qos_read(r, values[QOS]);

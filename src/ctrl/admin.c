@@ -38,6 +38,9 @@ static const struct command {
 	    manage_claimed, 0 },
 	[NVME_ADMIN_KEEP_ALIVE] = { admin_keep_alive, NVME_SCOPE_CTRL, NULL, 0 },
 	[WEIR_ADMIN_FENCE] = { admin_fence, NVME_SCOPE_SUBSYS, NULL, WEIR_FENCE },
+	[WEIR_ADMIN_LIST] = { admin_list, NVME_SCOPE_SUBSYS, NULL, WEIR_ORDER },
+	[WEIR_ADMIN_CUT] = { admin_cut, NVME_EFFECT_CONTENT | NVME_SCOPE_SUBSYS, NULL, WEIR_ORDER },
+	[WEIR_ADMIN_FLOOR] = { admin_floor, NVME_SCOPE_SUBSYS, NULL, WEIR_ORDER },
 };
 
 static const struct command *

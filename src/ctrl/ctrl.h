@@ -128,6 +128,7 @@ enum ctrl_action {
 	CTRL_PROTECT,    /* feature 84h: the same, enum nvme_protection */
 	CTRL_NS_CREATE,  /* a namespace like `create`: its NSID is DW0 of the answer; ANA group 0: any */
 	CTRL_NS_DELETE,  /* `nsid`, or all */
+	CTRL_ORDERED,    /* of Weir's extension: LIST, with `data_len` bytes that are the target's, CUT or FLOOR */
 	CTRL_FENCE,      /* of Weir's extension: end others of the host; `value` is the command's CDW10 */
 	CTRL_NS_ATTACH, CTRL_NS_DETACH, /* `nsid` to, from the controllers of `cntlids`, which has been checked */
 };

@@ -9,14 +9,22 @@
 #include "wire/extension.h"
 #include "wire/identify.h"
 
-enum { OFFERED = WEIR_CREDITS | WEIR_FENCE | WEIR_VIEW };
+enum { OFFERED = WEIR_CREDITS | WEIR_FENCE | WEIR_VIEW, STREAMS = 64 };
+
+/* Ordered writes only where there is a log for them. */
+static uint32_t
+offered(const struct ctrl *ctrl)
+{
+	return OFFERED | (ctrl->subsys->order_slots > 0 ? WEIR_ORDER : 0);
+}
 
 void
-extension_identify(struct nvme_identify_ctrl *id)
+extension_identify(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 {
 	struct weir_identify weir = {
 		.magic = WEIR_MAGIC, .version = le16_of(WEIR_EXTENSION_VERSION), .length = le16_of(sizeof(weir)),
-		.capabilities = le32_of(OFFERED),
+		.capabilities = le32_of(offered(ctrl)), .log_slots = le32_of(ctrl->subsys->order_slots),
+		.streams = le32_of(ctrl->subsys->order_slots > 0 ? STREAMS : 0),
 	};
 
 	static_assert(sizeof(weir) <= sizeof(id->vendor), "finds room in Identify Controller");
@@ -38,7 +46,7 @@ extension_identify_ns(const struct ns_info *ns, struct nvme_identify_ns *id)
 void
 extension_set(struct admin *cmd, uint32_t value)
 {
-	cmd->ctrl->features.extension = value & OFFERED;
+	cmd->ctrl->features.extension = value & offered(cmd->ctrl);
 	cmd->reply->dw0 = cmd->ctrl->features.extension;
 }
 
@@ -78,4 +86,38 @@ admin_fence(struct admin *cmd)
 	}
 	cmd->reply->action = CTRL_FENCE;
 	cmd->reply->value = which;
+}
+
+/* ---- ordered writes: what there is of them the target knows ---- */
+
+void
+admin_list(struct admin *cmd)
+{
+	uint64_t bytes = ((uint64_t)le32_get(cmd->sqe->cdw12) + 1) * 4;
+
+	if (le32_get(cmd->sqe->cdw10) & ~(uint32_t)(UINT16_MAX | WEIR_LIST_STOP | WEIR_LIST_STREAMS) ||
+	    bytes > UINT32_MAX) {
+		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
+		return;
+	}
+	if (admin_answer(cmd, (uint32_t)bytes) != NULL)
+		cmd->reply->action = CTRL_ORDERED;
+}
+
+void
+admin_cut(struct admin *cmd)
+{
+	if (le32_get(cmd->sqe->cdw12) & ~(uint32_t)(WEIR_CUT_GONE | WEIR_CUT_FORCE))
+		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
+	else
+		cmd->reply->action = CTRL_ORDERED;
+}
+
+void
+admin_floor(struct admin *cmd)
+{
+	if (le32_get(cmd->sqe->cdw10) > UINT16_MAX || le32_get(cmd->sqe->cdw12) & ~(uint32_t)WEIR_FLOOR_ENDS)
+		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
+	else
+		cmd->reply->action = CTRL_ORDERED;
 }

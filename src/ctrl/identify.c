@@ -87,7 +87,7 @@ io_part(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	id->fcatt = subsys->static_ids > 0 ? NVME_FCATT_STATIC : 0;
 	id->msdbd = 1;
 	id->ofcs = le16_of(NVME_OFCS_DISCONNECT);
-	extension_identify(id);
+	extension_identify(ctrl, id);
 }
 
 static void

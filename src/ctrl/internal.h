@@ -98,10 +98,13 @@ void identify_ns_controllers(struct admin *cmd);
 void identify_controllers(struct admin *cmd);
 
 /* Weir's extension (doc/extension.md) */
-void extension_identify(struct nvme_identify_ctrl *id);
+void extension_identify(const struct ctrl *ctrl, struct nvme_identify_ctrl *id);
 void extension_identify_ns(const struct ns_info *ns, struct nvme_identify_ns *id);
 void extension_set(struct admin *cmd, uint32_t value);
 uint32_t extension_get(struct admin *cmd, bool by_default, uint8_t *data);
+void admin_list(struct admin *cmd);
+void admin_cut(struct admin *cmd);
+void admin_floor(struct admin *cmd);
 void extension_view(struct admin *cmd, const struct window *w);
 void admin_fence(struct admin *cmd);
 

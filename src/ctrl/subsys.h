@@ -88,6 +88,7 @@ struct subsys_info {
 	uint64_t capacity_free;   /* still of so many bytes */
 	uint16_t static_ids;      /* its controllers have these, 1 to so many, and hosts choose; 0: it is of the
 	                           * dynamic model, and each is given its id */
+	uint32_t order_slots;     /* of a part of the log of ordered writes; 0: these are not offered */
 	bool event_log;           /* persistent events are kept: page 0Dh */
 	/* of the discovery subsystem: */
 	const struct portal_info *portals;

@@ -69,6 +69,13 @@ struct order_slot {
 	uint8_t is;             /* see log_inside.h */
 };
 
+/* Writes of a stream that there is always room for, in a part of so many slots. */
+static inline uint32_t
+order_guaranteed(uint32_t slots)
+{
+	return slots / 128 > ORDER_GUARANTEED_LEAST ? slots / 128 : ORDER_GUARANTEED_LEAST;
+}
+
 /* An empty part: slots are zeros; a power of two, ORDER_SLOTS_LEAST at least; and as many states and words. */
 void order_log_init(struct order_log *log, struct order_image *slots, uint32_t count, struct order_slot *states,
     uint32_t *words);

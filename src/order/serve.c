@@ -14,6 +14,7 @@ order_serve_init(struct order_serve *serve)
 	list_init(&serve->flushes);
 	list_init(&serve->persisting);
 	list_init(&serve->answers);
+	serve->broken = false;
 }
 
 void
@@ -60,6 +61,10 @@ end(struct order_serve *serve, struct order_write *write, enum order_outcome out
 static void
 persist(struct order_serve *serve, struct order_write *write)
 {
+	if (serve->broken) {
+		end(serve, write, ORDER_FAILED);
+		return;
+	}
 	write->word = order_log_end(&serve->log, write->place, true);
 	list_remove(&write->in_line);
 	list_push(&serve->persisting, &write->piece.node);
@@ -262,6 +267,18 @@ order_serve_durable(struct order_serve *serve)
 	while ((first = first_of(&serve->persisting)) != NULL && first->word <= serve->log.words_durable)
 		answer(serve, pop(&serve->persisting), ORDER_DONE);
 	order_log_sweep(&serve->log);
+}
+
+void
+order_serve_break(struct order_serve *serve)
+{
+	struct order_write *write;
+
+	serve->broken = true;
+	while ((write = pop(&serve->appended)) != NULL)
+		end(serve, write, ORDER_FAILED);
+	while ((write = pop(&serve->persisting)) != NULL)
+		answer(serve, write, ORDER_FAILED);
 }
 
 struct order_write *

@@ -67,6 +67,7 @@ struct order_serve {
 	struct list going, flushes;
 	struct list persisting; /* writes, by words */
 	struct list answers;
+	bool broken;           /* nothing more will be durable */
 };
 
 void order_serve_init(struct order_serve *serve);
@@ -88,6 +89,10 @@ void order_serve_append(struct order_serve *serve);
 
 /* What was taken from the log is durable. */
 void order_serve_durable(struct order_serve *serve);
+
+/* What was taken may never be durable, and nothing later either: what waits for that has failed, and so does all that
+ * comes to it.  No stream takes anything any more once it was stopped, and none can be cut. */
+void order_serve_break(struct order_serve *serve);
 
 /* What goes to its drive now, or NULL.  It is to be told when it has ended. */
 struct order_write *order_serve_go(struct order_serve *serve);

@@ -14,7 +14,7 @@ order_log_init(struct order_log *log, struct order_image *slots, uint32_t count,
 	assert((count & (count - 1)) == 0 && count >= ORDER_SLOTS_LEAST);
 	*log = (struct order_log){
 		.slots = slots, .count = count, .states = states, .words = words,
-		.guaranteed = count / 128 > ORDER_GUARANTEED_LEAST ? count / 128 : ORDER_GUARANTEED_LEAST,
+		.guaranteed = order_guaranteed(count),
 	};
 	for (uint32_t slot = 0; slot < count; slot++)
 		states[slot] = (struct order_slot){ .is = ORDER_SLOT_FREE };

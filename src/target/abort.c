@@ -90,6 +90,7 @@ abort_request(struct request *req)
 	case STAGE_EVENT:
 	case STAGE_ANSWER:
 	case STAGE_SLOW:
+	case STAGE_ORDER:
 		break;
 	}
 	return false;
@@ -104,9 +105,9 @@ abort_ask(struct core *core, const struct target_mail *mail)
 
 	if (conn->phase == CONN_LIVE || conn->phase == CONN_LEAVING)
 		req = find(conn, mail->abort.cid);
-	/* Halves of a pair end together or not at all. */
+	/* Halves of a pair end together or not at all, and what has come into a stream does not leave it. */
 	back.kind = MAIL_ABORTED;
-	back.abort.done = req != NULL && req->partner == NULL && abort_request(req);
+	back.abort.done = req != NULL && req->partner == NULL && !req->ordered && abort_request(req);
 	core_post(core, mail->from, &back);
 }
 

@@ -5,6 +5,7 @@
 
 #include "target/assoc.h"
 #include "target/command.h"
+#include "target/ordered.h"
 
 static bool
 sends_data(const struct request *req)
@@ -78,6 +79,9 @@ finish(struct request *req, const struct ctrl_reply *reply)
 		return;
 	} else if (reply->action == CTRL_FENCE) {
 		fence_begin(assoc, req, (uint16_t)reply->value);
+		return;
+	} else if (reply->action == CTRL_ORDERED) {
+		ordered_ask(req, reply->data_len);
 		return;
 	} else if (reply->action == CTRL_RESV_PTPL) {
 		reserve_set_ptpl(req, reply->nsid);

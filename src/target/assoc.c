@@ -316,6 +316,7 @@ assoc_act(struct assoc *assoc, enum ctrl_action action)
 	case CTRL_ABORT:       /* abort_command() */
 	case CTRL_RESV_PTPL:   /* reserve_set_ptpl() */
 	case CTRL_FENCE:       /* fence_begin() */
+	case CTRL_ORDERED:     /* ordered_ask() */
 	case CTRL_PROTECT:     /* and wish_begin() */
 	case CTRL_NS_CREATE:
 	case CTRL_NS_DELETE:
@@ -440,6 +441,7 @@ assoc_attach(struct core *core, const struct target_mail *mail)
 		answer.attached.association = assoc->ctrl.association;
 		answer.attached.tenant = assoc->tenant;
 		answer.attached.credits = assoc->ctrl.features.extension & WEIR_CREDITS;
+		answer.attached.ordered = assoc->ctrl.features.extension & WEIR_ORDER;
 		assoc->ctrl.io_queues_made = true;
 	}
 	core_post(core, mail->attach.core, &answer);

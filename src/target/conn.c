@@ -11,6 +11,7 @@
 
 #include "target/assoc.h"
 #include "target/command.h"
+#include "target/ordered.h"
 
 enum {
 	NS_PER_MS = 1000000,
@@ -102,6 +103,7 @@ conn_accept(struct core *core, struct stream *stream, uint16_t portal)
 	fifo_init(&conn->wishes);
 	list_init(&conn->admin_line);
 	list_init(&conn->admin_node);
+	list_init(&conn->streams);
 	fifo_init(&conn->again);
 	tconn_init(&conn->tc, &limits);
 	tconn_slots(&conn->tc, conn->slots, sizeof(struct request), 1);
@@ -149,6 +151,7 @@ abandon_requests(struct conn *conn)
 {
 	struct fifo dropped;
 
+	ordered_conn_ends(conn);
 	conn->stalled = conn->fused = NULL;
 	fifo_init(&conn->turns);
 	fifo_init(&conn->again);
@@ -229,6 +232,7 @@ conn_maybe_free(struct conn *conn)
 	core->conn_count--;
 	if (conn->slots != &conn->first)
 		arena_free(core->reactor->arena, conn->slots);
+	ordered_conn_free(conn);
 	arena_free(core->reactor->arena, conn->own);
 	arena_free(core->reactor->arena, conn->reserve);
 	arena_free(core->reactor->arena, conn);
@@ -271,6 +275,7 @@ conn_finish(struct conn *conn)
 	conn_enter(conn, CONN_FINISHING);
 	if (conn->fused != NULL)
 		fused_orphan(conn);
+	ordered_conn_ends(conn);
 	traffic_wants(conn);
 	conn_send_soon(conn);
 }

@@ -25,6 +25,7 @@ enum stage {
 	STAGE_PARTNER, /* half of a fused pair whose other half is in DEVICE for both */
 	STAGE_TURN,   /* may not ask for its data before others of its connection have theirs */
 	STAGE_FILL,   /* its data is being received (xfer RECEIVING or ASKING) */
+	STAGE_ORDER,  /* its stream's (ordered.c) */
 	STAGE_DEVICE, /* the device's */
 	STAGE_MAIL,   /* waiting for an answer of another core */
 	STAGE_EVENT,  /* an Asynchronous Event Request that is held */
@@ -47,6 +48,7 @@ struct request {
 	uint64_t volume;          /* that it was checked for: its number */
 	bool dropped;             /* an admin command whose controller was reset meanwhile: it has no answer */
 	bool given_back;          /* it was read once, and not taken in time */
+	bool ordered;             /* of a stream (ordered.c) */
 	bool begun;               /* of a command done piece by piece (walk.c): something of it was at a device */
 	uint32_t block_size;      /* the same */
 	bool asks;                /* its buffers wait for its peer (asked.c): */
@@ -110,7 +112,7 @@ struct conn {
 	uint64_t rx_pdus_then, tx_bytes_then; /* when the stall timer was set */
 	uint64_t command_ns;      /* the last command's arrival */
 	uint64_t terminated_ns;   /* from TERMINATED on: since then */
-	uint32_t device_count;    /* requests in STAGE_DEVICE, or lent to core 0 */
+	uint32_t device_count;    /* requests in STAGE_DEVICE or STAGE_ORDER, or lent to core 0 */
 	uint32_t request_count;   /* requests not free */
 	uint32_t held;            /* by functions that still look at it, whatever becomes of it */
 	uint16_t key, qid;        /* the controller's, as cores know it; and which queue */
@@ -121,6 +123,9 @@ struct conn {
 		uint16_t credits;
 		uint64_t ns;          /* when */
 	} told;                   /* the last grant; of one that has CREDITS */
+	struct ordered_write *ordered_writes; /* by slot; NULL: it was not granted ORDER when it connected */
+	struct list streams;      /* that go on by it, */
+	struct ordered_stream *stream_last; /* and of which the last command was; or NULL */
 	uint32_t active[CTRL_NS_MAX / 32]; /* the same: namespaces with GATE_LISTED that it has; bit n is NSID n + 1 */
 	uint16_t portal;          /* it came through */
 	uint8_t hostid[16];       /* of a queue */

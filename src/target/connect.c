@@ -11,6 +11,7 @@
 
 #include "target/assoc.h"
 #include "target/command.h"
+#include "target/ordered.h"
 
 static struct nvme_connect_sqe *
 connect_sqe(struct request *req)
@@ -254,7 +255,8 @@ attached(struct conn *conn, const struct target_mail *mail)
 		request_free(req); /* it was closed meanwhile, and leaves */
 	} else if (conn->subsys == NULL || !view_admits(conn->subsys, conn->portal, conn->hostnqn)) {
 		conn_kill(conn); /* it has gone meanwhile, or may not be used from there any more */
-	} else if (conn_queue(conn, false, entries(sqe), sq_flow(sqe)) != 0) {
+	} else if (conn_queue(conn, false, entries(sqe), sq_flow(sqe)) != 0 ||
+	    (mail->attached.ordered && ordered_conn(conn, entries(sqe)) != 0)) {
 		core_log_peer(conn->core, "queue %u of controller %u was refused: out of memory", conn->qid, cntlid);
 		conn_kill(conn); /* the controller took it already, and hears that it has gone */
 	} else {

@@ -7,6 +7,7 @@
 #include "target/assoc.h"
 #include "target/command.h"
 #include "target/look.h"
+#include "target/ordered.h"
 #include "target/reserve.h"
 #include "target/state_file.h"
 
@@ -177,6 +178,15 @@ on_mail(struct reactor *reactor, const struct mail *plain)
 	case MAIL_TENANT_FORGOTTEN:
 		tenant_mail(core, &mail);
 		return;
+	case MAIL_ORDERED:
+		ordered_answered(core, &mail);
+		return;
+	case MAIL_ORDER: case MAIL_ORDER_SAID: case MAIL_ORDER_LEFT:
+		ordered_all_mail(core, &mail);
+		return;
+	case MAIL_ORDER_ASK: case MAIL_ORDER_CLOSE: case MAIL_ORDER_HOLD: case MAIL_ORDER_HELD:
+		ordered_asked_mail(core, &mail);
+		return;
 	case MAIL_DRAIN:
 		drain(core);
 		return;
@@ -259,7 +269,8 @@ core_maybe_drained(struct core *core)
 {
 	struct target_mail mail = { .kind = MAIL_DRAINED };
 
-	if (!core->draining || core->conn_count > 0 || !list_empty(&core->assocs) || !core->drain_timer.armed)
+	if (!core->draining || core->conn_count > 0 || !list_empty(&core->assocs) || core->ordered_ios > 0 ||
+	    !core->drain_timer.armed)
 		return;
 	timer_clear(&core->reactor->timers, &core->drain_timer);
 	core_post(core, 0, &mail);
@@ -401,6 +412,8 @@ target_create(struct arena *arena, const struct target_config *config, struct ta
 	if (config->state_dir != NULL)
 		memcpy(target->state_dir, config->state_dir, strlen(config->state_dir));
 	rc = apply_first(target, config, why);
+	if (rc == 0 && config->order != NULL)
+		rc = ordered_load(target, config->order, why);
 	if (rc != 0)
 		arena_free(arena, target);
 	else
@@ -443,6 +456,8 @@ target_start(struct target *target, struct reactor *reactor, char why[256])
 	    share_begin(core) == 0 && scratch_begin(core) == 0 && admin_bufs_begin(core) == 0 &&
 	    (reactor->index > 0 || registry_begin(core) == 0))
 		rc = apply_begin(core, why);
+	if (rc == 0)
+		rc = ordered_core_begin(core, why);
 	if (rc != 0)
 		target_fini(target, reactor);
 	return rc;
@@ -459,6 +474,7 @@ target_fini(struct target *target, struct reactor *reactor)
 	turn_end(core);
 	patience_end(core);
 	core_log_end(core);
+	ordered_core_end(core);
 	apply_end(core);
 	list_for_each(&core->assocs, node)
 		arena_free(reactor->arena, container_of(node, struct assoc, node));
@@ -470,8 +486,10 @@ target_fini(struct target *target, struct reactor *reactor)
 	share_end(core);
 	admin_bufs_end(core);
 	events_end(core);
-	if (reactor->index == 0)
+	if (reactor->index == 0) {
 		state_files_end(target);
+		ordered_unload(target);
+	}
 	registry_end(core);
 	arena_free(reactor->arena, core);
 	target->cores[reactor->index] = NULL;

@@ -13,6 +13,7 @@
 #include "target/view.h"
 
 struct conn;
+struct ordered_all;
 
 /* A volume of the target, by the slot that every core knows it by.  Core 0's. */
 struct target_volume {
@@ -39,6 +40,7 @@ struct target {
 	struct events events; /* core 0's */
 	struct list state_files; /* core 0's: see state_file.h */
 	struct reactor *state_annex; /* and the errands' that open them; NULL: not needed yet */
+	struct ordered_all *ordered; /* NULL: there is no log of ordered writes */
 	bool over;            /* core 0 ends: nothing is done beside it any more */
 };
 
@@ -177,6 +179,8 @@ struct core {
 	struct list conns, assocs;
 	struct list assocs_by_key[ASSOC_LISTS]; /* the same associations, for assoc_find() */
 	uint32_t conn_count;
+	struct list ordered_parts; /* of the log of ordered writes; */
+	uint32_t ordered_ios;      /* commits, and I/Os that are for no request, under way */
 	uint32_t errors_unheard; /* the sum of those of its connections (errors.c) */
 	uint32_t key_next;
 	struct target_stats stats; /* of what is of no subsystem, or of one that is gone */

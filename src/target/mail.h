@@ -18,6 +18,8 @@ struct assoc;
 struct blk_tenant;
 struct conn;
 struct eventlog;
+struct ordered_ask;
+struct ordered_command;
 struct target_look;
 struct request;
 struct reserve_found;
@@ -91,6 +93,14 @@ enum target_mail_kind { /* from BLK_MAIL on it is of devices (blk.h) */
 	MAIL_EVENTS_GIVE, /* controller's core -> 0: the copy is not needed any more */
 	MAIL_TENANT_GONE, /* 0 -> all: forget a host, of which nothing is at a device */
 	MAIL_TENANT_FORGOTTEN, /* and back */
+	MAIL_ORDER,       /* controller's core -> 0: a command of ordered writes; lent until */
+	MAIL_ORDERED,     /* and back: it is done */
+	MAIL_ORDER_ASK,   /* 0 -> a part's core: of a stream */
+	MAIL_ORDER_SAID,  /* and back */
+	MAIL_ORDER_CLOSE, /* 0 -> a part's core: a stream goes on elsewhere */
+	MAIL_ORDER_HOLD,  /* that part's core -> others that have something of it: a floor is durable */
+	MAIL_ORDER_HELD,  /* and back: whether anything is left that is above it */
+	MAIL_ORDER_LEFT,  /* part's core -> 0: it has nothing of a stream any more */
 	MAIL_DRAIN,       /* 0 -> all: end */
 	MAIL_DRAINED,     /* and back */
 };
@@ -164,7 +174,7 @@ struct target_mail {
 			struct conn *conn;
 			struct nvme_status status;
 			struct nvme_connect_fault fault;
-			bool durable, credits;
+			bool durable, credits, ordered;
 			uint64_t association;
 			const struct blk_tenant *tenant;
 		} attached;
@@ -213,6 +223,14 @@ struct target_mail {
 			le32 cdw10, cdw11;     /* of a Set Features */
 			uint32_t dw0;          /* and of its completion */
 		} event;
+		struct ordered_command *order;  /* ORDER, ORDERED */
+		struct ordered_ask *order_ask;  /* ASK, SAID: core 0's, lent */
+		struct {
+			uint32_t owner, floor;
+			uint16_t stream, part; /* that is told */
+			uint32_t home;         /* the part where the stream goes on */
+			bool done;             /* HELD: nothing is left */
+		} order_hold;          /* CLOSE, HOLD, HELD, LEFT */
 		struct {
 			struct request *req;   /* a token */
 			struct eventlog *copy; /* COPIED, GIVE: core 0's; nobody writes to it */

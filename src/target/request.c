@@ -11,6 +11,7 @@
 
 #include "target/assoc.h"
 #include "target/command.h"
+#include "target/ordered.h"
 #include "wire/extension.h"
 
 struct request *
@@ -32,7 +33,7 @@ request_take(struct conn *conn)
 	}
 	req->conn = conn;
 	req->stage = STAGE_NEW;
-	req->given_back = false;
+	req->given_back = req->ordered = false;
 	req->io.flags = 0;
 	req->io.priority = 0;
 	conn->request_count++;
@@ -122,6 +123,8 @@ request_abandon(struct request *req)
 		return; /* freed when the answer comes */
 	case STAGE_PARTNER:
 		return; /* freed with its other half */
+	case STAGE_ORDER:
+		return; /* freed when its stream is done with it */
 	case STAGE_SCRATCH:
 		scratch_leave(req);
 		break;
@@ -326,7 +329,10 @@ execute_special(struct request *req, const struct capsule *capsule)
 	}
 	if (req->conn->fused != NULL && !fused_follows(req))
 		fused_orphan(req->conn);
-	if (req->sqe.flags != NVME_PSDT_SGL)
+	if (req->conn->ordered_writes != NULL && order_travels(&req->sqe) &&
+	    (req->sqe.flags & ~WEIR_ORDERED_MASK) == NVME_PSDT_SGL)
+		ordered_command(req, capsule);
+	else if (req->sqe.flags != NVME_PSDT_SGL)
 		fused_command(req, capsule);
 	else
 		dispatch(req, capsule);
@@ -409,7 +415,9 @@ request_data(struct request *req)
 		return;
 	}
 	request_fetched(req);
-	if (req->partner != NULL)
+	if (req->ordered)
+		ordered_data(req);
+	else if (req->partner != NULL)
 		fused_data(req);
 	else if (req->xfer.data_bad)
 		request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));

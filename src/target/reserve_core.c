@@ -93,6 +93,7 @@ waits(const struct request *req, uint16_t slot)
 	case STAGE_TURN:
 	case STAGE_FILL:
 	case STAGE_AGAIN:
+	case STAGE_ORDER:
 		return true;
 	case STAGE_NEW:
 	case STAGE_ADMIN:

@@ -40,6 +40,8 @@ struct target_listen {
 	enum portal_use use;
 };
 
+struct store;
+
 struct target_ns {
 	uint32_t nsid;              /* 1..CTRL_NS_MAX; each once, ascending */
 	struct blk *volume;         /* the caller's; in no other namespace */
@@ -102,6 +104,9 @@ struct target_config {
 	bool again;                    /* the operator says nothing anew, hosts wish something: an ANA group that was
 	                                * left in change for too long stays inaccessible; */
 	uint16_t asker;                /* the host of this controller, of the subsystem that changes; 0: none */
+	/* Where the log of ordered writes is, which the caller has opened on reactor 0, and closes when the target is
+	 * gone; NULL: there is none.  Like `state_dir`. */
+	struct store *order;
 	bool authenticate;             /* hosts must show who they are; until a way to is built, none can */
 };
 
@@ -229,18 +234,20 @@ void target_look_page(const struct target_look *look, struct weir_log_view *page
  * that tell how many more; 1 each of Connect, CACHE, CLOSE, DETACH and CONN_GONE, and of their answers, and of ALIVE,
  * which is asked again where a core did not answer for a whole keep-alive time after a reset.  Of an admin queue: 1
  * of each of its 128 commands, be it ABORT, FENCE, PRESENT_ASK, WISH, SETTLE after it or EVENTS_COPY, and of each the
- * copy that is given back; 8 events, 8 FENCEs of before resets; 4 that make statistics up; JOIN, DYING, LEFT, END and
- * CONN_GONE.  Of a volume: 1 command of reservations, 1 of TAKE, TELL and WHO, RETIRED.  Of a core: what is asked of
- * all for a new view, the end, and what is counted and kept of each subsystem; 1 of each host that is gone, or the
- * answer to it; 1 LOOK for its hosts, which are looked for one after the other, or the answer to it, and of reactor 0
- * TARGET_LOOKS_MAX more, for who runs the target.
+ * copy that is given back, or of ordered writes; 8 events, 8 FENCEs of before resets; 4 that make statistics up; JOIN,
+ * DYING, LEFT, END and CONN_GONE.  Of a volume: 1 command of reservations, 1 of TAKE, TELL and WHO, RETIRED.  Of a
+ * core: what is asked of all for a new view, the end, and what is counted and kept of each subsystem; 1 of each host
+ * that is gone, or the answer to it; 1 LOOK for its hosts, which are looked for one after the other, or the answer to
+ * it, and of reactor 0 TARGET_LOOKS_MAX more, for who runs the target.  Of a stream of ordered writes in a part of
+ * their log: what is asked of it or the answer, CLOSE, HOLD or HELD, LEFT.
  */
 enum {
 	TARGET_LOOKS_MAX = 8, /* CTL_ASKERS_MAX, of whom each waits for one */
 	TARGET_MAIL_QUEUE = 80,
 	TARGET_MAIL_ADMIN = 320, /* the more of the two, of each connection */
 	TARGET_MAIL_VOLUME = 4,
-	TARGET_MAIL_CORE = 16384 + BLK_TENANTS + TARGET_LOOKS_MAX,
+	TARGET_MAIL_ORDER = 64 * 128 * 4, /* of a part for each reactor, of streams that find room in it */
+	TARGET_MAIL_CORE = 16384 + BLK_TENANTS + TARGET_LOOKS_MAX + TARGET_MAIL_ORDER,
 };
 #define TARGET_MAIL_MAX(connections) ((uint64_t)(connections) * TARGET_MAIL_ADMIN + \
 	TARGET_VOLUMES_MAX * TARGET_MAIL_VOLUME + TARGET_MAIL_CORE)

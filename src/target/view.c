@@ -1,3 +1,4 @@
+#include "place/store.h"
 #include "target/view.h"
 
 #include <assert.h>
@@ -282,7 +283,7 @@ static const struct subsys_info common = {
 };
 
 static void
-fill_names(const struct target_subsys *told, struct subsys_info *info)
+fill_names(const struct target_subsys *told, uint32_t slots, struct subsys_info *info)
 {
 	*info = common;
 	info->reservations = info->event_log = true;
@@ -300,6 +301,7 @@ fill_names(const struct target_subsys *told, struct subsys_info *info)
 	info->ns_management = told->ns_management;
 	info->capacity_free = told->capacity_free;
 	info->nwpc = told->nwpc;
+	info->order_slots = slots;
 }
 
 static void
@@ -309,7 +311,7 @@ fill_subsys(const struct target_config *config, const struct target_subsys *told
 {
 	const struct view_subsys *before = NULL;
 
-	fill_names(told, &subsys->info);
+	fill_names(told, config->order != NULL ? config->order->head.slots : 0, &subsys->info);
 	if (old != NULL)
 		before = view_subsys(old, subsys->info.nqn);
 	memcpy(subsys->identity, told->identity, sizeof(subsys->identity));
@@ -432,7 +434,7 @@ view_make(struct arena *arena, const struct target_config *config, const struct 
 }
 
 const struct view_subsys *
-view_subsys(const struct view *view, const char nqn[NVME_NQN_FIELD])
+view_subsys(const struct view *view, const char *nqn)
 {
 	for (uint32_t i = 0; i < view->subsys_count; i++)
 		if (strncmp(view->subsys[i].info.nqn, nqn, NVME_NQN_FIELD) == 0)

@@ -88,8 +88,8 @@ struct view *view_copy(struct arena *arena, const struct view *view) __attribute
 /* A listener as hosts are told of it. */
 struct portal_info view_portal(const struct target_listen *listen);
 
-/* The subsystem of the name, or NULL. */
-const struct view_subsys *view_subsys(const struct view *view, const char nqn[NVME_NQN_FIELD]);
+/* The subsystem of the name, which ends with a NUL or after NVME_NQN_FIELD bytes; or NULL. */
+const struct view_subsys *view_subsys(const struct view *view, const char *nqn);
 
 bool view_allows(const struct view_subsys *subsys, const char hostnqn[NVME_NQN_FIELD]);
 

@@ -60,7 +60,8 @@ look_at_command(const struct served *served, const struct request *req, struct s
 	case STAGE_SCRATCH:
 		look_at_scratch(served, req);
 		break;
-	case STAGE_NEW: case STAGE_BUFS: case STAGE_ADMIN: case STAGE_FUSED: case STAGE_PARTNER: case STAGE_DEVICE:
+	case STAGE_NEW: case STAGE_BUFS: case STAGE_ADMIN: case STAGE_FUSED: case STAGE_PARTNER: case STAGE_ORDER:
+	case STAGE_DEVICE:
 	case STAGE_MAIL: case STAGE_EVENT: case STAGE_ANSWER: case STAGE_SLOW: case STAGE_AGAIN:
 		break;
 	}

@@ -172,11 +172,12 @@ enum weir_admin_opcode {
 	WEIR_ADMIN_FENCE = 0xd8, /* no data; CDW10 15:0 a controller, or: */
 	WEIR_ADMIN_LIST = 0xda,  /* to the host; CDW10 15:0 a stream, and enum weir_list_flags; CDW11, CDW12 */
 	WEIR_ADMIN_CUT = 0xdc,   /* no data; CDW10 a stream and a queue, CDW11 a group, CDW12 enum weir_cut_flags */
-	WEIR_ADMIN_FLOOR = 0xe0, /* no data; CDW10 15:0 a stream, CDW11 a group */
+	WEIR_ADMIN_FLOOR = 0xe0, /* no data; CDW10 15:0 a stream, CDW11 a group, CDW12 enum weir_floor_flags */
 };
 enum { WEIR_FENCE_OLDER = 0xffff };
 enum weir_list_flags { WEIR_LIST_STOP = 1 << 16, WEIR_LIST_STREAMS = 1 << 17 };
 enum weir_cut_flags { WEIR_CUT_GONE = 1 << 0, WEIR_CUT_FORCE = 1 << 1 };
+enum weir_floor_flags { WEIR_FLOOR_ENDS = 1 << 0 };
 static_assert((WEIR_ADMIN_FENCE & 3) == 0 && (WEIR_ADMIN_CUT & 3) == 0 && (WEIR_ADMIN_FLOOR & 3) == 0,
     "they carry no data");
 static_assert((WEIR_ADMIN_LIST & 3) == 2, "it carries data to the host");

@@ -253,6 +253,8 @@ conf_random(struct arena *arena, struct rng *rng)
 	struct conf *conf = need(arena_alloc(arena, sizeof(*conf)));
 
 	conf->state_dir = maybe(rng) ? text_random(arena, rng, "/var/lib/", 1, false) : NULL;
+	conf->order_log.place = maybe(rng) ? text_random(arena, rng, "file:/var/", 1, false) : NULL;
+	conf->order_log.slots = conf->order_log.place != NULL && maybe(rng) ? 1024 << below(rng, 15) : 0;
 	conf->connections_max = maybe(rng) ? CONF_DEFAULT_CONNECTIONS : 1 + below(rng, CONF_CONNECTIONS_MAX);
 	conf->handshake_ms = maybe(rng) ? CONF_DEFAULT_HANDSHAKE_MS : 1 + below(rng, CONF_TIME_MAX_MS);
 	conf->stall_ms = maybe(rng) ? CONF_DEFAULT_STALL_MS : 60000 * (1 + below(rng, 60)) / (maybe(rng) ? 1 : 60);
@@ -370,6 +372,8 @@ const char *
 conf_difference(const struct conf *a, const struct conf *b)
 {
 	const char *what = !same_text(a->state_dir, b->state_dir) ? "state_dir" :
+	    !same_text(a->order_log.place, b->order_log.place) ? "order_log" :
+	    a->order_log.slots != b->order_log.slots ? "order_log slots" :
 	    a->connections_max != b->connections_max ? "connections" :
 	    a->handshake_ms != b->handshake_ms ? "handshake" : a->stall_ms != b->stall_ms ? "stall" :
 	    a->listener_count != b->listener_count ? "listener_count" :

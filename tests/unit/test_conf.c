@@ -18,6 +18,7 @@ static const char full[] =
     "# everything\n"
     "timeouts: { handshake: 1500ms, stall: 2m }\n"
     "state_dir: /var/lib/weir\n"
+    "order_log: { place: \"file:/var/lib/weir.order\", slots: 64K }\n"
     "listeners:\n"
     "  - { name: front, address: 192.0.2.1 }\n"
     "  - address: \"[2001:DB8:0:0::1]:4421\"\n"
@@ -87,6 +88,9 @@ each_key_says_what_it_should(void **state)
 	(void)state;
 	conf = read_text(&arena, full, sizeof(full) - 1);
 	assert_string_equal(conf->state_dir, "/var/lib/weir");
+	assert_string_equal(conf->order_log.place, "file:/var/lib/weir.order");
+	assert_int_equal(conf->order_log.slots, 65536);
+	assert_string_equal(conf_order_path(conf->order_log.place), "/var/lib/weir.order");
 	assert_int_equal(conf->handshake_ms, 1500);
 	assert_int_equal(conf->stall_ms, 120000);
 	assert_int_equal(conf->connections_max, 12);
@@ -142,6 +146,7 @@ what_is_not_said_has_its_default(void **state)
 
 	(void)state;
 	assert_null(conf->state_dir);
+	assert_null(conf->order_log.place);
 	assert_int_equal(conf->connections_max, 4096);
 	assert_int_equal(conf->handshake_ms, 10000);
 	assert_int_equal(conf->stall_ms, 30000);

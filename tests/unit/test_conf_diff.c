@@ -74,6 +74,9 @@ static const struct one {
 } ones[] = {
 	{ L "state_dir: /a", L "state_dir: /b", CONF_RESTART,
 	    "~ state_dir: /a -> /b (needs a restart)" },
+	{ L, L "order_log: { place: 'file:/b' }", CONF_RESTART, "~ order_log: none -> file:/b (needs a restart)" },
+	{ L "order_log: { place: 'file:/b', slots: 1K }", L "order_log: { place: 'file:/b' }", CONF_RESTART,
+	    "~ order_log: file:/b -> file:/b (needs a restart)" },
 	{ L, L "state_dir: /b", CONF_RESTART, "~ state_dir: none -> /b (needs a restart)" },
 	{ L, L "limits: { connections: 7 }", CONF_LIVE, "~ connections at most: 4096 -> 7" },
 	{ L, L "timeouts: { handshake: 1s }", CONF_LIVE, "~ handshake timeout: 10000 ms -> 1000 ms" },

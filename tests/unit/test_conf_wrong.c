@@ -67,7 +67,7 @@ static const struct wrong wrongs[] = {
 	/* keys */
 	{ L "listenrs: []\n", 3, "the file has no key `listenrs`; `listeners` is meant?" },
 	{ L "size: 1\n", 3, "the file has no key `size`; there is listeners, subsystems, state_dir, referrals, "
-	    "limits, timeouts or qos" },
+	    "limits, timeouts, qos or order_log" },
 	{ L "<<: { a: b }\n", 3, "the file has no key `<<`" },
 	{ L "limits: {}\ntimeouts: {}\nlimits: {}\n", 5, "`limits` is there twice, first in line 3" },
 	{ L "? [a]\n: b\n", 3, "a key of the file is not a word" },
@@ -107,6 +107,14 @@ static const struct wrong wrongs[] = {
 	/* the first level */
 	{ L "state_dir: var\n", 3, "`state_dir` is an absolute path, not `var`" },
 	{ L "state_dir: /" NQN_223 NQN_223 "\n", 3, "`state_dir` has 255 bytes at most, not 447" },
+	{ L "order_log: /a\n", 3, "`order_log` is keys with values, like `place: ...`" },
+	{ L "order_log: { slots: 1K }\n", 3, "`order_log` needs `place`" },
+	{ L "order_log: { place: 'file:a' }\n", 3,
+	    "the place of `order_log` is file:PATH, with an absolute path, not `file:a`" },
+	{ L "order_log: { place: 'disk:/a' }\n", 3,
+	    "the place of `order_log` is file:PATH, with an absolute path, not `disk:/a`" },
+	{ L "order_log: { place: 'file:/a', slots: 512 }\n", 3, "`slots` is a power of two, 1024 to 16M, not `512`" },
+	{ L "order_log: { place: 'file:/a', slots: 3K }\n", 3, "`slots` is a power of two, 1024 to 16M, not `3K`" },
 	{ L "state_dir: [a]\n", 3, "`state_dir` is one value, not a list" },
 	{ L "limits: 5\n", 3, "`limits` is keys with values, like `connections: ...`" },
 	{ L "limits: { connections: 0 }\n", 3, "`connections` is a number from 1 to 1000000, not `0`" },
@@ -385,7 +393,7 @@ twenty_mistakes_are_told_and_that_there_are_more(void **state)
 		assert_int_equal(errors.count, mistakes < CONF_ERRORS_MAX ? mistakes : CONF_ERRORS_MAX);
 		assert_int_equal(errors.more, mistakes > CONF_ERRORS_MAX);
 		assert_string_equal(strchr(errors.list[18].text, '`'), "`wrong18`; there is listeners, subsystems, "
-		    "state_dir, referrals, limits, timeouts or qos");
+		    "state_dir, referrals, limits, timeouts, qos or order_log");
 		arena_drop(&arena);
 	}
 }

@@ -186,6 +186,50 @@ a_view_of_no_namespace_is_refused(void **state)
 	test_free(b);
 }
 
+/* LIST with an answer of so many bytes, of which CDW12 says `said`. */
+static enum nvme_sc
+list(struct bench *b, uint32_t cdw10, uint32_t said, uint32_t bytes)
+{
+	const struct nvme_sqe sqe = {
+		.opcode = WEIR_ADMIN_LIST, .flags = NVME_PSDT_SGL,
+		.cdw10 = le32_of(cdw10), .cdw12 = le32_of(said / 4 - 1),
+		.sgl1 = { .id = NVME_SGL_TRANSPORT, .length = le32_of(bytes) },
+	};
+	struct ctrl_given given = { 0 };
+
+	ctrl_admin(&b->ctrl, &sqe, NULL, 0, b->out, &given, b->now_ns, &b->reply);
+	return nvme_sc(b->reply.status);
+}
+
+static void
+commands_of_ordered_writes_are_there_where_there_is_a_log(void **state)
+{
+	struct subsys_info ordered = nvm;
+	struct bench *b;
+
+	(void)state;
+	ordered.order_slots = 65536;
+	b = bench_enabled(&ordered);
+	assert_int_equal(set_feature(b, WEIR_FEATURE, UINT32_MAX), NVME_SC_SUCCESS);
+	assert_int_equal(b->reply.dw0, OFFERED | WEIR_ORDER);
+	assert_int_equal(admin(b, WEIR_ADMIN_CUT, 0, 5 | 1 << 16, 7, 0), NVME_SC_SUCCESS);
+	assert_int_equal(b->reply.action, CTRL_ORDERED);
+	assert_int_equal(admin(b, WEIR_ADMIN_FLOOR, 0, 5, 7, 0), NVME_SC_SUCCESS);
+	assert_int_equal(b->reply.action, CTRL_ORDERED);
+	assert_int_equal(admin(b, WEIR_ADMIN_FLOOR, 0, 5 | 1 << 16, 7, 0), NVME_SC_INVALID_FIELD);
+	assert_int_equal(list(b, 5 | WEIR_LIST_STOP, 256, 256), NVME_SC_SUCCESS);
+	assert_int_equal(b->reply.action, CTRL_ORDERED);
+	assert_int_equal(b->reply.data_len, 256);
+	assert_int_equal(list(b, 5, 256, 512), NVME_SC_SGL_LENGTH);
+	assert_int_equal(list(b, 5 | 1 << 18, 256, 256), NVME_SC_INVALID_FIELD);
+	assert_int_equal(list(b, 5, 0, 256), NVME_SC_INVALID_FIELD);
+	test_free(b);
+	b = bench_enabled(&nvm);
+	assert_int_equal(set_feature(b, WEIR_FEATURE, UINT32_MAX), NVME_SC_SUCCESS);
+	assert_int_equal(admin(b, WEIR_ADMIN_CUT, 0, 5 | 1 << 16, 7, 0), NVME_SC_INVALID_OPCODE);
+	test_free(b);
+}
+
 int
 main(void)
 {
@@ -197,6 +241,7 @@ main(void)
 		cmocka_unit_test(a_fence_names_another_controller_or_the_older_ones),
 		cmocka_unit_test(a_view_is_of_a_namespace_for_whom_it_is_granted),
 		cmocka_unit_test(a_view_of_no_namespace_is_refused),
+		cmocka_unit_test(commands_of_ordered_writes_are_there_where_there_is_a_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

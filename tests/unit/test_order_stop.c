@@ -57,6 +57,40 @@ a_write_that_fails_stops_its_stream_and_no_other(void **state)
 	serve_assert_goes(bench, other);
 }
 
+/* What waits for a commit fails, and what was at a drive when that was known. */
+static void
+nothing_is_done_when_the_log_breaks(void **state)
+{
+	struct serve_bench *bench = *state;
+	struct order_write *persisting = serve_come_whole(bench, &bench->stream, 1, 0, KEEPS);
+	struct order_write *at_drive = serve_come_whole(bench, &bench->stream, 2, 0, KEEPS);
+	struct order_write *cached = serve_come_whole(bench, &bench->other, 1, FLUSH, CACHED), *appended;
+	struct order_commit taken;
+
+	serve_commit(bench);
+	serve_assert_goes(bench, persisting);
+	serve_assert_goes(bench, cached);
+	serve_assert_goes(bench, at_drive);
+	order_serve_ended(&bench->serve, persisting, true);
+	order_serve_ended(&bench->serve, cached, true);
+	assert_ptr_equal(order_serve_flush(&bench->serve), &bench->other);
+	appended = serve_come_whole(bench, &bench->stream, 3, 0, KEEPS);
+	order_serve_append(&bench->serve);
+	assert_true(order_log_take(&bench->serve.log, &taken));
+	order_serve_break(&bench->serve);
+	order_serve_stop(&bench->serve, &bench->stream);
+	order_serve_stop(&bench->serve, &bench->other);
+	serve_assert_answered(bench, appended, ORDER_FAILED);
+	serve_assert_answered(bench, persisting, ORDER_FAILED);
+	serve_assert_answered(bench, NULL, 0);
+	order_serve_ended(&bench->serve, at_drive, true);
+	serve_assert_answered(bench, at_drive, ORDER_FAILED);
+	order_serve_flushed(&bench->serve, &bench->other, true);
+	serve_assert_answered(bench, cached, ORDER_FAILED);
+	assert_true(order_serve_is_still(&bench->stream));
+	assert_true(order_serve_is_still(&bench->other));
+}
+
 static void
 what_has_its_turn_at_a_drive_when_its_stream_stops_does_not_go(void **state)
 {
@@ -275,6 +309,7 @@ main(void)
 #define ONE(test) cmocka_unit_test_setup_teardown(test, serve_set_up, serve_tear_down)
 	const struct CMUnitTest tests[] = {
 		ONE(a_write_that_fails_stops_its_stream_and_no_other),
+		ONE(nothing_is_done_when_the_log_breaks),
 		ONE(what_has_its_turn_at_a_drive_when_its_stream_stops_does_not_go),
 		ONE(what_waits_for_room_when_its_stream_stops_is_answered),
 		ONE(flushes_of_a_stream_that_stopped_do_not_persist),

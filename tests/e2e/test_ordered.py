@@ -1,0 +1,330 @@
+"""Ordered writes: what a target does with them and with what it knows of them (doc/ordered-writes.md)."""
+import nvme
+import ordered
+import pytest
+from nvme import INVALID_FIELD, INVALID_OPCODE, SEQUENCE
+from ordered import BLOCK, FLUSH, IN_PLACE, Stream
+
+DENIED, INTERRUPTED = 0x015, 0x021
+OTHER = b"\2" * 16
+
+
+def block(number):
+    return bytes([number % 251 + 1]) * BLOCK
+
+
+@pytest.fixture
+def log(tmp_path):
+    return "file:%s,slots=1024" % (tmp_path / "order.log")
+
+
+def target_with(serve, log, *args, ns=("mem:16M",), **how):
+    return serve("--order-log", log, *args, ns=list(ns), **how)
+
+
+def read(queue, lba, nsid=1):
+    request = queue.read(lba, nsid=nsid)
+    assert request.ok
+    return bytes(request.got)
+
+
+def test_it_is_offered_where_there_is_a_log(serve, log):
+    """and is there for who was granted it alone"""
+    plain, target = serve(), target_with(serve, log)
+    with nvme.Controller(plain.address) as ctrl:
+        assert ctrl.set_feature(ordered.EXTENSION, ordered.ORDER_BIT).dw0 == 0
+        assert int.from_bytes(ctrl.identified(1)[3080:3084], "little") & ordered.ORDER_BIT == 0
+    with nvme.Controller(target.address) as ctrl:
+        vendor = ctrl.identified(1)[3072:]
+        assert int.from_bytes(vendor[8:12], "little") & ordered.ORDER_BIT
+        assert int.from_bytes(vendor[16:20], "little") > 0 and int.from_bytes(vendor[20:24], "little") == 1024
+        for opcode in ordered.LIST, ordered.CUT, ordered.FLOOR:
+            assert ctrl.admin.call(nvme.sqe(opcode)).status == INVALID_OPCODE
+        ctrl.grant()
+        queue = ctrl.io_queue()
+        write = ordered.attribute(nvme.sqe(0x01, nsid=1), 5, 1, num=1)
+        assert queue.call(write, block(1)).status == INVALID_FIELD
+        assert ctrl.set_feature(ordered.EXTENSION, ordered.ORDER_BIT).dw0 == ordered.ORDER_BIT
+        assert queue.call(write, block(1)).status == INVALID_FIELD  # it was connected before
+        assert ctrl.logged(0x05, 4096)[4 * ordered.LIST] & 1 == 1
+        assert read(queue, 0) == bytes(BLOCK)
+
+
+def test_writes_of_a_stream(serve, log):
+    """it is begun by a cut; groups have several pieces; the list says what there is"""
+    target = target_with(serve, log)
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        stream = Stream(ctrl, queue)
+        none = ordered.listed(ctrl, 5)
+        assert none.new and none.stopped and none.count == 0 and none.guaranteed == 16
+        request = stream.write(0, block(1))
+        assert request.status == SEQUENCE and request.dnr
+        stream.last = 0
+        assert ordered.cut(ctrl, 5, qid=2).status == INVALID_FIELD
+        stream.begin()
+        requests = [stream.submit(i, block(i)) for i in range(8)]
+        requests += [stream.submit(8, block(8), group=9, num=0), stream.submit(9, block(9), group=9, num=2)]
+        queue.wait(*requests)
+        assert all(request.ok for request in requests), requests
+        assert all(request.dw1 >> 16 >= 1 for request in requests)
+        assert [read(queue, i) for i in range(10)] == [block(i) for i in range(10)]
+        there = ordered.listed(ctrl, 5)
+        assert not there.stopped and not there.new and not there.lost and there.floor == 0 and there.count == 10
+        entries = there.entries()
+        assert [entry.first for entry in entries] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 9]
+        assert [entry.prev for entry in entries] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8]
+        assert [entry.lba for entry in entries] == list(range(10))
+        assert all(entry.counts and entry.nsid == 1 and entry.blocks == 1 for entry in entries)
+        assert [entry.lba for entry in ordered.listed(ctrl, 5, skip=7).entries()[:3]] == [7, 8, 9]
+        assert ordered.listed(ctrl, flags=ordered.STREAMS).streams() == [5]
+        stream.floor = 9
+        assert stream.write(20, block(20)).ok
+        assert ordered.listed(ctrl, 5).floor == 9
+
+
+@pytest.mark.parametrize("reactors", [1, 3])
+@pytest.mark.parametrize("size", [BLOCK, 16 * BLOCK])
+def test_pieces_are_answered_whatever_way_their_data_comes(serve, log, reactors, size):
+    """in capsules and by R2T, many at a time"""
+    target = target_with(serve, log, "--reactors", str(reactors))
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        stream = Stream(ctrl, queue).begin()
+        for first in range(0, 96, 32):
+            stream.floor = stream.last
+            requests = [stream.submit((first + i) * size // BLOCK, block(first + i) * (size // BLOCK),
+                                      flags=FLUSH if i == 31 else 0) for i in range(32)]
+            queue.wait(*requests)
+            assert all(request.ok for request in requests)
+        for i in range(96):
+            assert read(queue, i * size // BLOCK) == block(i)
+
+
+BAD = [dict(prev=7), dict(group=1, prev=0, num=1), dict(group=9, last=8), dict(group=0), dict(num=1, ends=False),
+       dict(num=0, ends=True), dict(count=0), dict(num=1, count=2), dict(floor=99), dict(count=1 << 16)]
+
+
+@pytest.mark.parametrize("said", BAD, ids=str)
+def test_what_cannot_be_is_refused(serve, log, said):
+    """Invalid Field, and nothing has changed: what could be goes on"""
+    target = target_with(serve, log)
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        stream = Stream(ctrl, queue).begin()
+        assert stream.write(0, block(0)).ok and stream.write(1, block(1)).ok
+        last, before = stream.last, stream.before
+        request = stream.write(2, block(99), **said)
+        assert request.status == INVALID_FIELD and request.dnr, request
+        assert read(queue, 2) == bytes(BLOCK)
+        stream.last, stream.before = last, before
+        assert stream.write(2, block(2)).ok
+        assert read(queue, 2) == block(2) and ordered.listed(ctrl, 5).count == 3
+
+
+def test_blocks_that_are_not_there(serve, log):
+    """a range beyond the namespace, one that there is not, all of them, another command"""
+    target = target_with(serve, log)
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        stream = Stream(ctrl, queue).begin()
+        assert queue.call(stream.command(1 << 20, block(1)), block(1)).status == nvme.LBA_RANGE
+        stream.last = 0
+        for opcode, nsid, status in ((0x00, 0xFFFFFFFF, INVALID_FIELD), (0x08, 1, INVALID_FIELD),
+                                     (0x00, 7, nvme.INVALID_NS)):
+            wrong = ordered.attribute(nvme.sqe(opcode, nsid=nsid), 5, 1, num=1, flags=FLUSH)
+            assert queue.call(wrong).status == status
+        strange = bytearray(stream.command(0, block(1)))
+        strange[1] |= 3 << 2
+        assert queue.call(bytes(strange), block(1)).status == INVALID_FIELD
+        stream.last = 0
+        assert stream.write(0, block(1)).ok
+
+
+def test_a_stream_is_its_hosts(serve, log):
+    """another host has another one of that number, and neither hears of the other's"""
+    target = target_with(serve, log)
+    ctrl, queue = ordered.host(target.address)
+    other, its = ordered.host(target.address, hostid=OTHER)
+    with ctrl, other:
+        assert Stream(ctrl, queue).begin().write(0, block(1)).ok
+        assert ordered.listed(other, 5).new and ordered.listed(other, flags=ordered.STREAMS).streams() == []
+        assert Stream(other, its).write(1, block(2)).status == SEQUENCE
+        assert Stream(other, its).begin().write(1, block(2)).ok
+        assert [entry.lba for entry in ordered.listed(other, 5).entries()] == [1]
+        assert [entry.lba for entry in ordered.listed(ctrl, 5).entries()] == [0]
+
+
+@pytest.mark.parametrize("reactors", [1, 3])
+def test_a_cut_takes_back_what_comes_after_it(serve, log, reactors):
+    """blocks read as zeros; but those that were written in place, which go on being listed"""
+    target = target_with(serve, log, "--reactors", str(reactors))
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        second = ctrl.io_queue(2)
+        stream = Stream(ctrl, queue).begin()
+        for i in range(6):
+            assert stream.write(i, block(i), flags=IN_PLACE if i == 4 else 0).ok
+        assert ordered.cut(ctrl, 5, 3).status == SEQUENCE  # it goes on
+        stopped = ordered.listed(ctrl, 5, ordered.STOP)
+        assert stopped.stopped and stopped.count == 6
+        assert stream.write(9, block(9)).status == SEQUENCE
+        assert stream.begin(qid=2, after=3).last == 3
+        stream.queue = second
+        assert [read(queue, i) for i in range(6)] == [block(0), block(1), block(2), bytes(BLOCK), block(4), bytes(BLOCK)]
+        entries = ordered.listed(ctrl, 5).entries()
+        assert [(entry.first, entry.counts, entry.state & ordered.LEFT) for entry in entries] == [
+            (1, True, 0), (2, True, 0), (3, True, 0), (5, False, ordered.LEFT)]
+        assert Stream(ctrl, queue).write(9, block(9)).status == SEQUENCE  # it goes on by the other queue
+        for i in range(6, 9):
+            assert stream.write(i, block(i)).ok
+        assert [entry.first for entry in ordered.listed(ctrl, 5).entries() if entry.counts] == [1, 2, 3, 4, 5, 6]
+        stream.floor = 6
+        assert stream.write(10, block(10)).ok
+        assert ordered.listed(ctrl, 5, ordered.STOP).floor == 6
+        assert ordered.cut(ctrl, 5, 5).status == INVALID_FIELD  # that is durable
+
+
+@pytest.mark.parametrize("reactors", [1, 3])
+def test_it_is_known_after_a_kill(serve, log, tmp_path, reactors):
+    """what was answered is listed, and the host that comes back cuts it; others are as they were"""
+    file = "file:%s,size=16M" % (tmp_path / "volume")
+    target = target_with(serve, log, "--reactors", str(reactors), ns=[file])
+    ctrl, queue = ordered.host(target.address)
+    other, its = ordered.host(target.address, hostid=OTHER)
+    stream = Stream(ctrl, queue).begin()
+    assert Stream(other, its).begin().write(100, block(100), flags=FLUSH).ok
+    for i in range(4):
+        assert stream.write(i, block(i), flags=FLUSH if i == 2 else 0).ok
+    uuid = ordered.listed(ctrl, 5).log
+    ctrl.close()
+    other.close()
+    target.kill()
+    target = target_with(serve, log, "--reactors", str(4 - reactors), ns=[file])
+    ctrl, queue = ordered.host(target.address)
+    other, its = ordered.host(target.address, hostid=OTHER)
+    with ctrl, other:
+        there = ordered.listed(ctrl, 5, ordered.STOP)
+        assert there.log == uuid and there.stopped and not there.lost
+        assert [(entry.first, entry.valid) for entry in there.entries()] == [(1, True), (2, True), (3, True), (4, False)]
+        assert ordered.listed(ctrl, flags=ordered.STREAMS).streams() == [5]
+        again = Stream(ctrl, queue).begin(after=3, flags=ordered.GONE)
+        assert again.last == 3
+        again.floor = 3
+        assert [read(queue, i) for i in range(4)] == [block(0), block(1), block(2), bytes(BLOCK)]
+        there = ordered.listed(ctrl, 5)
+        assert there.floor == 3 and there.count == 0
+        assert again.write(3, block(33), flags=FLUSH).ok and read(queue, 3) == block(33)
+        assert [entry.lba for entry in ordered.listed(other, 5).entries()] == [100]
+    target.stop()
+    target = target_with(serve, log, "--reactors", str(reactors), ns=[file])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        there = ordered.listed(ctrl, 5, ordered.STOP)
+        assert there.floor == 3 and [(entry.first, entry.valid) for entry in there.entries()] == [(4, True)]
+
+
+def test_a_namespace_that_is_another_one(serve, log, tmp_path):
+    """what was written is not taken back there, without the operator's word"""
+    files = ["file:%s,size=16M" % (tmp_path / name) for name in ("one", "two")]
+    target = target_with(serve, log, ns=files[:1])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        assert Stream(ctrl, queue).begin().write(0, block(1)).ok
+    target.stop()
+    target = target_with(serve, log, ns=files[1:])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        assert queue.write(0, block(7)).ok
+        assert ordered.listed(ctrl, 5, ordered.STOP).lost
+        request = ordered.cut(ctrl, 5, flags=ordered.GONE)
+        assert request.status == DENIED and request.dnr
+        assert ordered.cut(ctrl, 5, flags=ordered.GONE | ordered.FORCE).ok
+        assert read(queue, 0) == block(7)
+    target.stop()
+
+
+def test_a_failing_device_stops_its_stream(serve, log):
+    """what failed says why, what came behind it is not done; the host cuts it and goes on"""
+    target = target_with(serve, log, ns=["fault:write-error=3@mem:16M"])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        stream = Stream(ctrl, queue).begin()
+        other = Stream(ctrl, queue, number=6).begin()
+        requests = [stream.submit(i, block(i)) for i in range(6)]
+        assert other.write(50, block(50)).ok
+        queue.wait(*requests)
+        assert [request.ok for request in requests[:3]] == [True] * 3
+        assert requests[3].status == nvme.WRITE_FAULT
+        assert all(request.ok or request.status == SEQUENCE for request in requests[4:])
+        assert stream.write(9, block(9)).status == SEQUENCE
+        assert ordered.listed(ctrl, 5, ordered.STOP).stopped
+        assert ordered.cut(ctrl, 5, 3).status == nvme.INTERNAL  # its zeros fail, too
+        stream.begin(after=3, flags=ordered.FORCE)
+        assert stream.write(4, block(44)).ok and other.write(51, block(51)).ok
+        assert [read(queue, i) for i in (4, 5)] == [block(44), bytes(BLOCK)]
+
+
+def test_a_connection_that_is_gone(serve, log):
+    """its streams stop; nothing of them happens after FENCE, or after LIST has stopped them"""
+    target = target_with(serve, log, "--reactors", "2", ns=["fault:delay-write=300@mem:16M"])
+    ctrl, queue = ordered.host(target.address)
+    stream = Stream(ctrl, queue).begin()
+    for i in range(20):
+        stream.submit(i, block(i))
+    stream.submit(30, block(30) * 16, group=21, incapsule=False)  # of which the data never comes
+    ctrl.close()
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        there = ordered.listed(ctrl, 5, ordered.STOP)
+        assert there.stopped and there.count <= 20
+        written = [read(queue, i) for i in range(20)]
+        assert all(write in (block(i), bytes(BLOCK)) for i, write in enumerate(written))
+        stream = Stream(ctrl, queue).begin()
+        assert stream.last == 0
+        assert [read(queue, i) for i in range(20)] == [bytes(BLOCK)] * 20
+
+
+def test_room_in_the_log(serve, log):
+    """as many streams as can be guaranteed some; and one that never tells a floor waits, but for a while"""
+    target = target_with(serve, log)
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        streams = []
+        while True:
+            request = ordered.cut(ctrl, 100 + len(streams))
+            if not request.ok:
+                break
+            streams.append(Stream(ctrl, queue, 100 + len(streams)))
+        assert request.status == INTERRUPTED and not request.dnr and len(streams) > 8
+        left = [streams[0].write(i, block(i)).dw1 >> 16 for i in range(8)]
+        assert left == list(range(15, 7, -1))
+        greedy = streams[1]
+        requests = [greedy.submit(i % 64, block(i)) for i in range(100)]
+        for stream in streams[2:5]:
+            assert stream.write(70, block(1)).ok
+        queue.wait(*requests)
+        done = [request.ok for request in requests]
+        assert 16 <= sum(done) < 100 and done == sorted(done, reverse=True)
+        assert all(request.status == SEQUENCE for request in requests if not request.ok)
+        assert ordered.listed(ctrl, 101, ordered.STOP).stopped
+        greedy.begin(after=sum(done))
+        greedy.floor = greedy.last
+        assert greedy.write(80, block(1)).ok
+
+
+def test_a_stream_that_ends(serve, log):
+    """it goes when nobody needs it, and leaves room for another one"""
+    target = target_with(serve, log)
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        stream = Stream(ctrl, queue).begin()
+        assert stream.write(0, block(1)).ok
+        assert ordered.floor(ctrl, 5, 1, ordered.ENDS).status == SEQUENCE  # it goes on
+        assert ordered.floor(ctrl, 5, 1).ok
+        assert ordered.listed(ctrl, 5, ordered.STOP).stopped
+        assert ordered.floor(ctrl, 5, 1, ordered.ENDS).ok
+        assert ordered.floor(ctrl, 77, 1).status == SEQUENCE
+        again = Stream(ctrl, queue).begin(after=1)
+        again.floor = 1
+        assert again.write(1, block(2), group=2, prev=again.last).ok
