@@ -370,6 +370,8 @@ files_close(struct core *core)
 	list_for_each(&files->open, node) {
 		struct kfile *file = container_of(node, struct kfile, open_node);
 
+		if (file->maps)
+			disk_unmap(file->file.map, file->file.size);
 		if (file->held == NULL && file->fd != file->disk->disk.fd)
 			close(file->fd);
 	}

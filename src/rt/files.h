@@ -9,6 +9,7 @@
 #define WEIR_RT_FILES_H
 
 #include "base/list.h"
+#include "base/writeback.h"
 #include "rt/internal.h"
 #include "sys/disk.h"
 
@@ -47,6 +48,8 @@ struct kfile {
 	struct kfile *held;    /* an annex's, of which it is a share; or NULL */
 	int *spare;            /* of an annex's: the descriptors that shares have not taken; under the lock of rt */
 	unsigned spare_count;
+	bool maps;             /* file.map is its own */
+	enum writeback way;    /* how what is stored there is written back */
 	struct list open_node; /* in files->open */
 	struct fifo waiting;   /* file_ios that found no file_job free for this file */
 	struct list node;      /* in files->waiting */

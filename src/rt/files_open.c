@@ -151,6 +151,7 @@ world_file_share(struct file *of, struct reactor *reactor, struct file **out)
 	}
 	file->file = *of;
 	file->file.reactor = reactor;
+	file->way = held->way;
 	*out = &file->file;
 	return 0;
 }
@@ -164,6 +165,8 @@ world_file_close(struct file *of)
 	if (!core->annex)
 		serve_no_more(core, file);
 	close_spares(file);
+	if (file->maps)
+		disk_unmap(of->map, of->size);
 	if (file->held != NULL)
 		give_back(core->rt, file->held, file->fd);
 	else
@@ -175,7 +178,10 @@ int
 world_file_extend(struct file *file, uint64_t size)
 {
 	struct disk now;
-	int rc = kdisk_extend(core_of(file->reactor)->rt, ((struct kfile *)file)->disk, size, &now);
+	int rc;
+
+	assert(file->map == NULL);
+	rc = kdisk_extend(core_of(file->reactor)->rt, ((struct kfile *)file)->disk, size, &now);
 
 	file->size = now.size;
 	file->was = now.was;
@@ -223,6 +229,29 @@ uint64_t
 world_file_data(struct file *file, uint64_t offset)
 {
 	return disk_data(((struct kfile *)file)->fd, offset);
+}
+
+int
+world_file_map(struct file *file, bool persistent)
+{
+	struct kfile *kfile = (struct kfile *)file;
+	int rc;
+
+	assert(file->map == NULL);
+	kfile->way = writeback_best();
+	if (persistent && kfile->way == WRITEBACK_NONE)
+		return -EOPNOTSUPP;
+	rc = disk_map(&kfile->disk->disk, file->size, persistent, &file->map);
+	kfile->maps = rc == 0;
+	return rc;
+}
+
+void
+world_file_write_back(struct file *file, const struct iovec *iov, int iov_count)
+{
+	for (int i = 0; i < iov_count; i++)
+		writeback_lines(((struct kfile *)file)->way, iov[i].iov_base, iov[i].iov_len);
+	writeback_fence();
 }
 
 int64_t

@@ -189,6 +189,8 @@ int64_t world_file_fetch(struct file *file, uint64_t offset, void *to, size_t by
 int64_t world_file_load(struct reactor *reactor, const char *path, struct arena *arena, uint64_t most, void **bytes)
     __attribute__((warn_unused_result));
 uint64_t world_file_data(struct file *file, uint64_t offset);
+int world_file_map(struct file *file, bool persistent) __attribute__((warn_unused_result));
+void world_file_write_back(struct file *file, const struct iovec *iov, int iov_count);
 void world_file_submit(struct file *file, struct file_io *io);
 void world_file_close(struct file *file);
 /* Completions wait to be collected. */

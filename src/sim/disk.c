@@ -2,10 +2,12 @@
  * disk.c - sparse bytes in pages of 4 KiB, each as written and as safe.
  *
  * A page is dirty from the first write after it was safe; then it holds both
- * versions.  Knows nothing of time, handles or requests.
+ * versions.  Whether one was stored to in a map is found by comparison.  Knows
+ * nothing of time, handles or requests.
  */
 #include "sim/disk.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* A page's memory, recycled; the contents are what was there before. */
@@ -130,8 +132,15 @@ page_put(struct sim_file *file, struct sim_page *page, size_t at, const uint8_t 
 	version_put(file->sim, &page->now, at, data, bytes);
 }
 
-void
-sim_disk_put(struct sim_file *file, uint64_t offset, const void *data, size_t bytes, bool durable)
+/* Where the map has the page; NULL: nowhere. */
+static uint8_t *
+map_page(const struct sim_file *file, uint64_t index)
+{
+	return index * DISK_PAGE < file->map_bytes ? file->map + index * DISK_PAGE : NULL;
+}
+
+static void
+pages_put(struct sim_file *file, uint64_t offset, const void *data, size_t bytes, bool durable)
 {
 	const uint8_t *from = data;
 
@@ -148,6 +157,19 @@ sim_disk_put(struct sim_file *file, uint64_t offset, const void *data, size_t by
 }
 
 void
+sim_disk_put(struct sim_file *file, uint64_t offset, const void *data, size_t bytes, bool durable)
+{
+	uint64_t room = (file->map_bytes + DISK_PAGE - 1) / DISK_PAGE * DISK_PAGE;
+	size_t mapped = offset >= room ? 0 : bytes < room - offset ? bytes : (size_t)(room - offset);
+
+	pages_put(file, offset, data, bytes, durable);
+	if (mapped > 0 && data != NULL)
+		memcpy(file->map + offset, data, mapped);
+	else if (mapped > 0)
+		memset(file->map + offset, 0, mapped);
+}
+
+void
 sim_disk_get(const struct sim_file *file, uint64_t offset, void *out, size_t bytes, bool safe)
 {
 	uint8_t *to = out;
@@ -156,9 +178,9 @@ sim_disk_get(const struct sim_file *file, uint64_t offset, void *out, size_t byt
 		size_t at = (size_t)(offset % DISK_PAGE);
 		size_t part = bytes < DISK_PAGE - at ? bytes : DISK_PAGE - at;
 		const struct sim_page *page = page_find(file, offset / DISK_PAGE);
-		const uint8_t *version = NULL;
+		const uint8_t *version = safe ? NULL : map_page(file, offset / DISK_PAGE);
 
-		if (page != NULL)
+		if (version == NULL && page != NULL)
 			version = safe && page->dirty ? page->safe : page->now;
 		if (version != NULL)
 			memcpy(to, version + at, part);
@@ -185,6 +207,65 @@ sim_disk_data(const struct sim_file *file, uint64_t offset)
 	}
 	return UINT64_MAX;
 }
+
+/* ---- a map ---- */
+
+int
+sim_disk_map(struct sim_file *file)
+{
+	uint64_t room = (file->size + DISK_PAGE - 1) / DISK_PAGE * DISK_PAGE;
+	uint8_t *map;
+
+	if (file->maps == 0) {
+		map = arena_alloc_aligned(&file->sim->arena, (size_t)room, DISK_PAGE);
+		if (map == NULL)
+			return -ENOMEM;
+		sim_disk_get(file, 0, map, (size_t)file->size, false);
+		file->map = map;
+		file->map_bytes = file->size;
+	}
+	assert(file->map_bytes == file->size);
+	file->maps++;
+	return 0;
+}
+
+void
+sim_disk_unmap(struct sim_file *file)
+{
+	assert(file->maps > 0);
+	if (--file->maps > 0)
+		return;
+	sim_disk_stored(file);
+	arena_free(&file->sim->arena, file->map);
+	file->map = NULL;
+	file->map_bytes = 0;
+}
+
+void
+sim_disk_stored(struct sim_file *file)
+{
+	static const uint8_t zeros[DISK_PAGE];
+
+	for (uint64_t at = 0; at < file->map_bytes; at += DISK_PAGE) {
+		size_t part = file->map_bytes - at < DISK_PAGE ? (size_t)(file->map_bytes - at) : DISK_PAGE;
+		const struct sim_page *page = page_find(file, at / DISK_PAGE);
+		const uint8_t *written = page != NULL && page->now != NULL ? page->now : zeros;
+
+		if (memcmp(written, file->map + at, part) == 0)
+			continue;
+		pages_put(file, at, file->map + at, part, false);
+		sim_disk_writeback(file, at, part);
+	}
+}
+
+void
+sim_disk_keep(struct sim_file *file, uint64_t offset, uint64_t bytes)
+{
+	assert(offset <= file->map_bytes && bytes <= file->map_bytes - offset);
+	pages_put(file, offset, file->map + offset, (size_t)bytes, true);
+}
+
+/* ---- syncs and crashes ---- */
 
 void
 sim_disk_sync(struct sim_file *file, uint64_t writes)
@@ -268,6 +349,7 @@ sim_disk_crash(struct sim_file *file)
 	struct sim *sim = file->sim;
 	uint32_t ppm = kept_ppm[rng_below(&sim->rng, 3)];
 
+	assert(file->maps == 0);
 	list_for_each(&file->dirty, node)
 		page_crash(file, container_of(node, struct sim_page, dirty_node), ppm);
 	list_for_each(&file->lost_pages, node)

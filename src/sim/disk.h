@@ -11,8 +11,13 @@
  * is drawn at each write (writeback_ppm), and for a later moment it need not
  * be, since until the next write a crash may keep that version anyway.
  *
+ * A file that is mapped is what stands in the map. What was stored there is
+ * written when that matters: when a sync is asked for, and at a crash; versions
+ * that were stored between the two are nowhere.
+ *
  * Not modelled: a sector that is itself torn; a disk that says that it has
- * synced what it has not; sizes of files, which are durable at once.
+ * synced what it has not; sizes of files, which are durable at once; a process
+ * that dies, or power that fails, while it stores.
  */
 #ifndef WEIR_SIM_DISK_H
 #define WEIR_SIM_DISK_H
@@ -48,6 +53,9 @@ struct sim_file {
 	bool lost;              /* a sync has failed, or a durable write, since nobody had it open */
 	struct sim_page **chunks;
 	size_t chunk_count;
+	uint8_t *map;           /* what reads see in place of the pages' own, of which now is as of what was written; */
+	uint64_t map_bytes;     /* of so many, and then to the end of the page */
+	unsigned maps;          /* handles that have mapped it */
 };
 
 /* Who has it open. */
@@ -58,6 +66,8 @@ struct sim_handle {
 	struct sim_file *file;
 	struct list ios;       /* submitted and without effect yet, in that order */
 	unsigned pending;      /* submitted and not done() */
+	bool maps;             /* the file, itself */
+	bool persistent;       /* the map is: what is written back is safe */
 };
 
 void sim_disk_get(const struct sim_file *file, uint64_t offset, void *out, size_t bytes, bool safe);
@@ -67,6 +77,16 @@ uint64_t sim_disk_data(const struct sim_file *file, uint64_t offset);
 
 /* Writes; NULL data: zeros.  `durable`: these bytes at once, and nothing else for certain. */
 void sim_disk_put(struct sim_file *file, uint64_t offset, const void *data, size_t bytes, bool durable);
+
+/* Its bytes are one piece of memory, until as many have unmapped it as have mapped it.  0 or -ENOMEM. */
+int sim_disk_map(struct sim_file *file) __attribute__((warn_unused_result));
+void sim_disk_unmap(struct sim_file *file);
+
+/* What was stored into the map until now is written. */
+void sim_disk_stored(struct sim_file *file);
+
+/* And these bytes of it are safe. */
+void sim_disk_keep(struct sim_file *file, uint64_t offset, uint64_t bytes);
 
 /* Everything written up to the given write count is safe from now on. */
 void sim_disk_sync(struct sim_file *file, uint64_t writes);

@@ -61,6 +61,8 @@ sim_file_submit(struct file *base, struct file_io *io)
 	assert(handle->reactor->in_turn && is_aligned(handle, io));
 	sio->io = io;
 	sio->handle = handle;
+	if (io->op == FILE_SYNC)
+		sim_disk_stored(file);
 	sio->writes = file->writes;
 	if (sim->options.file_fault != NULL)
 		sio->fault = sim->options.file_fault(sim->options.arg, file->path, io);
@@ -237,6 +239,8 @@ handle_crash(struct sim *sim, struct sim_handle *handle)
 		list_remove(&sio->node);
 		sio->io = NULL; /* its event frees it */
 	}
+	if (handle->maps)
+		sim_disk_unmap(handle->file);
 	list_remove(&handle->node);
 	arena_free(&sim->arena, handle);
 }

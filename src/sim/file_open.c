@@ -8,6 +8,8 @@
 
 #include "sim/disk.h"
 
+enum { CACHE_LINE = 64 };
+
 struct sim_file *
 sim_file_find(struct sim *sim, const char *path)
 {
@@ -137,6 +139,7 @@ sim_file_share(struct file *base, struct reactor *reactor, struct file **out)
 
 	handle->base = *base;
 	handle->base.reactor = reactor;
+	handle->persistent = held->persistent;
 	*out = &handle->base;
 	return 0;
 }
@@ -148,6 +151,7 @@ sim_file_extend(struct file *base, uint64_t size)
 
 	if (size > (uint64_t)1 << FILE_BYTES_MAX_SHIFT)
 		return -EFBIG;
+	assert(base->map == NULL);
 	base->was = (int64_t)file->size;
 	if (file->size < size)
 		file->size = size;
@@ -196,6 +200,8 @@ sim_file_close(struct file *base)
 	struct sim_handle *handle = container_of(base, struct sim_handle, base);
 
 	assert(handle->pending == 0);
+	if (handle->maps)
+		sim_disk_unmap(handle->file);
 	list_remove(&handle->node);
 	arena_free(&handle->file->sim->arena, handle);
 }
@@ -214,6 +220,7 @@ sim_file_fetch(struct file *base, uint64_t offset, void *to, size_t bytes)
 		return 0;
 	if (bytes > file->size - offset)
 		bytes = (size_t)(file->size - offset);
+	sim_disk_stored(file);
 	sim_disk_sync(file, file->writes);
 	sim_disk_get(file, offset, to, bytes, false);
 	return (int64_t)bytes;
@@ -240,5 +247,44 @@ sim_file_load(struct reactor *base, const char *path, struct arena *arena, uint6
 uint64_t
 sim_file_data(struct file *base, uint64_t offset)
 {
-	return sim_disk_data(container_of(base, struct sim_handle, base)->file, offset);
+	struct sim_file *file = container_of(base, struct sim_handle, base)->file;
+
+	sim_disk_stored(file);
+	return sim_disk_data(file, offset);
+}
+
+int
+sim_file_map(struct file *base, bool persistent)
+{
+	struct sim_handle *handle = container_of(base, struct sim_handle, base);
+	struct sim_file *file = handle->file;
+	int rc;
+
+	assert(base->map == NULL && base->size == file->size);
+	if (persistent && !file->sim->options.file_persistent)
+		return -EOPNOTSUPP;
+	rc = file->size > 0 ? sim_disk_map(file) : -EINVAL;
+	if (rc != 0)
+		return rc;
+	handle->maps = true;
+	handle->persistent = persistent;
+	base->map = file->map;
+	return 0;
+}
+
+/* A line of the cache at a time. */
+void
+sim_file_write_back(struct file *base, const struct iovec *iov, int iov_count)
+{
+	struct sim_handle *handle = container_of(base, struct sim_handle, base);
+	struct sim_file *file = handle->file;
+
+	assert(base->map != NULL);
+	for (int i = 0; i < iov_count && handle->persistent; i++) {
+		uint64_t from = (uint64_t)((uint8_t *)iov[i].iov_base - file->map), to = from + iov[i].iov_len;
+
+		from -= from % CACHE_LINE;
+		to += (CACHE_LINE - to % CACHE_LINE) % CACHE_LINE;
+		sim_disk_keep(file, from, (to < file->map_bytes ? to : file->map_bytes) - from);
+	}
 }

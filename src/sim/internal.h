@@ -181,6 +181,8 @@ int sim_file_undo(struct reactor *reactor, const char *path, int64_t was, const 
     __attribute__((warn_unused_result));
 void sim_file_submit(struct file *file, struct file_io *io);
 uint64_t sim_file_data(struct file *file, uint64_t offset);
+int sim_file_map(struct file *file, bool persistent) __attribute__((warn_unused_result));
+void sim_file_write_back(struct file *file, const struct iovec *iov, int iov_count);
 int64_t sim_file_load(struct reactor *reactor, const char *path, struct arena *arena, uint64_t most, void **bytes)
     __attribute__((warn_unused_result));
 int64_t sim_file_fetch(struct file *file, uint64_t offset, void *to, size_t bytes)

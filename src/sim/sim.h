@@ -78,6 +78,7 @@ struct sim_options {
 	                            * each so many bytes stay or do not, of the latter 4096 at most; 0: 4096 */
 	uint32_t file_align;
 	bool file_direct;
+	bool file_persistent;      /* files lie in persistent memory: those that are mapped so */
 	/* where a run ends in any case */
 	uint64_t max_events, max_ns;
 	uint64_t wall_ms;          /* the date at virtual time 0 */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -345,6 +346,44 @@ disk_data(int fd, uint64_t offset)
 	if (at < 0 && errno == ENXIO)
 		return UINT64_MAX;
 	return at < 0 ? offset : (uint64_t)at;
+}
+
+/* Who stores where there is no room ends by a signal. */
+static int
+have_blocks(const struct disk *disk, uint64_t bytes)
+{
+	int rc;
+
+	if (disk->device)
+		return 0;
+	do {
+		rc = fallocate(disk->fd, 0, 0, (off_t)bytes);
+	} while (rc != 0 && errno == EINTR);
+	return rc == 0 ? 0 : -errno;
+}
+
+int
+disk_map(const struct disk *disk, uint64_t bytes, bool persistent, void **map)
+{
+	int flags = persistent ? MAP_SHARED_VALIDATE | MAP_SYNC : MAP_SHARED, rc;
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, disk->fd, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	rc = have_blocks(disk, bytes);
+	if (rc == 0)
+		*map = at;
+	else
+		disk_unmap(at, bytes);
+	return rc;
+}
+
+void
+disk_unmap(void *map, uint64_t bytes)
+{
+	int rc = munmap(map, bytes);
+
+	assert(rc == 0 || errno == ENOMEM); /* short of memory for its own accounts the kernel leaves it */
 }
 
 void

@@ -68,6 +68,13 @@ void disk_forget(int fd);
 /* The first byte from `offset` on that is not in a hole, as far as is known; UINT64_MAX: none. */
 uint64_t disk_data(int fd, uint64_t offset);
 
+/*
+ * Its first bytes as memory, at a page's border, which the file has blocks for from then on: to store there needs no
+ * room.  `persistent`: what was stored is durable when it was written back (base/writeback.h); -EOPNOTSUPP: not there.
+ */
+int disk_map(const struct disk *disk, uint64_t bytes, bool persistent, void **map) __attribute__((warn_unused_result));
+void disk_unmap(void *map, uint64_t bytes);
+
 void disk_close(struct disk *disk);
 
 enum disk_kind {

@@ -118,6 +118,7 @@ struct file {
 	uint32_t align;     /* offsets, lengths and addresses must be multiples of it; 1: any */
 	bool direct;        /* writes bypass the page cache */
 	bool device;        /* a block device */
+	void *map;          /* its bytes, see file_map(); or NULL */
 	bool lost;          /* what was written before may never be durable: a sync or a durable write has failed, of
 	                     * whomever, and not only for want of room for its own bytes; as it was when the last one
 	                     * of this reactor ended */
@@ -197,6 +198,20 @@ struct world_ops {
 	/* The first byte from `offset` on that may be other than zero, or `offset`: all before it lie in holes.
 	 * UINT64_MAX: there is none.  Blocks as file_fetch() does. */
 	uint64_t (*file_data)(struct file *file, uint64_t offset);
+	/*
+	 * All of it is memory from then on, at file->map and at a page's border, and has all its blocks: what is stored
+	 * there is in the file, for whoever reads it, and stays when the process is killed.  It is durable as what is
+	 * written is, by FILE_SYNC, and until then a loss of power may leave any of it.  `persistent`: what was stored
+	 * and then written back is durable, by file_write_back(); -EOPNOTSUPP: the file system, or the processor,
+	 * cannot do that.  Another negative errno: it cannot be mapped, or there is no room for its blocks.
+	 *
+	 * Once, and then it is not extended; it lasts until it is closed.  Those that share it afterwards have the same
+	 * memory.  What is touched may be fetched from a disk: the thread stands still meanwhile.
+	 */
+	int (*file_map)(struct file *file, bool persistent) __attribute__((warn_unused_result));
+	/* These bytes of the file's map are durable when it returns, where that is persistent; else nothing is said.  A
+	 * loss of power before may leave any of what was stored, but each 8 bytes that were stored as one whole. */
+	void (*file_write_back)(struct file *file, const struct iovec *iov, int iov_count);
 	/* Cannot fail: every outcome arrives by io->done(), never from inside. */
 	void (*file_submit)(struct file *file, struct file_io *io);
 	/* Nothing may be in flight. */
