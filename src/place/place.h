@@ -38,8 +38,14 @@ struct place_ops {
 /* In a file, which outlives it.  It survives a loss of power, and nobody waits for the disk. */
 struct place *place_file_open(struct reactor *reactor, struct file *file, const struct order_head *head, uint32_t part);
 
-/* In memory that outlives the process, and not the machine; `log` is where the log begins. */
+/* In memory that outlives the process, and not the machine, as a file that is mapped; `log` is where the log begins,
+ * at a multiple of 8. */
 struct place *place_memory_open(struct reactor *reactor, void *log, const struct order_head *head, uint32_t part);
+
+/* In a file of the reactor's that is mapped to persistent memory, from its beginning, and stays open as long.  It
+ * survives a loss of power. */
+struct place *place_persistent_open(struct reactor *reactor, struct file *file, const struct order_head *head,
+    uint32_t part);
 
 /* The persistent memory of a drive, which several places may share; no thread but one uses it at a time. */
 struct place_region {

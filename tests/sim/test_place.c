@@ -21,9 +21,9 @@ enum { SLOTS = ORDER_SLOTS_LEAST, GROUPS = 1 << 16, KEPT = 40, FLIGHT = 24, OWNE
 
 static const struct order_head head = { .uuid = { 1 }, .parts = 2, .slots = SLOTS };
 
-enum kind { IN_FILE, IN_MEMORY, IN_REGION };
+enum kind { IN_FILE, IN_MEMORY, IN_PERSISTENT, IN_REGION };
 
-/* What outlives a process, and a machine. */
+/* A drive's memory. */
 static uint8_t kept[ORDER_HEAD_BYTES + ORDER_OWNERS * ORDER_OWNER_BYTES + 2 * SLOTS * sizeof(struct order_image)]
     __attribute__((aligned(64)));
 
@@ -221,7 +221,8 @@ static struct place *
 open_place(struct life *life)
 {
 	switch (life->seen->kind) {
-	case IN_MEMORY: return place_memory_open(life->reactor, kept, &head, 1);
+	case IN_MEMORY: return place_memory_open(life->reactor, life->file->map, &head, 1);
+	case IN_PERSISTENT: return place_persistent_open(life->reactor, life->file, &head, 1);
 	case IN_REGION: return place_region_open(life->reactor, &life->seen->region, &head, 1);
 	default: return place_file_open(life->reactor, life->file, &head, 1);
 	}
@@ -252,11 +253,31 @@ fetch(struct life *life)
 	const struct world_ops *world = life->reactor->world;
 	uint8_t *bytes = arena_alloc_aligned(life->reactor->arena, sizeof(life->slots), 4096);
 
-	assert_int_equal(world->file_open(life->reactor, "log", order_log_bytes(&head), 512, &life->file), 0);
 	assert_int_equal(world->file_fetch(life->file, order_part_at(&head, 1), bytes, sizeof(life->slots)),
 	    sizeof(life->slots));
 	memcpy(life->slots, bytes, sizeof(life->slots));
 	arena_free(life->reactor->arena, bytes);
+}
+
+/* The part's slots, as they are kept. */
+static void
+read_slots(struct life *life)
+{
+	enum kind kind = life->seen->kind;
+	const uint8_t *log = kept;
+
+	if (kind != IN_REGION)
+		assert_int_equal(life->reactor->world->file_open(life->reactor, "log", order_log_bytes(&head), 512,
+		    &life->file), 0);
+	if (kind == IN_FILE) {
+		fetch(life);
+		return;
+	}
+	if (kind != IN_REGION) {
+		assert_int_equal(life->reactor->world->file_map(life->file, kind == IN_PERSISTENT), 0);
+		log = life->file->map;
+	}
+	memcpy(life->slots, log + order_part_at(&head, 1), sizeof(life->slots));
 }
 
 static int
@@ -270,10 +291,7 @@ start(struct reactor *reactor, void *arg)
 	life->seen->lives++;
 	life->reactor = reactor;
 	task_init(&life->task, run);
-	if (life->seen->kind == IN_FILE)
-		fetch(life);
-	else
-		memcpy(life->slots, kept + order_part_at(&head, 1), sizeof(life->slots));
+	read_slots(life);
 	order_scan(&part, &scan);
 	assert_false(scan.corrupt);
 	order_log_init(&life->log, life->slots, SLOTS, life->states, life->words);
@@ -292,7 +310,8 @@ world(uint64_t seed, enum kind kind, struct seen *seen, struct sim_process **pro
 	const struct sim_process_options of = { .start = start, .arg = seen };
 	struct sim *sim;
 
-	options.file_sector = 512;
+	options.file_sector = kind == IN_PERSISTENT ? 8 : 512;
+	options.file_persistent = true;
 	if (kind == IN_REGION)
 		options.turn_ns = options.wake_jitter_ns = 20; /* shorter than a read of it */
 	options.file_align = seed % 3 == 0 ? 1 : seed % 3 == 1 ? 512 : 4096;
@@ -367,6 +386,77 @@ in_memory_it_survives_its_process(void **state)
 }
 
 static void
+in_persistent_memory_it_survives_power(void **state)
+{
+	(void)state;
+	assert_int_equal(survive(IN_PERSISTENT), 0); /* a commit is stored and written back in one turn */
+}
+
+/* ---- one commit with much in it ---- */
+
+enum { MANY = 200 };
+
+struct many {
+	struct order_image slots[SLOTS];
+	bool done;
+};
+
+static void
+many_done(struct place *place, int error)
+{
+	((struct many *)place->owner)->done = error == 0;
+}
+
+static int
+commit_many(struct reactor *reactor, void *arg)
+{
+	uint32_t words[MANY];
+	struct many *many = arg;
+	struct file *file;
+	struct place *place;
+
+	assert_int_equal(reactor->world->file_open(reactor, "log", order_log_bytes(&head), 512, &file), 0);
+	assert_int_equal(reactor->world->file_map(file, true), 0);
+	place = place_persistent_open(reactor, file, &head, 1);
+	place->slots = many->slots;
+	place->done = many_done;
+	place->owner = many;
+	memset(many->slots, 1, sizeof(many->slots));
+	for (uint32_t i = 0; i < MANY; i++)
+		words[i] = 10 + i;
+	place->ops->commit(place, &(struct order_commit){
+		.from = SLOTS - 3, .to = SLOTS + 5, .words = words, .word_count = MANY,
+	});
+	return 0;
+}
+
+static void
+in_persistent_memory_all_of_a_commit_is_durable(void **state)
+{
+	static struct order_image kept_slots[SLOTS];
+	static struct many many;
+	struct sim_options options = sim_options_default();
+	const struct sim_process_options of = { .start = commit_many, .arg = &many };
+	struct sim *sim;
+
+	(void)state;
+	options.file_persistent = true;
+	options.writeback_ppm = 0;
+	sim = sim_create(1, &options);
+	sim_process_create(sim, "server", 1, &of);
+	assert_int_equal(sim_run_until(sim, 1000000000, NULL, NULL), SIM_END_IDLE);
+	assert_true(many.done);
+	sim_file_peek(sim_file_find(sim, "log"), order_part_at(&head, 1), kept_slots, sizeof(kept_slots), true);
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		bool whole = i < 5 || i >= SLOTS - 3, word = whole || (i >= 10 && i < 10 + MANY);
+
+		assert_int_equal(le32_get(kept_slots[i].first), whole ? 0x01010101 : 0);
+		assert_int_equal(le32_get(kept_slots[i].persist), word ? 0x01010101 : 0);
+	}
+	sim_destroy(sim);
+}
+
+static void
 in_a_drives_memory_it_survives_power(void **state)
 {
 	(void)state;
@@ -411,6 +501,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_a_file_it_survives_power),
 		cmocka_unit_test(in_memory_it_survives_its_process),
+		cmocka_unit_test(in_persistent_memory_it_survives_power),
+		cmocka_unit_test(in_persistent_memory_all_of_a_commit_is_durable),
 		cmocka_unit_test(in_a_drives_memory_it_survives_power),
 		cmocka_unit_test(an_error_is_told_and_stays),
 	};

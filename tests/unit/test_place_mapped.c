@@ -1,0 +1,187 @@
+/*
+ * place: a part of the log of ordered writes in a mapped file over the kernel, with the processor's own instructions
+ * where what is stored is written back.  Whether it is durable cannot be seen; tests/sim/test_place.c has that.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "base/writeback.h"
+#include "place/place.h"
+#include "rt_files_bench.h"
+
+enum { SLOTS = ORDER_SLOTS_LEAST, WORDS = 200, PART = 1 };
+
+static const struct order_head head = { .uuid = { 1 }, .parts = 2, .slots = SLOTS };
+
+struct mapped {
+	struct rt *rt;
+	struct reactor *reactor;
+	struct file *file;
+	struct place *place;
+	struct order_image slots[SLOTS];
+	unsigned done;
+};
+
+static struct order_image *
+kept_of(const struct mapped *mapped)
+{
+	return (struct order_image *)(void *)((uint8_t *)mapped->file->map + order_part_at(&head, PART));
+}
+
+static void
+done(struct place *place, int error)
+{
+	struct mapped *mapped = place->owner;
+
+	MUST(error == 0);
+	mapped->done++;
+	rt_stop(mapped->rt);
+}
+
+/* The slots hold what is not in the file, all but what is zeros there. */
+static void
+begin(struct mapped *mapped, bool persistent)
+{
+	struct rng rng;
+
+	memset(mapped, 0, sizeof(*mapped));
+	mapped->rt = files_open_rt(1, RT_FILES_AUTO);
+	mapped->reactor = rt_reactor(mapped->rt, 0);
+	MUST(mapped->reactor->world->file_open(mapped->reactor, files_path, order_log_bytes(&head), 4096,
+	    &mapped->file) == 0);
+	MUST(mapped->reactor->world->file_map(mapped->file, false) == 0);
+	mapped->place = persistent ? place_persistent_open(mapped->reactor, mapped->file, &head, PART)
+	    : place_memory_open(mapped->reactor, mapped->file->map, &head, PART);
+	MUST(mapped->place != NULL);
+	rng_seed(&rng, 5);
+	for (size_t i = 0; i < sizeof(mapped->slots); i++)
+		((uint8_t *)mapped->slots)[i] = (uint8_t)(rng_next(&rng) | 1);
+	mapped->place->slots = mapped->slots;
+	mapped->place->done = done;
+	mapped->place->owner = mapped;
+}
+
+static void
+end(struct mapped *mapped)
+{
+	mapped->place->ops->close(mapped->place);
+	mapped->reactor->world->file_close(mapped->file);
+	rt_destroy(mapped->rt);
+}
+
+static void
+commit(struct mapped *mapped, const struct order_commit *commit)
+{
+	unsigned before = mapped->done;
+
+	mapped->place->ops->commit(mapped->place, commit);
+	MUST(mapped->done == before); /* never from inside */
+	MUST(rt_run(mapped->rt) == 0 && mapped->done == before + 1);
+}
+
+/* From the part's last three slots on to its first five, and every third word behind that. */
+static void
+play(struct mapped *mapped)
+{
+	uint32_t words[WORDS];
+
+	for (uint32_t i = 0; i < WORDS; i++)
+		words[i] = 10 + 3 * i;
+	commit(mapped, &(struct order_commit){ .from = 2 * SLOTS - 3, .to = 2 * SLOTS + 5 });
+	commit(mapped, &(struct order_commit){ .words = words, .word_count = WORDS });
+}
+
+static void
+check(const struct mapped *mapped)
+{
+	static const struct order_image none;
+	const struct order_image *kept = kept_of(mapped);
+
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		struct order_image is = none;
+
+		if (i < 5 || i >= SLOTS - 3)
+			is = mapped->slots[i];
+		else if (i >= 10 && (i - 10) % 3 == 0 && (i - 10) / 3 < WORDS)
+			is.persist = mapped->slots[i].persist;
+		assert_memory_equal(&kept[i], &is, sizeof(is));
+	}
+}
+
+static void
+what_has_changed_is_there_and_nothing_else(void **state)
+{
+	static struct mapped mapped;
+
+	begin(&mapped, false);
+	play(&mapped);
+	check(&mapped);
+	end(&mapped);
+}
+
+/* The instructions work on any memory, and this is not persistent. */
+static void
+to_write_it_back_changes_nothing(void **state)
+{
+	static struct mapped mapped;
+
+	if (writeback_best() == WRITEBACK_NONE)
+		skip();
+	begin(&mapped, true);
+	play(&mapped);
+	check(&mapped);
+	end(&mapped);
+}
+
+static void
+a_killed_process_leaves_it_to_the_next(void **state)
+{
+	static struct mapped mapped;
+	pid_t parent = getpid(), child;
+	int tell[2];
+	char told;
+
+	assert_int_equal(pipe(tell), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		begin(&mapped, false);
+		play(&mapped);
+		MUST(write(tell[1], "p", 1) == 1);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (getppid() == parent)
+			pause();
+		_exit(0);
+	}
+	close(tell[1]);
+	assert_int_equal(read(tell[0], &told, 1), 1);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	close(tell[0]);
+	begin(&mapped, false);
+	check(&mapped);
+	end(&mapped);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_file(what_has_changed_is_there_and_nothing_else),
+		with_file(to_write_it_back_changes_nothing),
+		with_file(a_killed_process_leaves_it_to_the_next),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
