@@ -262,8 +262,9 @@ start(struct serve *serve, struct configured *first)
 		    "weir: listening on %s:%u\n", listen->host, listen->port);
 	}
 	if (serve->serving.order != NULL)
-		printf("weir: ordered writes: their log is %s, which survives %s\n", first->conf->order_log.place,
-		    serve->serving.order->survives);
+		printf("weir: ordered writes: their log is %s, which survives %s%s\n", first->conf->order_log.place,
+		    serve->serving.order->survives, serve->serving.order->begun_anew ?
+		    "; what it had is gone with an earlier start of the machine" : "");
 	serve->ready.fire = say_ready;
 	timer_set(&rt_reactor(serve->rt, 0)->timers, &serve->ready, rt_reactor(serve->rt, 0)->now_ns);
 	return 0;

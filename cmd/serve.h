@@ -69,8 +69,9 @@ struct served {
 	uint32_t spec_count, block_size;
 	const char *subnqn;
 	const char *state_dir;               /* NULL: none */
-	const char *order_log;               /* file:PATH; NULL: none */
-	uint32_t order_slots;                /* 0: as usual */
+	const char *order_log;               /* file:PATH, or memory: or persistent:; NULL: none */
+	size_t order_log_length;             /* so many bytes of it are that; */
+	uint32_t order_slots;                /* and what follows says this; 0: as usual */
 	uint32_t handshake_ms, stall_ms, connections_max; /* 0: as usual */
 };
 

@@ -4,7 +4,6 @@
  * Each word is checked by itself; whether it can be done is found out later (serve.c).
  */
 #include <argp.h>
-#include <errno.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -34,7 +33,7 @@ static const struct argp_option options[] = {
 	{ "state-dir", KEY_STATE_DIR, "DIR", 0,
 	    "what must outlive a restart, e.g. reservations (default: nowhere)", 0 },
 	{ "order-log", KEY_ORDER_LOG, "PLACE", 0,
-	    "offer ordered writes, with their log in file:PATH[,slots=N] (default: none are offered)", 0 },
+	    "offer ordered writes; their log is file:PATH[,slots=N], memory: or persistent: (default: none)", 0 },
 	{ "reactors", KEY_REACTORS, "N", 0, "threads that serve (default 1)", 0 },
 	{ "cpus", KEY_CPUS, "LIST", 0, "pin the threads to these processors, e.g. 0,2-5", 0 },
 	{ "sockets", KEY_SOCKETS, "ENGINE", 0,
@@ -55,18 +54,18 @@ static const struct argp_option options[] = {
 static void
 parse_order_log(struct served *told, const char *arg, struct argp_state *state)
 {
-	static const char file[] = "file:";
-	const char *slots = strstr(arg, ",slots=");
+	const char *slots = strstr(arg, ",slots="), *path;
+	enum conf_order_kind kind;
 	uint64_t count = 0;
 
-	if (strncmp(arg, file, sizeof(file) - 1) != 0 || arg[sizeof(file) - 1] == '\0')
-		argp_error(state, "--order-log '%s': file:PATH[,slots=N]", arg);
+	path = conf_order_path(arg, &kind);
+	if (path == NULL || path[0] == '\0')
+		argp_error(state, "--order-log '%s': file:, memory: or persistent:, and PATH[,slots=N]", arg);
 	if (slots != NULL && (!size_parse(slots + strlen(",slots="), &count) || !conf_order_slots(count)))
 		argp_error(state, "--order-log '%s': slots are a power of two, 1024 to 16M", arg);
 	told->order_slots = (uint32_t)count;
-	told->order_log = slots != NULL ? strndup(arg, (size_t)(slots - arg)) : arg;
-	if (told->order_log == NULL)
-		argp_failure(state, EXIT_FAILED, ENOMEM, "--order-log");
+	told->order_log = arg;
+	told->order_log_length = slots != NULL ? (size_t)(slots - arg) : strlen(arg);
 }
 
 static error_t

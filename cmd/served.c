@@ -140,15 +140,19 @@ fill_state_dir(const struct served *served, struct configured *configured)
 static int
 fill_order_log(const struct served *served, struct configured *configured)
 {
-	const char *log = served->order_log;
+	struct conf_order_log *log = &configured->conf->order_log;
+	char before[16], said[PATH_MAX];
+	enum conf_order_kind kind;
+	const char *path;
 
-	if (log == NULL)
+	if (served->order_log == NULL)
 		return 0;
-	configured->conf->order_log.slots = served->order_slots;
-	configured->conf->order_log.place = absolute(configured, "file:", log + strlen("file:"));
-	if (configured->conf->order_log.place == NULL)
-		return -ENOMEM;
-	return check_length("--order-log", log, configured->conf->order_log.place, CONF_SPEC - 1);
+	snprintf(said, sizeof(said), "%.*s", (int)served->order_log_length, served->order_log);
+	path = conf_order_path(said, &kind);
+	snprintf(before, sizeof(before), "%.*s", (int)(path - said), said);
+	log->slots = served->order_slots;
+	log->place = absolute(configured, before, path);
+	return log->place != NULL ? check_length("--order-log", said, log->place, CONF_SPEC - 1) : -ENOMEM;
 }
 
 int

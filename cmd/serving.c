@@ -20,11 +20,17 @@ static const uint64_t await_ns = 5000000000, look_ns = 10000000; /* for what was
 static int
 open_order_log(struct serving *serving, const struct conf_order_log *log, char why[256])
 {
+	static const enum store_kind kinds[] = {
+		[CONF_ORDER_FILE] = STORE_FILE, [CONF_ORDER_MEMORY] = STORE_MEMORY,
+		[CONF_ORDER_PERSISTENT] = STORE_PERSISTENT,
+	};
 	struct store_spec spec = { .slots = log->slots };
+	enum conf_order_kind kind;
 
 	if (log->place == NULL)
 		return 0;
-	spec.path = conf_order_path(log->place);
+	spec.path = conf_order_path(log->place, &kind);
+	spec.kind = kinds[kind];
 	return store_open(serving->reactor, &spec, &serving->order, why);
 }
 

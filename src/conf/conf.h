@@ -115,9 +115,11 @@ struct conf_subsys {
 	struct conf_ns *ns;
 };
 
+enum conf_order_kind { CONF_ORDER_FILE, CONF_ORDER_MEMORY, CONF_ORDER_PERSISTENT };
+
 /* Where the log of ordered writes is. */
 struct conf_order_log {
-	const char *place;     /* file:PATH; NULL: there is none */
+	const char *place;     /* file:PATH, memory:PATH or persistent:PATH; NULL: there is none */
 	uint32_t slots;        /* of each of its parts, of one that is made; 0: not given */
 };
 
@@ -162,8 +164,8 @@ void conf_print(const struct conf *conf, void (*put)(void *arg, const char *text
 /* The specification that blk_open() takes: the volume and its size. */
 void conf_volume_spec(const struct conf_ns *ns, char spec[CONF_SPEC]);
 
-/* The path in a place of the log of ordered writes; NULL: it is none. */
-const char *conf_order_path(const char *place);
+/* The path in a place of the log of ordered writes, and of which kind it is; NULL: it is none. */
+const char *conf_order_path(const char *place, enum conf_order_kind *kind);
 
 /* How many slots a part of such a log may have. */
 enum { CONF_ORDER_SLOTS_LEAST = 1024, CONF_ORDER_SLOTS_MAX = 1 << 24 };

@@ -6,13 +6,21 @@
 #include "base/size.h"
 
 const char *
-conf_order_path(const char *place)
+conf_order_path(const char *place, enum conf_order_kind *kind)
 {
-	static const char file[] = "file:";
-	size_t length = sizeof(file) - 1;
+	static const char *const kinds[] = {
+		[CONF_ORDER_FILE] = "file:", [CONF_ORDER_MEMORY] = "memory:", [CONF_ORDER_PERSISTENT] = "persistent:",
+	};
 
-	return strncmp(place, file, length) == 0 && place[length] == '/' && strlen(place) < CONF_SPEC ?
-	    place + length : NULL;
+	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
+		size_t length = strlen(kinds[i]);
+
+		if (strncmp(place, kinds[i], length) != 0)
+			continue;
+		*kind = (enum conf_order_kind)i;
+		return place + length;
+	}
+	return NULL;
 }
 
 static void
@@ -34,15 +42,21 @@ order_log_read(struct reader *r, const struct node *log)
 {
 	static const char *const keys[] = { "place", "slots" };
 	const struct node *values[COUNT_OF(keys)];
-	const char *text;
+	enum conf_order_kind kind;
+	const char *text, *path;
 
 	if (log == NULL || !map_read(r, log, "`order_log`", keys, COUNT_OF(keys), 1, values))
 		return;
 	slots_read(r, values[1]);
 	text = scalar_text(r, values[0], "place");
-	if (text != NULL && conf_order_path(text) == NULL)
+	path = text != NULL ? conf_order_path(text, &kind) : NULL;
+	if (text != NULL && (path == NULL || path[0] != '/'))
 		complain(r->errors, values[0]->line,
-		    "the place of `order_log` is file:PATH, with an absolute path, not %s", quote(text).text);
+		    "the place of `order_log` is file:, memory: or persistent: and an absolute path, not %s",
+		    quote(text).text);
+	else if (text != NULL && strlen(text) >= CONF_SPEC)
+		complain(r->errors, values[0]->line, "the place of `order_log` has %d bytes at most, not %zu",
+		    CONF_SPEC - 1, strlen(text));
 	else if (text != NULL)
 		r->conf->order_log.place = reader_strdup(r, text);
 }

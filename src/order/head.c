@@ -19,7 +19,8 @@ struct head_image {
 	le32 version, slot_length;
 	uint8_t uuid[UUID_BYTES];
 	le32 parts, slots;
-	uint8_t zeros[ORDER_HEAD_BYTES - 44];
+	le64 boot;
+	uint8_t zeros[ORDER_HEAD_BYTES - 52];
 	le32 crc;
 };
 
@@ -89,7 +90,7 @@ order_head_write(const struct order_head *head, uint8_t bytes[ORDER_HEAD_BYTES])
 {
 	struct head_image image = {
 		.version = le32_of(VERSION), .slot_length = le32_of(sizeof(struct order_image)),
-		.parts = le32_of(head->parts), .slots = le32_of(head->slots),
+		.parts = le32_of(head->parts), .slots = le32_of(head->slots), .boot = le64_of(head->boot),
 	};
 
 	memcpy(image.magic, magic, sizeof(magic));
@@ -116,6 +117,7 @@ order_head_read(const uint8_t bytes[ORDER_HEAD_BYTES], struct order_head *head, 
 		return "the head of the log of ordered writes is corrupt";
 	head->parts = le32_get(image.parts);
 	head->slots = le32_get(image.slots);
+	head->boot = le64_get(image.boot);
 	memcpy(head->uuid, image.uuid, sizeof(head->uuid));
 	return order_head_wrong(head);
 }

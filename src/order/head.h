@@ -25,6 +25,7 @@ enum {
 struct order_head {
 	uint8_t uuid[UUID_BYTES]; /* of the log */
 	uint32_t parts, slots;    /* slots of a part */
+	uint64_t boot;            /* the start of the machine with which it is gone; 0: it survives that */
 };
 
 /* A host at a subsystem. */

@@ -44,13 +44,50 @@ was_never_used(const struct store *store, const uint8_t *head)
 	    memcmp(head, "WEIRORDR", 8) == 0;
 }
 
+static struct order_head
+head_made(const struct store *store, const struct store_spec *spec)
+{
+	return (struct order_head){
+		.parts = spec->kind == STORE_FILE ? STORE_PARTS : store->reactor->count,
+		.slots = spec->slots > 0 ? spec->slots : STORE_SLOTS,
+	};
+}
+
 static void
 make_head(struct store *store, const struct store_spec *spec)
 {
-	store->head = (struct order_head){ .parts = STORE_PARTS, .slots = spec->slots > 0 ? spec->slots : STORE_SLOTS };
+	const struct world_ops *world = store->reactor->world;
+
+	store->head = head_made(store, spec);
+	store->head.boot = spec->kind == STORE_MEMORY ? world->boot(store->reactor) : 0;
 	for (unsigned i = 0; i < UUID_BYTES; i += 8)
-		put_le64(store->head.uuid + i, store->reactor->world->random(store->reactor) | 1);
+		put_le64(store->head.uuid + i, world->random(store->reactor) | 1);
 	store->fresh = true;
+}
+
+/* What one that was made for another kind has would be taken for what it is not. */
+static bool
+is_of_kind(const struct store *store, const struct store_spec *spec, char why[256])
+{
+	bool memory = store->head.boot != 0;
+
+	if (memory == (spec->kind == STORE_MEMORY))
+		return true;
+	snprintf(why, 256, "%.150s: the log of ordered writes there is %s: open it as %s", spec->path,
+	    memory ? "one in memory" : "none in memory", memory ? "memory:" : "file: or persistent:");
+	return false;
+}
+
+/* With the machine all of it is gone: what is left in the file is any of it. */
+static int
+begin_anew(struct store *store, const struct store_spec *spec)
+{
+	if (store->head.boot == 0 || store->head.boot == store->reactor->world->boot(store->reactor))
+		return 0;
+	store->begun_anew = true;
+	memset(store->owners, 0, (size_t)ORDER_OWNERS * ORDER_OWNER_BYTES);
+	make_head(store, spec);
+	return 0;
 }
 
 static int
@@ -77,7 +114,7 @@ read_head(struct store *store, const struct store_spec *spec, char why[256])
 	}
 	if (wrong != NULL)
 		snprintf(why, 256, "%.150s: %s", spec->path, wrong);
-	return wrong != NULL ? -EINVAL : 0;
+	return wrong != NULL || !is_of_kind(store, spec, why) ? -EINVAL : begin_anew(store, spec);
 }
 
 /* Parts of which nothing was ever written take no memory. */
@@ -105,12 +142,14 @@ read_parts(struct store *store)
 
 /* ---- it is opened ---- */
 
+static void put_mapped_done(struct task *task);
+
 /* As long as a log that is made is, where there is none; else as it is. */
 static int
 open_file(struct store *store, const struct store_spec *spec)
 {
 	const struct world_ops *world = store->reactor->world;
-	struct order_head made = { .parts = STORE_PARTS, .slots = spec->slots > 0 ? spec->slots : STORE_SLOTS };
+	struct order_head made = head_made(store, spec);
 	uint64_t id[2];
 	int rc = world->file_id(store->annex, spec->path, id);
 
@@ -129,6 +168,17 @@ lengthen(struct store *store)
 	    store->reactor->world->file_extend(store->held, bytes) : -EINVAL;
 }
 
+/* What was in one that begins anew is emptied, and in the end its head comes, as always. */
+static int
+map(struct store *store, const struct store_spec *spec)
+{
+	int rc = store->reactor->world->file_map(store->held, spec->kind == STORE_PERSISTENT);
+
+	if (rc == 0 && store->begun_anew)
+		memset(store->held->map, 0, order_log_bytes(&store->head));
+	return rc;
+}
+
 static int
 read_all(struct store *store, const struct store_spec *spec, char why[256])
 {
@@ -143,7 +193,10 @@ read_all(struct store *store, const struct store_spec *spec, char why[256])
 	}
 	if (rc == 0)
 		rc = read_parts(store);
-	return rc == 0 ? 0 : cannot(why, spec, "read", rc);
+	if (rc != 0)
+		return cannot(why, spec, "read", rc);
+	rc = spec->kind != STORE_FILE ? map(store, spec) : 0;
+	return rc == 0 ? 0 : cannot(why, spec, "map", rc);
 }
 
 static bool
@@ -170,7 +223,11 @@ store_open(struct reactor *reactor, const struct store_spec *spec, struct store 
 	if (store == NULL)
 		return -ENOMEM;
 	store->reactor = reactor;
-	store->survives = "a killed process, a crash of the machine, and a loss of power";
+	store->kind = spec->kind;
+	store->survives = spec->kind == STORE_MEMORY ?
+	    "a killed process, and neither a crash of the machine nor a loss of power" :
+	    "a killed process, a crash of the machine and a loss of power";
+	task_init(&store->put.task, put_mapped_done);
 	store->owners = arena_alloc_aligned(reactor->arena, (size_t)ORDER_OWNERS * ORDER_OWNER_BYTES, UNIT);
 	store->put.bytes = arena_alloc_aligned(reactor->arena, UNIT, UNIT);
 	store->annex = reactor->world->annex_open(reactor);
@@ -207,6 +264,7 @@ store_close(struct store *store)
 		if (store->slots[i] != NULL)
 			reactor->world->pages_unmap(reactor, store->slots[i], bytes);
 	}
+	task_cancel(&store->put.task);
 	if (store->held != NULL)
 		reactor->world->file_close(store->held);
 	if (store->annex != NULL)
@@ -232,8 +290,14 @@ struct place *
 store_place(struct store *store, struct reactor *reactor, uint32_t part)
 {
 	struct file *file = file_of(store, reactor);
-	struct place *place = file != NULL ? place_file_open(reactor, file, &store->head, part) : NULL;
+	struct place *place = NULL;
 
+	if (file != NULL && store->kind == STORE_FILE)
+		place = place_file_open(reactor, file, &store->head, part);
+	else if (file != NULL && store->kind == STORE_MEMORY)
+		place = place_memory_open(reactor, file->map, &store->head, part);
+	else if (file != NULL)
+		place = place_persistent_open(reactor, file, &store->head, part);
 	if (place != NULL)
 		place->slots = store->slots[part];
 	return place;
@@ -282,13 +346,50 @@ head_done(struct file_io *io)
 		put_owner(store);
 }
 
+/* ---- and of one that is mapped ---- */
+
+static void
+put_mapped_done(struct task *task)
+{
+	struct store *store = container_of(task, struct store, put.task);
+
+	store->put.done(store->put.owner, 0);
+}
+
+static void
+put_mapped(struct store *store, uint64_t at, const void *bytes, size_t count)
+{
+	struct file *file = store->files[store->reactor->index];
+	struct iovec iov = { (uint8_t *)file->map + at, count };
+
+	memcpy(iov.iov_base, bytes, count);
+	if (store->kind == STORE_PERSISTENT)
+		store->reactor->world->file_write_back(file, &iov, 1);
+}
+
+static void
+put_all_mapped(struct store *store)
+{
+	uint64_t at = ORDER_HEAD_BYTES + (uint64_t)store->put.index * ORDER_OWNER_BYTES;
+
+	if (store->fresh) {
+		order_head_write(&store->head, store->put.bytes);
+		put_mapped(store, 0, store->put.bytes, ORDER_HEAD_BYTES);
+	}
+	store->fresh = false;
+	put_mapped(store, at, store->owners[store->put.index], ORDER_OWNER_BYTES);
+	reactor_run_in(store->reactor, PHASE_COLLECT, &store->put.task);
+}
+
 void
 store_put_owner(struct store *store, uint32_t index, void (*done)(void *owner, int error), void *owner)
 {
 	store->put.index = index;
 	store->put.done = done;
 	store->put.owner = owner;
-	if (store->fresh) {
+	if (store->kind != STORE_FILE) {
+		put_all_mapped(store);
+	} else if (store->fresh) {
 		order_head_write(&store->head, store->put.bytes);
 		put(store, 0, head_done);
 	} else {

@@ -3,7 +3,7 @@
  * and the slots of its parts are read before anything is served, and each reactor has places of parts
  * (doc/formats/ordered-log.md, Layout).
  *
- * Of a file.  What entries say is not looked at here.
+ * What entries say is not looked at here.
  */
 #ifndef WEIR_PLACE_STORE_H
 #define WEIR_PLACE_STORE_H
@@ -11,12 +11,19 @@
 #include "place/place.h"
 
 enum {
-	STORE_PARTS = 64,       /* of a log that is made: one for each reactor that there may be; what of them is not
-	                         * used takes nothing */
+	STORE_PARTS = 64,       /* of one that is made in a file: one for each reactor that there may be; what of them
+	                         * is not used takes nothing.  What is mapped has one for each reactor that there is */
 	STORE_SLOTS = 65536,    /* of each, where nothing else is said */
 };
 
+enum store_kind {
+	STORE_FILE,
+	STORE_MEMORY,           /* a file that is mapped: it is there when the process has died, and not the machine */
+	STORE_PERSISTENT,       /* the same, of persistent memory */
+};
+
 struct store_spec {
+	enum store_kind kind;
 	const char *path;
 	uint32_t slots;         /* of a part, of a log that is made; 0: STORE_SLOTS */
 };
@@ -26,9 +33,11 @@ struct store {
 	bool fresh;             /* it has no head yet: that is written with the first owner */
 	uint8_t (*owners)[ORDER_OWNER_BYTES];
 	const char *survives;   /* what that is, in plain words */
+	bool begun_anew;        /* there was one, which is gone with an earlier start of the machine */
 	struct order_image *slots[ORDER_PARTS_MAX]; /* NULL: nothing was ever written to the part, and it has none */
 
 	/* The rest is its own. */
+	enum store_kind kind;
 	struct reactor *reactor, *annex;
 	struct file *held, *files[ORDER_PARTS_MAX]; /* by the reactor that shares it */
 	struct store_owner {
@@ -36,6 +45,7 @@ struct store {
 		struct iovec iov;
 		uint8_t *bytes;  /* a unit of the disk */
 		uint32_t index;
+		struct task task; /* of what is mapped: says that it is done */
 		void (*done)(void *owner, int error);
 		void *owner;
 	} put;

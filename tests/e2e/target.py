@@ -85,6 +85,7 @@ class Daemon:
         self.pid = self.process.pid
         self.buffered = b""
         self.addresses = []
+        self.said = ""  # before it was ready
         self.stopped = False
         try:
             self._wait_ready()
@@ -128,6 +129,7 @@ class Daemon:
         deadline = time.monotonic() + START_S
         while True:
             line = self._line(deadline)
+            self.said += line + "\n"
             match = re.fullmatch(r"weir: listening on \[?([^]]+?)\]?:(\d+)", line)
             if match:
                 self.addresses.append((match.group(1), int(match.group(2))))

@@ -1,5 +1,6 @@
 """Ordered writes: what a target does with them and with what it knows of them (doc/ordered-writes.md)."""
 import nvme
+import nvmetcp
 import ordered
 import pytest
 from nvme import INVALID_FIELD, INVALID_OPCODE, SEQUENCE
@@ -16,6 +17,11 @@ def block(number):
 @pytest.fixture
 def log(tmp_path):
     return "file:%s,slots=1024" % (tmp_path / "order.log")
+
+
+@pytest.fixture(params=["file", "memory"])
+def each_log(tmp_path, request):
+    return "%s:%s,slots=1024" % (request.param, tmp_path / "order.log")
 
 
 def target_with(serve, log, *args, ns=("mem:16M",), **how):
@@ -85,9 +91,9 @@ def test_writes_of_a_stream(serve, log):
 
 @pytest.mark.parametrize("reactors", [1, 3])
 @pytest.mark.parametrize("size", [BLOCK, 16 * BLOCK])
-def test_pieces_are_answered_whatever_way_their_data_comes(serve, log, reactors, size):
+def test_pieces_are_answered_whatever_way_their_data_comes(serve, each_log, reactors, size):
     """in capsules and by R2T, many at a time"""
-    target = target_with(serve, log, "--reactors", str(reactors))
+    target = target_with(serve, each_log, "--reactors", str(reactors))
     ctrl, queue = ordered.host(target.address)
     with ctrl:
         stream = Stream(ctrl, queue).begin()
@@ -186,8 +192,9 @@ def test_a_cut_takes_back_what_comes_after_it(serve, log, reactors):
 
 
 @pytest.mark.parametrize("reactors", [1, 3])
-def test_it_is_known_after_a_kill(serve, log, tmp_path, reactors):
+def test_it_is_known_after_a_kill(serve, each_log, tmp_path, reactors):
     """what was answered is listed, and the host that comes back cuts it; others are as they were"""
+    log, again_with = each_log, reactors if each_log.startswith("memory") else 4 - reactors
     file = "file:%s,size=16M" % (tmp_path / "volume")
     target = target_with(serve, log, "--reactors", str(reactors), ns=[file])
     ctrl, queue = ordered.host(target.address)
@@ -200,7 +207,7 @@ def test_it_is_known_after_a_kill(serve, log, tmp_path, reactors):
     ctrl.close()
     other.close()
     target.kill()
-    target = target_with(serve, log, "--reactors", str(4 - reactors), ns=[file])
+    target = target_with(serve, log, "--reactors", str(again_with), ns=[file])
     ctrl, queue = ordered.host(target.address)
     other, its = ordered.host(target.address, hostid=OTHER)
     with ctrl, other:
@@ -328,3 +335,76 @@ def test_a_stream_that_ends(serve, log):
         again = Stream(ctrl, queue).begin(after=1)
         again.floor = 1
         assert again.write(1, block(2), group=2, prev=again.last).ok
+
+
+def test_a_log_that_cannot_be_used(serve, tmp_path):
+    """says why, in plain words, and nothing is served"""
+    path = tmp_path / "order.log"
+    path.write_bytes(b"x" * (1 << 20))
+    for place, why in (("file:%s" % path, "it is no log of ordered writes"),
+                       ("file:%s/none/log" % tmp_path, "No such file or directory"),
+                       ("persistent:%s" % (tmp_path / "other.log"), "Operation not supported")):
+        with pytest.raises(nvmetcp.Violation, match=why):
+            serve("--order-log", place)
+    path.unlink()
+    target = target_with(serve, "memory:%s,slots=1024" % path)
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        Stream(ctrl, queue).begin()
+    target.stop()
+    with pytest.raises(nvmetcp.Violation, match="open it as memory:"):
+        serve("--order-log", "file:%s" % path)
+    with pytest.raises(nvmetcp.Violation, match="has 1 parts, and there are 3 reactors"):
+        serve("--order-log", "memory:%s" % path, "--reactors", "3")
+
+
+def test_a_log_in_memory_is_gone_with_the_machine(serve, tmp_path):
+    """after another start of it there is none, and it says so"""
+    path = tmp_path / "order.log"
+    target = target_with(serve, "memory:%s,slots=1024" % path)
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        assert Stream(ctrl, queue).begin().write(0, block(1)).ok
+        before = ordered.listed(ctrl, 5).log
+    target.stop()
+    raw = bytearray(path.read_bytes())
+    raw[40] ^= 1
+    raw[4092:4096] = nvmetcp.crc32c(raw[:4092]).to_bytes(4, "little")
+    path.write_bytes(raw)
+    target = target_with(serve, "memory:%s,slots=1024" % path)
+    assert "gone with an earlier start of the machine" in target.said
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        there = ordered.listed(ctrl, 5)
+        assert there.new and there.log != before
+        assert Stream(ctrl, queue).begin().write(0, block(2)).ok
+
+
+def test_a_corrupt_log_stops_what_it_concerns(serve, log, tmp_path):
+    """a slot that was durable once is spoiled: its stream is quarantined, all others go on"""
+    path, file = log[5:].partition(",")[0], "file:%s,size=16M" % (tmp_path / "volume")
+    target = target_with(serve, log, ns=[file])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        stream, other = Stream(ctrl, queue).begin(), Stream(ctrl, queue, number=6).begin()
+        for i in range(300):
+            assert other.write(500 + i, block(i)).ok
+            if i < 10:
+                assert stream.write(i, block(i)).ok
+            other.floor = other.last
+    target.stop()
+    with open(path, "r+b") as raw:
+        raw.seek(528384 + 64 * 9)
+        raw.write(b"spoiled!" * 8)
+    target = target_with(serve, log, ns=[file])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        lists = {number: ordered.listed(ctrl, number, ordered.STOP) for number in (5, 6)}
+        lost = [number for number in lists if lists[number].lost]
+        assert lost == [5], lists
+        assert ordered.cut(ctrl, 5, 2).status == DENIED
+        again = Stream(ctrl, queue, number=6).begin(after=300)
+        again.floor = lists[6].floor
+        assert again.write(900, block(1)).ok
+        assert ordered.cut(ctrl, 5, 2, flags=ordered.FORCE).ok
+        assert "corrupt" in target.stderr()

@@ -81,6 +81,7 @@ each_key_says_what_it_should(void **state)
 		0xcd, 0xef };
 	static const uint8_t uuid[16] = { 0x8c, 0x8d, 0x1c, 0xb0, 0x1e, 0xd2, 0x4b, 0x0f, 0x9b, 0x2e, 0x4a, 0x5a, 0x7a,
 		0x3f, 0x5a, 0x10 };
+	enum conf_order_kind kind;
 	const struct conf_subsys *s;
 	struct arena arena;
 	struct conf *conf;
@@ -90,7 +91,10 @@ each_key_says_what_it_should(void **state)
 	assert_string_equal(conf->state_dir, "/var/lib/weir");
 	assert_string_equal(conf->order_log.place, "file:/var/lib/weir.order");
 	assert_int_equal(conf->order_log.slots, 65536);
-	assert_string_equal(conf_order_path(conf->order_log.place), "/var/lib/weir.order");
+	assert_string_equal(conf_order_path(conf->order_log.place, &kind), "/var/lib/weir.order");
+	assert_int_equal(kind, CONF_ORDER_FILE);
+	assert_string_equal(conf_order_path("persistent:/a", &kind), "/a");
+	assert_int_equal(kind, CONF_ORDER_PERSISTENT);
 	assert_int_equal(conf->handshake_ms, 1500);
 	assert_int_equal(conf->stall_ms, 120000);
 	assert_int_equal(conf->connections_max, 12);

@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "order/head.h"
 
-static const struct order_head usual = { .uuid = { 1, 2, 3, [15] = 16 }, .parts = 2, .slots = 65536 };
+static const struct order_head usual = { .uuid = { 1, 2, 3, [15] = 16 }, .parts = 2, .slots = 65536, .boot = 77 };
 
 static const char *
 read_head(const uint8_t *bytes)
@@ -49,6 +49,7 @@ a_head_is_what_the_page_says(void **state)
 	assert_memory_equal(bytes + 16, usual.uuid, 16);
 	assert_int_equal(get_le32(bytes + 32), 2);
 	assert_int_equal(get_le32(bytes + 36), 65536);
+	assert_int_equal(get_le64(bytes + 40), 77);
 	assert_int_equal(get_le32(bytes + 4092), crc32c(0, bytes, 4092));
 	assert_null(order_head_read(bytes, &head, &none));
 	assert_memory_equal(&head, &usual, sizeof(head));
