@@ -109,3 +109,8 @@ class Stream:
 
     def write(self, lba, data=b"", group=None, **said):
         return self.queue.wait(self.submit(lba, data, group, **said))
+
+
+def plain_write(lba, blocks, nsid=1):
+    """A Write of so many blocks, or without any a Flush."""
+    return nvme.sqe(0x01, nsid=nsid, cdw10=lba, cdw12=blocks - 1) if blocks else nvme.sqe(0x00, nsid=nsid)
