@@ -127,7 +127,8 @@ explain_memory(const struct explained *explained)
 	size_t reactor = REACTOR_SCRATCH + SERVE_SMALL_BUFS * BUFS_SMALL + SERVE_LARGE_BUFS * BUFS_LARGE +
 	    target_reactor_bytes() + rt_files_bytes() + rt_mail_bytes(reactors);
 
-	size_t drives;
+	uint32_t slots = explained->order_slots > 0 ? explained->order_slots : STORE_SLOTS;
+	size_t order = store_part_bytes(slots) + target_order_bytes(slots), drives;
 	char *text = NULL;
 	int rc = explain_drives(explained, &text, &drives);
 
@@ -157,10 +158,16 @@ explain_memory(const struct explained *explained)
 	    (double)controller / kib, (double)connection / kib, (double)target_queue_bytes(128) / kib, slot,
 	    subsys / 1024, readers / 1024, volume / 1024, fair_bytes(reactors) / 1024,
 	    (double)fair_tenant_bytes() / kib);
+	if (explained->order_log)
+		printf("log of ordered writes:      %8.1f MiB   per reactor, and %.1f KiB for each stream\n\n",
+		    (double)order / mib, (double)target_stream_bytes() / kib);
 	printf("%sat most: %u reactors x %.1f MiB + controllers x %.1f KiB + connections x %.1f KiB\n"
 	    "    + queue entries x %zu bytes + subsystems x %zu KiB + %zu KiB + %u volumes x %zu KiB + RAM volumes\n",
 	    text, reactors, (double)reactor / mib, (double)controller / kib, (double)connection / kib, slot,
 	    subsys / 1024, readers / 1024, volumes, volume / 1024);
+	if (explained->order_log)
+		printf("    + %u parts of the log of ordered writes x %.1f MiB + %zu KiB + streams x %.1f KiB\n",
+		    reactors, (double)order / mib, store_bytes() / 1024, (double)target_stream_bytes() / kib);
 	if (explained->shared > 0)
 		printf("    + %u that are shared x (%zu KiB + hosts x %.1f KiB)\n", explained->shared,
 		    fair_bytes(reactors) / 1024, (double)fair_tenant_bytes() / kib);

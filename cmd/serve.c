@@ -341,6 +341,8 @@ explain_conf(struct explained *explained, struct arena *arena, const struct conf
 		explained->spec_count += conf->subsys[i].ns_count;
 		explained->shared += conf->qos.mode != CONF_QOS_OFF ? conf->subsys[i].pool_count : 0;
 	}
+	explained->order_log = conf->order_log.place != NULL;
+	explained->order_slots = conf->order_log.slots;
 	if (conf->connections_max > 0)
 		explained->connections = conf->connections_max;
 	explained->specs = arena_alloc(arena, (explained->spec_count + 1) * sizeof(*explained->specs));
@@ -366,6 +368,7 @@ explain(struct serve_options *options)
 		.reactors = options->rt.reactors, .volumes = told->spec_count > 0 ? told->spec_count : 1,
 		.connections = told->connections_max > 0 ? told->connections_max : CONF_DEFAULT_CONNECTIONS,
 		.specs = told->specs, .spec_count = told->spec_count,
+		.order_log = told->order_log != NULL, .order_slots = told->order_slots,
 	};
 	struct arena arena;
 	struct conf *conf;

@@ -53,6 +53,8 @@ struct explained {
 	uint32_t volumes, shared, connections; /* `shared`: so many volumes wait for turns */
 	const char **specs;    /* of those volumes that are known */
 	uint32_t spec_count;
+	bool order_log;
+	uint32_t order_slots;    /* 0: as usual */
 };
 
 /* explain.c: prints how much memory serving takes, and how that adds up.  0, or -EINVAL after having said on stderr

@@ -210,6 +210,14 @@ close_file(struct place *place)
 	arena_free(arena, file);
 }
 
+size_t
+place_file_bytes(const struct order_head *head)
+{
+	uint64_t bytes = (uint64_t)head->slots * sizeof(struct order_image);
+
+	return sizeof(struct place_file) + arena_takes(RUNS * RUN_BYTES, UNIT_MOST) + bytes / 512 / 8;
+}
+
 struct place *
 place_file_open(struct reactor *reactor, struct file *file, const struct order_head *head, uint32_t part)
 {

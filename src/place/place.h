@@ -38,6 +38,9 @@ struct place_ops {
 /* In a file, which outlives it.  It survives a loss of power, and nobody waits for the disk. */
 struct place *place_file_open(struct reactor *reactor, struct file *file, const struct order_head *head, uint32_t part);
 
+/* Bytes that a place in a file takes, and places elsewhere do not. */
+size_t place_file_bytes(const struct order_head *head);
+
 /* In memory that outlives the process, and not the machine, as a file that is mapped; `log` is where the log begins,
  * at a multiple of 8. */
 struct place *place_memory_open(struct reactor *reactor, void *log, const struct order_head *head, uint32_t part);

@@ -252,6 +252,21 @@ store_need(struct store *store, uint32_t part)
 	return store->slots[part] != NULL ? 0 : -ENOMEM;
 }
 
+size_t
+store_part_bytes(uint32_t slots)
+{
+	struct order_head head = { .parts = 1, .slots = slots > 0 ? slots : STORE_SLOTS };
+
+	return head.slots * sizeof(struct order_image) + place_file_bytes(&head);
+}
+
+size_t
+store_bytes(void)
+{
+	return sizeof(struct store) + arena_takes((size_t)ORDER_OWNERS * ORDER_OWNER_BYTES, UNIT) +
+	    arena_takes(UNIT, UNIT);
+}
+
 void
 store_close(struct store *store)
 {

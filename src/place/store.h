@@ -71,6 +71,10 @@ struct place *store_place(struct store *store, struct reactor *reactor, uint32_t
  */
 void store_put_owner(struct store *store, uint32_t index, void (*done)(void *owner, int error), void *owner);
 
+/* For sums: bytes that a log with so many slots takes of each reactor that has a part, and once. */
+size_t store_part_bytes(uint32_t slots);
+size_t store_bytes(void);
+
 /* All places are closed, and nothing is being put. */
 void store_close(struct store *store);
 

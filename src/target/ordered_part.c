@@ -236,6 +236,20 @@ stuck(struct timer *timer)
 	look_for_stuck(part);
 }
 
+/* ---- what it takes ---- */
+
+size_t
+target_order_bytes(uint32_t slots)
+{
+	return sizeof(struct ordered_part) + slots * (sizeof(struct order_slot) + sizeof(uint32_t));
+}
+
+size_t
+target_stream_bytes(void)
+{
+	return arena_takes(sizeof(struct ordered_stream), 0);
+}
+
 /* ---- it begins and ends ---- */
 
 static void

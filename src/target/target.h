@@ -261,6 +261,10 @@ size_t target_subsys_bytes(void);
 size_t target_volume_bytes(void); /* beside blk_bytes() */
 /* And hosts that read events, all of them together. */
 size_t target_readers_bytes(void);
+/* And what a reactor takes for its part of the log of ordered writes, of so many slots, beside store_part_bytes(); and
+ * for each stream that goes on there. */
+size_t target_order_bytes(uint32_t slots);
+size_t target_stream_bytes(void);
 /* And what a reactor takes for answers being built and sent, and for commands done piece by piece. */
 size_t target_reactor_bytes(void);
 
