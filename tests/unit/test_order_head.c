@@ -82,7 +82,7 @@ what_is_no_log_is_said(void **state)
 		assert_string_equal(read_head(bytes), "the head of the log of ordered writes is corrupt");
 	}
 	order_head_write(&usual, bytes);
-	set(bytes, sizeof(bytes), 40, 1);
+	set(bytes, sizeof(bytes), 48, 1);
 	assert_string_equal(read_head(bytes), "the head of the log of ordered writes is corrupt");
 }
 
