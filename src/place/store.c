@@ -1,14 +1,17 @@
-#include "place/store.h"
+/*
+ * A log of ordered writes is made or read, before anything is served.
+ */
+#include "place/store_inside.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { UNIT = 4096 };
+enum { MAGIC = 8 };
 
-static_assert((int)ORDER_HEAD_BYTES == (int)UNIT, "the head is one unit");
-static_assert(UNIT % ORDER_OWNER_BYTES == 0, "owners are whole in their unit");
+static_assert((int)ORDER_HEAD_BYTES == (int)STORE_UNIT, "the head is one unit");
+static_assert(STORE_UNIT % ORDER_OWNER_BYTES == 0, "owners are whole in their unit");
 
 /* ---- what is there ---- */
 
@@ -22,9 +25,21 @@ cannot(char why[256], const struct store_spec *spec, const char *what, int error
 static int
 fetch(struct store *store, uint64_t offset, void *to, size_t bytes)
 {
-	int64_t got = store->reactor->world->file_fetch(store->held, offset, to, bytes);
+	struct place_region *region = store->region;
+	int64_t got;
 
+	if (region != NULL) {
+		region->last_ns = pmr_load(region->pmr, (uint32_t)offset, to, (uint32_t)bytes, region->last_ns);
+		return 0;
+	}
+	got = store->reactor->world->file_fetch(store->held, offset, to, bytes);
 	return got < 0 ? (int)got : (size_t)got == bytes ? 0 : -EIO;
+}
+
+static uint64_t
+size_of(const struct store *store)
+{
+	return store->region != NULL ? pmr_bytes(store->region->pmr) : store->held->size;
 }
 
 static bool
@@ -34,14 +49,6 @@ is_zeros(const uint8_t *bytes, size_t count)
 		if (bytes[i] != 0)
 			return false;
 	return true;
-}
-
-/* A head that was torn before anything came behind it: as good as none. */
-static bool
-was_never_used(const struct store *store, const uint8_t *head)
-{
-	return is_zeros(store->owners[0], (size_t)ORDER_OWNERS * ORDER_OWNER_BYTES) &&
-	    memcmp(head, "WEIRORDR", 8) == 0;
 }
 
 static struct order_head
@@ -78,15 +85,46 @@ is_of_kind(const struct store *store, const struct store_spec *spec, char why[25
 	return false;
 }
 
-/* With the machine all of it is gone: what is left in the file is any of it. */
-static int
-begin_anew(struct store *store, const struct store_spec *spec)
+/* A log that was in memory when the machine ended is gone, and what is left in the file is any of it. */
+static void
+begin_anew(struct store *store, const struct store_spec *spec, bool was)
 {
-	if (store->head.boot == 0 || store->head.boot == store->reactor->world->boot(store->reactor))
-		return 0;
-	store->begun_anew = true;
+	store->begun_anew = was;
 	memset(store->owners, 0, (size_t)ORDER_OWNERS * ORDER_OWNER_BYTES);
 	make_head(store, spec);
+}
+
+/* Nobody else's: the file may be anything. */
+static bool
+is_left_of_ours(const struct store *store, const uint8_t *head)
+{
+	struct order_owner owner;
+
+	for (unsigned i = 0; i < ORDER_OWNERS; i++)
+		if (!is_zeros(store->owners[i], ORDER_OWNER_BYTES) && !order_owner_read(store->owners[i], &owner))
+			return false;
+	return (is_zeros(head, MAGIC) || memcmp(head, "WEIRORDR", MAGIC) == 0) &&
+	    is_zeros(head + 48, ORDER_HEAD_BYTES - 48 - sizeof(le32));
+}
+
+/* The head comes with the first owner; where there is none of either, there is no log yet, or one that was torn before
+ * it was used. */
+static int
+take_head(struct store *store, const struct store_spec *spec, const uint8_t *head, char why[256])
+{
+	bool none, used = !is_zeros(store->owners[0], (size_t)ORDER_OWNERS * ORDER_OWNER_BYTES);
+	const char *wrong = order_head_read(head, &store->head, &none);
+
+	if (wrong != NULL && (!used || spec->kind == STORE_MEMORY) && is_left_of_ours(store, head)) {
+		begin_anew(store, spec, used);
+		return 0;
+	}
+	if (wrong != NULL)
+		snprintf(why, 256, "%.150s: %s", spec->path, wrong);
+	if (wrong != NULL || !is_of_kind(store, spec, why))
+		return -EINVAL;
+	if (store->head.boot != 0 && store->head.boot != store->reactor->world->boot(store->reactor))
+		begin_anew(store, spec, true);
 	return 0;
 }
 
@@ -94,11 +132,9 @@ static int
 read_head(struct store *store, const struct store_spec *spec, char why[256])
 {
 	uint8_t *head = store->put.bytes;
-	const char *wrong;
-	bool none;
 	int rc;
 
-	if (store->held->size < ORDER_HEAD_BYTES + (uint64_t)ORDER_OWNERS * ORDER_OWNER_BYTES) {
+	if (size_of(store) < ORDER_HEAD_BYTES + (uint64_t)ORDER_OWNERS * ORDER_OWNER_BYTES) {
 		snprintf(why, 256, "%.150s is no log of ordered writes: it is too short for one", spec->path);
 		return -EINVAL;
 	}
@@ -107,14 +143,7 @@ read_head(struct store *store, const struct store_spec *spec, char why[256])
 		rc = fetch(store, ORDER_HEAD_BYTES, store->owners, (size_t)ORDER_OWNERS * ORDER_OWNER_BYTES);
 	if (rc != 0)
 		return cannot(why, spec, "read", rc);
-	wrong = order_head_read(head, &store->head, &none);
-	if (none || (wrong != NULL && was_never_used(store, head))) {
-		make_head(store, spec);
-		return 0;
-	}
-	if (wrong != NULL)
-		snprintf(why, 256, "%.150s: %s", spec->path, wrong);
-	return wrong != NULL || !is_of_kind(store, spec, why) ? -EINVAL : begin_anew(store, spec);
+	return take_head(store, spec, head, why);
 }
 
 /* Parts of which nothing was ever written take no memory. */
@@ -126,7 +155,7 @@ read_parts(struct store *store)
 
 	for (uint32_t part = 0; part < store->head.parts && !store->fresh; part++) {
 		uint64_t at = order_part_at(&store->head, part);
-		uint64_t data = world->file_data(store->held, at);
+		uint64_t data = store->region == NULL ? world->file_data(store->held, at) : at;
 		int rc;
 
 		if (data == UINT64_MAX || data >= at + bytes)
@@ -142,8 +171,6 @@ read_parts(struct store *store)
 
 /* ---- it is opened ---- */
 
-static void put_mapped_done(struct task *task);
-
 /* As long as a log that is made is, where there is none; else as it is. */
 static int
 open_file(struct store *store, const struct store_spec *spec)
@@ -151,11 +178,16 @@ open_file(struct store *store, const struct store_spec *spec)
 	const struct world_ops *world = store->reactor->world;
 	struct order_head made = head_made(store, spec);
 	uint64_t id[2];
-	int rc = world->file_id(store->annex, spec->path, id);
+	int rc;
+
+	if (store->region != NULL)
+		return 0;
+	rc = world->file_id(store->annex, spec->path, id);
 
 	if (rc != 0 && rc != -ENOENT)
 		return rc;
-	return world->file_open(store->annex, spec->path, rc != 0 ? order_log_bytes(&made) : 0, UNIT, &store->held);
+	return world->file_open(store->annex, spec->path, rc != 0 ? order_log_bytes(&made) : 0, STORE_UNIT,
+	    &store->held);
 }
 
 /* One that was being made may be too short. */
@@ -164,8 +196,9 @@ lengthen(struct store *store)
 {
 	uint64_t bytes = order_log_bytes(&store->head);
 
-	return store->held->size >= bytes ? 0 : store->fresh ?
-	    store->reactor->world->file_extend(store->held, bytes) : -EINVAL;
+	if (size_of(store) >= bytes)
+		return 0;
+	return store->fresh && store->region == NULL ? store->reactor->world->file_extend(store->held, bytes) : -EINVAL;
 }
 
 /* What was in one that begins anew is emptied, and in the end its head comes, as always. */
@@ -174,7 +207,7 @@ map(struct store *store, const struct store_spec *spec)
 {
 	int rc = store->reactor->world->file_map(store->held, spec->kind == STORE_PERSISTENT);
 
-	if (rc == 0 && store->begun_anew)
+	if (rc == 0 && store->fresh && store->held->was >= 0)
 		memset(store->held->map, 0, order_log_bytes(&store->head));
 	return rc;
 }
@@ -188,14 +221,15 @@ read_all(struct store *store, const struct store_spec *spec, char why[256])
 		return rc;
 	rc = lengthen(store);
 	if (rc == -EINVAL) {
-		snprintf(why, 256, "%.150s: the log of ordered writes was cut off", spec->path);
+		snprintf(why, 256, store->fresh ? "%.150s is too small for the log of ordered writes" :
+		    "%.150s: the log of ordered writes was cut off", spec->path);
 		return rc;
 	}
 	if (rc == 0)
 		rc = read_parts(store);
 	if (rc != 0)
 		return cannot(why, spec, "read", rc);
-	rc = spec->kind != STORE_FILE ? map(store, spec) : 0;
+	rc = spec->kind == STORE_MEMORY || spec->kind == STORE_PERSISTENT ? map(store, spec) : 0;
 	return rc == 0 ? 0 : cannot(why, spec, "map", rc);
 }
 
@@ -224,12 +258,13 @@ store_open(struct reactor *reactor, const struct store_spec *spec, struct store 
 		return -ENOMEM;
 	store->reactor = reactor;
 	store->kind = spec->kind;
+	store->region = spec->region;
 	store->survives = spec->kind == STORE_MEMORY ?
 	    "a killed process, and neither a crash of the machine nor a loss of power" :
 	    "a killed process, a crash of the machine and a loss of power";
-	task_init(&store->put.task, put_mapped_done);
-	store->owners = arena_alloc_aligned(reactor->arena, (size_t)ORDER_OWNERS * ORDER_OWNER_BYTES, UNIT);
-	store->put.bytes = arena_alloc_aligned(reactor->arena, UNIT, UNIT);
+	store_put_init(store);
+	store->owners = arena_alloc_aligned(reactor->arena, (size_t)ORDER_OWNERS * ORDER_OWNER_BYTES, STORE_UNIT);
+	store->put.bytes = arena_alloc_aligned(reactor->arena, STORE_UNIT, STORE_UNIT);
 	store->annex = reactor->world->annex_open(reactor);
 	if (store->owners != NULL && store->put.bytes != NULL && store->annex != NULL) {
 		rc = open_file(store, spec);
@@ -263,8 +298,8 @@ store_part_bytes(uint32_t slots)
 size_t
 store_bytes(void)
 {
-	return sizeof(struct store) + arena_takes((size_t)ORDER_OWNERS * ORDER_OWNER_BYTES, UNIT) +
-	    arena_takes(UNIT, UNIT);
+	return sizeof(struct store) + arena_takes((size_t)ORDER_OWNERS * ORDER_OWNER_BYTES, STORE_UNIT) +
+	    arena_takes(STORE_UNIT, STORE_UNIT);
 }
 
 void
@@ -287,127 +322,4 @@ store_close(struct store *store)
 	arena_free(reactor->arena, store->put.bytes);
 	arena_free(reactor->arena, store->owners);
 	arena_free(reactor->arena, store);
-}
-
-/* ---- what reactors have of it ---- */
-
-static struct file *
-file_of(struct store *store, struct reactor *reactor)
-{
-	struct file **file = &store->files[reactor->index];
-
-	if (*file == NULL && reactor->world->file_share(store->held, reactor, file) != 0)
-		*file = NULL;
-	return *file;
-}
-
-struct place *
-store_place(struct store *store, struct reactor *reactor, uint32_t part)
-{
-	struct file *file = file_of(store, reactor);
-	struct place *place = NULL;
-
-	if (file != NULL && store->kind == STORE_FILE)
-		place = place_file_open(reactor, file, &store->head, part);
-	else if (file != NULL && store->kind == STORE_MEMORY)
-		place = place_memory_open(reactor, file->map, &store->head, part);
-	else if (file != NULL)
-		place = place_persistent_open(reactor, file, &store->head, part);
-	if (place != NULL)
-		place->slots = store->slots[part];
-	return place;
-}
-
-/* ---- an owner ---- */
-
-static void
-put_done(struct file_io *io)
-{
-	struct store *store = io->owner;
-	int error = io->result < 0 ? (int)io->result : (size_t)io->result == store->put.iov.iov_len ? 0 : -EIO;
-
-	store->put.done(store->put.owner, error);
-}
-
-static void
-put(struct store *store, uint64_t at, void (*done)(struct file_io *io))
-{
-	store->put.iov = (struct iovec){ store->put.bytes, UNIT };
-	store->put.io = (struct file_io){
-		.op = FILE_WRITE, .durable = true, .offset = at, .iov = &store->put.iov, .iov_count = 1,
-		.done = done, .owner = store,
-	};
-	store->reactor->world->file_submit(store->files[store->reactor->index], &store->put.io);
-}
-
-static void
-put_owner(struct store *store)
-{
-	uint32_t first = store->put.index - store->put.index % (UNIT / ORDER_OWNER_BYTES);
-
-	memcpy(store->put.bytes, store->owners[first], UNIT);
-	put(store, ORDER_HEAD_BYTES + (uint64_t)first * ORDER_OWNER_BYTES, put_done);
-}
-
-static void
-head_done(struct file_io *io)
-{
-	struct store *store = io->owner;
-
-	store->fresh = io->result != UNIT;
-	if (store->fresh)
-		put_done(io);
-	else
-		put_owner(store);
-}
-
-/* ---- and of one that is mapped ---- */
-
-static void
-put_mapped_done(struct task *task)
-{
-	struct store *store = container_of(task, struct store, put.task);
-
-	store->put.done(store->put.owner, 0);
-}
-
-static void
-put_mapped(struct store *store, uint64_t at, const void *bytes, size_t count)
-{
-	struct file *file = store->files[store->reactor->index];
-	struct iovec iov = { (uint8_t *)file->map + at, count };
-
-	memcpy(iov.iov_base, bytes, count);
-	if (store->kind == STORE_PERSISTENT)
-		store->reactor->world->file_write_back(file, &iov, 1);
-}
-
-static void
-put_all_mapped(struct store *store)
-{
-	uint64_t at = ORDER_HEAD_BYTES + (uint64_t)store->put.index * ORDER_OWNER_BYTES;
-
-	if (store->fresh) {
-		order_head_write(&store->head, store->put.bytes);
-		put_mapped(store, 0, store->put.bytes, ORDER_HEAD_BYTES);
-	}
-	store->fresh = false;
-	put_mapped(store, at, store->owners[store->put.index], ORDER_OWNER_BYTES);
-	reactor_run_in(store->reactor, PHASE_COLLECT, &store->put.task);
-}
-
-void
-store_put_owner(struct store *store, uint32_t index, void (*done)(void *owner, int error), void *owner)
-{
-	store->put.index = index;
-	store->put.done = done;
-	store->put.owner = owner;
-	if (store->kind != STORE_FILE) {
-		put_all_mapped(store);
-	} else if (store->fresh) {
-		order_head_write(&store->head, store->put.bytes);
-		put(store, 0, head_done);
-	} else {
-		put_owner(store);
-	}
 }

@@ -20,11 +20,13 @@ enum store_kind {
 	STORE_FILE,
 	STORE_MEMORY,           /* a file that is mapped: it is there when the process has died, and not the machine */
 	STORE_PERSISTENT,       /* the same, of persistent memory */
+	STORE_REGION,           /* the persistent memory of a modelled drive */
 };
 
 struct store_spec {
 	enum store_kind kind;
-	const char *path;
+	const char *path;       /* of a region what it is called */
+	struct place_region *region; /* the caller's, longer than the log; NULL: it is none */
 	uint32_t slots;         /* of a part, of a log that is made; 0: STORE_SLOTS */
 };
 
@@ -38,6 +40,7 @@ struct store {
 
 	/* The rest is its own. */
 	enum store_kind kind;
+	struct place_region *region;
 	struct reactor *reactor, *annex;
 	struct file *held, *files[ORDER_PARTS_MAX]; /* by the reactor that shares it */
 	struct store_owner {
@@ -45,7 +48,7 @@ struct store {
 		struct iovec iov;
 		uint8_t *bytes;  /* a unit of the disk */
 		uint32_t index;
-		struct task task; /* of what is mapped: says that it is done */
+		struct task task; /* of memory: says that it is done */
 		void (*done)(void *owner, int error);
 		void *owner;
 	} put;
