@@ -1,0 +1,91 @@
+#include "order/listing.h"
+
+#include <string.h>
+
+#include "order/entry.h"
+#include "order/travel.h"
+
+void
+order_listing_begin(struct order_listing *listing)
+{
+	listing->begun = false;
+	listing->count = listing->heard = listing->entry_count = listing->in_place_count = 0;
+}
+
+static void
+put(uint16_t stream, uint32_t flags, uint32_t from, uint32_t bytes, struct nvme_sqe *sqe)
+{
+	*sqe = (struct nvme_sqe){
+		.opcode = WEIR_ADMIN_LIST, .cdw10 = le32_of(stream | flags), .cdw11 = le32_of(from),
+		.cdw12 = le32_of(bytes / 4 - 1),
+	};
+}
+
+void
+order_listing_ask(const struct order_listing *listing, uint16_t stream, struct nvme_sqe *sqe)
+{
+	put(stream, WEIR_LIST_STOP, listing->heard, ORDER_LISTING_BYTES, sqe);
+}
+
+void
+order_listing_ask_head(uint16_t stream, struct nvme_sqe *sqe)
+{
+	put(stream, 0, 0, sizeof(struct weir_list_head), sqe);
+}
+
+/* It is the same list as that of the pages before: a stream that has stopped changes only when somebody cuts it. */
+static const char *
+take_head(struct order_listing *listing, uint16_t stream, const uint8_t *page)
+{
+	struct weir_list_head head;
+
+	memcpy(&head, page, sizeof(head));
+	if (le16_get(head.stream) != stream)
+		return "it lists another stream than was asked for";
+	if ((le32_get(head.flags) & (WEIR_LIST_STOPPED | WEIR_LIST_NEW)) == 0)
+		return "the stream was to stop, and has not";
+	if (listing->begun && memcmp(&listing->head, &head, sizeof(head)) != 0)
+		return "its list is another one while it is being read";
+	listing->head = head;
+	listing->begun = true;
+	listing->count = le32_get(head.count);
+	return listing->count > listing->room ? "it lists more than this host has room for" : NULL;
+}
+
+static void
+take_entry(struct order_listing *listing, const struct weir_list_entry *entry)
+{
+	bool counts = order_get_listed(entry, &listing->entries[listing->entry_count]);
+	bool known = (entry->is & (WEIR_LIST_COUNTS | WEIR_LIST_BACK | WEIR_LIST_LEFT)) != 0;
+
+	listing->entry_count += counts;
+	if (known && (le16_get(entry->flags) & ORDER_ENTRY_IN_PLACE) != 0)
+		listing->in_place[listing->in_place_count++] = *entry;
+	listing->heard++;
+}
+
+const char *
+order_listing_take(struct order_listing *listing, uint16_t stream, const uint8_t *page)
+{
+	const char *wrong = take_head(listing, stream, page);
+	struct order_list list;
+
+	if (wrong != NULL)
+		return wrong;
+	for (unsigned i = 0; i < ORDER_LISTING_ENTRIES && listing->heard < listing->count; i++) {
+		struct weir_list_entry entry;
+
+		memcpy(&entry, page + sizeof(listing->head) + i * sizeof(entry), sizeof(entry));
+		take_entry(listing, &entry);
+	}
+	list = order_listing_list(listing);
+	return order_listing_is_whole(listing) ? order_list_wrong(&list) : NULL;
+}
+
+struct order_list
+order_listing_list(const struct order_listing *listing)
+{
+	return (struct order_list){
+		.floor = le32_get(listing->head.floor), .count = listing->entry_count, .entries = listing->entries,
+	};
+}

@@ -1,0 +1,108 @@
+/*
+ * session.h - a stream at its host, and its servers: what each of them is asked and sent next, and what its answer
+ * means.  (doc/ordered-writes.md, Recovery; doc/extension.md, ORDER)
+ *
+ * It begins with all that is to be done where a host was gone: the lists of all servers, the last group p that is
+ * there, and a cut at p everywhere.  Then the stream goes on behind p, and a server that was lost is listed, cut and
+ * sent again what it lacks, by itself, as often as that happens.
+ *
+ * Between it and a server there is a *link*, which comes and goes: a queue of a controller that knows ORDER, and that
+ * controller's admin queue.  Both are the caller's, as are clocks: it says what has become of them, and asks what is to
+ * be done after whatever it has told.  A LIST that stops the stream is what a FENCE would be: what a lost queue has on
+ * its way finds the stream stopped, and then going on by another queue, and is refused.
+ *
+ * One thread.  Memory is the caller's.
+ */
+#ifndef WEIR_ORDER_SESSION_H
+#define WEIR_ORDER_SESSION_H
+
+#include "order/listing.h"
+#include "order/sequencer.h"
+
+enum order_link_is {
+	ORDER_LINK_AWAY,    /* there is no connection */
+	ORDER_LINK_LISTS,   /* the stream is to stop there, and to be listed */
+	ORDER_LINK_LISTED,  /* it is; what is in flight is waited for, or other servers are */
+	ORDER_LINK_CUTS,    /* it is to be cut */
+	ORDER_LINK_CUT,     /* it was; it is asked which term that has made */
+	ORDER_LINK_READY,   /* and has one; other servers are waited for */
+	ORDER_LINK_GOES,
+};
+
+enum order_asked { ORDER_ASKED_NOTHING, ORDER_ASKED_LIST, ORDER_ASKED_CUT, ORDER_ASKED_HEAD, ORDER_ASKED_FLOOR };
+
+struct order_link {
+	struct order_listing listing;
+	uint32_t cut, last;        /* groups: where it is cut, and what it has then */
+	uint32_t epoch;            /* what was sent in another one is not heard any more */
+	uint32_t in_flight;        /* of all epochs */
+	uint32_t asked_epoch;
+	uint16_t qid;
+	uint16_t term, slack;      /* the stream's there, and what our own unheard cuts may have added */
+	uint8_t log[16];           /* UUID */
+	uint8_t is, asked;
+	uint8_t tries;             /* without anything that went well */
+	bool known;                /* the stream has gone there: term and log are */
+	bool rests;                /* until order_session_wake() */
+	bool tells;                /* a floor by itself, when nothing goes there that does */
+};
+
+enum { ORDER_TRIES_MAX = 16 };
+
+struct order_session {
+	struct order_sequencer sequencer; /* once it has begun */
+	struct order_link links[ORDER_SERVERS_MAX];
+	unsigned servers;
+	uint16_t stream;
+	bool force;                /* a stream of which some entries are lost is gone on with */
+	bool decided;              /* p is known: */
+	uint32_t there;
+	bool begun;                /* there is a sequencer */
+	int error;                 /* negative errno: it has failed for good, and nothing more is to be done; */
+	const char *why;           /* in plain words, */
+	unsigned failed;           /* at this server */
+};
+
+/* `entries` and `in_place` have room for `room` of each server, one after the other. */
+void order_session_init(struct order_session *session, uint16_t stream, unsigned servers, uint32_t room,
+    struct order_listed *entries, struct weir_list_entry *in_place);
+
+/* A link came about, by that queue of a controller; or is gone, and all that was sent by it will end as lost. */
+void order_session_joined(struct order_session *session, unsigned server, uint16_t qid);
+void order_session_parted(struct order_session *session, unsigned server);
+
+/* An admin command for that server, or false.  There is one of a server at a time.  `bytes`: of data to come. */
+bool order_session_ask(struct order_session *session, unsigned server, struct nvme_sqe *sqe, uint32_t *bytes);
+
+/* Its end: lost, or a status, and with success what it has brought. */
+void order_session_told(struct order_session *session, unsigned server, bool lost, struct nvme_status status,
+    uint32_t dw0, const uint8_t *page);
+
+/* Some time has passed: what went wrong is tried again. */
+void order_session_wake(struct order_session *session);
+bool order_session_rests(const struct order_session *session);
+
+/* Nothing goes for a while: floors are told by themselves. */
+void order_session_tell(struct order_session *session);
+
+/* All servers have been cut at p.  What their listings have in place, of groups after p, was not taken back. */
+bool order_session_is_ready(const struct order_session *session);
+
+/* It is ready, and goes on: from here on there is a sequencer, to which writes are submitted. */
+void order_session_go(struct order_session *session, const struct order_layout *layout, struct order_item *items,
+    uint32_t count);
+
+/* What is sent to that server next, or NULL; with it goes `links[server].epoch`, to be handed back. */
+struct order_item *order_session_next(struct order_session *session, unsigned server);
+
+/*
+ * It has ended: 0 and how many more entries the stream may have there; -ECONNRESET: its connection was lost; another
+ * negative errno: the server has not done it.
+ */
+void order_session_answered(struct order_session *session, unsigned server, struct order_item *item, uint32_t epoch,
+    int error, uint32_t left);
+
+/* All servers go. */
+bool order_session_is_well(const struct order_session *session);
+
+#endif

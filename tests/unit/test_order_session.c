@@ -1,0 +1,376 @@
+/* test_order_session.c - a stream at its host and its servers: begun, lost, cut, gone on with, taken over. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "order/group.h"
+#include "order_session_bench.h"
+
+static void
+join_all(struct sess_bench *bench)
+{
+	for (unsigned server = 0; server < bench->session.servers; server++)
+		if (!bench->servers[server].linked)
+			sess_join(bench, server);
+}
+
+static struct sess_bench *
+begin(uint64_t seed, unsigned servers, unsigned keeps)
+{
+	struct sess_bench *bench = sess_begin(seed, servers, keeps);
+
+	join_all(bench);
+	sess_settle(bench);
+	sess_go(bench);
+	return bench;
+}
+
+/* All that was submitted is durable, and there. */
+static void
+finish(struct sess_bench *bench)
+{
+	uint32_t group;
+
+	bench->fails = 0;
+	join_all(bench);
+	order_sequencer_end(&bench->session.sequencer, 0);
+	sess_settle(bench);
+	assert_true(order_sequencer_flush(&bench->session.sequencer, &group));
+	sess_settle(bench);
+	assert_int_equal(bench->session.error, 0);
+	assert_true(order_session_is_well(&bench->session));
+	assert_int_equal(bench->session.sequencer.durable, group);
+	sess_hold(bench, group);
+}
+
+static void
+a_new_stream_goes_on_behind_no_group(void **state)
+{
+	struct sess_bench *bench = begin(1, 2, 1);
+
+	(void)state;
+	assert_int_equal(bench->session.there, ORDER_NO_GROUP);
+	assert_int_equal(bench->session.sequencer.ways[0].guaranteed, bench->servers[0].serve.log.guaranteed);
+	for (unsigned i = 0; i < 20; i++)
+		assert_true(sess_submit(bench, 3, ORDER_END));
+	finish(bench);
+	free(bench);
+}
+
+static void
+nothing_is_sent_to_a_server_before_all_have_been_cut(void **state)
+{
+	struct sess_bench *bench = sess_begin(1, 2, 3);
+
+	(void)state;
+	sess_join(bench, 0);
+	sess_settle(bench);
+	assert_int_equal(bench->session.links[0].is, ORDER_LINK_LISTED);
+	assert_false(bench->session.decided);
+	sess_join(bench, 1);
+	sess_settle(bench);
+	assert_true(order_session_is_ready(&bench->session));
+	free(bench);
+}
+
+static void
+what_a_lost_connection_had_is_sent_again_by_the_next_one(void **state)
+{
+	struct sess_bench *bench = begin(2, 2, 0);
+
+	(void)state;
+	for (unsigned i = 0; i < 8; i++)
+		assert_true(sess_submit(bench, 5, ORDER_END));
+	for (unsigned i = 0; i < 30; i++)
+		sess_step(bench);
+	sess_lose(bench, 1);
+	sess_settle(bench);
+	assert_false(order_session_is_well(&bench->session));
+	assert_int_equal(bench->session.links[0].is, ORDER_LINK_GOES);
+	finish(bench);
+	free(bench);
+}
+
+static void
+a_write_that_fails_once_is_sent_again(void **state)
+{
+	struct sess_bench *bench = begin(3, 1, 1);
+
+	(void)state;
+	bench->fails = 100;
+	assert_true(sess_submit(bench, 2, ORDER_END));
+	while (bench->session.links[0].is == ORDER_LINK_GOES)
+		sess_step(bench);
+	finish(bench);
+	free(bench);
+}
+
+static void
+writes_that_fail_now_and_then_do_not_end_a_stream(void **state)
+{
+	struct sess_bench *bench = begin(3, 1, 1);
+
+	(void)state;
+	for (unsigned i = 0; i < 3 * ORDER_TRIES_MAX; i++) {
+		assert_true(sess_submit(bench, 2, ORDER_END));
+		bench->fails = 100;
+		while (bench->session.links[0].is == ORDER_LINK_GOES)
+			sess_step(bench);
+		bench->fails = 0;
+		sess_settle(bench);
+	}
+	finish(bench);
+	free(bench);
+}
+
+static void
+what_is_answered_after_the_stream_has_stopped_says_nothing(void **state)
+{
+	struct sess_bench *bench = begin(3, 1, 1);
+	struct order_session *session = &bench->session;
+	struct order_item *first, *second;
+
+	(void)state;
+	assert_true(sess_submit(bench, 2, 0));
+	bench->next++;
+	first = order_session_next(session, 0);
+	assert_true(sess_submit(bench, 2, ORDER_END));
+	second = order_session_next(session, 0);
+	order_session_answered(session, 0, second, 0, -EIO, 0);
+	assert_int_equal(session->links[0].is, ORDER_LINK_LISTS);
+	order_session_answered(session, 0, first, 0, 0, 100);
+	assert_false(first->answered);
+	finish(bench);
+	free(bench);
+}
+
+/* It is heard of when the next connection is there already. */
+static void
+an_answer_to_a_question_of_a_lost_connection_says_nothing(void **state)
+{
+	struct sess_bench *bench = sess_begin(3, 1, 1);
+	uint8_t page[ORDER_LISTING_BYTES] = { 0 };
+	struct nvme_sqe sqe;
+	uint32_t bytes;
+
+	(void)state;
+	order_session_joined(&bench->session, 0, SESS_QID);
+	assert_true(order_session_ask(&bench->session, 0, &sqe, &bytes));
+	assert_int_equal(bytes, sizeof(page));
+	order_session_parted(&bench->session, 0);
+	order_session_joined(&bench->session, 0, SESS_QID);
+	assert_false(order_session_ask(&bench->session, 0, &sqe, &bytes));
+	order_session_told(&bench->session, 0, false, NVME_OK, 0, page);
+	assert_int_equal(bench->session.links[0].is, ORDER_LINK_LISTS);
+	assert_int_equal(bench->session.links[0].tries, 0);
+	assert_true(order_session_ask(&bench->session, 0, &sqe, &bytes));
+	free(bench);
+}
+
+static void
+a_write_that_always_fails_ends_the_stream_with_its_error(void **state)
+{
+	struct sess_bench *bench = begin(4, 2, 3);
+
+	(void)state;
+	bench->fails = 100;
+	assert_true(sess_submit(bench, 2, ORDER_END));
+	sess_settle(bench);
+	assert_int_equal(bench->session.error, -EIO);
+	assert_int_equal(bench->session.failed, 0);
+	assert_null(order_session_next(&bench->session, 0));
+	free(bench);
+}
+
+/* The first host is still there, and loses its connection. */
+static void
+a_stream_that_another_host_has_gone_on_with_is_not_taken_back(void **state)
+{
+	struct sess_bench *bench = begin(5, 1, 1);
+	struct order_session first;
+
+	(void)state;
+	assert_true(sess_submit(bench, 2, ORDER_END));
+	sess_settle(bench);
+	sess_lose(bench, 0);
+	first = bench->session;
+	sess_host(bench);
+	join_all(bench);
+	sess_settle(bench);
+	assert_true(order_session_is_ready(&bench->session));
+	bench->servers[0].linked = false;
+	/* Its lists point into what it was: there is nothing in it that it has to hear of any more. */
+	memset(&first.sequencer.held, 0, sizeof(first.sequencer.held));
+	bench->session = first;
+	join_all(bench);
+	sess_settle(bench);
+	assert_int_equal(bench->session.error, -ESTALE);
+	free(bench);
+}
+
+static void
+two_servers_with_one_log_are_refused(void **state)
+{
+	struct sess_bench *bench = sess_begin(6, 2, 3);
+
+	(void)state;
+	bench->servers[1].log = bench->servers[0].log;
+	join_all(bench);
+	sess_settle(bench);
+	assert_int_equal(bench->session.error, -EINVAL);
+	free(bench);
+}
+
+static void
+a_server_with_another_log_than_it_had_ends_the_stream(void **state)
+{
+	struct sess_bench *bench = begin(7, 1, 1);
+
+	(void)state;
+	sess_lose(bench, 0);
+	bench->servers[0].log = 77;
+	join_all(bench);
+	sess_settle(bench);
+	assert_int_equal(bench->session.error, -EIO);
+	free(bench);
+}
+
+static void
+a_floor_is_told_where_nothing_goes_that_tells_it(void **state)
+{
+	struct sess_bench *bench = begin(8, 1, 1);
+
+	(void)state;
+	assert_true(sess_submit(bench, 2, ORDER_END));
+	sess_settle(bench);
+	assert_int_equal(bench->servers[0].stream.track.floor, ORDER_NO_GROUP);
+	order_session_tell(&bench->session);
+	sess_settle(bench);
+	assert_int_equal(bench->servers[0].stream.track.floor, 1);
+	assert_true(sess_submit(bench, 2, ORDER_END));
+	sess_settle(bench);
+	assert_int_equal(bench->servers[0].stream.track.floor, 1);
+	free(bench);
+}
+
+static void
+what_was_written_in_place_after_the_last_group_is_listed(void **state)
+{
+	struct sess_bench *bench = begin(9, 2, 3);
+	const struct order_listing *listing;
+
+	(void)state;
+	assert_true(sess_submit(bench, 2, ORDER_IN_PLACE));
+	sess_settle(bench);
+	bench->groups[0] = bench->groups[1] = ORDER_NO_GROUP; /* it is there, and not taken back */
+	sess_host(bench);
+	join_all(bench);
+	sess_settle(bench);
+	assert_int_equal(bench->session.there, ORDER_NO_GROUP);
+	listing = &bench->session.links[0].listing;
+	assert_int_equal(listing->in_place_count, 1);
+	assert_int_equal(le32_get(listing->in_place[0].blocks), 2);
+	assert_int_equal(bench->servers[0].media[0], bench->values[0]);
+	sess_go(bench);
+	free(bench);
+}
+
+static void
+a_list_of_several_pages_is_read(void **state)
+{
+	struct sess_bench *bench = begin(10, 1, 0);
+
+	(void)state;
+	bench->deaf = true;
+	/* Every second block: nothing is merged. */
+	for (unsigned i = 0; i <= ORDER_LISTING_ENTRIES; i++) {
+		assert_true(sess_submit(bench, 1, ORDER_END));
+		bench->next++;
+	}
+	sess_settle(bench);
+	bench->deaf = false;
+	sess_host(bench);
+	join_all(bench);
+	sess_settle(bench);
+	assert_true(bench->session.links[0].listing.count > ORDER_LISTING_ENTRIES);
+	sess_go(bench);
+	/* What is there is durable from now on. */
+	assert_int_equal(bench->servers[0].stream.track.floor, bench->session.there);
+	finish(bench);
+	free(bench);
+}
+
+/* ---- by chance ---- */
+
+static void
+play(struct sess_bench *bench)
+{
+	unsigned at = (unsigned)rng_below(&bench->rng, bench->session.servers);
+	unsigned what = (unsigned)rng_below(&bench->rng, 400), flags = 0;
+
+	if (what < 40 && bench->session.begun) {
+		if (rng_below(&bench->rng, 2) == 0)
+			flags = ORDER_END | (rng_below(&bench->rng, 4) == 0 ? ORDER_DURABLE : 0);
+		(void)sess_submit(bench, 1 + (uint32_t)rng_below(&bench->rng, 8), flags);
+	} else if (what < 60 && !bench->servers[at].linked) {
+		sess_join(bench, at);
+	} else if (what == 60 && bench->servers[at].linked) {
+		sess_lose(bench, at);
+	} else if (what == 61) {
+		order_session_tell(&bench->session);
+	} else if (what == 62 && rng_below(&bench->rng, 4) == 0) {
+		sess_host(bench);
+	} else if (order_session_is_ready(&bench->session)) {
+		sess_go(bench);
+	}
+	for (unsigned i = 0; i < 4; i++)
+		sess_step(bench);
+}
+
+static void
+whatever_is_lost_all_up_to_a_group_is_there_and_nothing_after_it(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct sess_bench *bench = begin(seed, 1 + (unsigned)seed % SESS_SERVERS, (unsigned)seed % 8);
+
+		bench->fails = seed % 4 == 0;
+		for (unsigned i = 0; i < 1500; i++)
+			play(bench);
+		join_all(bench);
+		bench->fails = 0;
+		sess_settle(bench);
+		if (order_session_is_ready(&bench->session))
+			sess_go(bench);
+		finish(bench);
+		free(bench);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_new_stream_goes_on_behind_no_group),
+		cmocka_unit_test(nothing_is_sent_to_a_server_before_all_have_been_cut),
+		cmocka_unit_test(what_a_lost_connection_had_is_sent_again_by_the_next_one),
+		cmocka_unit_test(a_write_that_fails_once_is_sent_again),
+		cmocka_unit_test(writes_that_fail_now_and_then_do_not_end_a_stream),
+		cmocka_unit_test(what_is_answered_after_the_stream_has_stopped_says_nothing),
+		cmocka_unit_test(an_answer_to_a_question_of_a_lost_connection_says_nothing),
+		cmocka_unit_test(a_write_that_always_fails_ends_the_stream_with_its_error),
+		cmocka_unit_test(a_stream_that_another_host_has_gone_on_with_is_not_taken_back),
+		cmocka_unit_test(two_servers_with_one_log_are_refused),
+		cmocka_unit_test(a_server_with_another_log_than_it_had_ends_the_stream),
+		cmocka_unit_test(a_floor_is_told_where_nothing_goes_that_tells_it),
+		cmocka_unit_test(what_was_written_in_place_after_the_last_group_is_listed),
+		cmocka_unit_test(a_list_of_several_pages_is_read),
+		cmocka_unit_test(whatever_is_lost_all_up_to_a_group_is_there_and_nothing_after_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
