@@ -22,7 +22,7 @@ struct ctrlr;
 struct ctrlr_facts {
 	uint16_t cntlid;
 	bool discovery;
-	bool fences, credits;   /* FENCE was granted, and CREDITS (doc/extension.md) */
+	bool fences, credits, orders; /* FENCE was granted, CREDITS, ORDER (doc/extension.md) */
 	uint16_t queues;        /* I/O queues that were granted: at most as many as asked for */
 	uint16_t entries_max;   /* commands that a queue may hold: MAXCMD, and CAP.MQES + 1; 2 at least */
 	uint32_t incapsule_max; /* bytes of data in the capsule of an I/O command */

@@ -229,7 +229,7 @@ queues_granted(struct ctrlr *c, const struct hio *io)
 }
 
 /* Of Weir's extension (doc/extension.md, Negotiation). */
-enum { WANTED = WEIR_CREDITS | WEIR_FENCE | WEIR_VIEW };
+enum { WANTED = WEIR_CREDITS | WEIR_ORDER | WEIR_FENCE | WEIR_VIEW };
 
 /* Whether it offers any of that. */
 static bool
@@ -259,6 +259,7 @@ extension_granted(struct ctrlr *c, const struct hio *io)
 
 	c->facts.fences = granted & WEIR_FENCE;
 	c->facts.credits = granted & WEIR_CREDITS;
+	c->facts.orders = granted & WEIR_ORDER;
 	return true;
 }
 

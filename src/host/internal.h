@@ -7,7 +7,7 @@
 #ifndef WEIR_HOST_INTERNAL_H
 #define WEIR_HOST_INTERNAL_H
 
-#include "host/lane.h"
+#include "host/bound.h"
 #include "host/mail.h"
 #include "host/window.h"
 #include "wire/log.h"
@@ -47,6 +47,7 @@ struct flight {
 	uint8_t priority;       /* 0 to 3 */
 	struct window *window;  /* of SENT: in which it counts */
 	bool aborting;          /* an Abort was asked for */
+	bool bound;             /* it goes by its strand or not at all */
 };
 
 enum { LANE_PAGE = 4096, LANE_TRIES_MAX = 8 };
@@ -98,6 +99,7 @@ struct lane {
 	uint64_t cache_told[SUBSYS_NAMESPACES_MAX]; /* by slot: the moment of the last Flush that failed for a lost
 	                                             * cache (cache.h) */
 	struct task pump;       /* sends what waits and can go, ends what cannot */
+	struct task *watch;     /* as of bound_watch(); NULL: nobody asks */
 	struct timer ticker, rest;
 	uint32_t tick, io_ticks, loss_ticks; /* the age at which an I/O is aborted; at which it is given up */
 	uint64_t tick_ns;
@@ -126,10 +128,13 @@ void strand_open(struct lane *lane, unsigned path, const struct strand_terms *te
 void strand_reset(struct strand *strand);
 /* It cannot go on: resets it, and tells the subsystem. */
 void strand_fail(struct strand *strand, int error, const char *why);
+/* Whether no more are under way there than it has room for, and its target wants. */
+bool strand_has_room(const struct strand *strand, const struct view_ns *ns, unsigned commands);
 /* Ends what is left of it, and says that it is closed. */
 void lane_close_strand(struct lane *lane, struct strand *strand);
 
 /* lane.c */
+struct flight *flight_take(struct lane *lane); /* NULL: as many as the lane has are in flight */
 void lane_pump_soon(struct lane *lane);
 void lane_strand_settled(struct lane *lane, int error, const char *why); /* up, or not to be had */
 uint32_t lane_parked(const struct lane *lane, uint32_t serial);
@@ -280,6 +285,9 @@ void ask_event(struct assoc *assoc, uint32_t dw0);
 void ask_stale(struct assoc *assoc);
 void ask_end(struct assoc *assoc);
 enum nvme_ana_state assoc_ana(const struct assoc *assoc, unsigned slot); /* 0: it cannot be used */
+
+/* lane_bound.c: an admin command that a lane asks for. */
+void assoc_asked_by_lane(struct subsys *subsys, struct assoc *assoc, struct bound_ask *ask);
 
 /* ghost.c */
 void ghost_begin(struct assoc *ghost);

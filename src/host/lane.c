@@ -10,8 +10,8 @@
 
 /* ---- taking on ---- */
 
-static struct flight *
-take(struct lane *lane)
+struct flight *
+flight_take(struct lane *lane)
 {
 	struct flight *flight = lane->free;
 
@@ -29,7 +29,7 @@ take_more(struct lane *lane, struct flight *flight, enum lane_op op)
 	if (op == LANE_DEALLOCATE || op == LANE_COPY || op == LANE_COMPARE_AND_WRITE)
 		flight->page = lane->free_pages[--lane->page_free]; /* there are as many as flights */
 	if (op == LANE_COMPARE_AND_WRITE) {
-		flight->mate = take(lane);
+		flight->mate = flight_take(lane);
 		if (flight->mate == NULL)
 			return -EAGAIN;
 		flight->mate->mate = flight;
@@ -58,6 +58,7 @@ make(struct lane *lane, const struct lane_io *io, const struct view_ns *ns, stru
 	flight->tries = 0;
 	flight->refused = 0;
 	flight->lost = 0;
+	flight->bound = false;
 	flight->done = io->done;
 	flight->arg = io->arg;
 	return 0;
@@ -90,7 +91,7 @@ lane_submit(struct lane *lane, const struct lane_io *io)
 	ns = lane_ns(lane, io->nsid);
 	if (ns == NULL)
 		return -EINVAL;
-	flight = take(lane);
+	flight = flight_take(lane);
 	if (flight == NULL)
 		return -EAGAIN;
 	rc = make(lane, io, ns, flight);
@@ -143,8 +144,11 @@ pump(struct task *task)
 void
 lane_pump_soon(struct lane *lane)
 {
-	if (lane->view != NULL && !lane->leaving)
-		reactor_run_in(lane->reactor, PHASE_SUBMIT, &lane->pump);
+	if (lane->view == NULL || lane->leaving)
+		return;
+	reactor_run_in(lane->reactor, PHASE_SUBMIT, &lane->pump);
+	if (lane->watch != NULL)
+		reactor_run_in(lane->reactor, PHASE_SUBMIT, lane->watch);
 }
 
 uint32_t

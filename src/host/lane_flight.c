@@ -132,6 +132,8 @@ lost(struct flight *flight)
 		flight->lost = lane->tick + 1;
 	if (lane->leaving)
 		flight_finish(flight, -ESHUTDOWN, NVME_OK);
+	else if (flight->bound)
+		flight_finish(flight, -ECONNRESET, NVME_OK);
 	else if (lane_op_changes(flight->op))
 		move(flight, &lane->parked, FLIGHT_PARKED);
 	else
@@ -183,6 +185,10 @@ refused(struct flight *flight, struct strand *strand, struct nvme_status status)
 	int error = nvme_status_errno(status);
 
 	if (flight->lane->leaving) {
+		flight_finish(flight, error, status);
+	} else if (flight->bound) {
+		if (is_ana(status))
+			tell_stale(strand);
 		flight_finish(flight, error, status);
 	} else if (is_ana(status) && is_too_long(flight->lane, &flight->refused)) {
 		/* By a target that says of a path's state what is not so. */

@@ -30,8 +30,8 @@ lane_ns(struct lane *lane, uint32_t nsid)
 }
 
 /* One entry of a queue is never used (Base 2.0, 3.3.1.2); and the target may have said that it wants no more. */
-static inline bool
-has_room(const struct strand *strand, const struct view_ns *ns, unsigned commands)
+bool
+strand_has_room(const struct strand *strand, const struct view_ns *ns, unsigned commands)
 {
 	return qpair_room(&strand->qp, commands + 1) &&
 	    window_is_open(&strand->windows[ns->slot], strand->lane->reactor->now_ns);
@@ -59,7 +59,7 @@ choose(struct lane *lane, const struct view_ns *ns, unsigned commands, uint32_t 
 		if (state < best_state)
 			best = NULL;
 		best_state = state;
-		if (has_room(strand, ns, commands) && (best == NULL ||
+		if (strand_has_room(strand, ns, commands) && (best == NULL ||
 		    (lane->policy == SUBSYS_QUEUE_DEPTH && strand->in_flight < best->in_flight)))
 			best = strand;
 	}
@@ -76,7 +76,7 @@ lane_choose(struct lane *lane, const struct view_ns *ns, unsigned commands, uint
 	if (lane->paths != 1)
 		return choose(lane, ns, commands, bytes);
 	if (only->state != STRAND_USABLE || only->stale || ns->state[0] == 0 || bytes > only->transfer_max ||
-	    !has_room(only, ns, commands))
+	    !strand_has_room(only, ns, commands))
 		return NULL;
 	return only;
 }
@@ -330,8 +330,15 @@ lane_on_mail(struct lane *lane, const struct mail *mail)
 	case HOST_GIVE_UP:
 		lane_give_up(lane, mail->arg);
 		break;
+	case HOST_LANE_ANSWERED: {
+		struct bound_ask *ask = (struct bound_ask *)(uintptr_t)mail->words[1];
+
+		ask->done(ask);
+		break;
+	}
 	case HOST_LANE_JOIN: case HOST_LANE_LEAVE: case HOST_VIEW_BACK: case HOST_STRAND_DOWN:
 	case HOST_STRAND_CLOSED: case HOST_STRAND_ABORT: case HOST_PATH_STALE: case HOST_CACHE_LOST:
+	case HOST_LANE_ASKS:
 		abort(); /* mail of a lane, to one */
 		break;
 	}

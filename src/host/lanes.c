@@ -324,11 +324,14 @@ subsys_on_mail(struct subsys *subsys, const struct mail *mail)
 		if (live)
 			ask_stale(assoc);
 		break;
+	case HOST_LANE_ASKS:
+		assoc_asked_by_lane(subsys, live ? assoc : NULL, (struct bound_ask *)(uintptr_t)mail->words[2]);
+		break;
 	case HOST_CACHE_LOST:
 		subsys_event(subsys, SUBSYS_CACHE_LOST, 0, mail->arg, 0, CACHE_LOST_WORDS);
 		break;
 	case HOST_LANE_JOINED: case HOST_LANE_LEFT: case HOST_VIEW: case HOST_STRAND_OPEN: case HOST_STRAND_CLOSE:
-	case HOST_ASSOC_OVER: case HOST_GIVE_UP:
+	case HOST_ASSOC_OVER: case HOST_GIVE_UP: case HOST_LANE_ANSWERED:
 		abort(); /* mail of a subsystem, to one */
 		break;
 	}

@@ -24,6 +24,7 @@ enum host_mail_kind {
 	HOST_STRAND_ABORT,    /* arg: serial; words[2]: queue id | CID << 16 */
 	HOST_PATH_STALE,      /* arg: serial: an ANA status was seen */
 	HOST_CACHE_LOST,      /* arg: nsid: a Flush has failed for it */
+	HOST_LANE_ASKS,       /* arg: serial; words[2]: struct bound_ask, until LANE_ANSWERED */
 	/* subsystem -> lane */
 	HOST_LANE_JOINED,     /* arg: queue id, 0: none is left; words[1]: the first view; words[2]: so many
 	                       * STRAND_OPENs follow */
@@ -33,6 +34,7 @@ enum host_mail_kind {
 	HOST_STRAND_CLOSE,    /* arg: serial */
 	HOST_ASSOC_OVER,      /* arg: serial */
 	HOST_GIVE_UP,         /* arg: serial: what is parked of it ends; until it is over nobody sends anything */
+	HOST_LANE_ANSWERED,   /* words[1]: the struct bound_ask */
 };
 
 /* How to connect to an association. */
@@ -42,6 +44,7 @@ struct strand_terms {
 	uint16_t cntlid, entries_max;
 	uint32_t incapsule_max, transfer_max, connect_ms;
 	bool credits; /* granted: its commands have priorities, and its completions say how many there may be */
+	bool orders;  /* granted: a stream of ordered writes may go by it */
 	const struct subsys_options *options;
 };
 

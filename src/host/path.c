@@ -130,6 +130,7 @@ ready(struct ctrlr *ctrlr)
 	assoc->quiet_ms = facts->quiet_ms;
 	assoc->newest = assoc->subsys->serial;
 	assoc->terms.credits = facts->credits;
+	assoc->terms.orders = facts->orders;
 	assoc->terms.cntlid = facts->cntlid;
 	assoc->terms.entries_max = facts->entries_max;
 	assoc->terms.incapsule_max = facts->incapsule_max;

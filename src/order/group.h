@@ -24,6 +24,13 @@ order_above(uint32_t group, uint32_t floor)
 	return group != ORDER_NO_GROUP && (floor == ORDER_NO_GROUP || order_after(group, floor));
 }
 
+/* How many groups `to`, which is not before `from`, is after it. */
+static inline uint32_t
+order_steps(uint32_t from, uint32_t to)
+{
+	return to - from - (to < from);
+}
+
 static inline uint32_t
 order_next(uint32_t group)
 {

@@ -387,6 +387,16 @@ order_session_rests(const struct order_session *session)
 	return false;
 }
 
+bool
+order_session_untold(const struct order_session *session)
+{
+	for (unsigned server = 0; session->error == 0 && server < session->servers; server++)
+		if (session->links[server].is == ORDER_LINK_GOES &&
+		    session->sequencer.ways[server].told != session->sequencer.durable)
+			return true;
+	return false;
+}
+
 void
 order_session_tell(struct order_session *session)
 {
@@ -395,6 +405,16 @@ order_session_tell(struct order_session *session)
 }
 
 /* ---- writes ---- */
+
+const struct order_item *
+order_session_waiting(const struct order_session *session, unsigned server)
+{
+	const struct order_way *way = &session->sequencer.ways[server];
+
+	if (session->error != 0 || session->links[server].is != ORDER_LINK_GOES || way->next == &way->items)
+		return NULL;
+	return container_of(way->next, struct order_item, at_server);
+}
 
 struct order_item *
 order_session_next(struct order_session *session, unsigned server)

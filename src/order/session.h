@@ -82,7 +82,8 @@ void order_session_told(struct order_session *session, unsigned server, bool los
 void order_session_wake(struct order_session *session);
 bool order_session_rests(const struct order_session *session);
 
-/* Nothing goes for a while: floors are told by themselves. */
+/* A floor is not known where nothing goes that tells it; after a while it is told by itself. */
+bool order_session_untold(const struct order_session *session);
 void order_session_tell(struct order_session *session);
 
 /* All servers have been cut at p.  What their listings have in place, of groups after p, was not taken back. */
@@ -92,7 +93,10 @@ bool order_session_is_ready(const struct order_session *session);
 void order_session_go(struct order_session *session, const struct order_layout *layout, struct order_item *items,
     uint32_t count);
 
-/* What is sent to that server next, or NULL; with it goes `links[server].epoch`, to be handed back. */
+/* What is to be sent to that server next, or NULL. */
+const struct order_item *order_session_waiting(const struct order_session *session, unsigned server);
+
+/* It is sent, or NULL; with it goes `links[server].epoch`, to be handed back. */
 struct order_item *order_session_next(struct order_session *session, unsigned server);
 
 /*

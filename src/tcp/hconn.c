@@ -331,7 +331,8 @@ hconn_submit(struct hconn *hc, struct hreq *req)
 	req->r2ts = 0;
 	req->moved = inside ? req->length : 0;
 	req->data_at = 0;
-	req->sqe.flags = (uint8_t)((req->sqe.flags & (NVME_FUSE_MASK | WEIR_PRIORITY_MASK)) | NVME_PSDT_SGL);
+	req->sqe.flags = (uint8_t)((req->sqe.flags & (NVME_FUSE_MASK | WEIR_PRIORITY_MASK | WEIR_ORDERED_MASK)) |
+	    NVME_PSDT_SGL);
 	req->sqe.cid = le16_of(req->cid);
 	req->sqe.sgl1 = (struct nvme_sgl){
 		.length = le32_of(req->data != HREQ_NONE ? req->length : 0),

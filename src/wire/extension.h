@@ -153,7 +153,7 @@ enum { WEIR_CREDITS_MASK = 0xffff, WEIR_CREDITS_FIRST = 32, WEIR_CREDITS_MS = 10
 
 /* Where ORDER was granted: of a command's byte 1, that is DW0[11:10], whether it is an ordered write, */
 enum { WEIR_ORDERED_SHIFT = 2, WEIR_ORDERED_MASK = 3 << WEIR_ORDERED_SHIFT };
-enum weir_ordered { WEIR_NOT_ORDERED, WEIR_ORDERED, WEIR_ORDERED_LAST };
+enum weir_is_ordered { WEIR_NOT_ORDERED, WEIR_ORDERED, WEIR_ORDERED_LAST };
 
 /* of its CDW12[19:16], */
 enum weir_ordered_flags {

@@ -29,9 +29,12 @@ passes(struct pair *pair, struct way *way, uint8_t *pdu)
 	uint8_t type = pdu[0];
 
 	assert(type < TYPES);
+	f->pair = pair;
 	if (way == &pair->said)
 		return f->forge(f, pdu, way->seen[type]++);
 	f->terms += type == PDU_H2C_TERM;
+	if (f->hear != NULL && !f->hear(f, pdu))
+		return false;
 	return type != PDU_H2C_TERM || !f->deaf;
 }
 

@@ -19,6 +19,9 @@ struct forger {
 	/* Sees each PDU that the target sends on a connection, the n-th of its type, and changes it where it is; false:
 	 * it is swallowed. */
 	bool (*forge)(struct forger *f, uint8_t *pdu, unsigned nth);
+	/* As much of what the host sends; NULL: nobody wants to see it. */
+	bool (*hear)(struct forger *f, uint8_t *pdu);
+	const void *pair;        /* the connection that either is called for */
 	void *owner;
 	bool deaf;               /* TermReqs of the host do not reach the target */
 	struct reactor *reactor;
