@@ -10,6 +10,7 @@
 #include <weir/limiter.h>
 #include <weir/log.h>
 #include <weir/names.h>
+#include <weir/ordered.h>
 #include <weir/queue.h>
 #include <weir/status.h>
 #include <weir/subsys.h>

@@ -26,6 +26,9 @@ uint32_t bound_choose(struct lane *lane, const struct bound_terms *terms);
 /* Whether that one still reaches them. */
 bool bound_holds(struct lane *lane, uint32_t serial, const struct bound_terms *terms);
 
+/* Whether there are paths, and none that takes ordered writes. */
+bool bound_is_in_vain(const struct lane *lane);
+
 /* The lane's queue of any controller. */
 uint16_t bound_qid(const struct lane *lane);
 

@@ -59,6 +59,21 @@ bound_holds(struct lane *lane, uint32_t serial, const struct bound_terms *terms)
 	return strand != NULL && reaches(lane, strand, terms) != 0;
 }
 
+bool
+bound_is_in_vain(const struct lane *lane)
+{
+	unsigned usable = 0;
+
+	for (unsigned i = 0; i < lane->paths; i++) {
+		const struct strand *strand = &lane->strands[i];
+
+		if (strand->state == STRAND_USABLE && strand->terms->orders)
+			return false;
+		usable += strand->state == STRAND_USABLE;
+	}
+	return usable > 0;
+}
+
 uint16_t bound_qid(const struct lane *lane) { return lane->qid; }
 
 void

@@ -93,8 +93,8 @@ weir_queue_submit(struct weir_queue *queue, const struct weir_io *io)
 
 /* ---- turns ---- */
 
-static bool
-turn(struct queue_seat *seat, int64_t timeout_ns)
+bool
+queue_turn(struct queue_seat *seat, int64_t timeout_ns)
 {
 	bool useful;
 
@@ -108,7 +108,7 @@ turn(struct queue_seat *seat, int64_t timeout_ns)
 static void
 wait_for_ever(struct queue_seat *seat, uint64_t before)
 {
-	while (turn(seat, -1))
+	while (queue_turn(seat, -1))
 		if (seat->done != before || seat->done == seat->taken)
 			return;
 }
@@ -120,7 +120,7 @@ wait_until(struct queue_seat *seat, uint64_t before, int64_t timeout_us)
 	uint64_t now_ns = clock_now_ns(), end_ns;
 
 	end_ns = (uint64_t)timeout_us < (INT64_MAX - now_ns) / 1000 ? now_ns + (uint64_t)timeout_us * 1000 : INT64_MAX;
-	while (now_ns < end_ns && turn(seat, (int64_t)(end_ns - now_ns)) && seat->done == before)
+	while (now_ns < end_ns && queue_turn(seat, (int64_t)(end_ns - now_ns)) && seat->done == before)
 		now_ns = clock_now_ns();
 }
 
@@ -138,7 +138,7 @@ weir_queue_poll(struct weir_queue *queue, int64_t timeout_us)
 	else if (timeout_us < 0 && seat->done < seat->taken)
 		wait_for_ever(seat, before);
 	else
-		(void)turn(seat, 0);
+		(void)queue_turn(seat, 0);
 	return (int)(seat->done - before);
 }
 
@@ -241,13 +241,13 @@ on_closed(void *owner)
 	((struct weir_queue *)owner)->lane = NULL;
 }
 
-static void
-end_lane(struct weir_queue *queue)
+void
+queue_end(struct weir_queue *queue)
 {
 	queue->closing = true;
 	lane_close(queue->lane, on_closed);
 	while (queue->lane != NULL)
-		(void)turn(queue->seat, CLOSE_TURN_MS * INT64_C(1000000));
+		(void)queue_turn(queue->seat, CLOSE_TURN_MS * INT64_C(1000000));
 }
 
 /* Each of the paths says within connect_ms what becomes of it, and a lane within as long again. */
@@ -261,12 +261,12 @@ join(struct weir_queue *queue, uint32_t depth)
 	if (rc != 0)
 		return lib_fail(rc, "there is no memory for a queue of %u", depth);
 	while (!queue->told && now_ns < end_ns) {
-		(void)turn(queue->seat, (int64_t)(end_ns - now_ns));
+		(void)queue_turn(queue->seat, (int64_t)(end_ns - now_ns));
 		now_ns = clock_now_ns();
 	}
 	if (queue->told && queue->error == 0)
 		return 0;
-	end_lane(queue);
+	queue_end(queue);
 	if (!queue->told || queue->error == 0)
 		return lib_fail(-ETIMEDOUT, "%s: no path took a queue in time", queue->ws->nqn);
 	return lib_fail(queue->error, "%s: %s", queue->ws->nqn, queue->why);
@@ -363,7 +363,8 @@ weir_queue_close(struct weir_queue *queue)
 	if (queue == NULL)
 		return;
 	assert(!queue->seat->turning && !host_is_service(queue->ws->host));
-	end_lane(queue);
+	if (queue->lane != NULL)
+		queue_end(queue);
 	pthread_mutex_lock(&queue->ws->host->lock);
 	list_remove(&queue->node);
 	pthread_mutex_unlock(&queue->ws->host->lock);

@@ -35,4 +35,10 @@ struct weir_queue {
 	struct queue_slot slots[];
 };
 
+/* A turn of the seat's reactor, as rt_turn(): not from its callbacks. */
+bool queue_turn(struct queue_seat *seat, int64_t timeout_ns);
+
+/* Ends its lane, with all that is in flight; weir_queue_close() is all that may follow. */
+void queue_end(struct weir_queue *queue);
+
 #endif

@@ -137,12 +137,15 @@ forger_start(struct reactor *reactor, void *arg)
 {
 	struct forger *f = arg;
 	struct listener *listener = arena_alloc(reactor->arena, sizeof(*listener));
+	int rc;
 
 	assert(listener != NULL);
 	f->reactor = reactor;
 	listener->owner = f;
 	listener->accepted = accepted;
-	listener->port = f->port;
+	listener->port = f->any_port ? 0 : f->port;
 	snprintf(listener->host, sizeof(listener->host), "%s", f->host);
-	return reactor->world->listen(reactor, listener);
+	rc = reactor->world->listen(reactor, listener);
+	f->own_port = listener->port;
+	return rc;
 }

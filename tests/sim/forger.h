@@ -16,6 +16,8 @@ struct forger {
 	const char *host;        /* its own, at the target's port */
 	const char *target;
 	uint16_t port;
+	bool any_port;           /* of its own; */
+	uint16_t own_port;       /* this one, once it listens */
 	/* Sees each PDU that the target sends on a connection, the n-th of its type, and changes it where it is; false:
 	 * it is swallowed. */
 	bool (*forge)(struct forger *f, uint8_t *pdu, unsigned nth);
