@@ -32,6 +32,12 @@ order_steps(uint32_t from, uint32_t to)
 }
 
 static inline uint32_t
+order_before(uint32_t group)
+{
+	return group - 1 != ORDER_NO_GROUP ? group - 1 : UINT32_MAX;
+}
+
+static inline uint32_t
 order_next(uint32_t group)
 {
 	return group + 1 != ORDER_NO_GROUP ? group + 1 : 1;

@@ -51,11 +51,19 @@ order_server_prefix(const struct order_list *list)
 
 /* ---- all of them ---- */
 
-/* What is listed of a group, of all servers. */
+/* What is listed of a group, of all servers; and so of all from it to `until`. */
 struct found {
 	uint32_t pieces, num;
+	uint32_t until;
 	bool any, invalid;
 };
+
+static void
+narrow(struct found *found, uint32_t until)
+{
+	if (found->until == ORDER_NO_GROUP || order_after(found->until, until))
+		found->until = until;
+}
 
 /* `at`: the first entry that may be of this group or a later one. */
 static void
@@ -63,9 +71,14 @@ find(const struct order_list *list, uint32_t group, uint32_t *at, struct found *
 {
 	while (*at < list->count && order_after(group, list->entries[*at].last))
 		(*at)++;
-	for (uint32_t i = *at; i < list->count && !order_after(list->entries[i].first, group); i++) {
+	for (uint32_t i = *at; i < list->count; i++) {
 		const struct order_listed *entry = &list->entries[i];
 
+		if (order_after(entry->first, group)) {
+			narrow(found, order_before(entry->first));
+			break;
+		}
+		narrow(found, entry->last);
 		found->any = true;
 		found->invalid = found->invalid || !entry->valid;
 		found->pieces += entry->count;
@@ -94,16 +107,16 @@ greatest_floor(const struct order_list *lists, unsigned count)
 uint32_t
 order_prefix(const struct order_list *lists, unsigned count)
 {
-	uint32_t at[ORDER_SERVERS_MAX] = { 0 }, there, group;
+	uint32_t at[ORDER_SERVERS_MAX] = { 0 }, there = greatest_floor(lists, count);
 
 	assert(count > 0 && count <= ORDER_SERVERS_MAX);
-	for (there = greatest_floor(lists, count);; there = group) {
+	for (;;) {
 		struct found found = { 0 };
 
-		group = order_next(there);
 		for (unsigned i = 0; i < count; i++)
-			find(&lists[i], group, &at[i], &found);
+			find(&lists[i], order_next(there), &at[i], &found);
 		if (!is_there(&found))
 			return there;
+		there = found.until;
 	}
 }

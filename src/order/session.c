@@ -169,7 +169,9 @@ cut_one(struct order_session *session, unsigned server)
 		return;
 	list = order_listing_list(&link->listing);
 	there = order_server_prefix(&list);
-	if (!order_sequencer_cut(&session->sequencer, server, &there, &link->cut))
+	if (order_above(there.group, session->sequencer.group))
+		fail(session, server, -EPROTO, "it lists groups that were never written");
+	else if (!order_sequencer_cut(&session->sequencer, server, &there, &link->cut))
 		fail(session, server, -EIO, "it has lost what was durable");
 	else
 		link->is = ORDER_LINK_CUTS;

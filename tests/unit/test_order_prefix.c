@@ -86,6 +86,22 @@ of_what_was_merged_all_groups_are_there_or_none(void **state)
 	assert_int_equal(order_prefix(&list, 1), ORDER_NO_GROUP);
 }
 
+/* It takes no step for each of them: a server may say anything. */
+static void
+as_many_groups_as_there_can_be_are_there_in_no_time(void **state)
+{
+	const struct order_list both[] = {
+		LIST(1, { 2, 0x7fffffff, 1, 1, 1, true }, { 0x80000001, 0x80000001, 0x7fffffff, 1, 1, true }),
+		LIST(1, { 0x80000000, 0x80000000, 0, 1, 1, true }),
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 10; i++) {
+		assert_int_equal(order_prefix(both, 2), 0x80000001);
+		assert_int_equal(order_prefix(both, 1), 0x7fffffff);
+	}
+}
+
 static void
 numbers_come_round(void **state)
 {
@@ -315,6 +331,7 @@ main(void)
 		cmocka_unit_test(a_piece_that_may_not_be_there_ends_it),
 		cmocka_unit_test(what_is_below_a_floor_was_forgotten_for_that),
 		cmocka_unit_test(of_what_was_merged_all_groups_are_there_or_none),
+		cmocka_unit_test(as_many_groups_as_there_can_be_are_there_in_no_time),
 		cmocka_unit_test(numbers_come_round),
 		cmocka_unit_test(what_no_gate_lets_through_is_wrong),
 		cmocka_unit_test(whatever_happened_it_is_found),

@@ -240,6 +240,33 @@ a_server_with_another_log_than_it_had_ends_the_stream(void **state)
 }
 
 static void
+a_server_that_lists_what_was_never_written_ends_the_stream(void **state)
+{
+	struct sess_bench *bench = begin(7, 1, 1);
+	const struct weir_list_head head = {
+		.log = { 1 }, .stream = le16_of(SESS_STREAM), .term = le16_of(bench->session.links[0].term),
+		.count = le32_of(1), .flags = le32_of(WEIR_LIST_STOPPED),
+	};
+	const struct weir_list_entry entry = {
+		.first = le32_of(2), .last = le32_of(2), .num = le16_of(1), .count = le16_of(1),
+		.is = WEIR_LIST_COUNTS | WEIR_LIST_VALID,
+	};
+	uint8_t page[ORDER_LISTING_BYTES] = { 0 };
+	struct nvme_sqe sqe;
+	uint32_t bytes;
+
+	(void)state;
+	sess_lose(bench, 0);
+	order_session_joined(&bench->session, 0, SESS_QID);
+	assert_true(order_session_ask(&bench->session, 0, &sqe, &bytes));
+	memcpy(page, &head, sizeof(head));
+	memcpy(page + sizeof(head), &entry, sizeof(entry));
+	order_session_told(&bench->session, 0, false, NVME_OK, 0, page);
+	assert_int_equal(bench->session.error, -EPROTO);
+	free(bench);
+}
+
+static void
 a_floor_is_told_where_nothing_goes_that_tells_it(void **state)
 {
 	struct sess_bench *bench = begin(8, 1, 1);
@@ -366,6 +393,7 @@ main(void)
 		cmocka_unit_test(a_stream_that_another_host_has_gone_on_with_is_not_taken_back),
 		cmocka_unit_test(two_servers_with_one_log_are_refused),
 		cmocka_unit_test(a_server_with_another_log_than_it_had_ends_the_stream),
+		cmocka_unit_test(a_server_that_lists_what_was_never_written_ends_the_stream),
 		cmocka_unit_test(a_floor_is_told_where_nothing_goes_that_tells_it),
 		cmocka_unit_test(what_was_written_in_place_after_the_last_group_is_listed),
 		cmocka_unit_test(a_list_of_several_pages_is_read),
