@@ -68,7 +68,7 @@ ordered_conn_ends(struct conn *conn)
 		struct ordered_stream *stream = container_of(node, struct ordered_stream, conn_node);
 
 		stream->conn = NULL;
-		ordered_stop(stream);
+		ordered_stream_stop(stream);
 	}
 }
 
@@ -212,7 +212,7 @@ ordered_data(struct request *req)
 	struct ordered_write *ordered = write_of(req);
 
 	if (req->xfer.data_bad && !ordered->over)
-		ordered_stop(container_of(ordered->write.stream, struct ordered_stream, served));
+		ordered_stream_stop(container_of(ordered->write.stream, struct ordered_stream, served));
 	if (req->xfer.data_bad)
 		request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));
 	else if (ordered->over)
@@ -257,7 +257,7 @@ done(struct blk_io *io, struct nvme_status status)
 }
 
 void
-ordered_go(struct ordered_part *part, struct order_write *write)
+ordered_write_goes(struct ordered_part *part, struct order_write *write)
 {
 	struct ordered_write *ordered = container_of(write, struct ordered_write, write);
 	struct request *req = ordered->req;

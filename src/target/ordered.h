@@ -117,7 +117,7 @@ void ordered_conn_ends(struct conn *conn);
 void ordered_conn_free(struct conn *conn);
 
 /* Of order_serve, to requests and devices. */
-void ordered_go(struct ordered_part *part, struct order_write *write);
+void ordered_write_goes(struct ordered_part *part, struct order_write *write);
 void ordered_flush(struct ordered_stream *stream);
 void ordered_answer(struct ordered_part *part, struct order_write *write);
 
@@ -141,7 +141,7 @@ struct ordered_stream *ordered_begin_stream(struct ordered_part *part, uint32_t 
     const struct order_owner *as);
 /* Something was told to `serve`: what follows from it is done, now or in this turn. */
 void ordered_pump(struct ordered_part *part);
-void ordered_stop(struct ordered_stream *stream);
+void ordered_stream_stop(struct ordered_stream *stream);
 void ordered_end_stream(struct ordered_stream *stream); /* of which the part has nothing, not even a mark */
 int ordered_core_begin(struct core *core, char why[256]) __attribute__((warn_unused_result));
 void ordered_core_end(struct core *core);
@@ -220,7 +220,7 @@ void ordered_unload(struct target *target);
 /* What there is in a part; false: no memory. */
 bool ordered_load_part(struct ordered_part *part, const struct ordered_all *all) __attribute__((warn_unused_result));
 /* Or NULL: there is none, or it was lost. */
-const struct order_owner *ordered_owner(const struct ordered_all *all, uint32_t owner);
+const struct order_owner *ordered_whose(const struct ordered_all *all, uint32_t owner);
 void ordered_all_mail(struct core *core, const struct target_mail *mail);
 void ordered_ask_part(struct ordered_all *all, struct ordered_entry *entry, enum ordered_what what, uint32_t part);
 void ordered_done(struct ordered_all *all, struct ordered_command *command, struct nvme_status status);

@@ -80,7 +80,7 @@ ordered_ask_part(struct ordered_all *all, struct ordered_entry *entry, enum orde
 	entry->ask.owner = entry->owner;
 	entry->ask.number = entry->number;
 	entry->ask.part = part;
-	entry->ask.as = ordered_owner(all, entry->owner);
+	entry->ask.as = ordered_whose(all, entry->owner);
 	core_post(all->core, ordered_core_of(all->core, part), &mail);
 }
 
@@ -323,7 +323,7 @@ begin(struct ordered_all *all, struct ordered_command *command)
 	    &command->as, &room);
 	struct ordered_entry *entry;
 
-	if (owner != ORDER_OWNER_NONE && ordered_owner(all, owner) == NULL) {
+	if (owner != ORDER_OWNER_NONE && ordered_whose(all, owner) == NULL) {
 		fifo_push(&all->putters, &command->node); /* it is being put for another command */
 		return;
 	}

@@ -297,7 +297,7 @@ asked(struct core *core, struct ordered_ask *ask)
 	switch (ask->what) {
 	case ORDERED_STOP:
 		assert(stream->asked == NULL);
-		ordered_stop(stream);
+		ordered_stream_stop(stream);
 		stream->asked = ask;
 		return;
 	case ORDERED_FILL:

@@ -86,7 +86,7 @@ keeps(void *arg, uint32_t nsid)
 bool
 ordered_read(struct ordered_all *all, struct ordered_entry *entry, struct order_stream *read)
 {
-	struct of of = { all, ordered_owner(all, entry->owner) };
+	struct of of = { all, ordered_whose(all, entry->owner) };
 	struct order_listed *room;
 
 	*read = (struct order_stream){ 0 };
@@ -110,7 +110,7 @@ ordered_read_end(const struct ordered_all *all, const struct order_stream *read)
 bool
 ordered_is_lost(const struct ordered_all *all, const struct ordered_entry *entry, const struct order_stream *read)
 {
-	const struct order_owner *as = ordered_owner(all, entry->owner);
+	const struct order_owner *as = ordered_whose(all, entry->owner);
 
 	for (uint32_t i = 0; i < entry->count; i++)
 		if (order_is_taken_back(&entry->known[i], ORDER_NO_GROUP) &&

@@ -67,7 +67,7 @@ read_owners(struct ordered_all *all)
 }
 
 const struct order_owner *
-ordered_owner(const struct ordered_all *all, uint32_t owner)
+ordered_whose(const struct ordered_all *all, uint32_t owner)
 {
 	return owner < ORDER_OWNERS && all->owners[owner].nqn[0] != '\0' ? &all->owners[owner] : NULL;
 }
@@ -77,7 +77,7 @@ static int
 read_stream(struct target *target, struct ordered_all *all, struct order_known *known, uint32_t count,
     struct order_listed *room)
 {
-	struct of of = { target, ordered_owner(all, known[0].entry.owner) };
+	struct of of = { target, ordered_whose(all, known[0].entry.owner) };
 	struct ordered_entry *entry = arena_alloc(target->arena, sizeof(*entry));
 	struct order_stream read;
 
@@ -157,7 +157,7 @@ adopt(struct ordered_part *part, const struct ordered_all *all, const struct ord
 {
 	const struct order_entry *first = &known[0].entry;
 	struct ordered_stream *stream = ordered_begin_stream(part, first->owner, first->stream,
-	    ordered_owner(all, first->owner));
+	    ordered_whose(all, first->owner));
 
 	if (stream == NULL)
 		return false;

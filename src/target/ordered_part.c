@@ -84,7 +84,7 @@ leave(struct ordered_stream *stream)
 }
 
 void
-ordered_stop(struct ordered_stream *stream)
+ordered_stream_stop(struct ordered_stream *stream)
 {
 	order_serve_stop(&stream->part->serve, &stream->served);
 	ordered_pump(stream->part);
@@ -165,7 +165,7 @@ drain(struct ordered_part *part)
 	while (more) {
 		more = false;
 		while ((write = order_serve_go(serve)) != NULL) {
-			ordered_go(part, write);
+			ordered_write_goes(part, write);
 			more = true;
 		}
 		while ((stream = order_serve_flush(serve)) != NULL) {
@@ -229,7 +229,7 @@ stuck(struct timer *timer)
 		if (is && stream->was_stuck) {
 			core_log_peer(part->core, "stream %u was stopped: the log of ordered writes has no room, and "
 			    "it has more there than is guaranteed", stream->served.track.stream);
-			ordered_stop(stream);
+			ordered_stream_stop(stream);
 		}
 		stream->was_stuck = is;
 	}
