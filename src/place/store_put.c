@@ -56,7 +56,7 @@ put(struct store *store, uint64_t at, void (*done)(struct file_io *io))
 		.op = FILE_WRITE, .durable = true, .offset = at, .iov = &store->put.iov, .iov_count = 1,
 		.done = done, .owner = store,
 	};
-	store->reactor->world->file_submit(store->files[store->reactor->index], &store->put.io);
+	store->put.reactor->world->file_submit(store->files[store->put.reactor->index], &store->put.io);
 }
 
 static void
@@ -94,7 +94,7 @@ static void
 put_memory(struct store *store, uint64_t at, const void *bytes, size_t count)
 {
 	struct place_region *region = store->region;
-	struct file *file = store->files[store->reactor->index];
+	struct file *file = store->files[store->put.reactor->index];
 	struct iovec iov;
 
 	if (region != NULL) {
@@ -105,7 +105,7 @@ put_memory(struct store *store, uint64_t at, const void *bytes, size_t count)
 	iov = (struct iovec){ (uint8_t *)file->map + at, count };
 	memcpy(iov.iov_base, bytes, count);
 	if (store->kind == STORE_PERSISTENT)
-		store->reactor->world->file_write_back(file, &iov, 1);
+		store->put.reactor->world->file_write_back(file, &iov, 1);
 }
 
 static void
@@ -119,7 +119,7 @@ put_all_memory(struct store *store)
 	}
 	store->fresh = false;
 	put_memory(store, at, store->owners[store->put.index], ORDER_OWNER_BYTES);
-	reactor_run_in(store->reactor, PHASE_COLLECT, &store->put.task);
+	reactor_run_in(store->put.reactor, PHASE_COLLECT, &store->put.task);
 }
 
 void
@@ -129,8 +129,10 @@ store_put_init(struct store *store)
 }
 
 void
-store_put_owner(struct store *store, uint32_t index, void (*done)(void *owner, int error), void *owner)
+store_put_owner(struct store *store, struct reactor *reactor, uint32_t index, void (*done)(void *owner, int error),
+    void *owner)
 {
+	store->put.reactor = reactor;
 	store->put.index = index;
 	store->put.done = done;
 	store->put.owner = owner;

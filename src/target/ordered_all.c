@@ -199,7 +199,7 @@ put_next(struct ordered_all *all)
 	all->putting_index = room;
 	all->core->ordered_ios++;
 	order_owner_write(&command->as, all->store->owners[room]);
-	store_put_owner(all->store, room, owner_put, all);
+	store_put_owner(all->store, all->core->reactor, room, owner_put, all);
 }
 
 /* ---- what is asked ---- */

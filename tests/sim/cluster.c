@@ -32,6 +32,8 @@ cluster_target_start(struct reactor *reactor, void *arg)
 		ns[0].volume = t->volume;
 		if (rc == 0 && t->other != NULL)
 			rc = blk_open(reactor, t->other, 4096, &ns[1].volume, why);
+		if (rc == 0 && t->order != NULL)
+			rc = store_open(reactor, t->order, &config.order, why);
 		if (rc == 0 && t->wisher != NULL)
 			rc = wisher_begin(t->wisher, reactor, &config, &t->target);
 		if (rc == 0)

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "host/lane.h"
 #include "host/subsys.h"
+#include "place/store.h"
 #include "sim/sim.h"
 #include "target/target.h"
 #include "wisher.h"
@@ -28,6 +29,7 @@ struct cluster_target {
 	bool authenticate;
 	uint32_t statics;      /* static controllers; 0: they are dynamic */
 	struct wisher *wisher; /* NULL: hosts wish for nothing */
+	const struct store_spec *order; /* the log of ordered writes; NULL: there is none */
 	struct target *target;
 	struct blk *volume;
 	unsigned reactors, started;

@@ -1,5 +1,6 @@
 #include "ordered_bench.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,65 @@ static uint32_t *
 data_of(struct play *p, uint32_t lba)
 {
 	return p->data[lba ^ (lba >> 4 & 1)];
+}
+
+/* ---- what another host has left ---- */
+
+static void check_on(struct play *p);
+
+static void
+check_done(void *arg, const struct lane_result *result)
+{
+	static const uint8_t zeros[BLOCK];
+	struct play *p = arg;
+
+	assert_int_equal(result->error, 0);
+	p->wrong += memcmp(p->back, zeros, BLOCK) != 0;
+	p->check++;
+	check_on(p);
+}
+
+static void
+read_block(struct play *p, uint32_t lba, void (*done)(void *arg, const struct lane_result *result))
+{
+	struct order_extent extent = order_layout_first(&p->layout, lba, 1);
+	struct lane_io io = {
+		.op = LANE_READ, .nsid = extent.member->nsid, .lba = extent.lba, .blocks = 1, .iov = &p->iov, .iov_count = 1,
+		.done = done, .arg = p,
+	};
+
+	p->iov = (struct iovec){ p->back, BLOCK };
+	assert_int_equal(lane_submit(p->lanes[extent.member->server], &io), 0);
+}
+
+static void
+check_on(struct play *p)
+{
+	if (p->check < p->check_to) {
+		read_block(p, p->check, check_done);
+		return;
+	}
+	p->checking = false;
+	ordered_go(p->ordered, &p->layout, p->items, ITEMS);
+}
+
+/* All up to the last group is there, which is seen in the end; and nothing of those after it. */
+static void
+take_over(struct play *p)
+{
+	uint32_t there = ordered_session(p->ordered)->there, kept = there * GROUP < ALL ? there * GROUP : ALL;
+
+	if (p->checking)
+		return;
+	assert_false(order_above(p->durable, there));
+	assert_true(kept <= p->next);
+	p->kept += there;
+	p->undone += (p->next - kept) / GROUP;
+	p->check = kept;
+	p->check_to = p->next;
+	p->next = kept;
+	p->checking = true;
+	check_on(p);
 }
 
 /* ---- reading back ---- */
@@ -32,19 +92,10 @@ read_done(void *arg, const struct lane_result *result)
 static void
 read_on(struct play *p)
 {
-	struct order_extent extent;
-	struct lane_io io = { .op = LANE_READ, .blocks = 1, .iov_count = 1, .done = read_done, .arg = p };
-
-	if (p->read == p->next) {
+	if (p->read == p->next)
 		p->finished = true;
-		return;
-	}
-	extent = order_layout_first(&p->layout, p->read, 1);
-	p->iov = (struct iovec){ p->back, BLOCK };
-	io.nsid = extent.member->nsid;
-	io.lba = extent.lba;
-	io.iov = &p->iov;
-	assert_int_equal(lane_submit(p->lanes[extent.member->server], &io), 0);
+	else
+		read_block(p, p->read, read_done);
 }
 
 /* ---- writing ---- */
@@ -56,10 +107,10 @@ write_on(struct play *p)
 	uint32_t group;
 
 	while (p->next < ALL) {
-		bool ends = (p->next + 1) % GROUP == 0 || p->next + 1 == ALL;
+		bool last = p->next + 1 == ALL, ends = last || (p->next + 1) % GROUP == 0;
 
-		if (order_sequencer_submit(sequencer, p->next, 1, data_of(p, p->next), ends ? ORDER_END : 0, &group) !=
-		    ORDER_TAKEN)
+		if (order_sequencer_submit(sequencer, p->next, 1, data_of(p, p->next),
+		    (ends ? ORDER_END : 0) | (last ? ORDER_DURABLE : 0), &group) != ORDER_TAKEN)
 			break;
 		p->next++;
 	}
@@ -74,13 +125,16 @@ news(struct ordered *ordered)
 	struct order_sequencer *sequencer = &session->sequencer;
 
 	if (order_session_is_ready(session))
-		ordered_go(ordered, &p->layout, p->items, ITEMS);
+		take_over(p);
 	if (!session->begun || session->error != 0)
 		return;
-	if (p->next < ALL)
+	p->durable = sequencer->durable;
+	if (p->next < ALL) {
 		write_on(p);
-	else if (p->next == ALL && sequencer->durable == sequencer->ended && p->read == 0 && !p->finished)
+	} else if (sequencer->durable == sequencer->ended && !p->reading) {
+		p->reading = true;
 		read_on(p);
+	}
 }
 
 /* ---- coming ---- */
@@ -94,7 +148,7 @@ begin(struct play *p)
 	};
 
 	for (unsigned i = 0; i < SERVERS; i++) {
-		p->members[i] = (struct order_member){ .server = i, .nsid = p->nsids[i], .most = MOST, .keeps = true };
+		p->members[i] = (struct order_member){ .server = i, .nsid = p->nsids[i], .most = MOST, .keeps = p->keeps[i] };
 		servers[i] = (struct ordered_server){ p->lanes[i], { &p->nsids[i], 1, MOST * BLOCK } };
 	}
 	p->layout = (struct order_layout){
@@ -155,7 +209,7 @@ found(struct subsys_find *find, const struct subsys_ns *ns, int error, const cha
 	(void)why;
 	assert_int_equal(error, 0);
 	assert_int_equal(ns->blocks, BLOCKS);
-	assert_false(ns->volatile_cache);
+	p->keeps[find - p->finds] = !ns->volatile_cache;
 	if (++p->found == SERVERS)
 		p->reactor->world->post(p->reactor, 1, &(struct mail){ .kind = MAIL_LANES });
 }
@@ -168,7 +222,7 @@ ready(struct subsys *subsys, int error, const char *why)
 
 	(void)why;
 	assert_int_equal(error, 0);
-	p->nsids[at] = 1 + at;
+	p->nsids[at] = p->served ? 1 : 1 + at;
 	p->finds[at] = (struct subsys_find){ .nsid = p->nsids[at], .found = found, .owner = p };
 	subsys_find(subsys, &p->finds[at]);
 }
@@ -188,11 +242,14 @@ host_start(struct reactor *reactor, void *arg)
 	if (reactor->index == 1) {
 		p->lane_reactor = reactor;
 		p->before = reactor->arena->bytes;
-		p->ticker.fire = tick;
+		p->ticker = (struct timer){ .fire = tick };
 		timer_set(&reactor->timers, &p->ticker, 1 * PLAY_MS);
 		return 0;
 	}
 	p->reactor = reactor;
+	p->found = p->lanes_up = p->read = 0;
+	p->checking = p->reading = false;
+	p->ordered = NULL;
 	for (unsigned i = 0; i < SERVERS; i++) {
 		struct subsys_address addresses[PATHS] = {
 			{ .port = CLUSTER_PORT }, { .port = CLUSTER_PORT },
@@ -225,22 +282,57 @@ play_create(void)
 	return p;
 }
 
+struct play *
+play_create_served(enum store_kind kind, const char *spec)
+{
+	static const char *const hosts[SERVERS] = { "10.0.0.10", "10.0.0.11" };
+	static const char *const logs[SERVERS] = { "log0", "log1" };
+	struct play *p = play_create();
+
+	p->served = true;
+	for (unsigned i = 0; i < SERVERS; i++) {
+		snprintf(p->specs[i], sizeof(p->specs[i]), "%s%u,size=1M", spec, i);
+		p->logs[i] = (struct store_spec){ .kind = kind, .path = logs[i], .slots = ORDER_SLOTS_LEAST };
+		p->targets[i] = (struct cluster_target){
+			.host = hosts[i], .spec = p->specs[i], .reactors = 1 + i, .order = &p->logs[i],
+		};
+	}
+	return p;
+}
+
+/* Both of them, or one behind orderers. */
+static void
+start_targets(struct play *p)
+{
+	struct sim_process_options target = { .start = cluster_target_start, .arg = &p->target };
+
+	target.reactor = (struct reactor_options){ 256, 32 };
+	if (!p->served) {
+		sim_process_create(p->sim, "target", p->target.reactors, &target);
+		return;
+	}
+	for (unsigned i = 0; i < SERVERS; i++) {
+		target.arg = &p->targets[i];
+		p->processes[i] = sim_process_create(p->sim, play_hosts[i], p->targets[i].reactors, &target);
+	}
+}
+
 void
 play_start(struct play *p, uint64_t seed)
 {
 	struct sim_options options = sim_options_default();
-	struct sim_process_options target = { .start = cluster_target_start, .arg = &p->target };
 	struct sim_process_options host = { .start = host_start, .arg = p };
 
+	options.file_persistent = true;
+	options.max_events = options.max_ns = UINT64_MAX;
 	p->sim = sim_create(seed, &options);
-	target.reactor = (struct reactor_options){ 256, 32 };
-	sim_process_create(p->sim, "target", p->target.reactors, &target);
-	for (unsigned i = 0; i <= SERVERS; i++) {
+	start_targets(p);
+	for (unsigned i = 0; i <= SERVERS && !p->served; i++) {
 		struct sim_process_options forger = { .start = orderer_start, .arg = &p->forgers[i] };
 
 		sim_process_create(p->sim, play_hosts[i], 1, &forger);
 	}
-	sim_process_create(p->sim, "host", 2, &host);
+	p->host = sim_process_create(p->sim, "host", 2, &host);
 }
 
 bool

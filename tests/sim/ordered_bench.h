@@ -1,6 +1,6 @@
 /*
- * ordered_bench.h - a host with a stream of ordered writes to two targets that an orderer each stands before, in
- * virtual time: it writes all of a volume, a block at a time, and reads it back.
+ * ordered_bench.h - a host with a stream of ordered writes to two targets, in virtual time: it writes all of a volume,
+ * a block at a time, and reads it back.  An orderer stands before each target; or they have logs themselves.
  */
 #ifndef WEIR_TESTS_ORDERED_BENCH_H
 #define WEIR_TESTS_ORDERED_BENCH_H
@@ -26,7 +26,12 @@ enum {
 extern const char *const play_hosts[SERVERS + 1];
 
 struct play {
-	struct cluster_target target;
+	bool served;             /* by targets with logs: */
+	struct cluster_target targets[SERVERS];
+	struct store_spec logs[SERVERS];
+	char specs[SERVERS][64];
+	struct sim_process *processes[SERVERS], *host;
+	struct cluster_target target; /* or else by this one, behind: */
 	struct orderer orderers[SERVERS];
 	struct forger forgers[SERVERS + 1]; /* the last one is a second path to the first server */
 	unsigned paths;          /* to that */
@@ -38,6 +43,7 @@ struct play {
 	struct lane *lanes[SERVERS];
 	unsigned found, lanes_up;
 	uint32_t nsids[SERVERS];
+	bool keeps[SERVERS];
 	struct order_member members[SERVERS];
 	struct order_layout layout;
 	struct order_item items[ITEMS];
@@ -46,6 +52,11 @@ struct play {
 	uint32_t lost_at;        /* so many were written when the test cut something */
 	uint32_t read;           /* blocks that were read back */
 	unsigned wrong;
+	/* Of hosts that were there before. */
+	uint32_t durable;        /* the last group of which one was told that */
+	uint32_t check, check_to; /* blocks that are to be zeros, as they are of groups that are not there */
+	bool checking, reading;
+	uint32_t kept, undone;   /* groups that were there when one came, and that were not, in all */
 	bool finished, closing;
 	struct timer ticker;
 	struct iovec iov;
@@ -56,6 +67,9 @@ struct play {
 /* The test may set what it likes of it before it is started. */
 struct play *play_create(void);
 void play_start(struct play *p, uint64_t seed);
+
+/* With targets that have logs of that kind, and volumes like that, which `%u` tells apart; instead of play_create(). */
+struct play *play_create_served(enum store_kind kind, const char *spec);
 
 /* Until that is so, or a minute has passed; or for so long. */
 void play_run(struct play *p, bool (*until)(void *arg));

@@ -75,7 +75,7 @@ use(struct task *task)
 	struct life *life = container_of(task, struct life, task);
 
 	order_owner_write(&owner, life->store->owners[INDEX]);
-	store_put_owner(life->store, INDEX, put, life);
+	store_put_owner(life->store, life->reactor, INDEX, put, life);
 }
 
 /* ---- what there is of it ---- */
