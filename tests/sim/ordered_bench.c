@@ -36,8 +36,8 @@ read_block(struct play *p, uint32_t lba, void (*done)(void *arg, const struct la
 {
 	struct order_extent extent = order_layout_first(&p->layout, lba, 1);
 	struct lane_io io = {
-		.op = LANE_READ, .nsid = extent.member->nsid, .lba = extent.lba, .blocks = 1, .iov = &p->iov, .iov_count = 1,
-		.done = done, .arg = p,
+		.op = LANE_READ, .nsid = extent.member->nsid, .lba = extent.lba, .blocks = 1, .iov = &p->iov,
+		.iov_count = 1, .done = done, .arg = p,
 	};
 
 	p->iov = (struct iovec){ p->back, BLOCK };
@@ -148,7 +148,9 @@ begin(struct play *p)
 	};
 
 	for (unsigned i = 0; i < SERVERS; i++) {
-		p->members[i] = (struct order_member){ .server = i, .nsid = p->nsids[i], .most = MOST, .keeps = p->keeps[i] };
+		p->members[i] = (struct order_member){
+			.server = i, .nsid = p->nsids[i], .most = MOST, .keeps = p->keeps[i],
+		};
 		servers[i] = (struct ordered_server){ p->lanes[i], { &p->nsids[i], 1, MOST * BLOCK } };
 	}
 	p->layout = (struct order_layout){
