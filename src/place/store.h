@@ -73,7 +73,8 @@ struct place *store_place(struct store *store, struct reactor *reactor, uint32_t
  * Writes an owner, and the head before it if there is none.  On a reactor that has a place, one at a time; `done` is
  * never called from inside; `error` 0: it is durable.
  */
-void store_put_owner(struct store *store, struct reactor *reactor, uint32_t index, void (*done)(void *owner, int error), void *owner);
+void store_put_owner(struct store *store, struct reactor *reactor, uint32_t index,
+    void (*done)(void *owner, int error), void *owner);
 
 /* For sums: bytes that a log with so many slots takes of each reactor that has a part, and once. */
 size_t store_part_bytes(uint32_t slots);

@@ -254,7 +254,7 @@ conf_random(struct arena *arena, struct rng *rng)
 
 	conf->state_dir = maybe(rng) ? text_random(arena, rng, "/var/lib/", 1, false) : NULL;
 	conf->order_log.place = maybe(rng) ? text_random(arena, rng, "file:/var/", 1, false) : NULL;
-	conf->order_log.slots = conf->order_log.place != NULL && maybe(rng) ? 1024 << below(rng, 15) : 0;
+	conf->order_log.slots = conf->order_log.place != NULL && maybe(rng) ? 1024u << below(rng, 15) : 0;
 	conf->connections_max = maybe(rng) ? CONF_DEFAULT_CONNECTIONS : 1 + below(rng, CONF_CONNECTIONS_MAX);
 	conf->handshake_ms = maybe(rng) ? CONF_DEFAULT_HANDSHAKE_MS : 1 + below(rng, CONF_TIME_MAX_MS);
 	conf->stall_ms = maybe(rng) ? CONF_DEFAULT_STALL_MS : 60000 * (1 + below(rng, 60)) / (maybe(rng) ? 1 : 60);
