@@ -93,12 +93,24 @@ clash(const struct volume *other, const char *nqn, uint32_t nsid, const char *wh
 	    "take the namespace away in one change, and bring it back in the next", what);
 }
 
+/* The log of ordered writes lies there. */
+static bool
+is_order_log(const struct serving *serving, const uint64_t id[2])
+{
+	const struct store *order = serving->order;
+
+	return order != NULL && order->held != NULL && is_there(id) &&
+	    memcmp(order->held->id, id, sizeof(order->held->id)) == 0;
+}
+
 int
 volume_alone(const struct serving *serving, const char *nqn, uint32_t nsid, const char *path,
     const struct volume_names *names, char why[256])
 {
 	const struct volume *other = holder(serving, names);
 
+	if (is_order_log(serving, names->file) || is_order_log(serving, names->bad))
+		return refuse(why, -EBUSY, "%.80s: the log of ordered writes lies there", path);
 	return other != NULL ? clash(other, nqn, nsid, path, why) : 0;
 }
 

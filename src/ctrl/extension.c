@@ -9,7 +9,7 @@
 #include "wire/extension.h"
 #include "wire/identify.h"
 
-enum { OFFERED = WEIR_CREDITS | WEIR_FENCE | WEIR_VIEW, STREAMS = 64 };
+enum { OFFERED = WEIR_CREDITS | WEIR_FENCE | WEIR_VIEW };
 
 /* Ordered writes only where there is a log for them. */
 static uint32_t
@@ -24,7 +24,7 @@ extension_identify(const struct ctrl *ctrl, struct nvme_identify_ctrl *id)
 	struct weir_identify weir = {
 		.magic = WEIR_MAGIC, .version = le16_of(WEIR_EXTENSION_VERSION), .length = le16_of(sizeof(weir)),
 		.capabilities = le32_of(offered(ctrl)), .log_slots = le32_of(ctrl->subsys->order_slots),
-		.streams = le32_of(ctrl->subsys->order_slots > 0 ? STREAMS : 0),
+		.streams = le32_of(ctrl->subsys->order_slots > 0 ? CTRL_STREAMS : 0),
 	};
 
 	static_assert(sizeof(weir) <= sizeof(id->vendor), "finds room in Identify Controller");

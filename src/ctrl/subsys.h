@@ -13,6 +13,7 @@
 #include "wire/fabrics.h"
 
 enum {
+	CTRL_STREAMS = 64,  /* of ordered writes that a host may have */
 	CTRL_NS_MAX = 1024, /* NSIDs are 1 to this, so that page 04h can name each: NN and MNAN */
 	CTRL_PORTALS_MAX = 16,
 	CTRL_SHOWN_MAX = 64,     /* subsystems that a discovery log lists */

@@ -231,6 +231,17 @@ order_log_ask(struct order_log *log, struct order_track *track)
 	return has_slot(log, KEPT_BY_WRITES);
 }
 
+bool
+order_log_stand(struct order_log *log, struct order_track *track)
+{
+	if (track->floor == track->stands)
+		return true;
+	if (!has_slot(log, KEPT_BY_MARKS))
+		return false;
+	put_mark(log, track);
+	return true;
+}
+
 uint64_t
 order_log_append(struct order_log *log, struct order_track *track, struct order_entry *entry)
 {

@@ -130,6 +130,9 @@ bool order_log_ask(struct order_log *log, struct order_track *track);
  * what is guaranteed. */
 uint32_t order_log_left(const struct order_log *log, const struct order_track *track);
 
+/* The floor that was told last stands in an entry that was appended, if only in a mark for it.  False: not now. */
+bool order_log_stand(struct order_log *log, struct order_track *track);
+
 /*
  * A write for which there is room: owner, stream, term, floor, lap and batch are filled in.  Answers its place: it is
  * durable when `durable` is after that.

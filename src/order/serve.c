@@ -28,6 +28,7 @@ order_serve_stream(struct order_served *stream)
 	stream->dirty = stream->flushing = 0;
 	stream->nsid_count = stream->held = stream->under_way = 0;
 	stream->stopped = true;
+	stream->refused = false;
 }
 
 /* ---- how one ends ---- */
@@ -227,7 +228,8 @@ order_serve_append(struct order_serve *serve)
 	while ((node = list_pop(&serve->appending)) != NULL) {
 		struct order_served *stream = container_of(node, struct order_served, node);
 
-		if (!has_room(serve, stream)) {
+		stream->refused = !has_room(serve, stream);
+		if (stream->refused) {
 			list_push(&later, node);
 			continue;
 		}
@@ -330,6 +332,7 @@ order_serve_stop(struct order_serve *serve, struct order_served *stream)
 	bool after = stream->covered == NULL;
 
 	stream->stopped = true;
+	stream->refused = false;
 	list_remove(&stream->node);
 	while ((piece = order_gate_clear(&stream->gate)) != NULL)
 		answer(serve, container_of(piece, struct order_write, piece), ORDER_ABORTED);
@@ -344,7 +347,7 @@ order_serve_stop(struct order_serve *serve, struct order_served *stream)
 bool
 order_serve_is_stuck(const struct order_serve *serve, const struct order_served *stream)
 {
-	return order_gate_open(&stream->gate) && stream->under_way == 0 &&
+	return stream->refused && order_gate_open(&stream->gate) && stream->under_way == 0 &&
 	    stream->track.writes.count >= serve->log.guaranteed;
 }
 

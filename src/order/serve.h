@@ -58,6 +58,7 @@ struct order_served {
 	uint32_t held;         /* writes that came and are not answered; */
 	uint32_t under_way;    /* of them those that have an entry */
 	bool stopped;          /* until it is cut it takes nothing */
+	bool refused;          /* there was no room for what goes next, the last time that was looked at */
 };
 
 struct order_serve {

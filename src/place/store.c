@@ -128,12 +128,24 @@ take_head(struct store *store, const struct store_spec *spec, const uint8_t *hea
 	return 0;
 }
 
+static bool
+fits(const struct store *store, const struct store_spec *spec, char why[256])
+{
+	if (store->held == NULL || store->held->align <= STORE_UNIT)
+		return true;
+	snprintf(why, 256, "%.150s: its disk is written in pieces of %u bytes, and a log of ordered writes in such of %d",
+	    spec->path, store->held->align, STORE_UNIT);
+	return false;
+}
+
 static int
 read_head(struct store *store, const struct store_spec *spec, char why[256])
 {
 	uint8_t *head = store->put.bytes;
 	int rc;
 
+	if (!fits(store, spec, why))
+		return -EINVAL;
 	if (size_of(store) < ORDER_HEAD_BYTES + (uint64_t)ORDER_OWNERS * ORDER_OWNER_BYTES) {
 		snprintf(why, 256, "%.150s is no log of ordered writes: it is too short for one", spec->path);
 		return -EINVAL;
@@ -186,8 +198,13 @@ open_file(struct store *store, const struct store_spec *spec)
 
 	if (rc != 0 && rc != -ENOENT)
 		return rc;
-	return world->file_open(store->annex, spec->path, rc != 0 ? order_log_bytes(&made) : 0, STORE_UNIT,
-	    &store->held);
+	rc = world->file_open(store->annex, spec->path, rc != 0 ? order_log_bytes(&made) : 0, STORE_UNIT, &store->held);
+	if (rc != 0 || store->held->size > 0)
+		return rc;
+	/* It was made, and nothing more. */
+	world->file_close(store->held);
+	store->held = NULL;
+	return world->file_open(store->annex, spec->path, order_log_bytes(&made), STORE_UNIT, &store->held);
 }
 
 /* One that was being made may be too short. */

@@ -229,6 +229,7 @@ struct target_mail {
 			uint32_t owner, floor;
 			uint16_t stream, part; /* that is told */
 			uint32_t home;         /* the part where the stream goes on */
+			uint16_t term;         /* HOLD: it has there */
 			bool done;             /* HELD: nothing is left */
 		} order_hold;          /* CLOSE, HOLD, HELD, LEFT */
 		struct {

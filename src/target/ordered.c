@@ -24,7 +24,10 @@ static_assert(CTRL_NS_MAX < 1 << 16, "a tag finds room beside an NSID");
 uint32_t
 ordered_nsid(const struct view_ns *ns)
 {
-	return ns->info->nsid | crc32c(0, ns->info->uuid, sizeof(ns->info->uuid)) << 16;
+	const le32 block_size = le32_of(ns->block_size);
+	uint32_t crc = crc32c(0, ns->info->uuid, sizeof(ns->info->uuid));
+
+	return ns->info->nsid | crc32c(crc, &block_size, sizeof(block_size)) << 16;
 }
 
 const struct view_ns *
@@ -38,6 +41,12 @@ ordered_ns(const struct view *view, const struct order_owner *as, uint32_t tagge
 		return NULL;
 	ns = &subsys->ns[nsid - 1];
 	return ns->info != NULL && ordered_nsid(ns) == tagged ? ns : NULL;
+}
+
+bool
+ordered_is_in(const struct view_ns *ns, const struct order_entry *entry)
+{
+	return entry->lba < ns->blocks && entry->blocks <= ns->blocks - entry->lba;
 }
 
 /* ---- a connection ---- */
@@ -58,6 +67,21 @@ ordered_conn_free(struct conn *conn)
 	arena_free(conn->core->reactor->arena, conn->ordered_writes);
 }
 
+/* Those whose data is on its way go with it: nobody answers them, and its stream has let go of them. */
+static void
+forget(struct ordered_part *part, const struct conn *conn)
+{
+	list_for_each(&part->serve.answers, node) {
+		struct order_write *write = container_of(node, struct order_write, piece.node);
+		struct ordered_write *ordered = container_of(write, struct ordered_write, write);
+
+		if (ordered->req->conn != conn || ordered->req->stage == STAGE_ORDER)
+			continue;
+		list_remove(node);
+		ordered->over = true;
+	}
+}
+
 void
 ordered_conn_ends(struct conn *conn)
 {
@@ -69,6 +93,7 @@ ordered_conn_ends(struct conn *conn)
 
 		stream->conn = NULL;
 		ordered_stream_stop(stream);
+		forget(stream->part, conn);
 	}
 }
 
@@ -92,6 +117,19 @@ stream_of(struct conn *conn, uint16_t number)
 		return stream;
 	}
 	return NULL;
+}
+
+/* It is read no more before a buffer is free, and what a stream waits for may be behind that: one that does stops, and
+ * gives back what it holds. */
+void
+ordered_conn_stalls(struct conn *conn)
+{
+	list_for_each(&conn->streams, node) {
+		struct ordered_stream *stream = container_of(node, struct ordered_stream, conn_node);
+
+		if (!list_empty(&stream->served.gate.pieces_held) && !order_gate_open(&stream->served.gate))
+			ordered_stream_stop(stream);
+	}
 }
 
 /* ---- it comes ---- */
@@ -175,6 +213,8 @@ arrive(struct request *req, struct ordered_stream *stream, const struct order_at
 		    stream->served.track.stream, wrong);
 		return nvme_status_of(NVME_SC_INVALID_FIELD, true);
 	}
+	if (!list_empty(&stream->part->serve.appending))
+		ordered_pump(stream->part); /* its floor may have made room */
 	return NVME_OK;
 }
 
@@ -299,8 +339,11 @@ ordered_submit(struct ordered_stream *stream, struct ordered_io *io, uint32_t ns
 void
 ordered_returned(struct ordered_io *io)
 {
+	struct core *core = io->stream->part->core;
+
 	io->chan->busy--;
-	io->stream->part->core->ordered_ios--;
+	core->ordered_ios--;
+	core_maybe_drained(core);
 }
 
 static void

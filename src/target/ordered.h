@@ -48,6 +48,7 @@ struct ordered_ask {
 	/* of CUT, FLOOR and END */
 	uint32_t after;            /* a group */
 	bool gone, force;
+	bool ends;                 /* nobody needs it any more: it has to be still */
 	uint16_t key, qid;         /* the queue by which it goes on */
 	const struct order_owner *as; /* whose it is */
 	const struct order_stream *read;
@@ -115,6 +116,7 @@ int ordered_conn(struct conn *conn, uint16_t entries) __attribute__((warn_unused
 /* Its streams stop: nothing of it that has not gone to a device does any more. */
 void ordered_conn_ends(struct conn *conn);
 void ordered_conn_free(struct conn *conn);
+void ordered_conn_stalls(struct conn *conn);
 
 /* Of order_serve, to requests and devices. */
 void ordered_write_goes(struct ordered_part *part, struct order_write *write);
@@ -129,6 +131,8 @@ void ordered_returned(struct ordered_io *io);
 
 /* The NSID of an entry, and a tag of which namespace that is. */
 uint32_t ordered_nsid(const struct view_ns *ns);
+/* Whether the blocks of an entry are in its namespace yet. */
+bool ordered_is_in(const struct view_ns *ns, const struct order_entry *entry);
 /* The namespace of an entry, at that subsystem, if it is still the one; or NULL. */
 const struct view_ns *ordered_ns(const struct view *view, const struct order_owner *as, uint32_t tagged);
 
@@ -188,6 +192,7 @@ struct ordered_entry {
 	struct ordered_command *now; /* at work, */
 	struct fifo waiting;       /* and those after it */
 	bool ends, ending;         /* nobody needs it: it goes when no part but its home has anything of it; and does */
+	uint32_t ends_at;          /* its floor then */
 	struct ordered_ask ask;
 	/* What all parts have of it, while a command needs that. */
 	struct order_known *known;

@@ -155,6 +155,26 @@ was_cut(struct ordered_all *all, struct ordered_entry *entry)
 
 /* ---- owners ---- */
 
+static uint32_t
+find_owner(const struct ordered_all *all, const struct order_owner *as)
+{
+	for (uint32_t i = 0; i < ORDER_OWNERS; i++) {
+		const struct order_owner *owner = &all->owners[i];
+
+		if (memcmp(owner->host_id, as->host_id, sizeof(as->host_id)) == 0 && strcmp(owner->nqn, as->nqn) == 0 &&
+		    strcmp(owner->subsystem, as->subsystem) == 0)
+			return i;
+	}
+	return ORDER_OWNER_NONE;
+}
+
+static bool
+find_room(const struct ordered_all *all, const struct order_owner *as, uint32_t *room)
+{
+	(void)order_owner_find((const uint8_t (*)[ORDER_OWNER_BYTES])all->store->owners, all->named, as, room);
+	return *room != ORDER_OWNER_NONE;
+}
+
 static void begin(struct ordered_all *all, struct ordered_command *command);
 static void put_next(struct ordered_all *all);
 
@@ -188,10 +208,10 @@ put_next(struct ordered_all *all)
 	if (all->putting || fifo_empty(&all->putters))
 		return;
 	command = container_of(all->putters.head, struct ordered_command, node);
-	if (order_owner_find((const uint8_t (*)[ORDER_OWNER_BYTES])all->store->owners, all->named, &command->as,
-	    &room) != ORDER_OWNER_NONE || room == ORDER_OWNER_NONE) {
+	if (command->sqe.opcode != WEIR_ADMIN_CUT || find_owner(all, &command->as) != ORDER_OWNER_NONE ||
+	    !find_room(all, &command->as, &room)) {
 		fifo_pop(&all->putters);
-		begin(all, command); /* one before it was the same one's; or there is no room */
+		begin(all, command); /* one before it was the same one's; or it needs none, or there is no room */
 		put_next(all);
 		return;
 	}
@@ -230,17 +250,33 @@ start(struct ordered_all *all, struct ordered_entry *entry)
 		ordered_gather(all, entry, cut);
 		return;
 	default:
-		entry->ends = ends;
+		entry->ask.ends = ends;
 		entry->ask.after = le32_get(sqe->cdw11);
 		ordered_ask_part(all, entry, ends && is_only_home(entry) ? ORDERED_END : ORDERED_FLOOR, entry->home);
 	}
 }
 
+/* It went on being needed while other parts had something of it. */
+static void
+end_if_alone(struct ordered_all *all, struct ordered_entry *entry)
+{
+	if (!entry->ends || !is_only_home(entry))
+		return;
+	entry->ending = true;
+	entry->ask.ends = true;
+	entry->ask.after = entry->ends_at;
+	ordered_ask_part(all, entry, ORDERED_END, entry->home);
+}
+
 static void
 next(struct ordered_all *all, struct ordered_entry *entry)
 {
-	if (entry->now != NULL || entry->ending || forget(all, entry) || fifo_empty(&entry->waiting))
+	if (entry->now != NULL || entry->ending || forget(all, entry))
 		return;
+	if (fifo_empty(&entry->waiting)) {
+		end_if_alone(all, entry);
+		return;
+	}
 	entry->now = container_of(fifo_pop(&entry->waiting), struct ordered_command, node);
 	start(all, entry);
 }
@@ -259,8 +295,12 @@ said(struct ordered_all *all, struct ordered_entry *entry)
 		was_cut(all, entry);
 		return;
 	case ORDERED_FLOOR:
+		entry->ends = entry->ask.ends && nvme_ok(entry->ask.status);
+		entry->ends_at = entry->ask.after;
+		ordered_finish(all, entry, entry->ask.status);
+		return;
 	case ORDERED_END:
-		entry->ending = false;
+		entry->ending = entry->ends = false;
 		ordered_finish(all, entry, entry->ask.status);
 		return;
 	}
@@ -293,17 +333,29 @@ make(struct ordered_all *all, uint32_t owner, const struct ordered_command *comm
 	return entry;
 }
 
+/* As many as a host may have, with those that have ended and of which something is left. */
+static bool
+has_many(const struct ordered_all *all, uint32_t owner)
+{
+	unsigned count = 0;
+
+	list_for_each(&all->streams, node)
+		count += container_of(node, struct ordered_entry, node)->owner == owner;
+	return count >= CTRL_STREAMS;
+}
+
 /* Of a stream that there is not. */
 static void
-begin_none(struct ordered_all *all, struct ordered_command *command, uint32_t owner, uint32_t room)
+begin_none(struct ordered_all *all, struct ordered_command *command, uint32_t owner)
 {
 	struct ordered_entry *entry;
+	uint32_t room;
 
 	if (command->sqe.opcode == WEIR_ADMIN_LIST) {
 		ordered_list_none(all, command);
 	} else if (command->sqe.opcode != WEIR_ADMIN_CUT) {
 		ordered_done(all, command, refused(NVME_SC_SEQUENCE));
-	} else if (owner == ORDER_OWNER_NONE && room == ORDER_OWNER_NONE) {
+	} else if ((owner == ORDER_OWNER_NONE && !find_room(all, &command->as, &room)) || has_many(all, owner)) {
 		ordered_done(all, command, nvme_status_of(NVME_SC_INTERRUPTED, false));
 	} else if (owner == ORDER_OWNER_NONE) {
 		fifo_push(&all->putters, &command->node);
@@ -319,21 +371,16 @@ begin_none(struct ordered_all *all, struct ordered_command *command, uint32_t ow
 static void
 begin(struct ordered_all *all, struct ordered_command *command)
 {
-	uint32_t room, owner = order_owner_find((const uint8_t (*)[ORDER_OWNER_BYTES])all->store->owners, all->named,
-	    &command->as, &room);
+	uint32_t owner = find_owner(all, &command->as);
 	struct ordered_entry *entry;
 
-	if (owner != ORDER_OWNER_NONE && ordered_whose(all, owner) == NULL) {
-		fifo_push(&all->putters, &command->node); /* it is being put for another command */
-		return;
-	}
 	if (command->sqe.opcode == WEIR_ADMIN_LIST && is_flagged(command->sqe.cdw10, WEIR_LIST_STREAMS)) {
 		ordered_list_streams(all, command, owner);
 		return;
 	}
 	entry = owner != ORDER_OWNER_NONE ? find(all, owner, number_of(command)) : NULL;
 	if (entry == NULL) {
-		begin_none(all, command, owner, room);
+		begin_none(all, command, owner);
 		return;
 	}
 	fifo_push(&entry->waiting, &command->node);
@@ -349,10 +396,7 @@ left(struct ordered_all *all, const struct target_mail *mail)
 	if (entry == NULL)
 		return;
 	ordered_clear(entry->parts, mail->order_hold.part);
-	if (!forget(all, entry) && entry->ends && entry->now == NULL && !entry->ending && is_only_home(entry)) {
-		entry->ending = true;
-		ordered_ask_part(all, entry, ORDERED_END, entry->home);
-	}
+	next(all, entry);
 }
 
 void

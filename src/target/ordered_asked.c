@@ -61,16 +61,26 @@ find_queue(struct core *core, uint16_t key, uint16_t qid)
 }
 
 static void
+leave_queue(struct ordered_stream *stream)
+{
+	list_remove(&stream->conn_node);
+	if (stream->conn != NULL)
+		stream->conn->stream_last = NULL;
+	stream->conn = NULL;
+}
+
+static void
 cut_over(struct ordered_stream *stream, struct nvme_status status)
 {
 	const struct order_track *track = &stream->served.track;
 	struct ordered_ask *ask = stream->asked;
 
+	ask->began = stream->cutting &&
+	    (ask->count > 0 ? track->term != ask->read->term : track->newest != ORDER_NO_PLACE);
 	stream->asked = NULL;
 	stream->cutting = false;
 	ask->status = status;
 	ask->guaranteed = stream->part->serve.log.guaranteed;
-	ask->began = ask->count > 0 ? track->term != ask->read->term : track->newest != ORDER_NO_PLACE;
 	answer(stream->part->core, ask);
 	if (track->newest == ORDER_NO_PLACE)
 		ordered_end_stream(stream);
@@ -133,15 +143,6 @@ ordered_back_done(struct ordered_stream *stream, bool done)
 }
 
 static void
-leave_queue(struct ordered_stream *stream)
-{
-	list_remove(&stream->conn_node);
-	if (stream->conn != NULL)
-		stream->conn->stream_last = NULL;
-	stream->conn = NULL;
-}
-
-static void
 cut(struct ordered_part *part, struct ordered_stream *stream, struct ordered_ask *ask)
 {
 	const char *wrong;
@@ -149,6 +150,10 @@ cut(struct ordered_part *part, struct ordered_stream *stream, struct ordered_ask
 	stream->asked = ask;
 	if (part->serve.broken) {
 		cut_over(stream, nvme_status_of(NVME_SC_INTERNAL, false));
+		return;
+	}
+	if (find_queue(part->core, ask->key, ask->qid) == NULL) {
+		cut_over(stream, refused(NVME_SC_INVALID_FIELD));
 		return;
 	}
 	leave_queue(stream);
@@ -163,19 +168,6 @@ cut(struct ordered_part *part, struct ordered_stream *stream, struct ordered_ask
 	ordered_pump(part);
 }
 
-void
-ordered_asked_go_on(struct ordered_stream *stream)
-{
-	struct ordered_ask *ask = stream->asked;
-
-	if (stream->cutting) {
-		cut_goes_on(stream);
-	} else if (is_still(stream)) {
-		stream->asked = NULL;
-		answer(stream->part->core, ask);
-	}
-}
-
 /* ---- floors ---- */
 
 /* What is durable here other parts may forget. */
@@ -188,7 +180,7 @@ ordered_tell_floor(struct ordered_stream *stream)
 		.kind = MAIL_ORDER_HOLD,
 		.order_hold = {
 			.owner = track->owner, .stream = track->stream, .floor = track->stands,
-			.home = stream->part->number,
+			.home = stream->part->number, .term = track->term,
 		},
 	};
 
@@ -204,19 +196,41 @@ ordered_tell_floor(struct ordered_stream *stream)
 	}
 }
 
+/* It goes on in another part, in which there is a durable mark. */
+static void
+close_here(struct ordered_part *part, struct ordered_stream *stream)
+{
+	if (stream->closed)
+		return;
+	leave_queue(stream);
+	order_track_close(&part->serve.log, &stream->served.track, true);
+	stream->closed = true;
+}
+
+static struct ordered_stream *
+told_of(struct core *core, const struct target_mail *mail)
+{
+	struct ordered_part *part = ordered_part(core, mail->order_hold.part);
+
+	return part != NULL ? ordered_find(part, mail->order_hold.owner, mail->order_hold.stream) : NULL;
+}
+
+/* Of a later term than it has here: so it goes on there. */
 static void
 hold(struct core *core, const struct target_mail *mail)
 {
-	struct ordered_part *part = ordered_part(core, mail->order_hold.part);
-	struct ordered_stream *stream = part != NULL ?
-	    ordered_find(part, mail->order_hold.owner, mail->order_hold.stream) : NULL;
+	struct ordered_stream *stream = told_of(core, mail);
 	struct target_mail back = *mail;
 
 	back.kind = MAIL_ORDER_HELD;
-	back.order_hold.done = true;
+	back.order_hold.done = stream == NULL;
+	if (stream != NULL && (int16_t)(mail->order_hold.term - stream->served.track.term) > 0)
+		close_here(stream->part, stream);
 	if (stream != NULL && stream->closed) {
-		order_track_hold(&part->serve.log, &stream->served.track, mail->order_hold.floor);
-		back.order_hold.done = stream->served.track.writes.count == 0 && stream->served.track.marks.count == 0;
+		order_track_hold(&stream->part->serve.log, &stream->served.track, mail->order_hold.floor);
+		back.order_hold.done = stream->served.track.writes.count == 0 &&
+		    stream->served.track.marks.count == 0;
+		ordered_pump(stream->part);
 	}
 	core_post(core, mail->from, &back);
 }
@@ -230,36 +244,40 @@ held(struct core *core, const struct target_mail *mail)
 	if (stream == NULL)
 		return;
 	ordered_clear(stream->telling, mail->order_hold.part);
-	if (mail->order_hold.done)
+	if (mail->order_hold.done) {
 		ordered_clear(stream->elsewhere, mail->order_hold.part);
-	else if (mail->order_hold.floor != stream->served.track.stands)
+	} else if (mail->order_hold.floor != stream->served.track.stands) {
 		stream->told = mail->order_hold.floor; /* there is a later one by now */
+		ordered_tell_floor(stream);
+	}
 }
 
-/* It goes on in another part, in which there is a durable mark. */
 static void
-close_here(struct core *core, const struct target_mail *mail)
+closes(struct core *core, const struct target_mail *mail)
 {
-	struct ordered_part *part = ordered_part(core, mail->order_hold.part);
-	struct ordered_stream *stream = part != NULL ?
-	    ordered_find(part, mail->order_hold.owner, mail->order_hold.stream) : NULL;
+	struct ordered_stream *stream = told_of(core, mail);
 
-	if (stream == NULL || stream->closed)
+	if (stream == NULL)
 		return;
-	leave_queue(stream);
-	order_track_close(&part->serve.log, &stream->served.track, true);
-	stream->closed = true;
+	close_here(stream->part, stream);
+	ordered_pump(stream->part);
 }
 
-/* Nobody needs it any more, on any server. */
+/* It stands in an entry that is durable; then, if nobody needs the stream any more, it goes. */
 static void
-end(struct ordered_part *part, struct ordered_stream *stream, struct ordered_ask *ask)
+floor_goes_on(struct ordered_stream *stream)
 {
+	struct ordered_part *part = stream->part;
 	struct order_track *track = &stream->served.track;
+	struct ordered_ask *ask = stream->asked;
 
-	ask->status = is_still(stream) ? NVME_OK : refused(NVME_SC_SEQUENCE);
-	if (nvme_ok(ask->status)) {
-		order_track_tell(track, ask->after);
+	if (part->serve.broken)
+		ask->status = nvme_status_of(NVME_SC_INTERNAL, false);
+	else if (!stream->closed && (!order_log_stand(&part->serve.log, track) ||
+	    track->newest >= part->serve.log.durable))
+		return;
+	stream->asked = NULL;
+	if (nvme_ok(ask->status) && ask->what == ORDERED_END) {
 		if (!stream->closed)
 			order_track_close(&part->serve.log, track, false);
 		stream->closed = true;
@@ -268,7 +286,35 @@ end(struct ordered_part *part, struct ordered_stream *stream, struct ordered_ask
 	answer(part->core, ask);
 }
 
+static void
+begin_floor(struct ordered_part *part, struct ordered_stream *stream, struct ordered_ask *ask)
+{
+	if (ask->ends && !is_still(stream)) {
+		ask->status = refused(NVME_SC_SEQUENCE);
+		answer(part->core, ask);
+		return;
+	}
+	order_track_tell(&stream->served.track, ask->after);
+	stream->asked = ask;
+	ordered_pump(part);
+}
+
 /* ---- what is asked ---- */
+
+void
+ordered_asked_go_on(struct ordered_stream *stream)
+{
+	struct ordered_ask *ask = stream->asked;
+
+	if (stream->cutting) {
+		cut_goes_on(stream);
+	} else if (ask->what == ORDERED_FLOOR || ask->what == ORDERED_END) {
+		floor_goes_on(stream);
+	} else if (is_still(stream)) {
+		stream->asked = NULL;
+		answer(stream->part->core, ask);
+	}
+}
 
 static struct ordered_stream *
 begin_stream(struct ordered_part *part, const struct ordered_ask *ask)
@@ -286,6 +332,8 @@ asked(struct core *core, struct ordered_ask *ask)
 	ask->began = ask->was_cut = false;
 	if (stream == NULL && ask->what == ORDERED_CUT)
 		stream = begin_stream(part, ask);
+	if (stream != NULL && ask->what == ORDERED_CUT && stream->closed && !order_log_opens(&part->serve.log))
+		stream = NULL; /* what was guaranteed to it others may have */
 	if (stream == NULL) { /* it has left meanwhile; or there is no room */
 		ask->count = 0;
 		ask->still = true;
@@ -307,11 +355,8 @@ asked(struct core *core, struct ordered_ask *ask)
 		cut(part, stream, ask);
 		return;
 	case ORDERED_FLOOR:
-		order_track_tell(&stream->served.track, ask->after);
-		ordered_pump(part);
-		break;
 	case ORDERED_END:
-		end(part, stream, ask);
+		begin_floor(part, stream, ask);
 		return;
 	}
 	answer(core, ask);
@@ -331,7 +376,7 @@ ordered_asked_mail(struct core *core, const struct target_mail *mail)
 		held(core, mail);
 		return;
 	case MAIL_ORDER_CLOSE:
-		close_here(core, mail);
+		closes(core, mail);
 		return;
 	default:
 		assert(false); /* not for us */

@@ -85,7 +85,32 @@ next_flush(struct ordered_stream *stream, struct blk_io *io)
 	return stream->back_next < stream->back_nsid_count ? stream->back_nsids[stream->back_next++] : 0;
 }
 
-/* A namespace that is not there any more stays as it is: the operator has said so (doc/formats/ordered-log.md). */
+/* Its owner could not write there now. */
+static bool
+is_held_back(const struct core *core, const struct order_owner *as, const struct view_ns *ns)
+{
+	const struct resv *resv = core->resv[volume_slot(ns->volume)];
+
+	return (ns->gate & GATE_PROTECT) != 0 ||
+	    (resv != NULL && (resv_access(resv, as->host_id) & RESV_WRITE) == 0);
+}
+
+/* Where the blocks are not there any more, or somebody has them who may keep others out, they stay as they are: with
+ * the operator's word, or it fails. */
+static bool
+begin(struct ordered_stream *stream, struct ordered_io *io, uint32_t nsid)
+{
+	const struct core *core = stream->part->core;
+	const struct view_ns *ns = ordered_ns(core->view, stream->as, nsid);
+	const struct order_entry blocks = { .lba = io->io.lba, .blocks = io->io.blocks };
+
+	if (ns != NULL && (io->io.op == BLK_FLUSH ||
+	    (ordered_is_in(ns, &blocks) && !is_held_back(core, stream->as, ns))))
+		return ordered_submit(stream, io, nsid, returned);
+	stream->back_failed = !stream->asked->force;
+	return false;
+}
+
 static void
 step(struct ordered_stream *stream)
 {
@@ -96,8 +121,7 @@ step(struct ordered_stream *stream)
 		nsid = stream->back_flushes ? next_flush(stream, &io->io) : next_entry(stream, &io->io);
 		if (nsid == 0)
 			break;
-		if (ordered_submit(stream, io, nsid, returned))
-			stream->back_left++;
+		stream->back_left += begin(stream, io, nsid);
 	}
 	if (stream->back_left > 0)
 		return;

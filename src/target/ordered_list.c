@@ -30,6 +30,7 @@ ordered_gather(struct ordered_all *all, struct ordered_entry *entry,
 	entry->count = 0;
 	entry->still = true;
 	entry->ask.high = ORDER_NO_GROUP;
+	entry->ask.guaranteed = order_guaranteed(all->store->head.slots);
 	fill_next(all, entry);
 }
 
@@ -112,10 +113,16 @@ ordered_is_lost(const struct ordered_all *all, const struct ordered_entry *entry
 {
 	const struct order_owner *as = ordered_whose(all, entry->owner);
 
-	for (uint32_t i = 0; i < entry->count; i++)
-		if (order_is_taken_back(&entry->known[i], ORDER_NO_GROUP) &&
-		    ordered_ns(all->core->view, as, entry->known[i].entry.nsid) == NULL)
+	for (uint32_t i = 0; i < entry->count; i++) {
+		const struct order_entry *one = &entry->known[i].entry;
+		const struct view_ns *ns;
+
+		if (!order_is_taken_back(&entry->known[i], ORDER_NO_GROUP))
+			continue;
+		ns = ordered_ns(all->core->view, as, one->nsid);
+		if (ns == NULL || !ordered_is_in(ns, one))
 			return true;
+	}
 	return read->lost != NULL;
 }
 

@@ -125,10 +125,10 @@ after_commit(struct ordered_part *part)
 	list_for_each(&part->streams, node) {
 		struct ordered_stream *stream = container_of(node, struct ordered_stream, node);
 
-		if (stream->asked != NULL)
-			ordered_asked_go_on(stream);
 		ordered_tell_floor(stream);
-		if (stream->closed && order_track_leave(&part->serve.log, &stream->served.track))
+		if (stream->asked != NULL)
+			ordered_asked_go_on(stream); /* it may be no more */
+		else if (stream->closed && order_track_leave(&part->serve.log, &stream->served.track))
 			leave(stream);
 	}
 }
@@ -148,6 +148,7 @@ committed(struct place *place, int error)
 	else
 		order_serve_durable(&part->serve);
 	after_commit(part);
+	commit(part);
 	ordered_pump(part);
 	core_maybe_drained(core);
 }

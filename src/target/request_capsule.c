@@ -4,7 +4,7 @@
  * Because it did not come in one piece, or because it is needed for longer.
  * Its connection waits where there is no buffer.
  */
-#include "target/conn.h"
+#include "target/ordered.h"
 
 /* The share of the volume that the command names, which may not be checked yet; of none: what is of no volume. */
 static struct share *
@@ -92,6 +92,7 @@ stall(struct request *req, struct share *share, uint32_t bytes)
 
 	conn->stalled = req;
 	conn_pause(conn);
+	ordered_conn_stalls(conn);
 	req->stage = STAGE_BUFS;
 	req->waiter = (struct bufs_waiter){
 		.bytes = bytes, .share = &share->bufs, .list = &req->bufs, .granted = capsule_granted,

@@ -3,6 +3,7 @@ import nvme
 import nvmetcp
 import ordered
 import pytest
+import reservations
 from nvme import INVALID_FIELD, INVALID_OPCODE, SEQUENCE
 from ordered import BLOCK, FLUSH, IN_PLACE, Stream
 
@@ -340,6 +341,8 @@ def test_a_stream_that_ends(serve, log):
 def test_a_log_that_cannot_be_used(serve, tmp_path):
     """says why, in plain words, and nothing is served"""
     path = tmp_path / "order.log"
+    path.write_bytes(b"")  # it was made, and nothing more
+    target_with(serve, "file:%s,slots=1024" % path).stop()
     path.write_bytes(b"x" * (1 << 20))
     for place, why in (("file:%s" % path, "it is no log of ordered writes"),
                        ("file:%s/none/log" % tmp_path, "No such file or directory"),
@@ -356,6 +359,15 @@ def test_a_log_that_cannot_be_used(serve, tmp_path):
         serve("--order-log", "file:%s" % path)
     with pytest.raises(nvmetcp.Violation, match="has 1 parts, and there are 3 reactors"):
         serve("--order-log", "memory:%s" % path, "--reactors", "3")
+
+
+def test_a_log_and_a_volume_are_two_files(serve, tmp_path):
+    """whatever names they have"""
+    path, other = tmp_path / "volume", tmp_path / "other"
+    path.write_bytes(bytes(1 << 24))
+    other.symlink_to(path)
+    with pytest.raises(nvmetcp.Violation, match="the log of ordered writes lies there"):
+        target_with(serve, "file:%s,slots=1024" % other, ns=["file:%s" % path])
 
 
 def test_a_log_in_memory_is_gone_with_the_machine(serve, tmp_path):
@@ -408,3 +420,115 @@ def test_a_corrupt_log_stops_what_it_concerns(serve, log, tmp_path):
         assert again.write(900, block(1)).ok
         assert ordered.cut(ctrl, 5, 2, flags=ordered.FORCE).ok
         assert "corrupt" in target.stderr()
+
+
+@pytest.mark.parametrize("how", ["reset", "admin"])
+def test_a_piece_whose_data_never_comes(serve, log, how):
+    """its connection goes with its controller, and its stream is there to be cut"""
+    target = target_with(serve, log)
+    ctrl, queue = ordered.host(target.address)
+    stream = Stream(ctrl, queue).begin()
+    queue.serve_r2ts = False
+    request = stream.submit(0, block(1) * 16, incapsule=False)
+    while not request.r2ts:
+        queue.step()
+    if how == "reset":
+        ctrl.disable()
+    else:
+        ctrl.admin.close()
+    target.until("it is gone", lambda stats: stats["connections"] <= (how == "reset"))
+    ctrl.close()
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        assert Stream(ctrl, queue).begin().write(0, block(3)).ok and read(queue, 0) == block(3)
+
+
+def test_blocks_that_cannot_be_taken_back(serve, log, tmp_path):
+    """a volume with other blocks, or fewer; one that is reserved: what is there is not touched, and it is said"""
+    path = tmp_path / "volume"
+    target = target_with(serve, log, ns=["file:%s,size=16M" % path])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        assert Stream(ctrl, queue).begin().write(10, block(1)).ok
+    target.stop()
+    target = target_with(serve, log, "--block-size", "512", ns=["file:%s" % path])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        assert queue.write(10, block(7)[:512], block_size=512).ok
+        assert ordered.cut(ctrl, 5, flags=ordered.GONE).status == DENIED
+        assert bytes(queue.read(10, block_size=512).got) == block(7)[:512]
+    target.stop()
+    target = target_with(serve, log, ns=["file:%s" % path])
+    ctrl, queue = ordered.host(target.address)
+    holder = reservations.Host(target.address, 1)
+    with ctrl:
+        assert holder.register(7) == 0 and holder.acquire(7, reservations.WE) == 0
+        assert holder.queue.write(10, block(8)).ok
+        assert ordered.cut(ctrl, 5, flags=ordered.GONE).status == nvme.INTERNAL
+        assert read(holder.queue, 10) == block(8)
+        assert holder.release(7, reservations.WE) == 0
+        assert ordered.cut(ctrl, 5, flags=ordered.GONE).ok
+        assert read(holder.queue, 10) == bytes(BLOCK)
+    holder.close()
+
+
+def test_a_floor_that_was_told_is_durable(serve, log, tmp_path):
+    """when FLOOR was answered, though nothing is written any more"""
+    file = "file:%s,size=16M" % (tmp_path / "volume")
+    target = target_with(serve, log, ns=[file])
+    ctrl, queue = ordered.host(target.address)
+    stream = Stream(ctrl, queue).begin()
+    for i in range(4):
+        assert stream.write(i, block(i)).ok
+    assert ordered.floor(ctrl, 5, 4).ok
+    target.kill()
+    target = target_with(serve, log, ns=[file])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        assert ordered.listed(ctrl, 5).floor == 4
+
+
+def test_a_stream_that_has_moved_ends(serve, log):
+    """also where another reactor had something of it"""
+    target = target_with(serve, log, "--reactors", "2")
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        queues = {1: queue, **{qid: ctrl.io_queue(qid) for qid in (2, 3)}}
+        stream, last = Stream(ctrl, queue).begin(), 0
+        for turn in range(6):
+            qid = 1 + turn % 3
+            assert ordered.listed(ctrl, 5, ordered.STOP).stopped
+            stream.begin(qid=qid, after=last)
+            stream.queue, stream.floor = queues[qid], last
+            for i in range(20):
+                assert stream.write(i, block(i)).ok
+                stream.floor = stream.last
+            last = stream.last
+        assert ordered.floor(ctrl, 5, last).ok
+        assert ordered.floor(ctrl, 5, last, ordered.ENDS).status == SEQUENCE
+        assert ordered.listed(ctrl, 5, ordered.STOP).count == 0
+        assert ordered.floor(ctrl, 5, last, ordered.ENDS).ok
+
+
+def test_pieces_behind_one_whose_data_is_long(serve, log):
+    """do not keep the buffers that it needs: whatever waits, a stream goes on or is stopped, and no connection is lost"""
+    target = target_with(serve, log, ns=["mem:256M"])
+    ctrl, first = ordered.host(target.address)
+    with ctrl:
+        queues = [first, ctrl.io_queue(2, entries=1024)]
+        streams = [Stream(ctrl, queues[i], number=5 + i).begin(qid=1 + i) for i in range(2)]
+        for stream in streams:
+            stream.queue.serve_r2ts = False
+        long = [stream.submit(0, block(1) * 16, incapsule=False) for stream in streams]
+        behind = [streams[1].submit(16 + 2 * i, block(i) * 2) for i in range(900)]
+        for stream in streams:
+            stream.queue.serve_r2ts = True
+        for request, stream in zip(long, streams):
+            while not request.done and not request.r2ts:
+                stream.queue.step()
+            if request.r2ts:
+                stream.queue.send_data(request)
+        queues[0].wait(long[0])
+        queues[1].wait(long[1], *behind)
+        assert long[0].ok
+        assert all(request.ok or request.status == SEQUENCE for request in [long[1], *behind])
