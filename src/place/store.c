@@ -133,8 +133,8 @@ fits(const struct store *store, const struct store_spec *spec, char why[256])
 {
 	if (store->held == NULL || store->held->align <= STORE_UNIT)
 		return true;
-	snprintf(why, 256, "%.150s: its disk is written in pieces of %u bytes, and a log of ordered writes in such of %d",
-	    spec->path, store->held->align, STORE_UNIT);
+	snprintf(why, 256, "%.150s: its disk is written in pieces of %u bytes, and a log of ordered writes in such "
+	    "of %d", spec->path, store->held->align, STORE_UNIT);
 	return false;
 }
 
