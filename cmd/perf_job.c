@@ -29,6 +29,10 @@ static const struct {
 	{ "verify", FLAG, offsetof(struct perf_job, verify), 0, 0 },
 	{ "seed", NUMBER64, offsetof(struct perf_job, seed), 0, UINT64_MAX },
 	{ "priority", NUMBER32, offsetof(struct perf_job, priority), 0, 3 },
+	{ "ordered", FLAG, offsetof(struct perf_job, ordered), 0, 0 },
+	{ "group", NUMBER32, offsetof(struct perf_job, group), 1, PERF_QD_MAX },
+	{ "flush-every", NUMBER32, offsetof(struct perf_job, flush_every), 0, UINT32_MAX },
+	{ "streams", NUMBER32, offsetof(struct perf_job, streams), 1, PERF_QUEUES_MAX },
 	{ "hdgst", FLAG, offsetof(struct perf_job, hdgst), 0, 0 },
 	{ "ddgst", FLAG, offsetof(struct perf_job, ddgst), 0, 0 },
 	{ "flow-control", FLAG, offsetof(struct perf_job, sq_flow), 0, 0 },
@@ -38,7 +42,7 @@ enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 
 const char *const perf_job_keys[KEYS + 1] = {
 	"rw", "mix", "bs", "qd", "queues", "threads", "time", "ios", "size", "rate", "verify", "seed", "priority",
-	"hdgst", "ddgst", "flow-control", NULL,
+	"ordered", "group", "flush-every", "streams", "hdgst", "ddgst", "flow-control", NULL,
 };
 
 void
@@ -46,7 +50,7 @@ perf_job_init(struct perf_job *job)
 {
 	*job = (struct perf_job){
 		.name = "", .rw = "randread", .random = true, .fixed_mix = 100, .mix = 70, .bs = 4096, .qd = 32,
-		.queues = 1, .threads = 1, .seconds = 10, .seed = 1,
+		.queues = 1, .threads = 1, .seconds = 10, .seed = 1, .group = 1, .streams = 1,
 	};
 }
 
@@ -173,9 +177,39 @@ perf_job_add_uri(struct perf_job *job, const char *text, char why[PERF_WHY])
 	return true;
 }
 
+static bool
+check_ordered(const struct perf_job *job, char why[PERF_WHY])
+{
+	if (!job->ordered) {
+		const char *key = job->group != 1 ? "group" : job->flush_every != 0 ? "flush-every" :
+		    job->streams != 1 ? "streams" : NULL;
+
+		if (key != NULL)
+			snprintf(why, PERF_WHY, "%s says something of ordered writes, and this has no `ordered`", key);
+		return key == NULL;
+	}
+	if (perf_job_reads(job) > 0)
+		snprintf(why, PERF_WHY, "ordered: only writes have an order: with rw write or randwrite");
+	else if (job->verify)
+		snprintf(why, PERF_WHY, "verify reads, and only writes have an order");
+	else if (job->queues > 1)
+		snprintf(why, PERF_WHY, "queues: each stream of ordered writes has its own, and how many is said by "
+		    "`streams`");
+	else if (job->group > job->qd)
+		snprintf(why, PERF_WHY, "group: one of %" PRIu32 " never ends where qd, what may be in flight, is %"
+		    PRIu32, job->group, job->qd);
+	else
+		return true;
+	return false;
+}
+
 bool
 perf_job_check(struct perf_job *job, char why[PERF_WHY])
 {
+	uint32_t lines = perf_job_lines(job) * job->uri_count;
+
+	if (!check_ordered(job, why))
+		return false;
 	if (job->verify && perf_job_reads(job) == 100) {
 		snprintf(why, PERF_WHY, "verify checks what is written, and this would only read");
 		return false;
@@ -186,7 +220,7 @@ perf_job_check(struct perf_job *job, char why[PERF_WHY])
 				snprintf(why, PERF_WHY, "verify: the same URI twice would overwrite what it wrote");
 				return false;
 			}
-	if (job->threads > job->queues * job->uri_count)
-		job->threads = job->queues * job->uri_count;
+	if (job->threads > lines)
+		job->threads = lines;
 	return true;
 }

@@ -30,6 +30,10 @@ struct perf_job {
 	uint32_t priority;            /* 0, served most, to 3: among I/Os of this host that wait for their turn */
 	uint64_t rate_iops, rate_bytes; /* per second, of all URIs; 0: no limit */
 	bool verify, hdgst, ddgst, sq_flow;
+	bool ordered;                 /* by streams of ordered writes (weir/ordered.h) */
+	uint32_t group;               /* writes of each of their groups */
+	uint32_t flush_every;         /* each group of so many is to be durable by itself; 0: none */
+	uint32_t streams;             /* to each URI */
 };
 
 /* The defaults. */
@@ -49,6 +53,13 @@ bool perf_job_add_uri(struct perf_job *job, const char *text, char why[PERF_WHY]
 
 /* All has been said: what does not go together, and what follows from it.  `why` begins with the key. */
 bool perf_job_check(struct perf_job *job, char why[PERF_WHY]);
+
+/* What its I/Os go by, of each URI: queues, or streams. */
+static inline uint32_t
+perf_job_lines(const struct perf_job *job)
+{
+	return job->ordered ? job->streams : job->queues;
+}
 
 /* Percent of reads. */
 static inline unsigned

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "perf_streams.h"
+
 enum { FINAL_SIZE_MAX = 1024, PAGE = 4096 };
 #define NS_PER_S UINT64_C(1000000000)
 #define LEAVE_NS NS_PER_S
@@ -56,8 +58,8 @@ as_written(const struct load *load, const void *data, uint64_t slot, uint32_t nu
 	return wrong == 0;
 }
 
-static uint64_t
-offset_of(const struct load *load, uint64_t slot)
+uint64_t
+perf_load_offset(const struct load *load, uint64_t slot)
 {
 	return (load->first + slot) * load->job->bs;
 }
@@ -81,7 +83,7 @@ check(struct load *load, const struct work *work)
 	if (as_written(load, work->iov.iov_base, work->slot, load->written[work->slot]))
 		return;
 	if (result->wrong++ == 0)
-		result->first_wrong = offset_of(load, work->slot);
+		result->first_wrong = perf_load_offset(load, work->slot);
 }
 
 static void
@@ -100,7 +102,7 @@ failed(struct load *load, const struct work *work, int error, const char *why)
 {
 	if (load->result.errors++ == 0)
 		snprintf(load->result.first_error, sizeof(load->result.first_error), "%s at offset %" PRIu64 ": %s",
-		    is_write(work) ? "write" : "read", offset_of(load, work->slot), why);
+		    is_write(work) ? "write" : "read", perf_load_offset(load, work->slot), why);
 	/* What a failed write left there is not known. */
 	if (is_write(work) && load->written != NULL)
 		load->written[work->slot] = 0;
@@ -108,9 +110,8 @@ failed(struct load *load, const struct work *work, int error, const char *why)
 		load->broken = true;
 }
 
-/* Whether there is something left to begin. */
-static bool
-has_more(struct load *load)
+bool
+perf_load_has_more(struct load *load)
 {
 	if (load->broken)
 		return false;
@@ -122,7 +123,28 @@ has_more(struct load *load)
 	return load->phase == LOADING && load->left > 0 && perf_now(load->clock) < load->end_ns;
 }
 
-/* The slot of the next I/O, not one that has an I/O in flight. */
+bool
+perf_load_may_begin(struct load *load)
+{
+	if (!perf_load_has_more(load))
+		return false;
+	load->due_ns = load->phase == LOADING ? pace_take(&load->pace, perf_now(load->clock)) : 0;
+	return load->due_ns == 0;
+}
+
+uint64_t
+perf_load_choose(struct load *load)
+{
+	uint64_t slot;
+
+	load->left--;
+	do {
+		slot = load->job->random ? rng_below(&load->rng, load->slots) : load->next++ % load->slots;
+	} while (load->busy[slot]);
+	return slot;
+}
+
+/* What the next I/O is, and where. */
 static void
 choose(struct load *load, struct work *work)
 {
@@ -131,11 +153,25 @@ choose(struct load *load, struct work *work)
 		work->slot = load->next++;
 		return;
 	}
-	load->left--;
 	work->io.op = rng_below(&load->rng, 100) >= perf_job_reads(load->job) ? WEIR_OP_WRITE : WEIR_OP_READ;
-	do {
-		work->slot = load->job->random ? rng_below(&load->rng, load->slots) : load->next++ % load->slots;
-	} while (load->busy[work->slot]);
+	work->slot = perf_load_choose(load);
+}
+
+void
+perf_load_began(struct load *load, uint64_t slot, uint64_t now_ns)
+{
+	if (load->in_flight++ == 0)
+		load->last_ns = now_ns;
+	load->busy[slot] = 1;
+}
+
+void
+perf_load_ended(struct load *load, uint64_t now_ns)
+{
+	load->in_flight--;
+	if (now_ns - load->last_ns > load->result.pause_ns)
+		load->result.pause_ns = now_ns - load->last_ns;
+	load->last_ns = now_ns;
 }
 
 /* False: it has to wait, or there is nothing more. */
@@ -145,19 +181,14 @@ issue(struct work *work)
 	struct load *load = work->load;
 	int rc;
 
-	if (!has_more(load))
-		return false;
-	load->due_ns = load->phase == LOADING ? pace_take(&load->pace, perf_now(load->clock)) : 0;
-	if (load->due_ns != 0)
+	if (!perf_load_may_begin(load))
 		return false;
 	choose(load, work);
 	work->io.lba = (load->first + work->slot) * load->blocks_per_slot;
 	work->started_ns = perf_now(load->clock);
 	if (is_write(work) && load->written != NULL)
 		fill(load, work->iov.iov_base, work->slot, ++load->written[work->slot]);
-	if (load->in_flight++ == 0)
-		load->last_ns = work->started_ns;
-	load->busy[work->slot] = 1;
+	perf_load_began(load, work->slot, work->started_ns);
 	rc = weir_queue_submit(work->queue, &work->io);
 	if (rc == 0)
 		return true;
@@ -175,11 +206,8 @@ done(void *arg, const struct weir_result *result)
 	struct load *load = work->load;
 	uint64_t now_ns = perf_now(load->clock);
 
-	load->in_flight--;
+	perf_load_ended(load, now_ns);
 	load->busy[work->slot] = 0;
-	if (now_ns - load->last_ns > load->result.pause_ns)
-		load->result.pause_ns = now_ns - load->last_ns;
-	load->last_ns = now_ns;
 	if (result->error != 0) {
 		failed(load, work, result->error, weir_result_text(result));
 	} else {
@@ -198,6 +226,8 @@ done(void *arg, const struct weir_result *result)
 static void
 fill_up(struct load *load)
 {
+	if (load->streams != NULL)
+		perf_streams_fill(load);
 	while (load->idle != NULL) {
 		struct work *work = load->idle;
 
@@ -233,7 +263,9 @@ perf_load_stop(struct load *load)
 static bool
 waits(const struct load *load)
 {
-	return load->in_flight > 0 && (load->leave_ns == 0 || perf_now(load->clock) < load->leave_ns);
+	bool some = load->in_flight > 0 || (load->phase == SETTLING && !perf_streams_settled(load));
+
+	return some && (load->leave_ns == 0 || perf_now(load->clock) < load->leave_ns);
 }
 
 bool
@@ -241,13 +273,18 @@ perf_load_go_on(struct load *load)
 {
 	bool measured = load->phase == LOADING;
 
-	if (load->idle == NULL && load->leave_ns == 0)
+	if (load->idle == NULL && load->streams == NULL && load->leave_ns == 0)
 		return false;
 	fill_up(load);
-	if (waits(load) || load->phase == ENDED || has_more(load))
+	if (waits(load) || load->phase == ENDED || perf_load_has_more(load))
 		return false;
 	if (measured)
 		load->result.ended_ns = perf_now(load->clock);
+	if (measured && load->streams != NULL) {
+		perf_streams_settle(load);
+		load->phase = SETTLING;
+		return true;
+	}
 	if (!measured || load->written == NULL || load->broken) {
 		load->result.unanswered = load->in_flight;
 		load->phase = ENDED;
@@ -298,10 +335,10 @@ make_works(struct load *load, struct weir_queue *const *queues, unsigned queue_c
 
 int
 perf_load_make(struct load *load, const struct perf_job *job, const struct weir_namespace *ns, struct load_share share,
-    struct perf_clock *clock, struct weir_queue *const *queues, unsigned queue_count, char why[PERF_WHY])
+    struct perf_clock *clock, struct weir_queue *const *queues, unsigned line_count, char why[PERF_WHY])
 {
 	uint64_t bytes = ns->blocks * ns->block_size, most = (uint64_t)FINAL_SIZE_MAX * 1024 * 1024 / job->bs, slots;
-	unsigned count = job->qd * queue_count;
+	unsigned count = line_count * (job->ordered ? perf_streams_kept(job) : job->qd);
 
 	*load = (struct load){ .job = job, .clock = clock, .nsid = ns->nsid };
 	if (!fits(job, ns, why))
@@ -323,22 +360,28 @@ perf_load_make(struct load *load, const struct perf_job *job, const struct weir_
 	load->result.verify = job->verify;
 	rng_seed(&load->rng, job->seed + share.index);
 	load->busy = calloc(load->slots, 1);
+	if (load->busy == NULL) {
+		snprintf(why, PERF_WHY, "out of memory");
+		return -ENOMEM;
+	}
+	if (job->ordered)
+		return 0;
 	load->written = job->verify ? calloc(load->slots, sizeof(*load->written)) : NULL;
 	load->works = calloc(count, sizeof(*load->works));
 	load->buffers = aligned_alloc(PAGE, (count * job->bs + PAGE - 1) / PAGE * PAGE);
-	if (load->busy == NULL || load->works == NULL || load->buffers == NULL ||
-	    (job->verify && load->written == NULL)) {
+	if (load->works == NULL || load->buffers == NULL || (job->verify && load->written == NULL)) {
 		snprintf(why, PERF_WHY, "out of memory");
 		return -ENOMEM;
 	}
 	memset(load->buffers, 0, count * job->bs);
-	make_works(load, queues, queue_count);
+	make_works(load, queues, line_count);
 	return 0;
 }
 
 void
 perf_load_free(struct load *load)
 {
+	perf_streams_close(load);
 	free(load->busy);
 	free(load->written);
 	free(load->works);

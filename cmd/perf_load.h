@@ -25,7 +25,9 @@ perf_now(struct perf_clock *clock)
 	return clock->now_ns;
 }
 
-enum load_phase { LOADING, READING_BACK, ENDED };
+enum load_phase { LOADING, READING_BACK, SETTLING, ENDED };
+
+struct perf_streams;
 
 struct load {
 	const struct perf_job *job;
@@ -33,11 +35,12 @@ struct load {
 	struct perf_result result;
 	struct work *works;
 	struct work *idle;             /* those that have nothing in flight */
+	struct perf_streams *streams;  /* what ordered writes go by, instead of works; else NULL (perf_streams.h) */
 	uint8_t *buffers;
 	uint32_t nsid, blocks_per_slot;
 	uint64_t first, slots;         /* of the namespace, in units of one I/O */
 	uint32_t *written;             /* number of the last write of each slot; 0: none.  NULL: nothing is verified */
-	uint8_t *busy;                 /* of each slot: an I/O is in flight */
+	uint8_t *busy;                 /* of each slot: an I/O is in flight, or not durable yet that will be */
 	uint64_t next;                 /* of sequential load and of reading back */
 	struct rng rng;
 	enum load_phase phase;
@@ -59,9 +62,9 @@ struct load_share {
 };
 
 /* 0, -EINVAL (`why` says what does not fit) or -ENOMEM; what was allocated is freed by perf_load_free(), in each
- * case. */
+ * case.  Of ordered writes `line_count` is how many streams there will be, and queues are not looked at. */
 int perf_load_make(struct load *load, const struct perf_job *job, const struct weir_namespace *ns,
-    struct load_share share, struct perf_clock *clock, struct weir_queue *const *queues, unsigned queue_count,
+    struct load_share share, struct perf_clock *clock, struct weir_queue *const *queues, unsigned line_count,
     char why[PERF_WHY]) __attribute__((warn_unused_result));
 void perf_load_free(struct load *load);
 
@@ -76,5 +79,23 @@ bool perf_load_go_on(struct load *load);
 void perf_load_stop(struct load *load);
 
 static inline bool perf_load_over(const struct load *load) { return load->phase == ENDED; }
+
+/* ---- for what carries it ---- */
+
+/* Whether there is something left to begin. */
+bool perf_load_has_more(struct load *load);
+
+/* And whether it may be begun now, by its pace; then it is to be chosen. */
+bool perf_load_may_begin(struct load *load);
+
+/* The slot of the next I/O of a load that goes on, not one that is busy. */
+uint64_t perf_load_choose(struct load *load);
+
+/* Of a slot, in the namespace: bytes. */
+uint64_t perf_load_offset(const struct load *load, uint64_t slot);
+
+/* One is in flight; and one no longer is, of which the slot may be busy still. */
+void perf_load_began(struct load *load, uint64_t slot, uint64_t now_ns);
+void perf_load_ended(struct load *load, uint64_t now_ns);
 
 #endif

@@ -52,6 +52,21 @@ json_side(const struct perf_side *side, double seconds)
 }
 
 static struct json_object *
+json_ordered(const struct perf_result *result, double seconds)
+{
+	struct json_object *object;
+
+	if (result->streams == 0)
+		return NULL;
+	object = json_object_new_object();
+	json_object_object_add(object, "streams", json_object_new_uint64(result->streams));
+	json_object_object_add(object, "groups", json_object_new_uint64(result->groups));
+	json_object_object_add(object, "commands", json_object_new_uint64(result->commands));
+	json_object_object_add(object, "durable", result->durables ? json_side(&result->durable, seconds) : NULL);
+	return object;
+}
+
+static struct json_object *
 json_result(const struct perf_result *result)
 {
 	double seconds = perf_result_seconds(result);
@@ -60,6 +75,7 @@ json_result(const struct perf_result *result)
 	json_object_object_add(object, "seconds", json_object_new_double(seconds));
 	json_object_object_add(object, "read", json_side(&result->read, seconds));
 	json_object_object_add(object, "write", json_side(&result->write, seconds));
+	json_object_object_add(object, "ordered", json_ordered(result, seconds));
 	json_object_object_add(object, "errors", json_object_new_uint64(result->errors));
 	json_object_object_add(object, "first_error",
 	    result->errors > 0 ? json_object_new_string(result->first_error) : NULL);
@@ -123,7 +139,7 @@ table_row(const char *name, const struct perf_side *side, double seconds)
 {
 	if (side->hist.count == 0)
 		return;
-	printf("%-6s %10.0f %9.1f", name, (double)side->hist.count / seconds, (double)side->bytes / seconds / 1e6);
+	printf("%-7s %10.0f %9.1f", name, (double)side->hist.count / seconds, (double)side->bytes / seconds / 1e6);
 	for (size_t i = 0; i < QUANTILES; i++)
 		printf(" %9.1f", (double)hist_quantile(&side->hist, quantiles[i].ppm) / 1e3);
 	printf(" %9.1f\n", (double)side->hist.max / 1e3);
@@ -136,6 +152,8 @@ table_rows(const struct perf_result *result)
 
 	table_row("read", &result->read, seconds);
 	table_row("write", &result->write, seconds);
+	if (result->durables)
+		table_row("durable", &result->durable, seconds);
 }
 
 static void
@@ -159,7 +177,7 @@ perf_report_table(const struct perf_plan *plan, const struct perf_outcome *outco
 {
 	bool several = plan->job_count > 1 || plan->jobs[0].uri_count > 1;
 
-	printf("\n%-6s %10s %9s", "", "IOPS", "MB/s");
+	printf("\n%-7s %10s %9s", "", "IOPS", "MB/s");
 	for (size_t i = 0; i < QUANTILES; i++)
 		printf(" %9s", quantiles[i].name);
 	printf(" %9s  (latency in us)\n", "max");
@@ -168,6 +186,9 @@ perf_report_table(const struct perf_plan *plan, const struct perf_outcome *outco
 	if (several)
 		puts("total");
 	table_rows(total);
+	if (total->streams > 0)
+		printf("\n%u streams: %" PRIu64 " writes in %" PRIu64 " groups, by %" PRIu64 " commands\n",
+		    total->streams, total->write.hist.count, total->groups, total->commands);
 	printf("\n%.1f s", perf_result_seconds(total));
 	if (total->stopped)
 		printf(", stopped");

@@ -8,6 +8,7 @@ perf_result_init(struct perf_result *result)
 	*result = (struct perf_result){ .verify = false };
 	hist_init(&result->read.hist);
 	hist_init(&result->write.hist);
+	hist_init(&result->durable.hist);
 }
 
 static void
@@ -33,6 +34,7 @@ perf_result_add(struct perf_result *into, const struct perf_result *from)
 {
 	side_add(&into->read, &from->read);
 	side_add(&into->write, &from->write);
+	side_add(&into->durable, &from->durable);
 	span_add(into, from);
 	into->syscalls += from->syscalls;
 	into->busy_turns += from->busy_turns;
@@ -47,6 +49,10 @@ perf_result_add(struct perf_result *into, const struct perf_result *from)
 	into->errors += from->errors;
 	into->stopped |= from->stopped;
 	into->unanswered += from->unanswered;
+	into->streams += from->streams;
+	into->groups += from->groups;
+	into->commands += from->commands;
+	into->durables |= from->durables;
 	into->verify |= from->verify;
 	into->checked += from->checked;
 	if (into->wrong == 0)

@@ -26,6 +26,11 @@ struct perf_result {
 	bool stopped;                  /* before its end */
 	uint64_t unanswered;           /* I/Os that were not waited for any more then */
 	bool verify;
+	/* Of ordered writes; streams 0: of others. */
+	unsigned streams;
+	uint64_t groups, commands;     /* that had ended; that were sent */
+	bool durables;                 /* `durable`, from submit until the group is that, is of interest */
+	struct perf_side durable;
 	uint64_t checked, wrong, first_wrong; /* pieces of one I/O's size; byte offset */
 };
 
@@ -34,7 +39,7 @@ void perf_result_init(struct perf_result *result);
 /* Sums, of times the longest; what goes on at the same time counts as such. */
 void perf_result_add(struct perf_result *into, const struct perf_result *from);
 
-/* Of both sides, what they were before is taken away. */
+/* Of reads and writes, what they were before is taken away. */
 void perf_result_take(struct perf_result *now, const struct perf_result *before);
 
 double perf_result_seconds(const struct perf_result *result);

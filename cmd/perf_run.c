@@ -16,12 +16,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "perf_host.h"
+#include "perf_streams.h"
 #include "perf_thread.h"
 #include "stop.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* SIGUSR1 gets a thread out of a poll that has nothing to wait for but I/O; one that comes too early is sent again. */
-enum { SHOWS_PER_INTERVAL = 20, SPIN_US = 150, WAKE_MS = 50, WAKE_SIGNAL = SIGUSR1 };
+enum { SHOWS_PER_INTERVAL = 20, WAKE_MS = 50, WAKE_SIGNAL = SIGUSR1 };
+/* Streams belong to the host, not to us: these are those that a program is least likely to have. */
+enum { STREAM_LAST = 65535 };
 
 struct running {
 	const struct perf_job *job;
@@ -42,6 +46,7 @@ struct perf_run {
 	pthread_mutex_t lock;
 	int changed_fd;                 /* can be read when a thread has ended */
 	unsigned threads_made;          /* of all jobs: they are pinned in turn */
+	unsigned streams_made;          /* the same: each has a number of its own */
 	uint64_t begun_ns, tick_ns;
 	struct perf_result before;      /* both sides, as of the last tick */
 	struct perf_result gone;        /* of jobs that are over */
@@ -51,8 +56,7 @@ struct perf_run {
 static void
 complain(const struct perf_run *run, const char *what, const char *why)
 {
-	fprintf(stderr, "%sweir perf: %s%s%s\n", run->plan->progress ? "\r\033[K" : "", what,
-	    why[0] != '\0' ? ": " : "", why);
+	perf_complain(run->plan, what, why);
 }
 
 /* ---- a job begins ---- */
@@ -69,7 +73,8 @@ connect_uri(struct perf_run *run, struct running *running, unsigned index)
 	options.hdgst |= job->hdgst;
 	options.ddgst |= job->ddgst;
 	options.sq_flow |= job->sq_flow;
-	options.queues = (uint16_t)job->queues;
+	/* Beside its streams each thread has a queue. */
+	options.queues = (uint16_t)(perf_job_lines(job) + (job->ordered ? job->threads : 0));
 	rc = weir_uri_parse(text, &uri);
 	if (rc == 0)
 		rc = weir_subsys_connect(run->host, text, &options, &running->subsys[index]);
@@ -98,31 +103,57 @@ open_queue(struct perf_run *run, struct running *running, unsigned uri, struct p
 	return rc;
 }
 
-/* The queues of one URI that are this thread's, and the load on them. */
+/* What part of the lines of a URI is a thread's: lines `part`, `part` + threads ... */
+static unsigned
+lines_of(const struct perf_job *job, unsigned part)
+{
+	unsigned lines = perf_job_lines(job);
+
+	return part < lines ? (lines - part - 1) / job->threads + 1 : 0;
+}
+
+static int
+open_streams(struct perf_run *run, struct running *running, unsigned uri, struct perf_thread *thread, unsigned count,
+    char why[PERF_WHY])
+{
+	const struct weir_member member = { running->subsys[uri], running->ns[uri].nsid };
+	unsigned number = STREAM_LAST - run->streams_made;
+
+	run->streams_made += count;
+	return perf_streams_open(&thread->loads[thread->load_count - 1], &member, count, number, thread->queues[0],
+	    why);
+}
+
+/* The queues, or streams, of one URI that are this thread's, and the load on them. */
 static int
 give_load(struct perf_run *run, struct running *running, unsigned uri, unsigned index)
 {
 	const struct perf_job *job = running->job;
 	struct perf_thread *thread = &running->threads[index];
-	unsigned first = thread->queue_count, parts = job->queues < job->threads ? job->queues : job->threads;
-	/* Threads take queues in turn, those of the next URI from where the last one's ended. */
-	unsigned part = (index + job->threads - uri * job->queues % job->threads) % job->threads;
+	unsigned first = thread->queue_count, lines = perf_job_lines(job);
+	unsigned parts = lines < job->threads ? lines : job->threads;
+	/* Threads take them in turn, those of the next URI from where the last one's ended. */
+	unsigned part = (index + job->threads - uri * lines % job->threads) % job->threads;
 	struct load_share share = { .part = part, .parts = parts, .index = uri * parts + part };
+	unsigned count = lines_of(job, part), queues = job->ordered ? first == 0 : count;
 	char why[PERF_WHY] = "";
 	int rc;
 
-	if (part >= parts)
+	if (count == 0)
 		return 0;
-	for (unsigned i = part; i < job->queues; i += job->threads)
+	/* Of ordered writes one for all of the thread, which its streams go with. */
+	for (unsigned i = 0; i < queues; i++)
 		if ((rc = open_queue(run, running, uri, thread)) != 0)
 			return rc;
 	share.ios = job->ios / (parts * job->uri_count) + (share.index < job->ios % (parts * job->uri_count));
 	rc = perf_load_make(&thread->loads[thread->load_count], job, &running->ns[uri], share, &thread->clock,
-	    &thread->queues[first], thread->queue_count - first, why);
+	    &thread->queues[first], count, why);
 	thread->load_uri[thread->load_count] = uri;
-	thread->loads[thread->load_count].pace = pace_make(job->rate_iops, job->rate_bytes, job->bs,
-	    thread->queue_count - first, job->queues * job->uri_count);
+	thread->loads[thread->load_count].pace = pace_make(job->rate_iops, job->rate_bytes, job->bs, count,
+	    lines * job->uri_count);
 	thread->load_count++;
+	if (rc == 0 && job->ordered)
+		rc = open_streams(run, running, uri, thread, count, why);
 	if (rc != 0)
 		complain(run, job->uris[uri], why);
 	return rc;
@@ -399,37 +430,6 @@ run_all(struct perf_run *run)
 		fprintf(stderr, "\r\033[K");
 }
 
-static void
-host_says(void *arg, enum weir_log_level level, const char *text)
-{
-	const struct perf_run *run = arg;
-
-	if (level < WEIR_LOG_INFO || run->plan->host.verbose)
-		fprintf(stderr, "%sweir perf: %s\n", run->plan->progress ? "\r\033[K" : "", text);
-}
-
-static int
-start_host(struct perf_run *run)
-{
-	struct weir_host_options options = {
-		.size = sizeof(options), .hostnqn = run->plan->host.hostnqn, .hostid = run->plan->host.hostid,
-		.congestion = run->plan->congestion, .log = host_says, .log_arg = run,
-	};
-	int rc;
-
-	/* Processors that were named are for this. */
-	if (run->plan->cpu_count > 0)
-		options.spin_us = SPIN_US;
-	for (unsigned i = 0; i < run->plan->job_count; i++)
-		options.queues_max += run->plan->jobs[i].threads;
-	if (options.queues_max > PERF_QUEUES_MAX)
-		options.queues_max = PERF_QUEUES_MAX;
-	rc = weir_host_create(&options, &run->host);
-	if (rc != 0)
-		complain(run, "cannot start", weir_error());
-	return rc;
-}
-
 static bool
 make_outcomes(struct perf_run *run)
 {
@@ -468,7 +468,7 @@ perf_run(const struct perf_plan *plan, struct perf_outcome *outcomes)
 	} else if (!make_outcomes(run)) {
 		complain(run, "cannot start", "out of memory");
 		run->failed = true;
-	} else if (start_host(run) != 0) {
+	} else if (perf_host_start(plan, &run->host) != 0) {
 		run->failed = true;
 	} else {
 		run_all(run);

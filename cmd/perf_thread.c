@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <stdio.h>
 
+#include "perf_streams.h"
+
 enum { LOOK_TURNS = 64 }; /* one that never has to wait looks now and then all the same */
 
 /* What the kernel says of this thread: how long it was ready and did not run. */
@@ -123,6 +125,20 @@ look_for_stop(struct perf_thread *thread)
 		perf_load_stop(&thread->loads[i]);
 }
 
+/* Whether something is done.  Of its loads all are ordered, or none. */
+static bool
+poll(struct perf_thread *thread, int64_t timeout_us)
+{
+	struct load *load;
+
+	if (thread->loads[0].streams == NULL)
+		return weir_queue_poll(thread->queues[0], timeout_us) > 0;
+	do {
+		load = &thread->loads[thread->turn++ % thread->load_count];
+	} while (perf_load_over(load));
+	return perf_streams_poll(load, timeout_us);
+}
+
 void *
 perf_thread_run(void *arg)
 {
@@ -138,7 +154,7 @@ perf_thread_run(void *arg)
 		int64_t timeout_us = wait_us(thread);
 
 		thread->clock.now_ns = 0;
-		if (weir_queue_poll(thread->queues[0], timeout_us) == 0 || ++turns % LOOK_TURNS == 0)
+		if (!poll(thread, timeout_us) || ++turns % LOOK_TURNS == 0)
 			look_for_stop(thread);
 		left = 0;
 		for (unsigned i = 0; i < thread->load_count; i++) {

@@ -9,11 +9,13 @@
 #include "perf_load.h"
 
 struct perf_thread {
-	struct weir_queue *queues[PERF_QUEUES_MAX]; /* they share what the first one has: one poll is for all */
+	struct weir_queue *queues[PERF_QUEUES_MAX]; /* they share what the first one has: one poll is for all.
+	                                             * Of ordered writes one, for what their streams share */
 	unsigned queue_count;
 	struct load loads[PERF_URIS_MAX];           /* of those URIs that it has queues of */
 	unsigned load_uri[PERF_URIS_MAX];           /* which that is */
 	unsigned load_count;
+	unsigned turn;                              /* of ordered loads: which one's streams are polled next */
 	int cpu;                                    /* -1: not pinned */
 	struct perf_clock clock;
 	uint64_t show_ns;                           /* how often `shown` is brought up to date; 0: never */

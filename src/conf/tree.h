@@ -30,7 +30,7 @@ unsigned nearest(const char *text, const char *const *words, unsigned count);
 
 /* "a, b or c"; "a, b ..." where there are more than find room. */
 struct wordlist {
-	char text[160];
+	char text[176];
 };
 struct wordlist wordlist(const char *const *words, unsigned count);
 

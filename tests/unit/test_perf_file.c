@@ -43,7 +43,8 @@ static const struct wrong {
 	{ A "    qd: 1\n    bs: 4k\n    qd: 2\n", 6, "`qd` is there twice, first in line 4" },
 	{ A "    frequency: 2\n", 4,
 	    "a job has no key `frequency`; there is name, uri, after, rw, mix, bs, qd, queues, threads, time, "
-	    "ios, size, rate, verify, seed, priority, hdgst, ddgst or flow-control" },
+	    "ios, size, rate, verify, seed, priority, ordered, group, flush-every, streams, hdgst, ddgst or "
+	    "flow-control" },
 	{ A "    qd: 1024\n", 4, "`qd` cannot be `1024`: not a number from 1 to 1023" },
 	{ A "    rw: sideways\n", 4, "`rw` cannot be `sideways`: not read, write, randread, randwrite or randrw" },
 	{ A "    bs: [ 4k ]\n", 4, "`bs` is one value, not a list" },

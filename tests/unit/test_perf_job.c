@@ -34,6 +34,10 @@ each_key_sets_what_it_is_called(void **state)
 	assert_true(job.seconds == 7 && job.ios == 8 && job.seed == 9);
 	assert_true(perf_job_set(&job, "priority", "3", why));
 	assert_int_equal(job.priority, 3);
+	assert_true(perf_job_set(&job, "ordered", "yes", why) && perf_job_set(&job, "group", "4", why) &&
+	    perf_job_set(&job, "flush-every", "5", why) && perf_job_set(&job, "streams", "6", why));
+	assert_true(job.ordered && job.group == 4 && job.flush_every == 5);
+	assert_int_equal(perf_job_lines(&job), 6);
 	assert_true(perf_job_set(&job, "rate", "100,1M", why));
 	assert_true(job.rate_iops == 100 && job.rate_bytes == 1 << 20);
 	assert_true(perf_job_set(&job, "verify", "yes", why) && perf_job_set(&job, "hdgst", "true", why) &&
@@ -54,7 +58,8 @@ what_is_not_a_value_of_a_key_is_refused(void **state)
 		{ "threads", "0", "from 1 to 127" }, { "time", "86401", "from 1 to 86400" },
 		{ "ios", "0", "from 1 to" },
 		{ "seed", "18446744073709551616", "not a number from 0 to 18446744073709551615" },
-		{ "priority", "4", "from 0 to 3" },
+		{ "priority", "4", "from 0 to 3" }, { "group", "0", "from 1 to 1023" },
+		{ "flush-every", "-1", "not a number" }, { "streams", "128", "from 1 to 127" },
 		{ "rate", "0", "not operations per second" }, { "rate", "1,", "not operations per second" },
 		{ "verify", "maybe", "not yes, no, true or false" }, { "speed", "1", "there is no such key" },
 	};
@@ -113,6 +118,34 @@ what_does_not_go_together_is_told(void **state)
 	assert_string_equal(why, "more than 16 URIs");
 }
 
+static void
+what_is_ordered_is_written_by_streams(void **state)
+{
+	static const struct { const char *key, *text, *why; } wrongs[] = {
+		{ "rw", "randrw", "ordered: only writes" }, { "rw", "read", "ordered: only writes" },
+		{ "verify", "yes", "verify reads" }, { "queues", "2", "queues: each stream" },
+		{ "group", "33", "group: one of 33 never ends where qd, what may be in flight, is 32" },
+		{ "ordered", "no", "group says something of ordered writes" },
+	};
+	char why[PERF_WHY] = "";
+	struct perf_job ordered, job;
+
+	(void)state;
+	perf_job_init(&ordered);
+	assert_true(perf_job_add_uri(&ordered, URI "1", why) && perf_job_set(&ordered, "rw", "write", why) &&
+	    perf_job_set(&ordered, "ordered", "yes", why) && perf_job_set(&ordered, "group", "32", why) &&
+	    perf_job_set(&ordered, "streams", "3", why) && perf_job_set(&ordered, "threads", "9", why));
+	job = ordered;
+	assert_true(perf_job_check(&job, why));
+	assert_int_equal(job.threads, 3);
+	for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
+		job = ordered;
+		assert_true(perf_job_set(&job, wrongs[i].key, wrongs[i].text, why));
+		assert_false(perf_job_check(&job, why));
+		assert_non_null(strstr(why, wrongs[i].why));
+	}
+}
+
 int
 main(void)
 {
@@ -121,6 +154,7 @@ main(void)
 		cmocka_unit_test(what_is_not_a_value_of_a_key_is_refused),
 		cmocka_unit_test(every_name_of_a_key_is_one),
 		cmocka_unit_test(what_does_not_go_together_is_told),
+		cmocka_unit_test(what_is_ordered_is_written_by_streams),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
