@@ -180,9 +180,9 @@ class Machine:
     def weir(self, *more, prefix=()):
         return Server([*prefix, self.weir_path, "serve", "--listen", "127.0.0.1:0", *more])
 
-    def weir_ram(self, size=VOLUME, prefix=()):
+    def weir_ram(self, size=VOLUME, prefix=(), more=()):
         return self.weir("--ns", f"mem:{size >> 20}M", "--cpus", self.cpus[0], "--tcp-congestion", "cubic",
-                         "--stats", prefix=prefix)
+                         "--stats", *more, prefix=prefix)
 
     def ceiling(self, engine="poll", copy="memcpy", io_size=4096, size=VOLUME, prefix=(), more=()):
         server = Server([*prefix, self.ceiling_path, "server", "--cpu", self.cpus[0], "--engine", engine,
