@@ -193,6 +193,7 @@ pump(struct task *task)
 	o->options.news(o);
 	if (o->stopped)
 		return;
+	task_cancel(&o->pump); /* what was submitted meanwhile is sent now */
 	for (unsigned server = 0; server < o->options.count; server++) {
 		ask(o, server);
 		send_all(o, server);

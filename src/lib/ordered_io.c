@@ -161,6 +161,16 @@ end_of(int64_t timeout_us)
 	return now_ns + (uint64_t)timeout_us * 1000;
 }
 
+static uint64_t
+in_flight(const struct order_session *session)
+{
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < session->servers; i++)
+		count += session->links[i].in_flight;
+	return count;
+}
+
 /* Until there is something new, or the time is over, or a signal was handled. */
 static void
 poll_until(struct weir_ordered *o, uint64_t end_ns)
@@ -168,6 +178,7 @@ poll_until(struct weir_ordered *o, uint64_t end_ns)
 	const struct order_session *session = ordered_session(o->ordered);
 	uint64_t before = o->news, now_ns = clock_now_ns();
 
+	queue_pace(ordered_seat(o), in_flight(session));
 	ordered_soon(o->ordered);
 	do {
 		int64_t left_ns = now_ns < end_ns ? (int64_t)(end_ns - now_ns) : 0;

@@ -13,7 +13,6 @@
 #include "lib/status.h"
 #include "sys/clock.h"
 
-/* With so much in flight a few microseconds more let several answers come together. */
 enum { DEEP = 32, DEEP_PACE_NS = 10 * 1000 };
 
 enum { DEPTH = 128, CLOSE_TURN_MS = 100 };
@@ -124,6 +123,12 @@ wait_until(struct queue_seat *seat, uint64_t before, int64_t timeout_us)
 		now_ns = clock_now_ns();
 }
 
+void
+queue_pace(struct queue_seat *seat, uint64_t in_flight)
+{
+	rt_pace(seat->reactor, in_flight >= DEEP ? DEEP_PACE_NS : 0);
+}
+
 int
 weir_queue_poll(struct weir_queue *queue, int64_t timeout_us)
 {
@@ -132,7 +137,7 @@ weir_queue_poll(struct weir_queue *queue, int64_t timeout_us)
 
 	if (seat->turning)
 		return lib_fail(-EDEADLK, "a queue cannot be polled from its own callbacks");
-	rt_pace(seat->reactor, seat->taken - seat->done >= DEEP ? DEEP_PACE_NS : 0);
+	queue_pace(seat, seat->taken - seat->done);
 	if (timeout_us > 0)
 		wait_until(seat, before, timeout_us);
 	else if (timeout_us < 0 && seat->done < seat->taken)

@@ -35,6 +35,9 @@ struct weir_queue {
 	struct queue_slot slots[];
 };
 
+/* Before it is polled: with so much in flight a few microseconds more may let several answers come together. */
+void queue_pace(struct queue_seat *seat, uint64_t in_flight);
+
 /* A turn of the seat's reactor, as rt_turn(): not from its callbacks. */
 bool queue_turn(struct queue_seat *seat, int64_t timeout_ns);
 
