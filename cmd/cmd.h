@@ -33,6 +33,7 @@ int cmd_write(int argc, char **argv);
 int cmd_copy(int argc, char **argv);
 int cmd_ping(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_recover(int argc, char **argv);
 int cmd_sim(int argc, char **argv);
 int cmd_flash(int argc, char **argv);
 int cmd_lab(int argc, char **argv);

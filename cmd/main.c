@@ -22,6 +22,7 @@ static const struct command {
 	{ "ping", cmd_ping, "measure round trips, and see paths come and go" },
 	{ "top", cmd_top, "show what goes on at shared namespaces, and what hosts get" },
 	{ "perf", cmd_perf, "load a namespace, verify it, and measure" },
+	{ "recover", cmd_recover, "recover ordered writes of a host that is gone" },
 	{ "sim", cmd_sim, "play a whole cluster in virtual time, and judge it" },
 	{ "flash", cmd_flash, "show modelled drives" },
 	{ "lab", cmd_lab, "run experiments in virtual time, and check what is claimed" },

@@ -117,7 +117,7 @@ def test_words_that_are_not_understood(binary, args, words):
     assert words in weir("id", *args, code=2).words
 
 
-@pytest.mark.parametrize("command", ["discover", "list", "id", "read", "write", "copy", "ping", "top", "perf"])
+@pytest.mark.parametrize("command", ["discover", "list", "id", "read", "write", "copy", "ping", "top", "perf", "recover"])
 def test_who_this_host_cannot_be_is_said_before_anybody_is_asked(binary, command):
     for option, wrong in ("--hostnqn", "no name"), ("--hostnqn", ""), ("--hostid", "7"):
         assert "%s '%s': not a " % (option, wrong) in weir(command, option, wrong, "x", "y", code=2).words

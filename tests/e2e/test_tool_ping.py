@@ -148,7 +148,7 @@ def test_words_that_are_not_understood(binary, args, words):
     assert words in weir("ping", *args, code=2).words
 
 
-@pytest.mark.parametrize("command", ["discover", "list", "id", "read", "write", "copy", "ping", "top", "perf"])
+@pytest.mark.parametrize("command", ["discover", "list", "id", "read", "write", "copy", "ping", "top", "perf", "recover"])
 def test_help_says_what_there_is(binary, command):
     text = targets.run(command, "--help").stdout
     assert "Usage: weir " + command in text and "--hostnqn" in text and "--json" in text and "How to connect:" in text
