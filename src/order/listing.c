@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "order/entry.h"
+#include "order/group.h"
 #include "order/travel.h"
 
 void
@@ -64,6 +65,16 @@ take_entry(struct order_listing *listing, const struct weir_list_entry *entry)
 	listing->heard++;
 }
 
+/* Of one of which entries are lost: the others are in their order all the same. */
+static const char *
+lost_list_wrong(const struct order_list *list)
+{
+	for (uint32_t i = 1; i < list->count; i++)
+		if (order_after(list->entries[i - 1].first, list->entries[i].first))
+			return "groups go back";
+	return NULL;
+}
+
 const char *
 order_listing_take(struct order_listing *listing, uint16_t stream, const uint8_t *page)
 {
@@ -79,7 +90,9 @@ order_listing_take(struct order_listing *listing, uint16_t stream, const uint8_t
 		take_entry(listing, &entry);
 	}
 	list = order_listing_list(listing);
-	return order_listing_is_whole(listing) ? order_list_wrong(&list) : NULL;
+	if (!order_listing_is_whole(listing))
+		return NULL;
+	return (le32_get(listing->head.flags) & WEIR_LIST_LOST) != 0 ? lost_list_wrong(&list) : order_list_wrong(&list);
 }
 
 struct order_list

@@ -225,8 +225,10 @@ def test_lost_entries(served, tmp_path):
         raw.write(b"spoiled!" * 8)
     target = served(ns=[file], log=0)
     done = recover(uri(target), code=1)
-    assert done.lines == ["stream 6: all is there up to group 300"] and "weir: stream 5: " in done.words
+    assert done.lines == ["stream 6: all is there up to group 300"]
+    assert "entries of the stream are lost there" in done.words and "--force goes on with it" in done.words
     assert [("error" in found, found["stream"]) for found in recovered(uri(target), code=1)] == [(True, 5), (False, 6)]
+    assert recover("--force", "--stream", 5, uri(target)).lines == ["stream 5: none of its groups is there"]
 
 
 def test_the_operators_word(served, tmp_path):
