@@ -104,7 +104,8 @@ static const struct wrong wrongs[] = {
 	{ K "hosts: 1\n  hots: 2\n", 3, "`knobs` has no key `hots`; `hosts` is meant?" },
 	{ K "untill: 1 s\n", 2, "`knobs` has no key `untill`; `until` is meant?" },
 	{ K "colour: red\n", 2, "`knobs` has no key `colour`; there is targets, target-reactors, listeners, volumes, "
-	    "hosts, host-reactors, lanes, depth, blocks, io-blocks, pause, read, write, write-fua, flush, zeroes ..." },
+	    "hosts, host-reactors, lanes, depth, blocks, io-blocks, pause, read, write, write-fua, flush, zeroes, "
+	    "deallocate, copy, verify ..." },
 	{ K "hosts: 1\n  hosts: 2\n", 3, "`hosts` is there twice, first in line 2" },
 	{ K "hosts: [1, 2]\n", 2, "`hosts` is one value, not a list" },
 	{ K "hosts:\n", 2, "`hosts` is an amount like `5`, or a span like `5-100`, not ``" },
