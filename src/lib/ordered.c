@@ -298,21 +298,30 @@ begin(struct weir_ordered *o)
 	ordered_go(o->ordered, &o->layout, o->items, o->options.pieces);
 }
 
-int
-weir_ordered_open(const struct weir_member *members, unsigned count, const struct weir_ordered_options *given,
-    struct weir_ordered **out)
+/* As it is told, with nothing in it. */
+static int
+make_told(const struct weir_ordered_options *given, struct weir_ordered **o)
 {
 	struct weir_ordered_options options;
-	struct weir_ordered *o;
 	int rc = OPTIONS_TAKE(&options, given);
 
 	if (rc == 0)
 		rc = check_options(&options);
 	if (rc != 0)
 		return rc;
-	o = make(&options);
-	if (o == NULL)
-		return lib_fail(-ENOMEM, "there is no memory for an ordered volume");
+	*o = make(&options);
+	return *o != NULL ? 0 : lib_fail(-ENOMEM, "there is no memory for a stream of ordered writes");
+}
+
+int
+weir_ordered_open(const struct weir_member *members, unsigned count, const struct weir_ordered_options *given,
+    struct weir_ordered **out)
+{
+	struct weir_ordered *o;
+	int rc = make_told(given, &o);
+
+	if (rc != 0)
+		return rc;
 	rc = lay_out(o, members, count);
 	if (rc == 0)
 		rc = recover(o);
@@ -344,17 +353,11 @@ int
 weir_ordered_recover(struct weir_subsys *const *targets, unsigned count, const struct weir_ordered_options *given,
     uint32_t *last)
 {
-	struct weir_ordered_options options;
 	struct weir_ordered *o;
-	int rc = OPTIONS_TAKE(&options, given);
+	int rc = make_told(given, &o);
 
-	if (rc == 0)
-		rc = check_options(&options);
 	if (rc != 0)
 		return rc;
-	o = make(&options);
-	if (o == NULL)
-		return lib_fail(-ENOMEM, "there is no memory to recover a stream");
 	rc = add_targets(o, targets, count);
 	if (rc == 0)
 		rc = recover(o);
