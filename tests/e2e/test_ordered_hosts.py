@@ -2,6 +2,7 @@
 there are those up to some point, and never less than was durable."""
 import os
 import random
+import select
 import subprocess
 import time
 
@@ -20,32 +21,36 @@ def program(installed):
 
 
 class Writer:
-    """The program, with what it has said in its file."""
+    """The program, and what it has said."""
 
-    def __init__(self, program, installed, said, verified, written, targets):
-        self.said, self.errors = said, open(str(said) + ".errors", "w+")
+    def __init__(self, program, installed, errors, verified, written, targets):
+        self.errors, self.heard, self.rest = open(errors, "w+"), {}, b""
         uris = ["nvme+tcp://127.0.0.1:%d/%s" % (target.port, nvme.SUBNQN) for target in targets]
-        with open(said, "wb") as out:
-            self.process = subprocess.Popen([program, str(verified), str(written), *uris], stdout=out,
-                                            stderr=self.errors, env=installed.env)
+        self.process = subprocess.Popen([program, str(verified), str(written), *uris], stdout=subprocess.PIPE,
+                                        stderr=self.errors, env=installed.env)
 
-    def last(self, word):
-        """The last numbers that it said with that word, or None."""
-        lines = [line.split() for line in self.said.read_text().splitlines()]
-        lines = [[int(number) for number in rest] for first, *rest in lines if first == word]
-        return lines[-1] if lines else None
+    def _hear(self):
+        """What has come, of which the last numbers with each word count; false: nothing more will."""
+        piece = os.read(self.process.stdout.fileno(), 65536)
+        *lines, self.rest = (self.rest + piece).split(b"\n")
+        for line in lines:
+            word, *numbers = line.decode().split()
+            self.heard[word] = int(numbers[0])
+        return len(piece) > 0
 
     def until(self, word, beyond):
         """It has said it, of more than so many."""
         deadline = time.monotonic() + 30 * PATIENCE
-        while (self.last(word) or [-1])[0] <= beyond:
+        while self.heard.get(word, -1) <= beyond:
+            left = deadline - time.monotonic()
+            assert left > 0 and select.select([self.process.stdout], [], [], left)[0], "it does not go on"
             self.errors.seek(0)
-            assert self.process.poll() is None, self.errors.read()
-            assert time.monotonic() < deadline, "it does not go on"
-            time.sleep(0.002)
+            assert self._hear(), self.errors.read()
 
     def kill(self):
         self.process.kill()
+        while self._hear():
+            pass
         self.process.wait()
 
 
@@ -61,21 +66,21 @@ def test_hosts_and_targets_are_killed(serve, installed, program, tmp_path, count
     targets = [begin(serve, tmp_path, number) for number in range(count)]
     verified = written = durable = 0
     for turn in range(ROUNDS):
-        writer = Writer(program, installed, tmp_path / ("said%d" % turn), verified, written, targets)
+        writer = Writer(program, installed, tmp_path / "errors", verified, written, targets)
         writer.until("recovered", -1)
-        there = writer.last("recovered")[0]
-        assert durable <= there <= max(written, there if turn == 0 else written), (durable, there, written)
+        there = writer.heard["recovered"]
+        assert durable <= there and (turn == 0 or there <= written), (durable, there, written)
         writer.until("written", there)
         for _ in range(chance.randrange(3)):
-            writer.until("durable", (writer.last("durable") or [there])[0])
+            writer.until("durable", writer.heard.get("durable", there))
         killed = [number for number in range(count) if chance.random() < 0.4]
         for number in killed:
             targets[number].kill()
             targets[number].stopped = True
-        if chance.random() < 0.5:
-            time.sleep(chance.random() * 0.02)
+        if not killed and chance.random() < 0.5:
+            writer.until("written", writer.heard["written"])
         writer.kill()
         for number in killed:
             targets[number] = begin(serve, tmp_path, number)
-        verified, durable = there, max(there, (writer.last("durable") or [0])[0])
-        written = max(written, writer.last("written")[0])
+        verified, durable = there, max(there, writer.heard.get("durable", 0))
+        written = max(written, writer.heard["written"])
