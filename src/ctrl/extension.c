@@ -93,10 +93,10 @@ admin_fence(struct admin *cmd)
 void
 admin_list(struct admin *cmd)
 {
+	const uint32_t known = UINT16_MAX | WEIR_LIST_STOP | WEIR_LIST_STREAMS | WEIR_LIST_TAKE;
 	uint64_t bytes = ((uint64_t)le32_get(cmd->sqe->cdw12) + 1) * 4;
 
-	if (le32_get(cmd->sqe->cdw10) & ~(uint32_t)(UINT16_MAX | WEIR_LIST_STOP | WEIR_LIST_STREAMS) ||
-	    bytes > UINT32_MAX) {
+	if ((le32_get(cmd->sqe->cdw10) & ~known) != 0 || bytes > UINT32_MAX) {
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
 		return;
 	}

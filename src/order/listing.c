@@ -14,24 +14,25 @@ order_listing_begin(struct order_listing *listing)
 }
 
 static void
-put(uint16_t stream, uint32_t flags, uint32_t from, uint32_t bytes, struct nvme_sqe *sqe)
+put(uint16_t stream, uint32_t flags, uint32_t from, uint32_t bytes, uint32_t session, struct nvme_sqe *sqe)
 {
 	*sqe = (struct nvme_sqe){
 		.opcode = WEIR_ADMIN_LIST, .cdw10 = le32_of(stream | flags), .cdw11 = le32_of(from),
-		.cdw12 = le32_of(bytes / 4 - 1),
+		.cdw12 = le32_of(bytes / 4 - 1), .cdw13 = le32_of(session),
 	};
 }
 
 void
-order_listing_ask(const struct order_listing *listing, uint16_t stream, struct nvme_sqe *sqe)
+order_listing_ask(const struct order_listing *listing, uint16_t stream, uint32_t session, bool take,
+    struct nvme_sqe *sqe)
 {
-	put(stream, WEIR_LIST_STOP, listing->heard, ORDER_LISTING_BYTES, sqe);
+	put(stream, WEIR_LIST_STOP | (take ? WEIR_LIST_TAKE : 0), listing->heard, ORDER_LISTING_BYTES, session, sqe);
 }
 
 void
 order_listing_ask_head(uint16_t stream, struct nvme_sqe *sqe)
 {
-	put(stream, 0, 0, sizeof(struct weir_list_head), sqe);
+	put(stream, 0, 0, sizeof(struct weir_list_head), 0, sqe);
 }
 
 /* It is the same list as that of the pages before: a stream that has stopped changes only when somebody cuts it. */

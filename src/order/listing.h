@@ -33,8 +33,10 @@ struct order_listing {
 /* From the beginning. */
 void order_listing_begin(struct order_listing *listing);
 
-/* The command that asks for the next page, whose data has ORDER_LISTING_BYTES. */
-void order_listing_ask(const struct order_listing *listing, uint16_t stream, struct nvme_sqe *sqe);
+/* The command that asks for the next page, whose data has ORDER_LISTING_BYTES; `take`: from then on the stream is that
+ * session's, whoever had it. */
+void order_listing_ask(const struct order_listing *listing, uint16_t stream, uint32_t session, bool take,
+    struct nvme_sqe *sqe);
 
 /* The command that asks for the head alone, and does not stop the stream. */
 void order_listing_ask_head(uint16_t stream, struct nvme_sqe *sqe);

@@ -209,7 +209,7 @@ cut_command(struct order_session *session, struct order_link *link, struct nvme_
 
 	*sqe = (struct nvme_sqe){
 		.opcode = WEIR_ADMIN_CUT, .cdw10 = le32_of(session->stream | (uint32_t)link->qid << 16),
-		.cdw11 = le32_of(link->cut), .cdw12 = le32_of(flags),
+		.cdw11 = le32_of(link->cut), .cdw12 = le32_of(flags), .cdw13 = le32_of(session->name),
 	};
 	/* It has two marks, if something is to be taken back; and it may be done though nobody hears of it. */
 	link->slack = (uint16_t)(link->slack + 2);
@@ -228,6 +228,7 @@ ask_floor(struct order_session *session, unsigned server, struct nvme_sqe *sqe)
 		return false;
 	*sqe = (struct nvme_sqe){
 		.opcode = WEIR_ADMIN_FLOOR, .cdw10 = le32_of(session->stream), .cdw11 = le32_of(floor),
+		.cdw13 = le32_of(session->name),
 	};
 	return true;
 }
@@ -240,7 +241,7 @@ choose_question(struct order_session *session, unsigned server, struct nvme_sqe 
 	*bytes = 0;
 	switch ((enum order_link_is)link->is) {
 	case ORDER_LINK_LISTS:
-		order_listing_ask(&link->listing, session->stream, sqe);
+		order_listing_ask(&link->listing, session->stream, session->name, !session->begun, sqe);
 		*bytes = ORDER_LISTING_BYTES;
 		return ORDER_ASKED_LIST;
 	case ORDER_LINK_CUTS:
@@ -274,6 +275,20 @@ order_session_ask(struct order_session *session, unsigned server, struct nvme_sq
 
 /* ---- what is answered ---- */
 
+/* Of a server that was restarted nobody has told that yet: then it is only the term that says so. */
+static bool
+is_taken(struct order_session *session, unsigned server, const uint8_t *page)
+{
+	struct weir_list_head head;
+	uint32_t whose;
+
+	memcpy(&head, page, sizeof(head));
+	whose = le32_get(head.session);
+	if (session->begun && whose != 0 && whose != session->name)
+		fail(session, server, -ESTALE, "somebody else has gone on with the stream");
+	return session->error != 0;
+}
+
 /* Whether the stream is still ours there, in the log that we know. */
 static bool
 is_ours(struct order_session *session, unsigned server)
@@ -298,8 +313,11 @@ static void
 listed(struct order_session *session, unsigned server, const uint8_t *page)
 {
 	struct order_link *link = link_of(session, server);
-	const char *wrong = order_listing_take(&link->listing, session->stream, page);
+	const char *wrong;
 
+	if (is_taken(session, server, page))
+		return;
+	wrong = order_listing_take(&link->listing, session->stream, page);
 	if (wrong != NULL) {
 		begin_again(session, server, -EPROTO, wrong);
 		return;
@@ -319,6 +337,8 @@ have_term(struct order_session *session, unsigned server, const uint8_t *page)
 	struct order_link *link = link_of(session, server);
 	struct weir_list_head head;
 
+	if (is_taken(session, server, page))
+		return;
 	memcpy(&head, page, sizeof(head));
 	if ((le32_get(head.flags) & WEIR_LIST_STOPPED) != 0) {
 		begin_again(session, server, -ESTALE, "it stops the stream again and again");

@@ -11,6 +11,9 @@
  * be done after whatever it has told.  A LIST that stops the stream is what a FENCE would be: what a lost queue has on
  * its way finds the stream stopped, and then going on by another queue, and is refused.
  *
+ * The first list *takes* the stream: a server then refuses what any other session asks of it but to take it in turn,
+ * and tells that one whose it is now.  So of two that would have it the later one does, and the other hears so.
+ *
  * One thread.  Memory is the caller's.
  */
 #ifndef WEIR_ORDER_SESSION_H
@@ -54,6 +57,7 @@ struct order_session {
 	struct order_link links[ORDER_SERVERS_MAX];
 	unsigned servers;
 	uint16_t stream;
+	uint32_t name;             /* that no other session has; 0: it has none, and anybody may be it */
 	bool force;                /* a stream of which some entries are lost is gone on with */
 	bool decided;              /* p is known: */
 	uint32_t there;

@@ -84,6 +84,21 @@ ordered_ask_part(struct ordered_all *all, struct ordered_entry *entry, enum orde
 	core_post(all->core, ordered_core_of(all->core, part), &mail);
 }
 
+/* ---- whose it is ---- */
+
+static uint32_t
+session_of(const struct ordered_command *command)
+{
+	return le32_get(command->sqe.cdw13);
+}
+
+/* Somebody else has taken it: who had it before neither stops it nor says how it goes on. */
+static bool
+is_taken(const struct ordered_entry *entry)
+{
+	return entry->session != 0 && entry->session != session_of(entry->now);
+}
+
 /* ---- CUT ---- */
 
 static void
@@ -93,7 +108,7 @@ cut(struct ordered_all *all, struct ordered_entry *entry)
 	struct ordered_ask *asked = &entry->ask;
 	bool force = is_flagged(command->sqe.cdw12, WEIR_CUT_FORCE);
 
-	if (!entry->still) {
+	if (!entry->still || (is_taken(entry) && !is_flagged(command->sqe.cdw12, WEIR_CUT_GONE))) {
 		ordered_finish(all, entry, refused(NVME_SC_SEQUENCE));
 		return;
 	}
@@ -106,6 +121,7 @@ cut(struct ordered_all *all, struct ordered_entry *entry)
 		ordered_finish(all, entry, refused(NVME_SC_DENIED));
 		return;
 	}
+	entry->session = session_of(command);
 	asked->known = entry->known;
 	asked->count = entry->count;
 	asked->read = &entry->read;
@@ -241,7 +257,9 @@ start(struct ordered_all *all, struct ordered_entry *entry)
 
 	switch (sqe->opcode) {
 	case WEIR_ADMIN_LIST:
-		if (is_flagged(sqe->cdw10, WEIR_LIST_STOP))
+		if (is_flagged(sqe->cdw10, WEIR_LIST_TAKE))
+			entry->session = session_of(entry->now);
+		if (is_flagged(sqe->cdw10, WEIR_LIST_STOP) && !is_taken(entry))
 			ordered_ask_part(all, entry, ORDERED_STOP, entry->home);
 		else
 			ordered_gather(all, entry, ordered_listed);
@@ -250,6 +268,10 @@ start(struct ordered_all *all, struct ordered_entry *entry)
 		ordered_gather(all, entry, cut);
 		return;
 	default:
+		if (is_taken(entry)) {
+			ordered_finish(all, entry, refused(NVME_SC_SEQUENCE));
+			return;
+		}
 		entry->ask.ends = ends;
 		entry->ask.after = le32_get(sqe->cdw11);
 		ordered_ask_part(all, entry, ends && is_only_home(entry) ? ORDERED_END : ORDERED_FLOOR, entry->home);

@@ -170,12 +170,12 @@ enum { WEIR_ORDERED_LEFT_SHIFT = 16, WEIR_ORDERED_LEFT_MAX = 0xffff };
 /* Admin opcodes; bits 1:0 say which way data goes. */
 enum weir_admin_opcode {
 	WEIR_ADMIN_FENCE = 0xd8, /* no data; CDW10 15:0 a controller, or: */
-	WEIR_ADMIN_LIST = 0xda,  /* to the host; CDW10 15:0 a stream, and enum weir_list_flags; CDW11, CDW12 */
-	WEIR_ADMIN_CUT = 0xdc,   /* no data; CDW10 a stream and a queue, CDW11 a group, CDW12 enum weir_cut_flags */
-	WEIR_ADMIN_FLOOR = 0xe0, /* no data; CDW10 15:0 a stream, CDW11 a group, CDW12 enum weir_floor_flags */
+	WEIR_ADMIN_LIST = 0xda,  /* to the host; CDW10 15:0 a stream, and enum weir_list_flags; CDW11-13 */
+	WEIR_ADMIN_CUT = 0xdc,   /* none; CDW10 a stream and a queue, CDW11 a group, CDW12 enum weir_cut_flags, CDW13 */
+	WEIR_ADMIN_FLOOR = 0xe0, /* none; CDW10 15:0 a stream, CDW11 a group, CDW12 enum weir_floor_flags, CDW13 */
 };
 enum { WEIR_FENCE_OLDER = 0xffff };
-enum weir_list_flags { WEIR_LIST_STOP = 1 << 16, WEIR_LIST_STREAMS = 1 << 17 };
+enum weir_list_flags { WEIR_LIST_STOP = 1 << 16, WEIR_LIST_STREAMS = 1 << 17, WEIR_LIST_TAKE = 1 << 18 };
 enum weir_cut_flags { WEIR_CUT_GONE = 1 << 0, WEIR_CUT_FORCE = 1 << 1 };
 enum weir_floor_flags { WEIR_FLOOR_ENDS = 1 << 0 };
 static_assert((WEIR_ADMIN_FENCE & 3) == 0 && (WEIR_ADMIN_CUT & 3) == 0 && (WEIR_ADMIN_FLOOR & 3) == 0,
@@ -190,7 +190,8 @@ struct weir_list_head {
 	le32 count;           /* in all */
 	le32 guaranteed;
 	le32 flags;           /* enum weir_list_state */
-	uint8_t reserved36[28];
+	le32 session;         /* whose the stream is; 0: nobody's that it knows of */
+	uint8_t reserved40[24];
 };
 static_assert(sizeof(struct weir_list_head) == 64, "head of a list");
 

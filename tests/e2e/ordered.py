@@ -10,7 +10,7 @@ import nvme
 BLOCK = 4096
 EXTENSION, ORDER_BIT = 0xD7, 1 << 1
 LIST, CUT, FLOOR = 0xDA, 0xDC, 0xE0
-STOP, STREAMS = 1 << 16, 1 << 17
+STOP, STREAMS, TAKE = 1 << 16, 1 << 17, 1 << 18
 GONE, FORCE, ENDS = 1, 2, 1
 STOPPED, NEW, LOST = 1, 2, 4
 COUNTS, VALID, BACK, LEFT = 1, 2, 4, 8
@@ -39,7 +39,7 @@ class Entry:
 class List:
     def __init__(self, raw):
         (self.log, self.stream, self.term, self.floor, self.count, self.guaranteed,
-         self.flags) = struct.unpack_from("<16sHHIIII", raw)
+         self.flags, self.session) = struct.unpack_from("<16sHHIIIII", raw)
         self.raw = raw
         self.stopped, self.new, self.lost = (bool(self.flags & bit) for bit in (STOPPED, NEW, LOST))
 
@@ -50,18 +50,19 @@ class List:
         return [number for number, in struct.iter_unpack("<H", self.raw[64:64 + 2 * self.count])]
 
 
-def listed(ctrl, stream=0, flags=0, skip=0, size=4096):
-    request = ctrl.admin.call(nvme.sqe(LIST, cdw10=stream | flags, cdw11=skip, cdw12=size // 4 - 1), want=size)
+def listed(ctrl, stream=0, flags=0, skip=0, size=4096, session=0):
+    request = ctrl.admin.call(nvme.sqe(LIST, cdw10=stream | flags, cdw11=skip, cdw12=size // 4 - 1, cdw13=session),
+                              want=size)
     assert request.ok, request
     return List(bytes(request.got))
 
 
-def cut(ctrl, stream, after=0, qid=1, flags=0):
-    return ctrl.admin.call(nvme.sqe(CUT, cdw10=stream | qid << 16, cdw11=after, cdw12=flags))
+def cut(ctrl, stream, after=0, qid=1, flags=0, session=0):
+    return ctrl.admin.call(nvme.sqe(CUT, cdw10=stream | qid << 16, cdw11=after, cdw12=flags, cdw13=session))
 
 
-def floor(ctrl, stream, group, flags=0):
-    return ctrl.admin.call(nvme.sqe(FLOOR, cdw10=stream, cdw11=group, cdw12=flags))
+def floor(ctrl, stream, group, flags=0, session=0):
+    return ctrl.admin.call(nvme.sqe(FLOOR, cdw10=stream, cdw11=group, cdw12=flags, cdw13=session))
 
 
 def attribute(command, stream, first, last=None, prev=0, num=0, flags=0, floor=0, count=1, ends=None):

@@ -176,7 +176,7 @@ hear_admin(struct orderer *o, struct nvme_sqe *sqe)
 		sqe->opcode = NVME_ADMIN_GET_LOG_PAGE;
 		sqe->nsid = le32_of(UINT32_MAX);
 		sqe->cdw10 = le32_of(NVME_LOG_EFFECTS | dwords << 16);
-		sqe->cdw11 = sqe->cdw12 = le32_of(0);
+		sqe->cdw11 = sqe->cdw12 = sqe->cdw13 = le32_of(0);
 	} else if (sqe->opcode == WEIR_ADMIN_CUT || sqe->opcode == WEIR_ADMIN_FLOOR) {
 		note(o, sqe);
 		if (sqe->opcode == WEIR_ADMIN_FLOOR) {
@@ -184,7 +184,7 @@ hear_admin(struct orderer *o, struct nvme_sqe *sqe)
 			o->floors++;
 		}
 		sqe->opcode = NVME_ADMIN_KEEP_ALIVE;
-		sqe->cdw10 = sqe->cdw11 = sqe->cdw12 = le32_of(0);
+		sqe->cdw10 = sqe->cdw11 = sqe->cdw12 = sqe->cdw13 = le32_of(0);
 	} else if ((sqe->opcode == NVME_ADMIN_IDENTIFY && (cdw10 & 0xff) == NVME_CNS_CTRL) ||
 	    (sqe->opcode == NVME_ADMIN_SET_FEATURES && (cdw10 & 0xff) == WEIR_FEATURE)) {
 		note(o, sqe);

@@ -46,6 +46,7 @@ struct sess_server {
 	uint32_t serial;        /* and whose connection that is of */
 	bool begun, keeps, cutting;
 	uint8_t log;            /* of its UUID */
+	uint32_t session;       /* that has the stream; 0: none */
 
 	bool linked;            /* what the host has: */
 	uint32_t link_serial;
@@ -65,7 +66,7 @@ struct sess_bench {
 	struct order_listed entries[SESS_SERVERS * SESS_SLOTS];
 	struct weir_list_entry in_place[SESS_SERVERS * SESS_SLOTS];
 	uint64_t sent;
-	uint32_t serials;
+	uint32_t serials, hosts;
 	unsigned fails;         /* so many of a hundred writes fail at a drive */
 	bool deaf;              /* what is answered is not heard */
 	uint64_t next;          /* the first block that nobody has written */

@@ -217,11 +217,11 @@ commands_of_ordered_writes_are_there_where_there_is_a_log(void **state)
 	assert_int_equal(admin(b, WEIR_ADMIN_FLOOR, 0, 5, 7, 0), NVME_SC_SUCCESS);
 	assert_int_equal(b->reply.action, CTRL_ORDERED);
 	assert_int_equal(admin(b, WEIR_ADMIN_FLOOR, 0, 5 | 1 << 16, 7, 0), NVME_SC_INVALID_FIELD);
-	assert_int_equal(list(b, 5 | WEIR_LIST_STOP, 256, 256), NVME_SC_SUCCESS);
+	assert_int_equal(list(b, 5 | WEIR_LIST_STOP | WEIR_LIST_TAKE, 256, 256), NVME_SC_SUCCESS);
 	assert_int_equal(b->reply.action, CTRL_ORDERED);
 	assert_int_equal(b->reply.data_len, 256);
 	assert_int_equal(list(b, 5, 256, 512), NVME_SC_SGL_LENGTH);
-	assert_int_equal(list(b, 5 | 1 << 18, 256, 256), NVME_SC_INVALID_FIELD);
+	assert_int_equal(list(b, 5 | 1 << 19, 256, 256), NVME_SC_INVALID_FIELD);
 	assert_int_equal(list(b, 5, 0, 256), NVME_SC_INVALID_FIELD);
 	test_free(b);
 	b = bench_enabled(&nvm);

@@ -188,12 +188,11 @@ a_write_that_always_fails_ends_the_stream_with_its_error(void **state)
 
 /* The first host is still there, and loses its connection. */
 static void
-a_stream_that_another_host_has_gone_on_with_is_not_taken_back(void **state)
+take_from_first(bool begins_anew)
 {
 	struct sess_bench *bench = begin(5, 1, 1);
 	struct order_session first;
 
-	(void)state;
 	assert_true(sess_submit(bench, 2, ORDER_END));
 	sess_settle(bench);
 	sess_lose(bench, 0);
@@ -206,8 +205,67 @@ a_stream_that_another_host_has_gone_on_with_is_not_taken_back(void **state)
 	/* Its lists point into what it was: there is nothing in it that it has to hear of any more. */
 	memset(&first.sequencer.held, 0, sizeof(first.sequencer.held));
 	bench->session = first;
+	if (begins_anew)
+		bench->servers[0].session = 0;
 	join_all(bench);
 	sess_settle(bench);
+	assert_int_equal(bench->session.error, -ESTALE);
+	free(bench);
+}
+
+static void
+a_stream_that_another_host_has_gone_on_with_is_not_taken_back(void **state)
+{
+	(void)state;
+	take_from_first(false);
+}
+
+/* The term says so alone. */
+static void
+nor_by_a_server_that_was_started_anew_since(void **state)
+{
+	(void)state;
+	take_from_first(true);
+}
+
+static void
+tell_head(struct sess_bench *bench, uint32_t whose)
+{
+	const struct weir_list_head head = {
+		.log = { bench->servers[0].log }, .stream = le16_of(SESS_STREAM),
+		.term = le16_of(bench->session.links[0].term), .flags = le32_of(WEIR_LIST_STOPPED),
+		.session = le32_of(whose),
+	};
+	uint8_t page[ORDER_LISTING_BYTES] = { 0 };
+	struct nvme_sqe sqe;
+	uint32_t bytes;
+
+	assert_true(order_session_ask(&bench->session, 0, &sqe, &bytes));
+	assert_int_equal(sqe.opcode, WEIR_ADMIN_LIST);
+	assert_int_equal(le32_get(sqe.cdw10), SESS_STREAM | WEIR_LIST_STOP);
+	assert_int_equal(le32_get(sqe.cdw13), bench->session.name);
+	memcpy(page, &head, sizeof(head));
+	order_session_told(&bench->session, 0, false, NVME_OK, 0, page);
+}
+
+/* It is taken after the first one has listed it, and not cut yet. */
+static void
+one_that_another_host_takes_while_it_is_regained_is_over(void **state)
+{
+	struct sess_bench *bench = begin(5, 1, 1);
+	struct nvme_sqe sqe;
+	uint32_t bytes;
+
+	(void)state;
+	sess_lose(bench, 0);
+	order_session_joined(&bench->session, 0, SESS_QID);
+	tell_head(bench, bench->session.name);
+	assert_int_equal(bench->session.error, 0);
+	assert_true(order_session_ask(&bench->session, 0, &sqe, &bytes));
+	assert_int_equal(sqe.opcode, WEIR_ADMIN_CUT);
+	order_session_told(&bench->session, 0, false, nvme_status_of(NVME_SC_SEQUENCE, true), 0, NULL);
+	assert_int_equal(bench->session.error, 0);
+	tell_head(bench, bench->session.name + 1);
 	assert_int_equal(bench->session.error, -ESTALE);
 	free(bench);
 }
@@ -391,6 +449,8 @@ main(void)
 		cmocka_unit_test(an_answer_to_a_question_of_a_lost_connection_says_nothing),
 		cmocka_unit_test(a_write_that_always_fails_ends_the_stream_with_its_error),
 		cmocka_unit_test(a_stream_that_another_host_has_gone_on_with_is_not_taken_back),
+		cmocka_unit_test(nor_by_a_server_that_was_started_anew_since),
+		cmocka_unit_test(one_that_another_host_takes_while_it_is_regained_is_over),
 		cmocka_unit_test(two_servers_with_one_log_are_refused),
 		cmocka_unit_test(a_server_with_another_log_than_it_had_ends_the_stream),
 		cmocka_unit_test(a_server_that_lists_what_was_never_written_ends_the_stream),
