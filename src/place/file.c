@@ -176,7 +176,7 @@ step(struct place_file *file)
 		file->place.done(&file->place, 0);
 }
 
-static void
+static bool
 commit(struct place *place, const struct order_commit *commit)
 {
 	struct place_file *file = container_of(place, struct place_file, place);
@@ -194,6 +194,7 @@ commit(struct place *place, const struct order_commit *commit)
 		sync_file(file);
 	else
 		step(file);
+	return false;
 }
 
 /* ---- it begins and ends ---- */
@@ -221,7 +222,7 @@ place_file_bytes(const struct order_head *head)
 struct place *
 place_file_open(struct reactor *reactor, struct file *file, const struct order_head *head, uint32_t part)
 {
-	static const struct place_ops ops = { commit, close_file };
+	static const struct place_ops ops = { commit, close_file, false };
 	struct place_file *place = arena_alloc(reactor->arena, sizeof(*place));
 	uint64_t bytes = (uint64_t)head->slots * sizeof(struct order_image);
 	uint8_t *runs;

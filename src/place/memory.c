@@ -13,16 +13,7 @@ struct place_memory {
 	struct place place;
 	struct order_image *kept; /* the part, there */
 	struct file *file;        /* that is mapped to persistent memory; NULL: it is none */
-	struct task task;         /* says that it is done */
 };
-
-static void
-done(struct task *task)
-{
-	struct place_memory *memory = container_of(task, struct place_memory, task);
-
-	memory->place.done(&memory->place, 0);
-}
 
 /* The CRC and the word behind it are in one of these: where an entry is whole, that is too. */
 static void
@@ -73,7 +64,7 @@ write_back(struct place_memory *memory, const struct order_commit *commit)
 	world->file_write_back(memory->file, pieces, count);
 }
 
-static void
+static bool
 commit(struct place *place, const struct order_commit *commit)
 {
 	struct place_memory *memory = container_of(place, struct place_memory, place);
@@ -87,7 +78,7 @@ commit(struct place *place, const struct order_commit *commit)
 		keep_word(&memory->kept[commit->words[i]].persist, &place->slots[commit->words[i]].persist);
 	if (memory->file != NULL)
 		write_back(memory, commit);
-	reactor_run_in(place->reactor, PHASE_COLLECT, &memory->task);
+	return true;
 }
 
 static void
@@ -95,14 +86,13 @@ close_memory(struct place *place)
 {
 	struct place_memory *memory = container_of(place, struct place_memory, place);
 
-	task_cancel(&memory->task);
 	arena_free(place->reactor->arena, memory);
 }
 
 static struct place *
 open_memory(struct reactor *reactor, void *log, struct file *file, const struct order_head *head, uint32_t part)
 {
-	static const struct place_ops ops = { commit, close_memory };
+	static const struct place_ops ops = { commit, close_memory, true };
 	struct place_memory *memory = arena_alloc(reactor->arena, sizeof(*memory));
 
 	if (memory == NULL)
@@ -110,7 +100,6 @@ open_memory(struct reactor *reactor, void *log, struct file *file, const struct 
 	memory->place = (struct place){ .ops = &ops, .reactor = reactor, .count = head->slots };
 	memory->kept = (struct order_image *)(void *)((uint8_t *)log + order_part_at(head, part));
 	memory->file = file;
-	task_init(&memory->task, done);
 	return &memory->place;
 }
 

@@ -18,16 +18,19 @@ struct place {
 	struct reactor *reactor;
 	const struct order_image *slots; /* the part's, as long as it is open */
 	uint32_t count;
-	/* The commit is durable; or a negative errno: that and no later one may ever be.  Never called from inside. */
+	/* The commit that went on is durable; or a negative errno: that and no later one may ever be.  Never called
+	 * from inside. */
 	void (*done)(struct place *place, int error);
 	void *owner;
 };
 
 struct place_ops {
-	/* One at a time. What was taken of the words is copied. */
-	void (*commit)(struct place *place, const struct order_commit *commit);
+	/* One at a time; what was taken of the words is copied.  True: it is durable now, and nobody is told; as it
+	 * always is where `at_once`. */
+	bool (*commit)(struct place *place, const struct order_commit *commit);
 	/* None is under way. */
 	void (*close)(struct place *place);
+	bool at_once;
 };
 
 /*

@@ -21,7 +21,7 @@ done(struct timer *timer)
 	pmr->place.done(&pmr->place, 0);
 }
 
-static void
+static bool
 commit(struct place *place, const struct order_commit *commit)
 {
 	struct place_pmr *pmr = container_of(place, struct place_pmr, place);
@@ -43,6 +43,7 @@ commit(struct place *place, const struct order_commit *commit)
 	}
 	region->last_ns = pmr_fence(region->pmr, now);
 	timer_set(&place->reactor->timers, &pmr->timer, region->last_ns);
+	return false;
 }
 
 static void
@@ -57,7 +58,7 @@ close_region(struct place *place)
 struct place *
 place_region_open(struct reactor *reactor, struct place_region *region, const struct order_head *head, uint32_t part)
 {
-	static const struct place_ops ops = { commit, close_region };
+	static const struct place_ops ops = { commit, close_region, false };
 	struct place_pmr *pmr = arena_alloc(reactor->arena, sizeof(*pmr));
 
 	if (pmr == NULL)

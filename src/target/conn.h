@@ -295,6 +295,14 @@ void turn_take(struct request *first); /* it has its turn; the others of the sam
 void request_receive(struct request *req, uint32_t bytes);
 void request_unstall(struct request *req);
 void request_keep(struct request *req, const struct capsule *capsule);
+/* It is the I/O's as it lies there; who needs it for longer than the receive buffer keeps it calls io.keep(). */
+void request_lend(struct request *req, const struct capsule *capsule);
+static inline void
+request_use_bufs(struct request *req)
+{
+	req->io.iov = req->bufs.iov;
+	req->io.iov_count = req->bufs.count;
+}
 /* req->bufs holds `bytes` bytes, which were promised. */
 void request_take_promised(struct request *req, struct share *share, uint32_t bytes);
 

@@ -228,13 +228,6 @@ check_verify(struct request *req, const struct view_ns *ns)
 
 /* From now on the data is in req->bufs. */
 static void
-use_bufs(struct request *req)
-{
-	req->io.iov = req->bufs.iov;
-	req->io.iov_count = req->bufs.count;
-}
-
-static void
 read_granted(struct bufs_waiter *waiter)
 {
 	struct request *req = request_of(waiter);
@@ -243,7 +236,7 @@ read_granted(struct bufs_waiter *waiter)
 		request_free(req);
 		return;
 	}
-	use_bufs(req);
+	request_use_bufs(req);
 	io_submit_late(req);
 }
 
@@ -289,29 +282,11 @@ begin_read(struct request *req, const struct capsule *capsule)
 		read_blocks(req);
 }
 
-/* The device needs a capsule's data longer than the receive buffer keeps it. */
-static void
-keep(struct blk_io *io)
-{
-	struct request *req = io->owner;
-
-	assert(io->flags & BLK_TRANSIENT && io->iov_count == 1);
-	request_take_promised(req, share_of(req), (uint32_t)io->iov[0].iov_len);
-	memcpy(req->bufs.iov[0].iov_base, io->iov[0].iov_base, io->iov[0].iov_len);
-	use_bufs(req);
-	io->flags &= ~(uint32_t)BLK_TRANSIENT;
-}
-
 static void
 begin_write(struct request *req, const struct capsule *capsule)
 {
 	if (capsule->len > 0) {
-		req->iov[0] = (struct iovec){ (void *)(uintptr_t)capsule->data, capsule->len };
-		req->io.iov = req->iov;
-		req->io.iov_count = 1;
-		req->io.keep = keep;
-		if (capsule->transient)
-			req->io.flags |= BLK_TRANSIENT;
+		request_lend(req, capsule);
 		submit(req);
 	} else {
 		request_fetch(req);
@@ -339,7 +314,7 @@ begin_verify(struct request *req, const struct capsule *capsule)
 static void
 write_data(struct request *req)
 {
-	use_bufs(req);
+	request_use_bufs(req);
 	io_submit_late(req);
 }
 

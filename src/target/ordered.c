@@ -136,34 +136,48 @@ ordered_conn_stalls(struct conn *conn)
 
 /* With all of its data: from here on it is its stream's. */
 static void
-ready(struct request *req, struct iovec *iov, uint32_t count)
+ready(struct request *req)
 {
 	struct ordered_write *ordered = write_of(req);
 	struct ordered_stream *stream = container_of(ordered->write.stream, struct ordered_stream, served);
 
-	req->io.iov = iov;
-	req->io.iov_count = count;
 	req->stage = STAGE_ORDER;
 	req->conn->device_count++;
 	order_serve_ready(&stream->part->serve, &ordered->write);
 	ordered_pump(stream->part);
 }
 
-/* A capsule's data is needed for longer than the receive buffer keeps it. */
+/*
+ * Its data is in the receive buffer, which does not keep it.  Where its entry is durable at once it goes to its device
+ * at once, which copies what it needs of it; else it is to be kept now.
+ */
+static void
+ready_transient(struct request *req)
+{
+	struct ordered_write *ordered = write_of(req);
+	struct ordered_part *part = container_of(ordered->write.stream, struct ordered_stream, served)->part;
+
+	ready(req);
+	if (part->place->ops->at_once)
+		ordered_settle(part);
+	if (req->stage == STAGE_ORDER)
+		req->io.keep(&req->io);
+}
+
 static void
 begin(struct request *req, const struct capsule *capsule)
 {
+	req->io.iov_count = 0;
 	if (req->sqe.opcode == NVME_FLUSH) {
-		ready(req, NULL, 0);
+		ready(req);
 	} else if (capsule->len == 0) {
 		request_fetch(req);
-	} else if (capsule->transient) {
-		request_take_promised(req, share_of(req), capsule->len);
-		memcpy(req->bufs.iov[0].iov_base, capsule->data, capsule->len);
-		ready(req, req->bufs.iov, req->bufs.count);
 	} else {
-		req->iov[0] = (struct iovec){ (void *)(uintptr_t)capsule->data, capsule->len };
-		ready(req, req->iov, 1);
+		request_lend(req, capsule);
+		if (capsule->transient)
+			ready_transient(req);
+		else
+			ready(req);
 	}
 }
 
@@ -253,12 +267,13 @@ ordered_data(struct request *req)
 
 	if (req->xfer.data_bad && !ordered->over)
 		ordered_stream_stop(container_of(ordered->write.stream, struct ordered_stream, served));
-	if (req->xfer.data_bad)
-		request_answer(req, nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false));
-	else if (ordered->over)
-		request_answer(req, nvme_status_of(NVME_SC_SEQUENCE, true));
-	else
-		ready(req, req->bufs.iov, req->bufs.count);
+	if (req->xfer.data_bad || ordered->over) {
+		request_answer(req, req->xfer.data_bad ? nvme_status_of(NVME_SC_TRANSIENT_TRANSPORT, false) :
+		    nvme_status_of(NVME_SC_SEQUENCE, true));
+		return;
+	}
+	request_use_bufs(req);
+	ready(req);
 }
 
 /* ---- it goes ---- */
@@ -293,7 +308,7 @@ done(struct blk_io *io, struct nvme_status status)
 	}
 	ordered->status = req->volume == VOLUME_ENDED ? io_ended() : status;
 	order_serve_ended(&part->serve, &ordered->write, nvme_ok(status));
-	ordered_pump(part);
+	ordered_follow(part);
 }
 
 void
@@ -362,7 +377,7 @@ flushed(struct blk_io *io, struct nvme_status status)
 	ordered_returned(flush);
 	stream->flush_failed = stream->flush_failed || !nvme_ok(status);
 	flush_over(stream);
-	ordered_pump(stream->part);
+	ordered_follow(stream->part);
 }
 
 void

@@ -68,6 +68,7 @@ struct ordered_ask {
 struct ordered_stream {
 	struct list node;          /* of its part */
 	struct list conn_node;     /* of its queue */
+	struct list mind_node;     /* of those of its part that wait for something else than writes */
 	struct order_served served;
 	struct ordered_part *part;
 	struct conn *conn;         /* by which it goes on; NULL: by none */
@@ -102,7 +103,7 @@ struct ordered_part {
 	struct place *place;
 	bool committing;
 	struct order_commit empty; /* slots of a torn batch, which are to be empty first; `from` is `to`: none */
-	struct list streams;
+	struct list streams, minded;
 	struct task task;
 	struct timer stuck;
 };
@@ -143,8 +144,14 @@ struct ordered_part *ordered_part(struct core *core, uint32_t number);
 struct ordered_stream *ordered_find(const struct ordered_part *part, uint32_t owner, uint16_t number);
 struct ordered_stream *ordered_begin_stream(struct ordered_part *part, uint32_t owner, uint16_t number,
     const struct order_owner *as);
-/* Something was told to `serve`: what follows from it is done, now or in this turn. */
+/* Something was told to `serve`: what follows from it is done in this turn, with what else has come, or in the next
+ * one; or, where a device or the place has told it, with what else they tell. */
 void ordered_pump(struct ordered_part *part);
+void ordered_follow(struct ordered_part *part);
+/* What follows from it is done now, as far as that needs no other turn. */
+void ordered_settle(struct ordered_part *part);
+/* Something else waits at the stream: it is asked something, closed, or has to tell other parts. */
+void ordered_mind(struct ordered_stream *stream);
 void ordered_stream_stop(struct ordered_stream *stream);
 void ordered_end_stream(struct ordered_stream *stream); /* of which the part has nothing, not even a mark */
 int ordered_core_begin(struct core *core, char why[256]) __attribute__((warn_unused_result));

@@ -165,7 +165,7 @@ cut(struct ordered_part *part, struct ordered_stream *stream, struct ordered_ask
 	}
 	stream->as = ask->as;
 	stream->cutting = true;
-	ordered_pump(part);
+	ordered_mind(stream);
 }
 
 /* ---- floors ---- */
@@ -205,6 +205,7 @@ close_here(struct ordered_part *part, struct ordered_stream *stream)
 	leave_queue(stream);
 	order_track_close(&part->serve.log, &stream->served.track, true);
 	stream->closed = true;
+	ordered_mind(stream);
 }
 
 static struct ordered_stream *
@@ -260,7 +261,6 @@ closes(struct core *core, const struct target_mail *mail)
 	if (stream == NULL)
 		return;
 	close_here(stream->part, stream);
-	ordered_pump(stream->part);
 }
 
 /* It stands in an entry that is durable; then, if nobody needs the stream any more, it goes. */
@@ -296,7 +296,7 @@ begin_floor(struct ordered_part *part, struct ordered_stream *stream, struct ord
 	}
 	order_track_tell(&stream->served.track, ask->after);
 	stream->asked = ask;
-	ordered_pump(part);
+	ordered_mind(stream);
 }
 
 /* ---- what is asked ---- */
@@ -347,6 +347,7 @@ asked(struct core *core, struct ordered_ask *ask)
 		assert(stream->asked == NULL);
 		ordered_stream_stop(stream);
 		stream->asked = ask;
+		ordered_mind(stream);
 		return;
 	case ORDERED_FILL:
 		fill(part, stream, ask);

@@ -168,6 +168,7 @@ adopt(struct ordered_part *part, const struct ordered_all *all, const struct ord
 	for (uint32_t i = 0; i < count && !stream->closed; i++)
 		if (known[i].part != part->number)
 			ordered_set(stream->elsewhere, known[i].part);
+	ordered_mind(stream);
 	return true;
 }
 

@@ -48,6 +48,7 @@ ordered_begin_stream(struct ordered_part *part, uint32_t owner, uint16_t number,
 	stream->part = part;
 	stream->as = as;
 	list_init(&stream->conn_node);
+	list_init(&stream->mind_node);
 	order_track_init(&part->serve.log, &stream->served.track, owner, number);
 	order_serve_stream(&stream->served);
 	list_push(&part->streams, &stream->node);
@@ -62,6 +63,7 @@ ordered_end_stream(struct ordered_stream *stream)
 	order_track_close(&part->serve.log, &stream->served.track, true);
 	(void)order_track_leave(&part->serve.log, &stream->served.track);
 	list_remove(&stream->node);
+	list_remove(&stream->mind_node);
 	arena_free(part->core->reactor->arena, stream);
 }
 
@@ -80,6 +82,7 @@ leave(struct ordered_stream *stream)
 
 	core_post(core, 0, &mail);
 	list_remove(&stream->node);
+	list_remove(&stream->mind_node);
 	arena_free(core->reactor->arena, stream);
 }
 
@@ -93,19 +96,34 @@ ordered_stream_stop(struct ordered_stream *stream)
 /* ---- a commit ---- */
 
 static void
+durable(struct ordered_part *part)
+{
+	part->committing = false;
+	if (part->empty.from < part->empty.to)
+		part->empty.to = part->empty.from;
+	else
+		order_serve_durable(&part->serve);
+}
+
+/* True: something was, and is durable now. */
+static bool
 commit(struct ordered_part *part)
 {
 	struct order_commit taken;
 
 	if (part->committing || part->serve.broken)
-		return;
+		return false;
 	if (part->empty.from < part->empty.to)
 		taken = part->empty;
 	else if (!order_log_take(&part->serve.log, &taken))
-		return;
+		return false;
 	part->committing = true;
+	if (part->place->ops->commit(part->place, &taken)) {
+		durable(part);
+		return true;
+	}
 	part->core->ordered_ios++;
-	part->place->ops->commit(part->place, &taken);
+	return false;
 }
 
 /* No later one may ever be durable: what is on its way goes nowhere, and no stream goes on. */
@@ -119,37 +137,22 @@ broken(struct ordered_part *part, int error)
 		order_serve_stop(&part->serve, &container_of(node, struct ordered_stream, node)->served);
 }
 
-static void
-after_commit(struct ordered_part *part)
-{
-	list_for_each(&part->streams, node) {
-		struct ordered_stream *stream = container_of(node, struct ordered_stream, node);
-
-		ordered_tell_floor(stream);
-		if (stream->asked != NULL)
-			ordered_asked_go_on(stream); /* it may be no more */
-		else if (stream->closed && order_track_leave(&part->serve.log, &stream->served.track))
-			leave(stream);
-	}
-}
-
+/* At once the next one: what has come meanwhile waits for it. */
 static void
 committed(struct place *place, int error)
 {
 	struct ordered_part *part = place->owner;
 	struct core *core = part->core;
 
-	part->committing = false;
 	core->ordered_ios--;
-	if (error != 0)
+	if (error == 0) {
+		durable(part);
+		(void)commit(part);
+	} else {
+		part->committing = false;
 		broken(part, error);
-	else if (part->empty.from < part->empty.to)
-		part->empty.to = part->empty.from;
-	else
-		order_serve_durable(&part->serve);
-	after_commit(part);
-	commit(part);
-	ordered_pump(part);
+	}
+	ordered_follow(part);
 	core_maybe_drained(core);
 }
 
@@ -180,23 +183,60 @@ drain(struct ordered_part *part)
 	}
 }
 
+/* Whether something of it waits, for other streams or to be durable, that is not one of its writes. */
+static bool
+is_minded(const struct ordered_stream *stream)
+{
+	bool elsewhere = false;
+
+	for (unsigned i = 0; i < ORDERED_PART_WORDS; i++)
+		elsewhere = elsewhere || stream->elsewhere[i] != 0;
+	return elsewhere || stream->asked != NULL || stream->closed;
+}
+
+void
+ordered_mind(struct ordered_stream *stream)
+{
+	if (list_empty(&stream->mind_node))
+		list_push(&stream->part->minded, &stream->mind_node);
+	ordered_pump(stream->part);
+}
+
+static void
+mind(struct ordered_stream *stream)
+{
+	ordered_tell_floor(stream);
+	if (stream->asked != NULL)
+		ordered_asked_go_on(stream); /* it may be no more */
+	else if (stream->closed && order_track_leave(&stream->part->serve.log, &stream->served.track))
+		leave(stream);
+	else if (!is_minded(stream))
+		list_remove(&stream->mind_node);
+}
+
+void
+ordered_settle(struct ordered_part *part)
+{
+	do {
+		if (!part->serve.broken)
+			order_serve_append(&part->serve);
+		drain(part);
+	} while (commit(part));
+}
+
 static void look_for_stuck(struct ordered_part *part);
 
+/* What was asked may have something to be committed, and what is minded may wait for just that. */
 static void
 pump(struct task *task)
 {
 	struct ordered_part *part = container_of(task, struct ordered_part, task);
 
-	if (!part->serve.broken)
-		order_serve_append(&part->serve);
-	drain(part);
-	list_for_each(&part->streams, node) {
-		struct ordered_stream *stream = container_of(node, struct ordered_stream, node);
-
-		if (stream->asked != NULL)
-			ordered_asked_go_on(stream);
-	}
-	commit(part);
+	do {
+		ordered_settle(part);
+		list_for_each(&part->minded, node)
+			mind(container_of(node, struct ordered_stream, mind_node));
+	} while (commit(part));
 	look_for_stuck(part);
 }
 
@@ -204,6 +244,12 @@ void
 ordered_pump(struct ordered_part *part)
 {
 	reactor_run_in(part->core->reactor, PHASE_SUBMIT, &part->task);
+}
+
+void
+ordered_follow(struct ordered_part *part)
+{
+	reactor_run_in(part->core->reactor, PHASE_SETTLE, &part->task);
 }
 
 /* ---- streams that wait for each other ---- */
@@ -283,6 +329,7 @@ begin_part(struct core *core, struct store *store, uint32_t number)
 	part->core = core;
 	part->number = number;
 	list_init(&part->streams);
+	list_init(&part->minded);
 	list_push(&core->ordered_parts, &part->node);
 	task_init(&part->task, pump);
 	part->stuck.fire = stuck;

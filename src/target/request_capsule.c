@@ -4,6 +4,8 @@
  * Because it did not come in one piece, or because it is needed for longer.
  * Its connection waits where there is no buffer.
  */
+#include <assert.h>
+
 #include "target/ordered.h"
 
 /* The share of the volume that the command names, which may not be checked yet; of none: what is of no volume. */
@@ -38,6 +40,30 @@ request_keep(struct request *req, const struct capsule *capsule)
 	request_take_promised(req, share_said(req), capsule->len);
 	memcpy(req->bufs.iov[0].iov_base, capsule->data, capsule->len);
 	req->iov[0] = req->bufs.iov[0];
+}
+
+static void
+keep(struct blk_io *io)
+{
+	struct request *req = io->owner;
+
+	assert(io->flags & BLK_TRANSIENT && io->iov_count == 1);
+	request_take_promised(req, share_of(req), (uint32_t)io->iov[0].iov_len);
+	memcpy(req->bufs.iov[0].iov_base, io->iov[0].iov_base, io->iov[0].iov_len);
+	request_use_bufs(req);
+	io->flags &= ~(uint32_t)BLK_TRANSIENT;
+}
+
+void
+request_lend(struct request *req, const struct capsule *capsule)
+{
+	req->iov[0] = (struct iovec){ (void *)(uintptr_t)capsule->data, capsule->len };
+	req->io.iov = req->iov;
+	req->io.iov_count = 1;
+	req->io.keep = keep;
+	req->io.owner = req;
+	if (capsule->transient)
+		req->io.flags |= BLK_TRANSIENT;
 }
 
 /* ---- capsules whose data did not come in one piece ---- */

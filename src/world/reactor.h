@@ -22,6 +22,7 @@ enum reactor_phase {
 	PHASE_RECEIVE, /* read what streams have, those with little together */
 	PHASE_SUBMIT,  /* hand what was gathered to devices: one doorbell or system call */
 	PHASE_COLLECT, /* take completions */
+	PHASE_SETTLE,  /* do what follows from them all together, before anybody is answered */
 	PHASE_SEND,    /* one send per connection, those with little together */
 	PHASE_COUNT,
 };

@@ -49,7 +49,7 @@ struct life {
 	struct order_image slots[SLOTS];
 	struct order_slot states[SLOTS];
 	uint32_t words[SLOTS];
-	struct task task;
+	struct task task, told;
 	struct { uint32_t group; uint64_t place, word; bool ended, used; } flight[FLIGHT];
 	bool busy;
 };
@@ -129,14 +129,34 @@ append(struct life *life, unsigned slot)
 }
 
 static void
+told(struct task *task)
+{
+	struct place *place = container_of(task, struct life, told)->place;
+
+	place->done(place, 0);
+}
+
+/* Where it is done at once, too, something may happen before that is known. */
+static void
+commit(struct life *life, const struct order_commit *commit)
+{
+	bool at_once = life->place->ops->commit(life->place, commit);
+
+	assert_int_equal(at_once, life->place->ops->at_once);
+	task_init(&life->told, told);
+	if (at_once)
+		reactor_run_in(life->reactor, PHASE_COLLECT, &life->told);
+}
+
+static void
 commit_some(struct life *life)
 {
-	struct order_commit commit;
+	struct order_commit taken;
 
-	if (life->busy || !order_log_take(&life->log, &commit))
+	if (life->busy || !order_log_take(&life->log, &taken))
 		return;
 	life->busy = true;
-	life->place->ops->commit(life->place, &commit);
+	commit(life, &taken);
 }
 
 static void
@@ -240,8 +260,7 @@ begin(struct life *life, const struct order_scan *scan)
 		life->seen->torn++;
 		life->place->done = emptied;
 		life->busy = true;
-		life->place->ops->commit(life->place,
-		    &(struct order_commit){ .from = scan->next, .to = scan->torn_to });
+		commit(life, &(struct order_commit){ .from = scan->next, .to = scan->torn_to });
 	} else {
 		reactor_run_in(life->reactor, PHASE_SUBMIT, &life->task);
 	}
@@ -401,12 +420,6 @@ struct many {
 	bool done;
 };
 
-static void
-many_done(struct place *place, int error)
-{
-	((struct many *)place->owner)->done = error == 0;
-}
-
 static int
 commit_many(struct reactor *reactor, void *arg)
 {
@@ -419,12 +432,10 @@ commit_many(struct reactor *reactor, void *arg)
 	assert_int_equal(reactor->world->file_map(file, true), 0);
 	place = place_persistent_open(reactor, file, &head, 1);
 	place->slots = many->slots;
-	place->done = many_done;
-	place->owner = many;
 	memset(many->slots, 1, sizeof(many->slots));
 	for (uint32_t i = 0; i < MANY; i++)
 		words[i] = 10 + i;
-	place->ops->commit(place, &(struct order_commit){
+	many->done = place->ops->commit(place, &(struct order_commit){
 		.from = SLOTS - 3, .to = SLOTS + 5, .words = words, .word_count = MANY,
 	});
 	return 0;

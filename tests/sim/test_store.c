@@ -66,7 +66,8 @@ put(void *arg, int error)
 
 	assert_int_equal(error, 0);
 	order_entry_write(&entry, &life->store->slots[0][0]);
-	life->place->ops->commit(life->place, &commit);
+	if (life->place->ops->commit(life->place, &commit))
+		life->place->done(life->place, 0);
 }
 
 static void

@@ -30,23 +30,12 @@ struct mapped {
 	struct file *file;
 	struct place *place;
 	struct order_image slots[SLOTS];
-	unsigned done;
 };
 
 static struct order_image *
 kept_of(const struct mapped *mapped)
 {
 	return (struct order_image *)(void *)((uint8_t *)mapped->file->map + order_part_at(&head, PART));
-}
-
-static void
-done(struct place *place, int error)
-{
-	struct mapped *mapped = place->owner;
-
-	MUST(error == 0);
-	mapped->done++;
-	rt_stop(mapped->rt);
 }
 
 /* The slots hold what is not in the file, all but what is zeros there. */
@@ -68,8 +57,6 @@ begin(struct mapped *mapped, bool persistent)
 	for (size_t i = 0; i < sizeof(mapped->slots); i++)
 		((uint8_t *)mapped->slots)[i] = (uint8_t)(rng_next(&rng) | 1);
 	mapped->place->slots = mapped->slots;
-	mapped->place->done = done;
-	mapped->place->owner = mapped;
 }
 
 static void
@@ -83,11 +70,7 @@ end(struct mapped *mapped)
 static void
 commit(struct mapped *mapped, const struct order_commit *commit)
 {
-	unsigned before = mapped->done;
-
-	mapped->place->ops->commit(mapped->place, commit);
-	MUST(mapped->done == before); /* never from inside */
-	MUST(rt_run(mapped->rt) == 0 && mapped->done == before + 1);
+	MUST(mapped->place->ops->at_once && mapped->place->ops->commit(mapped->place, commit));
 }
 
 /* From the part's last three slots on to its first five, and every third word behind that. */

@@ -95,15 +95,17 @@ close_reactor(void **state)
 static void
 a_turn_tells_streams_and_receives_then_timers_then_each_phase(void **state)
 {
-	struct thing send, collect, submit, timer, receive, stream;
+	struct thing send, settle, collect, submit, timer, receive, stream;
 
 	thing_init(&send, 's');
+	thing_init(&settle, 'e');
 	thing_init(&collect, 'c');
 	thing_init(&submit, 'b');
 	thing_init(&timer, 't');
 	thing_init(&receive, 'v');
 	thing_init(&stream, 'r');
 	reactor_run_in(&reactor, PHASE_SEND, &send.task);
+	reactor_run_in(&reactor, PHASE_SETTLE, &settle.task);
 	reactor_run_in(&reactor, PHASE_COLLECT, &collect.task);
 	reactor_run_in(&reactor, PHASE_SUBMIT, &submit.task);
 	reactor_run_in(&reactor, PHASE_RECEIVE, &receive.task);
@@ -111,10 +113,10 @@ a_turn_tells_streams_and_receives_then_timers_then_each_phase(void **state)
 	stream.stream.wanted = STREAM_READABLE;
 	reactor_stream_ready(&stream.stream, STREAM_READABLE);
 	assert_true(reactor_turn(&reactor, 5));
-	assert_string_equal(history, "rvtbcs");
+	assert_string_equal(history, "rvtbces");
 	assert_int_equal(reactor.now_ns, 5);
 	assert_false(reactor_turn(&reactor, 6));
-	assert_string_equal(history, "rvtbcs");
+	assert_string_equal(history, "rvtbces");
 	assert_int_equal(reactor.turns, 2);
 	assert_int_equal(reactor.busy_turns, 1);
 }
