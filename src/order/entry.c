@@ -1,5 +1,6 @@
 #include "order/entry.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "base/crc32c.h"
@@ -40,6 +41,16 @@ order_entry_wrong(const struct order_entry *entry)
 	if (entry->blocks == 0 && (entry->flags & ORDER_ENTRY_FLUSH) == 0)
 		return "only a flush has no blocks";
 	return NULL;
+}
+
+uint32_t
+order_entry_nsid(uint32_t nsid, const uint8_t uuid[16], uint32_t block_size)
+{
+	const le32 size = le32_of(block_size);
+	uint32_t crc = crc32c(0, uuid, 16);
+
+	assert(nsid < 1 << 16);
+	return nsid | crc32c(crc, &size, sizeof(size)) << 16;
 }
 
 static le32

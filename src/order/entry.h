@@ -57,6 +57,12 @@ struct order_entry {
 /* NULL, or what cannot be in an entry, in plain words. */
 const char *order_entry_wrong(const struct order_entry *entry);
 
+/*
+ * An entry's NSID, with a tag of which namespace had it, by its UUID and the size of its blocks: another one may get
+ * that number.  NSIDs are below 2^16.
+ */
+uint32_t order_entry_nsid(uint32_t nsid, const uint8_t uuid[16], uint32_t block_size);
+
 /* As it is appended: it does not persist. */
 void order_entry_write(const struct order_entry *entry, struct order_image *image);
 

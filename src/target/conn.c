@@ -103,6 +103,7 @@ conn_accept(struct core *core, struct stream *stream, uint16_t portal)
 	fifo_init(&conn->wishes);
 	list_init(&conn->admin_line);
 	list_init(&conn->admin_node);
+	list_init(&conn->lent_writes);
 	list_init(&conn->streams);
 	fifo_init(&conn->again);
 	tconn_init(&conn->tc, &limits);

@@ -124,6 +124,7 @@ struct conn {
 		uint64_t ns;          /* when */
 	} told;                   /* the last grant; of one that has CREDITS */
 	struct ordered_write *ordered_writes; /* by slot; NULL: it was not granted ORDER when it connected */
+	struct list lent_writes;  /* whose data is in the receive buffer */
 	struct list streams;      /* that go on by it, */
 	struct ordered_stream *stream_last; /* and of which the last command was; or NULL */
 	uint32_t active[CTRL_NS_MAX / 32]; /* the same: namespaces with GATE_LISTED that it has; bit n is NSID n + 1 */

@@ -10,8 +10,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "base/crc32c.h"
-#include "order/entry.h"
 #include "target/command.h"
 #include "wire/extension.h"
 
@@ -20,15 +18,6 @@ enum { SECTOR = 512 };
 /* ---- which namespace an entry is of ---- */
 
 static_assert(CTRL_NS_MAX < 1 << 16, "a tag finds room beside an NSID");
-
-uint32_t
-ordered_nsid(const struct view_ns *ns)
-{
-	const le32 block_size = le32_of(ns->block_size);
-	uint32_t crc = crc32c(0, ns->info->uuid, sizeof(ns->info->uuid));
-
-	return ns->info->nsid | crc32c(crc, &block_size, sizeof(block_size)) << 16;
-}
 
 const struct view_ns *
 ordered_ns(const struct view *view, const struct order_owner *as, uint32_t tagged)
@@ -40,7 +29,7 @@ ordered_ns(const struct view *view, const struct order_owner *as, uint32_t tagge
 	if (subsys == NULL || nsid - 1 >= subsys->ns_limit)
 		return NULL;
 	ns = &subsys->ns[nsid - 1];
-	return ns->info != NULL && ordered_nsid(ns) == tagged ? ns : NULL;
+	return ns->info != NULL && ns->tagged == tagged ? ns : NULL;
 }
 
 bool
@@ -147,23 +136,6 @@ ready(struct request *req)
 	ordered_pump(stream->part);
 }
 
-/*
- * Its data is in the receive buffer, which does not keep it.  Where its entry is durable at once it goes to its device
- * at once, which copies what it needs of it; else it is to be kept now.
- */
-static void
-ready_transient(struct request *req)
-{
-	struct ordered_write *ordered = write_of(req);
-	struct ordered_part *part = container_of(ordered->write.stream, struct ordered_stream, served)->part;
-
-	ready(req);
-	if (part->place->ops->at_once)
-		ordered_settle(part);
-	if (req->stage == STAGE_ORDER)
-		req->io.keep(&req->io);
-}
-
 static void
 begin(struct request *req, const struct capsule *capsule)
 {
@@ -175,9 +147,26 @@ begin(struct request *req, const struct capsule *capsule)
 	} else {
 		request_lend(req, capsule);
 		if (capsule->transient)
-			ready_transient(req);
-		else
-			ready(req);
+			list_push(&req->conn->lent_writes, &write_of(req)->lent_node);
+		ready(req);
+	}
+}
+
+/* Where entries are durable at once they go to their devices now, which copy what they need of the buffer. */
+void
+ordered_received(struct conn *conn)
+{
+	struct ordered_write *ordered = container_of(conn->lent_writes.next, struct ordered_write, lent_node);
+	struct ordered_part *part = container_of(ordered->write.stream, struct ordered_stream, served)->part;
+	struct list *node;
+
+	if (part->place->ops->at_once)
+		ordered_settle(part);
+	while ((node = list_pop(&conn->lent_writes)) != NULL) {
+		struct request *req = container_of(node, struct ordered_write, lent_node)->req;
+
+		if (req->stage == STAGE_ORDER)
+			req->io.keep(&req->io);
 	}
 }
 
@@ -189,11 +178,12 @@ fill(struct request *req, const struct order_attribute *attribute, struct ordere
 
 	ordered->req = req;
 	ordered->over = false;
+	list_init(&ordered->lent_node);
 	ordered->status = NVME_OK;
 	ordered->write.attribute = *attribute;
 	ordered->write.lba = req->io.lba;
 	ordered->write.blocks = req->sqe.opcode == NVME_WRITE ? req->io.blocks : 0;
-	ordered->write.nsid = ordered_nsid(ns);
+	ordered->write.nsid = ns->tagged;
 	ordered->write.keeps = !blk->volatile_cache;
 }
 
@@ -428,6 +418,7 @@ ordered_answer(struct ordered_part *part, struct order_write *write)
 		ordered->over = true; /* its data is on its way */
 		return;
 	}
+	list_remove(&ordered->lent_node);
 	conn->device_count--;
 	if (write->outcome == ORDER_DONE) {
 		left = order_log_left(&part->serve.log, &write->stream->track);

@@ -20,6 +20,7 @@ enum { ORDERED_PART_WORDS = ORDER_PARTS_MAX / 64 };
 struct ordered_write {
 	struct order_write write;
 	struct request *req;
+	struct list lent_node;     /* of its connection, while its data is in the receive buffer */
 	struct nvme_status status; /* what its drive said */
 	bool over;                 /* its stream is done with it, and its data is on its way yet */
 };
@@ -114,6 +115,8 @@ struct ordered_part {
 void ordered_command(struct request *req, const struct capsule *capsule);
 void ordered_data(struct request *req); /* what was asked for is in req->bufs, or was bad */
 int ordered_conn(struct conn *conn, uint16_t entries) __attribute__((warn_unused_result));
+/* What was received is done with, and some of it is data of ordered writes: conn->lent_writes. */
+void ordered_received(struct conn *conn);
 /* Its streams stop: nothing of it that has not gone to a device does any more. */
 void ordered_conn_ends(struct conn *conn);
 void ordered_conn_free(struct conn *conn);
@@ -130,8 +133,6 @@ bool ordered_submit(struct ordered_stream *stream, struct ordered_io *io, uint32
 /* First in its done(). */
 void ordered_returned(struct ordered_io *io);
 
-/* The NSID of an entry, and a tag of which namespace that is. */
-uint32_t ordered_nsid(const struct view_ns *ns);
 /* Whether the blocks of an entry are in its namespace yet. */
 bool ordered_is_in(const struct view_ns *ns, const struct order_entry *entry);
 /* The namespace of an entry, at that subsystem, if it is still the one; or NULL. */

@@ -10,6 +10,7 @@
 
 #include "target/assoc.h"
 #include "target/command.h"
+#include "target/ordered.h"
 
 enum {
 	LEND_NS = 1000000,      /* lent memory that was not sent by then is given back */
@@ -117,6 +118,8 @@ traffic_take(struct conn *conn, ssize_t bytes, size_t direct, const uint8_t *at)
 	if (landed > 0)
 		framer_landed(&conn->tc.framer, landed);
 	parse(conn, at, (size_t)bytes - landed);
+	if (!list_empty(&conn->lent_writes))
+		ordered_received(conn);
 	if (conn->phase == CONN_DEAD)
 		return;
 	if (framer_midway(&conn->tc.framer) && conn_hears(conn))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "order/entry.h"
 #include "wire/identify.h"
 
 enum { DEFAULT_HANDSHAKE_MS = 10000, DEFAULT_STALL_MS = 30000, DEFAULT_CONNECTIONS = 4096,
@@ -194,6 +195,7 @@ fill_ns(const struct target_subsys *told, const struct target_ns *ns, const stru
 	*entry = (struct view_ns){
 		.info = info, .blocks = info->blocks, .block_size = info->block_size, .volume = number, .ana = ana,
 		.gate = gate_of(info, &subsys->info.ana[ana]),
+		.tagged = order_entry_nsid(info->nsid, info->uuid, info->block_size),
 	};
 	if (ns->fair != NULL) {
 		*parts->fair = *ns->fair;

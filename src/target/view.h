@@ -33,6 +33,7 @@ struct view_ns {
 	uint64_t volume; /* its number */
 	const struct fair_volume *fair; /* NULL: nothing is held back */
 	uint32_t block_size;
+	uint32_t tagged; /* its NSID, as the log of ordered writes has it: order_entry_nsid() */
 	uint8_t gate;
 	uint8_t ana;    /* index into the subsystem's groups */
 };
