@@ -28,12 +28,6 @@ first_in(const struct order_log *log, uint32_t slot)
 
 /* ---- what is needed of a stream: its writes, in the order of groups, and its marks, in that of terms ---- */
 
-static uint32_t *
-count_of(struct order_log *log, const struct order_slot *state)
-{
-	return state->is == ORDER_SLOT_MARK ? &log->marks : &log->needed;
-}
-
 static struct order_chain *
 chain_of(const struct order_slot *state)
 {
@@ -52,10 +46,16 @@ order_unspent(const struct order_log *log, const struct order_track *track)
 static void
 count_one(struct order_log *log, const struct order_slot *state, int one)
 {
-	log->unspent -= order_unspent(log, state->track);
+	struct order_track *track = state->track;
+	uint32_t before = order_unspent(log, track);
+
 	chain_of(state)->count += (uint32_t)one;
-	*count_of(log, state) += (uint32_t)one;
-	log->unspent += order_unspent(log, state->track);
+	if (state->is == ORDER_SLOT_MARK) {
+		log->marks += (uint32_t)one;
+	} else {
+		log->needed += (uint32_t)one;
+		log->unspent += order_unspent(log, track) - before;
+	}
 }
 
 void

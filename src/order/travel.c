@@ -1,17 +1,13 @@
 #include "order/travel.h"
 
-/* Bits of an attribute, and of CDW12. */
-static const struct {
-	uint16_t is;
-	uint32_t travels;
-} flags[] = {
-	{ ORDER_ENTRY_SPLIT, WEIR_ORDERED_SPLIT },
-	{ ORDER_ENTRY_IN_PLACE, WEIR_ORDERED_IN_PLACE },
-	{ ORDER_ENTRY_FLUSH, WEIR_ORDERED_FLUSH },
-	{ ORDER_ENTRY_MERGED, WEIR_ORDERED_MERGED },
+/* Flags of an attribute travel in CDW12 as they lie side by side there. */
+enum {
+	SHIFT = 15,
+	TRAVEL = ORDER_ENTRY_SPLIT | ORDER_ENTRY_IN_PLACE | ORDER_ENTRY_FLUSH | ORDER_ENTRY_MERGED,
 };
-
-enum { FLAGS = sizeof(flags) / sizeof(flags[0]) };
+static_assert(TRAVEL << SHIFT == WEIR_ORDERED_FLAGS && ORDER_ENTRY_SPLIT << SHIFT == WEIR_ORDERED_SPLIT &&
+    ORDER_ENTRY_IN_PLACE << SHIFT == WEIR_ORDERED_IN_PLACE && ORDER_ENTRY_FLUSH << SHIFT == WEIR_ORDERED_FLUSH &&
+    ORDER_ENTRY_MERGED << SHIFT == WEIR_ORDERED_MERGED, "in that order");
 
 void
 order_put(const struct order_attribute *attribute, uint16_t stream, struct nvme_sqe *sqe)
@@ -19,8 +15,7 @@ order_put(const struct order_attribute *attribute, uint16_t stream, struct nvme_
 	bool last = (attribute->flags & ORDER_ENTRY_LAST) != 0;
 	uint32_t cdw12 = le32_get(sqe->cdw12) & ~(uint32_t)WEIR_ORDERED_FLAGS;
 
-	for (unsigned i = 0; i < FLAGS; i++)
-		cdw12 |= (attribute->flags & flags[i].is) != 0 ? flags[i].travels : 0;
+	cdw12 |= (uint32_t)(attribute->flags & TRAVEL) << SHIFT;
 	sqe->flags = (uint8_t)((sqe->flags & ~WEIR_ORDERED_MASK) |
 	    (last ? WEIR_ORDERED_LAST : WEIR_ORDERED) << WEIR_ORDERED_SHIFT);
 	sqe->cdw2 = le32_of(attribute->first);
@@ -44,10 +39,9 @@ order_get(const struct nvme_sqe *sqe, struct order_attribute *attribute, uint16_
 	*attribute = (struct order_attribute){
 		.first = le32_get(sqe->cdw2), .last = le32_get(sqe->cdw3), .prev = (uint32_t)dw4,
 		.floor = le32_get(sqe->cdw14), .num = (uint16_t)(dw4 >> 32), .count = (uint16_t)cdw15,
-		.flags = ordered == WEIR_ORDERED_LAST ? ORDER_ENTRY_LAST : 0,
+		.flags = (uint16_t)((ordered == WEIR_ORDERED_LAST ? ORDER_ENTRY_LAST : 0) |
+		    (cdw12 & WEIR_ORDERED_FLAGS) >> SHIFT),
 	};
-	for (unsigned i = 0; i < FLAGS; i++)
-		attribute->flags |= (cdw12 & flags[i].travels) != 0 ? flags[i].is : 0;
 	*stream = (uint16_t)(dw4 >> 48);
 	return true;
 }

@@ -107,7 +107,7 @@ abort_ask(struct core *core, const struct target_mail *mail)
 		req = find(conn, mail->abort.cid);
 	/* Halves of a pair end together or not at all, and what has come into a stream does not leave it. */
 	back.kind = MAIL_ABORTED;
-	back.abort.done = req != NULL && req->partner == NULL && !req->ordered && abort_request(req);
+	back.abort.done = req != NULL && req->partner == NULL && req->ordered == NULL && abort_request(req);
 	core_post(core, mail->from, &back);
 }
 

@@ -48,13 +48,13 @@ struct request {
 	uint64_t volume;          /* that it was checked for: its number */
 	bool dropped;             /* an admin command whose controller was reset meanwhile: it has no answer */
 	bool given_back;          /* it was read once, and not taken in time */
-	bool ordered;             /* of a stream (ordered.c) */
 	bool begun;               /* of a command done piece by piece (walk.c): something of it was at a device */
 	uint32_t block_size;      /* the same */
 	bool asks;                /* its buffers wait for its peer (asked.c): */
 	bool by_peer;             /* to take what is in them, or to bring what they are for; */
 	bool stranger;            /* and its connection had not shown that it does so */
 	struct conn *conn;
+	struct ordered_write *ordered; /* of a stream (ordered.c); NULL: of none */
 	struct blk_chan *chan;    /* the device's, while and after it is there */
 	struct blk_io io;
 	struct iovec iov[2];      /* lent by the device, or lying in the capsule */

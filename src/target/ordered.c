@@ -86,12 +86,6 @@ ordered_conn_ends(struct conn *conn)
 	}
 }
 
-static struct ordered_write *
-write_of(const struct request *req)
-{
-	return &req->conn->ordered_writes[req - req->conn->slots];
-}
-
 static struct ordered_stream *
 stream_of(struct conn *conn, uint16_t number)
 {
@@ -127,7 +121,7 @@ ordered_conn_stalls(struct conn *conn)
 static void
 ready(struct request *req)
 {
-	struct ordered_write *ordered = write_of(req);
+	struct ordered_write *ordered = req->ordered;
 	struct ordered_stream *stream = container_of(ordered->write.stream, struct ordered_stream, served);
 
 	req->stage = STAGE_ORDER;
@@ -147,7 +141,7 @@ begin(struct request *req, const struct capsule *capsule)
 	} else {
 		request_lend(req, capsule);
 		if (capsule->transient)
-			list_push(&req->conn->lent_writes, &write_of(req)->lent_node);
+			list_push(&req->conn->lent_writes, &req->ordered->lent_node);
 		ready(req);
 	}
 }
@@ -171,7 +165,7 @@ ordered_received(struct conn *conn)
 }
 
 static void
-fill(struct request *req, const struct order_attribute *attribute, struct ordered_write *ordered)
+fill(struct request *req, struct ordered_write *ordered)
 {
 	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
 	const struct blk *blk = req->conn->core->chans[volume_slot(ns->volume)]->blk;
@@ -180,7 +174,6 @@ fill(struct request *req, const struct order_attribute *attribute, struct ordere
 	ordered->over = false;
 	list_init(&ordered->lent_node);
 	ordered->status = NVME_OK;
-	ordered->write.attribute = *attribute;
 	ordered->write.lba = req->io.lba;
 	ordered->write.blocks = req->sqe.opcode == NVME_WRITE ? req->io.blocks : 0;
 	ordered->write.nsid = ns->tagged;
@@ -199,9 +192,8 @@ give_priority(struct ordered_stream *stream, struct request *req)
 
 /* Changes nothing where it says no. */
 static struct nvme_status
-arrive(struct request *req, struct ordered_stream *stream, const struct order_attribute *attribute)
+arrive(struct request *req, struct ordered_stream *stream, struct ordered_write *ordered)
 {
-	struct ordered_write *ordered = write_of(req);
 	struct nvme_status status;
 	const char *wrong;
 
@@ -210,7 +202,7 @@ arrive(struct request *req, struct ordered_stream *stream, const struct order_at
 	status = io_check(req);
 	if (!nvme_ok(status))
 		return status;
-	fill(req, attribute, ordered);
+	fill(req, ordered);
 	wrong = order_serve_arrive(&stream->part->serve, &stream->served, &ordered->write);
 	if (wrong != NULL) {
 		core_log_peer(req->conn->core, "an ordered write of stream %u was refused: %s",
@@ -225,7 +217,7 @@ arrive(struct request *req, struct ordered_stream *stream, const struct order_at
 void
 ordered_command(struct request *req, const struct capsule *capsule)
 {
-	struct order_attribute attribute;
+	struct ordered_write *ordered = &req->conn->ordered_writes[req - req->conn->slots];
 	struct ordered_stream *stream;
 	struct nvme_status status;
 	uint16_t number;
@@ -234,18 +226,18 @@ ordered_command(struct request *req, const struct capsule *capsule)
 		request_untimely(req);
 		return;
 	}
-	if (!order_get(&req->sqe, &attribute, &number)) {
+	if (!order_get(&req->sqe, &ordered->write.attribute, &number)) {
 		request_answer(req, nvme_status_of(NVME_SC_INVALID_FIELD, true));
 		return;
 	}
 	stream = stream_of(req->conn, number);
-	status = stream != NULL && !stream->served.stopped ? arrive(req, stream, &attribute) :
+	status = stream != NULL && !stream->served.stopped ? arrive(req, stream, ordered) :
 	    nvme_status_of(NVME_SC_SEQUENCE, true);
 	if (!nvme_ok(status)) {
 		request_answer(req, status);
 		return;
 	}
-	req->ordered = true;
+	req->ordered = ordered;
 	give_priority(stream, req);
 	begin(req, capsule);
 }
@@ -253,7 +245,7 @@ ordered_command(struct request *req, const struct capsule *capsule)
 void
 ordered_data(struct request *req)
 {
-	struct ordered_write *ordered = write_of(req);
+	struct ordered_write *ordered = req->ordered;
 
 	if (req->xfer.data_bad && !ordered->over)
 		ordered_stream_stop(container_of(ordered->write.stream, struct ordered_stream, served));
@@ -281,7 +273,7 @@ static void
 done(struct blk_io *io, struct nvme_status status)
 {
 	struct request *req = io->owner;
-	struct ordered_write *ordered = write_of(req);
+	struct ordered_write *ordered = req->ordered;
 	struct ordered_stream *stream = container_of(ordered->write.stream, struct ordered_stream, served);
 	struct ordered_part *part = stream->part;
 

@@ -33,7 +33,8 @@ request_take(struct conn *conn)
 	}
 	req->conn = conn;
 	req->stage = STAGE_NEW;
-	req->given_back = req->ordered = false;
+	req->given_back = false;
+	req->ordered = NULL;
 	req->io.flags = 0;
 	req->io.priority = 0;
 	conn->request_count++;
@@ -415,7 +416,7 @@ request_data(struct request *req)
 		return;
 	}
 	request_fetched(req);
-	if (req->ordered)
+	if (req->ordered != NULL)
 		ordered_data(req);
 	else if (req->partner != NULL)
 		fused_data(req);
