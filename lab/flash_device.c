@@ -158,6 +158,21 @@ stretch(struct flash_profile *profile, uint32_t percent)
 	}
 }
 
+bool
+flash_device_profile(const struct lab *lab, const struct lab_device *device, struct flash_profile *profile)
+{
+	const char *name;
+
+	if (!find_profile(device, profile))
+		return false;
+	if (device->times_percent > 0)
+		stretch(profile, device->times_percent);
+	for (unsigned i = 0; lab->variation.constant != NULL && (name = device_constant(device, i)) != NULL; i++)
+		if (strcmp(name, lab->variation.constant) == 0)
+			vary(profile, &lab->variation);
+	return true;
+}
+
 /* ---- the maker ---- */
 
 static int
@@ -209,6 +224,7 @@ device_read(const struct blk *blk, struct lab_reading *reading)
 		return;
 	count(reading, "bytes read", drive_counts(drive)->read_bytes);
 	count(reading, "bytes written", drive_counts(drive)->write_bytes);
+	count(reading, "flushes", drive_counts(drive)->flush_commands);
 	count(reading, "units merged", drive_counts(drive)->merged_units);
 	count(reading, "journal pages", drive_counts(drive)->journal_pages);
 	if (drive_ftl(drive) == NULL)
