@@ -52,7 +52,7 @@ struct lab {
 	struct lab_variation variation;
 	struct lab_crew *crew;        /* crew.h: for what can be done side by side; NULL: there is none */
 	bool quick;                   /* experiments that take long do a small part, which is said in the result */
-	/* As sim_options.trace, of each run; NULL: nobody looks.  `arg` is NULL. */
+	/* As sim_options.trace, of each run; NULL: nobody looks.  `arg` is whatever the rig has there. */
 	void (*trace)(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b);
 	/* Whenever that changes; NULL: nobody looks. */
 	void (*watch)(void *arg, const struct lab_progress *progress);
