@@ -32,6 +32,9 @@ const struct experiment *const experiments[] = {
 	&qos_priorities,
 	&qos_crowds,
 	&qos_tuning,
+	&rio,
+	&rio_faster,
+	&rio_slower,
 };
 
 const unsigned experiment_count = sizeof(experiments) / sizeof(experiments[0]);

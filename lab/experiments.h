@@ -25,4 +25,8 @@ extern const struct experiment qos_fabric, qos_matrix, qos_matrix_faster, qos_ma
 extern const struct experiment qos_victim, qos_weights, qos_caps, qos_shift, qos_cost, qos_g1, qos_g2, qos_g3, qos_g5;
 extern const struct experiment qos_dynamic, qos_sizes, qos_priorities, qos_crowds, qos_tuning;
 
+/* ---- order: ordered writes, and what others do instead ---- */
+
+extern const struct experiment rio, rio_faster, rio_slower;
+
 #endif
