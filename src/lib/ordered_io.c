@@ -179,7 +179,6 @@ poll_until(struct weir_ordered *o, uint64_t end_ns)
 	uint64_t before = o->news, now_ns = clock_now_ns();
 
 	queue_pace(ordered_seat(o), in_flight(session));
-	ordered_soon(o->ordered);
 	do {
 		int64_t left_ns = now_ns < end_ns ? (int64_t)(end_ns - now_ns) : 0;
 

@@ -6,6 +6,26 @@
 #include "base/crc32c.h"
 #include "order/group.h"
 
+const char *
+order_groups_wrong(uint32_t first, uint32_t last, uint32_t prev, uint16_t num, uint16_t count, uint16_t flags)
+{
+	if (first == ORDER_NO_GROUP || last == ORDER_NO_GROUP || order_after(first, last))
+		return "its groups are none";
+	if ((flags & ORDER_ENTRY_TAKING) != 0)
+		return "only a mark says that something is being taken back";
+	if (prev != ORDER_NO_GROUP && !order_after(first, prev))
+		return "the group before it is not before it";
+	if (count == 0 || (first != last && (count != 1 || num > 1)))
+		return "it has so many pieces of one group, or whole groups";
+	if ((flags & ORDER_ENTRY_LAST) != 0 ? num < count : num != 0)
+		return "the last piece of a group says how many there are";
+	if (first != last && (~flags & (ORDER_ENTRY_LAST | ORDER_ENTRY_MERGED)) != 0)
+		return "only what was merged has several groups, and ends the last one";
+	if ((flags & ORDER_ENTRY_SPLIT) != 0 && (flags & ORDER_ENTRY_MERGED) != 0)
+		return "what was split is not merged";
+	return NULL;
+}
+
 static const char *
 mark_wrong(const struct order_entry *entry)
 {
@@ -24,23 +44,9 @@ order_entry_wrong(const struct order_entry *entry)
 		return "laps begin with 1 and have 48 bits";
 	if ((entry->flags & ORDER_ENTRY_MARK) != 0)
 		return mark_wrong(entry);
-	if (entry->first == ORDER_NO_GROUP || entry->last == ORDER_NO_GROUP || order_after(entry->first, entry->last))
-		return "its groups are none";
-	if ((entry->flags & ORDER_ENTRY_TAKING) != 0)
-		return "only a mark says that something is being taken back";
-	if (entry->prev != ORDER_NO_GROUP && !order_after(entry->first, entry->prev))
-		return "the group before it is not before it";
-	if (entry->count == 0 || (entry->first != entry->last && (entry->count != 1 || entry->num > 1)))
-		return "it has so many pieces of one group, or whole groups";
-	if ((entry->flags & ORDER_ENTRY_LAST) != 0 ? entry->num < entry->count : entry->num != 0)
-		return "the last piece of a group says how many there are";
-	if (entry->first != entry->last && (~entry->flags & (ORDER_ENTRY_LAST | ORDER_ENTRY_MERGED)) != 0)
-		return "only what was merged has several groups, and ends the last one";
-	if ((entry->flags & ORDER_ENTRY_SPLIT) != 0 && (entry->flags & ORDER_ENTRY_MERGED) != 0)
-		return "what was split is not merged";
 	if (entry->blocks == 0 && (entry->flags & ORDER_ENTRY_FLUSH) == 0)
 		return "only a flush has no blocks";
-	return NULL;
+	return order_groups_wrong(entry->first, entry->last, entry->prev, entry->num, entry->count, entry->flags);
 }
 
 uint32_t

@@ -19,6 +19,7 @@ enum {
 	ORDER_ENTRY_MARK = 1 << 5,     /* no write: a term begins, or a floor is kept */
 	ORDER_ENTRY_TAKING = 1 << 6,   /* of a mark: what is after its cut is being taken back, and not gone yet */
 	ORDER_ENTRY_FLAGS = (1 << 7) - 1,
+	ORDER_ENTRY_OF_WRITES = ORDER_ENTRY_FLAGS & ~(ORDER_ENTRY_MARK | ORDER_ENTRY_TAKING),
 };
 
 /* As it lies in the log. */
@@ -56,6 +57,10 @@ struct order_entry {
 
 /* NULL, or what cannot be in an entry, in plain words. */
 const char *order_entry_wrong(const struct order_entry *entry);
+
+/* The same of what a write says alone, whose flags are of an entry that is no mark. */
+const char *order_groups_wrong(uint32_t first, uint32_t last, uint32_t prev, uint16_t num, uint16_t count,
+    uint16_t flags);
 
 /*
  * An entry's NSID, with a tag of which namespace had it, by its UUID and the size of its blocks: another one may get

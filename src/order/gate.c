@@ -12,16 +12,14 @@ order_gate_init(struct order_gate *gate, uint32_t last, uint32_t floor)
 	list_init(&gate->pieces_held);
 }
 
-/* As an entry it has to be right, and one that writes, so no mark. */
+/* As an entry it has to be right, and one that writes. */
 static const char *
 wrong_alone(const struct order_attribute *attribute)
 {
-	const struct order_entry entry = {
-		.first = attribute->first, .last = attribute->last, .prev = attribute->prev, .num = attribute->num,
-		.count = attribute->count, .flags = attribute->flags, .lap = 1, .blocks = 1,
-	};
-
-	return order_entry_wrong(&entry);
+	if ((attribute->flags & ~ORDER_ENTRY_OF_WRITES) != 0)
+		return "no write has such flags";
+	return order_groups_wrong(attribute->first, attribute->last, attribute->prev, attribute->num,
+	    attribute->count, attribute->flags);
 }
 
 static bool

@@ -221,7 +221,7 @@ order_log_opens(const struct order_log *log)
 bool
 order_log_ask(struct order_log *log, struct order_track *track)
 {
-	if (order_log_left(log, track) == 0) {
+	if (order_unspent(log, track) == 0 && order_log_left(log, track) == 0) {
 		/* Its floor has to stand, or it could have been told in vain. */
 		if (track->floor != track->stands && has_slot(log, KEPT_BY_MARKS))
 			put_mark(log, track);
@@ -268,7 +268,8 @@ order_log_end(struct order_log *log, uint64_t place, bool persists)
 		log->words[log->word_count++] = slot;
 		log->words_made++;
 	}
-	forget_below(log, log->states[slot].track);
+	if (log->states[slot].before == ORDER_NO_SLOT) /* those behind it wait for it, and for no other */
+		forget_below(log, log->states[slot].track);
 	return log->words_made;
 }
 
