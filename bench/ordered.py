@@ -11,6 +11,7 @@ import tempfile
 
 import figures
 import pairs
+import selftest
 
 QD = 128
 FIRST_IOS = 100000      # of the run that says how many a slice is to have
@@ -18,6 +19,7 @@ LOGS = {                # figure: (where the log is, a folder for it)
     "ordered_vs_orderless_real": ("memory", "/dev/shm"),
     "ordered_vs_orderless_real_file": ("file", None),
 }
+INSTRUCTIONS = tuple(f"instructions_per_write_{side}_{end}" for side in ("plain", "ordered") for end in ("client", "server"))
 BARS = {"ordered_vs_orderless_real": (">=", 0.90)}
 
 
@@ -71,7 +73,28 @@ class Ordered(figures.Figures):
                 self.add_median(f"{name}_syscalls_per_io_{side}_client", of.client_syscalls, "per I/O", mode)
                 self.add_median(f"{name}_syscalls_per_io_{side}_server", of.syscalls, "per I/O", mode)
 
+    # ---- counts that noise does not move ----
+
+    def collected(self, ios, end, *more):
+        """Instructions of the `end` under callgrind from start to end; and of the target, what it has counted."""
+        with tempfile.TemporaryDirectory(prefix="weir-bench-", dir="/dev/shm") as scratch:
+            prefix, log = selftest.callgrind(scratch)
+            prefixes = {"server": (), "client": (), end: prefix}
+            with self.machine.weir_ram(size=selftest.SIZE, prefix=prefixes["server"],
+                                       more=("--order-log", f"memory:{os.path.join(scratch, 'orders')}")) as server:
+                self.machine.perf(server, "--rw", "randwrite", "--qd", QD, "--ios", ios, *more,
+                                  prefix=prefixes["client"])
+            return selftest.collected_in(log)
+
+    def run_instructions(self):
+        n = selftest.CALLGRIND_READS
+        for side, more in (("plain", ()), ("ordered", ("--ordered",))):
+            for end in ("client", "server"):
+                once, twice = (self.collected(ios, end, *more) for ios in (n, 2 * n))
+                self.add(f"instructions_per_write_{side}_{end}", (twice - once) / n, "instructions", n=n)
+
     def steps(self):
         """(the figures it gives, whether they are ratios, how) in the order they run."""
+        yield INSTRUCTIONS, False, self.run_instructions
         for name in LOGS:
             yield (name,), True, lambda *, name=name: self.run_ratio(name)
