@@ -2,7 +2,8 @@
 
 Answers: how many writes of 4 KiB in a second does a stream do for each one that
 is done without an order, by the same tool to the same target?  Where the log is
-a file in memory, and where it is one on a disk, whose syncs are in it.
+a file in memory, and where it is one on a disk, whose syncs are in it.  What
+recovering takes is in recovery.py.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ import tempfile
 
 import figures
 import pairs
+import recovery
 import selftest
 
 QD = 128
@@ -96,5 +98,6 @@ class Ordered(figures.Figures):
     def steps(self):
         """(the figures it gives, whether they are ratios, how) in the order they run."""
         yield INSTRUCTIONS, False, self.run_instructions
+        yield from recovery.steps(self)
         for name in LOGS:
             yield (name,), True, lambda *, name=name: self.run_ratio(name)
