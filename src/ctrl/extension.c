@@ -90,13 +90,22 @@ admin_fence(struct admin *cmd)
 
 /* ---- ordered writes: what there is of them the target knows ---- */
 
+/* Only what is stopped is taken, and by somebody. */
+static bool
+is_list(const struct nvme_sqe *sqe)
+{
+	uint32_t flags = le32_get(sqe->cdw10) & ~(uint32_t)UINT16_MAX;
+
+	return flags == 0 || flags == WEIR_LIST_STOP || flags == WEIR_LIST_STREAMS ||
+	    (flags == (WEIR_LIST_STOP | WEIR_LIST_TAKE) && le32_get(sqe->cdw13) != 0);
+}
+
 void
 admin_list(struct admin *cmd)
 {
-	const uint32_t known = UINT16_MAX | WEIR_LIST_STOP | WEIR_LIST_STREAMS | WEIR_LIST_TAKE;
 	uint64_t bytes = ((uint64_t)le32_get(cmd->sqe->cdw12) + 1) * 4;
 
-	if ((le32_get(cmd->sqe->cdw10) & ~known) != 0 || bytes > UINT32_MAX) {
+	if (!is_list(cmd->sqe) || bytes > UINT32_MAX) {
 		admin_refuse(cmd, NVME_SC_INVALID_FIELD);
 		return;
 	}

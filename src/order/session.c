@@ -21,6 +21,9 @@ order_session_init(struct order_session *session, uint16_t stream, unsigned serv
 	}
 }
 
+/* That a cut may make: that something is being taken back, and that it was. */
+enum { CUT_MARKS = 2 };
+
 /* ---- what goes wrong ---- */
 
 static void
@@ -108,6 +111,19 @@ is_one_twice(struct order_session *session)
 	return false;
 }
 
+/* As it was when it was listed. */
+static void
+know(struct order_link *link)
+{
+	const struct weir_list_head *head = &link->listing.head;
+
+	link->term = le16_get(head->term);
+	link->slack = 0;
+	memcpy(link->log, head->log, sizeof(link->log));
+	link->was_new = (le32_get(head->flags) & WEIR_LIST_NEW) != 0;
+	link->known = true;
+}
+
 /* Once: from then on each server is cut there, whatever becomes of others meanwhile. */
 static void
 decide(struct order_session *session)
@@ -121,6 +137,8 @@ decide(struct order_session *session)
 	}
 	if (is_one_twice(session))
 		return;
+	for (unsigned i = 0; i < session->servers; i++)
+		know(&session->links[i]);
 	session->there = order_prefix(lists, session->servers);
 	session->decided = true;
 }
@@ -211,8 +229,8 @@ cut_command(struct order_session *session, struct order_link *link, struct nvme_
 		.opcode = WEIR_ADMIN_CUT, .cdw10 = le32_of(session->stream | (uint32_t)link->qid << 16),
 		.cdw11 = le32_of(link->cut), .cdw12 = le32_of(flags), .cdw13 = le32_of(session->name),
 	};
-	/* It has two marks, if something is to be taken back; and it may be done though nobody hears of it. */
-	link->slack = (uint16_t)(link->slack + 2);
+	/* It may be done though nobody hears of it. */
+	link->slack += CUT_MARKS;
 }
 
 static bool
@@ -241,7 +259,7 @@ choose_question(struct order_session *session, unsigned server, struct nvme_sqe 
 	*bytes = 0;
 	switch ((enum order_link_is)link->is) {
 	case ORDER_LINK_LISTS:
-		order_listing_ask(&link->listing, session->stream, session->name, !session->begun, sqe);
+		order_listing_ask(&link->listing, session->stream, session->name, !link->taken, sqe);
 		*bytes = ORDER_LISTING_BYTES;
 		return ORDER_ASKED_LIST;
 	case ORDER_LINK_CUTS:
@@ -284,7 +302,7 @@ is_taken(struct order_session *session, unsigned server, const uint8_t *page)
 
 	memcpy(&head, page, sizeof(head));
 	whose = le32_get(head.session);
-	if (session->begun && whose != 0 && whose != session->name)
+	if (link_of(session, server)->taken && whose != 0 && whose != session->name)
 		fail(session, server, -ESTALE, "somebody else has gone on with the stream");
 	return session->error != 0;
 }
@@ -302,7 +320,7 @@ is_ours(struct order_session *session, unsigned server)
 		return true;
 	else if (memcmp(link->log, head->log, sizeof(link->log)) != 0)
 		fail(session, server, -EIO, "it has another log than it had");
-	else if ((le32_get(head->flags) & WEIR_LIST_NEW) != 0)
+	else if ((le32_get(head->flags) & WEIR_LIST_NEW) != 0 && !link->was_new)
 		fail(session, server, -EIO, "its log knows nothing of the stream any more");
 	else if ((uint16_t)(le16_get(head->term) - link->term) > link->slack)
 		fail(session, server, -ESTALE, "somebody else has gone on with the stream");
@@ -317,6 +335,7 @@ listed(struct order_session *session, unsigned server, const uint8_t *page)
 
 	if (is_taken(session, server, page))
 		return;
+	link->taken = true;
 	wrong = order_listing_take(&link->listing, session->stream, page);
 	if (wrong != NULL) {
 		begin_again(session, server, -EPROTO, wrong);
@@ -346,8 +365,7 @@ have_term(struct order_session *session, unsigned server, const uint8_t *page)
 	}
 	link->term = le16_get(head.term);
 	link->slack = 0;
-	memcpy(link->log, head.log, sizeof(link->log));
-	link->known = true;
+	link->was_new = false;
 	link->is = ORDER_LINK_READY;
 	if (session->begun)
 		go_on(session, server);
@@ -358,6 +376,8 @@ refused(struct order_session *session, unsigned server, enum order_asked asked, 
 {
 	enum nvme_sc sc = nvme_sc(status);
 
+	if (asked == ORDER_ASKED_CUT && (sc == NVME_SC_SEQUENCE || sc == NVME_SC_DENIED))
+		link_of(session, server)->slack -= CUT_MARKS; /* it has made none */
 	if (asked == ORDER_ASKED_CUT && sc == NVME_SC_DENIED)
 		fail(session, server, -EIO, "entries of the stream are lost there");
 	else if (asked == ORDER_ASKED_LIST && status.dnr && sc == NVME_SC_INVALID_OPCODE)

@@ -11,8 +11,9 @@
  * be done after whatever it has told.  A LIST that stops the stream is what a FENCE would be: what a lost queue has on
  * its way finds the stream stopped, and then going on by another queue, and is refused.
  *
- * The first list *takes* the stream: a server then refuses what any other session asks of it but to take it in turn,
- * and tells that one whose it is now.  So of two that would have it the later one does, and the other hears so.
+ * The first list of each server *takes* the stream there: the server then refuses what any other session asks of it
+ * but to take it in turn, and tells that one whose it is now.  So what was listed is what is cut, and of two that would
+ * have it at once one has it at most: who is not the last to take it at some server hears so.
  *
  * One thread.  Memory is the caller's.
  */
@@ -41,11 +42,13 @@ struct order_link {
 	uint32_t in_flight;        /* of all epochs */
 	uint32_t asked_epoch;
 	uint16_t qid;
-	uint16_t term, slack;      /* the stream's there, and what our own unheard cuts may have added */
+	uint16_t term, slack;      /* the stream's there, and what our own unheard cuts may have added; once `known` */
 	uint8_t log[16];           /* UUID */
 	uint8_t is, asked;
 	uint8_t tries;             /* without anything that went well */
-	bool known;                /* the stream has gone there: term and log are */
+	bool taken;                /* by us */
+	bool known;                /* p was decided, by this log with this term: */
+	bool was_new;              /* there was nothing of the stream in it, and no cut has been heard of */
 	bool rests;                /* until order_session_wake() */
 	bool tells;                /* a floor by itself, when nothing goes there that does */
 };

@@ -108,7 +108,7 @@ cut(struct ordered_all *all, struct ordered_entry *entry)
 	struct ordered_ask *asked = &entry->ask;
 	bool force = is_flagged(command->sqe.cdw12, WEIR_CUT_FORCE);
 
-	if (!entry->still || (is_taken(entry) && !is_flagged(command->sqe.cdw12, WEIR_CUT_GONE))) {
+	if (!entry->still || is_taken(entry)) {
 		ordered_finish(all, entry, refused(NVME_SC_SEQUENCE));
 		return;
 	}
@@ -121,7 +121,6 @@ cut(struct ordered_all *all, struct ordered_entry *entry)
 		ordered_finish(all, entry, refused(NVME_SC_DENIED));
 		return;
 	}
-	entry->session = session_of(command);
 	asked->known = entry->known;
 	asked->count = entry->count;
 	asked->read = &entry->read;
@@ -163,8 +162,10 @@ was_cut(struct ordered_all *all, struct ordered_entry *entry)
 		entry->home = said->part;
 		ordered_set(entry->parts, said->part);
 	}
-	if (said->was_cut)
+	if (said->was_cut) {
+		entry->session = session_of(entry->now);
 		close_others(all, entry);
+	}
 	entry->now->dw0 = said->last;
 	ordered_finish(all, entry, said->status);
 }

@@ -182,10 +182,18 @@ def test_a_stream_is_the_session_s_that_took_it_last(serve, log):
         assert not ordered.listed(ctrl, 5, ordered.STOP, session=7).stopped
         assert second.write(1, block(3)).ok and ordered.floor(other, 5, 2, session=8).ok
         assert ordered.floor(ctrl, 5, 2, session=7).status == SEQUENCE
+        # What was listed is what is cut: of two that take it the one before does not.
+        for session in 11, 12:
+            assert ordered.listed(ctrl, 5, ordered.STOP | ordered.TAKE, session=session).session == session
+        assert ordered.cut(ctrl, 5, 2, flags=ordered.GONE, session=11).status == SEQUENCE
+        cut = ordered.cut(other, 5, 2, flags=ordered.GONE, session=12)
+        assert cut.ok
+        second.last, second.floor = cut.dw0, 2
+        assert second.write(2, block(4), group=3).ok
         # And back: nobody is kept from taking it.
         assert ordered.listed(ctrl, 5, ordered.STOP | ordered.TAKE, session=9).stopped
-        assert ordered.cut(ctrl, 5, 2, flags=ordered.GONE, session=9).ok
-        assert second.write(2, block(4)).status == SEQUENCE
+        assert ordered.cut(ctrl, 5, 3, flags=ordered.GONE, session=9).ok
+        assert second.write(3, block(5)).status == SEQUENCE
 
 
 @pytest.mark.parametrize("reactors", [1, 3])

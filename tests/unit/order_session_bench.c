@@ -148,8 +148,7 @@ do_cut(struct sess_bench *bench, unsigned at)
 {
 	struct sess_server *server = &bench->servers[at];
 
-	if (!server->cutting && (!server->stream.stopped || (is_taken(server) &&
-	    (le32_get(server->question.cdw12) & WEIR_CUT_GONE) == 0))) {
+	if (!server->cutting && (!server->stream.stopped || is_taken(server))) {
 		order_session_told(&bench->session, at, false, nvme_status_of(NVME_SC_SEQUENCE, true), 0, NULL);
 		return true;
 	}

@@ -217,7 +217,11 @@ commands_of_ordered_writes_are_there_where_there_is_a_log(void **state)
 	assert_int_equal(admin(b, WEIR_ADMIN_FLOOR, 0, 5, 7, 0), NVME_SC_SUCCESS);
 	assert_int_equal(b->reply.action, CTRL_ORDERED);
 	assert_int_equal(admin(b, WEIR_ADMIN_FLOOR, 0, 5 | 1 << 16, 7, 0), NVME_SC_INVALID_FIELD);
-	assert_int_equal(list(b, 5 | WEIR_LIST_STOP | WEIR_LIST_TAKE, 256, 256), NVME_SC_SUCCESS);
+	/* Of nobody; and with what it means nothing with. */
+	assert_int_equal(list(b, 5 | WEIR_LIST_STOP | WEIR_LIST_TAKE, 256, 256), NVME_SC_INVALID_FIELD);
+	assert_int_equal(list(b, 5 | WEIR_LIST_TAKE, 256, 256), NVME_SC_INVALID_FIELD);
+	assert_int_equal(list(b, WEIR_LIST_STOP | WEIR_LIST_STREAMS, 256, 256), NVME_SC_INVALID_FIELD);
+	assert_int_equal(list(b, 5 | WEIR_LIST_STOP, 256, 256), NVME_SC_SUCCESS);
 	assert_int_equal(b->reply.action, CTRL_ORDERED);
 	assert_int_equal(b->reply.data_len, 256);
 	assert_int_equal(list(b, 5, 256, 512), NVME_SC_SGL_LENGTH);

@@ -229,12 +229,11 @@ nor_by_a_server_that_was_started_anew_since(void **state)
 }
 
 static void
-tell_head(struct sess_bench *bench, uint32_t whose)
+tell_head(struct sess_bench *bench, uint32_t whose, uint16_t term)
 {
 	const struct weir_list_head head = {
 		.log = { bench->servers[0].log }, .stream = le16_of(SESS_STREAM),
-		.term = le16_of(bench->session.links[0].term), .flags = le32_of(WEIR_LIST_STOPPED),
-		.session = le32_of(whose),
+		.term = le16_of(term), .flags = le32_of(WEIR_LIST_STOPPED), .session = le32_of(whose),
 	};
 	uint8_t page[ORDER_LISTING_BYTES] = { 0 };
 	struct nvme_sqe sqe;
@@ -242,10 +241,24 @@ tell_head(struct sess_bench *bench, uint32_t whose)
 
 	assert_true(order_session_ask(&bench->session, 0, &sqe, &bytes));
 	assert_int_equal(sqe.opcode, WEIR_ADMIN_LIST);
-	assert_int_equal(le32_get(sqe.cdw10), SESS_STREAM | WEIR_LIST_STOP);
+	assert_int_equal(le32_get(sqe.cdw10), SESS_STREAM | WEIR_LIST_STOP |
+	    (bench->session.links[0].taken ? 0 : WEIR_LIST_TAKE));
 	assert_int_equal(le32_get(sqe.cdw13), bench->session.name);
 	memcpy(page, &head, sizeof(head));
 	order_session_told(&bench->session, 0, false, NVME_OK, 0, page);
+}
+
+static void
+refuse_cut(struct sess_bench *bench)
+{
+	struct nvme_sqe sqe;
+	uint32_t bytes;
+
+	assert_int_equal(bench->session.error, 0);
+	assert_true(order_session_ask(&bench->session, 0, &sqe, &bytes));
+	assert_int_equal(sqe.opcode, WEIR_ADMIN_CUT);
+	order_session_told(&bench->session, 0, false, nvme_status_of(NVME_SC_SEQUENCE, true), 0, NULL);
+	assert_int_equal(bench->session.error, 0);
 }
 
 /* It is taken after the first one has listed it, and not cut yet. */
@@ -253,21 +266,38 @@ static void
 one_that_another_host_takes_while_it_is_regained_is_over(void **state)
 {
 	struct sess_bench *bench = begin(5, 1, 1);
-	struct nvme_sqe sqe;
-	uint32_t bytes;
 
 	(void)state;
 	sess_lose(bench, 0);
 	order_session_joined(&bench->session, 0, SESS_QID);
-	tell_head(bench, bench->session.name);
-	assert_int_equal(bench->session.error, 0);
-	assert_true(order_session_ask(&bench->session, 0, &sqe, &bytes));
-	assert_int_equal(sqe.opcode, WEIR_ADMIN_CUT);
-	order_session_told(&bench->session, 0, false, nvme_status_of(NVME_SC_SEQUENCE, true), 0, NULL);
-	assert_int_equal(bench->session.error, 0);
-	tell_head(bench, bench->session.name + 1);
+	tell_head(bench, bench->session.name, bench->session.links[0].term);
+	refuse_cut(bench);
+	tell_head(bench, bench->session.name + 1, bench->session.links[0].term);
 	assert_int_equal(bench->session.error, -ESTALE);
 	free(bench);
+}
+
+/* Or where it was not gone on with yet; and where the server has forgotten whose it is. */
+static void
+nor_is_one_begun_that_another_host_has_cut_since_it_was_listed(void **state)
+{
+	struct { bool knows; uint16_t term; int error; } cuts[] = {
+		{ true, 5, -ESTALE }, { true, 7, -ESTALE }, { false, 6, -ESTALE }, { false, 5, 0 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		struct sess_bench *bench = sess_begin(5, 1, 1);
+		uint32_t name = bench->session.name;
+
+		order_session_joined(&bench->session, 0, SESS_QID);
+		tell_head(bench, name, 5);
+		assert_true(bench->session.decided);
+		refuse_cut(bench);
+		tell_head(bench, cuts[i].knows ? name + 1 : 0, cuts[i].term);
+		assert_int_equal(bench->session.error, cuts[i].error);
+		free(bench);
+	}
 }
 
 static void
@@ -451,6 +481,7 @@ main(void)
 		cmocka_unit_test(a_stream_that_another_host_has_gone_on_with_is_not_taken_back),
 		cmocka_unit_test(nor_by_a_server_that_was_started_anew_since),
 		cmocka_unit_test(one_that_another_host_takes_while_it_is_regained_is_over),
+		cmocka_unit_test(nor_is_one_begun_that_another_host_has_cut_since_it_was_listed),
 		cmocka_unit_test(two_servers_with_one_log_are_refused),
 		cmocka_unit_test(a_server_with_another_log_than_it_had_ends_the_stream),
 		cmocka_unit_test(a_server_that_lists_what_was_never_written_ends_the_stream),
