@@ -61,7 +61,9 @@ struct weir_ordered_options {
 	uint32_t stripe;            /* bytes on one member, then on the next; 0: 64 KiB.  Not looked at where there is
 	                             * one member */
 	uint32_t pieces;            /* of writes that are kept until they are durable, 8 for each target to 65536;
-	                             * 0: 1024.  A group has less than half of them */
+	                             * 0: 1024.  A group has less than half of them.  A drive with a volatile cache
+	                             * is flushed whenever a quarter of them were sent: the slower that is, the more
+	                             * of them keep it busy meanwhile */
 	uint32_t depth;             /* commands in flight to each target, 1 to 512; 0: 128 */
 	uint32_t timeout_ms;        /* how long opening may take; 0: 60000 */
 	struct weir_queue *with;    /* as of struct weir_queue_options */

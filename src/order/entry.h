@@ -58,7 +58,7 @@ struct order_entry {
 /* NULL, or what cannot be in an entry, in plain words. */
 const char *order_entry_wrong(const struct order_entry *entry);
 
-/* The same of what a write says alone, whose flags are of an entry that is no mark. */
+/* The same of what a write itself says; that it is no mark its caller knows. */
 const char *order_groups_wrong(uint32_t first, uint32_t last, uint32_t prev, uint16_t num, uint16_t count,
     uint16_t flags);
 

@@ -268,7 +268,9 @@ order_log_end(struct order_log *log, uint64_t place, bool persists)
 		log->words[log->word_count++] = slot;
 		log->words_made++;
 	}
-	if (log->states[slot].before == ORDER_NO_SLOT) /* those behind it wait for it, and for no other */
+	/* The oldest of a chain is in flight, or above what stands, whatever was done last: only if this was that one
+	 * can anything be forgotten now. */
+	if (log->states[slot].before == ORDER_NO_SLOT)
 		forget_below(log, log->states[slot].track);
 	return log->words_made;
 }

@@ -298,6 +298,7 @@ void request_unstall(struct request *req);
 void request_keep(struct request *req, const struct capsule *capsule);
 /* It is the I/O's as it lies there; who needs it for longer than the receive buffer keeps it calls io.keep(). */
 void request_lend(struct request *req, const struct capsule *capsule);
+/* It is what is in req->bufs, or comes there. */
 static inline void
 request_use_bufs(struct request *req)
 {

@@ -226,7 +226,6 @@ check_verify(struct request *req, const struct view_ns *ns)
 	return check_range(req, ns);
 }
 
-/* From now on the data is in req->bufs. */
 static void
 read_granted(struct bufs_waiter *waiter)
 {

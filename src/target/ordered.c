@@ -146,7 +146,10 @@ begin(struct request *req, const struct capsule *capsule)
 	}
 }
 
-/* Where entries are durable at once they go to their devices now, which copy what they need of the buffer. */
+/*
+ * Where entries are durable at once they go to their devices now, which copy what they need of the buffer; none tells
+ * from inside submit() that it has ended.  All are of one part: streams go on in that of their queue's core.
+ */
 void
 ordered_received(struct conn *conn)
 {

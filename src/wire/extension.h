@@ -170,9 +170,10 @@ enum { WEIR_ORDERED_LEFT_SHIFT = 16, WEIR_ORDERED_LEFT_MAX = 0xffff };
 /* Admin opcodes; bits 1:0 say which way data goes. */
 enum weir_admin_opcode {
 	WEIR_ADMIN_FENCE = 0xd8, /* no data; CDW10 15:0 a controller, or: */
-	WEIR_ADMIN_LIST = 0xda,  /* to the host; CDW10 15:0 a stream, and enum weir_list_flags; CDW11-13 */
-	WEIR_ADMIN_CUT = 0xdc,   /* none; CDW10 a stream and a queue, CDW11 a group, CDW12 enum weir_cut_flags, CDW13 */
-	WEIR_ADMIN_FLOOR = 0xe0, /* none; CDW10 15:0 a stream, CDW11 a group, CDW12 enum weir_floor_flags, CDW13 */
+	/* Of all three, CDW13: who asks, see LIST in doc/extension.md. */
+	WEIR_ADMIN_LIST = 0xda,  /* to the host; CDW10 15:0 a stream, and enum weir_list_flags; CDW11, CDW12 */
+	WEIR_ADMIN_CUT = 0xdc,   /* no data; CDW10 a stream and a queue, CDW11 a group, CDW12 enum weir_cut_flags */
+	WEIR_ADMIN_FLOOR = 0xe0, /* no data; CDW10 15:0 a stream, CDW11 a group, CDW12 enum weir_floor_flags */
 };
 enum { WEIR_FENCE_OLDER = 0xffff };
 enum weir_list_flags { WEIR_LIST_STOP = 1 << 16, WEIR_LIST_STREAMS = 1 << 17, WEIR_LIST_TAKE = 1 << 18 };
