@@ -263,7 +263,7 @@ make(struct ordered *o)
 	}
 	order_session_init(&o->session, of->stream, of->count, ORDERED_LISTED_MAX, o->entries, o->in_place);
 	o->session.force = of->force;
-	o->session.name = (uint32_t)o->reactor->world->random(o->reactor) | 1;
+	o->session.holder = (uint32_t)o->reactor->world->random(o->reactor) | 1;
 	return 0;
 }
 

@@ -14,19 +14,19 @@ order_listing_begin(struct order_listing *listing)
 }
 
 static void
-put(uint16_t stream, uint32_t flags, uint32_t from, uint32_t bytes, uint32_t session, struct nvme_sqe *sqe)
+put(uint16_t stream, uint32_t flags, uint32_t from, uint32_t bytes, uint32_t holder, struct nvme_sqe *sqe)
 {
 	*sqe = (struct nvme_sqe){
 		.opcode = WEIR_ADMIN_LIST, .cdw10 = le32_of(stream | flags), .cdw11 = le32_of(from),
-		.cdw12 = le32_of(bytes / 4 - 1), .cdw13 = le32_of(session),
+		.cdw12 = le32_of(bytes / 4 - 1), .cdw13 = le32_of(holder),
 	};
 }
 
 void
-order_listing_ask(const struct order_listing *listing, uint16_t stream, uint32_t session, bool take,
+order_listing_ask(const struct order_listing *listing, uint16_t stream, uint32_t holder, bool take,
     struct nvme_sqe *sqe)
 {
-	put(stream, WEIR_LIST_STOP | (take ? WEIR_LIST_TAKE : 0), listing->heard, ORDER_LISTING_BYTES, session, sqe);
+	put(stream, WEIR_LIST_STOP | (take ? WEIR_LIST_TAKE : 0), listing->heard, ORDER_LISTING_BYTES, holder, sqe);
 }
 
 void

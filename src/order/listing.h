@@ -34,8 +34,8 @@ struct order_listing {
 void order_listing_begin(struct order_listing *listing);
 
 /* The command that asks for the next page, whose data has ORDER_LISTING_BYTES; `take`: from then on the stream is that
- * session's, whoever had it. */
-void order_listing_ask(const struct order_listing *listing, uint16_t stream, uint32_t session, bool take,
+ * holder's, whoever had it. */
+void order_listing_ask(const struct order_listing *listing, uint16_t stream, uint32_t holder, bool take,
     struct nvme_sqe *sqe);
 
 /* The command that asks for the head alone, and does not stop the stream. */

@@ -227,7 +227,7 @@ cut_command(struct order_session *session, struct order_link *link, struct nvme_
 
 	*sqe = (struct nvme_sqe){
 		.opcode = WEIR_ADMIN_CUT, .cdw10 = le32_of(session->stream | (uint32_t)link->qid << 16),
-		.cdw11 = le32_of(link->cut), .cdw12 = le32_of(flags), .cdw13 = le32_of(session->name),
+		.cdw11 = le32_of(link->cut), .cdw12 = le32_of(flags), .cdw13 = le32_of(session->holder),
 	};
 	/* It may be done though nobody hears of it. */
 	link->slack += CUT_MARKS;
@@ -246,7 +246,7 @@ ask_floor(struct order_session *session, unsigned server, struct nvme_sqe *sqe)
 		return false;
 	*sqe = (struct nvme_sqe){
 		.opcode = WEIR_ADMIN_FLOOR, .cdw10 = le32_of(session->stream), .cdw11 = le32_of(floor),
-		.cdw13 = le32_of(session->name),
+		.cdw13 = le32_of(session->holder),
 	};
 	return true;
 }
@@ -259,7 +259,7 @@ choose_question(struct order_session *session, unsigned server, struct nvme_sqe 
 	*bytes = 0;
 	switch ((enum order_link_is)link->is) {
 	case ORDER_LINK_LISTS:
-		order_listing_ask(&link->listing, session->stream, session->name, !link->taken, sqe);
+		order_listing_ask(&link->listing, session->stream, session->holder, !link->taken, sqe);
 		*bytes = ORDER_LISTING_BYTES;
 		return ORDER_ASKED_LIST;
 	case ORDER_LINK_CUTS:
@@ -301,8 +301,8 @@ is_taken(struct order_session *session, unsigned server, const uint8_t *page)
 	uint32_t whose;
 
 	memcpy(&head, page, sizeof(head));
-	whose = le32_get(head.session);
-	if (link_of(session, server)->taken && whose != 0 && whose != session->name)
+	whose = le32_get(head.holder);
+	if (link_of(session, server)->taken && whose != 0 && whose != session->holder)
 		fail(session, server, -ESTALE, "somebody else has gone on with the stream");
 	return session->error != 0;
 }

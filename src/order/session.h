@@ -11,7 +11,7 @@
  * be done after whatever it has told.  A LIST that stops the stream is what a FENCE would be: what a lost queue has on
  * its way finds the stream stopped, and then going on by another queue, and is refused.
  *
- * The first list of each server *takes* the stream there: the server then refuses what any other session asks of it
+ * The first list of each server *takes* the stream there: the server then refuses what any other holder asks of it
  * but to take it in turn, and tells that one whose it is now.  So what was listed is what is cut, and of two that would
  * have it at once one has it at most: who is not the last to take it at some server hears so.
  *
@@ -60,7 +60,7 @@ struct order_session {
 	struct order_link links[ORDER_SERVERS_MAX];
 	unsigned servers;
 	uint16_t stream;
-	uint32_t name;             /* that no other session has; 0: it has none, and anybody may be it */
+	uint32_t holder;           /* our number as one, that no other has; 0: none, and anybody may be it */
 	bool force;                /* a stream of which some entries are lost is gone on with */
 	bool decided;              /* p is known: */
 	uint32_t there;

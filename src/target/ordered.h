@@ -196,7 +196,7 @@ struct ordered_entry {
 	uint32_t owner;
 	uint16_t number;
 	uint32_t home;             /* the part where it goes on */
-	uint32_t session;          /* whose it is; 0: nobody's that is known */
+	uint32_t holder;           /* whose it is; 0: nobody's that is known */
 	uint64_t parts[ORDERED_PART_WORDS]; /* that have something of it */
 	struct ordered_command *now; /* at work, */
 	struct fifo waiting;       /* and those after it */

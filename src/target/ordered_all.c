@@ -87,7 +87,7 @@ ordered_ask_part(struct ordered_all *all, struct ordered_entry *entry, enum orde
 /* ---- whose it is ---- */
 
 static uint32_t
-session_of(const struct ordered_command *command)
+holder_of(const struct ordered_command *command)
 {
 	return le32_get(command->sqe.cdw13);
 }
@@ -96,7 +96,7 @@ session_of(const struct ordered_command *command)
 static bool
 is_taken(const struct ordered_entry *entry)
 {
-	return entry->session != 0 && entry->session != session_of(entry->now);
+	return entry->holder != 0 && entry->holder != holder_of(entry->now);
 }
 
 /* ---- CUT ---- */
@@ -163,7 +163,7 @@ was_cut(struct ordered_all *all, struct ordered_entry *entry)
 		ordered_set(entry->parts, said->part);
 	}
 	if (said->was_cut) {
-		entry->session = session_of(entry->now);
+		entry->holder = holder_of(entry->now);
 		close_others(all, entry);
 	}
 	entry->now->dw0 = said->last;
@@ -259,7 +259,7 @@ start(struct ordered_all *all, struct ordered_entry *entry)
 	switch (sqe->opcode) {
 	case WEIR_ADMIN_LIST:
 		if (is_flagged(sqe->cdw10, WEIR_LIST_TAKE))
-			entry->session = session_of(entry->now);
+			entry->holder = holder_of(entry->now);
 		if (is_flagged(sqe->cdw10, WEIR_LIST_STOP) && !is_taken(entry))
 			ordered_ask_part(all, entry, ORDERED_STOP, entry->home);
 		else

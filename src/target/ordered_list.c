@@ -191,7 +191,7 @@ ordered_listed(struct ordered_all *all, struct ordered_entry *entry)
 	head.term = le16_of(read.term);
 	head.floor = le32_of(read.list.floor);
 	head.guaranteed = le32_of(entry->ask.guaranteed);
-	head.session = le32_of(entry->session);
+	head.holder = le32_of(entry->holder);
 	head.flags = le32_of((entry->still ? WEIR_LIST_STOPPED : 0) | (entry->count == 0 ? WEIR_LIST_NEW : 0) |
 	    (ordered_is_lost(all, entry, &read) ? WEIR_LIST_LOST : 0));
 	put_entries(entry->now, entry, &head);

@@ -191,7 +191,7 @@ struct weir_list_head {
 	le32 count;           /* in all */
 	le32 guaranteed;
 	le32 flags;           /* enum weir_list_state */
-	le32 session;         /* whose the stream is; 0: nobody's that it knows of */
+	le32 holder;          /* whose the stream is; 0: nobody's that it knows of */
 	uint8_t reserved40[24];
 };
 static_assert(sizeof(struct weir_list_head) == 64, "head of a list");

@@ -39,7 +39,7 @@ class Entry:
 class List:
     def __init__(self, raw):
         (self.log, self.stream, self.term, self.floor, self.count, self.guaranteed,
-         self.flags, self.session) = struct.unpack_from("<16sHHIIIII", raw)
+         self.flags, self.holder) = struct.unpack_from("<16sHHIIIII", raw)
         self.raw = raw
         self.stopped, self.new, self.lost = (bool(self.flags & bit) for bit in (STOPPED, NEW, LOST))
 
@@ -50,19 +50,19 @@ class List:
         return [number for number, in struct.iter_unpack("<H", self.raw[64:64 + 2 * self.count])]
 
 
-def listed(ctrl, stream=0, flags=0, skip=0, size=4096, session=0):
-    request = ctrl.admin.call(nvme.sqe(LIST, cdw10=stream | flags, cdw11=skip, cdw12=size // 4 - 1, cdw13=session),
+def listed(ctrl, stream=0, flags=0, skip=0, size=4096, holder=0):
+    request = ctrl.admin.call(nvme.sqe(LIST, cdw10=stream | flags, cdw11=skip, cdw12=size // 4 - 1, cdw13=holder),
                               want=size)
     assert request.ok, request
     return List(bytes(request.got))
 
 
-def cut(ctrl, stream, after=0, qid=1, flags=0, session=0):
-    return ctrl.admin.call(nvme.sqe(CUT, cdw10=stream | qid << 16, cdw11=after, cdw12=flags, cdw13=session))
+def cut(ctrl, stream, after=0, qid=1, flags=0, holder=0):
+    return ctrl.admin.call(nvme.sqe(CUT, cdw10=stream | qid << 16, cdw11=after, cdw12=flags, cdw13=holder))
 
 
-def floor(ctrl, stream, group, flags=0, session=0):
-    return ctrl.admin.call(nvme.sqe(FLOOR, cdw10=stream, cdw11=group, cdw12=flags, cdw13=session))
+def floor(ctrl, stream, group, flags=0, holder=0):
+    return ctrl.admin.call(nvme.sqe(FLOOR, cdw10=stream, cdw11=group, cdw12=flags, cdw13=holder))
 
 
 def attribute(command, stream, first, last=None, prev=0, num=0, flags=0, floor=0, count=1, ends=None):

@@ -162,37 +162,37 @@ def test_a_stream_is_its_hosts(serve, log):
         assert [entry.lba for entry in ordered.listed(ctrl, 5).entries()] == [0]
 
 
-def test_a_stream_is_the_session_s_that_took_it_last(serve, log):
+def test_a_stream_is_the_last_ones_that_took_it(serve, log):
     """which who had it before neither stops, cuts nor tells floors of; and it hears whose the stream is"""
     target = target_with(serve, log)
     ctrl, queue = ordered.host(target.address)
     other, its = ordered.host(target.address)
     with ctrl, other:
-        assert ordered.cut(ctrl, 5, session=7).ok
+        assert ordered.cut(ctrl, 5, holder=7).ok
         first = Stream(ctrl, queue)
-        assert first.write(0, block(1)).ok and ordered.listed(ctrl, 5).session == 7
-        assert ordered.listed(other, 5, ordered.STOP | ordered.TAKE, session=8).stopped
-        there = ordered.listed(ctrl, 5, ordered.STOP, session=7)
-        assert there.session == 8 and there.stopped and first.write(1, block(2)).status == SEQUENCE
-        assert ordered.cut(ctrl, 5, 1, session=7).status == SEQUENCE
-        assert ordered.floor(ctrl, 5, 1, session=7).status == SEQUENCE
-        assert ordered.cut(other, 5, 1, flags=ordered.GONE, session=8).ok
+        assert first.write(0, block(1)).ok and ordered.listed(ctrl, 5).holder == 7
+        assert ordered.listed(other, 5, ordered.STOP | ordered.TAKE, holder=8).stopped
+        there = ordered.listed(ctrl, 5, ordered.STOP, holder=7)
+        assert there.holder == 8 and there.stopped and first.write(1, block(2)).status == SEQUENCE
+        assert ordered.cut(ctrl, 5, 1, holder=7).status == SEQUENCE
+        assert ordered.floor(ctrl, 5, 1, holder=7).status == SEQUENCE
+        assert ordered.cut(other, 5, 1, flags=ordered.GONE, holder=8).ok
         second = Stream(other, its)
         second.last = second.floor = 1
-        assert not ordered.listed(ctrl, 5, ordered.STOP, session=7).stopped
-        assert second.write(1, block(3)).ok and ordered.floor(other, 5, 2, session=8).ok
-        assert ordered.floor(ctrl, 5, 2, session=7).status == SEQUENCE
+        assert not ordered.listed(ctrl, 5, ordered.STOP, holder=7).stopped
+        assert second.write(1, block(3)).ok and ordered.floor(other, 5, 2, holder=8).ok
+        assert ordered.floor(ctrl, 5, 2, holder=7).status == SEQUENCE
         # What was listed is what is cut: of two that take it the one before does not.
-        for session in 11, 12:
-            assert ordered.listed(ctrl, 5, ordered.STOP | ordered.TAKE, session=session).session == session
-        assert ordered.cut(ctrl, 5, 2, flags=ordered.GONE, session=11).status == SEQUENCE
-        cut = ordered.cut(other, 5, 2, flags=ordered.GONE, session=12)
+        for holder in 11, 12:
+            assert ordered.listed(ctrl, 5, ordered.STOP | ordered.TAKE, holder=holder).holder == holder
+        assert ordered.cut(ctrl, 5, 2, flags=ordered.GONE, holder=11).status == SEQUENCE
+        cut = ordered.cut(other, 5, 2, flags=ordered.GONE, holder=12)
         assert cut.ok
         second.last, second.floor = cut.dw0, 2
         assert second.write(2, block(4), group=3).ok
         # And back: nobody is kept from taking it.
-        assert ordered.listed(ctrl, 5, ordered.STOP | ordered.TAKE, session=9).stopped
-        assert ordered.cut(ctrl, 5, 3, flags=ordered.GONE, session=9).ok
+        assert ordered.listed(ctrl, 5, ordered.STOP | ordered.TAKE, holder=9).stopped
+        assert ordered.cut(ctrl, 5, 3, flags=ordered.GONE, holder=9).ok
         assert second.write(3, block(5)).status == SEQUENCE
 
 

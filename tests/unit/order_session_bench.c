@@ -79,7 +79,7 @@ list(struct sess_bench *bench, unsigned at)
 	struct sess_server *server = &bench->servers[at];
 	uint8_t page[ORDER_LISTING_BYTES] = { 0 };
 	struct weir_list_head head = {
-		.log = { server->log }, .stream = le16_of(SESS_STREAM), .session = le32_of(server->session),
+		.log = { server->log }, .stream = le16_of(SESS_STREAM), .holder = le32_of(server->holder),
 	};
 	uint32_t from = le32_get(server->question.cdw11), bytes = (le32_get(server->question.cdw12) + 1) * 4;
 
@@ -101,7 +101,7 @@ begin_cut(struct sess_server *server)
 {
 	look(server);
 	server->cutting = true;
-	server->session = le32_get(server->question.cdw13);
+	server->holder = le32_get(server->question.cdw13);
 	assert_null(order_cut_begin(&server->cut, &server->serve, &server->stream, server->known, server->known_count,
 	    &server->read, le32_get(server->question.cdw11), (le32_get(server->question.cdw12) & WEIR_CUT_GONE) != 0,
 	    ORDER_NO_GROUP));
@@ -140,7 +140,7 @@ cut_on(struct sess_server *server)
 static bool
 is_taken(const struct sess_server *server)
 {
-	return server->session != 0 && server->session != le32_get(server->question.cdw13);
+	return server->holder != 0 && server->holder != le32_get(server->question.cdw13);
 }
 
 static bool
@@ -172,7 +172,7 @@ do_question(struct sess_bench *bench, unsigned at)
 	switch ((enum weir_admin_opcode)sqe->opcode) {
 	case WEIR_ADMIN_LIST:
 		if ((le32_get(sqe->cdw10) & WEIR_LIST_TAKE) != 0)
-			server->session = le32_get(sqe->cdw13);
+			server->holder = le32_get(sqe->cdw13);
 		if ((le32_get(sqe->cdw10) & WEIR_LIST_STOP) != 0 && !is_taken(server))
 			order_serve_stop(&server->serve, &server->stream);
 		if (server->stream.stopped && (!order_serve_is_still(&server->stream) || server->cutting))
@@ -464,7 +464,7 @@ sess_host(struct sess_bench *bench)
 	for (unsigned server = 0; server < servers; server++)
 		lose(bench, server, false);
 	order_session_init(&bench->session, SESS_STREAM, servers, SESS_SLOTS, bench->entries, bench->in_place);
-	bench->session.name = ++bench->hosts;
+	bench->session.holder = ++bench->hosts;
 }
 
 struct sess_bench *

@@ -46,7 +46,7 @@ struct sess_server {
 	uint32_t serial;        /* and whose connection that is of */
 	bool begun, keeps, cutting;
 	uint8_t log;            /* of its UUID */
-	uint32_t session;       /* that has the stream; 0: none */
+	uint32_t holder;        /* that has the stream; 0: none */
 
 	bool linked;            /* what the host has: */
 	uint32_t link_serial;

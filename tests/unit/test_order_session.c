@@ -206,7 +206,7 @@ take_from_first(bool begins_anew)
 	memset(&first.sequencer.held, 0, sizeof(first.sequencer.held));
 	bench->session = first;
 	if (begins_anew)
-		bench->servers[0].session = 0;
+		bench->servers[0].holder = 0;
 	join_all(bench);
 	sess_settle(bench);
 	assert_int_equal(bench->session.error, -ESTALE);
@@ -233,7 +233,7 @@ tell_head(struct sess_bench *bench, uint32_t whose, uint16_t term)
 {
 	const struct weir_list_head head = {
 		.log = { bench->servers[0].log }, .stream = le16_of(SESS_STREAM),
-		.term = le16_of(term), .flags = le32_of(WEIR_LIST_STOPPED), .session = le32_of(whose),
+		.term = le16_of(term), .flags = le32_of(WEIR_LIST_STOPPED), .holder = le32_of(whose),
 	};
 	uint8_t page[ORDER_LISTING_BYTES] = { 0 };
 	struct nvme_sqe sqe;
@@ -243,7 +243,7 @@ tell_head(struct sess_bench *bench, uint32_t whose, uint16_t term)
 	assert_int_equal(sqe.opcode, WEIR_ADMIN_LIST);
 	assert_int_equal(le32_get(sqe.cdw10), SESS_STREAM | WEIR_LIST_STOP |
 	    (bench->session.links[0].taken ? 0 : WEIR_LIST_TAKE));
-	assert_int_equal(le32_get(sqe.cdw13), bench->session.name);
+	assert_int_equal(le32_get(sqe.cdw13), bench->session.holder);
 	memcpy(page, &head, sizeof(head));
 	order_session_told(&bench->session, 0, false, NVME_OK, 0, page);
 }
@@ -270,9 +270,9 @@ one_that_another_host_takes_while_it_is_regained_is_over(void **state)
 	(void)state;
 	sess_lose(bench, 0);
 	order_session_joined(&bench->session, 0, SESS_QID);
-	tell_head(bench, bench->session.name, bench->session.links[0].term);
+	tell_head(bench, bench->session.holder, bench->session.links[0].term);
 	refuse_cut(bench);
-	tell_head(bench, bench->session.name + 1, bench->session.links[0].term);
+	tell_head(bench, bench->session.holder + 1, bench->session.links[0].term);
 	assert_int_equal(bench->session.error, -ESTALE);
 	free(bench);
 }
@@ -288,13 +288,13 @@ nor_is_one_begun_that_another_host_has_cut_since_it_was_listed(void **state)
 	(void)state;
 	for (unsigned i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
 		struct sess_bench *bench = sess_begin(5, 1, 1);
-		uint32_t name = bench->session.name;
+		uint32_t holder = bench->session.holder;
 
 		order_session_joined(&bench->session, 0, SESS_QID);
-		tell_head(bench, name, 5);
+		tell_head(bench, holder, 5);
 		assert_true(bench->session.decided);
 		refuse_cut(bench);
-		tell_head(bench, cuts[i].knows ? name + 1 : 0, cuts[i].term);
+		tell_head(bench, cuts[i].knows ? holder + 1 : 0, cuts[i].term);
 		assert_int_equal(bench->session.error, cuts[i].error);
 		free(bench);
 	}
