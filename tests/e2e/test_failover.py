@@ -42,7 +42,7 @@ def lose(load, index, path, how="cut"):
         opened = time.monotonic_ns()
         path.open()
         load.until("path_up", opened, path=index)
-    pytest.fail("nothing was ever under way")
+    pytest.fail("nothing was ever under way: %s" % load.events[-40:])
 
 
 @WAYS
