@@ -16,7 +16,7 @@
 struct place {
 	const struct place_ops *ops;
 	struct reactor *reactor;
-	const struct order_image *slots; /* the part's, as long as it is open */
+	struct order_image *slots; /* the part's, as long as it is open; only read */
 	uint32_t count;
 	/* The commit that went on is durable; or a negative errno: that and no later one may ever be.  Never called
 	 * from inside. */
@@ -44,14 +44,12 @@ struct place *place_file_open(struct reactor *reactor, struct file *file, const 
 /* Bytes that a place in a file takes, and places elsewhere do not. */
 size_t place_file_bytes(const struct order_head *head);
 
-/* In memory that outlives the process, and not the machine, as a file that is mapped; `log` is where the log begins,
- * at a multiple of 8. */
-struct place *place_memory_open(struct reactor *reactor, void *log, const struct order_head *head, uint32_t part);
+/* In memory that outlives the process, and not the machine, as a file that is mapped: `slots` lie there. */
+struct place *place_memory_open(struct reactor *reactor, const struct order_head *head);
 
-/* In a file of the reactor's that is mapped to persistent memory, from its beginning, and stays open as long.  It
+/* In a file of the reactor's that is mapped to persistent memory, and stays open as long: `slots` lie in its map.  It
  * survives a loss of power. */
-struct place *place_persistent_open(struct reactor *reactor, struct file *file, const struct order_head *head,
-    uint32_t part);
+struct place *place_persistent_open(struct reactor *reactor, struct file *file, const struct order_head *head);
 
 /* The persistent memory of a drive, which several places may share; no thread but one uses it at a time. */
 struct place_region {

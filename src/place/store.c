@@ -158,6 +158,12 @@ read_head(struct store *store, const struct store_spec *spec, char why[256])
 	return take_head(store, spec, head, why);
 }
 
+static bool
+is_mapped(const struct store *store)
+{
+	return store->kind == STORE_MEMORY || store->kind == STORE_PERSISTENT;
+}
+
 /* Parts of which nothing was ever written take no memory. */
 static int
 read_parts(struct store *store)
@@ -173,7 +179,7 @@ read_parts(struct store *store)
 		if (data == UINT64_MAX || data >= at + bytes)
 			continue;
 		rc = store_need(store, part);
-		if (rc == 0)
+		if (rc == 0 && !is_mapped(store))
 			rc = fetch(store, at, store->slots[part], bytes);
 		if (rc != 0)
 			return rc;
@@ -220,9 +226,9 @@ lengthen(struct store *store)
 
 /* What was in one that begins anew is emptied, and in the end its head comes, as always. */
 static int
-map(struct store *store, const struct store_spec *spec)
+map(struct store *store)
 {
-	int rc = store->reactor->world->file_map(store->held, spec->kind == STORE_PERSISTENT);
+	int rc = store->reactor->world->file_map(store->held, store->kind == STORE_PERSISTENT);
 
 	if (rc == 0 && store->fresh && store->held->was >= 0)
 		memset(store->held->map, 0, order_log_bytes(&store->head));
@@ -242,12 +248,13 @@ read_all(struct store *store, const struct store_spec *spec, char why[256])
 		    "%.150s: the log of ordered writes was cut off", spec->path);
 		return rc;
 	}
-	if (rc == 0)
-		rc = read_parts(store);
 	if (rc != 0)
 		return cannot(why, spec, "read", rc);
-	rc = spec->kind == STORE_MEMORY || spec->kind == STORE_PERSISTENT ? map(store, spec) : 0;
-	return rc == 0 ? 0 : cannot(why, spec, "map", rc);
+	rc = is_mapped(store) ? map(store) : 0;
+	if (rc != 0)
+		return cannot(why, spec, "map", rc);
+	rc = read_parts(store);
+	return rc == 0 ? 0 : cannot(why, spec, "read", rc);
 }
 
 static bool
@@ -298,7 +305,9 @@ int
 store_need(struct store *store, uint32_t part)
 {
 	assert(part < store->head.parts);
-	if (store->slots[part] == NULL)
+	if (store->slots[part] == NULL && is_mapped(store))
+		store->slots[part] = (void *)((uint8_t *)store->held->map + order_part_at(&store->head, part));
+	else if (store->slots[part] == NULL)
 		store->slots[part] = store->reactor->world->pages_map(store->reactor,
 		    (size_t)store->head.slots * sizeof(struct order_image), true);
 	return store->slots[part] != NULL ? 0 : -ENOMEM;
@@ -328,7 +337,7 @@ store_close(struct store *store)
 	for (uint32_t i = 0; i < ORDER_PARTS_MAX; i++) {
 		if (store->files[i] != NULL)
 			reactor->world->file_close(store->files[i]);
-		if (store->slots[i] != NULL)
+		if (store->slots[i] != NULL && !is_mapped(store))
 			reactor->world->pages_unmap(reactor, store->slots[i], bytes);
 	}
 	task_cancel(&store->put.task);

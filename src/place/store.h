@@ -36,7 +36,8 @@ struct store {
 	uint8_t (*owners)[ORDER_OWNER_BYTES];
 	const char *survives;   /* what that is, in plain words */
 	bool begun_anew;        /* there was one, which is gone with an earlier start of the machine */
-	struct order_image *slots[ORDER_PARTS_MAX]; /* NULL: nothing was ever written to the part, and it has none */
+	struct order_image *slots[ORDER_PARTS_MAX]; /* NULL: nothing was ever written to the part, and it has none.
+	                                             * Of what is mapped they lie there */
 
 	/* The rest is its own. */
 	enum store_kind kind;

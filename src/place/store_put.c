@@ -29,9 +29,9 @@ store_place(struct store *store, struct reactor *reactor, uint32_t part)
 	else if (file != NULL && store->kind == STORE_FILE)
 		place = place_file_open(reactor, file, &store->head, part);
 	else if (file != NULL && store->kind == STORE_MEMORY)
-		place = place_memory_open(reactor, file->map, &store->head, part);
+		place = place_memory_open(reactor, &store->head);
 	else if (file != NULL)
-		place = place_persistent_open(reactor, file, &store->head, part);
+		place = place_persistent_open(reactor, file, &store->head);
 	if (place != NULL)
 		place->slots = store->slots[part];
 	return place;
