@@ -42,19 +42,25 @@ order_unspent(const struct order_log *log, const struct order_track *track)
 	return track->leaving == 0 && spent < log->guaranteed ? log->guaranteed - spent : 0;
 }
 
-/* One more or less in a chain. */
+/* So many more, or fewer, writes of a stream are needed. */
 static void
-count_one(struct order_log *log, const struct order_slot *state, int one)
+count_writes(struct order_log *log, struct order_track *track, uint32_t more)
 {
-	struct order_track *track = state->track;
 	uint32_t before = order_unspent(log, track);
 
-	chain_of(state)->count += (uint32_t)one;
+	track->writes.count += more;
+	log->needed += more;
+	log->unspent += order_unspent(log, track) - before;
+}
+
+static void
+count(struct order_log *log, const struct order_slot *state, uint32_t more)
+{
 	if (state->is == ORDER_SLOT_MARK) {
-		log->marks += (uint32_t)one;
+		state->track->marks.count += more;
+		log->marks += more;
 	} else {
-		log->needed += (uint32_t)one;
-		log->unspent += order_unspent(log, track) - before;
+		count_writes(log, state->track, more);
 	}
 }
 
@@ -69,10 +75,21 @@ order_need(struct order_log *log, struct order_track *track, uint32_t slot, uint
 	state->before = chain->latest;
 	*(chain->latest != ORDER_NO_SLOT ? &log->states[chain->latest].after : &chain->oldest) = slot;
 	chain->latest = slot;
-	count_one(log, state, 1);
+	count(log, state, 1);
 }
 
-/* The newest one still stands for the floor. */
+/* It is in no chain any more.  The newest one still stands for the floor. */
+static void
+let_go(struct order_log *log, uint32_t slot)
+{
+	struct order_slot *state = &log->states[slot];
+
+	if (order_slot_of(log, state->track->newest) == slot)
+		state->is = ORDER_SLOT_NEWEST;
+	else
+		*state = (struct order_slot){ .is = ORDER_SLOT_FREE };
+}
+
 static void
 need_no_more(struct order_log *log, uint32_t slot)
 {
@@ -81,11 +98,8 @@ need_no_more(struct order_log *log, uint32_t slot)
 
 	*(state->before != ORDER_NO_SLOT ? &log->states[state->before].after : &chain->oldest) = state->after;
 	*(state->after != ORDER_NO_SLOT ? &log->states[state->after].before : &chain->latest) = state->before;
-	count_one(log, state, -1);
-	if (order_slot_of(log, state->track->newest) == slot)
-		state->is = ORDER_SLOT_NEWEST;
-	else
-		*state = (struct order_slot){ .is = ORDER_SLOT_FREE };
+	count(log, state, -1U);
+	let_go(log, slot);
 }
 
 /* Its place in that order is that of another slot now. */
@@ -114,15 +128,28 @@ order_need_mark(struct order_log *log, struct order_track *track, uint32_t slot)
 	order_need(log, track, slot, ORDER_SLOT_MARK);
 }
 
+static bool
+is_below(const struct order_log *log, uint32_t slot, uint32_t floor)
+{
+	return log->states[slot].is == ORDER_SLOT_WRITE && !order_above(first_in(log, slot), floor);
+}
+
 /* Nothing is needed that is not after the floor that stands.  Of what is in flight the host cannot say so. */
 static void
 forget_below(struct order_log *log, struct order_track *track)
 {
 	struct order_chain *writes = &track->writes;
+	uint32_t slot = writes->oldest, gone = 0;
 
-	while (writes->oldest != ORDER_NO_SLOT && log->states[writes->oldest].is == ORDER_SLOT_WRITE &&
-	    !order_above(first_in(log, writes->oldest), track->stands))
-		need_no_more(log, writes->oldest);
+	for (uint32_t after; slot != ORDER_NO_SLOT && is_below(log, slot, track->stands); slot = after, gone++) {
+		after = log->states[slot].after;
+		let_go(log, slot);
+	}
+	if (gone == 0)
+		return;
+	writes->oldest = slot;
+	*(slot != ORDER_NO_SLOT ? &log->states[slot].before : &writes->latest) = ORDER_NO_SLOT;
+	count_writes(log, track, -gone);
 }
 
 static void
@@ -245,13 +272,15 @@ order_log_stand(struct order_log *log, struct order_track *track)
 uint64_t
 order_log_append(struct order_log *log, struct order_track *track, struct order_entry *entry)
 {
+	bool stood = track->stands == track->floor;
 	uint64_t place;
 
 	assert(has_slot(log, KEPT_BY_WRITES));
 	entry->term = track->term;
 	place = put(log, track, entry);
 	order_need(log, track, order_slot_of(log, place), ORDER_SLOT_FLIGHT);
-	forget_below(log, track);
+	if (!stood)
+		forget_below(log, track);
 	return place;
 }
 
@@ -338,12 +367,6 @@ drop(struct order_log *log, uint32_t slot)
 	if (log->states[slot].is != ORDER_SLOT_NEWEST)
 		need_no_more(log, slot);
 	log->states[slot] = (struct order_slot){ .is = ORDER_SLOT_FREE };
-}
-
-static bool
-is_below(const struct order_log *log, uint32_t slot, uint32_t floor)
-{
-	return log->states[slot].is == ORDER_SLOT_WRITE && !order_above(first_in(log, slot), floor);
 }
 
 /* With the floor that it has it is not needed; it may be in the way still, of one before it that is. */
