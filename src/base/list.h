@@ -46,6 +46,16 @@ list_unlink(struct list *node)
 	node->next->prev = node->prev;
 }
 
+/* Puts `node`, which is in that list or another one, at the end. */
+static inline void
+list_move(struct list *head, struct list *node)
+{
+	if (node->next == head)
+		return;
+	list_unlink(node);
+	list_push(head, node);
+}
+
 /* Takes the first node out, or answers NULL. */
 static inline struct list *
 list_pop(struct list *head)

@@ -10,7 +10,6 @@ order_serve_init(struct order_serve *serve)
 {
 	list_init(&serve->appending);
 	list_init(&serve->appended);
-	list_init(&serve->going);
 	list_init(&serve->flushes);
 	list_init(&serve->persisting);
 	list_init(&serve->answers);
@@ -42,11 +41,17 @@ pop(struct list *line)
 }
 
 static void
-answer(struct order_serve *serve, struct order_write *write, enum order_outcome outcome)
+leave(struct order_write *write, enum order_outcome outcome)
 {
 	write->outcome = outcome;
 	write->stream->held--;
 	write->stream->under_way -= write->place != ORDER_NO_PLACE;
+}
+
+static void
+answer(struct order_serve *serve, struct order_write *write, enum order_outcome outcome)
+{
+	leave(write, outcome);
 	list_push(&serve->answers, &write->piece.node);
 }
 
@@ -222,35 +227,27 @@ has_room(struct order_serve *serve, struct order_served *stream)
 void
 order_serve_append(struct order_serve *serve)
 {
-	struct list later, *node;
+	struct list *appending = &serve->appending, later, *node;
 
 	list_init(&later);
-	while ((node = list_pop(&serve->appending)) != NULL) {
-		struct order_served *stream = container_of(node, struct order_served, node);
+	while (!list_empty(appending)) {
+		struct order_served *stream = container_of(appending->next, struct order_served, node);
 
 		stream->refused = !has_room(serve, stream);
-		if (stream->refused) {
-			list_push(&later, node);
-			continue;
-		}
-		append(serve, stream);
-		if (order_gate_open(&stream->gate))
-			list_push(&serve->appending, node);
+		if (!stream->refused)
+			append(serve, stream);
+		if (stream->refused)
+			list_move(&later, &stream->node);
+		else if (order_gate_open(&stream->gate))
+			list_move(appending, &stream->node);
+		else
+			list_remove(&stream->node);
 	}
 	while ((node = list_pop(&later)) != NULL)
-		list_push(&serve->appending, node);
+		list_push(appending, node);
 }
 
 /* ---- it goes ---- */
-
-static void
-go(struct order_serve *serve, struct order_write *write)
-{
-	if (write->blocks == 0)
-		order_serve_ended(serve, write, true);
-	else
-		list_push(&serve->going, &write->piece.node);
-}
 
 static struct order_write *
 first_of(const struct list *line)
@@ -261,14 +258,14 @@ first_of(const struct list *line)
 void
 order_serve_durable(struct order_serve *serve)
 {
-	const struct order_write *first;
-
 	order_log_done(&serve->log);
-	while ((first = first_of(&serve->appended)) != NULL && first->place < serve->log.durable)
-		go(serve, pop(&serve->appended));
-	while ((first = first_of(&serve->persisting)) != NULL && first->word <= serve->log.words_durable)
-		answer(serve, pop(&serve->persisting), ORDER_DONE);
 	order_log_sweep(&serve->log);
+}
+
+static bool
+persists_for_good(const struct order_serve *serve, const struct order_write *write)
+{
+	return write->word <= serve->log.words_durable;
 }
 
 void
@@ -280,7 +277,16 @@ order_serve_break(struct order_serve *serve)
 	while ((write = pop(&serve->appended)) != NULL)
 		end(serve, write, ORDER_FAILED);
 	while ((write = pop(&serve->persisting)) != NULL)
-		answer(serve, write, ORDER_FAILED);
+		answer(serve, write, persists_for_good(serve, write) ? ORDER_DONE : ORDER_FAILED);
+}
+
+/* The next one that has a durable entry, and leaves its line. */
+static struct order_write *
+next_durable(struct order_serve *serve)
+{
+	const struct order_write *first = first_of(&serve->appended);
+
+	return first != NULL && first->place < serve->log.durable ? pop(&serve->appended) : NULL;
 }
 
 struct order_write *
@@ -288,8 +294,14 @@ order_serve_go(struct order_serve *serve)
 {
 	struct order_write *write;
 
-	while ((write = pop(&serve->going)) != NULL && write->stream->stopped)
-		end(serve, write, ORDER_ABORTED);
+	while ((write = next_durable(serve)) != NULL) {
+		if (write->stream->stopped)
+			end(serve, write, ORDER_ABORTED);
+		else if (write->blocks == 0)
+			order_serve_ended(serve, write, true);
+		else
+			break;
+	}
 	return write;
 }
 
@@ -320,7 +332,16 @@ order_serve_ended(struct order_serve *serve, struct order_write *write, bool don
 struct order_write *
 order_serve_answer(struct order_serve *serve)
 {
-	return pop(&serve->answers);
+	struct order_write *write = pop(&serve->answers);
+
+	if (write != NULL)
+		return write;
+	write = first_of(&serve->persisting);
+	if (write == NULL || !persists_for_good(serve, write))
+		return NULL;
+	list_remove(&write->piece.node);
+	leave(write, ORDER_DONE);
+	return write;
 }
 
 /* ---- streams that stop, and go on ---- */

@@ -2,9 +2,9 @@
  * serve.h - ordered writes at a server, those of the streams that go on in one part of its log: each comes, has its
  * entry appended, goes to its drive, ends, persists and is answered.  (doc/ordered-writes.md, At the server)
  *
- * What is to be done outside stands in lines, which the caller empties after whatever it has told: writes that go to
- * their drives, streams of which drives are to be flushed, writes that are answered; and what the log is to have
- * (order_log_take() of `log`).
+ * What is to be done outside stands in lines, which the caller empties after whatever it has told, and asks for more
+ * until each has none: writes that go to their drives, streams of which drives are to be flushed, writes that are
+ * answered; and what the log is to have (order_log_take() of `log`).
  *
  * One thread.  Memory is the caller's, and nothing fails.
  */
@@ -64,10 +64,10 @@ struct order_served {
 struct order_serve {
 	struct order_log log;  /* begun by the caller, with order_log_init() or order_log_load() */
 	struct list appending; /* streams */
-	struct list appended;  /* writes, by places */
-	struct list going, flushes;
-	struct list persisting; /* writes, by words */
-	struct list answers;
+	struct list appended;  /* writes, by places; those of which that is durable go */
+	struct list flushes;
+	struct list persisting; /* writes, by words; those of which that is durable are answered, */
+	struct list answers;   /* and these, that do not wait for any */
 	bool broken;           /* nothing more will be durable */
 };
 
@@ -95,7 +95,8 @@ void order_serve_durable(struct order_serve *serve);
  * comes to it.  No stream takes anything any more once it was stopped, and none can be cut. */
 void order_serve_break(struct order_serve *serve);
 
-/* What goes to its drive now, or NULL.  It is to be told when it has ended. */
+/* What goes to its drive now, or NULL; a flush alone goes nowhere, and has ended when it is its turn.  It is to be told
+ * when it has ended. */
 struct order_write *order_serve_go(struct order_serve *serve);
 void order_serve_ended(struct order_serve *serve, struct order_write *write, bool done);
 

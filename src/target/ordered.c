@@ -401,13 +401,12 @@ status_of(const struct ordered_write *ordered)
 }
 
 void
-ordered_answer(struct ordered_part *part, struct order_write *write)
+ordered_answer(struct order_write *write, uint32_t left)
 {
 	struct ordered_write *ordered = container_of(write, struct ordered_write, write);
 	struct request *req = ordered->req;
 	struct conn *conn = req->conn;
 	bool finishing = conn->phase == CONN_FINISHING;
-	uint32_t left;
 
 	if (req->stage != STAGE_ORDER) {
 		ordered->over = true; /* its data is on its way */
@@ -415,11 +414,9 @@ ordered_answer(struct ordered_part *part, struct order_write *write)
 	}
 	list_remove(&ordered->lent_node);
 	conn->device_count--;
-	if (write->outcome == ORDER_DONE) {
-		left = order_log_left(&part->serve.log, &write->stream->track);
-		left = left < WEIR_ORDERED_LEFT_MAX ? left : WEIR_ORDERED_LEFT_MAX;
+	left = left < WEIR_ORDERED_LEFT_MAX ? left : WEIR_ORDERED_LEFT_MAX;
+	if (write->outcome == ORDER_DONE)
 		req->xfer.dw1 |= left << WEIR_ORDERED_LEFT_SHIFT;
-	}
 	request_answer(req, status_of(ordered)); /* a dead connection may be gone now */
 	if (finishing)
 		conn_send_soon(conn);

@@ -125,7 +125,8 @@ void ordered_conn_stalls(struct conn *conn);
 /* Of order_serve, to requests and devices. */
 void ordered_write_goes(struct ordered_part *part, struct order_write *write);
 void ordered_flush(struct ordered_stream *stream);
-void ordered_answer(struct ordered_part *part, struct order_write *write);
+/* `left`: what is told with one that is done; order_log_left(). */
+void ordered_answer(struct order_write *write, uint32_t left);
 
 /* To the device of a namespace, for a stream; false: it is not there any more. */
 bool ordered_submit(struct ordered_stream *stream, struct ordered_io *io, uint32_t nsid,

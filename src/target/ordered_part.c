@@ -158,6 +158,23 @@ committed(struct place *place, int error)
 
 /* ---- what was told goes on ---- */
 
+/* What is left to each stream does not change while answers are given. */
+static bool
+answer_all(struct ordered_part *part)
+{
+	const struct order_served *of = NULL;
+	struct order_write *write;
+	uint32_t left = 0;
+
+	while ((write = order_serve_answer(&part->serve)) != NULL) {
+		if (of != write->stream)
+			left = order_log_left(&part->serve.log, &write->stream->track);
+		of = write->stream;
+		ordered_answer(write, left);
+	}
+	return of != NULL;
+}
+
 static void
 drain(struct ordered_part *part)
 {
@@ -176,10 +193,7 @@ drain(struct ordered_part *part)
 			ordered_flush(container_of(stream, struct ordered_stream, served));
 			more = true;
 		}
-		while ((write = order_serve_answer(serve)) != NULL) {
-			ordered_answer(part, write);
-			more = true;
-		}
+		more = answer_all(part) || more;
 	}
 }
 

@@ -174,6 +174,7 @@ where_drives_keep_all_a_flush_alone_needs_none(void **state)
 
 	serve_commit(bench);
 	serve_assert_goes(bench, write);
+	serve_assert_goes(bench, NULL);
 	assert_false(serve_persists(bench, flush));
 	order_serve_ended(&bench->serve, write, true);
 	assert_true(serve_persists(bench, flush));
@@ -217,6 +218,7 @@ a_flush_behind_a_flush_needs_none(void **state)
 	order_serve_flushed(&bench->serve, &bench->stream, true);
 	flush = serve_come_whole(bench, &bench->stream, 2, FLUSH, 0);
 	serve_commit(bench);
+	serve_assert_goes(bench, NULL);
 	assert_null(order_serve_flush(&bench->serve));
 	assert_true(serve_persists(bench, flush));
 }
