@@ -14,12 +14,6 @@ order_slot_of(const struct order_log *log, uint64_t place)
 	return (uint32_t)place & (log->count - 1);
 }
 
-static struct order_slot *
-state_of(struct order_log *log, uint64_t place)
-{
-	return &log->states[order_slot_of(log, place)];
-}
-
 static uint32_t
 first_in(const struct order_log *log, uint32_t slot)
 {
@@ -29,9 +23,11 @@ first_in(const struct order_log *log, uint32_t slot)
 /* ---- what is needed of a stream: its writes, in the order of groups, and its marks, in that of terms ---- */
 
 static struct order_chain *
-chain_of(const struct order_slot *state)
+chain_of(const struct order_log *log, uint32_t slot)
 {
-	return state->is == ORDER_SLOT_MARK ? &state->track->marks : &state->track->writes;
+	struct order_track *track = log->states[slot].track;
+
+	return log->is[slot] == ORDER_SLOT_MARK ? &track->marks : &track->writes;
 }
 
 uint32_t
@@ -54,51 +50,63 @@ count_writes(struct order_log *log, struct order_track *track, uint32_t more)
 }
 
 static void
-count(struct order_log *log, const struct order_slot *state, uint32_t more)
+count(struct order_log *log, uint32_t slot, uint32_t more)
 {
-	if (state->is == ORDER_SLOT_MARK) {
-		state->track->marks.count += more;
+	struct order_track *track = log->states[slot].track;
+
+	if (log->is[slot] == ORDER_SLOT_MARK) {
+		track->marks.count += more;
 		log->marks += more;
 	} else {
-		count_writes(log, state->track, more);
+		count_writes(log, track, more);
 	}
 }
 
 void
-order_need(struct order_log *log, struct order_track *track, uint32_t slot, uint8_t is)
+order_need(struct order_log *log, struct order_track *track, uint32_t slot, enum order_slot_is is)
 {
-	struct order_slot *state = &log->states[slot];
-	struct order_chain *chain;
+	struct order_chain *chain = is == ORDER_SLOT_MARK ? &track->marks : &track->writes;
 
-	*state = (struct order_slot){ track, ORDER_NO_SLOT, ORDER_NO_SLOT, is };
-	chain = chain_of(state);
-	state->before = chain->latest;
+	log->is[slot] = (uint8_t)is;
+	log->states[slot] = (struct order_slot){ track, chain->latest, ORDER_NO_SLOT };
 	*(chain->latest != ORDER_NO_SLOT ? &log->states[chain->latest].after : &chain->oldest) = slot;
 	chain->latest = slot;
-	count(log, state, 1);
+	count(log, slot, 1);
+}
+
+void
+order_keep_newest(struct order_log *log, struct order_track *track, uint32_t slot)
+{
+	log->states[slot].track = track;
+	log->is[slot] = ORDER_SLOT_NEWEST;
+}
+
+bool
+order_keeps_newest(const struct order_log *log, const struct order_track *track)
+{
+	uint32_t slot = order_slot_of(log, track->newest);
+
+	return log->is[slot] == ORDER_SLOT_NEWEST && log->states[slot].track == track;
 }
 
 /* It is in no chain any more.  The newest one still stands for the floor. */
 static void
 let_go(struct order_log *log, uint32_t slot)
 {
-	struct order_slot *state = &log->states[slot];
+	bool newest = order_slot_of(log, log->states[slot].track->newest) == slot;
 
-	if (order_slot_of(log, state->track->newest) == slot)
-		state->is = ORDER_SLOT_NEWEST;
-	else
-		*state = (struct order_slot){ .is = ORDER_SLOT_FREE };
+	log->is[slot] = newest ? ORDER_SLOT_NEWEST : ORDER_SLOT_FREE;
 }
 
 static void
 need_no_more(struct order_log *log, uint32_t slot)
 {
-	struct order_slot *state = &log->states[slot];
-	struct order_chain *chain = chain_of(state);
+	const struct order_slot *state = &log->states[slot];
+	struct order_chain *chain = chain_of(log, slot);
 
 	*(state->before != ORDER_NO_SLOT ? &log->states[state->before].after : &chain->oldest) = state->after;
 	*(state->after != ORDER_NO_SLOT ? &log->states[state->after].before : &chain->latest) = state->before;
-	count(log, state, -1U);
+	count(log, slot, -1U);
 	let_go(log, slot);
 }
 
@@ -106,13 +114,14 @@ need_no_more(struct order_log *log, uint32_t slot)
 static void
 need_instead(struct order_log *log, uint32_t slot, uint32_t copy)
 {
-	struct order_slot *state = &log->states[slot];
-	struct order_chain *chain = chain_of(state);
+	const struct order_slot *state = &log->states[slot];
+	struct order_chain *chain = chain_of(log, slot);
 
 	log->states[copy] = *state;
+	log->is[copy] = log->is[slot];
 	*(state->before != ORDER_NO_SLOT ? &log->states[state->before].after : &chain->oldest) = copy;
 	*(state->after != ORDER_NO_SLOT ? &log->states[state->after].before : &chain->latest) = copy;
-	*state = (struct order_slot){ .is = ORDER_SLOT_FREE };
+	log->is[slot] = ORDER_SLOT_FREE;
 }
 
 /* A mark is for nothing where a later term has taken back as much or more. */
@@ -131,7 +140,7 @@ order_need_mark(struct order_log *log, struct order_track *track, uint32_t slot)
 static bool
 is_below(const struct order_log *log, uint32_t slot, uint32_t floor)
 {
-	return log->states[slot].is == ORDER_SLOT_WRITE && !order_above(first_in(log, slot), floor);
+	return log->is[slot] == ORDER_SLOT_WRITE && !order_above(first_in(log, slot), floor);
 }
 
 /* Nothing is needed that is not after the floor that stands.  Of what is in flight the host cannot say so. */
@@ -183,10 +192,8 @@ has_slot(const struct order_log *log, uint32_t kept)
 static void
 set_newest(struct order_log *log, struct order_track *track, uint64_t place)
 {
-	struct order_slot *before = state_of(log, track->newest);
-
-	if (before->track == track && before->is == ORDER_SLOT_NEWEST)
-		*before = (struct order_slot){ .is = ORDER_SLOT_FREE };
+	if (order_keeps_newest(log, track))
+		log->is[order_slot_of(log, track->newest)] = ORDER_SLOT_FREE;
 	track->newest = place;
 }
 
@@ -290,8 +297,8 @@ order_log_end(struct order_log *log, uint64_t place, bool persists)
 	uint32_t slot = order_slot_of(log, place);
 	struct order_image *image = &log->slots[slot];
 
-	assert(log->states[slot].is == ORDER_SLOT_FLIGHT);
-	log->states[slot].is = ORDER_SLOT_WRITE;
+	assert(log->is[slot] == ORDER_SLOT_FLIGHT);
+	log->is[slot] = ORDER_SLOT_WRITE;
 	if (persists) {
 		image->persist = image->lap;
 		log->words[log->word_count++] = slot;
@@ -355,18 +362,18 @@ put_copy(struct order_log *log, struct order_track *track, uint32_t slot)
 
 /* The floor stands in the newest one, and has to go on doing so. */
 static bool
-is_to_stay(const struct order_track *track, const struct order_slot *state, uint64_t place)
+is_to_stay(const struct order_track *track, enum order_slot_is is, uint64_t place)
 {
-	return (track->newest == place && track->leaving != 1) || state->is == ORDER_SLOT_WRITE ||
-	    (state->is == ORDER_SLOT_MARK && order_above(track->high, track->stands));
+	return (track->newest == place && track->leaving != 1) || is == ORDER_SLOT_WRITE ||
+	    (is == ORDER_SLOT_MARK && order_above(track->high, track->stands));
 }
 
 static void
 drop(struct order_log *log, uint32_t slot)
 {
-	if (log->states[slot].is != ORDER_SLOT_NEWEST)
+	if (log->is[slot] != ORDER_SLOT_NEWEST)
 		need_no_more(log, slot);
-	log->states[slot] = (struct order_slot){ .is = ORDER_SLOT_FREE };
+	log->is[slot] = ORDER_SLOT_FREE;
 }
 
 /* With the floor that it has it is not needed; it may be in the way still, of one before it that is. */
@@ -374,7 +381,7 @@ static void
 put_mark_for(struct order_log *log, struct order_track *track, uint32_t slot)
 {
 	put_mark(log, track);
-	if (log->states[slot].is != ORDER_SLOT_FREE)
+	if (log->is[slot] != ORDER_SLOT_FREE)
 		drop(log, slot);
 }
 
@@ -383,7 +390,7 @@ keep(struct order_log *log, struct order_track *track, uint32_t slot)
 {
 	if (track->newest == log->swept && track->leaving > 1)
 		track->leaving = 1;
-	if (log->states[slot].is != ORDER_SLOT_NEWEST && !is_below(log, slot, track->floor))
+	if (log->is[slot] != ORDER_SLOT_NEWEST && !is_below(log, slot, track->floor))
 		put_copy(log, track, slot);
 	else
 		put_mark_for(log, track, slot);
@@ -394,16 +401,17 @@ static bool
 sweep_one(struct order_log *log)
 {
 	uint32_t slot = order_slot_of(log, log->swept);
-	struct order_slot *state = &log->states[slot];
-	struct order_track *track = state->track;
+	enum order_slot_is is = log->is[slot];
+	struct order_track *track;
 
-	if (state->is == ORDER_SLOT_FLIGHT)
+	if (is == ORDER_SLOT_FLIGHT)
 		return false;
-	if (state->is == ORDER_SLOT_FREE) {
+	if (is == ORDER_SLOT_FREE) {
 		log->swept++;
 		return true;
 	}
-	if (!is_to_stay(track, state, log->swept))
+	track = log->states[slot].track;
+	if (!is_to_stay(track, is, log->swept))
 		drop(log, slot);
 	else if (has_slot(log, KEPT_BY_COPIES))
 		keep(log, track, slot);

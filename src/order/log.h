@@ -51,6 +51,7 @@ struct order_log {
 	struct order_image *slots;
 	uint32_t count;
 	struct order_slot *states;
+	uint8_t *is;                           /* each slot; see log_inside.h */
 	uint32_t *words, word_count;           /* slots of which the word is new */
 	uint64_t tail, durable, next;          /* places: what is before the tail may be overwritten */
 	uint64_t begun;                        /* where the batch begins that is appended to */
@@ -62,11 +63,10 @@ struct order_log {
 	bool taken;                            /* a commit is on its way */
 };
 
-/* What is known of each slot beside it. */
+/* What is known of a slot that is not free.  Whether it is lies beside this: many free ones are looked at in a row. */
 struct order_slot {
 	struct order_track *track;
 	uint32_t before, after; /* in its chain */
-	uint8_t is;             /* see log_inside.h */
 };
 
 /* Writes of a stream that there is always room for, in a part of so many slots. */
@@ -76,9 +76,9 @@ order_guaranteed(uint32_t slots)
 	return slots / 128 > ORDER_GUARANTEED_LEAST ? slots / 128 : ORDER_GUARANTEED_LEAST;
 }
 
-/* An empty part: slots are zeros; a power of two, ORDER_SLOTS_LEAST at least; and as many states and words. */
+/* An empty part: slots are zeros; a power of two, ORDER_SLOTS_LEAST at least; and as many of the others. */
 void order_log_init(struct order_log *log, struct order_image *slots, uint32_t count, struct order_slot *states,
-    uint32_t *words);
+    uint8_t *is, uint32_t *words);
 
 /*
  * A part of which the slots were read and are durable, and which order_scan() has looked at.  What is then adopted of

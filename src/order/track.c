@@ -1,6 +1,7 @@
 /* Streams of a part of the log: how they come, from what was read of it, and how they leave. */
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "order/group.h"
 #include "order/log_inside.h"
@@ -9,15 +10,14 @@
 
 void
 order_log_init(struct order_log *log, struct order_image *slots, uint32_t count, struct order_slot *states,
-    uint32_t *words)
+    uint8_t *is, uint32_t *words)
 {
 	assert((count & (count - 1)) == 0 && count >= ORDER_SLOTS_LEAST);
 	*log = (struct order_log){
-		.slots = slots, .count = count, .states = states, .words = words,
+		.slots = slots, .count = count, .states = states, .is = is, .words = words,
 		.guaranteed = order_guaranteed(count),
 	};
-	for (uint32_t slot = 0; slot < count; slot++)
-		states[slot] = (struct order_slot){ .is = ORDER_SLOT_FREE };
+	memset(is, ORDER_SLOT_FREE, count);
 }
 
 void
@@ -137,7 +137,7 @@ adopt_one(struct order_log *log, struct order_track *track, const struct order_k
 	else if (!mark && is_needed(track, known))
 		order_need(log, track, slot, ORDER_SLOT_WRITE);
 	else if (known->place == track->newest)
-		log->states[slot] = (struct order_slot){ .track = track, .is = ORDER_SLOT_NEWEST };
+		order_keep_newest(log, track, slot);
 }
 
 void
@@ -192,10 +192,9 @@ order_track_list(const struct order_log *log, const struct order_track *track, u
     struct order_known *known)
 {
 	uint32_t listed = list_chain(log, &track->writes, part, known);
-	const struct order_slot *newest = &log->states[order_slot_of(log, track->newest)];
 
 	listed += list_chain(log, &track->marks, part, &known[listed]);
-	if (newest->track == track && newest->is == ORDER_SLOT_NEWEST)
+	if (order_keeps_newest(log, track))
 		listed += list_one(log, order_slot_of(log, track->newest), part, &known[listed]);
 	return listed;
 }

@@ -100,6 +100,7 @@ struct ordered_part {
 	uint32_t number;
 	struct order_serve serve;
 	struct order_slot *states;
+	uint8_t *is;
 	uint32_t *words;
 	struct place *place;
 	bool committing;

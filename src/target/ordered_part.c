@@ -302,7 +302,7 @@ stuck(struct timer *timer)
 size_t
 target_order_bytes(uint32_t slots)
 {
-	return sizeof(struct ordered_part) + slots * (sizeof(struct order_slot) + sizeof(uint32_t));
+	return sizeof(struct ordered_part) + slots * (sizeof(struct order_slot) + sizeof(uint8_t) + sizeof(uint32_t));
 }
 
 size_t
@@ -326,6 +326,7 @@ end_part(struct ordered_part *part)
 	if (part->place != NULL)
 		part->place->ops->close(part->place);
 	arena_free(arena, part->states);
+	arena_free(arena, part->is);
 	arena_free(arena, part->words);
 	list_remove(&part->node);
 	arena_free(arena, part);
@@ -349,8 +350,9 @@ begin_part(struct core *core, struct store *store, uint32_t number)
 	part->stuck.fire = stuck;
 	order_serve_init(&part->serve);
 	part->states = arena_alloc_raw(arena, slots * sizeof(*part->states));
+	part->is = arena_alloc_raw(arena, slots * sizeof(*part->is));
 	part->words = arena_alloc_raw(arena, slots * sizeof(*part->words));
-	if (part->states == NULL || part->words == NULL || store_need(store, number) != 0)
+	if (part->states == NULL || part->is == NULL || part->words == NULL || store_need(store, number) != 0)
 		return NULL;
 	part->place = store_place(store, core->reactor, number);
 	if (part->place == NULL)
@@ -368,7 +370,8 @@ load_part(struct core *core, const struct ordered_all *all, uint32_t number)
 
 	if (part == NULL)
 		return -ENOMEM;
-	order_log_init(&part->serve.log, all->store->slots[number], all->store->head.slots, part->states, part->words);
+	order_log_init(&part->serve.log, all->store->slots[number], all->store->head.slots, part->states, part->is,
+	    part->words);
 	if (!ordered_load_part(part, all))
 		return -ENOMEM;
 	part->empty.from = scan->next;

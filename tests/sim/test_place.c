@@ -48,6 +48,7 @@ struct life {
 	struct order_track track;
 	struct order_image *slots, room[SLOTS];   /* `room`, or where they are mapped */
 	struct order_slot states[SLOTS];
+	uint8_t is[SLOTS];
 	uint32_t words[SLOTS];
 	struct task task, told;
 	struct { uint32_t group; uint64_t place, word; bool ended, used; } flight[FLIGHT];
@@ -314,7 +315,7 @@ start(struct reactor *reactor, void *arg)
 	part.slots = life->slots;
 	order_scan(&part, &scan);
 	assert_false(scan.corrupt);
-	order_log_init(&life->log, life->slots, SLOTS, life->states, life->words);
+	order_log_init(&life->log, life->slots, SLOTS, life->states, life->is, life->words);
 	adopt(life, &scan);
 	order_log_load(&life->log, &scan);
 	begin(life, &scan);

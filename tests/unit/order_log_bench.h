@@ -39,6 +39,7 @@ struct log_part {
 	struct order_log log;
 	struct order_image slots[SLOTS], kept[SLOTS]; /* in memory, and what a crash leaves */
 	struct order_slot states[SLOTS];
+	uint8_t is[SLOTS];
 	uint32_t words[SLOTS];
 	struct order_commit commit;
 	uint32_t commit_words[SLOTS];

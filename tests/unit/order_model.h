@@ -70,6 +70,7 @@ struct rio_part {
 	uint64_t kept_hash;
 	uint32_t words[RIO_SLOTS];
 	struct order_slot states[RIO_SLOTS];
+	uint8_t is[RIO_SLOTS];
 	struct order_image slots[RIO_SLOTS], kept[RIO_SLOTS];
 };
 

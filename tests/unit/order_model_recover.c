@@ -18,7 +18,7 @@ read_log(struct rio *model, struct rio_part *part, uint32_t number, struct order
 	order_scan(&read, &scan);
 	if (scan.corrupt)
 		rio_violation(model, "the log is corrupt");
-	order_log_init(&part->serve.log, part->slots, RIO_SLOTS, part->states, part->words);
+	order_log_init(&part->serve.log, part->slots, RIO_SLOTS, part->states, part->is, part->words);
 	order_log_load(&part->serve.log, &scan);
 	order_serve_init(&part->serve);
 	for (uint64_t place = scan.next; place < scan.torn_to; place++)

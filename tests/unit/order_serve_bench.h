@@ -15,6 +15,7 @@ struct serve_bench {
 	struct order_serve serve;
 	struct order_image slots[SLOTS];
 	struct order_slot states[SLOTS];
+	uint8_t is[SLOTS];
 	uint32_t words[SLOTS];
 	struct order_served stream, other;
 	struct order_write writes[WRITES];

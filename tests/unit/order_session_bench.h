@@ -34,6 +34,7 @@ struct sess_server {
 	struct order_serve serve;
 	struct order_image slots[SESS_SLOTS];
 	struct order_slot states[SESS_SLOTS];
+	uint8_t is[SESS_SLOTS];
 	uint32_t words[SESS_SLOTS];
 	struct order_served stream;
 	struct order_cut cut;

@@ -17,6 +17,7 @@ struct bench {
 	struct order_serve serve;
 	struct order_image slots[SLOTS];
 	struct order_slot states[SLOTS];
+	uint8_t is[SLOTS];
 	uint32_t words[SLOTS];
 	struct order_served stream;
 	struct order_write writes[16];
@@ -71,7 +72,7 @@ begin(uint32_t groups)
 	struct bench *bench = calloc(1, sizeof(*bench));
 	struct order_write *write;
 
-	order_log_init(&bench->serve.log, bench->slots, SLOTS, bench->states, bench->words);
+	order_log_init(&bench->serve.log, bench->slots, SLOTS, bench->states, bench->is, bench->words);
 	order_serve_init(&bench->serve);
 	order_track_init(&bench->serve.log, &bench->stream.track, OWNER, 1);
 	order_serve_stream(&bench->stream);
