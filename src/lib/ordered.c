@@ -17,7 +17,6 @@ enum {
 	STRIPE = 64 * 1024, PIECES = 1024, PIECES_MAX = 65536, DEPTH = 128, DEPTH_MAX = 512, TIMEOUT_MS = 60000,
 	READS = 16,            /* of a queue's I/Os, beside those of the stream */
 	STOP_TURN_MS = 100,
-	LONE_STRIPE = 1 << 30, /* blocks: of one member nothing is to be cut */
 };
 
 static_assert((int)WEIR_GROUP_END == ORDER_END && (int)WEIR_GROUP_DURABLE == ORDER_DURABLE &&
@@ -126,6 +125,7 @@ add_member(struct weir_ordered *o, const struct weir_member *member)
 		return lib_fail(-EINVAL, "member %u has blocks of %u bytes, the first has some of %u", at,
 		    ns.block_size, o->layout.block_length);
 	o->layout.block_length = ns.block_size;
+	o->block_shift = (unsigned)__builtin_ctz(ns.block_size);
 	o->layout.blocks = at == 0 || ns.blocks < o->layout.blocks ? ns.blocks : o->layout.blocks;
 	o->members[at] = (struct order_member){
 		.server = (unsigned)(target - o->targets), .nsid = member->nsid,
@@ -153,7 +153,7 @@ lay_out(struct weir_ordered *o, const struct weir_member *members, unsigned coun
 	}
 	layout->members = o->members;
 	layout->servers = o->target_count;
-	layout->stripe = count > 1 ? o->options.stripe / layout->block_length : LONE_STRIPE;
+	layout->stripe = count > 1 ? o->options.stripe / layout->block_length : 1;
 	if (count > 1 && (layout->stripe == 0 || o->options.stripe % layout->block_length != 0))
 		return lib_fail(-EINVAL, "a stripe of %u bytes is not whole blocks", o->options.stripe);
 	if (count > 1)

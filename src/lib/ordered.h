@@ -30,6 +30,7 @@ struct weir_ordered {
 	unsigned target_count;
 	struct order_member members[WEIR_MEMBERS_MAX];
 	struct order_layout layout;
+	unsigned block_shift;      /* of the length of its blocks */
 	struct order_item *items;
 	struct ordered *ordered;   /* NULL: it is not there yet */
 	struct ordered_number ended, complete, durable;

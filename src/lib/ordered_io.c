@@ -70,7 +70,7 @@ check_range(const struct weir_ordered *o, const char *what, size_t bytes, uint64
 {
 	uint32_t block_length = o->layout.block_length;
 
-	if (bytes % block_length != 0 || offset % block_length != 0)
+	if (((bytes | offset) & (block_length - 1)) != 0)
 		return lib_fail(-EINVAL, "%s of %zu bytes at %" PRIu64 ": blocks have %u", what, bytes, offset,
 		    block_length);
 	if (offset > weir_ordered_size(o) || bytes > weir_ordered_size(o) - offset)
@@ -89,19 +89,19 @@ int
 weir_ordered_write(struct weir_ordered *o, const void *data, size_t bytes, uint64_t offset, unsigned flags,
     uint64_t *group)
 {
-	uint32_t block_length = o->layout.block_length, is;
+	uint64_t lba = offset >> o->block_shift, blocks = bytes >> o->block_shift;
+	uint32_t is;
 	int rc = ordered_failed(o);
 
 	if (rc == 0)
 		rc = check_range(o, "a write", bytes, offset);
 	if (rc != 0)
 		return rc;
-	if (bytes == 0 || bytes / block_length > UINT32_MAX)
+	if (bytes == 0 || blocks > UINT32_MAX)
 		return lib_fail(-EINVAL, "a write of %zu bytes", bytes);
 	if ((flags & WEIR_GROUP_DURABLE) != 0 && (flags & WEIR_GROUP_END) == 0)
 		return lib_fail(-EINVAL, "a group becomes durable with its end");
-	switch (order_sequencer_submit(sequencer_of(o), offset / block_length, (uint32_t)(bytes / block_length), data,
-	    flags, &is)) {
+	switch (order_sequencer_submit(sequencer_of(o), lba, (uint32_t)blocks, data, flags, &is)) {
 	case ORDER_TAKEN:
 		break;
 	case ORDER_FULL:

@@ -1,18 +1,27 @@
 #include "order/layout.h"
 
+static uint32_t
+at_most(uint32_t blocks, uint32_t most)
+{
+	return blocks < most ? blocks : most;
+}
+
 struct order_extent
 order_layout_first(const struct order_layout *layout, uint64_t lba, uint32_t blocks)
 {
-	uint64_t stripe = lba / layout->stripe;
-	uint32_t within = (uint32_t)(lba % layout->stripe), left = layout->stripe - within;
-	const struct order_member *member = &layout->members[stripe % layout->count];
-	struct order_extent extent = { member, stripe / layout->count * layout->stripe + within, blocks };
+	const struct order_member *member = layout->members;
+	uint64_t stripe;
+	uint32_t within;
 
-	if (extent.blocks > left)
-		extent.blocks = left;
-	if (extent.blocks > member->most)
-		extent.blocks = member->most;
-	return extent;
+	if (layout->count == 1)
+		return (struct order_extent){ member, lba, at_most(blocks, member->most) };
+	stripe = lba / layout->stripe;
+	within = (uint32_t)(lba % layout->stripe);
+	member += stripe % layout->count;
+	return (struct order_extent){
+		member, stripe / layout->count * layout->stripe + within,
+		at_most(at_most(blocks, layout->stripe - within), member->most),
+	};
 }
 
 uint32_t

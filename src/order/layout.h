@@ -22,7 +22,7 @@ struct order_layout {
 	const struct order_member *members;
 	unsigned count, servers;
 	uint32_t block_length; /* bytes */
-	uint32_t stripe;  /* blocks that lie on one member behind one another; with one member as many as there are */
+	uint32_t stripe;  /* blocks that lie on one member behind one another; with one member it says nothing */
 	uint64_t blocks;  /* of each member that are used; a multiple of the stripe */
 };
 

@@ -273,7 +273,8 @@ order_sequencer_submit(struct order_sequencer *sequencer, uint64_t lba, uint32_t
     unsigned flags, uint32_t *group)
 {
 	const struct order_layout *layout = sequencer->layout;
-	uint32_t pieces = order_layout_count(layout, lba, blocks);
+	struct order_extent extent = order_layout_first(layout, lba, blocks);
+	uint32_t pieces = extent.blocks == blocks ? 1 : order_layout_count(layout, lba, blocks);
 	uint16_t marks = (uint16_t)((pieces > 1 ? ORDER_ENTRY_SPLIT : 0) |
 	    ((flags & ORDER_IN_PLACE) != 0 ? ORDER_ENTRY_IN_PLACE : 0));
 	const char *from = data;
@@ -285,17 +286,16 @@ order_sequencer_submit(struct order_sequencer *sequencer, uint64_t lba, uint32_t
 	if (sequencer->free_count < pieces + layout->servers + 1)
 		return ORDER_FULL;
 	*group = sequencer->group;
-	while (blocks > 0) {
-		struct order_extent extent = order_layout_first(layout, lba, blocks);
-
-		if (extent.blocks == blocks && (flags & ORDER_END) != 0)
-			add_last(sequencer, &extent, from, marks, is_to_be_durable(sequencer, flags));
-		else
-			line_up(sequencer, take(sequencer, &extent, from, marks));
+	for (; extent.blocks < blocks; extent = order_layout_first(layout, lba, blocks)) {
+		line_up(sequencer, take(sequencer, &extent, from, marks));
 		lba += extent.blocks;
 		blocks -= extent.blocks;
 		from += (size_t)extent.blocks * layout->block_length;
 	}
+	if ((flags & ORDER_END) != 0)
+		add_last(sequencer, &extent, from, marks, is_to_be_durable(sequencer, flags));
+	else
+		line_up(sequencer, take(sequencer, &extent, from, marks));
 	return ORDER_TAKEN;
 }
 
