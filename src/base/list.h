@@ -29,6 +29,13 @@ list_push(struct list *head, struct list *node)
 	head->prev = node;
 }
 
+/* The same at the beginning. */
+static inline void
+list_push_front(struct list *head, struct list *node)
+{
+	list_push(head->next, node);
+}
+
 /* Takes `node` out; it may be taken out again without harm. */
 static inline void
 list_remove(struct list *node)

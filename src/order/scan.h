@@ -35,7 +35,7 @@ struct order_scan {
 static inline uint64_t
 order_lap_of(const struct order_part *part, uint64_t place)
 {
-	return place / part->count + 1;
+	return (place >> __builtin_ctz(part->count)) + 1;
 }
 
 /* The entry of that place.  False: there is none, or not any more. */
