@@ -4,27 +4,6 @@
 #include <stddef.h>
 
 #include "base/crc32c.h"
-#include "order/group.h"
-
-const char *
-order_groups_wrong(uint32_t first, uint32_t last, uint32_t prev, uint16_t num, uint16_t count, uint16_t flags)
-{
-	if (first == ORDER_NO_GROUP || last == ORDER_NO_GROUP || order_after(first, last))
-		return "its groups are none";
-	if ((flags & ORDER_ENTRY_TAKING) != 0)
-		return "only a mark says that something is being taken back";
-	if (prev != ORDER_NO_GROUP && !order_after(first, prev))
-		return "the group before it is not before it";
-	if (count == 0 || (first != last && (count != 1 || num > 1)))
-		return "it has so many pieces of one group, or whole groups";
-	if ((flags & ORDER_ENTRY_LAST) != 0 ? num < count : num != 0)
-		return "the last piece of a group says how many there are";
-	if (first != last && (~flags & (ORDER_ENTRY_LAST | ORDER_ENTRY_MERGED)) != 0)
-		return "only what was merged has several groups, and ends the last one";
-	if ((flags & ORDER_ENTRY_SPLIT) != 0 && (flags & ORDER_ENTRY_MERGED) != 0)
-		return "what was split is not merged";
-	return NULL;
-}
 
 static const char *
 mark_wrong(const struct order_entry *entry)

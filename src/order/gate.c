@@ -42,9 +42,8 @@ wrong_floor(const struct order_gate *gate, const struct order_attribute *attribu
 }
 
 static const char *
-wrong_here(const struct order_gate *gate, const struct order_attribute *attribute)
+wrong_here(const struct order_gate *gate, const struct order_attribute *attribute, bool more)
 {
-	bool more = is_more_of_last(gate, attribute);
 	uint32_t pieces = attribute->count + (more ? gate->pieces : 0);
 
 	/* Its own groups are after that: they cannot have come yet. */
@@ -59,14 +58,15 @@ wrong_here(const struct order_gate *gate, const struct order_attribute *attribut
 const char *
 order_gate_admit(struct order_gate *gate, const struct order_attribute *attribute, struct order_piece *piece)
 {
+	bool more = is_more_of_last(gate, attribute);
 	const char *wrong = wrong_alone(attribute);
 
 	if (wrong == NULL)
-		wrong = wrong_here(gate, attribute);
+		wrong = wrong_here(gate, attribute, more);
 	if (wrong != NULL)
 		return wrong;
 	piece->index = 0;
-	if (is_more_of_last(gate, attribute)) {
+	if (more) {
 		piece->index = (uint16_t)gate->pieces;
 		gate->pieces += attribute->count;
 	} else {

@@ -108,8 +108,8 @@ io_ended(void)
 	return nvme_status_of(NVME_SC_PREEMPT_ABORTED, true);
 }
 
-struct nvme_status
-io_ns_again(const struct request *req, const struct view_ns **ns)
+static inline struct nvme_status
+ns_again(const struct request *req, const struct view_ns **ns)
 {
 	*ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
 	if (req->volume == VOLUME_ENDED)
@@ -119,12 +119,18 @@ io_ns_again(const struct request *req, const struct view_ns **ns)
 	return NVME_OK;
 }
 
+struct nvme_status
+io_ns_again(const struct request *req, const struct view_ns **ns)
+{
+	return ns_again(req, ns);
+}
+
 /* A command that waited, for its data or for memory, is submitted: what it was checked against may have gone. */
-static struct nvme_status
+static inline struct nvme_status
 check_again(const struct request *req, bool begun)
 {
 	const struct view_ns *ns;
-	struct nvme_status status = io_ns_again(req, &ns);
+	struct nvme_status status = ns_again(req, &ns);
 
 	if (!nvme_ok(status))
 		return status;
