@@ -30,23 +30,29 @@ chain_of(const struct order_log *log, uint32_t slot)
 	return log->is[slot] == ORDER_SLOT_MARK ? &track->marks : &track->writes;
 }
 
+/* Of writes that are needed, those that were kept for. */
+static uint32_t
+spent(const struct order_log *log, const struct order_track *track)
+{
+	return track->writes.count < log->guaranteed ? track->writes.count : log->guaranteed;
+}
+
 uint32_t
 order_unspent(const struct order_log *log, const struct order_track *track)
 {
-	uint32_t spent = track->writes.count;
-
-	return track->leaving == 0 && spent < log->guaranteed ? log->guaranteed - spent : 0;
+	return track->leaving == 0 ? log->guaranteed - spent(log, track) : 0;
 }
 
 /* So many more, or fewer, writes of a stream are needed. */
 static void
 count_writes(struct order_log *log, struct order_track *track, uint32_t more)
 {
-	uint32_t before = order_unspent(log, track);
+	uint32_t before = spent(log, track);
 
 	track->writes.count += more;
 	log->needed += more;
-	log->unspent += order_unspent(log, track) - before;
+	if (track->leaving == 0)
+		log->unspent -= spent(log, track) - before;
 }
 
 static void
