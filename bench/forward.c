@@ -12,6 +12,9 @@
  * sockets linger for no time from their first moment, which the kernel heeds
  * too when it closes what a killed process leaves; only where all has been
  * passed on in order this is taken back.  It knows no protocol.
+ *
+ * It says "forward: busy" for each connection by which much has come from who
+ * connected.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,17 +28,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BUFFER = 256 * 1024, EVENTS = 64, BACKLOG = 128 };
+enum { BUFFER = 256 * 1024, EVENTS = 64, BACKLOG = 128, MUCH = 64 * 1024 };
 
 /* One of the two sockets of a connection that is passed on. */
 struct end {
 	struct end *peer, *next_gone;
 	int fd;                /* -1: closed, and freed after this round of events */
 	bool connecting;
+	bool came;             /* of the one who connected to us */
 	bool watched;
 	bool ended;            /* it sends no more */
 	bool passed;           /* the peer has been told so, behind all bytes */
 	uint32_t events;
+	uint64_t passed_on;    /* bytes */
 	size_t first, count;   /* buffer[first..first + count) came here and waits for the peer */
 	uint8_t buffer[BUFFER];
 };
@@ -116,6 +121,16 @@ receive(struct end *end)
 	return 0;
 }
 
+static void
+count_passed(struct end *end, size_t bytes)
+{
+	if (end->came && end->passed_on < MUCH && end->passed_on + bytes >= MUCH) {
+		printf("forward: busy\n");
+		fflush(stdout);
+	}
+	end->passed_on += bytes;
+}
+
 /* To the peer what came here, and its end behind it.  0, or -1: the connection is lost. */
 static int
 pass(struct end *end)
@@ -131,6 +146,7 @@ pass(struct end *end)
 			return errno == EAGAIN ? 0 : -1;
 		end->first += (size_t)n;
 		end->count -= (size_t)n;
+		count_passed(end, (size_t)n);
 	}
 	if (end->ended && !end->passed) {
 		end->passed = true;
@@ -195,6 +211,7 @@ accept_one(int listening)
 	if (fd < 0)
 		return; /* it has gone again */
 	here = end_create(fd);
+	here->came = true;
 	there = end_create(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 	here->peer = there;
 	there->peer = here;

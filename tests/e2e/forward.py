@@ -18,21 +18,30 @@ class Path:
     """Connections to `port` here go on to `onward` at 127.0.0.1."""
 
     def __init__(self, onward, port=0):
-        self.onward, self.port, self.process = onward, port, None
+        self.onward, self.port, self.process, self.said = onward, port, None, b""
         self.open()
 
     def open(self):
         """Also again, after it was cut: at the same port."""
         self.process = subprocess.Popen([FORWARD, "127.0.0.1:%d" % self.port, "127.0.0.1:%d" % self.onward],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-        said, deadline = b"", time.monotonic() + START_S
-        while not said.endswith(b"ready\n"):
+        self.said = b""
+        self._until("ready", 1)
+        self.port = int(re.search(rb"listening on [0-9.]+:(\d+)", self.said).group(1))
+
+    def _until(self, word, times):
+        deadline = time.monotonic() + START_S
+        while self.said.count(b": %s\n" % word.encode()) < times:
             left = deadline - time.monotonic()
-            require(left > 0 and select.select([self.process.stdout], [], [], left)[0], "weir-forward says nothing")
+            require(left > 0 and select.select([self.process.stdout], [], [], left)[0], "weir-forward does not say '%s'",
+                    word)
             piece = os.read(self.process.stdout.fileno(), 4096)
             require(piece, "weir-forward ended: %s", self.process.poll())
-            said += piece
-        self.port = int(re.search(rb"listening on [0-9.]+:(\d+)", said).group(1))
+            self.said += piece
+
+    def until_busy(self, connections):
+        """Waits until much has come by so many of them, since it was opened last."""
+        self._until("busy", connections)
 
     def cut(self):
         """Both peers of each connection see a reset, and whoever comes is refused."""

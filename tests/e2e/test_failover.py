@@ -9,6 +9,7 @@ import failover
 import forward
 from nvmetcp import PATIENCE
 
+QUEUES = 3                   # or more
 SENT_AGAIN_S = 3 * PATIENCE  # longer than a target without FENCE is waited for, with KATO below
 LISTEN = ("127.0.0.1:0", "127.0.0.1:0")
 KATO = ("kato=400", "fence-margin=100", "connect=1000")
@@ -28,10 +29,11 @@ def running(target, *options):
 
 def lose(load, index, path, how="cut"):
     """Cuts it, and waits until what was sent by it is sent again.  Where nothing was just then, it is cut once more, when
-    all I/O has come to stand behind it: each queue takes its paths in turn."""
+    all I/O has come to stand behind it: each queue takes its paths in turn, once it has found to them."""
     for stands in (False, *[True] * 19):
         began = time.monotonic_ns()
         if stands:
+            path.until_busy(QUEUES)
             path.hold()
             load.stands_still()
         getattr(path, how)()
