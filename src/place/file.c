@@ -1,6 +1,9 @@
 /*
  * A part in a file: what has changed is copied and written in runs of whole units of the disk, several at a time, and
  * then synced; if it is one run, which is the usual case, that is one durable write.
+ *
+ * Entries are copied before anything else can be appended: with their last one, in one unit, the next batch would come
+ * to the disk, perhaps whole, and sooner than an entry before it.
  */
 #include <assert.h>
 #include <errno.h>
@@ -12,6 +15,7 @@ enum {
 	RUN_BYTES = 32 * 1024,
 	UNIT_MOST = 4096,
 };
+static_assert(ORDER_BATCH_MAX * sizeof(struct order_image) <= RUN_BYTES - UNIT_MOST, "a batch is in one run");
 
 struct place_file;
 
@@ -38,10 +42,16 @@ struct place_file {
 
 /* ---- what has changed ---- */
 
+static uint32_t
+unit_of(const struct place_file *file, uint32_t slot)
+{
+	return slot * (uint32_t)sizeof(struct order_image) / file->unit;
+}
+
 static void
 set_dirty(struct place_file *file, uint32_t slot)
 {
-	uint32_t unit = slot * (uint32_t)sizeof(struct order_image) / file->unit;
+	uint32_t unit = unit_of(file, slot);
 
 	file->dirty[unit / 64] |= UINT64_C(1) << unit % 64;
 	file->first = unit < file->first ? unit : file->first;
@@ -115,11 +125,11 @@ synced(struct file_io *io)
 	step(file);
 }
 
-/* Dirty units from the first on that lie behind one another; they are not dirty any more. */
+/* Dirty units from that one on that lie behind one another; they are not dirty any more. */
 static uint32_t
-take_units(struct place_file *file)
+take_units(struct place_file *file, uint32_t first)
 {
-	uint32_t first = file->first, most = RUN_BYTES / file->unit, count = 0;
+	uint32_t most = RUN_BYTES / file->unit, count = 0;
 
 	while (count < most && first + count < file->units && is_dirty(file, first + count)) {
 		file->dirty[(first + count) / 64] &= ~(UINT64_C(1) << (first + count) % 64);
@@ -129,10 +139,10 @@ take_units(struct place_file *file)
 }
 
 static void
-write_run(struct place_file *file, struct run *run)
+write_run(struct place_file *file, struct run *run, uint32_t unit)
 {
-	uint64_t from = (uint64_t)file->first * file->unit;
-	size_t bytes = (size_t)take_units(file) * file->unit;
+	uint64_t from = (uint64_t)unit * file->unit;
+	size_t bytes = (size_t)take_units(file, unit) * file->unit;
 	bool all = !file->to_sync && !any_dirty(file);
 
 	memcpy(run->bytes, (const uint8_t *)file->place.slots + from, bytes);
@@ -155,6 +165,29 @@ sync_file(struct place_file *file)
 	file->place.reactor->world->file_submit(file->file, &file->sync);
 }
 
+/* With runs that are free from that one on. */
+static void
+write_others(struct place_file *file, unsigned run)
+{
+	for (; run < RUNS && any_dirty(file); run++)
+		write_run(file, &file->runs[run], file->first);
+}
+
+/* A batch is less than a run, and two where the part's end is in it. */
+static void
+write_first(struct place_file *file, const struct order_commit *commit)
+{
+	unsigned runs = 0;
+
+	for (uint64_t at = commit->from; at < commit->to; at++) {
+		uint32_t unit = unit_of(file, (uint32_t)at & (file->place.count - 1));
+
+		if (is_dirty(file, unit))
+			write_run(file, &file->runs[runs++], unit);
+	}
+	write_others(file, runs);
+}
+
 /* All of a round is written before the next one is, or before it is synced. */
 static void
 step(struct place_file *file)
@@ -166,8 +199,7 @@ step(struct place_file *file)
 		return;
 	}
 	if (any_dirty(file)) {
-		for (unsigned i = 0; i < RUNS && any_dirty(file); i++)
-			write_run(file, &file->runs[i]);
+		write_others(file, 0);
 		return;
 	}
 	if (file->to_sync)
@@ -193,7 +225,7 @@ commit(struct place *place, const struct order_commit *commit)
 	if (file->error != 0)
 		sync_file(file);
 	else
-		step(file);
+		write_first(file, commit);
 	return false;
 }
 
