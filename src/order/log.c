@@ -348,8 +348,9 @@ order_log_cut(struct order_log *log, struct order_track *track, uint16_t term, u
 
 /* ---- appending anew ---- */
 
-/* The same, with the floor that was told last. */
-static void
+/* The same, with the floor that was told last.  False: it is not as it was written any more, so it stays where it is,
+ * and who loads the log next sees that something is lost. */
+static bool
 put_copy(struct order_log *log, struct order_track *track, uint32_t slot)
 {
 	struct order_image *copy;
@@ -357,13 +358,15 @@ put_copy(struct order_log *log, struct order_track *track, uint32_t slot)
 	bool persists;
 	uint64_t place;
 
-	order_entry_read(&log->slots[slot], &entry, &persists);
+	if (!order_entry_read(&log->slots[slot], &entry, &persists))
+		return false;
 	place = put(log, track, &entry);
 	copy = &log->slots[order_slot_of(log, place)];
 	if (persists)
 		copy->persist = copy->lap;
 	need_instead(log, slot, order_slot_of(log, place));
 	forget_below(log, track);
+	return true;
 }
 
 /* The floor stands in the newest one, and has to go on doing so. */
@@ -391,15 +394,19 @@ put_mark_for(struct order_log *log, struct order_track *track, uint32_t slot)
 		drop(log, slot);
 }
 
-static void
+static bool
 keep(struct order_log *log, struct order_track *track, uint32_t slot)
 {
-	if (track->newest == log->swept && track->leaving > 1)
-		track->leaving = 1;
-	if (log->is[slot] != ORDER_SLOT_NEWEST && !is_below(log, slot, track->floor))
-		put_copy(log, track, slot);
-	else
+	bool copies = log->is[slot] != ORDER_SLOT_NEWEST && !is_below(log, slot, track->floor);
+	bool again = track->newest == log->swept && track->leaving > 1;
+
+	if (copies && !put_copy(log, track, slot))
+		return false;
+	if (!copies)
 		put_mark_for(log, track, slot);
+	if (again)
+		track->leaving = 1;
+	return true;
 }
 
 /* False: the end of the log stays where it is. */
@@ -419,9 +426,7 @@ sweep_one(struct order_log *log)
 	track = log->states[slot].track;
 	if (!is_to_stay(track, is, log->swept))
 		drop(log, slot);
-	else if (has_slot(log, KEPT_BY_COPIES))
-		keep(log, track, slot);
-	else
+	else if (!has_slot(log, KEPT_BY_COPIES) || !keep(log, track, slot))
 		return false;
 	log->swept++;
 	return true;

@@ -96,6 +96,34 @@ each_stream_has_what_is_guaranteed(void **state)
 	log_end(server);
 }
 
+/* It would be appended anew as what it never was, or be gone without a word; so the log fills up behind it. */
+static void
+what_is_not_as_it_was_written_stays_where_it_is(void **state)
+{
+	struct log_server *server = log_begin(1);
+	struct order_log *log = &server->parts[0].log;
+	struct order_track *held = &server->streams[0].tracks[0], *other = &server->streams[1].tracks[0];
+	struct order_image spoiled;
+	uint32_t slot, group = 1, refused = 0;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 8; i++)
+		assert_true(write_one(server, held, i, ORDER_NO_GROUP));
+	slot = log->states[held->writes.oldest].after;
+	log->slots[slot].lba.b[3] ^= 1;
+	spoiled = log->slots[slot];
+	while (refused < SLOTS) {
+		if (write_one(server, other, group, group - 1))
+			group++;
+		else
+			refused++;
+	}
+	assert_in_range(group, SLOTS / 2, SLOTS);
+	assert_int_equal(log->swept & (SLOTS - 1), slot);
+	assert_memory_equal(&log->slots[slot], &spoiled, sizeof(spoiled));
+	log_end(server);
+}
+
 /* What was appended anew after a commit was taken is not durable when that one is done. */
 static void
 a_place_is_free_only_when_what_took_it_over_is_durable(void **state)
@@ -262,6 +290,7 @@ main(void)
 		cmocka_unit_test(cuts_again_and_again_leave_room),
 		cmocka_unit_test(who_says_no_floor_leaves_room_for_others),
 		cmocka_unit_test(each_stream_has_what_is_guaranteed),
+		cmocka_unit_test(what_is_not_as_it_was_written_stays_where_it_is),
 		cmocka_unit_test(a_place_is_free_only_when_what_took_it_over_is_durable),
 		cmocka_unit_test(what_was_closed_leaves_when_nothing_of_it_is_left),
 	};
