@@ -198,6 +198,15 @@ order_stream_read(struct order_known *known, uint32_t count, order_keeps *keeps,
 	stream->lost = order_list_wrong(&stream->list);
 }
 
+bool
+order_known_behind(const struct order_known *known, uint32_t count, uint32_t part, uint64_t place)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (known[i].part == part && known[i].place > place)
+			return true;
+	return false;
+}
+
 /* ---- how it is cut ---- */
 
 bool

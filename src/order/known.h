@@ -60,6 +60,9 @@ typedef bool order_keeps(void *arg, uint32_t nsid);
 void order_stream_read(struct order_known *known, uint32_t count, order_keeps *keeps, void *arg,
     struct order_listed *room, struct order_stream *stream);
 
+/* Whether anything of a stream is behind that place of a part: then what it lost there is missed by what is. */
+bool order_known_behind(const struct order_known *known, uint32_t count, uint32_t part, uint64_t place);
+
 /* When its stream is cut there its blocks are deallocated. */
 bool order_is_taken_back(const struct order_known *known, uint32_t cut);
 

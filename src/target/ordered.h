@@ -202,6 +202,7 @@ struct ordered_entry {
 	uint64_t parts[ORDERED_PART_WORDS]; /* that have something of it */
 	struct ordered_command *now; /* at work, */
 	struct fifo waiting;       /* and those after it */
+	bool doubtful;             /* what is missing in a part may be what it had there last, until it is cut */
 	bool ends, ending;         /* nobody needs it: it goes when no part but its home has anything of it; and does */
 	uint32_t ends_at;          /* its floor then */
 	struct ordered_ask ask;
@@ -224,7 +225,8 @@ struct ordered_all {
 	uint32_t putting_index;
 	struct fifo putters;       /* commands that wait for theirs */
 	struct order_scan *scans;  /* by part */
-	bool corrupt;
+	bool corrupt;              /* some part is: who is not known there may have been */
+	unsigned owners_lost;      /* that cannot be read: the same */
 	/* Until all cores have begun: */
 	struct order_known *known;
 	uint32_t count, begun;
@@ -259,6 +261,8 @@ void ordered_filled(struct ordered_all *all, struct ordered_entry *entry); /* a 
 bool ordered_read(struct ordered_all *all, struct ordered_entry *entry, struct order_stream *read)
     __attribute__((warn_unused_result));
 void ordered_read_end(const struct ordered_all *all, const struct order_stream *read);
+/* A stream that is not known may have been there. */
+bool ordered_is_doubtful(const struct ordered_all *all);
 /* Some of it was lost; or a namespace is not there in which something may have to be taken back. */
 bool ordered_is_lost(const struct ordered_all *all, const struct ordered_entry *entry, const struct order_stream *read);
 void ordered_listed(struct ordered_all *all, struct ordered_entry *entry); /* it was gathered: LIST is answered */

@@ -163,6 +163,7 @@ was_cut(struct ordered_all *all, struct ordered_entry *entry)
 		ordered_set(entry->parts, said->part);
 	}
 	if (said->was_cut) {
+		entry->doubtful = false;
 		entry->holder = holder_of(entry->now);
 		close_others(all, entry);
 	}
@@ -378,6 +379,8 @@ begin_none(struct ordered_all *all, struct ordered_command *command, uint32_t ow
 		ordered_list_none(all, command);
 	} else if (command->sqe.opcode != WEIR_ADMIN_CUT) {
 		ordered_done(all, command, refused(NVME_SC_SEQUENCE));
+	} else if (ordered_is_doubtful(all) && !is_flagged(command->sqe.cdw12, WEIR_CUT_FORCE)) {
+		ordered_done(all, command, refused(NVME_SC_DENIED));
 	} else if ((owner == ORDER_OWNER_NONE && !find_room(all, &command->as, &room)) || has_many(all, owner)) {
 		ordered_done(all, command, nvme_status_of(NVME_SC_INTERRUPTED, false));
 	} else if (owner == ORDER_OWNER_NONE) {

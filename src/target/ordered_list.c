@@ -107,6 +107,12 @@ ordered_read_end(const struct ordered_all *all, const struct order_stream *read)
 	arena_free(all->core->target->arena, (void *)(uintptr_t)read->list.entries);
 }
 
+bool
+ordered_is_doubtful(const struct ordered_all *all)
+{
+	return all->corrupt || all->owners_lost > 0;
+}
+
 /* Some of it was lost; or a namespace is not there in which something would have to be taken back. */
 bool
 ordered_is_lost(const struct ordered_all *all, const struct ordered_entry *entry, const struct order_stream *read)
@@ -123,7 +129,7 @@ ordered_is_lost(const struct ordered_all *all, const struct ordered_entry *entry
 		if (ns == NULL || !ordered_is_in(ns, one))
 			return true;
 	}
-	return read->lost != NULL;
+	return read->lost != NULL || entry->doubtful;
 }
 
 /* ---- LIST ---- */
@@ -206,7 +212,7 @@ ordered_list_none(struct ordered_all *all, struct ordered_command *command)
 	struct weir_list_head head = head_of(all, number_of(command));
 
 	head.guaranteed = le32_of(order_guaranteed(all->store->head.slots));
-	head.flags = le32_of(WEIR_LIST_STOPPED | WEIR_LIST_NEW);
+	head.flags = le32_of(WEIR_LIST_STOPPED | WEIR_LIST_NEW | (ordered_is_doubtful(all) ? WEIR_LIST_LOST : 0));
 	put(command, 0, &head, sizeof(head));
 	ordered_done(all, command, NVME_OK);
 }

@@ -58,9 +58,13 @@ read_parts(struct target *target, struct ordered_all *all)
 static void
 read_owners(struct ordered_all *all)
 {
+	static const uint8_t none[ORDER_OWNER_BYTES];
+
 	for (uint32_t i = 0; i < ORDER_OWNERS; i++)
-		if (!order_owner_read(all->store->owners[i], &all->owners[i]))
+		if (!order_owner_read(all->store->owners[i], &all->owners[i])) {
 			all->owners[i].nqn[0] = '\0';
+			all->owners_lost += memcmp(all->store->owners[i], none, sizeof(none)) != 0;
+		}
 	for (uint32_t i = 0; i < all->count; i++)
 		if (all->known[i].entry.owner < ORDER_OWNERS)
 			all->named[all->known[i].entry.owner] = true;
@@ -70,6 +74,15 @@ const struct order_owner *
 ordered_whose(const struct ordered_all *all, uint32_t owner)
 {
 	return owner < ORDER_OWNERS && all->owners[owner].nqn[0] != '\0' ? &all->owners[owner] : NULL;
+}
+
+/* Where a part is corrupt that it has something of: the last hole may have been its last entry. */
+static bool
+may_miss(const struct ordered_all *all, const struct order_known *known, uint32_t count, uint32_t part)
+{
+	const struct order_scan *scan = &all->scans[part];
+
+	return scan->corrupt && !order_known_behind(known, count, part, scan->corrupt_at);
 }
 
 /* What follows of each entry, and that core 0 knows the stream. */
@@ -87,8 +100,10 @@ read_stream(struct target *target, struct ordered_all *all, struct order_known *
 	entry->owner = read.owner;
 	entry->number = read.stream;
 	entry->home = known[count - 1].part;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		ordered_set(entry->parts, known[i].part);
+		entry->doubtful = entry->doubtful || may_miss(all, known, count, known[i].part);
+	}
 	fifo_init(&entry->waiting);
 	list_push(&all->streams, &entry->node);
 	return 0;
@@ -192,8 +207,11 @@ ordered_loaded(struct core *core)
 	struct ordered_all *all = core->target->ordered;
 
 	if (core->reactor->index == 0 && all->corrupt)
-		core_log(core, 1, "the log of ordered writes is corrupt: streams of which something is lost stay "
-		    "stopped until they are cut by force, and all others go on");
+		core_log(core, 1, "the log of ordered writes is corrupt: streams of which something may be lost "
+		    "stay stopped until they are cut by force, and all others go on");
+	if (core->reactor->index == 0 && all->owners_lost > 0)
+		core_log(core, 1, "the log of ordered writes is corrupt: of %u hosts nobody knows any more who they "
+		    "were, so streams that it does not know begin by force alone", all->owners_lost);
 	if (++all->begun < core->reactor->count)
 		return;
 	arena_free(core->target->arena, all->known);

@@ -9,6 +9,7 @@ from ordered import BLOCK, FLUSH, IN_PLACE, Stream
 
 DENIED, INTERRUPTED = 0x015, 0x021
 OTHER = b"\2" * 16
+OWNERS_AT, PARTS_AT = 4096, 4096 + 1024 * 512  # in the log
 
 
 def block(number):
@@ -440,7 +441,7 @@ def test_a_corrupt_log_stops_what_it_concerns(serve, log, tmp_path):
             other.floor = other.last
     target.stop()
     with open(path, "r+b") as raw:
-        raw.seek(528384 + 64 * 9)
+        raw.seek(PARTS_AT + 64 * 9)
         raw.write(b"spoiled!" * 8)
     target = target_with(serve, log, ns=[file])
     ctrl, queue = ordered.host(target.address)
@@ -454,6 +455,56 @@ def test_a_corrupt_log_stops_what_it_concerns(serve, log, tmp_path):
         assert again.write(900, block(1)).ok
         assert ordered.cut(ctrl, 5, 2, flags=ordered.FORCE).ok
         assert "corrupt" in target.stderr()
+
+
+def test_what_may_have_been_the_last_of_a_stream_is_missed(serve, log, tmp_path):
+    """a slot is spoiled behind which a stream has nothing: nobody can say that nothing of it was there, nor that a stream
+    that is not known never was; those that have something behind it go on"""
+    path, file = log[5:].partition(",")[0], "file:%s,size=16M" % (tmp_path / "volume")
+    target = target_with(serve, log, ns=[file])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        stream, other = Stream(ctrl, queue).begin(), Stream(ctrl, queue, number=6).begin()
+        for i in range(10):
+            assert stream.write(i, block(i)).ok
+        for i in range(300):
+            assert other.write(500 + i, block(i)).ok
+            other.floor = other.last
+    target.stop()
+    with open(path, "r+b") as raw:
+        raw.seek(PARTS_AT + 64 * (2 + 9))  # behind two marks
+        raw.write(b"spoiled!" * 8)
+    target = target_with(serve, log, ns=[file])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        lists = {number: ordered.listed(ctrl, number, ordered.STOP) for number in (5, 6, 7)}
+        assert [number for number in lists if lists[number].lost] == [5, 7], lists
+        assert lists[5].entries()[-1].last == 9 and lists[7].new
+        for number, after in ((5, 9), (7, 0)):
+            assert ordered.cut(ctrl, number, after).status == DENIED
+            assert ordered.cut(ctrl, number, after, flags=ordered.FORCE).ok
+        assert not ordered.listed(ctrl, 5, ordered.STOP).lost
+
+
+def test_a_host_that_a_corrupt_log_does_not_know_any_more(serve, log, tmp_path):
+    """who it was is spoiled: nobody takes its streams for ones that never were"""
+    path, file = log[5:].partition(",")[0], "file:%s,size=16M" % (tmp_path / "volume")
+    target = target_with(serve, log, ns=[file])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        assert Stream(ctrl, queue).begin().write(0, block(1)).ok
+    target.stop()
+    with open(path, "r+b") as raw:
+        raw.seek(OWNERS_AT + 20)
+        raw.write(b"spoiled!")
+    target = target_with(serve, log, ns=[file])
+    assert "of 1 hosts nobody knows any more who they were" in target.stderr()
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        there = ordered.listed(ctrl, 5, ordered.STOP)
+        assert there.new and there.lost
+        assert ordered.cut(ctrl, 5, 0).status == DENIED
+        assert ordered.cut(ctrl, 5, 0, flags=ordered.FORCE).ok
 
 
 @pytest.mark.parametrize("how", ["reset", "admin"])
