@@ -35,7 +35,7 @@ count once.
 
 def sources(tree):
     return [*sorted((tree / "src/order").glob("*.c")), *sorted((tree / "src/base").glob("*.c")),
-            *sorted((tree / "tests/unit").glob("order_model*.c")), tree / "tests/unit/test_order_crash.c"]
+            tree / "src/wire/nvme.c", *sorted((tree / "tests/unit").glob("order_model*.c")), tree / "tests/unit/test_order_crash.c"]
 
 
 def build(tree, program):
