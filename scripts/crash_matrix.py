@@ -30,6 +30,8 @@ merged all or nothing, what was written in place reported. Where no host was los
 A *state* is what drives and logs have and what hosts were told, after the crash and before recovery; those that are the same
 count once.
 
+No host here sends what it may not, so of a gate that takes it (`prev` ignored, say) nothing is seen here: `tests/unit/test_order_gate.c` has that.
+
 """
 
 
