@@ -413,58 +413,6 @@ in_persistent_memory_it_survives_power(void **state)
 	assert_int_equal(survive(IN_PERSISTENT), 0); /* a commit is stored and written back in one turn */
 }
 
-/* ---- one commit with much in it ---- */
-
-enum { MANY = 200 };
-
-static int
-commit_many(struct reactor *reactor, void *arg)
-{
-	uint32_t words[MANY];
-	bool *is_done = arg;
-	struct file *file;
-	struct place *place;
-
-	assert_int_equal(reactor->world->file_open(reactor, "log", order_log_bytes(&head), 512, &file), 0);
-	assert_int_equal(reactor->world->file_map(file, true), 0);
-	place = place_persistent_open(reactor, file, &head);
-	place->slots = (struct order_image *)(void *)((uint8_t *)file->map + order_part_at(&head, 1));
-	memset(place->slots, 1, SLOTS * sizeof(*place->slots));
-	for (uint32_t i = 0; i < MANY; i++)
-		words[i] = 10 + i;
-	*is_done = place->ops->commit(place, &(struct order_commit){
-		.from = SLOTS - 3, .to = SLOTS + 5, .words = words, .word_count = MANY,
-	});
-	return 0;
-}
-
-static void
-in_persistent_memory_all_of_a_commit_is_durable(void **state)
-{
-	static struct order_image kept_slots[SLOTS];
-	struct sim_options options = sim_options_default();
-	bool is_done = false;
-	const struct sim_process_options of = { .start = commit_many, .arg = &is_done };
-	struct sim *sim;
-
-	(void)state;
-	options.file_persistent = true;
-	options.writeback_ppm = 0;
-	sim = sim_create(1, &options);
-	sim_process_create(sim, "server", 1, &of);
-	assert_int_equal(sim_run_until(sim, 1000000000, NULL, NULL), SIM_END_IDLE);
-	assert_true(is_done);
-	sim_file_peek(sim_file_find(sim, "log"), order_part_at(&head, 1), kept_slots, sizeof(kept_slots), true);
-	for (uint32_t i = 0; i < SLOTS; i++) {
-		bool is = i < 5 || i >= SLOTS - 3 || (i >= 10 && i < 10 + MANY);
-
-		/* A line that is written back has all of its entry. */
-		assert_int_equal(le32_get(kept_slots[i].first), is ? 0x01010101 : 0);
-		assert_int_equal(le32_get(kept_slots[i].persist), is ? 0x01010101 : 0);
-	}
-	sim_destroy(sim);
-}
-
 static void
 in_a_drives_memory_it_survives_power(void **state)
 {
@@ -511,7 +459,6 @@ main(void)
 		cmocka_unit_test(in_a_file_it_survives_power),
 		cmocka_unit_test(in_memory_it_survives_its_process),
 		cmocka_unit_test(in_persistent_memory_it_survives_power),
-		cmocka_unit_test(in_persistent_memory_all_of_a_commit_is_durable),
 		cmocka_unit_test(in_a_drives_memory_it_survives_power),
 		cmocka_unit_test(an_error_is_told_and_stays),
 	};
