@@ -39,13 +39,13 @@ order_entry_nsid(uint32_t nsid, const uint8_t uuid[16], uint32_t block_size)
 }
 
 static le32
-crc_of(const struct order_image *image)
+crc_of(const struct order_image *image, uint32_t seed)
 {
-	return le32_of(crc32c(0, image, offsetof(struct order_image, crc)));
+	return le32_of(crc32c(seed, image, offsetof(struct order_image, crc)));
 }
 
 void
-order_entry_write(const struct order_entry *entry, struct order_image *image)
+order_entry_write(const struct order_entry *entry, uint32_t seed, struct order_image *image)
 {
 	*image = (struct order_image){
 		.first = le32_of(entry->first), .last = le32_of(entry->last), .prev = le32_of(entry->prev),
@@ -58,7 +58,7 @@ order_entry_write(const struct order_entry *entry, struct order_image *image)
 		/* what no lap but another one 2^31 later has */
 		.persist = le32_of(~(uint32_t)entry->lap),
 	};
-	image->crc = crc_of(image);
+	image->crc = crc_of(image, seed);
 }
 
 le32
@@ -68,9 +68,9 @@ order_entry_persist(const struct order_entry *entry)
 }
 
 bool
-order_entry_read(const struct order_image *image, struct order_entry *entry, bool *persists)
+order_entry_read(const struct order_image *image, uint32_t seed, struct order_entry *entry, bool *persists)
 {
-	if (le32_get(crc_of(image)) != le32_get(image->crc))
+	if (le32_get(crc_of(image, seed)) != le32_get(image->crc))
 		return false;
 	*entry = (struct order_entry){
 		.first = le32_get(image->first), .last = le32_get(image->last), .prev = le32_get(image->prev),

@@ -35,7 +35,7 @@ struct order_image {
 	le16 lap_high, piece;
 	le32 floor;
 	le16 count, batch;
-	le32 crc;     /* of all before it */
+	le32 crc;     /* of the log's UUID, and of all before it here */
 	le32 persist; /* the same as `lap`; else it does not */
 };
 
@@ -87,13 +87,13 @@ order_groups_wrong(uint32_t first, uint32_t last, uint32_t prev, uint16_t num, u
  */
 uint32_t order_entry_nsid(uint32_t nsid, const uint8_t uuid[16], uint32_t block_size);
 
-/* As it is appended: it does not persist. */
-void order_entry_write(const struct order_entry *entry, struct order_image *image);
+/* As it is appended to the log of that seed, order_head_seed(): it does not persist. */
+void order_entry_write(const struct order_entry *entry, uint32_t seed, struct order_image *image);
 
 /* The word that is written alone, later, where `image` says `persist`. */
 le32 order_entry_persist(const struct order_entry *entry);
 
-/* False: there is no entry in that slot, or a torn one. */
-bool order_entry_read(const struct order_image *image, struct order_entry *entry, bool *persists);
+/* False: there is no entry in that slot, or a torn one, or another log's. */
+bool order_entry_read(const struct order_image *image, uint32_t seed, struct order_entry *entry, bool *persists);
 
 #endif

@@ -10,7 +10,7 @@
 static const char magic[8] = { 'W', 'E', 'I', 'R', 'O', 'R', 'D', 'R' };
 
 enum {
-	VERSION = 1,
+	VERSION = 2,
 	NQN_FIELD = 224, /* zeros behind it */
 };
 
@@ -64,6 +64,12 @@ order_part_at(const struct order_head *head, uint32_t part)
 {
 	return ORDER_HEAD_BYTES + (uint64_t)ORDER_OWNERS * ORDER_OWNER_BYTES +
 	    (uint64_t)part * head->slots * sizeof(struct order_image);
+}
+
+uint32_t
+order_head_seed(const struct order_head *head)
+{
+	return crc32c(0, head->uuid, sizeof(head->uuid));
 }
 
 uint64_t

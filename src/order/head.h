@@ -38,6 +38,9 @@ struct order_owner {
 uint64_t order_log_bytes(const struct order_head *head);
 uint64_t order_part_at(const struct order_head *head, uint32_t part);
 
+/* What the sums of its entries begin with, by its UUID: what another log has left in the same place is no entry. */
+uint32_t order_head_seed(const struct order_head *head);
+
 /* NULL, or why there can be no such log, in plain words. */
 const char *order_head_wrong(const struct order_head *head);
 

@@ -207,7 +207,7 @@ set_newest(struct order_log *log, struct order_track *track, uint64_t place)
 static uint64_t
 put(struct order_log *log, struct order_track *track, struct order_entry *entry)
 {
-	const struct order_part part = { log->slots, log->count };
+	const struct order_part part = { log->slots, log->count, log->seed };
 	uint64_t place = log->next++;
 
 	entry->owner = track->owner;
@@ -215,7 +215,7 @@ put(struct order_log *log, struct order_track *track, struct order_entry *entry)
 	entry->floor = track->floor;
 	entry->lap = order_lap_of(&part, place);
 	entry->batch = (uint16_t)(place - log->begun);
-	order_entry_write(entry, &log->slots[order_slot_of(log, place)]);
+	order_entry_write(entry, log->seed, &log->slots[order_slot_of(log, place)]);
 	set_newest(log, track, place);
 	track->stands = track->floor;
 	return place;
@@ -358,7 +358,7 @@ put_copy(struct order_log *log, struct order_track *track, uint32_t slot)
 	bool persists;
 	uint64_t place;
 
-	if (!order_entry_read(&log->slots[slot], &entry, &persists))
+	if (!order_entry_read(&log->slots[slot], log->seed, &entry, &persists))
 		return false;
 	place = put(log, track, &entry);
 	copy = &log->slots[order_slot_of(log, place)];

@@ -49,7 +49,7 @@ struct order_commit {
 
 struct order_log {
 	struct order_image *slots;
-	uint32_t count;
+	uint32_t count, seed;
 	struct order_slot *states;
 	uint8_t *is;                           /* each slot; see log_inside.h */
 	uint32_t *words, word_count;           /* slots of which the word is new */
@@ -76,9 +76,10 @@ order_guaranteed(uint32_t slots)
 	return slots / 128 > ORDER_GUARANTEED_LEAST ? slots / 128 : ORDER_GUARANTEED_LEAST;
 }
 
-/* An empty part: slots are zeros; a power of two, ORDER_SLOTS_LEAST at least; and as many of the others. */
-void order_log_init(struct order_log *log, struct order_image *slots, uint32_t count, struct order_slot *states,
-    uint8_t *is, uint32_t *words);
+/* An empty part of the log of that seed: slots are zeros; a power of two, ORDER_SLOTS_LEAST at least; and as many of
+ * the others. */
+void order_log_init(struct order_log *log, struct order_image *slots, uint32_t count, uint32_t seed,
+    struct order_slot *states, uint8_t *is, uint32_t *words);
 
 /*
  * A part of which the slots were read and are durable, and which order_scan() has looked at.  What is then adopted of

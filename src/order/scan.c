@@ -5,7 +5,7 @@
 bool
 order_part_entry(const struct order_part *part, uint64_t place, struct order_entry *entry, bool *persists)
 {
-	return order_entry_read(&part->slots[place & (part->count - 1)], entry, persists) &&
+	return order_entry_read(&part->slots[place & (part->count - 1)], part->seed, entry, persists) &&
 	    entry->lap == order_lap_of(part, place);
 }
 
@@ -18,7 +18,7 @@ find_next(const struct order_part *part)
 	bool persists;
 
 	for (uint32_t slot = 0; slot < part->count; slot++) {
-		if (!order_entry_read(&part->slots[slot], &entry, &persists))
+		if (!order_entry_read(&part->slots[slot], part->seed, &entry, &persists))
 			continue;
 		place = (entry.lap - 1) * part->count + slot;
 		if (place >= next)

@@ -22,6 +22,7 @@ enum {
 struct order_part {
 	const struct order_image *slots;
 	uint32_t count; /* a power of two, ORDER_SLOTS_LEAST at least */
+	uint32_t seed;  /* order_head_seed() of the log */
 };
 
 struct order_scan {

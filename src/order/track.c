@@ -9,12 +9,12 @@
 /* ---- a part ---- */
 
 void
-order_log_init(struct order_log *log, struct order_image *slots, uint32_t count, struct order_slot *states,
-    uint8_t *is, uint32_t *words)
+order_log_init(struct order_log *log, struct order_image *slots, uint32_t count, uint32_t seed,
+    struct order_slot *states, uint8_t *is, uint32_t *words)
 {
 	assert((count & (count - 1)) == 0 && count >= ORDER_SLOTS_LEAST);
 	*log = (struct order_log){
-		.slots = slots, .count = count, .states = states, .is = is, .words = words,
+		.slots = slots, .count = count, .seed = seed, .states = states, .is = is, .words = words,
 		.guaranteed = order_guaranteed(count),
 	};
 	memset(is, ORDER_SLOT_FREE, count);
@@ -169,7 +169,7 @@ order_track_count(const struct order_track *track)
 static bool
 list_one(const struct order_log *log, uint32_t slot, uint32_t part, struct order_known *known)
 {
-	const struct order_part all = { log->slots, log->count };
+	const struct order_part all = { log->slots, log->count, log->seed };
 	uint64_t place = (log->next - 1 - slot) / log->count * log->count + slot;
 
 	known->part = part;

@@ -27,7 +27,9 @@ keeps(void *arg, uint32_t nsid)
 static struct order_part
 part_of(const struct ordered_all *all, uint32_t number)
 {
-	return (struct order_part){ all->store->slots[number], all->store->head.slots };
+	const struct order_head *head = &all->store->head;
+
+	return (struct order_part){ all->store->slots[number], head->slots, order_head_seed(head) };
 }
 
 static int

@@ -367,11 +367,12 @@ load_part(struct core *core, const struct ordered_all *all, uint32_t number)
 {
 	struct ordered_part *part = begin_part(core, all->store, number);
 	const struct order_scan *scan = &all->scans[number];
+	const struct order_head *head = &all->store->head;
 
 	if (part == NULL)
 		return -ENOMEM;
-	order_log_init(&part->serve.log, all->store->slots[number], all->store->head.slots, part->states, part->is,
-	    part->words);
+	order_log_init(&part->serve.log, all->store->slots[number], head->slots, order_head_seed(head), part->states,
+	    part->is, part->words);
 	if (!ordered_load_part(part, all))
 		return -ENOMEM;
 	part->empty.from = scan->next;

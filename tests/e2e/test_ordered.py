@@ -507,6 +507,26 @@ def test_a_host_that_a_corrupt_log_does_not_know_any_more(serve, log, tmp_path):
         assert ordered.cut(ctrl, 5, 0, flags=ordered.FORCE).ok
 
 
+def test_a_log_where_another_one_was(serve, log, tmp_path):
+    """its beginning is emptied, and entries are left behind that: they are none of the log that begins there"""
+    path, file = log[5:].partition(",")[0], "file:%s,size=16M" % (tmp_path / "volume")
+    for count in (20, 3):
+        target = target_with(serve, log, ns=[file])
+        ctrl, queue = ordered.host(target.address)
+        with ctrl:
+            stream = Stream(ctrl, queue).begin()
+            assert all(stream.write(i, block(i)).ok for i in range(count))
+        target.stop()
+        target = target_with(serve, log, ns=[file])
+        ctrl, queue = ordered.host(target.address)
+        with ctrl:
+            there = ordered.listed(ctrl, 5, ordered.STOP)
+            assert not there.lost and [entry.last for entry in there.entries()] == list(range(1, count + 1))
+        target.stop()
+        with open(path, "r+b") as raw:
+            raw.write(bytes(PARTS_AT))
+
+
 @pytest.mark.parametrize("how", ["reset", "admin"])
 def test_a_piece_whose_data_never_comes(serve, log, how):
     """its connection goes with its controller, and its stream is there to be cut"""

@@ -17,7 +17,7 @@
 #include "place/place.h"
 #include "sim/sim.h"
 
-enum { SLOTS = ORDER_SLOTS_LEAST, GROUPS = 1 << 16, KEPT = 40, FLIGHT = 24, OWNER = 1 };
+enum { SLOTS = ORDER_SLOTS_LEAST, SEED = 0x5eed, GROUPS = 1 << 16, KEPT = 40, FLIGHT = 24, OWNER = 1 };
 
 static const struct order_head head = { .uuid = { 1 }, .parts = 2, .slots = SLOTS };
 
@@ -91,7 +91,7 @@ adopt(struct life *life, const struct order_scan *scan)
 {
 	static struct order_known known[SLOTS];
 	static struct order_listed room[SLOTS];
-	const struct order_part part = { life->slots, SLOTS };
+	const struct order_part part = { life->slots, SLOTS, SEED };
 	struct order_stream stream = { 0 };
 	uint32_t count = order_known_read(&part, scan, 0, known);
 
@@ -304,7 +304,7 @@ static int
 start(struct reactor *reactor, void *arg)
 {
 	struct life *life = arena_alloc_aligned(reactor->arena, sizeof(*life), 4096);
-	struct order_part part = { .count = SLOTS };
+	struct order_part part = { .count = SLOTS, .seed = SEED };
 	struct order_scan scan;
 
 	life->seen = arg;
@@ -315,7 +315,7 @@ start(struct reactor *reactor, void *arg)
 	part.slots = life->slots;
 	order_scan(&part, &scan);
 	assert_false(scan.corrupt);
-	order_log_init(&life->log, life->slots, SLOTS, life->states, life->is, life->words);
+	order_log_init(&life->log, life->slots, SLOTS, SEED, life->states, life->is, life->words);
 	adopt(life, &scan);
 	order_log_load(&life->log, &scan);
 	begin(life, &scan);

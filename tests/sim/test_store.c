@@ -15,6 +15,7 @@
 #include "place/store.h"
 #include "sim/sim.h"
 
+enum { SEED = 0x5eed };
 enum { SLOTS = ORDER_SLOTS_LEAST, REGION_BYTES = 4096 + ORDER_OWNERS * ORDER_OWNER_BYTES + SLOTS * 64, INDEX = 9 };
 
 static uint8_t kept[REGION_BYTES] __attribute__((aligned(64)));
@@ -65,7 +66,7 @@ put(void *arg, int error)
 	const struct order_commit commit = { .from = 0, .to = 1 };
 
 	assert_int_equal(error, 0);
-	order_entry_write(&entry, &life->store->slots[0][0]);
+	order_entry_write(&entry, SEED, &life->store->slots[0][0]);
 	if (life->place->ops->commit(life->place, &commit))
 		life->place->done(life->place, 0);
 }
@@ -93,7 +94,7 @@ hold_used(const struct life *life)
 	assert_true(order_owner_read(life->store->owners[INDEX], &there));
 	assert_memory_equal(&there, &owner, sizeof(owner));
 	assert_non_null(life->store->slots[0]);
-	assert_true(order_entry_read(&life->store->slots[0][0], &entry, &persists));
+	assert_true(order_entry_read(&life->store->slots[0][0], SEED, &entry, &persists));
 	assert_int_equal(entry.owner, INDEX);
 }
 

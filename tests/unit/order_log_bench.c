@@ -25,7 +25,7 @@ log_begin(uint64_t seed)
 	for (unsigned i = 0; i < PARTS; i++) {
 		struct log_part *part = &server->parts[i];
 
-		order_log_init(&part->log, part->slots, SLOTS, part->states, part->is, part->words);
+		order_log_init(&part->log, part->slots, SLOTS, SEED, part->states, part->is, part->words);
 	}
 	for (unsigned i = 0; i < STREAMS; i++) {
 		struct log_stream *stream = &server->streams[i];
@@ -116,13 +116,13 @@ uint32_t
 log_read_part(struct log_server *server, unsigned which, uint32_t count)
 {
 	struct log_part *part = &server->parts[which];
-	const struct order_part read = { part->slots, SLOTS };
+	const struct order_part read = { part->slots, SLOTS, SEED };
 	struct order_scan scan;
 
 	memcpy(part->slots, part->kept, sizeof(part->slots));
 	order_scan(&read, &scan);
 	assert_false(scan.corrupt);
-	order_log_init(&part->log, part->slots, SLOTS, part->states, part->is, part->words);
+	order_log_init(&part->log, part->slots, SLOTS, SEED, part->states, part->is, part->words);
 	order_log_load(&part->log, &scan);
 	for (uint64_t place = scan.next; place < scan.torn_to; place++)
 		part->kept[place % SLOTS] = part->slots[place % SLOTS];

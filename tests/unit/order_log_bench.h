@@ -11,7 +11,7 @@
 #include "order/group.h"
 #include "order/log.h"
 
-enum { SLOTS = 1024, PARTS = 2, STREAMS = 6, GROUPS = 1 << 16, OWNER = 7, KEEPS = 1 };
+enum { SLOTS = 1024, SEED = 0x5eed, PARTS = 2, STREAMS = 6, GROUPS = 1 << 16, OWNER = 7, KEEPS = 1 };
 
 /* What the test knows of a write. */
 struct log_write {

@@ -20,6 +20,7 @@ enum {
 	RIO_STREAMS = 2,
 	RIO_BLOCKS = 64,      /* of a drive */
 	RIO_SLOTS = ORDER_SLOTS_LEAST,
+	SEED = 0x5eed, /* of the sums of its log */
 	RIO_ITEMS = 48,
 	RIO_WRITES = 600,     /* of a stream */
 	RIO_RUN = 8,          /* blocks of a write, and of a command */

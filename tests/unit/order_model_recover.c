@@ -10,7 +10,7 @@
 static uint32_t
 read_log(struct rio *model, struct rio_part *part, uint32_t number, struct order_known *known)
 {
-	const struct order_part read = { part->slots, RIO_SLOTS };
+	const struct order_part read = { part->slots, RIO_SLOTS, SEED };
 	struct order_scan scan;
 
 	memcpy(part->slots, part->kept, sizeof(part->slots));
@@ -18,7 +18,7 @@ read_log(struct rio *model, struct rio_part *part, uint32_t number, struct order
 	order_scan(&read, &scan);
 	if (scan.corrupt)
 		rio_violation(model, "the log is corrupt");
-	order_log_init(&part->serve.log, part->slots, RIO_SLOTS, part->states, part->is, part->words);
+	order_log_init(&part->serve.log, part->slots, RIO_SLOTS, SEED, part->states, part->is, part->words);
 	order_log_load(&part->serve.log, &scan);
 	order_serve_init(&part->serve);
 	for (uint64_t place = scan.next; place < scan.torn_to; place++)

@@ -27,7 +27,7 @@ serve_set_up(void **state)
 {
 	struct serve_bench *bench = calloc(1, sizeof(*bench));
 
-	order_log_init(&bench->serve.log, bench->slots, SLOTS, bench->states, bench->is, bench->words);
+	order_log_init(&bench->serve.log, bench->slots, SLOTS, SEED, bench->states, bench->is, bench->words);
 	order_serve_init(&bench->serve);
 	order_track_init(&bench->serve.log, &bench->stream.track, OWNER, 1);
 	order_track_init(&bench->serve.log, &bench->other.track, OWNER, 2);
@@ -102,7 +102,7 @@ serve_persists(const struct serve_bench *bench, const struct order_write *write)
 	struct order_entry entry;
 	bool persists;
 
-	assert_true(order_entry_read(&bench->slots[write->place % SLOTS], &entry, &persists));
+	assert_true(order_entry_read(&bench->slots[write->place % SLOTS], SEED, &entry, &persists));
 	return persists;
 }
 

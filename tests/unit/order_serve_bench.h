@@ -9,7 +9,7 @@
 #include "order/serve.h"
 
 enum { LAST = ORDER_ENTRY_LAST, FLUSH = ORDER_ENTRY_FLUSH, IN_PLACE = ORDER_ENTRY_IN_PLACE };
-enum { SLOTS = ORDER_SLOTS_LEAST, WRITES = 2 * SLOTS, KEEPS = 1, CACHED = 2, CACHED_TOO = 3, OWNER = 4 };
+enum { SLOTS = ORDER_SLOTS_LEAST, SEED = 0x5eed, WRITES = 2 * SLOTS, KEEPS = 1, CACHED = 2, CACHED_TOO = 3, OWNER = 4 };
 
 struct serve_bench {
 	struct order_serve serve;

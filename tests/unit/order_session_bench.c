@@ -478,7 +478,7 @@ sess_begin(uint64_t seed, unsigned servers, unsigned keep)
 
 		server->keeps = (keep >> i & 1) != 0;
 		server->log = (uint8_t)(1 + i);
-		order_log_init(&server->serve.log, server->slots, SESS_SLOTS, server->states, server->is,
+		order_log_init(&server->serve.log, server->slots, SESS_SLOTS, SEED, server->states, server->is,
 		    server->words);
 		order_serve_init(&server->serve);
 		order_track_init(&server->serve.log, &server->stream.track, 1, SESS_STREAM);

@@ -12,6 +12,7 @@
 #include "order/cut.h"
 #include "order/session.h"
 
+enum { SEED = 0x5eed };
 enum {
 	SESS_SERVERS = 3, SESS_SLOTS = ORDER_SLOTS_LEAST, SESS_BLOCKS = 256, SESS_ALL = SESS_SERVERS * SESS_BLOCKS,
 	SESS_ITEMS = 256, SESS_FLIGHTS = 128, SESS_STREAM = 9, SESS_QID = 3, SESS_NSID = 1,

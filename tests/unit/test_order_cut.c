@@ -11,7 +11,7 @@
 #include "order/cut.h"
 #include "order/group.h"
 
-enum { SLOTS = ORDER_SLOTS_LEAST, OWNER = 3, KEEPS = 1 };
+enum { SLOTS = ORDER_SLOTS_LEAST, SEED = 0x5eed, OWNER = 3, KEEPS = 1 };
 
 struct bench {
 	struct order_serve serve;
@@ -72,7 +72,7 @@ begin(uint32_t groups)
 	struct bench *bench = calloc(1, sizeof(*bench));
 	struct order_write *write;
 
-	order_log_init(&bench->serve.log, bench->slots, SLOTS, bench->states, bench->is, bench->words);
+	order_log_init(&bench->serve.log, bench->slots, SLOTS, SEED, bench->states, bench->is, bench->words);
 	order_serve_init(&bench->serve);
 	order_track_init(&bench->serve.log, &bench->stream.track, OWNER, 1);
 	order_serve_stream(&bench->stream);

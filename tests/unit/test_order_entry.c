@@ -10,6 +10,9 @@
 #include "base/crc32c.h"
 #include "base/rng.h"
 #include "order/entry.h"
+#include "order/head.h"
+
+enum { SEED = 0x5eed };
 
 static const struct order_entry some = {
 	.first = 0x01020304, .last = 0x01020304, .prev = 0x01020303, .num = 0x0506, .stream = 0x0708,
@@ -41,16 +44,16 @@ it_lies_as_the_page_says(void **state)
 	bool persists;
 
 	(void)state;
-	order_entry_write(&some, &image);
+	order_entry_write(&some, SEED, &image);
 	assert_memory_equal(&image, bytes, sizeof(bytes));
 	assert_int_equal(offsetof(struct order_image, crc), sizeof(bytes));
-	assert_int_equal(le32_get(image.crc), crc32c(0, bytes, sizeof(bytes)));
-	assert_true(order_entry_read(&image, &read, &persists));
+	assert_int_equal(le32_get(image.crc), crc32c(SEED, bytes, sizeof(bytes)));
+	assert_true(order_entry_read(&image, SEED, &read, &persists));
 	assert_true(is_same(&read, &some));
 	assert_false(persists);
 	image.persist = order_entry_persist(&some);
 	assert_int_equal(le32_get(image.persist), 0x33343536);
-	assert_true(order_entry_read(&image, &read, &persists) && persists);
+	assert_true(order_entry_read(&image, SEED, &read, &persists) && persists);
 }
 
 /* Only its own lap's word says that it persists: what the slot had before does not. */
@@ -64,16 +67,16 @@ a_word_of_another_lap_says_nothing(void **state)
 	(void)state;
 	for (uint64_t lap = 1; lap < 1000; lap++) {
 		entry.lap = lap;
-		order_entry_write(&entry, &image);
-		assert_true(order_entry_read(&image, &read, &persists) && !persists);
+		order_entry_write(&entry, SEED, &image);
+		assert_true(order_entry_read(&image, SEED, &read, &persists) && !persists);
 		for (uint32_t before = 0; before < lap; before++) {
 			image.persist = le32_of(before);
-			assert_true(order_entry_read(&image, &read, &persists) && !persists);
+			assert_true(order_entry_read(&image, SEED, &read, &persists) && !persists);
 		}
 	}
 	entry.lap = UINT64_C(5) << 32; /* whose word is 0 */
-	order_entry_write(&entry, &image);
-	assert_true(order_entry_read(&image, &read, &persists) && !persists);
+	order_entry_write(&entry, SEED, &image);
+	assert_true(order_entry_read(&image, SEED, &read, &persists) && !persists);
 }
 
 /* Of an entry over another one any of its eight words may have come. */
@@ -92,15 +95,15 @@ a_torn_one_is_none(void **state)
 		after.lap = before.lap + 1;
 		after.first = after.last = before.last + 1 + (uint32_t)rng_below(&rng, 100);
 		after.lba = rng_below(&rng, UINT64_C(1) << 40);
-		order_entry_write(&before, &old);
+		order_entry_write(&before, SEED, &old);
 		old.persist = order_entry_persist(&before);
-		order_entry_write(&after, &new);
+		order_entry_write(&after, SEED, &new);
 		for (unsigned words = 0; words < 256; words++) {
 			memcpy(&torn, &old, sizeof(torn));
 			for (unsigned word = 0; word < 8; word++)
 				if ((words >> word & 1) != 0)
 					memcpy((char *)&torn + 8 * word, (char *)&new + 8 * word, 8);
-			if (!order_entry_read(&torn, &read, &persists))
+			if (!order_entry_read(&torn, SEED, &read, &persists))
 				continue;
 			/* all that the digest is over has come, or nothing of it has */
 			assert_true(is_same(&read, &after) || is_same(&read, &before));
@@ -118,14 +121,29 @@ one_bit_makes_it_none(void **state)
 
 	(void)state;
 	for (unsigned bit = 0; bit < 8 * offsetof(struct order_image, persist); bit++) {
-		order_entry_write(&some, &image);
+		order_entry_write(&some, SEED, &image);
 		((uint8_t *)&image)[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		assert_false(order_entry_read(&image, &read, &persists));
+		assert_false(order_entry_read(&image, SEED, &read, &persists));
 	}
 	memset(&image, 0, sizeof(image));
-	assert_false(order_entry_read(&image, &read, &persists));
+	assert_false(order_entry_read(&image, SEED, &read, &persists));
 	memset(&image, 0xff, sizeof(image));
-	assert_false(order_entry_read(&image, &read, &persists));
+	assert_false(order_entry_read(&image, SEED, &read, &persists));
+}
+
+/* What a log has left in its place is none of the next one there. */
+static void
+one_of_another_log_is_none(void **state)
+{
+	static const struct order_head one = { .uuid = { 1 } }, other = { .uuid = { 2 } };
+	struct order_entry read;
+	struct order_image image;
+	bool persists;
+
+	(void)state;
+	order_entry_write(&some, order_head_seed(&one), &image);
+	assert_true(order_entry_read(&image, order_head_seed(&one), &read, &persists));
+	assert_false(order_entry_read(&image, order_head_seed(&other), &read, &persists));
 }
 
 #define WITH(...) { .first = 5, .last = 5, .prev = 4, .num = 2, .blocks = 8, .lap = 1, .count = 1, \
@@ -169,13 +187,13 @@ what_cannot_be_is_none(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		order_entry_write(&wrong[i], &image);
-		if (order_entry_wrong(&wrong[i]) == NULL || order_entry_read(&image, &read, &persists))
+		order_entry_write(&wrong[i], SEED, &image);
+		if (order_entry_wrong(&wrong[i]) == NULL || order_entry_read(&image, SEED, &read, &persists))
 			fail_msg("wrong %zu", i);
 	}
 	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
-		order_entry_write(&right[i], &image);
-		if (order_entry_wrong(&right[i]) != NULL || !order_entry_read(&image, &read, &persists))
+		order_entry_write(&right[i], SEED, &image);
+		if (order_entry_wrong(&right[i]) != NULL || !order_entry_read(&image, SEED, &read, &persists))
 			fail_msg("right %zu", i);
 	}
 }
@@ -188,6 +206,7 @@ main(void)
 		cmocka_unit_test(a_word_of_another_lap_says_nothing),
 		cmocka_unit_test(a_torn_one_is_none),
 		cmocka_unit_test(one_bit_makes_it_none),
+		cmocka_unit_test(one_of_another_log_is_none),
 		cmocka_unit_test(what_cannot_be_is_none),
 	};
 

@@ -44,7 +44,7 @@ a_head_is_what_the_page_says(void **state)
 	(void)state;
 	order_head_write(&usual, bytes);
 	assert_memory_equal(bytes, "WEIRORDR", 8);
-	assert_int_equal(get_le32(bytes + 8), 1);
+	assert_int_equal(get_le32(bytes + 8), 2);
 	assert_int_equal(get_le32(bytes + 12), 64);
 	assert_memory_equal(bytes + 16, usual.uuid, 16);
 	assert_int_equal(get_le32(bytes + 32), 2);
@@ -71,7 +71,7 @@ what_is_no_log_is_said(void **state)
 	bytes[4095] = 1;
 	assert_string_equal(read_head(bytes), "it is no log of ordered writes");
 	order_head_write(&usual, bytes);
-	set(bytes, sizeof(bytes), 8, 2);
+	set(bytes, sizeof(bytes), 8, 1);
 	assert_string_equal(read_head(bytes), "it is a log of ordered writes of another version of Weir");
 	order_head_write(&usual, bytes);
 	set(bytes, sizeof(bytes), 12, 32);

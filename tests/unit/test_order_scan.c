@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "order/scan.h"
 
-enum { SLOTS = ORDER_SLOTS_LEAST };
+enum { SLOTS = ORDER_SLOTS_LEAST, SEED = 0x5eed };
 
 /* A part, and what it is known to have. */
 struct log {
@@ -32,7 +32,7 @@ begin(uint64_t seed)
 {
 	memset(&tested, 0, sizeof(tested));
 	rng_seed(&tested.rng, seed);
-	tested.part = (struct order_part){ tested.slots, SLOTS };
+	tested.part = (struct order_part){ tested.slots, SLOTS, SEED };
 	return &tested;
 }
 
@@ -54,7 +54,7 @@ write_some(struct log *log, uint64_t place, uint16_t batch, unsigned words)
 	unsigned slot = place % SLOTS;
 	struct order_image image, before = log->slots[slot];
 
-	order_entry_write(&entry, &image);
+	order_entry_write(&entry, SEED, &image);
 	for (unsigned word = 0; word < 8; word++)
 		if ((words >> word & 1) != 0)
 			memcpy((char *)&log->slots[slot] + 8 * word, (char *)&image + 8 * word, 8);

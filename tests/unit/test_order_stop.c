@@ -227,7 +227,7 @@ a_stream_that_was_cut_goes_on_behind_its_last_group(void **state)
 	write = serve_come_whole(bench, &bench->stream, 3, 0, KEEPS);
 	serve_commit(bench);
 	serve_assert_goes(bench, write);
-	assert_true(order_entry_read(&bench->slots[write->place % SLOTS], &entry, &ignored));
+	assert_true(order_entry_read(&bench->slots[write->place % SLOTS], SEED, &entry, &ignored));
 	assert_int_equal(entry.term, 2);
 	assert_int_equal(entry.owner, OWNER);
 	assert_int_equal(entry.stream, 1);
