@@ -8,8 +8,9 @@
 static const char *
 mark_wrong(const struct order_entry *entry)
 {
-	if ((entry->flags & ~(ORDER_ENTRY_MARK | ORDER_ENTRY_TAKING)) != 0 || entry->first != entry->last ||
-	    entry->blocks != 0 || entry->count != 0 || entry->num != 0 || entry->piece != 0)
+	if ((entry->flags & ~(ORDER_ENTRY_MARK | ORDER_ENTRY_TAKING | ORDER_ENTRY_ANEW)) != 0 ||
+	    entry->first != entry->last || entry->blocks != 0 || entry->count != 0 || entry->num != 0 ||
+	    entry->piece != 0)
 		return "a mark is no write";
 	return NULL;
 }

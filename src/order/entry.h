@@ -20,8 +20,9 @@ enum {
 	ORDER_ENTRY_MERGED = 1 << 4,   /* several writes, all there or none of them */
 	ORDER_ENTRY_MARK = 1 << 5,     /* no write: a term begins, or a floor is kept */
 	ORDER_ENTRY_TAKING = 1 << 6,   /* of a mark: what is after its cut is being taken back, and not gone yet */
-	ORDER_ENTRY_FLAGS = (1 << 7) - 1,
-	ORDER_ENTRY_OF_WRITES = ORDER_ENTRY_FLAGS & ~(ORDER_ENTRY_MARK | ORDER_ENTRY_TAKING),
+	ORDER_ENTRY_ANEW = 1 << 7,     /* appended anew: it may persist from the beginning */
+	ORDER_ENTRY_FLAGS = (1 << 8) - 1,
+	ORDER_ENTRY_OF_WRITES = ORDER_ENTRY_FLAGS & ~(ORDER_ENTRY_MARK | ORDER_ENTRY_TAKING | ORDER_ENTRY_ANEW),
 };
 
 /* As it lies in the log. */

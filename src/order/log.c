@@ -360,6 +360,7 @@ put_copy(struct order_log *log, struct order_track *track, uint32_t slot)
 
 	if (!order_entry_read(&log->slots[slot], log->seed, &entry, &persists))
 		return false;
+	entry.flags |= ORDER_ENTRY_ANEW;
 	place = put(log, track, &entry);
 	copy = &log->slots[order_slot_of(log, place)];
 	if (persists)

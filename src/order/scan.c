@@ -27,21 +27,35 @@ find_next(const struct order_part *part)
 	return next;
 }
 
-/* Of the batch that was appended last nothing may be missing, or nothing of it went to drives: then it never was. */
+/* What persists, and did not from the beginning, was durable before, with all of its batch. */
+static bool
+was_durable(const struct order_entry *entry, bool persists)
+{
+	return persists && (entry->flags & ORDER_ENTRY_ANEW) == 0;
+}
+
+/*
+ * Of the batch that was appended last nothing may be missing, or nothing of it went to drives: then it never was.  But
+ * where something of it says that it was durable, what is missing was, too.
+ */
 static uint64_t
 find_whole(const struct order_part *part, uint64_t end)
 {
 	struct order_entry newest, entry;
-	uint64_t begun;
+	uint64_t begun, there = 0;
 	bool persists;
 
 	if (end == 0 || !order_part_entry(part, end - 1, &newest, &persists) || newest.batch >= end)
 		return end;
 	begun = end - 1 - newest.batch;
-	for (uint64_t place = begun; place < end; place++)
+	for (uint64_t place = begun; place < end; place++) {
 		if (!order_part_entry(part, place, &entry, &persists))
-			return begun;
-	return end;
+			continue;
+		if (was_durable(&entry, persists))
+			return end;
+		there++;
+	}
+	return there == end - begun ? end : begun;
 }
 
 /*

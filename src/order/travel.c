@@ -57,7 +57,8 @@ order_put_known(const struct order_known *known, struct weir_list_entry *entry)
 
 	*entry = (struct weir_list_entry){
 		.first = le32_of(from->first), .last = le32_of(from->last), .prev = le32_of(from->prev),
-		.num = le16_of(from->num), .count = le16_of(from->count), .flags = le16_of(from->flags),
+		.num = le16_of(from->num), .count = le16_of(from->count),
+		.flags = le16_of((uint16_t)(from->flags & ~ORDER_ENTRY_ANEW)),
 		.is = (uint8_t)(is[known->role] | (known->valid ? WEIR_LIST_VALID : 0)),
 		.nsid = le32_of(from->nsid), .lba = le64_of(from->lba), .blocks = le32_of(from->blocks),
 	};

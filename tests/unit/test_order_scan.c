@@ -228,6 +228,37 @@ what_was_durable_and_is_damaged_is_found(void **state)
 	}
 }
 
+/* A word that came later says that its batch was durable: what is missing of that was there. */
+static void
+a_last_batch_that_was_durable_and_is_damaged_is_found(void **state)
+{
+	struct log *log = begin(1);
+	struct order_scan scan;
+	struct order_entry anew;
+
+	(void)state;
+	append(log, 5);
+	append(log, 8);
+	((uint8_t *)&log->slots[7])[3] ^= 1;
+	order_scan(&log->part, &scan);
+	assert_int_equal(scan.next, 5);
+	assert_int_equal(scan.torn_to, 13);
+	assert_false(scan.corrupt);
+	persist(log, 9);
+	order_scan(&log->part, &scan);
+	assert_int_equal(scan.next, 13);
+	assert_true(scan.corrupt);
+	assert_int_equal(scan.corrupt_at, 7);
+	/* One that was appended anew came with its word. */
+	anew = entry_at(log, 9, 4);
+	anew.flags |= ORDER_ENTRY_ANEW;
+	order_entry_write(&anew, SEED, &log->slots[9]);
+	log->slots[9].persist = order_entry_persist(&anew);
+	order_scan(&log->part, &scan);
+	assert_int_equal(scan.next, 5);
+	assert_false(scan.corrupt);
+}
+
 int
 main(void)
 {
@@ -236,6 +267,7 @@ main(void)
 		cmocka_unit_test(it_goes_round),
 		cmocka_unit_test(a_batch_may_be_torn),
 		cmocka_unit_test(what_was_durable_and_is_damaged_is_found),
+		cmocka_unit_test(a_last_batch_that_was_durable_and_is_damaged_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
