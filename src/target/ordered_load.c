@@ -60,16 +60,15 @@ read_parts(struct target *target, struct ordered_all *all)
 static void
 read_owners(struct ordered_all *all)
 {
-	static const uint8_t none[ORDER_OWNER_BYTES];
-
 	for (uint32_t i = 0; i < ORDER_OWNERS; i++)
-		if (!order_owner_read(all->store->owners[i], &all->owners[i])) {
+		if (!order_owner_read(all->store->owners[i], &all->owners[i]))
 			all->owners[i].nqn[0] = '\0';
-			all->owners_lost += memcmp(all->store->owners[i], none, sizeof(none)) != 0;
-		}
 	for (uint32_t i = 0; i < all->count; i++)
 		if (all->known[i].entry.owner < ORDER_OWNERS)
 			all->named[all->known[i].entry.owner] = true;
+	/* One that no entry names may have been torn when it was put. */
+	for (uint32_t i = 0; i < ORDER_OWNERS; i++)
+		all->owners_lost += all->named[i] && ordered_whose(all, i) == NULL;
 }
 
 const struct order_owner *

@@ -487,12 +487,20 @@ def test_what_may_have_been_the_last_of_a_stream_is_missed(serve, log, tmp_path)
 
 
 def test_a_host_that_a_corrupt_log_does_not_know_any_more(serve, log, tmp_path):
-    """who it was is spoiled: nobody takes its streams for ones that never were"""
+    """who it was is spoiled: nobody takes its streams for ones that never were; one that no entry names was torn"""
     path, file = log[5:].partition(",")[0], "file:%s,size=16M" % (tmp_path / "volume")
     target = target_with(serve, log, ns=[file])
     ctrl, queue = ordered.host(target.address)
     with ctrl:
         assert Stream(ctrl, queue).begin().write(0, block(1)).ok
+    target.stop()
+    with open(path, "r+b") as raw:
+        raw.seek(OWNERS_AT + 512 * 9)
+        raw.write(b"torn")
+    target = target_with(serve, log, ns=[file])
+    ctrl, queue = ordered.host(target.address)
+    with ctrl:
+        assert not ordered.listed(ctrl, 6).lost and "corrupt" not in target.stderr()
     target.stop()
     with open(path, "r+b") as raw:
         raw.seek(OWNERS_AT + 20)
