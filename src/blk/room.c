@@ -64,7 +64,7 @@ room_grow(struct room *room, uint64_t bytes)
 	return error;
 }
 
-/* Page by page, for a page that is read only takes nothing. */
+/* Page by page, for one that is only read takes nothing, where the kernel has a page of zeros for all of them. */
 static void
 zero_here(uint8_t *at, uint64_t bytes)
 {

@@ -30,6 +30,11 @@ SOON_S = 10 * PATIENCE  # to answer, and until what is waited for is so
 STOP_S = 1 * PATIENCE
 
 
+def rss_kib(pid):
+    with open("/proc/%s/status" % pid) as status:
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status.read()).group(1))
+
+
 def sanitized():
     with open(WEIR, "rb") as binary:
         code = binary.read()
@@ -164,8 +169,7 @@ class Daemon:
         """Resident memory; 0 where a sanitizer's own memory would hide it."""
         if sanitized():
             return 0
-        with open("/proc/%d/status" % self.pid) as status:
-            return int(re.search(r"VmRSS:\s+(\d+) kB", status.read()).group(1))
+        return rss_kib(self.pid)
 
     def open_files(self):
         return len(os.listdir("/proc/%d/fd" % self.pid))

@@ -156,7 +156,7 @@ def test_a_file_volume_with_small_blocks(serve, tmp_path):
 def test_a_dropped_write_is_found(serve, drop):
     """the test of the test: an acknowledged write that was not done (and hardly was done over again)"""
     spec = "fault:drop-write=%d@mem:4G" % drop
-    load = ["--rw", "randrw", "--qd", "1", "--verify", "--time", "1"]
+    load = ["--rw", "randrw", "--qd", "1", "--verify", "--ios", "400"]
     found = report(perf(serve(ns=[spec]), *load, "--json"), 1)
     assert found["verify"]["wrong"] > 0
     done = perf(serve(ns=[spec]), *load)
