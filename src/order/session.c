@@ -191,8 +191,9 @@ order_session_go_on(struct order_session *session, unsigned server)
 
 	order_sequencer_up(&session->sequencer, server, link->last, le32_get(link->listing.head.guaranteed));
 	link->is = ORDER_LINK_GOES;
-	/* Else the next answer to a write says that all is well. */
-	if (session->sequencer.ways[server].next == &session->sequencer.ways[server].items)
+	/* Else the next answer to a write, or to the last floor, says that all is well. */
+	if (session->sequencer.ways[server].next == &session->sequencer.ways[server].items &&
+	    session->ending == ORDER_ENDS_NOT)
 		link->tries = 0;
 }
 
@@ -293,4 +294,52 @@ bool
 order_session_is_well(const struct order_session *session)
 {
 	return all_are(session, ORDER_LINK_GOES);
+}
+
+/* ---- the end ---- */
+
+static bool
+all_have(const struct order_session *session, bool (*has)(const struct order_link *link))
+{
+	for (unsigned i = 0; i < session->servers; i++)
+		if (!has(&session->links[i]))
+			return false;
+	return true;
+}
+
+static bool knows(const struct order_link *link) { return link->last_told; }
+static bool forgot(const struct order_link *link) { return link->forgot; }
+
+/* By being listed. */
+static void
+stop_those_that_go(struct order_session *session)
+{
+	for (unsigned server = 0; server < session->servers; server++) {
+		const struct order_link *link = &session->links[server];
+
+		if (link->is == ORDER_LINK_GOES || link->is == ORDER_LINK_READY)
+			order_link_enter(session, server, ORDER_LINK_LISTS);
+	}
+}
+
+void
+order_session_end_on(struct order_session *session)
+{
+	if (session->ending == ORDER_ENDS_TELLING && all_have(session, knows))
+		session->ending = ORDER_ENDS_FORGETTING;
+	if (session->ending == ORDER_ENDS_FORGETTING)
+		stop_those_that_go(session);
+	if (session->ending == ORDER_ENDS_FORGETTING && all_have(session, forgot))
+		session->ending = ORDER_ENDS_OVER;
+}
+
+void
+order_session_end(struct order_session *session)
+{
+	assert(session->begun ? list_empty(&session->sequencer.held) : order_session_is_ready(session));
+	session->ending = ORDER_ENDS_TELLING;
+	/* Where the host was gone, each cut was a floor. */
+	for (unsigned server = 0; !session->begun && server < session->servers; server++)
+		session->links[server].last_told = true;
+	order_session_end_on(session);
 }

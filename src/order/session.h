@@ -31,9 +31,15 @@ enum order_link_is {
 	ORDER_LINK_CUT,     /* it was; it is asked which term that has made */
 	ORDER_LINK_READY,   /* and has one; other servers are waited for */
 	ORDER_LINK_GOES,
+	ORDER_LINK_ENDS,    /* it was stopped, and is to forget the stream */
 };
 
-enum order_asked { ORDER_ASKED_NOTHING, ORDER_ASKED_LIST, ORDER_ASKED_CUT, ORDER_ASKED_HEAD, ORDER_ASKED_FLOOR };
+enum order_asked {
+	ORDER_ASKED_NOTHING, ORDER_ASKED_LIST, ORDER_ASKED_CUT, ORDER_ASKED_HEAD,
+	ORDER_ASKED_FLOOR, /* that is told now and then, */
+	ORDER_ASKED_LAST,  /* the last one, */
+	ORDER_ASKED_END,   /* and to forget the stream */
+};
 
 struct order_link {
 	struct order_listing listing;
@@ -51,6 +57,15 @@ struct order_link {
 	bool was_new;              /* there was nothing of the stream in it, and no cut has been heard of */
 	bool rests;                /* until order_session_wake() */
 	bool tells;                /* a floor by itself, when nothing goes there that does */
+	bool last_told;            /* it knows that all is durable, */
+	bool forgot;               /* and has forgotten the stream */
+};
+
+enum order_ending {
+	ORDER_ENDS_NOT,
+	ORDER_ENDS_TELLING,    /* each server the last floor, */
+	ORDER_ENDS_FORGETTING, /* and when all of them know it, that nobody needs the stream any more; then it is */
+	ORDER_ENDS_OVER,
 };
 
 enum { ORDER_TRIES_MAX = 16 };
@@ -65,6 +80,7 @@ struct order_session {
 	bool decided;              /* p is known: */
 	uint32_t there;
 	bool begun;                /* there is a sequencer */
+	uint8_t ending;            /* enum order_ending */
 	int error;                 /* negative errno: it has failed for good, and nothing more is to be done; */
 	const char *why;           /* in plain words, */
 	unsigned failed;           /* at this server */
@@ -112,6 +128,13 @@ struct order_item *order_session_next(struct order_session *session, unsigned se
  */
 void order_session_answered(struct order_session *session, unsigned server, struct order_item *item, uint32_t epoch,
     int error, uint32_t left);
+
+/*
+ * It is ready, or goes on and all that was submitted is durable, and nobody needs it any more: as soon as all servers
+ * know that all is durable, each is to forget it.  Nothing is submitted from here on.  A host that is gone before it is
+ * over, or gives up, has lost nothing: whoever goes on with the stream finds all of it.
+ */
+void order_session_end(struct order_session *session);
 
 /* All servers go. */
 bool order_session_is_well(const struct order_session *session);

@@ -29,4 +29,7 @@ void order_session_cut_one(struct order_session *session, unsigned server);
 /* It was cut, and its term is known. */
 void order_session_go_on(struct order_session *session, unsigned server);
 
+/* If it ends: what comes next, where a server has done what it was told of that, or goes again. */
+void order_session_end_on(struct order_session *session);
+
 #endif

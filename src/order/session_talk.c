@@ -23,7 +23,23 @@ cut_command(struct order_session *session, struct order_link *link, struct nvme_
 	link->slack += CUT_MARKS;
 }
 
-static bool
+static void
+floor_command(const struct order_session *session, uint32_t floor, uint32_t flags, struct nvme_sqe *sqe)
+{
+	*sqe = (struct nvme_sqe){
+		.opcode = WEIR_ADMIN_FLOOR, .cdw10 = le32_of(session->stream), .cdw11 = le32_of(floor),
+		.cdw12 = le32_of(flags), .cdw13 = le32_of(session->holder),
+	};
+}
+
+/* All that there is of it is durable. */
+static uint32_t
+last_floor(const struct order_session *session)
+{
+	return session->begun ? session->sequencer.durable : session->there;
+}
+
+static enum order_asked
 ask_floor(struct order_session *session, unsigned server, struct nvme_sqe *sqe)
 {
 	const struct order_way *way = &session->sequencer.ways[server];
@@ -32,13 +48,14 @@ ask_floor(struct order_session *session, unsigned server, struct nvme_sqe *sqe)
 	uint32_t floor;
 
 	link->tells = false;
+	if (session->ending != ORDER_ENDS_NOT) {
+		floor_command(session, last_floor(session), 0, sqe);
+		return link->last_told ? ORDER_ASKED_NOTHING : ORDER_ASKED_LAST;
+	}
 	if (!tells || !order_sequencer_floor(&session->sequencer, server, &floor))
-		return false;
-	*sqe = (struct nvme_sqe){
-		.opcode = WEIR_ADMIN_FLOOR, .cdw10 = le32_of(session->stream), .cdw11 = le32_of(floor),
-		.cdw13 = le32_of(session->holder),
-	};
-	return true;
+		return ORDER_ASKED_NOTHING;
+	floor_command(session, floor, 0, sqe);
+	return ORDER_ASKED_FLOOR;
 }
 
 static enum order_asked
@@ -60,7 +77,10 @@ choose_question(struct order_session *session, unsigned server, struct nvme_sqe 
 		*bytes = sizeof(struct weir_list_head);
 		return ORDER_ASKED_HEAD;
 	case ORDER_LINK_GOES:
-		return ask_floor(session, server, sqe) ? ORDER_ASKED_FLOOR : ORDER_ASKED_NOTHING;
+		return ask_floor(session, server, sqe);
+	case ORDER_LINK_ENDS:
+		floor_command(session, last_floor(session), WEIR_FLOOR_ENDS, sqe);
+		return ORDER_ASKED_END;
 	case ORDER_LINK_AWAY:
 	case ORDER_LINK_LISTED:
 	case ORDER_LINK_READY:
@@ -74,7 +94,7 @@ order_session_ask(struct order_session *session, unsigned server, struct nvme_sq
 {
 	struct order_link *link = order_link_of(session, server);
 
-	if (session->error != 0 || link->asked != ORDER_ASKED_NOTHING || link->rests)
+	if (session->error != 0 || link->asked != ORDER_ASKED_NOTHING || link->rests || link->forgot)
 		return false;
 	link->asked = (uint8_t)choose_question(session, server, sqe, bytes);
 	link->asked_epoch = link->epoch;
@@ -118,6 +138,33 @@ is_ours(struct order_session *session, unsigned server)
 }
 
 static void
+heard_end(struct order_session *session, unsigned server, enum order_asked asked)
+{
+	struct order_link *link = order_link_of(session, server);
+
+	link->tries = 0;
+	link->last_told = true;
+	link->forgot = asked == ORDER_ASKED_END;
+	order_session_end_on(session);
+}
+
+/* It is no more; else it has stopped, and may be told to forget it, whatever there is of it. */
+static void
+listed_to_end(struct order_session *session, unsigned server, const uint8_t *page)
+{
+	struct order_link *link = order_link_of(session, server);
+	struct weir_list_head *head = &link->listing.head;
+
+	memcpy(head, page, sizeof(*head));
+	if ((le32_get(head->flags) & WEIR_LIST_NEW) != 0)
+		heard_end(session, server, ORDER_ASKED_END);
+	else if ((le32_get(head->flags) & WEIR_LIST_STOPPED) == 0)
+		order_session_begin_again(session, server, -EPROTO, "the stream was to stop, and has not");
+	else if (is_ours(session, server))
+		link->is = ORDER_LINK_ENDS;
+}
+
+static void
 listed(struct order_session *session, unsigned server, const uint8_t *page)
 {
 	struct order_link *link = order_link_of(session, server);
@@ -126,6 +173,10 @@ listed(struct order_session *session, unsigned server, const uint8_t *page)
 	if (is_taken(session, server, page))
 		return;
 	link->taken = true;
+	if (session->ending == ORDER_ENDS_FORGETTING) {
+		listed_to_end(session, server, page);
+		return;
+	}
 	wrong = order_listing_take(&link->listing, session->stream, page);
 	if (wrong != NULL) {
 		order_session_begin_again(session, server, -EPROTO, wrong);
@@ -159,6 +210,7 @@ have_term(struct order_session *session, unsigned server, const uint8_t *page)
 	link->is = ORDER_LINK_READY;
 	if (session->begun)
 		order_session_go_on(session, server);
+	order_session_end_on(session);
 }
 
 static void
@@ -199,5 +251,7 @@ order_session_told(struct order_session *session, unsigned server, bool lost, st
 		link->is = ORDER_LINK_CUT;
 	} else if (asked == ORDER_ASKED_HEAD) {
 		have_term(session, server, page);
+	} else {
+		heard_end(session, server, asked);
 	}
 }

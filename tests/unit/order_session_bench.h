@@ -46,9 +46,10 @@ struct sess_server {
 	struct order_stream read;
 	uint16_t qid;           /* by which the stream goes on */
 	uint32_t serial;        /* and whose connection that is of */
-	bool begun, keeps, cutting;
+	bool keeps, cutting;
 	uint8_t log;            /* of its UUID */
 	uint32_t holder;        /* that has the stream; 0: none */
+	bool forgot;            /* it was told to forget the stream */
 
 	bool linked;            /* what the host has: */
 	uint32_t link_serial;
@@ -98,5 +99,23 @@ void sess_hold(const struct sess_bench *bench, uint32_t group);
 
 /* The session is ready, and goes on. */
 void sess_go(struct sess_bench *bench);
+
+/* All servers are linked; a host has begun, and goes on; all that it has submitted becomes durable, and is there. */
+void sess_join_all(struct sess_bench *bench);
+struct sess_bench *sess_started(uint64_t seed, unsigned servers, unsigned keeps);
+void sess_finish(struct sess_bench *bench);
+
+/* ---- order_session_server.c ---- */
+
+/* It knows no stream. */
+void sess_new(struct sess_server *server);
+
+/* All that it can do by itself is done; a cut goes on, and whether it is over. */
+void sess_turn(struct sess_bench *bench, struct sess_server *server);
+bool sess_cut_on(struct sess_server *server);
+
+/* What has come to it; false: it is answered later, and to be asked about again. */
+void sess_arrive(struct sess_bench *bench, struct sess_flight *flight);
+bool sess_do_question(struct sess_bench *bench, unsigned server);
 
 #endif

@@ -11,53 +11,16 @@
 #include "order_session_bench.h"
 
 static void
-join_all(struct sess_bench *bench)
-{
-	for (unsigned server = 0; server < bench->session.servers; server++)
-		if (!bench->servers[server].linked)
-			sess_join(bench, server);
-}
-
-static struct sess_bench *
-begin(uint64_t seed, unsigned servers, unsigned keeps)
-{
-	struct sess_bench *bench = sess_begin(seed, servers, keeps);
-
-	join_all(bench);
-	sess_settle(bench);
-	sess_go(bench);
-	return bench;
-}
-
-/* All that was submitted is durable, and there. */
-static void
-finish(struct sess_bench *bench)
-{
-	uint32_t group;
-
-	bench->fails = 0;
-	join_all(bench);
-	order_sequencer_end(&bench->session.sequencer, 0);
-	sess_settle(bench);
-	assert_true(order_sequencer_flush(&bench->session.sequencer, &group));
-	sess_settle(bench);
-	assert_int_equal(bench->session.error, 0);
-	assert_true(order_session_is_well(&bench->session));
-	assert_int_equal(bench->session.sequencer.durable, group);
-	sess_hold(bench, group);
-}
-
-static void
 a_new_stream_goes_on_behind_no_group(void **state)
 {
-	struct sess_bench *bench = begin(1, 2, 1);
+	struct sess_bench *bench = sess_started(1, 2, 1);
 
 	(void)state;
 	assert_int_equal(bench->session.there, ORDER_NO_GROUP);
 	assert_int_equal(bench->session.sequencer.ways[0].guaranteed, bench->servers[0].serve.log.guaranteed);
 	for (unsigned i = 0; i < 20; i++)
 		assert_true(sess_submit(bench, 3, ORDER_END));
-	finish(bench);
+	sess_finish(bench);
 	free(bench);
 }
 
@@ -80,7 +43,7 @@ nothing_is_sent_to_a_server_before_all_have_been_cut(void **state)
 static void
 what_a_lost_connection_had_is_sent_again_by_the_next_one(void **state)
 {
-	struct sess_bench *bench = begin(2, 2, 0);
+	struct sess_bench *bench = sess_started(2, 2, 0);
 
 	(void)state;
 	for (unsigned i = 0; i < 8; i++)
@@ -91,28 +54,28 @@ what_a_lost_connection_had_is_sent_again_by_the_next_one(void **state)
 	sess_settle(bench);
 	assert_false(order_session_is_well(&bench->session));
 	assert_int_equal(bench->session.links[0].is, ORDER_LINK_GOES);
-	finish(bench);
+	sess_finish(bench);
 	free(bench);
 }
 
 static void
 a_write_that_fails_once_is_sent_again(void **state)
 {
-	struct sess_bench *bench = begin(3, 1, 1);
+	struct sess_bench *bench = sess_started(3, 1, 1);
 
 	(void)state;
 	bench->fails = 100;
 	assert_true(sess_submit(bench, 2, ORDER_END));
 	while (bench->session.links[0].is == ORDER_LINK_GOES)
 		sess_step(bench);
-	finish(bench);
+	sess_finish(bench);
 	free(bench);
 }
 
 static void
 writes_that_fail_now_and_then_do_not_end_a_stream(void **state)
 {
-	struct sess_bench *bench = begin(3, 1, 1);
+	struct sess_bench *bench = sess_started(3, 1, 1);
 
 	(void)state;
 	for (unsigned i = 0; i < 3 * ORDER_TRIES_MAX; i++) {
@@ -123,14 +86,14 @@ writes_that_fail_now_and_then_do_not_end_a_stream(void **state)
 		bench->fails = 0;
 		sess_settle(bench);
 	}
-	finish(bench);
+	sess_finish(bench);
 	free(bench);
 }
 
 static void
 what_is_answered_after_the_stream_has_stopped_says_nothing(void **state)
 {
-	struct sess_bench *bench = begin(3, 1, 1);
+	struct sess_bench *bench = sess_started(3, 1, 1);
 	struct order_session *session = &bench->session;
 	struct order_item *first, *second;
 
@@ -144,7 +107,7 @@ what_is_answered_after_the_stream_has_stopped_says_nothing(void **state)
 	assert_int_equal(session->links[0].is, ORDER_LINK_LISTS);
 	order_session_answered(session, 0, first, 0, 0, 100);
 	assert_false(first->answered);
-	finish(bench);
+	sess_finish(bench);
 	free(bench);
 }
 
@@ -174,7 +137,7 @@ an_answer_to_a_question_of_a_lost_connection_says_nothing(void **state)
 static void
 a_write_that_always_fails_ends_the_stream_with_its_error(void **state)
 {
-	struct sess_bench *bench = begin(4, 2, 3);
+	struct sess_bench *bench = sess_started(4, 2, 3);
 
 	(void)state;
 	bench->fails = 100;
@@ -190,7 +153,7 @@ a_write_that_always_fails_ends_the_stream_with_its_error(void **state)
 static void
 take_from_first(bool begins_anew)
 {
-	struct sess_bench *bench = begin(5, 1, 1);
+	struct sess_bench *bench = sess_started(5, 1, 1);
 	struct order_session first;
 
 	assert_true(sess_submit(bench, 2, ORDER_END));
@@ -198,7 +161,7 @@ take_from_first(bool begins_anew)
 	sess_lose(bench, 0);
 	first = bench->session;
 	sess_host(bench);
-	join_all(bench);
+	sess_join_all(bench);
 	sess_settle(bench);
 	assert_true(order_session_is_ready(&bench->session));
 	bench->servers[0].linked = false;
@@ -207,7 +170,7 @@ take_from_first(bool begins_anew)
 	bench->session = first;
 	if (begins_anew)
 		bench->servers[0].holder = 0;
-	join_all(bench);
+	sess_join_all(bench);
 	sess_settle(bench);
 	assert_int_equal(bench->session.error, -ESTALE);
 	free(bench);
@@ -265,7 +228,7 @@ refuse_cut(struct sess_bench *bench)
 static void
 one_that_another_host_takes_while_it_is_regained_is_over(void **state)
 {
-	struct sess_bench *bench = begin(5, 1, 1);
+	struct sess_bench *bench = sess_started(5, 1, 1);
 
 	(void)state;
 	sess_lose(bench, 0);
@@ -307,7 +270,7 @@ two_servers_with_one_log_are_refused(void **state)
 
 	(void)state;
 	bench->servers[1].log = bench->servers[0].log;
-	join_all(bench);
+	sess_join_all(bench);
 	sess_settle(bench);
 	assert_int_equal(bench->session.error, -EINVAL);
 	free(bench);
@@ -316,12 +279,12 @@ two_servers_with_one_log_are_refused(void **state)
 static void
 a_server_with_another_log_than_it_had_ends_the_stream(void **state)
 {
-	struct sess_bench *bench = begin(7, 1, 1);
+	struct sess_bench *bench = sess_started(7, 1, 1);
 
 	(void)state;
 	sess_lose(bench, 0);
 	bench->servers[0].log = 77;
-	join_all(bench);
+	sess_join_all(bench);
 	sess_settle(bench);
 	assert_int_equal(bench->session.error, -EIO);
 	free(bench);
@@ -330,7 +293,7 @@ a_server_with_another_log_than_it_had_ends_the_stream(void **state)
 static void
 a_server_that_lists_what_was_never_written_ends_the_stream(void **state)
 {
-	struct sess_bench *bench = begin(7, 1, 1);
+	struct sess_bench *bench = sess_started(7, 1, 1);
 	const struct weir_list_head head = {
 		.log = { 1 }, .stream = le16_of(SESS_STREAM), .term = le16_of(bench->session.links[0].term),
 		.count = le32_of(1), .flags = le32_of(WEIR_LIST_STOPPED),
@@ -357,7 +320,7 @@ a_server_that_lists_what_was_never_written_ends_the_stream(void **state)
 static void
 a_floor_is_told_where_nothing_goes_that_tells_it(void **state)
 {
-	struct sess_bench *bench = begin(8, 1, 1);
+	struct sess_bench *bench = sess_started(8, 1, 1);
 
 	(void)state;
 	assert_true(sess_submit(bench, 2, ORDER_END));
@@ -375,7 +338,7 @@ a_floor_is_told_where_nothing_goes_that_tells_it(void **state)
 static void
 what_was_written_in_place_after_the_last_group_is_listed(void **state)
 {
-	struct sess_bench *bench = begin(9, 2, 3);
+	struct sess_bench *bench = sess_started(9, 2, 3);
 	const struct order_listing *listing;
 
 	(void)state;
@@ -383,7 +346,7 @@ what_was_written_in_place_after_the_last_group_is_listed(void **state)
 	sess_settle(bench);
 	bench->groups[0] = bench->groups[1] = ORDER_NO_GROUP; /* it is there, and not taken back */
 	sess_host(bench);
-	join_all(bench);
+	sess_join_all(bench);
 	sess_settle(bench);
 	assert_int_equal(bench->session.there, ORDER_NO_GROUP);
 	listing = &bench->session.links[0].listing;
@@ -397,7 +360,7 @@ what_was_written_in_place_after_the_last_group_is_listed(void **state)
 static void
 a_list_of_several_pages_is_read(void **state)
 {
-	struct sess_bench *bench = begin(10, 1, 0);
+	struct sess_bench *bench = sess_started(10, 1, 0);
 
 	(void)state;
 	bench->deaf = true;
@@ -409,13 +372,13 @@ a_list_of_several_pages_is_read(void **state)
 	sess_settle(bench);
 	bench->deaf = false;
 	sess_host(bench);
-	join_all(bench);
+	sess_join_all(bench);
 	sess_settle(bench);
 	assert_true(bench->session.links[0].listing.count > ORDER_LISTING_ENTRIES);
 	sess_go(bench);
 	/* What is there is durable from now on. */
 	assert_int_equal(bench->servers[0].stream.track.floor, bench->session.there);
-	finish(bench);
+	sess_finish(bench);
 	free(bench);
 }
 
@@ -451,17 +414,17 @@ whatever_is_lost_all_up_to_a_group_is_there_and_nothing_after_it(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 300; seed++) {
-		struct sess_bench *bench = begin(seed, 1 + (unsigned)seed % SESS_SERVERS, (unsigned)seed % 8);
+		struct sess_bench *bench = sess_started(seed, 1 + (unsigned)seed % SESS_SERVERS, (unsigned)seed % 8);
 
 		bench->fails = seed % 4 == 0;
 		for (unsigned i = 0; i < 1500; i++)
 			play(bench);
-		join_all(bench);
+		sess_join_all(bench);
 		bench->fails = 0;
 		sess_settle(bench);
 		if (order_session_is_ready(&bench->session))
 			sess_go(bench);
-		finish(bench);
+		sess_finish(bench);
 		free(bench);
 	}
 }
