@@ -159,6 +159,7 @@ was_cut(struct ordered_all *all, struct ordered_entry *entry)
 	ordered_read_end(all, &entry->read);
 	entry->ends = entry->ends && !said->began;
 	if (said->began) {
+		entry->ended = false;
 		entry->home = said->part;
 		ordered_set(entry->parts, said->part);
 	}
@@ -325,6 +326,9 @@ said(struct ordered_all *all, struct ordered_entry *entry)
 		return;
 	case ORDERED_END:
 		entry->ending = entry->ends = false;
+		entry->ended = nvme_ok(entry->ask.status);
+		if (entry->ended)
+			entry->holder = 0;
 		ordered_finish(all, entry, entry->ask.status);
 		return;
 	}

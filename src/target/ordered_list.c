@@ -227,7 +227,7 @@ ordered_list_streams(struct ordered_all *all, struct ordered_command *command, u
 		const struct ordered_entry *entry = container_of(node, struct ordered_entry, node);
 		le16 number = le16_of(entry->number);
 
-		if (entry->owner != owner)
+		if (entry->owner != owner || entry->ends || entry->ended)
 			continue;
 		if (count++ >= skip)
 			put(command, sizeof(head) + (uint64_t)(count - 1 - skip) * sizeof(number), &number,
