@@ -18,6 +18,7 @@ enum {
 	SPARE = 8,          /* pieces, for flushes that go alone */
 	DEPTH_MAX = 512,    /* commands of a stream in flight to a target */
 	LOOK_US = 100000,   /* so often each stream is looked at */
+	FINISH_US = 10000000, /* so long a target may take to forget a stream */
 	GAVE_UP = 1,        /* as leave_ns: it is over */
 };
 
@@ -38,6 +39,7 @@ struct stream {
 	unsigned in_flight;
 	uint32_t in_group;            /* of the group that has begun */
 	uint64_t groups;              /* that have ended */
+	uint16_t number;
 };
 
 struct perf_streams {
@@ -232,12 +234,22 @@ perf_streams_settled(const struct load *load)
 	return true;
 }
 
+/* Nobody goes on with it. */
+static void
+finish(struct stream *stream)
+{
+	if (weir_ordered_finish(stream->ordered, FINISH_US) < 0)
+		fprintf(stderr, "weir: stream %u stays in the log of its target: %s\n", stream->number, weir_error());
+}
+
 void
 perf_streams_close(struct load *load)
 {
 	for (unsigned i = 0; load->streams != NULL && i < load->streams->count; i++) {
 		struct stream *stream = &load->streams->streams[i];
 
+		if (stream->ordered != NULL && !load->broken)
+			finish(stream);
 		weir_ordered_close(stream->ordered);
 		free(stream->writes);
 		free(stream->buffers);
@@ -271,7 +283,7 @@ open_one(struct stream *stream, const struct weir_member *member, unsigned numbe
 	const struct perf_job *job = stream->load->job;
 	struct weir_ordered_options options = WEIR_OPTIONS(weir_ordered_options);
 
-	options.stream = (uint16_t)number;
+	stream->number = options.stream = (uint16_t)number;
 	options.priority = (uint8_t)job->priority;
 	options.pieces = perf_streams_kept(job) + SPARE;
 	options.depth = job->qd < DEPTH_MAX ? job->qd : DEPTH_MAX;

@@ -39,7 +39,7 @@ struct recover {
 	struct recover_target targets[WEIR_MEMBERS_MAX];
 	unsigned count;
 	bool wanted[STREAMS], any_wanted; /* --stream */
-	bool force, list, json;
+	bool force, forget, list, json;
 	uint64_t known[STREAMS];          /* who knows of each: a bit of each target */
 	uint16_t numbers[STREAMS];        /* of one target */
 	struct lefts lefts;
@@ -48,12 +48,13 @@ struct recover {
 	bool failed;
 };
 
-enum key { KEY_STREAM = 1000, KEY_FORCE, KEY_LIST, KEY_JSON };
+enum key { KEY_STREAM = 1000, KEY_FORCE, KEY_FORGET, KEY_LIST, KEY_JSON };
 
 static const struct argp_option argp_options[] = {
 	{ "stream", KEY_STREAM, "N", 0, "this one; may be said again (default: all of this host that any target knows)",
 	    0 },
 	{ "force", KEY_FORCE, NULL, 0, "go on with a stream of which a target has lost entries, or knows nothing", 0 },
+	{ "forget", KEY_FORGET, NULL, 0, "and have the targets forget them: nobody will go on with them", 0 },
 	{ "list", KEY_LIST, NULL, 0, "only say which streams there are, and change nothing", 0 },
 	{ "json", KEY_JSON, NULL, 0, "print one JSON object", 0 },
 	{ 0 },
@@ -88,6 +89,7 @@ parse(int key, char *arg, struct argp_state *state)
 		recover->any_wanted = true;
 		return 0;
 	case KEY_FORCE: recover->force = true; return 0;
+	case KEY_FORGET: recover->forget = true; return 0;
 	case KEY_LIST: recover->list = true; return 0;
 	case KEY_JSON: recover->json = true; return 0;
 	case ARGP_KEY_ARG: parse_target(recover, arg, state); return 0;
@@ -97,6 +99,8 @@ parse(int key, char *arg, struct argp_state *state)
 			    "written to");
 		if (recover->list && recover->force)
 			argp_error(state, "--list changes nothing: there is nothing to --force");
+		if (recover->list && recover->forget)
+			argp_error(state, "--list changes nothing: say --forget without it");
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -201,7 +205,7 @@ print_recovered(const struct recover *recover, unsigned stream, uint32_t last)
 
 	if (recover->json)
 		return;
-	printf("stream %u: ", stream);
+	printf("stream %u%s: ", stream, recover->forget ? ", now forgotten" : "");
 	if (last == 0)
 		printf("none of its groups is there");
 	else
@@ -267,12 +271,12 @@ recover_known(struct recover *recover, unsigned stream)
 	options.arg = &recover->lefts;
 	recover->lefts.count = 0;
 	recover->lefts.short_of_memory = false;
-	rc = weir_ordered_recover(targets, recover->count, &options, &last);
+	rc = (recover->forget ? weir_ordered_forget : weir_ordered_recover)(targets, recover->count, &options, &last);
 	if (rc < 0) {
 		say_failed(recover, stream, weir_error(), hint_of(recover, rc));
 	} else if (recover->lefts.short_of_memory) {
 		say_failed(recover, stream, "no memory for what was written in place after its last group",
-		    "it is recovered, and that is said when this is tried again");
+		    recover->forget ? NULL : "it is recovered, and that is said when this is tried again");
 	} else {
 		add_recovered(recover, stream, last);
 		print_recovered(recover, stream, last);

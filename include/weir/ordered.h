@@ -153,6 +153,17 @@ int weir_ordered_fd(const struct weir_ordered *ordered);
  */
 int weir_ordered_wait(struct weir_ordered *ordered, uint64_t group, int64_t timeout_us);
 
+/*
+ * Ends the stream, which nobody needs any more: waits until all that was written is durable, and all targets have
+ * forgotten the stream; what it wrote stays.  A stream that is only closed its targets keep, for who opens it next, and
+ * a host may have 64 at each.  (Of one that was forgotten a log has something until it was written once round: until
+ * then it is one of those, unless the next one has its number.)
+ * From the call on nothing can be written: -ESHUTDOWN.  0: it is over, and is to be closed; -ETIMEDOUT: not in
+ * `timeout_us` (-1: for ever), and it may be called again; or it is closed, and who opens or recovers the stream finds
+ * all of it; or as weir_ordered_poll().
+ */
+int weir_ordered_finish(struct weir_ordered *ordered, int64_t timeout_us);
+
 struct weir_ordered_state {
 	uint64_t written;          /* groups that have ended */
 	uint64_t complete, durable; /* up to these */
@@ -175,8 +186,12 @@ int weir_ordered_read(struct weir_ordered *ordered, void *data, size_t bytes, ui
 int weir_ordered_recover(struct weir_subsys *const *targets, unsigned count, const struct weir_ordered_options *options,
     uint32_t *last);
 
-/* The numbers of this host's streams that the target's log has anything of, in no order, at most `max`.  How many, or a
- * negative errno.  Blocks. */
+/* It does that, and then has all of them forget the stream; -ETIMEDOUT may be of either. */
+int weir_ordered_forget(struct weir_subsys *const *targets, unsigned count, const struct weir_ordered_options *options,
+    uint32_t *last);
+
+/* The numbers of this host's streams that the target's log has anything of, but for those that it was to forget, in no
+ * order, at most `max`.  How many, or a negative errno.  Blocks. */
 int weir_ordered_streams(struct weir_subsys *target, uint16_t *streams, unsigned max);
 
 #ifdef __cplusplus

@@ -334,6 +334,39 @@ weir_ordered_open(const struct weir_member *members, unsigned count, const struc
 	return 0;
 }
 
+/* ---- nobody needs it any more ---- */
+
+static bool
+may_end(const struct order_session *session)
+{
+	return session->begun ? list_empty(&session->sequencer.held) : order_session_is_ready(session);
+}
+
+int
+ordered_forget(struct weir_ordered *o, uint64_t end_ns)
+{
+	struct order_session *session = ordered_session(o->ordered);
+	uint64_t now_ns = clock_now_ns();
+
+	do {
+		if (session->ending == ORDER_ENDS_NOT && may_end(session)) {
+			order_session_end(session);
+			ordered_soon(o->ordered);
+		}
+		(void)queue_turn(ordered_seat(o), now_ns < end_ns ? (int64_t)(end_ns - now_ns) : 0);
+		now_ns = clock_now_ns();
+	} while (session->error == 0 && session->ending != ORDER_ENDS_OVER && now_ns < end_ns);
+	if (session->error != 0)
+		return ordered_failed(o);
+	if (session->ending == ORDER_ENDS_OVER)
+		return 0;
+	for (unsigned i = 0; i < o->target_count; i++)
+		if (!session->links[i].forgot)
+			return lib_fail(-ETIMEDOUT, "%s: it has not forgotten the stream in time",
+			    o->targets[i].ws->nqn);
+	return 0;
+}
+
 /* ---- for people ---- */
 
 static int
@@ -349,9 +382,9 @@ add_targets(struct weir_ordered *o, struct weir_subsys *const *targets, unsigned
 	return 0;
 }
 
-int
-weir_ordered_recover(struct weir_subsys *const *targets, unsigned count, const struct weir_ordered_options *given,
-    uint32_t *last)
+static int
+recover_by_hand(struct weir_subsys *const *targets, unsigned count, const struct weir_ordered_options *given,
+    bool forget, uint32_t *last)
 {
 	struct weir_ordered *o;
 	int rc = make_told(given, &o);
@@ -363,8 +396,24 @@ weir_ordered_recover(struct weir_subsys *const *targets, unsigned count, const s
 		rc = recover(o);
 	if (rc == 0)
 		*last = ordered_session(o->ordered)->there;
+	if (rc == 0 && forget)
+		rc = ordered_forget(o, clock_now_ns() + o->options.timeout_ms * UINT64_C(1000000));
 	destroy(o);
 	return rc;
+}
+
+int
+weir_ordered_recover(struct weir_subsys *const *targets, unsigned count, const struct weir_ordered_options *options,
+    uint32_t *last)
+{
+	return recover_by_hand(targets, count, options, false, last);
+}
+
+int
+weir_ordered_forget(struct weir_subsys *const *targets, unsigned count, const struct weir_ordered_options *options,
+    uint32_t *last)
+{
+	return recover_by_hand(targets, count, options, true, last);
 }
 
 /* Those from `from` on; how many there are in all. */

@@ -37,6 +37,7 @@ struct weir_ordered {
 	uint32_t *flushes;         /* groups that flush alone, of those that are not durable: a ring of `pieces` */
 	uint64_t flush_count;      /* of all */
 	uint64_t news;             /* so often something was complete or durable */
+	bool finishing;            /* nothing more is written */
 };
 
 static inline struct queue_seat *
@@ -47,6 +48,9 @@ ordered_seat(const struct weir_ordered *o)
 
 /* 0, or why it has failed, which lib_fail() knows. */
 int ordered_failed(const struct weir_ordered *o);
+
+/* When nothing is kept any more, all targets are to forget the stream: until they have.  As weir_ordered_finish(). */
+int ordered_forget(struct weir_ordered *o, uint64_t end_ns);
 
 /* What has come since: callbacks.  As of struct ordered_options. */
 void ordered_news(struct ordered *ordered);

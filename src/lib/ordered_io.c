@@ -97,6 +97,8 @@ weir_ordered_write(struct weir_ordered *o, const void *data, size_t bytes, uint6
 		rc = check_range(o, "a write", bytes, offset);
 	if (rc != 0)
 		return rc;
+	if (o->finishing)
+		return lib_fail(-ESHUTDOWN, "the stream ends: nothing more is written");
 	if (bytes == 0 || blocks > UINT32_MAX)
 		return lib_fail(-EINVAL, "a write of %zu bytes", bytes);
 	if ((flags & WEIR_GROUP_DURABLE) != 0 && (flags & WEIR_GROUP_END) == 0)
@@ -249,6 +251,19 @@ weir_ordered_wait(struct weir_ordered *o, uint64_t group, int64_t timeout_us)
 			rc = lib_fail(-ETIMEDOUT, "group %" PRIu64 " is not durable yet", group);
 	}
 	return rc;
+}
+
+int
+weir_ordered_finish(struct weir_ordered *o, int64_t timeout_us)
+{
+	uint64_t end_ns = end_of(timeout_us);
+	int rc;
+
+	if (ordered_seat(o)->turning)
+		return lib_fail(-EDEADLK, "an ordered volume cannot be finished in its own callbacks");
+	o->finishing = true;
+	rc = weir_ordered_wait(o, 0, timeout_us);
+	return rc == 0 ? ordered_forget(o, end_ns) : rc;
 }
 
 /* ---- what it is ---- */

@@ -135,3 +135,10 @@ def test_what_cannot_be_ordered_is_told(binary, args, words):
 def test_what_says_something_of_ordered_writes_alone(binary, args):
     done = targets.run("perf", "nvme+tcp://127.0.0.1:1/nqn.2026-11.local.weir:default?ns=1", *args)
     assert done.returncode == 2 and "%s says something of ordered writes" % args[0] in done.stderr, done
+
+
+def test_streams_are_forgotten_at_the_end(served):
+    """a host has 64, and would find them taken some day"""
+    for _ in range(2):
+        check(answer("perf", uri(served, 1), *ORDERED, "--ios", 400, "--streams", 30), 400, 400, streams=30)
+        assert answer("recover", "--list", uri(served))["streams"] == []

@@ -255,3 +255,31 @@ def test_the_operators_word(served, tmp_path):
     (["--list", "--force", "nvme+tcp://h/nqn.2026-11.local:x"], "--list changes nothing")])
 def test_words_that_are_not_understood(binary, args, words):
     assert words in weir("recover", *args, code=2).words
+
+
+def test_streams_that_nobody_needs_any_more(served):
+    """are recovered first, and what they wrote stays; then nobody lists them, and their numbers begin anew"""
+    target = served()
+    with Written(target) as written:
+        written.groups(3)
+        written.write(3, num=0)
+        written.groups(1, number=7)
+    assert recover("--forget", "--stream", 5, uri(target)).lines == [
+        "stream 5, now forgotten: all is there up to group 3"]
+    assert [one["stream"] for one in recovered("--list", uri(target))] == [7]
+    assert holds(target, 0, 1, 2, None)
+    assert recovered("--forget", uri(target)) == [{"stream": 7, "last": 1, "in_place": []}]
+    assert "no target knows a stream" in recover(uri(target)).words
+    with ordered.host(target.address)[0] as ctrl:
+        there = ordered.listed(ctrl, 5)
+        assert there.stopped and there.holder == 0 and ordered.cut(ctrl, 5, there.floor).ok
+    assert [one["stream"] for one in recovered("--list", uri(target))] == [5]
+    assert "--list changes nothing" in recover("--list", "--forget", uri(target), code=2).words
+
+
+def test_of_two_targets_none_forgets_what_the_other_does_not_know_to_be_durable(split):
+    """all of both have it: what is there afterwards is what was recovered"""
+    both = [uri(one) for one in split]
+    assert recover("--forget", *both).lines[0].startswith("stream 5, now forgotten: all is there up to group 2")
+    assert recovered("--list", *both) == []
+    assert holds(split[0], 0, 1, None) and holds(split[1], 0)

@@ -349,6 +349,69 @@ people_recover_a_stream_and_hear_of_what_was_written_in_place(void **state)
 	assert_int_equal(left, 1);
 }
 
+/* ---- nobody needs it any more ---- */
+
+static void
+a_stream_that_is_finished_is_forgotten(void **state)
+{
+	static uint8_t data[6][BLOCK], back[BLOCK];
+	struct weir_ordered_state now;
+	struct bench *bench = *state;
+
+	open_it(bench);
+	write_groups(bench, data, 0, 5, 0);
+	must(weir_ordered_write(bench->ordered, data[5], BLOCK, 99 * BLOCK, 0, NULL)); /* of a group that has begun */
+	must(weir_ordered_finish(bench->ordered, -1));
+	assert_int_equal(bench->durable, 6);
+	must_fail(weir_ordered_write(bench->ordered, data[0], BLOCK, 0, 0, NULL), -ESHUTDOWN);
+	must(weir_ordered_finish(bench->ordered, -1));
+	must(weir_ordered_read(bench->ordered, back, BLOCK, 0));
+	bench_check(back, BLOCK, 0, 0);
+	weir_ordered_close(bench->ordered);
+	open_it(bench);
+	weir_ordered_state(bench->ordered, &now);
+	assert_int_equal(now.last, 0);
+}
+
+static void
+who_finishes_a_stream_does_not_wait_for_ever(void **state)
+{
+	static uint8_t data[2][BLOCK];
+	struct weir_ordered_state now;
+	struct bench *bench = *state;
+
+	open_it(bench);
+	write_groups(bench, data, 0, 2, 0);
+	must_fail(weir_ordered_finish(bench->ordered, 0), -ETIMEDOUT);
+	must_fail(weir_ordered_write(bench->ordered, data[0], BLOCK, 0, 0, NULL), -ESHUTDOWN);
+	must(weir_ordered_wait(bench->ordered, 2, -1));
+	must_fail(weir_ordered_finish(bench->ordered, 0), -ETIMEDOUT);
+	must_say("has not forgotten the stream in time");
+	weir_ordered_close(bench->ordered);
+	open_it(bench);
+	weir_ordered_state(bench->ordered, &now);
+	assert_int_equal(now.last, 2);
+	must(weir_ordered_finish(bench->ordered, -1));
+}
+
+static void
+people_have_a_stream_forgotten(void **state)
+{
+	static uint8_t data[3][BLOCK];
+	struct weir_ordered_options options = WEIR_OPTIONS(weir_ordered_options);
+	struct bench *bench = *state;
+	uint32_t last;
+
+	open_it(bench);
+	write_groups(bench, data, 0, 3, 0);
+	must(weir_ordered_wait(bench->ordered, 3, -1));
+	options.stream = STREAM;
+	must(weir_ordered_forget(&bench->subsys, 1, &options, &last));
+	assert_int_equal(last, 3);
+	must(weir_ordered_recover(&bench->subsys, 1, &options, &last));
+	assert_int_equal(last, 0);
+}
+
 /* One's own loop. */
 static void
 its_descriptor_tells_of_what_has_come(void **state)
@@ -383,6 +446,9 @@ main(void)
 		test(members_that_cannot_be_are_refused),
 		test(who_opens_a_stream_takes_it_over),
 		test(people_recover_a_stream_and_hear_of_what_was_written_in_place),
+		test(a_stream_that_is_finished_is_forgotten),
+		test(who_finishes_a_stream_does_not_wait_for_ever),
+		test(people_have_a_stream_forgotten),
 		test(its_descriptor_tells_of_what_has_come),
 	};
 

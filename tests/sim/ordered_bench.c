@@ -117,6 +117,19 @@ write_on(struct play *p)
 	ordered_soon(p->ordered);
 }
 
+/* False: not yet. */
+static bool
+has_ended(struct play *p)
+{
+	struct order_session *session = ordered_session(p->ordered);
+
+	if (p->ends && session->ending == ORDER_ENDS_NOT) {
+		order_session_end(session);
+		ordered_soon(p->ordered);
+	}
+	return !p->ends || session->ending == ORDER_ENDS_OVER;
+}
+
 static void
 news(struct ordered *ordered)
 {
@@ -131,7 +144,7 @@ news(struct ordered *ordered)
 	p->durable = sequencer->durable;
 	if (p->next < ALL) {
 		write_on(p);
-	} else if (sequencer->durable == sequencer->ended && !p->reading) {
+	} else if (sequencer->durable == sequencer->ended && !p->reading && has_ended(p)) {
 		p->reading = true;
 		read_on(p);
 	}

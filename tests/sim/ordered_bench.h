@@ -57,6 +57,7 @@ struct play {
 	uint32_t check, check_to; /* blocks that are to be zeros, as they are of groups that are not there */
 	bool checking, reading;
 	uint32_t kept, undone;   /* groups that were there when one came, and that were not, in all */
+	bool ends;               /* the stream, when all of it is durable, and only then it is read back */
 	bool finished, closing;
 	struct timer ticker;
 	struct iovec iov;

@@ -100,6 +100,16 @@ do_cut(struct orderer *o, const struct nvme_sqe *sqe)
 	return last;
 }
 
+static void
+forget(struct orderer *o)
+{
+	assert(o->stopped);
+	keep(o, o->floor, o->floor);
+	assert(o->entry_count == 0);
+	o->term = 0;
+	o->floor = ORDER_NO_GROUP;
+}
+
 /* ---- what the host sends ---- */
 
 static void
@@ -182,6 +192,8 @@ hear_admin(struct orderer *o, struct nvme_sqe *sqe)
 		if (sqe->opcode == WEIR_ADMIN_FLOOR) {
 			o->floor = le32_get(sqe->cdw11);
 			o->floors++;
+			if ((le32_get(sqe->cdw12) & WEIR_FLOOR_ENDS) != 0)
+				forget(o);
 		}
 		sqe->opcode = NVME_ADMIN_KEEP_ALIVE;
 		sqe->cdw10 = sqe->cdw11 = sqe->cdw12 = sqe->cdw13 = le32_of(0);

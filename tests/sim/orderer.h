@@ -1,8 +1,9 @@
 /*
  * orderer.h - a forger that makes a plain target one with ordered writes.
  *
- * It grants ORDER, answers LIST, CUT and FLOOR, and lets ordered writes pass as plain ones, in their order, when its
- * gate lets them: what the target answers then persists.  Its log is its own memory; nothing is ever taken back.
+ * It grants ORDER, answers LIST, CUT and FLOOR, forgets a stream that ends, and lets ordered writes pass as plain
+ * ones, in their order, when its gate lets them: what the target answers then persists.  Its log is its own memory;
+ * nothing is ever taken back.
  */
 #ifndef WEIR_TESTS_ORDERER_H
 #define WEIR_TESTS_ORDERER_H

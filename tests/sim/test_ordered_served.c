@@ -108,6 +108,55 @@ hosts_are_lost(void **state)
 	assert_true(kept > 1000 && undone > 100);
 }
 
+static bool
+is_ending(void *arg)
+{
+	const struct play *p = arg;
+
+	return p->finished || (p->ordered != NULL && ordered_session(p->ordered)->ending != ORDER_ENDS_NOT);
+}
+
+/* Whether servers were to forget its stream just then. */
+static bool
+lose_host(struct play *p)
+{
+	bool forgetting = ordered_session(p->ordered)->ending == ORDER_ENDS_FORGETTING;
+
+	sim_process_crash(p->host, chance(p, 2) == 0 ? SIM_CRASH_HALF_OPEN : 0);
+	p->ordered = NULL;
+	return forgetting;
+}
+
+/* While a stream that nobody needs any more is forgotten: whoever finds it ends it, and all is there. */
+static void
+streams_end_whatever_is_lost(void **state)
+{
+	unsigned forgetting = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++)
+		for (unsigned i = 0; i < PLACES; i++) {
+			struct play *p = play_create_served(places[i].kind, places[i].spec);
+			bool host;
+
+			p->ends = true;
+			play_start(p, seed);
+			for (unsigned times = 0; times < 6 && !p->finished; times++) {
+				play_run(p, is_ending);
+				sim_run_until(p->sim, sim_now(p->sim) + sim_below(p->sim, PLAY_MS / 2), NULL, NULL);
+				host = !p->finished && chance(p, 2) == 0;
+				if (host)
+					forgetting += lose_host(p);
+				if (chance(p, 2) == 0)
+					crash(p, &places[i], p->processes[chance(p, SERVERS)]);
+				if (host)
+					sim_process_start(p->host);
+			}
+			play_end(p);
+		}
+	assert_true(forgetting > 10);
+}
+
 int
 main(void)
 {
@@ -115,6 +164,7 @@ main(void)
 		cmocka_unit_test(what_is_written_is_there),
 		cmocka_unit_test(targets_are_lost),
 		cmocka_unit_test(hosts_are_lost),
+		cmocka_unit_test(streams_end_whatever_is_lost),
 	};
 
 	return cmocka_run_group_tests_name("ordered_served", tests, NULL, NULL);
