@@ -239,3 +239,35 @@ def test_of_what_waits_priorities_are_served_by_their_parts(live):
         assert sum(n % 2 for n in order) >= 30, order
         queue.wait(*writes)
         assert all(write.ok for write in writes)
+
+
+def logged(tmp_path, *args, **how):
+    """and with a log of ordered writes"""
+    return "order_log: {place: \"memory:%s\"}\n" % (tmp_path / "order.log") + shared(*args, **how)
+
+
+def ordered(target, host, ios, *args):
+    return load(target, host, ios, "--ordered", *args, kind="randwrite")
+
+
+def test_ordered_writes_keep_to_limits(live, tmp_path):
+    """as any others do; and those of another host do not wait for them"""
+    target = live(logged(tmp_path, tenants=tenant(ALICE, limits="{write_iops: 1000}")))
+    writes, others = ordered(target, ALICE, 500, "--group", 2), ordered(target, BOB, 3000)
+    found, free = end(writes), end(others)
+    assert found["seconds"] >= 0.45 and found["ordered"]["groups"] == 250
+    assert free["ordered"]["groups"] == 3000
+
+
+def test_ordered_writes_share_a_device_with_others(live, tmp_path):
+    """each group has both its writes, and flushes, while modes change under what waits and another host reads"""
+    def by_turns(mode, weight):
+        return logged(tmp_path, mode, tenants=tenant(ALICE, weight=weight, limits="{write_iops: 4000}"))
+    target = live(by_turns("gimbal", 3), "--reactors", "2")
+    writes = ordered(target, ALICE, 3000, "--group", 2, "--flush-every", 16, "--streams", 3, "--qd", 32)
+    others = load(target, BOB, 3000, kind="randrw")
+    for mode, weight in (("caps", 1), ("gimbal", 7), ("off", 1), ("gimbal", 1)):
+        target.applied(by_turns(mode, weight))
+    found = end(writes)
+    end(others)
+    assert found["ordered"]["durable"]["ios"] == found["write"]["ios"] == 3000
