@@ -203,6 +203,7 @@ struct ordered_entry {
 	struct ordered_command *now; /* at work, */
 	struct fifo waiting;       /* and those after it */
 	bool doubtful;             /* what is missing in a part may be what it had there last, until it is cut */
+	bool was_lost;             /* some of it, or that may be, when it was loaded */
 	bool ends, ending;         /* nobody needs it: it goes when no part but its home has anything of it; and does */
 	bool ended;                /* it went, but that its log has something of it yet */
 	uint32_t ends_at;          /* its floor then */

@@ -8,6 +8,8 @@
 
 #include "target/ordered.h"
 
+enum { SAID_MAX = 16 }; /* streams that are named, of those that may have lost something */
+
 /* ---- what there is ---- */
 
 struct of {
@@ -105,6 +107,7 @@ read_stream(struct target *target, struct ordered_all *all, struct order_known *
 		ordered_set(entry->parts, known[i].part);
 		entry->doubtful = entry->doubtful || may_miss(all, known, count, known[i].part);
 	}
+	entry->was_lost = entry->doubtful || read.lost != NULL;
 	fifo_init(&entry->waiting);
 	list_push(&all->streams, &entry->node);
 	return 0;
@@ -202,17 +205,39 @@ ordered_load_part(struct ordered_part *part, const struct ordered_all *all)
 	return true;
 }
 
+/* Those of hosts that nobody knows any more nobody can ask for. */
+static void
+say_what_is_lost(struct core *core, const struct ordered_all *all)
+{
+	unsigned said = 0, more = 0;
+
+	if (all->corrupt)
+		core_log(core, 1, "the log of ordered writes is corrupt: streams of which something may be lost "
+		    "stay stopped until they are cut by force, and all others go on");
+	if (all->owners_lost > 0)
+		core_log(core, 1, "the log of ordered writes is corrupt: of %u hosts nobody knows any more who they "
+		    "were, so streams that it does not know begin by force alone", all->owners_lost);
+	list_for_each(&all->streams, node) {
+		const struct ordered_entry *entry = container_of(node, struct ordered_entry, node);
+		const struct order_owner *whose = ordered_whose(all, entry->owner);
+
+		if (!entry->was_lost || whose == NULL)
+			continue;
+		if (said < SAID_MAX)
+			core_log(core, 1, "of stream %u of %s something may be lost", entry->number, whose->nqn);
+		more += said++ >= SAID_MAX;
+	}
+	if (more > 0)
+		core_log(core, 1, "and of %u more streams", more);
+}
+
 void
 ordered_loaded(struct core *core)
 {
 	struct ordered_all *all = core->target->ordered;
 
-	if (core->reactor->index == 0 && all->corrupt)
-		core_log(core, 1, "the log of ordered writes is corrupt: streams of which something may be lost "
-		    "stay stopped until they are cut by force, and all others go on");
-	if (core->reactor->index == 0 && all->owners_lost > 0)
-		core_log(core, 1, "the log of ordered writes is corrupt: of %u hosts nobody knows any more who they "
-		    "were, so streams that it does not know begin by force alone", all->owners_lost);
+	if (core->reactor->index == 0)
+		say_what_is_lost(core, all);
 	if (++all->begun < core->reactor->count)
 		return;
 	arena_free(core->target->arena, all->known);

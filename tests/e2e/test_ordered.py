@@ -1,4 +1,6 @@
 """Ordered writes: what a target does with them and with what it knows of them (doc/ordered-writes.md)."""
+import re
+
 import nvme
 import nvmetcp
 import ordered
@@ -455,6 +457,7 @@ def test_a_corrupt_log_stops_what_it_concerns(serve, log, tmp_path):
         assert again.write(900, block(1)).ok
         assert ordered.cut(ctrl, 5, 2, flags=ordered.FORCE).ok
         assert "corrupt" in target.stderr()
+        assert re.findall("of stream ([0-9]+) of (.*) something may be lost", target.stderr()) == [("5", nvme.HOSTNQN)]
 
 
 def test_what_may_have_been_the_last_of_a_stream_is_missed(serve, log, tmp_path):
