@@ -43,7 +43,7 @@ order_unspent(const struct order_log *log, const struct order_track *track)
 	return track->leaving == 0 ? log->guaranteed - spent(log, track) : 0;
 }
 
-/* So many more, or fewer, writes of a stream are needed. */
+/* So many more writes of a stream are needed, modulo 2^32. */
 static void
 count_writes(struct order_log *log, struct order_track *track, uint32_t more)
 {
@@ -55,17 +55,18 @@ count_writes(struct order_log *log, struct order_track *track, uint32_t more)
 		log->unspent -= spent(log, track) - before;
 }
 
+/* And one more entry, as each write makes one. */
 static void
-count(struct order_log *log, uint32_t slot, uint32_t more)
+count_one(struct order_log *log, struct order_track *track, bool mark)
 {
-	struct order_track *track = log->states[slot].track;
-
-	if (log->is[slot] == ORDER_SLOT_MARK) {
-		track->marks.count += more;
-		log->marks += more;
-	} else {
-		count_writes(log, track, more);
+	if (mark) {
+		track->marks.count++;
+		log->marks++;
+		return;
 	}
+	log->unspent -= track->writes.count < log->guaranteed && track->leaving == 0;
+	track->writes.count++;
+	log->needed++;
 }
 
 void
@@ -77,7 +78,7 @@ order_need(struct order_log *log, struct order_track *track, uint32_t slot, enum
 	log->states[slot] = (struct order_slot){ track, chain->latest, ORDER_NO_SLOT };
 	*(chain->latest != ORDER_NO_SLOT ? &log->states[chain->latest].after : &chain->oldest) = slot;
 	chain->latest = slot;
-	count(log, slot, 1);
+	count_one(log, track, is == ORDER_SLOT_MARK);
 }
 
 void
@@ -112,7 +113,12 @@ need_no_more(struct order_log *log, uint32_t slot)
 
 	*(state->before != ORDER_NO_SLOT ? &log->states[state->before].after : &chain->oldest) = state->after;
 	*(state->after != ORDER_NO_SLOT ? &log->states[state->after].before : &chain->latest) = state->before;
-	count(log, slot, -1U);
+	if (log->is[slot] == ORDER_SLOT_MARK) {
+		state->track->marks.count--;
+		log->marks--;
+	} else {
+		count_writes(log, state->track, -1U);
+	}
 	let_go(log, slot);
 }
 
@@ -288,7 +294,6 @@ order_log_append(struct order_log *log, struct order_track *track, struct order_
 	bool stood = track->stands == track->floor;
 	uint64_t place;
 
-	assert(has_slot(log, KEPT_BY_WRITES));
 	entry->term = track->term;
 	place = put(log, track, entry);
 	order_need(log, track, order_slot_of(log, place), ORDER_SLOT_FLIGHT);

@@ -326,7 +326,8 @@ order_serve_ended(struct order_serve *serve, struct order_write *write, bool don
 		persist(serve, write);
 	else if (!is_flush(write))
 		end(serve, write, ORDER_DONE);
-	begin_flush(serve, stream);
+	if (!list_empty(&stream->line))
+		begin_flush(serve, stream);
 }
 
 struct order_write *

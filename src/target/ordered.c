@@ -140,8 +140,10 @@ begin(struct request *req, const struct capsule *capsule)
 		request_fetch(req);
 	} else {
 		request_lend(req, capsule);
-		if (capsule->transient)
+		if (capsule->transient) {
 			list_push(&req->conn->lent_writes, &req->ordered->lent_node);
+			req->ordered->just_checked = true;
+		}
 		ready(req);
 	}
 }
@@ -160,21 +162,23 @@ ordered_received(struct conn *conn)
 	if (part->place->ops->at_once)
 		ordered_settle(part);
 	while ((node = list_pop(&conn->lent_writes)) != NULL) {
-		struct request *req = container_of(node, struct ordered_write, lent_node)->req;
+		struct ordered_write *waits = container_of(node, struct ordered_write, lent_node);
 
-		if (req->stage == STAGE_ORDER)
-			req->io.keep(&req->io);
+		waits->just_checked = false;
+		if (waits->req->stage == STAGE_ORDER)
+			waits->req->io.keep(&waits->req->io);
 	}
 }
 
+/* Its namespace is there: it was checked. */
 static void
 fill(struct request *req, struct ordered_write *ordered)
 {
-	const struct view_ns *ns = conn_ns(req->conn, le32_get(req->sqe.nsid));
-	const struct blk *blk = req->conn->core->chans[volume_slot(ns->volume)]->blk;
+	const struct view_ns *ns = &req->conn->subsys->ns[le32_get(req->sqe.nsid) - 1];
+	const struct blk *blk = req->conn->core->chans[volume_slot(req->volume)]->blk;
 
 	ordered->req = req;
-	ordered->over = false;
+	ordered->over = ordered->just_checked = false;
 	list_init(&ordered->lent_node);
 	ordered->status = NVME_OK;
 	ordered->write.lba = req->io.lba;
@@ -304,6 +308,10 @@ ordered_write_goes(struct ordered_part *part, struct order_write *write)
 	struct nvme_status status;
 
 	req->conn->device_count--; /* the stream's no more: the device's */
+	if (ordered->just_checked) {
+		io_submit_to(req, req->conn->core->chans[volume_slot(req->volume)], done);
+		return;
+	}
 	status = io_submit(req, false, done);
 	if (nvme_ok(status))
 		return;

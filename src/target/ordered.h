@@ -23,6 +23,7 @@ struct ordered_write {
 	struct list lent_node;     /* of its connection, while its data is in the receive buffer */
 	struct nvme_status status; /* what its drive said */
 	bool over;                 /* its stream is done with it, and its data is on its way yet */
+	bool just_checked;         /* since it came nothing else was done but to take what came with it */
 };
 
 /* At a device for a stream, and for no request. */
