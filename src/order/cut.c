@@ -35,7 +35,7 @@ order_cut_begin(struct order_cut *cut, struct order_serve *serve, struct order_s
 		.high = order_above(greatest, high) ? greatest : high, .is = taking ? BEGINS : ENDS,
 	};
 	/* Another part may have it of later. */
-	if (count > 0)
+	if (count > 0 || (int16_t)(read->term - stream->track.term) > 0)
 		stream->track.term = read->term;
 	order_track_tell(&stream->track, gone ? after : read->list.floor);
 	return NULL;

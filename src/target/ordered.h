@@ -59,6 +59,9 @@ struct ordered_ask {
 	struct order_known *known; /* of FILL room for `room`; of CUT all, */
 	uint32_t room, count;      /* and how many; or of FILL, if that is more than `room`, how many there would be */
 	uint32_t high;             /* of CUT, and of FILL at least what it was */
+	bool is_there;             /* of FILL: a part has it, if without entries: one that ended, until it has left; */
+	uint32_t floor;            /* then with this one */
+	uint16_t term;             /* and in this one; each, too, at least what it was */
 	uint32_t guaranteed;
 	bool still;
 	struct nvme_status status;

@@ -40,6 +40,11 @@ fill(struct ordered_part *part, const struct ordered_stream *stream, struct orde
 	ask->guaranteed = part->serve.log.guaranteed;
 	if (order_above(track->high, ask->high))
 		ask->high = track->high;
+	if (order_above(track->stands, ask->floor))
+		ask->floor = track->stands;
+	if (!ask->is_there || (int16_t)(track->term - ask->term) > 0)
+		ask->term = track->term;
+	ask->is_there = true;
 	ask->count = order_track_count(track);
 	if (ask->count <= ask->room)
 		ask->count = order_track_list(&part->serve.log, track, part->number, ask->known);
@@ -76,7 +81,7 @@ cut_over(struct ordered_stream *stream, struct nvme_status status)
 	struct ordered_ask *ask = stream->asked;
 
 	ask->began = stream->cutting &&
-	    (ask->count > 0 ? track->term != ask->read->term : track->newest != ORDER_NO_PLACE);
+	    (ask->is_there ? track->term != ask->read->term : track->newest != ORDER_NO_PLACE);
 	stream->asked = NULL;
 	stream->cutting = false;
 	ask->status = status;
@@ -295,6 +300,9 @@ begin_floor(struct ordered_part *part, struct ordered_stream *stream, struct ord
 		return;
 	}
 	order_track_tell(&stream->served.track, ask->after);
+	/* What was above was taken back everywhere, or written in place and reported: nothing of it is to stay. */
+	if (ask->ends)
+		order_track_tell(&stream->served.track, stream->served.track.high);
 	stream->asked = ask;
 	ordered_mind(stream);
 }

@@ -29,7 +29,9 @@ ordered_gather(struct ordered_all *all, struct ordered_entry *entry,
 	entry->part = 0;
 	entry->count = 0;
 	entry->still = true;
-	entry->ask.high = ORDER_NO_GROUP;
+	entry->ask.high = entry->ask.floor = ORDER_NO_GROUP;
+	entry->ask.is_there = false;
+	entry->ask.term = 0;
 	entry->ask.guaranteed = order_guaranteed(all->store->head.slots);
 	fill_next(all, entry);
 }
@@ -90,7 +92,8 @@ ordered_read(struct ordered_all *all, struct ordered_entry *entry, struct order_
 	struct of of = { all, ordered_whose(all, entry->owner) };
 	struct order_listed *room;
 
-	*read = (struct order_stream){ 0 };
+	/* Without entries it has what its parts know. */
+	*read = (struct order_stream){ .term = entry->ask.term, .list.floor = entry->ask.floor };
 	if (entry->count == 0)
 		return true;
 	room = arena_alloc_raw(all->core->target->arena, entry->count * sizeof(*room));
@@ -198,7 +201,7 @@ ordered_listed(struct ordered_all *all, struct ordered_entry *entry)
 	head.floor = le32_of(read.list.floor);
 	head.guaranteed = le32_of(entry->ask.guaranteed);
 	head.holder = le32_of(entry->holder);
-	head.flags = le32_of((entry->still ? WEIR_LIST_STOPPED : 0) | (entry->count == 0 ? WEIR_LIST_NEW : 0) |
+	head.flags = le32_of((entry->still ? WEIR_LIST_STOPPED : 0) | (entry->ask.is_there ? 0 : WEIR_LIST_NEW) |
 	    (ordered_is_lost(all, entry, &read) ? WEIR_LIST_LOST : 0));
 	put_entries(entry->now, entry, &head);
 	ordered_read_end(all, &read);
