@@ -193,7 +193,7 @@ order_session_go_on(struct order_session *session, unsigned server)
 	link->is = ORDER_LINK_GOES;
 	/* Else the next answer to a write, or to the last floor, says that all is well. */
 	if (session->sequencer.ways[server].next == &session->sequencer.ways[server].items &&
-	    session->ending == ORDER_ENDS_NOT)
+	    (session->ending == ORDER_ENDS_NOT || link->last_told))
 		link->tries = 0;
 }
 

@@ -123,8 +123,9 @@ is_ours(struct order_session *session, unsigned server)
 {
 	const struct order_link *link = order_link_of(session, server);
 	const struct weir_list_head *head = &link->listing.head;
+	bool lost = (le32_get(head->flags) & WEIR_LIST_LOST) != 0 && session->ending != ORDER_ENDS_FORGETTING;
 
-	if (!session->force && (le32_get(head->flags) & WEIR_LIST_LOST) != 0)
+	if (lost && !session->force)
 		order_session_fail(session, server, -EIO, "entries of the stream are lost there");
 	else if (!link->known)
 		return true;

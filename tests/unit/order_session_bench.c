@@ -193,6 +193,8 @@ lose(struct sess_bench *bench, unsigned at, bool host)
 	/* A cut that has begun is gone on with. */
 	while (server->cutting && !sess_cut_on(server))
 		sess_turn(bench, server);
+	if (server->asked && rng_below(&bench->rng, 2) == 0)
+		sess_lose_answer(bench, at);
 	if (server->asked && host)
 		order_session_told(&bench->session, at, true, NVME_OK, 0, NULL);
 	server->asked = server->linked = false;
@@ -273,6 +275,7 @@ sess_begin(uint64_t seed, unsigned servers, unsigned keep)
 
 		server->keeps = (keep >> i & 1) != 0;
 		server->log = (uint8_t)(1 + i);
+		server->remembers = (seed + i) % 2 == 0;
 		sess_new(server);
 		bench->members[i] = (struct order_member){
 			.server = i, .nsid = SESS_NSID, .most = 16, .keeps = server->keeps,

@@ -49,7 +49,8 @@ struct sess_server {
 	bool keeps, cutting;
 	uint8_t log;            /* of its UUID */
 	uint32_t holder;        /* that has the stream; 0: none */
-	bool forgot;            /* it was told to forget the stream */
+	bool forgot;            /* it was told to forget the stream, */
+	bool remembers;         /* and its log has something of it for a while */
 
 	bool linked;            /* what the host has: */
 	uint32_t link_serial;
@@ -117,5 +118,8 @@ bool sess_cut_on(struct sess_server *server);
 /* What has come to it; false: it is answered later, and to be asked about again. */
 void sess_arrive(struct sess_bench *bench, struct sess_flight *flight);
 bool sess_do_question(struct sess_bench *bench, unsigned server);
+
+/* It is done, if it was a floor, and its answer is lost. */
+void sess_lose_answer(struct sess_bench *bench, unsigned server);
 
 #endif

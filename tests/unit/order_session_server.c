@@ -33,7 +33,7 @@ keeps(void *arg, uint32_t nsid)
 static void
 look(struct sess_server *server)
 {
-	server->known_count = server->forgot ? 0 :
+	server->known_count = server->forgot && !server->remembers ? 0 :
 	    order_track_list(&server->serve.log, &server->stream.track, 0, server->known);
 	server->read = (struct order_stream){ 0 };
 	if (server->known_count == 0)
@@ -163,8 +163,9 @@ do_cut(struct sess_bench *bench, unsigned at)
 		order_session_told(&bench->session, at, false, nvme_status_of(NVME_SC_SEQUENCE, true), 0, NULL);
 		return true;
 	}
-	if (server->forgot)
+	if (server->forgot && !server->remembers)
 		sess_new(server);
+	server->forgot = false;
 	if (!server->cutting)
 		begin_cut(server);
 	if (!sess_cut_on(server))
@@ -189,21 +190,28 @@ forget(struct sess_bench *bench, struct sess_server *server)
 }
 
 /* It is durable at once. */
-static void
-do_floor(struct sess_bench *bench, unsigned at)
+static struct nvme_status
+do_floor(struct sess_bench *bench, struct sess_server *server)
+{
+	bool ends = (le32_get(server->question.cdw12) & WEIR_FLOOR_ENDS) != 0;
+
+	if ((server->forgot && !server->remembers) || is_taken(server) || (ends && !server->stream.stopped))
+		return nvme_status_of(NVME_SC_SEQUENCE, true);
+	order_track_tell(&server->stream.track, le32_get(server->question.cdw11));
+	assert_true(order_log_stand(&server->serve.log, &server->stream.track));
+	sess_turn(bench, server);
+	if (ends)
+		forget(bench, server);
+	return NVME_OK;
+}
+
+void
+sess_lose_answer(struct sess_bench *bench, unsigned at)
 {
 	struct sess_server *server = &bench->servers[at];
-	bool ends = (le32_get(server->question.cdw12) & WEIR_FLOOR_ENDS) != 0;
-	struct nvme_status status = NVME_OK;
 
-	if (server->forgot || is_taken(server) || (ends && !server->stream.stopped)) {
-		status = nvme_status_of(NVME_SC_SEQUENCE, true);
-	} else {
-		order_track_tell(&server->stream.track, le32_get(server->question.cdw11));
-		if (ends)
-			forget(bench, server);
-	}
-	order_session_told(&bench->session, at, false, status, 0, NULL);
+	if (server->question.opcode == WEIR_ADMIN_FLOOR)
+		(void)do_floor(bench, server);
 }
 
 /* What is under way in another connection is done, and nobody is told. */
@@ -226,7 +234,7 @@ sess_do_question(struct sess_bench *bench, unsigned at)
 	case WEIR_ADMIN_CUT:
 		return do_cut(bench, at);
 	case WEIR_ADMIN_FLOOR:
-		do_floor(bench, at);
+		order_session_told(&bench->session, at, false, do_floor(bench, server), 0, NULL);
 		return true;
 	case WEIR_ADMIN_FENCE:
 		break;

@@ -155,6 +155,37 @@ a_server_that_refuses_the_last_floor_again_and_again_ends_it_with_an_error(void 
 	free(bench);
 }
 
+/* While another one is waited for, which may take as long as it likes. */
+static void
+a_server_that_is_lost_now_and_then_does_not_end_it_with_an_error(void **state)
+{
+	struct sess_bench *bench = sess_started(8, 2, 3);
+	struct order_session *session = &bench->session;
+
+	(void)state;
+	sess_lose(bench, 1);
+	order_session_end(session);
+	sess_settle(bench);
+	assert_true(session->links[0].last_told);
+	for (unsigned i = 0; i < 2 * ORDER_TRIES_MAX; i++) {
+		struct sess_server *server = &bench->servers[0];
+
+		sess_lose(bench, 0);
+		sess_join(bench, 0);
+		while (!server->asked)
+			sess_step(bench);
+		server->asked = false;
+		order_session_told(session, 0, true, NVME_OK, 0, NULL);
+		sess_settle(bench);
+		assert_int_equal(session->links[0].is, ORDER_LINK_GOES);
+	}
+	assert_int_equal(session->error, 0);
+	sess_join_all(bench);
+	sess_settle(bench);
+	is_over(bench);
+	free(bench);
+}
+
 static void
 somebody_who_takes_it_while_it_ends_has_it(void **state)
 {
@@ -216,6 +247,7 @@ main(void)
 		cmocka_unit_test(none_forgets_it_while_another_does_not_know_that_all_is_durable),
 		cmocka_unit_test(a_floor_of_before_the_end_is_not_the_last_one),
 		cmocka_unit_test(a_server_that_refuses_the_last_floor_again_and_again_ends_it_with_an_error),
+		cmocka_unit_test(a_server_that_is_lost_now_and_then_does_not_end_it_with_an_error),
 		cmocka_unit_test(somebody_who_takes_it_while_it_ends_has_it),
 		cmocka_unit_test(whatever_is_lost_it_is_over_and_all_is_there),
 	};
