@@ -234,22 +234,27 @@ perf_streams_settled(const struct load *load)
 	return true;
 }
 
-/* Nobody goes on with it. */
-static void
-finish(struct stream *stream)
+/* Nobody goes on with it.  False: it stays. */
+static bool
+finish(struct stream *stream, int64_t timeout_us)
 {
-	if (weir_ordered_finish(stream->ordered, FINISH_US) < 0)
-		fprintf(stderr, "weir: stream %u stays in the log of its target: %s\n", stream->number, weir_error());
+	if (weir_ordered_finish(stream->ordered, timeout_us) == 0)
+		return true;
+	fprintf(stderr, "weir: stream %u stays in the log of its target: %s\n", stream->number, weir_error());
+	return false;
 }
 
 void
 perf_streams_close(struct load *load)
 {
+	int64_t timeout_us = FINISH_US;
+
 	for (unsigned i = 0; load->streams != NULL && i < load->streams->count; i++) {
 		struct stream *stream = &load->streams->streams[i];
 
-		if (stream->ordered != NULL && !load->broken)
-			finish(stream);
+		/* Where one is waited for in vain none is waited for again. */
+		if (stream->ordered != NULL && !load->broken && !finish(stream, timeout_us))
+			timeout_us = 0;
 		weir_ordered_close(stream->ordered);
 		free(stream->writes);
 		free(stream->buffers);

@@ -159,14 +159,17 @@ add_object(struct recover *recover, unsigned stream)
 }
 
 /* `hint` says what can be done about it; NULL: nothing that we knew. */
-static void
+static struct json_object *
 say_failed(struct recover *recover, unsigned stream, const char *why, const char *hint)
 {
-	json_object_object_add(add_object(recover, stream), "error", json_object_new_string(why));
+	struct json_object *object = add_object(recover, stream);
+
+	json_object_object_add(object, "error", json_object_new_string(why));
 	fprintf(stderr, "weir: stream %u: %s\n", stream, why);
 	if (hint != NULL)
 		fprintf(stderr, "weir: %s\n", hint);
 	recover->failed = true;
+	return object;
 }
 
 static const char *
@@ -180,11 +183,10 @@ name_of(const struct recover *recover, const struct weir_subsys *subsys)
 }
 
 static void
-add_recovered(struct recover *recover, unsigned stream, uint32_t last)
+add_lefts(const struct recover *recover, struct json_object *object)
 {
-	struct json_object *object = add_object(recover, stream), *in_place = json_object_new_array();
+	struct json_object *in_place = json_object_new_array();
 
-	json_object_object_add(object, "last", json_object_new_uint64(last));
 	for (size_t i = 0; i < recover->lefts.count; i++) {
 		const struct weir_left *left = &recover->lefts.left[i];
 		struct json_object *one = json_object_new_object();
@@ -196,6 +198,27 @@ add_recovered(struct recover *recover, unsigned stream, uint32_t last)
 		json_object_array_add(in_place, one);
 	}
 	json_object_object_add(object, "in_place", in_place);
+}
+
+static void
+add_recovered(struct recover *recover, unsigned stream, uint32_t last)
+{
+	struct json_object *object = add_object(recover, stream);
+
+	json_object_object_add(object, "last", json_object_new_uint64(last));
+	add_lefts(recover, object);
+}
+
+static void
+print_lefts(const struct recover *recover)
+{
+	for (size_t i = 0; i < recover->lefts.count; i++) {
+		const struct weir_left *left = &recover->lefts.left[i];
+
+		printf("  %s nsid %" PRIu32 ", LBA %" PRIu64 ", %" PRIu32 " block%s\n", name_of(recover, left->subsys),
+		    left->nsid, left->lba, left->blocks, left->blocks != 1 ? "s" : "");
+	}
+	fflush(stdout);
 }
 
 static void
@@ -214,13 +237,7 @@ print_recovered(const struct recover *recover, unsigned stream, uint32_t last)
 		printf("; %zu later write%s in place may have been done, or in part, or not:", count,
 		    count > 1 ? "s" : "");
 	putchar('\n');
-	for (size_t i = 0; i < count; i++) {
-		const struct weir_left *left = &recover->lefts.left[i];
-
-		printf("  %s nsid %" PRIu32 ", LBA %" PRIu64 ", %" PRIu32 " block%s\n", name_of(recover, left->subsys),
-		    left->nsid, left->lba, left->blocks, left->blocks != 1 ? "s" : "");
-	}
-	fflush(stdout);
+	print_lefts(recover);
 }
 
 /* ---- a stream ---- */
@@ -249,9 +266,26 @@ hint_of(const struct recover *recover, int error)
 {
 	if (error == -EIO && !recover->force)
 		return "--force goes on with it; of what was written before nothing is promised then";
+	if (error == -ETIMEDOUT && recover->forget)
+		return "it stays at this one, and maybe others: name those that --list shows when this is tried again";
 	if (error == -ETIMEDOUT)
 		return "nothing has changed, or it is gone on with when this is tried again";
 	return NULL;
+}
+
+/* If something was left, it is recovered all the same: what failed is that it be forgotten. */
+static void
+say_not_done(struct recover *recover, unsigned stream, int error)
+{
+	struct json_object *object = say_failed(recover, stream, weir_error(), hint_of(recover, error));
+
+	if (recover->lefts.count == 0)
+		return;
+	add_lefts(recover, object);
+	if (recover->json)
+		return;
+	printf("stream %u: recovered; later writes in place may have been done, or in part, or not:\n", stream);
+	print_lefts(recover);
 }
 
 static void
@@ -273,7 +307,7 @@ recover_known(struct recover *recover, unsigned stream)
 	recover->lefts.short_of_memory = false;
 	rc = (recover->forget ? weir_ordered_forget : weir_ordered_recover)(targets, recover->count, &options, &last);
 	if (rc < 0) {
-		say_failed(recover, stream, weir_error(), hint_of(recover, rc));
+		say_not_done(recover, stream, rc);
 	} else if (recover->lefts.short_of_memory) {
 		say_failed(recover, stream, "no memory for what was written in place after its last group",
 		    recover->forget ? NULL : "it is recovered, and that is said when this is tried again");
@@ -305,10 +339,10 @@ is_known_to_all(struct recover *recover, unsigned stream)
 		i++;
 	if (i == recover->count)
 		return true;
-	snprintf(why, sizeof(why), "%s knows nothing of it: it was not written there, or the log there is a new one",
-	    recover->targets[i].text);
-	say_failed(recover, stream, why, "name all targets that it was written to, and no other; or say --force, and "
-	    "groups of which a part was there are taken back");
+	snprintf(why, sizeof(why), "%s knows nothing of it: it was not written there, it was to forget it, or the log "
+	    "there is a new one", recover->targets[i].text);
+	say_failed(recover, stream, why, "name all targets that it was written to, and no other; if it was being "
+	    "forgotten, those that know it; or say --force, and groups of which a part was there are taken back");
 	return false;
 }
 

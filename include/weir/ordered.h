@@ -65,7 +65,7 @@ struct weir_ordered_options {
 	                             * is flushed whenever a quarter of them were sent: the slower that is, the more
 	                             * of them keep it busy meanwhile */
 	uint32_t depth;             /* commands in flight to each target, 1 to 512; 0: 128 */
-	uint32_t timeout_ms;        /* how long opening may take; 0: 60000 */
+	uint32_t timeout_ms;        /* how long opening may take, and how long forgetting; 0: 60000 */
 	struct weir_queue *with;    /* as of struct weir_queue_options */
 	/*
 	 * From weir_ordered_poll() and those who poll with it: all groups up to this one are complete; are durable.
@@ -73,7 +73,7 @@ struct weir_ordered_options {
 	 */
 	void (*complete)(void *arg, uint64_t group);
 	void (*durable)(void *arg, uint64_t group);
-	/* From weir_ordered_open() and weir_ordered_recover(), of each. */
+	/* From weir_ordered_open(), weir_ordered_recover() and weir_ordered_forget(), of each. */
 	void (*left)(void *arg, const struct weir_left *left);
 	void *arg;
 };
@@ -156,8 +156,9 @@ int weir_ordered_wait(struct weir_ordered *ordered, uint64_t group, int64_t time
 /*
  * Ends the stream, which nobody needs any more: waits until all that was written is durable, and all targets have
  * forgotten the stream; what it wrote stays.  A stream that is only closed its targets keep, for who opens it next, and
- * a host may have 64 at each.  (Of one that was forgotten a log has something until it was written once round: until
- * then it is one of those, unless the next one has its number.)
+ * a host may have 64 at each.  (Of one that was forgotten a log has something until it was written twice round, at
+ * most: until then it is one of those, unless the next one has its number; and a target that is started anew knows it
+ * again.)
  * From the call on nothing can be written: -ESHUTDOWN.  0: it is over, and is to be closed; -ETIMEDOUT: not in
  * `timeout_us` (-1: for ever), and it may be called again; or it is closed, and who opens or recovers the stream finds
  * all of it; or as weir_ordered_poll().
@@ -186,7 +187,8 @@ int weir_ordered_read(struct weir_ordered *ordered, void *data, size_t bytes, ui
 int weir_ordered_recover(struct weir_subsys *const *targets, unsigned count, const struct weir_ordered_options *options,
     uint32_t *last);
 
-/* It does that, and then has all of them forget the stream; -ETIMEDOUT may be of either. */
+/* It does that, and then has all of them forget the stream; -ETIMEDOUT may be of either.  Where only some have
+ * forgotten it, later those that have not are to be named alone. */
 int weir_ordered_forget(struct weir_subsys *const *targets, unsigned count, const struct weir_ordered_options *options,
     uint32_t *last);
 

@@ -342,6 +342,25 @@ may_end(const struct order_session *session)
 	return session->begun ? list_empty(&session->sequencer.held) : order_session_is_ready(session);
 }
 
+/* The first one that it was waited for. */
+static int
+not_ended_in_time(const struct weir_ordered *o)
+{
+	const struct order_session *session = ordered_session(o->ordered);
+
+	for (unsigned i = 0; i < o->target_count; i++)
+		if (!session->links[i].forgot && session->links[i].is == ORDER_LINK_AWAY)
+			return lib_fail(-ETIMEDOUT,
+			    "%s: there is no path by which it could be told that the stream ends",
+			    o->targets[i].ws->nqn);
+	for (unsigned i = 0; i < o->target_count; i++)
+		if (!(session->ending == ORDER_ENDS_FORGETTING ? session->links[i].forgot :
+		    session->links[i].last_told))
+			return lib_fail(-ETIMEDOUT, "%s: it has not forgotten the stream in time",
+			    o->targets[i].ws->nqn);
+	return lib_fail(-ETIMEDOUT, "the stream was not forgotten in time");
+}
+
 int
 ordered_forget(struct weir_ordered *o, uint64_t end_ns)
 {
@@ -358,13 +377,7 @@ ordered_forget(struct weir_ordered *o, uint64_t end_ns)
 	} while (session->error == 0 && session->ending != ORDER_ENDS_OVER && now_ns < end_ns);
 	if (session->error != 0)
 		return ordered_failed(o);
-	if (session->ending == ORDER_ENDS_OVER)
-		return 0;
-	for (unsigned i = 0; i < o->target_count; i++)
-		if (!session->links[i].forgot)
-			return lib_fail(-ETIMEDOUT, "%s: it has not forgotten the stream in time",
-			    o->targets[i].ws->nqn);
-	return 0;
+	return session->ending == ORDER_ENDS_OVER ? 0 : not_ended_in_time(o);
 }
 
 /* ---- for people ---- */

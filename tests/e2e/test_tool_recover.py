@@ -277,9 +277,16 @@ def test_streams_that_nobody_needs_any_more(served):
     assert "--list changes nothing" in recover("--list", "--forget", uri(target), code=2).words
 
 
-def test_of_two_targets_none_forgets_what_the_other_does_not_know_to_be_durable(split):
-    """all of both have it: what is there afterwards is what was recovered"""
+def test_streams_of_two_targets_are_forgotten_by_both(split):
+    """and where one of them has forgotten it before, by the other alone"""
     both = [uri(one) for one in split]
-    assert recover("--forget", *both).lines[0].startswith("stream 5, now forgotten: all is there up to group 2")
+    with ordered.host(split[1].address)[0] as ctrl:
+        assert recover(*both).lines[0].startswith("stream 5: all is there up to group 2")
+        there = ordered.listed(ctrl, 5, ordered.STOP | ordered.TAKE, holder=77)
+        assert ordered.floor(ctrl, 5, there.floor, ordered.ENDS, holder=77).ok
+    done = recover("--forget", *both, code=1)
+    assert "it was to forget it" in done.words and "if it was being forgotten, those that know it" in done.words
+    assert [one["targets"] for one in recovered("--list", *both)] == [both[:1]]
+    assert recover("--forget", both[0]).lines == ["stream 5, now forgotten: all is there up to group 2"]
     assert recovered("--list", *both) == []
     assert holds(split[0], 0, 1, None) and holds(split[1], 0)
