@@ -294,6 +294,7 @@ order_log_append(struct order_log *log, struct order_track *track, struct order_
 	bool stood = track->stands == track->floor;
 	uint64_t place;
 
+	assert(has_slot(log, KEPT_BY_WRITES));
 	entry->term = track->term;
 	place = put(log, track, entry);
 	order_need(log, track, order_slot_of(log, place), ORDER_SLOT_FLIGHT);
