@@ -28,6 +28,11 @@ is_idle() { # CONTROLLER [N]: nothing of that namespace is under way over it
 	read -r reading writing <"$(path "$1" "${2:-1}")/inflight" && [ $((reading + writing)) = 0 ]
 }
 
+# is_waiting PID: a process that reads or writes a device itself cannot go on.
+is_waiting() {
+	grep -q '^State:.D' "/proc/$1/status"
+}
+
 in_flight() { # DEVICE COUNT: so many writes at least are under way
 	read -r reading writing <"/sys/block/$1/inflight" && [ "$writing" -ge "$2" ]
 }
