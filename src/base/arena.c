@@ -9,7 +9,7 @@ enum { MUCH = 16 * 1024 * 1024 };
 
 struct block {
 	struct list node;
-	void *start; /* what calloc() returned */
+	void *start; /* what calloc() or the source returned */
 	size_t bytes;
 };
 
@@ -36,6 +36,20 @@ fails(struct arena *arena)
 	return true;
 }
 
+static bool
+is_large(const struct arena *arena, size_t bytes)
+{
+	return arena->large != NULL && bytes >= arena->large->from;
+}
+
+static void *
+memory_take(struct arena *arena, size_t bytes, size_t all, bool zeroed)
+{
+	if (is_large(arena, bytes))
+		return arena->large->take(all, zeroed);
+	return zeroed ? calloc(1, all) : malloc(all);
+}
+
 static void *
 allocate(struct arena *arena, size_t bytes, size_t align, bool zeroed)
 {
@@ -50,7 +64,7 @@ allocate(struct arena *arena, size_t bytes, size_t align, bool zeroed)
 		return NULL;
 	if (arena->bytes_max > 0 && bytes > arena->bytes_max - arena->bytes)
 		return NULL;
-	start = zeroed ? calloc(1, arena_takes(bytes, align)) : malloc(arena_takes(bytes, align));
+	start = memory_take(arena, bytes, arena_takes(bytes, align), zeroed);
 	if (start == NULL)
 		return NULL;
 	at = (uintptr_t)start + sizeof(*block);
@@ -99,7 +113,10 @@ block_release(struct arena *arena, struct block *block)
 {
 	list_remove(&block->node);
 	arena->bytes -= block->bytes;
-	free(block->start);
+	if (is_large(arena, block->bytes))
+		arena->large->give(block->start);
+	else
+		free(block->start);
 }
 
 void

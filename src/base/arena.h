@@ -16,6 +16,13 @@
 
 struct rng;
 
+/* Where large blocks come from instead of malloc(). */
+struct arena_source {
+	size_t from;                              /* what is asked to be so many bytes or more is large */
+	void *(*take)(size_t bytes, bool zeroed); /* as malloc() or calloc(): NULL: none left */
+	void (*give)(void *memory);               /* what take() returned */
+};
+
 struct arena {
 	struct list blocks;
 	size_t bytes;      /* asked for and not given back */
@@ -23,9 +30,11 @@ struct arena {
 	size_t bytes_max;  /* 0: no limit */
 	uint64_t fail_at;  /* the n-th allocation from now fails (1: the next); 0: none */
 	uint64_t fail_within; /* then one of the n that follow it, and of those that follow that; 0: no other */
+	const struct arena_source *large; /* NULL: malloc() */
 	struct rng *fail_by;  /* the caller's, who has set fail_within: says which one */
 };
 
+/* Empty; it may have `bytes_max` bytes, 0: as many as there are.  A source may be set before the first allocation. */
 void arena_init(struct arena *arena, size_t bytes_max);
 
 /*

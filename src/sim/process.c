@@ -6,6 +6,7 @@
  * begins when this one has ended.  Does not know what streams and files are.
  */
 #include "sim/internal.h"
+#include "sim/memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -219,7 +220,7 @@ reactor_start(struct sim_process *process, unsigned index)
 
 	memset(mail_at_ns, 0, process->count * sizeof(*mail_at_ns));
 	*reactor = (struct sim_reactor){ .process = process, .mail_at_ns = mail_at_ns };
-	arena_init(&reactor->arena, process->options.arena_bytes);
+	sim_arena_init(&reactor->arena, process->options.arena_bytes);
 	rng_seed(&reactor->rng, rng_next(&sim->rng));
 	fifo_init(&reactor->inbox);
 	fifo_init(&reactor->done);
@@ -247,7 +248,7 @@ sim_process_start(struct sim_process *process)
 	process->error = 0;
 	process->life++;
 	sim_trace(sim, SIM_START, process->index, process->life, process->count);
-	arena_init(&process->pages, 0);
+	sim_arena_init(&process->pages, 0);
 	for (unsigned i = 0; i < process->count; i++)
 		reactor_start(process, i);
 	if (process->crash_asked) {

@@ -5,6 +5,7 @@
  * process.c, net.c and file.c.
  */
 #include "sim/internal.h"
+#include "sim/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ sim_create(uint64_t seed, const struct sim_options *options)
 	sim->options = *options;
 	sim->hash = salts[0];
 	sim->next_port = 20000;
-	arena_init(&sim->arena, 0);
+	sim_arena_init(&sim->arena, 0);
 	rng_seed(&sim->rng, seed);
 	fifo_init(&sim->spare);
 	fifo_init(&sim->spare_pages);

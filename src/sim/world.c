@@ -5,6 +5,7 @@
  * and the table of all that it may ask.
  */
 #include "sim/internal.h"
+#include "sim/memory.h"
 
 #include <string.h>
 
@@ -104,7 +105,7 @@ world_annex_open(struct reactor *base)
 	struct sim_reactor *reactor = &annex->reactor;
 
 	reactor->process = process;
-	arena_init(&reactor->arena, process->options.arena_bytes);
+	sim_arena_init(&reactor->arena, process->options.arena_bytes);
 	rng_seed(&reactor->rng, rng_next(&process->sim->rng));
 	reactor->base.world = base->world;
 	reactor->base.arena = &reactor->arena;

@@ -91,9 +91,9 @@ block_stamp(const struct conform *c, const uint8_t *bytes, uint64_t lba)
 /* ---- one I/O ---- */
 
 static uint8_t *
-memory_of(size_t bytes)
+memory_of(struct conform *c, size_t bytes)
 {
-	uint8_t *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+	uint8_t *memory = arena_alloc_aligned(&c->memory, bytes, 4096);
 
 	assert_non_null(memory);
 	memset(memory, GUARD, bytes);
@@ -138,7 +138,7 @@ keep(struct blk_io *io)
 	size_t bytes = (size_t)(io->blocks + CONFORM_IOVS) * t->c->block_size;
 
 	assert_true(t->in_submit && (io->flags & BLK_TRANSIENT) != 0);
-	t->kept = memory_of(bytes);
+	t->kept = memory_of(t->c, bytes);
 	memcpy(t->kept, t->memory, bytes);
 	for (uint32_t i = 0; i < io->iov_count; i++)
 		t->iov[i].iov_base = t->kept + ((uint8_t *)t->iov[i].iov_base - t->memory);
@@ -176,14 +176,14 @@ cio_make(struct conform *c, unsigned chan, enum blk_op op, uint32_t flags, uint6
 	memset(&t->io.at, GONE, sizeof(t->io.at));
 	task_init(&t->task, submit);
 	if ((op == BLK_READ && (flags & BLK_MAY_LEND) == 0) || op == BLK_WRITE) {
-		t->memory = memory_of(part);
+		t->memory = memory_of(c, part);
 		t->io.iov_count = cut(c, t->iov, t->memory, blocks);
 	} else if (op == BLK_COMPARE_WRITE) {
-		t->memory = memory_of(3 * part);
+		t->memory = memory_of(c, 3 * part);
 		t->io.iov_count = cut(c, t->iov, t->memory, blocks);
 		t->io.expected = t->expected;
 		t->io.expected_count = cut(c, t->expected, t->memory + part, blocks);
-		t->io.old = t->kept = memory_of(part);
+		t->io.old = t->kept = memory_of(c, part);
 	}
 	return t;
 }
@@ -220,8 +220,8 @@ end(struct cio *t)
 {
 	assert_int_equal(t->done, 1);
 	assert_int_equal(t->io.flags & BLK_LENT, 0);
-	free(t->kept);
-	free(t->memory);
+	arena_free(&t->c->memory, t->kept);
+	arena_free(&t->c->memory, t->memory);
 	free(t);
 }
 

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/arena.h"
 #include "base/rng.h"
 #include "blk/blk.h"
 #include "world/reactor.h"
@@ -56,6 +57,7 @@ struct conform {
 	struct rng rng;
 	struct blk *blk;
 	struct blk_chan *chans[CONFORM_REACTORS];
+	struct arena memory; /* of what is read and written */
 };
 
 struct conform_property {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conform.h"
+#include "sim/memory.h"
 
 enum { PROPERTIES_MAX = 64, NAME = 160 };
 
@@ -175,6 +176,7 @@ run(void **state)
 	const char *exempt;
 
 	rng_seed(&c.rng, 1);
+	sim_arena_init(&c.memory, 0);
 	c.world->begin(c.reactors);
 	conform_open(&c);
 	exempt = k->property->exempt != NULL ? k->property->exempt(&c) : NULL;
@@ -184,6 +186,7 @@ run(void **state)
 	for (unsigned i = 0; i < c.reactors; i++) /* no timer, no task */
 		assert_int_equal(reactor_next(c.world->reactor(i)), UINT64_MAX);
 	c.world->end();
+	assert_int_equal(c.memory.bytes, 0);
 	if (exempt != NULL)
 		print_message("# does not apply, since %s: %s\n", exempt, k->name);
 }

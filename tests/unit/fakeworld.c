@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "sim/memory.h"
+
 struct fake_handle {
 	struct file file;
 	struct fake_file *of;
@@ -477,7 +479,7 @@ fakeworld_init(struct fakeworld *fw, unsigned reactors)
 
 	assert_true(reactors <= FAKE_REACTORS);
 	memset(fw, 0, sizeof(*fw));
-	arena_init(&fw->arena, 0);
+	sim_arena_init(&fw->arena, 0);
 	fifo_init(&fw->requests);
 	fifo_init(&fw->errands);
 	rng_seed(&fw->rng, 1);
