@@ -73,8 +73,7 @@ connect_uri(struct perf_run *run, struct running *running, unsigned index)
 	options.hdgst |= job->hdgst;
 	options.ddgst |= job->ddgst;
 	options.sq_flow |= job->sq_flow;
-	/* Beside its streams each thread has a queue. */
-	options.queues = (uint16_t)(perf_job_lines(job) + (job->ordered ? job->threads : 0));
+	options.queues = (uint16_t)perf_job_lines(job);
 	rc = weir_uri_parse(text, &uri);
 	if (rc == 0)
 		rc = weir_subsys_connect(run->host, text, &options, &running->subsys[index]);
@@ -118,10 +117,14 @@ open_streams(struct perf_run *run, struct running *running, unsigned uri, struct
 {
 	const struct weir_member member = { running->subsys[uri], running->ns[uri].nsid };
 	unsigned number = STREAM_LAST - run->streams_made;
+	struct load *load = &thread->loads[thread->load_count - 1];
+	int rc;
 
 	run->streams_made += count;
-	return perf_streams_open(&thread->loads[thread->load_count - 1], &member, count, number, thread->queues[0],
-	    why);
+	rc = perf_streams_open(load, &member, count, number, thread->queues[0], why);
+	if (rc == 0 && thread->queues[0] == NULL)
+		thread->queues[0] = perf_streams_queue(load);
+	return rc;
 }
 
 /* The queues, or streams, of one URI that are this thread's, and the load on them. */
@@ -135,13 +138,13 @@ give_load(struct perf_run *run, struct running *running, unsigned uri, unsigned 
 	/* Threads take them in turn, those of the next URI from where the last one's ended. */
 	unsigned part = (index + job->threads - uri * lines % job->threads) % job->threads;
 	struct load_share share = { .part = part, .parts = parts, .index = uri * parts + part };
-	unsigned count = lines_of(job, part), queues = job->ordered ? first == 0 : count;
+	unsigned count = lines_of(job, part), queues = job->ordered ? 0 : count;
 	char why[PERF_WHY] = "";
 	int rc;
 
 	if (count == 0)
 		return 0;
-	/* Of ordered writes one for all of the thread, which its streams go with. */
+	/* Streams have queues of their own. */
 	for (unsigned i = 0; i < queues; i++)
 		if ((rc = open_queue(run, running, uri, thread)) != 0)
 			return rc;

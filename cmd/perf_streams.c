@@ -208,6 +208,12 @@ perf_streams_poll(struct load *load, int64_t timeout_us)
 	return rc > 0;
 }
 
+struct weir_queue *
+perf_streams_queue(const struct load *load)
+{
+	return weir_ordered_queue(load->streams->streams[0].ordered);
+}
+
 /* ---- the end ---- */
 
 void
@@ -317,6 +323,8 @@ perf_streams_open(struct load *load, const struct weir_member *member, unsigned 
 		if (!make_writes(stream, load->job))
 			return -ENOMEM;
 		rc = open_one(stream, member, number--, with);
+		if (rc == 0 && with == NULL)
+			with = weir_ordered_queue(stream->ordered);
 	}
 	load->result.durables = load->job->flush_every > 0;
 	if (rc == -EOPNOTSUPP)

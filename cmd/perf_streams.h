@@ -11,10 +11,13 @@ static inline unsigned perf_streams_kept(const struct perf_job *job) { return 8 
 
 /*
  * Opens the streams of a load that was made: their numbers are `number` and those below, and `with` is a queue of the
- * same thread.  0, or a negative errno, and `why`.
+ * same thread; NULL: these are its first.  0, or a negative errno, and `why`.
  */
 int perf_streams_open(struct load *load, const struct weir_member *member, unsigned count, unsigned number,
     struct weir_queue *with, char why[PERF_WHY]) __attribute__((warn_unused_result));
+
+/* The first one's, which is polled together with those of all others of the thread. */
+struct weir_queue *perf_streams_queue(const struct load *load);
 
 /* Those that are open; there may be none. */
 void perf_streams_close(struct load *load);

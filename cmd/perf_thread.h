@@ -10,8 +10,8 @@
 
 struct perf_thread {
 	struct weir_queue *queues[PERF_QUEUES_MAX]; /* they share what the first one has: one poll is for all.
-	                                             * Of ordered writes one, for what their streams share */
-	unsigned queue_count;
+	                                             * Of ordered writes one, which is their first stream's */
+	unsigned queue_count;                       /* of these its own */
 	struct load loads[PERF_URIS_MAX];           /* of those URIs that it has queues of */
 	unsigned load_uri[PERF_URIS_MAX];           /* which that is */
 	unsigned load_count;

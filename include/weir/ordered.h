@@ -147,6 +147,12 @@ int weir_ordered_poll(struct weir_ordered *ordered, int64_t timeout_us);
 int weir_ordered_fd(const struct weir_ordered *ordered);
 
 /*
+ * Its queue of the first member's target, for `with` of other queues and streams of this thread, and for
+ * weir_queue_stats().  It goes with the stream.  Nothing else is to be submitted to it.
+ */
+struct weir_queue *weir_ordered_queue(const struct weir_ordered *ordered);
+
+/*
  * Polls until that group, which has ended, is durable, and asks for it; 0: all that was written, and the group that has
  * begun ends.  0; -EINVAL: it has not ended, or there is no such group; -EBUSY: another one has begun, which is to end
  * first; -ETIMEDOUT: not in `timeout_us` (-1: for ever); or as weir_ordered_poll().  Signals do not end it.

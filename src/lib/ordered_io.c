@@ -211,6 +211,12 @@ weir_ordered_fd(const struct weir_ordered *o)
 	return weir_queue_fd(o->targets[0].queue);
 }
 
+struct weir_queue *
+weir_ordered_queue(const struct weir_ordered *o)
+{
+	return o->targets[0].queue;
+}
+
 /* What is waited for is asked for: as soon as there is room to. */
 static int
 ask_for(struct weir_ordered *o, uint64_t *group)

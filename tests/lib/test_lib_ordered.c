@@ -430,6 +430,34 @@ its_descriptor_tells_of_what_has_come(void **state)
 	}
 }
 
+static void
+what_goes_with_its_queue_is_polled_with_it(void **state)
+{
+	static uint8_t data[1][BLOCK], back[BLOCK];
+	struct bench *bench = *state;
+	struct weir_queue_options options = WEIR_OPTIONS(weir_queue_options);
+	struct iovec iov = { back, BLOCK };
+	struct weir_io io = { .op = WEIR_OP_READ, .nsid = 1, .blocks = 1, .iov = &iov, .iov_count = 1 };
+	struct weir_queue_stats before, after;
+	struct weir_queue *queue;
+
+	open_it(bench);
+	options.with = weir_ordered_queue(bench->ordered);
+	must(weir_queue_open(bench->subsys, &options, &queue));
+	weir_queue_stats(weir_ordered_queue(bench->ordered), &before);
+	write_groups(bench, data, 0, 1, 0);
+	while (bench->complete == 0)
+		(void)weir_queue_poll(queue, 1000 * 1000);
+	weir_queue_stats(weir_ordered_queue(bench->ordered), &after);
+	assert_true(after.busy_turns > before.busy_turns);
+	/* Whoever goes first, the other one goes on. */
+	weir_ordered_close(bench->ordered);
+	bench->ordered = NULL;
+	must(weir_queue_run(queue, &io, NULL));
+	assert_memory_equal(back, data[0], BLOCK);
+	weir_queue_close(queue);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -450,6 +478,7 @@ main(void)
 		test(who_finishes_a_stream_does_not_wait_for_ever),
 		test(people_have_a_stream_forgotten),
 		test(its_descriptor_tells_of_what_has_come),
+		test(what_goes_with_its_queue_is_polled_with_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
