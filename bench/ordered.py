@@ -46,8 +46,8 @@ class Ordered(figures.Figures):
         """of a slice: as many as plain writes take about its time for"""
         return max(1000, round(self.load(server, FIRST_IOS)["iops"] * self.effort.slice_s))
 
-    def slices(self, server, ios, *more):
-        return lambda: pairs.run_slice(self.machine, server, lambda: self.load(server, ios, *more))
+    def slices(self, server, ios, *more, writes_files=False):
+        return lambda: pairs.run_slice(self.machine, server, lambda: self.load(server, ios, *more), writes_files)
 
     def compare_two(self, one, other):
         """`other` by `one`: what runs a slice of each"""
@@ -62,8 +62,8 @@ class Ordered(figures.Figures):
     def run_ratio(self, name):
         with self.target(name) as server:
             ios = self.ios(server)
-            results = self.compare(name, self.compare_two(self.slices(server, ios),
-                                                          self.slices(server, ios, "--ordered")))
+            ordered = self.slices(server, ios, "--ordered", writes_files=LOGS[name][0] == "file")
+            results = self.compare(name, self.compare_two(self.slices(server, ios), ordered))
         for mode, result in results.items():
             self.add_ratio(name, result.ratio(), len(result.logs), mode, f"{LOGS[name][0]} log, {QD} in flight")
             for side, of in (("plain", result.sides["plain"]), ("ordered", result.sides["other"])):

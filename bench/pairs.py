@@ -78,10 +78,11 @@ def half_width(interval):
     return (interval[2] - interval[1]) / 2 / max(1, interval[0])
 
 
-def run_slice(machine, server, drive):
+def run_slice(machine, server, drive, writes_files=False):
     """One slice: rates and busy time of both ends, and whether something else ran on their processors.
 
-    `drive()` runs the client, and returns what it said (ends.Machine.client(), .perf())."""
+    `drive()` runs the client, and returns what it said (ends.Machine.client(), .perf()).  Where the server
+    `writes_files` it waits for kernel threads that do so for it: that is its own work."""
     begin, softirq_before = time.perf_counter_ns(), machine.softirq_ns()
     before = server.counters()
     client = drive()
@@ -91,7 +92,9 @@ def run_slice(machine, server, drive):
     did = {name: after[name] - before[name] for name in ("ios", "busy_ns", "busy_turns", "syscalls", "waited_ns")}
     # With io_uring the end of a send makes a turn of its own, which is no batch; Weir counts no sends.
     batches = after["sends"] - before["sends"] if "sends" in after else did["busy_turns"]
-    waited = max((did["waited_ns"] - softirq[0]) / all_ns, client["waited"] - softirq[1] / all_ns)
+    waited = client["waited"] - softirq[1] / all_ns
+    if not writes_files:
+        waited = max(waited, (did["waited_ns"] - softirq[0]) / all_ns)
     ios = max(1, did["ios"])
     one = {
         "iops": client["iops"],
