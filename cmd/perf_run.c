@@ -138,14 +138,14 @@ give_load(struct perf_run *run, struct running *running, unsigned uri, unsigned 
 	/* Threads take them in turn, those of the next URI from where the last one's ended. */
 	unsigned part = (index + job->threads - uri * lines % job->threads) % job->threads;
 	struct load_share share = { .part = part, .parts = parts, .index = uri * parts + part };
-	unsigned count = lines_of(job, part), queues = job->ordered ? 0 : count;
+	unsigned count = lines_of(job, part);
 	char why[PERF_WHY] = "";
 	int rc;
 
 	if (count == 0)
 		return 0;
 	/* Streams have queues of their own. */
-	for (unsigned i = 0; i < queues; i++)
+	for (unsigned i = 0; i < count && !job->ordered; i++)
 		if ((rc = open_queue(run, running, uri, thread)) != 0)
 			return rc;
 	share.ios = job->ios / (parts * job->uri_count) + (share.index < job->ios % (parts * job->uri_count));

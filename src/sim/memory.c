@@ -14,8 +14,8 @@ enum { SMALLEST = 16 * 1024, SIZES = 10, BEYOND = 4096 };
 
 struct piece {
 	alignas(max_align_t) struct piece *next; /* kept one of its size */
-	size_t all;   /* this head included */
-	size_t bytes; /* of data, as they were asked for */
+	size_t bytes;  /* of data, as they were asked for */
+	unsigned size; /* SIZES: it is not kept */
 	alignas(max_align_t) uint8_t data[];
 };
 
@@ -35,34 +35,25 @@ allow(const uint8_t *at, size_t bytes)
 		__asan_unpoison_memory_region(at, bytes);
 }
 
-/* The list of those of this size, or NULL. */
-static struct piece **
-list_of(size_t all)
-{
-	for (unsigned i = 0; i < SIZES; i++)
-		if (all == (size_t)SMALLEST << i)
-			return &kept[i];
-	return NULL;
-}
-
-static size_t
+/* Which size has so many bytes, head included; SIZES: none. */
+static unsigned
 size_for(size_t all)
 {
-	for (unsigned i = 0; i < SIZES; i++)
-		if (all <= (size_t)SMALLEST << i)
-			return (size_t)SMALLEST << i;
-	return all;
+	unsigned size = 0;
+
+	while (size < SIZES && all > (size_t)SMALLEST << size)
+		size++;
+	return size;
 }
 
 static struct piece *
-piece_take(size_t all, size_t bytes, bool zeroed)
+piece_take(unsigned size, size_t all, size_t bytes, bool zeroed)
 {
-	struct piece **list = list_of(all), *piece;
+	struct piece *piece = size < SIZES ? kept[size] : NULL;
 
-	if (list == NULL || *list == NULL)
+	if (piece == NULL)
 		return zeroed ? calloc(1, all) : malloc(all);
-	piece = *list;
-	*list = piece->next;
+	kept[size] = piece->next;
 	allow(piece->data, bytes);
 	if (zeroed)
 		memset(piece->data, 0, bytes);
@@ -72,13 +63,15 @@ piece_take(size_t all, size_t bytes, bool zeroed)
 static void *
 take(size_t bytes, bool zeroed)
 {
-	size_t all = size_for(sizeof(struct piece) + bytes), beyond = all - sizeof(struct piece) - bytes;
-	struct piece *piece = piece_take(all, bytes, zeroed);
+	size_t least = sizeof(struct piece) + bytes;
+	unsigned size = size_for(least);
+	size_t all = size < SIZES ? (size_t)SMALLEST << size : least, beyond = all - least;
+	struct piece *piece = piece_take(size, all, bytes, zeroed);
 
 	if (piece == NULL)
 		return NULL;
-	piece->all = all;
 	piece->bytes = bytes;
+	piece->size = size;
 	forbid(piece->data + bytes, beyond < BEYOND ? beyond : BEYOND);
 	return piece->data;
 }
@@ -86,15 +79,15 @@ take(size_t bytes, bool zeroed)
 static void
 give(void *memory)
 {
-	struct piece *piece = (struct piece *)((uintptr_t)memory - sizeof(*piece)), **list = list_of(piece->all);
+	struct piece *piece = (struct piece *)((uintptr_t)memory - sizeof(*piece));
 
-	if (list == NULL) {
+	if (piece->size == SIZES) {
 		free(piece);
 		return;
 	}
 	forbid(piece->data, piece->bytes);
-	piece->next = *list;
-	*list = piece;
+	piece->next = kept[piece->size];
+	kept[piece->size] = piece;
 }
 
 void
