@@ -6,7 +6,7 @@
 
 #include "conf/diff.h"
 #include "hosted.h"
-#include "place/store.h"
+#include "keep/store.h"
 #include "target/target.h"
 
 /* A configuration with the memory it lies in; made empty, NULL: no memory. */

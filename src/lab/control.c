@@ -12,7 +12,7 @@ enum { CONTROL_BLOCK = 4096, CONTROL_BLOCKS = 1024 };
 
 struct control {
 	struct blk blk;
-	struct place_region *region;
+	struct keep_region *region;
 	uint32_t at, lines, next;
 };
 
@@ -57,7 +57,7 @@ static void
 submit(struct blk_chan *chan, struct blk_io *io)
 {
 	struct control *control = container_of(chan->blk, struct control, blk);
-	struct place_region *region = control->region;
+	struct keep_region *region = control->region;
 	static const uint8_t line[PMR_LINE];
 	uint64_t now_ns = chan->reactor->now_ns > region->last_ns ? chan->reactor->now_ns : region->last_ns;
 
@@ -108,7 +108,7 @@ static const struct blk_ops ops = {
 };
 
 struct blk *
-control_open(struct reactor *reactor, struct place_region *region, uint32_t at, uint32_t bytes)
+control_open(struct reactor *reactor, struct keep_region *region, uint32_t at, uint32_t bytes)
 {
 	struct control *control = arena_alloc(reactor->arena, sizeof(*control));
 

@@ -10,7 +10,7 @@
 #include "host/subsys.h"
 #include "lab/internal.h"
 #include "lab/ordered.h"
-#include "place/store.h"
+#include "keep/store.h"
 #include "target/target.h"
 
 enum { ORDERED_LINKS_MAX = 64, ORDERED_PMR_SPARE = 64 * 1024 /* beyond the log, for control messages */ };
@@ -68,7 +68,7 @@ struct ordered_server_side {
 	struct ordered_rig *rig;
 	unsigned index, drives;
 	struct target *target;
-	struct place_region region;
+	struct keep_region region;
 	struct blk *volumes[LAB_DEVICES_MAX];
 	struct blk *control;          /* LAB_HORAE: its persistent memory, as a namespace */
 	struct store_spec log;
@@ -100,7 +100,7 @@ bool writer_is_ready(const struct writer *writer);
 
 /* control.c: a device of which each write is a line in persistent memory from `at` on, there for good when it ends.  Of
  * one reactor.  NULL: no memory. */
-struct blk *control_open(struct reactor *reactor, struct place_region *region, uint32_t at, uint32_t bytes);
+struct blk *control_open(struct reactor *reactor, struct keep_region *region, uint32_t at, uint32_t bytes);
 
 /* wire.c: as sim_options.alike; `arg` is the rig. */
 size_t ordered_wire_see(void *arg, const struct sim_process *connected, uint64_t link, unsigned side,

@@ -159,7 +159,7 @@ ordered_received(struct conn *conn)
 	struct ordered_part *part = container_of(ordered->write.stream, struct ordered_stream, served)->part;
 	struct list *node;
 
-	if (part->place->ops->at_once)
+	if (part->keep->ops->at_once)
 		ordered_settle(part);
 	while ((node = list_pop(&conn->lent_writes)) != NULL) {
 		struct ordered_write *waits = container_of(node, struct ordered_write, lent_node);

@@ -11,7 +11,7 @@
 #include "order/cut.h"
 #include "order/group.h"
 #include "order/travel.h"
-#include "place/store.h"
+#include "keep/store.h"
 #include "target/conn.h"
 
 enum { ORDERED_PART_WORDS = ORDER_PARTS_MAX / 64 };
@@ -106,7 +106,7 @@ struct ordered_part {
 	struct order_slot *states;
 	uint8_t *is;
 	uint32_t *words;
-	struct place *place;
+	struct keep *keep;
 	bool committing;
 	struct order_commit empty; /* slots of a torn batch, which are to be empty first; `from` is `to`: none */
 	struct list streams, minded;

@@ -118,7 +118,7 @@ commit(struct ordered_part *part)
 	else if (!order_log_take(&part->serve.log, &taken))
 		return false;
 	part->committing = true;
-	if (part->place->ops->commit(part->place, &taken)) {
+	if (part->keep->ops->commit(part->keep, &taken)) {
 		durable(part);
 		return true;
 	}
@@ -139,9 +139,9 @@ broken(struct ordered_part *part, int error)
 
 /* At once the next one: what has come meanwhile waits for it. */
 static void
-committed(struct place *place, int error)
+committed(struct keep *keep, int error)
 {
-	struct ordered_part *part = place->owner;
+	struct ordered_part *part = keep->owner;
 	struct core *core = part->core;
 
 	core->ordered_ios--;
@@ -323,8 +323,8 @@ end_part(struct ordered_part *part)
 	timer_clear(&part->core->reactor->timers, &part->stuck);
 	while ((node = list_pop(&part->streams)) != NULL)
 		arena_free(arena, container_of(node, struct ordered_stream, node));
-	if (part->place != NULL)
-		part->place->ops->close(part->place);
+	if (part->keep != NULL)
+		part->keep->ops->close(part->keep);
 	arena_free(arena, part->states);
 	arena_free(arena, part->is);
 	arena_free(arena, part->words);
@@ -354,11 +354,11 @@ begin_part(struct core *core, struct store *store, uint32_t number)
 	part->words = arena_alloc_raw(arena, slots * sizeof(*part->words));
 	if (part->states == NULL || part->is == NULL || part->words == NULL || store_need(store, number) != 0)
 		return NULL;
-	part->place = store_place(store, core->reactor, number);
-	if (part->place == NULL)
+	part->keep = store_keep(store, core->reactor, number);
+	if (part->keep == NULL)
 		return NULL;
-	part->place->done = committed;
-	part->place->owner = part;
+	part->keep->done = committed;
+	part->keep->owner = part;
 	return part;
 }
 

@@ -1,4 +1,4 @@
-#include "place/store.h"
+#include "keep/store.h"
 #include "target/view.h"
 
 #include <assert.h>

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "host/lane.h"
 #include "host/subsys.h"
-#include "place/store.h"
+#include "keep/store.h"
 #include "sim/sim.h"
 #include "target/target.h"
 #include "wisher.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "place/store.h"
+#include "keep/store.h"
 #include "sim/sim.h"
 
 enum { SEED = 0x5eed };
@@ -35,7 +35,7 @@ struct life {
 	struct seen *seen;
 	struct reactor *reactor;
 	struct store *store;
-	struct place *place;
+	struct keep *keep;
 	struct task task;
 };
 
@@ -46,9 +46,9 @@ static const struct order_owner owner = {
 /* ---- what is done with it ---- */
 
 static void
-committed(struct place *place, int error)
+committed(struct keep *keep, int error)
 {
-	struct life *life = place->owner;
+	struct life *life = keep->owner;
 
 	assert_int_equal(error, 0);
 	life->seen->used = true;
@@ -67,8 +67,8 @@ put(void *arg, int error)
 
 	assert_int_equal(error, 0);
 	order_entry_write(&entry, SEED, &life->store->slots[0][0]);
-	if (life->place->ops->commit(life->place, &commit))
-		life->place->done(life->place, 0);
+	if (life->keep->ops->commit(life->keep, &commit))
+		life->keep->done(life->keep, 0);
 }
 
 static void
@@ -133,10 +133,10 @@ start(struct reactor *reactor, void *arg)
 	}
 	assert_int_equal(life->store->head.parts, seen->spec.kind == STORE_FILE ? STORE_PARTS : 1);
 	assert_int_equal(store_need(life->store, 0), 0);
-	life->place = store_place(life->store, reactor, 0);
-	assert_non_null(life->place);
-	life->place->done = committed;
-	life->place->owner = life;
+	life->keep = store_keep(life->store, reactor, 0);
+	assert_non_null(life->keep);
+	life->keep->done = committed;
+	life->keep->owner = life;
 	seen->used = false;
 	reactor_run_in(reactor, PHASE_SUBMIT, &life->task);
 	return 0;
@@ -160,7 +160,7 @@ world(uint64_t seed, struct seen *seen, struct sim_process **process)
 }
 
 static void
-live_and_die(enum store_kind kind, uint64_t seed, struct place_region *region)
+live_and_die(enum store_kind kind, uint64_t seed, struct keep_region *region)
 {
 	struct seen seen = { .spec = { .kind = kind, .path = "log", .slots = SLOTS, .region = region } };
 	struct sim_process *process;
@@ -200,7 +200,7 @@ in_a_region_what_was_there_is_there(void **state)
 		const struct pmr_options options = {
 			.memory = kept, .bytes = sizeof(kept), .link_mb_s = 8000, .seed = seed,
 		};
-		struct place_region region = { 0 };
+		struct keep_region region = { 0 };
 		struct arena arena;
 
 		memset(kept, 0, sizeof(kept));
@@ -217,7 +217,7 @@ a_region_that_is_too_small_is_refused(void **state)
 	const struct pmr_options options = {
 		.memory = kept, .bytes = sizeof(kept) - 64, .link_mb_s = 8000, .seed = 1,
 	};
-	struct place_region region = { 0 };
+	struct keep_region region = { 0 };
 	struct seen seen = { .spec = { .kind = STORE_REGION, .path = "it", .slots = SLOTS, .region = &region } };
 	struct sim_process *process;
 	struct arena arena;

@@ -1,6 +1,6 @@
 /*
- * place: a part of the log of ordered writes in a mapped file over the kernel, with the processor's own instructions
- * where what is stored is written back.  Whether it is durable cannot be seen; tests/sim/test_place.c has that.
+ * keep: a part of the log of ordered writes in a mapped file over the kernel, with the processor's own instructions
+ * where what is stored is written back.  Whether it is durable cannot be seen; tests/sim/test_keep.c has that.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/writeback.h"
-#include "place/place.h"
+#include "keep/keep.h"
 #include "rt_files_bench.h"
 
 enum { SLOTS = ORDER_SLOTS_LEAST, WORDS = 200, PART = 1 };
@@ -29,7 +29,7 @@ struct mapped {
 	struct rt *rt;
 	struct reactor *reactor;
 	struct file *file;
-	struct place *place;
+	struct keep *keep;
 	struct order_image *slots;
 };
 
@@ -43,16 +43,16 @@ begin(struct mapped *mapped, bool persistent)
 	    &mapped->file) == 0);
 	MUST(mapped->reactor->world->file_map(mapped->file, false) == 0);
 	mapped->slots = (struct order_image *)(void *)((uint8_t *)mapped->file->map + order_part_at(&head, PART));
-	mapped->place = persistent ? place_persistent_open(mapped->reactor, mapped->file, &head)
-	    : place_memory_open(mapped->reactor, &head);
-	MUST(mapped->place != NULL);
-	mapped->place->slots = mapped->slots;
+	mapped->keep = persistent ? keep_persistent_open(mapped->reactor, mapped->file, &head)
+	    : keep_memory_open(mapped->reactor, &head);
+	MUST(mapped->keep != NULL);
+	mapped->keep->slots = mapped->slots;
 }
 
 static void
 end(struct mapped *mapped)
 {
-	mapped->place->ops->close(mapped->place);
+	mapped->keep->ops->close(mapped->keep);
 	mapped->reactor->world->file_close(mapped->file);
 	rt_destroy(mapped->rt);
 }
@@ -60,7 +60,7 @@ end(struct mapped *mapped)
 static void
 commit(struct mapped *mapped, const struct order_commit *commit)
 {
-	MUST(mapped->place->ops->at_once && mapped->place->ops->commit(mapped->place, commit));
+	MUST(mapped->keep->ops->at_once && mapped->keep->ops->commit(mapped->keep, commit));
 }
 
 static uint8_t

@@ -3,22 +3,22 @@
  * whatever order.  An entry of which not all is there yet is none, by its CRC, and a word is whole.  That is all, but
  * in persistent memory: there a commit is written back, behind which all of it is there.
  */
-#include "place/place.h"
+#include "keep/keep.h"
 
 enum { PIECES = 16 }; /* that are written back together */
 
-struct place_memory {
-	struct place place;
+struct keep_memory {
+	struct keep keep;
 	struct file *file; /* that is mapped to persistent memory; NULL: it is none */
 };
 
 /* In no order, as none of it is told before all of it is there. */
 static void
-write_back(struct place_memory *memory, const struct order_commit *commit)
+write_back(struct keep_memory *memory, const struct order_commit *commit)
 {
-	const struct world_ops *world = memory->place.reactor->world;
-	struct order_image *slots = memory->place.slots;
-	uint32_t slot_count = memory->place.count;
+	const struct world_ops *world = memory->keep.reactor->world;
+	struct order_image *slots = memory->keep.slots;
+	uint32_t slot_count = memory->keep.count;
 	struct iovec pieces[PIECES];
 	int count = 0;
 
@@ -39,9 +39,9 @@ write_back(struct place_memory *memory, const struct order_commit *commit)
 }
 
 static bool
-commit(struct place *place, const struct order_commit *commit)
+commit(struct keep *keep, const struct order_commit *commit)
 {
-	struct place_memory *memory = container_of(place, struct place_memory, place);
+	struct keep_memory *memory = container_of(keep, struct keep_memory, keep);
 
 	if (memory->file != NULL)
 		write_back(memory, commit);
@@ -49,34 +49,34 @@ commit(struct place *place, const struct order_commit *commit)
 }
 
 static void
-close_memory(struct place *place)
+close_memory(struct keep *keep)
 {
-	struct place_memory *memory = container_of(place, struct place_memory, place);
+	struct keep_memory *memory = container_of(keep, struct keep_memory, keep);
 
-	arena_free(place->reactor->arena, memory);
+	arena_free(keep->reactor->arena, memory);
 }
 
-static struct place *
+static struct keep *
 open_memory(struct reactor *reactor, struct file *file, const struct order_head *head)
 {
-	static const struct place_ops ops = { commit, close_memory, true };
-	struct place_memory *memory = arena_alloc(reactor->arena, sizeof(*memory));
+	static const struct keep_ops ops = { commit, close_memory, true };
+	struct keep_memory *memory = arena_alloc(reactor->arena, sizeof(*memory));
 
 	if (memory == NULL)
 		return NULL;
-	memory->place = (struct place){ .ops = &ops, .reactor = reactor, .count = head->slots };
+	memory->keep = (struct keep){ .ops = &ops, .reactor = reactor, .count = head->slots };
 	memory->file = file;
-	return &memory->place;
+	return &memory->keep;
 }
 
-struct place *
-place_memory_open(struct reactor *reactor, const struct order_head *head)
+struct keep *
+keep_memory_open(struct reactor *reactor, const struct order_head *head)
 {
 	return open_memory(reactor, NULL, head);
 }
 
-struct place *
-place_persistent_open(struct reactor *reactor, struct file *file, const struct order_head *head)
+struct keep *
+keep_persistent_open(struct reactor *reactor, struct file *file, const struct order_head *head)
 {
 	return open_memory(reactor, file, head);
 }

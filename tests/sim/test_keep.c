@@ -1,5 +1,5 @@
 /*
- * test_place.c - a part of the log of ordered writes in each place where it can live: after each loss of power, or of
+ * test_keep.c - a part of the log of ordered writes in each place where it can live: after each loss of power, or of
  * the process, wherever it meets a commit, all is there that was said to be durable, and the log is not corrupt.
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "base/rng.h"
 #include "order/group.h"
-#include "place/place.h"
+#include "keep/keep.h"
 #include "sim/sim.h"
 
 enum { SLOTS = ORDER_SLOTS_LEAST, SEED = 0x5eed, GROUPS = 1 << 16, KEPT = 40, FLIGHT = 24, OWNER = 1 };
@@ -30,7 +30,7 @@ static uint8_t kept[ORDER_HEAD_BYTES + ORDER_OWNERS * ORDER_OWNER_BYTES + 2 * SL
 /* What is known of it outside; it outlives the process. */
 struct seen {
 	enum kind kind;
-	struct place_region region;
+	struct keep_region region;
 	struct rng rng;
 	uint32_t last, floor, durable; /* groups: appended, told, and durable in a row */
 	bool persists[GROUPS];         /* said to do so for good */
@@ -43,7 +43,7 @@ struct life {
 	struct seen *seen;
 	struct reactor *reactor;
 	struct file *file;
-	struct place *place;
+	struct keep *keep;
 	struct order_log log;
 	struct order_track track;
 	struct order_image *slots, room[SLOTS];   /* `room`, or where they are mapped */
@@ -132,18 +132,18 @@ append(struct life *life, unsigned slot)
 static void
 told(struct task *task)
 {
-	struct place *place = container_of(task, struct life, told)->place;
+	struct keep *keep = container_of(task, struct life, told)->keep;
 
-	place->done(place, 0);
+	keep->done(keep, 0);
 }
 
 /* Where it is done at once, too, something may happen before that is known. */
 static void
 commit(struct life *life, const struct order_commit *commit)
 {
-	bool at_once = life->place->ops->commit(life->place, commit);
+	bool at_once = life->keep->ops->commit(life->keep, commit);
 
-	assert_int_equal(at_once, life->place->ops->at_once);
+	assert_int_equal(at_once, life->keep->ops->at_once);
 	task_init(&life->told, told);
 	if (at_once)
 		reactor_run_in(life->reactor, PHASE_COLLECT, &life->told);
@@ -210,9 +210,9 @@ note_durable(struct life *life)
 }
 
 static void
-done(struct place *place, int error)
+done(struct keep *keep, int error)
 {
-	struct life *life = place->owner;
+	struct life *life = keep->owner;
 
 	life->busy = false;
 	if (error != 0) {
@@ -227,39 +227,39 @@ done(struct place *place, int error)
 }
 
 static void
-emptied(struct place *place, int error)
+emptied(struct keep *keep, int error)
 {
-	struct life *life = place->owner;
+	struct life *life = keep->owner;
 
-	place->done = done;
+	keep->done = done;
 	life->busy = false;
 	life->seen->error = error;
 	if (error == 0)
 		reactor_run_in(life->reactor, PHASE_SUBMIT, &life->task);
 }
 
-static struct place *
-open_place(struct life *life)
+static struct keep *
+open_keep(struct life *life)
 {
 	switch (life->seen->kind) {
-	case IN_MEMORY: return place_memory_open(life->reactor, &head);
-	case IN_PERSISTENT: return place_persistent_open(life->reactor, life->file, &head);
-	case IN_REGION: return place_region_open(life->reactor, &life->seen->region, &head, 1);
-	default: return place_file_open(life->reactor, life->file, &head, 1);
+	case IN_MEMORY: return keep_memory_open(life->reactor, &head);
+	case IN_PERSISTENT: return keep_persistent_open(life->reactor, life->file, &head);
+	case IN_REGION: return keep_region_open(life->reactor, &life->seen->region, &head, 1);
+	default: return keep_file_open(life->reactor, life->file, &head, 1);
 	}
 }
 
 static void
 begin(struct life *life, const struct order_scan *scan)
 {
-	life->place = open_place(life);
-	assert_non_null(life->place);
-	life->place->slots = life->slots;
-	life->place->owner = life;
-	life->place->done = done;
+	life->keep = open_keep(life);
+	assert_non_null(life->keep);
+	life->keep->slots = life->slots;
+	life->keep->owner = life;
+	life->keep->done = done;
 	if (scan->next < scan->torn_to) {
 		life->seen->torn++;
-		life->place->done = emptied;
+		life->keep->done = emptied;
 		life->busy = true;
 		commit(life, &(struct order_commit){ .from = scan->next, .to = scan->torn_to });
 	} else {

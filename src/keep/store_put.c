@@ -1,7 +1,7 @@
 /*
  * What reactors have of a log of ordered writes: places of its parts, and on the first one who owns streams.
  */
-#include "place/store_inside.h"
+#include "keep/store_inside.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,23 +18,23 @@ file_of(struct store *store, struct reactor *reactor)
 	return *file;
 }
 
-struct place *
-store_place(struct store *store, struct reactor *reactor, uint32_t part)
+struct keep *
+store_keep(struct store *store, struct reactor *reactor, uint32_t part)
 {
 	struct file *file = store->region == NULL ? file_of(store, reactor) : NULL;
-	struct place *place = NULL;
+	struct keep *keep = NULL;
 
 	if (store->region != NULL)
-		place = place_region_open(reactor, store->region, &store->head, part);
+		keep = keep_region_open(reactor, store->region, &store->head, part);
 	else if (file != NULL && store->kind == STORE_FILE)
-		place = place_file_open(reactor, file, &store->head, part);
+		keep = keep_file_open(reactor, file, &store->head, part);
 	else if (file != NULL && store->kind == STORE_MEMORY)
-		place = place_memory_open(reactor, &store->head);
+		keep = keep_memory_open(reactor, &store->head);
 	else if (file != NULL)
-		place = place_persistent_open(reactor, file, &store->head);
-	if (place != NULL)
-		place->slots = store->slots[part];
-	return place;
+		keep = keep_persistent_open(reactor, file, &store->head);
+	if (keep != NULL)
+		keep->slots = store->slots[part];
+	return keep;
 }
 
 /* ---- an owner ---- */
@@ -93,7 +93,7 @@ put_memory_done(struct task *task)
 static void
 put_memory(struct store *store, uint64_t at, const void *bytes, size_t count)
 {
-	struct place_region *region = store->region;
+	struct keep_region *region = store->region;
 	struct file *file = store->files[store->put.reactor->index];
 	struct iovec iov;
 

@@ -1,7 +1,7 @@
 /*
  * A log of ordered writes is made or read, before anything is served.
  */
-#include "place/store_inside.h"
+#include "keep/store_inside.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ cannot(char why[256], const struct store_spec *spec, const char *what, int error
 static int
 fetch(struct store *store, uint64_t offset, void *to, size_t bytes)
 {
-	struct place_region *region = store->region;
+	struct keep_region *region = store->region;
 	int64_t got;
 
 	if (region != NULL) {
@@ -318,7 +318,7 @@ store_part_bytes(uint32_t slots)
 {
 	struct order_head head = { .parts = 1, .slots = slots > 0 ? slots : STORE_SLOTS };
 
-	return head.slots * sizeof(struct order_image) + place_file_bytes(&head);
+	return head.slots * sizeof(struct order_image) + keep_file_bytes(&head);
 }
 
 size_t

@@ -1,8 +1,8 @@
 /* store_inside.h - what the files of a store share. */
-#ifndef WEIR_PLACE_STORE_INSIDE_H
-#define WEIR_PLACE_STORE_INSIDE_H
+#ifndef WEIR_KEEP_STORE_INSIDE_H
+#define WEIR_KEEP_STORE_INSIDE_H
 
-#include "place/store.h"
+#include "keep/store.h"
 
 enum { STORE_UNIT = 4096 }; /* that is written whole */
 

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "place/place.h"
+#include "keep/keep.h"
 
 enum {
 	RUNS = 16,
@@ -17,17 +17,17 @@ enum {
 };
 static_assert(ORDER_BATCH_MAX * sizeof(struct order_image) <= RUN_BYTES - UNIT_MOST, "a batch is in one run");
 
-struct place_file;
+struct keep_file;
 
 struct run {
 	struct file_io io;
 	struct iovec iov;
 	uint8_t *bytes;       /* RUN_BYTES */
-	struct place_file *place;
+	struct keep_file *keep;
 };
 
-struct place_file {
-	struct place place;
+struct keep_file {
+	struct keep keep;
 	struct file *file;
 	uint64_t at;          /* of the part, in the file */
 	uint32_t unit, units; /* bytes that are written whole, and how many of them the part has */
@@ -43,13 +43,13 @@ struct place_file {
 /* ---- what has changed ---- */
 
 static uint32_t
-unit_of(const struct place_file *file, uint32_t slot)
+unit_of(const struct keep_file *file, uint32_t slot)
 {
 	return slot * (uint32_t)sizeof(struct order_image) / file->unit;
 }
 
 static void
-set_dirty(struct place_file *file, uint32_t slot)
+set_dirty(struct keep_file *file, uint32_t slot)
 {
 	uint32_t unit = unit_of(file, slot);
 
@@ -59,13 +59,13 @@ set_dirty(struct place_file *file, uint32_t slot)
 }
 
 static bool
-is_dirty(const struct place_file *file, uint32_t unit)
+is_dirty(const struct keep_file *file, uint32_t unit)
 {
 	return (file->dirty[unit / 64] >> unit % 64 & 1) != 0;
 }
 
 static bool
-any_dirty(struct place_file *file)
+any_dirty(struct keep_file *file)
 {
 	while (file->first <= file->last && !is_dirty(file, file->first))
 		file->first++;
@@ -74,10 +74,10 @@ any_dirty(struct place_file *file)
 
 /* ---- it is written ---- */
 
-static void step(struct place_file *file);
+static void step(struct keep_file *file);
 
 static void
-note_error(struct place_file *file, int64_t result)
+note_error(struct keep_file *file, int64_t result)
 {
 	if (file->error == 0)
 		file->error = (int)result;
@@ -85,7 +85,7 @@ note_error(struct place_file *file, int64_t result)
 
 /* What is left of a run that the world has moved a part of. */
 static bool
-goes_on(struct place_file *file, struct run *run)
+goes_on(struct keep_file *file, struct run *run)
 {
 	size_t moved = (size_t)run->io.result;
 
@@ -94,7 +94,7 @@ goes_on(struct place_file *file, struct run *run)
 	run->iov.iov_base = (uint8_t *)run->iov.iov_base + moved;
 	run->iov.iov_len -= moved;
 	run->io.offset += moved;
-	file->place.reactor->world->file_submit(file->file, &run->io);
+	file->keep.reactor->world->file_submit(file->file, &run->io);
 	return true;
 }
 
@@ -102,7 +102,7 @@ static void
 written(struct file_io *io)
 {
 	struct run *run = io->owner;
-	struct place_file *file = run->place;
+	struct keep_file *file = run->keep;
 
 	if (io->result < 0)
 		note_error(file, io->result);
@@ -117,7 +117,7 @@ written(struct file_io *io)
 static void
 synced(struct file_io *io)
 {
-	struct place_file *file = io->owner;
+	struct keep_file *file = io->owner;
 
 	if (io->result < 0)
 		note_error(file, io->result);
@@ -127,7 +127,7 @@ synced(struct file_io *io)
 
 /* Dirty units from that one on that lie behind one another; they are not dirty any more. */
 static uint32_t
-take_units(struct place_file *file, uint32_t first)
+take_units(struct keep_file *file, uint32_t first)
 {
 	uint32_t most = RUN_BYTES / file->unit, count = 0;
 
@@ -139,13 +139,13 @@ take_units(struct place_file *file, uint32_t first)
 }
 
 static void
-write_run(struct place_file *file, struct run *run, uint32_t unit)
+write_run(struct keep_file *file, struct run *run, uint32_t unit)
 {
 	uint64_t from = (uint64_t)unit * file->unit;
 	size_t bytes = (size_t)take_units(file, unit) * file->unit;
 	bool all = !file->to_sync && !any_dirty(file);
 
-	memcpy(run->bytes, (const uint8_t *)file->place.slots + from, bytes);
+	memcpy(run->bytes, (const uint8_t *)file->keep.slots + from, bytes);
 	run->iov = (struct iovec){ run->bytes, bytes };
 	run->io = (struct file_io){
 		.op = FILE_WRITE, .durable = all, .offset = file->at + from, .iov = &run->iov, .iov_count = 1,
@@ -153,21 +153,21 @@ write_run(struct place_file *file, struct run *run, uint32_t unit)
 	};
 	file->to_sync = file->to_sync || !all;
 	file->under_way++;
-	file->place.reactor->world->file_submit(file->file, &run->io);
+	file->keep.reactor->world->file_submit(file->file, &run->io);
 }
 
 static void
-sync_file(struct place_file *file)
+sync_file(struct keep_file *file)
 {
 	file->to_sync = false;
 	file->sync = (struct file_io){ .op = FILE_SYNC, .done = synced, .owner = file };
 	file->under_way++;
-	file->place.reactor->world->file_submit(file->file, &file->sync);
+	file->keep.reactor->world->file_submit(file->file, &file->sync);
 }
 
 /* With runs that are free from that one on. */
 static void
-write_others(struct place_file *file, unsigned run)
+write_others(struct keep_file *file, unsigned run)
 {
 	for (; run < RUNS && any_dirty(file); run++)
 		write_run(file, &file->runs[run], file->first);
@@ -175,12 +175,12 @@ write_others(struct place_file *file, unsigned run)
 
 /* A batch is less than a run, and two where the part's end is in it. */
 static void
-write_first(struct place_file *file, const struct order_commit *commit)
+write_first(struct keep_file *file, const struct order_commit *commit)
 {
 	unsigned runs = 0;
 
 	for (uint64_t at = commit->from; at < commit->to; at++) {
-		uint32_t unit = unit_of(file, (uint32_t)at & (file->place.count - 1));
+		uint32_t unit = unit_of(file, (uint32_t)at & (file->keep.count - 1));
 
 		if (is_dirty(file, unit))
 			write_run(file, &file->runs[runs++], unit);
@@ -190,12 +190,12 @@ write_first(struct place_file *file, const struct order_commit *commit)
 
 /* All of a round is written before the next one is, or before it is synced. */
 static void
-step(struct place_file *file)
+step(struct keep_file *file)
 {
 	if (file->under_way > 0)
 		return;
 	if (file->error != 0) {
-		file->place.done(&file->place, file->error);
+		file->keep.done(&file->keep, file->error);
 		return;
 	}
 	if (any_dirty(file)) {
@@ -205,19 +205,19 @@ step(struct place_file *file)
 	if (file->to_sync)
 		sync_file(file);
 	else
-		file->place.done(&file->place, 0);
+		file->keep.done(&file->keep, 0);
 }
 
 static bool
-commit(struct place *place, const struct order_commit *commit)
+commit(struct keep *keep, const struct order_commit *commit)
 {
-	struct place_file *file = container_of(place, struct place_file, place);
+	struct keep_file *file = container_of(keep, struct keep_file, keep);
 
 	assert(file->under_way == 0 && (commit->from < commit->to || commit->word_count > 0));
 	file->first = file->units;
 	file->last = 0;
 	for (uint64_t at = commit->from; at < commit->to; at++)
-		set_dirty(file, (uint32_t)at & (place->count - 1));
+		set_dirty(file, (uint32_t)at & (keep->count - 1));
 	for (uint32_t i = 0; i < commit->word_count; i++)
 		set_dirty(file, commit->words[i]);
 	/* Once it has failed nothing is written any more; and that is said when the world has come back, not from
@@ -232,10 +232,10 @@ commit(struct place *place, const struct order_commit *commit)
 /* ---- it begins and ends ---- */
 
 static void
-close_file(struct place *place)
+close_file(struct keep *keep)
 {
-	struct place_file *file = container_of(place, struct place_file, place);
-	struct arena *arena = place->reactor->arena;
+	struct keep_file *file = container_of(keep, struct keep_file, keep);
+	struct arena *arena = keep->reactor->arena;
 
 	assert(file->under_way == 0);
 	arena_free(arena, file->runs[0].bytes);
@@ -244,40 +244,40 @@ close_file(struct place *place)
 }
 
 size_t
-place_file_bytes(const struct order_head *head)
+keep_file_bytes(const struct order_head *head)
 {
 	uint64_t bytes = (uint64_t)head->slots * sizeof(struct order_image);
 
-	return sizeof(struct place_file) + arena_takes(RUNS * RUN_BYTES, UNIT_MOST) + bytes / 512 / 8;
+	return sizeof(struct keep_file) + arena_takes(RUNS * RUN_BYTES, UNIT_MOST) + bytes / 512 / 8;
 }
 
-struct place *
-place_file_open(struct reactor *reactor, struct file *file, const struct order_head *head, uint32_t part)
+struct keep *
+keep_file_open(struct reactor *reactor, struct file *file, const struct order_head *head, uint32_t part)
 {
-	static const struct place_ops ops = { commit, close_file, false };
-	struct place_file *place = arena_alloc(reactor->arena, sizeof(*place));
+	static const struct keep_ops ops = { commit, close_file, false };
+	struct keep_file *keep = arena_alloc(reactor->arena, sizeof(*keep));
 	uint64_t bytes = (uint64_t)head->slots * sizeof(struct order_image);
 	uint8_t *runs;
 
-	if (place == NULL)
+	if (keep == NULL)
 		return NULL;
 	assert(file->align <= UNIT_MOST);
-	place->place = (struct place){ .ops = &ops, .reactor = reactor, .count = head->slots };
-	place->file = file;
-	place->at = order_part_at(head, part);
-	place->unit = file->align > 512 ? file->align : 512;
-	place->units = (uint32_t)(bytes / place->unit);
-	place->dirty = arena_alloc(reactor->arena, ((size_t)place->units + 63) / 64 * sizeof(uint64_t));
+	keep->keep = (struct keep){ .ops = &ops, .reactor = reactor, .count = head->slots };
+	keep->file = file;
+	keep->at = order_part_at(head, part);
+	keep->unit = file->align > 512 ? file->align : 512;
+	keep->units = (uint32_t)(bytes / keep->unit);
+	keep->dirty = arena_alloc(reactor->arena, ((size_t)keep->units + 63) / 64 * sizeof(uint64_t));
 	runs = arena_alloc_aligned(reactor->arena, (size_t)RUNS * RUN_BYTES, UNIT_MOST);
-	if (place->dirty == NULL || runs == NULL) {
+	if (keep->dirty == NULL || runs == NULL) {
 		arena_free(reactor->arena, runs);
-		arena_free(reactor->arena, place->dirty);
-		arena_free(reactor->arena, place);
+		arena_free(reactor->arena, keep->dirty);
+		arena_free(reactor->arena, keep);
 		return NULL;
 	}
 	for (unsigned i = 0; i < RUNS; i++) {
-		place->runs[i].bytes = runs + (size_t)i * RUN_BYTES;
-		place->runs[i].place = place;
+		keep->runs[i].bytes = runs + (size_t)i * RUN_BYTES;
+		keep->runs[i].keep = keep;
 	}
-	return &place->place;
+	return &keep->keep;
 }

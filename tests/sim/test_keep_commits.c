@@ -1,5 +1,5 @@
 /*
- * test_place_commits.c - single commits of a part of the log of ordered writes: all that is in one comes to its place,
+ * test_keep_commits.c - single commits of a part of the log of ordered writes: all that is in one comes to its place,
  * and nothing that came after it.
  */
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "place/place.h"
+#include "keep/keep.h"
 #include "sim/sim.h"
 
 enum { SLOTS = ORDER_SLOTS_LEAST };
@@ -27,16 +27,16 @@ commit_many(struct reactor *reactor, void *arg)
 	uint32_t words[MANY];
 	bool *is_done = arg;
 	struct file *file;
-	struct place *place;
+	struct keep *keep;
 
 	assert_int_equal(reactor->world->file_open(reactor, "log", order_log_bytes(&head), 512, &file), 0);
 	assert_int_equal(reactor->world->file_map(file, true), 0);
-	place = place_persistent_open(reactor, file, &head);
-	place->slots = (struct order_image *)(void *)((uint8_t *)file->map + order_part_at(&head, 1));
-	memset(place->slots, 1, SLOTS * sizeof(*place->slots));
+	keep = keep_persistent_open(reactor, file, &head);
+	keep->slots = (struct order_image *)(void *)((uint8_t *)file->map + order_part_at(&head, 1));
+	memset(keep->slots, 1, SLOTS * sizeof(*keep->slots));
 	for (uint32_t i = 0; i < MANY; i++)
 		words[i] = 10 + i;
-	*is_done = place->ops->commit(place, &(struct order_commit){
+	*is_done = keep->ops->commit(keep, &(struct order_commit){
 		.from = SLOTS - 3, .to = SLOTS + 5, .words = words, .word_count = MANY,
 	});
 	return 0;
@@ -75,14 +75,14 @@ enum { EIGHT = 8, AT = SLOTS - 5 }; /* entries of a unit; in the last of these t
 
 struct scattered {
 	struct reactor *reactor;
-	struct place *place;
+	struct keep *keep;
 	bool done;
 };
 
 static void
-scattered_done(struct place *place, int error)
+scattered_done(struct keep *keep, int error)
 {
-	struct scattered *scattered = place->owner;
+	struct scattered *scattered = keep->owner;
 
 	scattered->done = error == 0;
 }
@@ -98,15 +98,15 @@ commit_scattered(struct reactor *reactor, void *arg)
 
 	assert_int_equal(reactor->world->file_open(reactor, "log", order_log_bytes(&head), 512, &file), 0);
 	scattered->reactor = reactor;
-	scattered->place = place_file_open(reactor, file, &head, 1);
-	scattered->place->slots = slots;
-	scattered->place->owner = scattered;
-	scattered->place->done = scattered_done;
+	scattered->keep = keep_file_open(reactor, file, &head, 1);
+	scattered->keep->slots = slots;
+	scattered->keep->owner = scattered;
+	scattered->keep->done = scattered_done;
 	memset(slots, 0, SLOTS * sizeof(*slots));
 	for (uint32_t i = 0; i < SLOTS / EIGHT / 2; i++)
 		words[i] = 2 * EIGHT * i;
 	memset(&slots[AT], 1, sizeof(*slots));
-	assert_false(scattered->place->ops->commit(scattered->place, &(struct order_commit){
+	assert_false(scattered->keep->ops->commit(scattered->keep, &(struct order_commit){
 		.from = AT, .to = AT + 1, .words = words, .word_count = SLOTS / EIGHT / 2,
 	}));
 	memset(&slots[AT + 1], 2, sizeof(*slots));

@@ -5,10 +5,10 @@
  *
  * What entries say is not looked at here.
  */
-#ifndef WEIR_PLACE_STORE_H
-#define WEIR_PLACE_STORE_H
+#ifndef WEIR_KEEP_STORE_H
+#define WEIR_KEEP_STORE_H
 
-#include "place/place.h"
+#include "keep/keep.h"
 
 enum {
 	STORE_PARTS = 64,       /* of one that is made in a file: one for each reactor that there may be; what of them
@@ -26,7 +26,7 @@ enum store_kind {
 struct store_spec {
 	enum store_kind kind;
 	const char *path;       /* of a region what it is called */
-	struct place_region *region; /* the caller's, longer than the log; NULL: it is none */
+	struct keep_region *region; /* the caller's, longer than the log; NULL: it is none */
 	uint32_t slots;         /* of a part, of a log that is made; 0: STORE_SLOTS */
 };
 
@@ -41,7 +41,7 @@ struct store {
 
 	/* The rest is its own. */
 	enum store_kind kind;
-	struct place_region *region;
+	struct keep_region *region;
 	struct reactor *reactor, *annex;
 	struct file *held, *files[ORDER_PARTS_MAX]; /* by the reactor that shares it */
 	struct store_owner {
@@ -68,7 +68,7 @@ int store_need(struct store *store, uint32_t part) __attribute__((warn_unused_re
 
 /* Places of parts that have slots, for a reactor, whose index is less than that of any part.  NULL: no memory.  Closed
  * by its `close`, before the store is. */
-struct place *store_place(struct store *store, struct reactor *reactor, uint32_t part);
+struct keep *store_keep(struct store *store, struct reactor *reactor, uint32_t part);
 
 /*
  * Writes an owner, and the head before it if there is none.  On a reactor that has a place, one at a time; `done` is
