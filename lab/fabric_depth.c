@@ -6,7 +6,7 @@
  */
 
 #include "experiments.h"
-#include "lab/stats.h"
+#include "place/stats.h"
 #include "lab/sweep.h"
 
 enum { SMALL_READS, SMALL_WRITES, LARGE_READS, SERIES };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "experiments.h"
-#include "lab/stats.h"
+#include "place/stats.h"
 #include "lab/sweep.h"
 
 static const struct {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "experiments.h"
-#include "lab/stats.h"
+#include "place/stats.h"
 
 enum { POINTS_MAX = 4 /* of a drive in one state: two phases for each */ };
 

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "experiments.h"
-#include "lab/stats.h"
-#include "lab/waf.h"
+#include "place/stats.h"
+#include "place/waf_theory.h"
 #include "untimed.h"
 
 enum { DIES = 2, WARM_UP = 3, SETTLE = 8, MEASURED = 2 }; /* the last three in drive writes; skew settles later */

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "experiments.h"
-#include "lab/stats.h"
-#include "lab/waf.h"
+#include "place/stats.h"
+#include "place/waf_theory.h"
 #include "untimed.h"
 
 enum { DIES = 4, STREAMS = 8, RUN = 256 /* units: 1 MiB */ };

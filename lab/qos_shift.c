@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "experiments.h"
-#include "lab/stats.h"
+#include "place/stats.h"
 #include "qos_cell.h"
 #include "qos_ways.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "experiments.h"
-#include "lab/stats.h"
+#include "place/stats.h"
 #include "rio_cell.h"
 
 enum { CELLS_MAX = 96, KIB = 1024, BARRED_TIMES = 3 };

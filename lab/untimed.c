@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lab/waf.h"
+#include "place/waf_theory.h"
 
 enum { DIE_BYTES = 256 * 1024 * 1024 };
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "flash_device.h"
-#include "lab/waf.h"
+#include "place/waf_theory.h"
 #include "untimed.h"
 
 /* What writes cost with that spare, measured once; and what of it stands in a result. */

@@ -1,5 +1,5 @@
 /*
- * test_lab_stats.c - fits and formulas against values that are known.
+ * test_stats.c - fits and formulas against values that are known.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "lab/stats.h"
-#include "lab/waf.h"
+#include "place/stats.h"
+#include "place/waf_theory.h"
 
 #define near(a, b, by) assert_true(fabs((a) - (b)) <= (by))
 

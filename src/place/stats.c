@@ -1,4 +1,4 @@
-#include "lab/stats.h"
+#include "place/stats.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "lab/waf.h"
+#include "place/waf_theory.h"
 
 #include <math.h>
 

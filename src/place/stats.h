@@ -3,8 +3,8 @@
  *
  * Analysis alone: in floating point, and nothing of it enters a simulation.
  */
-#ifndef WEIR_LAB_STATS_H
-#define WEIR_LAB_STATS_H
+#ifndef WEIR_PLACE_STATS_H
+#define WEIR_PLACE_STATS_H
 
 #include <stdbool.h>
 

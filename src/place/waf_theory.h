@@ -1,11 +1,11 @@
 /*
- * waf.h - what theory says of write amplification.
+ * waf_theory.h - what theory says of write amplification.
  *
  * Of uniform random writes to a page-mapped drive that is full, whose blocks are
  * large.  The spare is raw space over user space, minus one.
  */
-#ifndef WEIR_LAB_WAF_H
-#define WEIR_LAB_WAF_H
+#ifndef WEIR_PLACE_WAF_THEORY_H
+#define WEIR_PLACE_WAF_THEORY_H
 
 /* The principal branch of Lambert's W: w e^w = x, w >= -1; x >= -1/e, else NAN. */
 double waf_lambert_w0(double x);
