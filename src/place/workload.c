@@ -1,0 +1,51 @@
+#include "place/workload.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* What is more than any one workload does: then it is most likely a thousand times too much. */
+static const double RATE_ODD_GB_PER_DAY = 500e3, IOPS_ODD = 10e6, ROOM_ODD_GB = 1e6, ARRIVAL_ODD_DAYS = 36525;
+
+static int
+is_amount(double value)
+{
+	return isfinite(value) && value >= 0;
+}
+
+const char *
+workload_wrong(const struct workload *w)
+{
+	if (!is_amount(w->write_gb_per_day))
+		return "its write rate is not a number of GB per day from 0 up";
+	if (!(w->seq_ratio >= 0 && w->seq_ratio <= 1))
+		return "its sequential share is not from 0 to 1 (0 to 100 %)";
+	if (!is_amount(w->peak_iops))
+		return "its peak is not a number of I/Os per second from 0 up";
+	if (!(w->write_ratio >= 0 && w->write_ratio <= 1))
+		return "its share of writes is not from 0 to 1 (0 to 100 %)";
+	if (!is_amount(w->working_set_gb))
+		return "its working set is not a number of GB from 0 up";
+	if (!is_amount(w->arrival_days))
+		return "its arrival is not a number of days from 0 up";
+	if (w->write_gb_per_day > 0 && w->write_ratio == 0)
+		return "it writes, and none of its I/Os are writes";
+	if (w->write_gb_per_day > 0 && w->peak_iops == 0)
+		return "it writes, and its peak is 0 I/Os per second";
+	return NULL;
+}
+
+const char *
+workload_odd(const struct workload *w)
+{
+	if (w->write_gb_per_day > RATE_ODD_GB_PER_DAY)
+		return "its write rate is more than 500 TB a day: is it in MB?";
+	if (w->peak_iops > IOPS_ODD)
+		return "its peak is more than ten million I/Os per second";
+	if (w->working_set_gb > ROOM_ODD_GB)
+		return "its working set is more than 1000 TB: is it in MB?";
+	if (w->arrival_days > ARRIVAL_ODD_DAYS)
+		return "it arrives after more than a hundred years: is that in seconds?";
+	if (w->write_gb_per_day > 0 && w->write_gb_per_day * 1e9 / 86400 / (w->peak_iops * w->write_ratio) > 64e6)
+		return "for what it writes a day its peak is too low: each write would be more than 64 MB";
+	return NULL;
+}
