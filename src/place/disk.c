@@ -218,6 +218,16 @@ disk_drop(struct disk *disk, const struct workload *workload, double now_days)
 }
 
 void
+disk_bury(struct disk *disk)
+{
+	disk->served_gb = disk_total_gb(disk);
+	disk->since_days = disk_death_days(disk);
+	disk->worn_gb = disk->model->endurance_gb;
+	disk->rate_gb_per_day = disk->seq_gb_per_day = disk->used_gb = disk->used_iops = 0;
+	disk->workloads = 0;
+}
+
+void
 disk_copy(struct disk *disk, double gb)
 {
 	disk->worn_gb += gb * disk->model->write_copies * waf_at(&disk->model->waf, 1);

@@ -88,6 +88,8 @@ enum disk_refusal disk_refuses(const struct disk *disk, const struct workload *w
 void disk_put(struct disk *disk, const struct workload *workload, double now_days);
 /* The workload is on it.  As the last one leaves, rates are 0 again, exactly. */
 void disk_drop(struct disk *disk, const struct workload *workload, double now_days);
+/* It is worn out: what it was until then is settled, and it has no workloads any more. */
+void disk_bury(struct disk *disk);
 /* Logical writes of no workload's: a copy of one that comes here, which is sequential. */
 void disk_copy(struct disk *disk, double gb);
 

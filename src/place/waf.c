@@ -5,8 +5,10 @@
 
 #include "place/stats.h"
 
-/* How far the two pieces may be apart where they meet, and how much A may rise, for what was rounded when printed. */
-static const double JUMP = 1e-3, RISE = 1e-6;
+/* How far the two pieces may be apart where they meet, and how much A may rise; as shares of A, for rounding alone. */
+static const double JUMP = 1e-12, RISE = 1e-13;
+/* And where coefficients were printed with few digits. */
+static const double PRINTED = 0.01;
 
 const struct waf waf_default = { .epsilon = 0.5, .alpha = 0, .beta = 4, .eta = -11.2, .mu = 11.2, .gamma = 1.2 };
 
@@ -43,10 +45,22 @@ waf_at(const struct waf *waf, double seq_ratio)
 	return a > 1 ? a : 1;
 }
 
+bool
+waf_join(struct waf *waf)
+{
+	double below = waf->alpha * waf->epsilon + waf->beta;
+	double gamma = below - (waf->eta * waf->epsilon + waf->mu) * waf->epsilon;
+
+	if (!(fabs(gamma - waf->gamma) <= PRINTED * below))
+		return false;
+	waf->gamma = gamma;
+	return true;
+}
+
 static void
 spread(double value, double *least, double *most)
 {
-	*least = fmin(*least, fmax(value, 0));
+	*least = fmin(*least, value);
 	*most = fmax(*most, value);
 }
 
@@ -54,7 +68,7 @@ void
 waf_falls(const struct waf *waf, double from, double to, double *least, double *most)
 {
 	*least = INFINITY;
-	*most = 0;
+	*most = -INFINITY;
 	if (from <= waf->epsilon)
 		spread(-waf->alpha, least, most);
 	if (to > waf->epsilon) {
@@ -63,7 +77,7 @@ waf_falls(const struct waf *waf, double from, double to, double *least, double *
 		spread(-(2 * waf->eta * begin + waf->mu), least, most);
 		spread(-(2 * waf->eta * to + waf->mu), least, most);
 		if (plain_at(waf, to) <= 1) /* flat from where it would fall below 1 */
-			*least = 0;
+			spread(0, least, most);
 	}
 }
 

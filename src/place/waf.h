@@ -7,6 +7,8 @@
 #ifndef WEIR_PLACE_WAF_H
 #define WEIR_PLACE_WAF_H
 
+#include <stdbool.h>
+
 struct stats_turning;
 
 /*
@@ -30,7 +32,11 @@ struct waf waf_fitted(const struct stats_turning *fit);
 /* S is 0 to 1. */
 double waf_at(const struct waf *waf, double seq_ratio);
 
-/* The steepest fall of A, and the least steep one, anywhere from `from` to `to`: dA/dS without its sign, at least 0. */
+/* Makes the two pieces meet, by gamma, where coefficients were rounded for print.  False: they are too far apart, and
+ * nothing was changed. */
+bool waf_join(struct waf *waf) __attribute__((warn_unused_result));
+
+/* The steepest fall of A, and the least steep one, anywhere from `from` to `to`: -dA/dS. */
 void waf_falls(const struct waf *waf, double from, double to, double *least, double *most);
 
 /* NULL, or why it is no such curve: not finite, a jump, rising, below 1. */
