@@ -2,8 +2,9 @@
  * reader.h - a trace as text, in pieces of any size: bytes in, requests out.
  *
  * Constant memory, and nothing is lost in silence: a line that cannot be read
- * is counted, and the first ones are kept with their numbers and why.  Pure:
- * who opens the file, and unpacks it, is elsewhere.
+ * is counted, and the first ones are kept with their numbers and why.  What the
+ * formats are to the byte, and what is bad, is in doc/traces.md.  Pure: who
+ * opens the file, and unpacks it, is elsewhere.
  */
 #ifndef WEIR_TRACE_READER_H
 #define WEIR_TRACE_READER_H
@@ -16,7 +17,7 @@ struct arena;
 
 enum trace_format {
 	TRACE_MSR,      /* MSR-Cambridge: FILETIME,host,disk,Read|Write,offset,bytes,response */
-	TRACE_SPC,      /* UMass: ASU,LBA,bytes,R|W,seconds */
+	TRACE_SPC,      /* UMass: ASU,LBA,bytes,R|W,seconds[,more] */
 	TRACE_FIU,      /* FIU: ns|s pid process lba blocks W|R major minor [digest] */
 	TRACE_SSDSIM,   /* SSDsim ASCII: ns device lba sectors 0 (write) | 1 (read) */
 	TRACE_VSCSI,    /* libCacheSim's vscsi CSV: version,seconds,op,bytes,lba */
@@ -48,7 +49,7 @@ void trace_reader_destroy(struct trace_reader *reader); /* NULL is ignored */
 size_t trace_read(struct trace_reader *reader, const char **bytes, size_t *length, bool end,
     struct trace_request *requests, size_t room);
 
-/* What was read so far. */
+/* What was read so far: lines are counted when their end has come, or when they are too long. */
 struct trace_read {
 	uint64_t lines;    /* of these all but the next three are requests */
 	uint64_t headings; /* empty, a comment, a heading; of blkparse: no arriving request, or the summary */
