@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The benchmarks: bench/run.py target|host|sim|flash|qos|ordered [--json] [--only FIGURE] [--quick].
+"""The benchmarks: bench/run.py target|host|sim|flash|qos|ordered|place [--json] [--only FIGURE] [--quick].
 
 The figures of the target are in target.py, those of the host in host.py, those
 of the simulation in sim.py, those of the modelled SSD in flash.py, those of the
-switch in qos.py, those of ordered writes in ordered.py, and README.md says what
-each means.
+switch in qos.py, those of ordered writes in ordered.py, those of the planner in
+place.py, and README.md says what each means.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import flash
 import host
 import ordered
 import pairs
+import place
 import qos
 import selftest
 import sim
@@ -25,7 +26,7 @@ import target
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BENCHES = {"target": target.Target, "host": host.Host, "sim": sim.Sim, "flash": flash.Flash, "qos": qos.Qos,
-           "ordered": ordered.Ordered}
+           "ordered": ordered.Ordered, "place": place.Place}
 
 
 def meets(bar, value):
@@ -84,8 +85,8 @@ def print_table(result, bars):
 def main():
     parser = argparse.ArgumentParser(prog="bench/run.py", description=__doc__.split("\n", 1)[0])
     parser.add_argument("what", choices=(*BENCHES, "selftest", "frozen"),
-                        help="target, host, sim, flash, qos, ordered: the benchmarks; selftest: the ceiling against itself, "
-                             "seconds; frozen: the ceiling's instructions per I/O are those recorded")
+                        help="target, host, sim, flash, qos, ordered, place: the benchmarks; selftest: the ceiling "
+                             "against itself, seconds; frozen: the ceiling's instructions per I/O are those recorded")
     parser.add_argument("--build", default=os.path.join(HERE, "..", "build"), help="the build directory")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--only", action="append", default=[], metavar="FIGURE", help="may be repeated")
