@@ -15,4 +15,13 @@ struct trace_request {
 	bool is_write;
 };
 
+/* Behind its last byte; where that would be beyond 2^64 - 1, this. */
+static inline uint64_t
+trace_request_end(const struct trace_request *request)
+{
+	uint64_t end = request->offset + request->bytes;
+
+	return end >= request->offset ? end : UINT64_MAX;
+}
+
 #endif
