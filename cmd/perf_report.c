@@ -33,8 +33,8 @@ microseconds(uint64_t ns)
 	return json_object_new_double_s((double)ns / 1e3, text);
 }
 
-static struct json_object *
-json_side(const struct perf_side *side, double seconds)
+struct json_object *
+perf_report_side(const struct perf_side *side, double seconds)
 {
 	struct json_object *object = json_object_new_object(), *latency = json_object_new_object();
 
@@ -62,7 +62,8 @@ json_ordered(const struct perf_result *result, double seconds)
 	json_object_object_add(object, "streams", json_object_new_uint64(result->streams));
 	json_object_object_add(object, "groups", json_object_new_uint64(result->groups));
 	json_object_object_add(object, "commands", json_object_new_uint64(result->commands));
-	json_object_object_add(object, "durable", result->durables ? json_side(&result->durable, seconds) : NULL);
+	json_object_object_add(object, "durable",
+	    result->durables ? perf_report_side(&result->durable, seconds) : NULL);
 	return object;
 }
 
@@ -73,8 +74,8 @@ json_result(const struct perf_result *result)
 	struct json_object *object = json_object_new_object(), *verify = json_object_new_object();
 
 	json_object_object_add(object, "seconds", json_object_new_double(seconds));
-	json_object_object_add(object, "read", json_side(&result->read, seconds));
-	json_object_object_add(object, "write", json_side(&result->write, seconds));
+	json_object_object_add(object, "read", perf_report_side(&result->read, seconds));
+	json_object_object_add(object, "write", perf_report_side(&result->write, seconds));
 	json_object_object_add(object, "ordered", json_ordered(result, seconds));
 	json_object_object_add(object, "errors", json_object_new_uint64(result->errors));
 	json_object_object_add(object, "first_error",
@@ -145,8 +146,8 @@ table_row(const char *name, const struct perf_side *side, double seconds)
 	printf(" %9.1f\n", (double)side->hist.max / 1e3);
 }
 
-static void
-table_rows(const struct perf_result *result)
+void
+perf_report_rows(const struct perf_result *result)
 {
 	double seconds = perf_result_seconds(result);
 
@@ -156,19 +157,28 @@ table_rows(const struct perf_result *result)
 		table_row("durable", &result->durable, seconds);
 }
 
+void
+perf_report_heads(void)
+{
+	printf("\n%-7s %10s %9s", "", "IOPS", "MB/s");
+	for (size_t i = 0; i < QUANTILES; i++)
+		printf(" %9s", quantiles[i].name);
+	printf(" %9s  (latency in us)\n", "max");
+}
+
 static void
 table_job(const struct perf_job *job, const struct perf_outcome *outcome)
 {
 	for (unsigned i = 0; i < job->uri_count; i++) {
 		printf("%s%s%s%s\n", job->name, job->name[0] != '\0' ? ": " : "", job->uris[i],
 		    outcome->ran ? "" : ": did not run");
-		table_rows(&outcome->uris[i]);
+		perf_report_rows(&outcome->uris[i]);
 	}
 	if (job->uri_count > 1 && job->name[0] != '\0') {
 		struct perf_result all = sum(job, outcome);
 
 		printf("%s, all\n", job->name);
-		table_rows(&all);
+		perf_report_rows(&all);
 	}
 }
 
@@ -177,15 +187,12 @@ perf_report_table(const struct perf_plan *plan, const struct perf_outcome *outco
 {
 	bool several = plan->job_count > 1 || plan->jobs[0].uri_count > 1;
 
-	printf("\n%-7s %10s %9s", "", "IOPS", "MB/s");
-	for (size_t i = 0; i < QUANTILES; i++)
-		printf(" %9s", quantiles[i].name);
-	printf(" %9s  (latency in us)\n", "max");
+	perf_report_heads();
 	for (unsigned i = 0; several && i < plan->job_count; i++)
 		table_job(&plan->jobs[i], &outcomes[i]);
 	if (several)
 		puts("total");
-	table_rows(total);
+	perf_report_rows(total);
 	if (total->streams > 0)
 		printf("\n%u streams: %" PRIu64 " writes in %" PRIu64 " groups, by %" PRIu64 " commands\n",
 		    total->streams, total->write.hist.count, total->groups, total->commands);
@@ -227,8 +234,8 @@ perf_report_interval(bool json, double seconds, const struct perf_result *since)
 	}
 	object = json_object_new_object();
 	json_object_object_add(object, "interval", json_object_new_double(seconds));
-	json_object_object_add(object, "read", json_side(&since->read, took));
-	json_object_object_add(object, "write", json_side(&since->write, took));
+	json_object_object_add(object, "read", perf_report_side(&since->read, took));
+	json_object_object_add(object, "write", perf_report_side(&since->write, took));
 	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
 	fflush(stdout);
 	json_object_put(object);

@@ -15,4 +15,11 @@ void perf_report_table(const struct perf_plan *plan, const struct perf_outcome *
 /* One line of --interval. */
 void perf_report_interval(bool json, double seconds, const struct perf_result *since);
 
+/* Parts of these, for others that measure reads and writes: the object of a side; the table's heading, and the rows of
+ * those sides that have something. */
+struct json_object;
+struct json_object *perf_report_side(const struct perf_side *side, double seconds);
+void perf_report_heads(void);
+void perf_report_rows(const struct perf_result *result);
+
 #endif

@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/crc32c.h"
 #include "cmd.h"
@@ -150,19 +148,7 @@ now_ns(void)
 static void
 show(void *arg, uint64_t done)
 {
-	enum { EACH_NS = 100000000 };
-	struct transfer *transfer = arg;
-	uint64_t now = now_ns();
-	char text[PROGRESS_TEXT];
-	struct winsize size;
-
-	if (now - transfer->progress.now_ns < EACH_NS)
-		return;
-	progress_at(&transfer->progress, done, now);
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
-		size.ws_col = 80;
-	progress_line(&transfer->progress, transfer->doing, size.ws_col - 1u, text);
-	fprintf(stderr, "\r%s\033[K", text);
+	bar_at(&((struct transfer *)arg)->bar, done);
 }
 
 /* ---- moving ---- */
@@ -195,7 +181,6 @@ transfer_piece(struct transfer *transfer, const struct volume *one, const struct
 static int
 run(struct transfer *transfer, struct pump *pump)
 {
-	bool bar = !transfer->options->quiet && isatty(STDERR_FILENO);
 	uint64_t began_ns = now_ns();
 
 	pump->piece_bytes = transfer->piece_bytes;
@@ -203,12 +188,11 @@ run(struct transfer *transfer, struct pump *pump)
 	pump->arg = transfer;
 	pump->stopped = stop_asked;
 	pump->stop_fd = stop_fd();
-	pump->tick = bar ? show : NULL;
-	progress_init(&transfer->progress, pump->total, began_ns);
+	bar_begin(&transfer->bar, transfer->doing, pump->total, !transfer->options->quiet);
+	pump->tick = transfer->bar.shown ? show : NULL;
 	if (pump_run(pump) < 0)
 		transfer_fails(transfer, pump->error, "%s", pump->why);
-	if (bar)
-		fprintf(stderr, "\r\033[K");
+	bar_end(&transfer->bar);
 	transfer->elapsed_ns += now_ns() - began_ns;
 	transfer->stopped = transfer->stopped || (pump->stopping && pump->error == 0 && pump->done < pump->total);
 	return transfer->error != 0 || transfer->stopped ? -1 : 0;

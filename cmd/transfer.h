@@ -6,9 +6,9 @@
 
 #include <argp.h>
 
+#include "bar.h"
 #include "ends.h"
 #include "host_options.h"
-#include "progress.h"
 #include "pump.h"
 
 struct transfer_options {
@@ -36,7 +36,7 @@ struct transfer {
 	uint32_t piece_bytes;
 	bool sums_wanted;
 	struct sums sums;
-	struct progress progress;       /* of the pass that runs */
+	struct bar bar;                 /* of the pass that runs */
 	const char *doing;              /* "writing" */
 	uint64_t bytes;                 /* that were moved */
 	uint64_t zeros;                 /* of them in pieces that were nothing but zeros */
