@@ -121,7 +121,7 @@ blkparse_line(struct line *line, struct line_said *said)
 		line_wrong(line, device_words.wrong);
 	line_number(line, &cpu_words);
 	line_number(line, &sequence_words);
-	said->time_ns = line_time(line, &time_words, SECOND_NS);
+	said->time_ns = line_moment(line, &time_words, SECOND_NS);
 	line_number(line, &pid_words);
 	action = line_word(line, &action_words);
 	if (action.length > 2)

@@ -68,7 +68,7 @@ fiu_line(struct line *line, struct line_said *said)
 	struct line_field op;
 	uint64_t lba, blocks;
 
-	said->time_ns = line_time(line, &time_words, 1);
+	said->time_ns = line_moment(line, &time_words, 1);
 	line_number(line, &pid_words);
 	if (line->why == NULL)
 		process_skip(line);

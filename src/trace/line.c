@@ -122,7 +122,7 @@ fraction_read(const char *at, uint64_t *ns)
 }
 
 uint64_t
-line_time(struct line *line, const struct line_words *words, uint64_t unit_ns)
+line_moment(struct line *line, const struct line_words *words, uint64_t unit_ns)
 {
 	uint64_t time_ns, fraction_ns = 0;
 	const char *at;

@@ -60,7 +60,7 @@ enum line_kind line_wrong(struct line *line, const char *why);
 uint64_t line_number(struct line *line, const struct line_words *words);
 
 /* A time in ns: with a point seconds, without one of such units.  0 where it is wrong. */
-uint64_t line_time(struct line *line, const struct line_words *words, uint64_t unit_ns);
+uint64_t line_moment(struct line *line, const struct line_words *words, uint64_t unit_ns);
 
 /* Anything up to the next separator, empty where it is wrong; the same, but digits alone. */
 struct line_field line_word(struct line *line, const struct line_words *words);

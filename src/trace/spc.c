@@ -26,7 +26,7 @@ spc_line(struct line *line, struct line_said *said)
 	said->is_write = line_is(&op, "w");
 	if (!said->is_write && !line_is(&op, "r"))
 		line_wrong(line, op_words.wrong);
-	said->time_ns = line_time(line, &time_words, SECOND_NS);
+	said->time_ns = line_moment(line, &time_words, SECOND_NS);
 	line_extent(line, said, lba, LINE_SECTORS, size, LINE_BYTES);
 	/* Further columns are anybody's. */
 	return line->why == NULL ? LINE_REQUEST : LINE_BAD;

@@ -59,7 +59,7 @@ vscsi_line(struct line *line, struct line_said *said)
 
 	if (version != 1 && version != 2)
 		line_wrong(line, version_words.wrong);
-	said->time_ns = line_time(line, &time_words, SECOND_NS);
+	said->time_ns = line_moment(line, &time_words, SECOND_NS);
 	what = op_read(line);
 	size = line_number(line, &size_words);
 	lba = line_number(line, &lba_words);
