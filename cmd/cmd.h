@@ -37,6 +37,7 @@ int cmd_recover(int argc, char **argv);
 int cmd_sim(int argc, char **argv);
 int cmd_flash(int argc, char **argv);
 int cmd_lab(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
 
 struct arena;
 struct conf;

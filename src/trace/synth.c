@@ -66,6 +66,17 @@ choose_part(struct synth *synth, struct synth_area *area)
 	return (uint64_t)(((unsigned __int128)area->used++ * area->stride + area->first) % area->parts);
 }
 
+/* Places lie evenly, in whole pages, and no further apart than a run is long: together they are all of the area. */
+static uint64_t
+run_begins(const struct synth *synth)
+{
+	uint64_t place = synth->run % synth->run_places;
+
+	if (place == 0)
+		return 0;
+	return share((synth->run_area - synth->run_bytes) / PAGE, place, synth->run_places - 1) * PAGE;
+}
+
 static uint64_t
 choose_write(struct synth *synth)
 {
@@ -80,7 +91,7 @@ choose_write(struct synth *synth)
 	}
 	synth->written++;
 	if (in_run < in_order)
-		return synth->run % synth->run_places * synth->run_bytes + in_run * synth->write_bytes;
+		return run_begins(synth) + in_run * synth->write_bytes;
 	return synth->slots.base + choose_part(synth, &synth->slots) * synth->slots.pitch;
 }
 
@@ -88,7 +99,7 @@ choose_write(struct synth *synth)
 static void
 read_anywhere(struct synth *synth, struct trace_request *request)
 {
-	uint64_t runs = synth->run_places * synth->run_bytes, slots = synth->slots.parts * synth->slot_bytes;
+	uint64_t runs = synth->run_area, slots = synth->slots.parts * synth->slot_bytes;
 	uint64_t at = rng_below(&synth->rng, (runs + slots + synth->rest_bytes) / PAGE) * PAGE, room;
 
 	if (at < runs) {

@@ -49,8 +49,9 @@ struct synth {
 	uint32_t write_bytes;
 	uint64_t ordered;      /* of the writes, in all */
 	uint64_t runs, run;    /* how many, and which one */
-	uint64_t run_bytes, run_places; /* each begins so far behind the one before, and the last place is followed by
-	                        * the first */
+	uint64_t run_area;     /* bytes, from 0 on, in which they lie; */
+	uint64_t run_bytes, run_places; /* of one, and how many places they have by turns: the first begins with the
+	                        * area, the last ends with it */
 	struct synth_area slots;
 	uint32_t slot_bytes;   /* of each, whole pages */
 	/* Reads. */

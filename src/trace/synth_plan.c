@@ -4,6 +4,7 @@
  * Five figures are asked for, and what is free is how many requests there are, how large, and where: the fewest and the
  * most requests that can give the figures are found, and, between them, so many that writes have about 16 KiB.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -41,6 +42,7 @@ refuse(const struct plan *plan, const char *format, ...)
 static uint64_t
 count_of(uint64_t total, uint64_t each)
 {
+	assert(each > 0);
 	return (total + each - 1) / each;
 }
 
@@ -115,6 +117,8 @@ count_requests(struct plan *plan, struct synth *synth)
 		    "with so many reads, of 1 MiB at most, the working set is not touched");
 	if (writes > 0)
 		at_least(plan, ceil(SURE / writes), "so few writes among them cannot be told");
+	if (writes * demand->seq_ratio > 0)
+		at_least(plan, ceil(SURE / writes / demand->seq_ratio), "so few writes in order cannot be told");
 	if (reads > 0)
 		at_least(plan, ceil(SURE / reads), "so few reads among them cannot be told");
 	if (plan->fewest > plan->most)
@@ -183,7 +187,7 @@ area_of(uint64_t base, uint64_t pitch, uint64_t parts)
 static bool
 place_runs(struct plan *plan, struct synth *synth)
 {
-	double share = plan->demand->seq_ratio, places;
+	double share = plan->demand->seq_ratio;
 	uint64_t written = (uint64_t)plan->write_bytes, both = written < plan->set_bytes ? written : plan->set_bytes;
 	uint64_t in_run = RUN_WRITES, slot;
 
@@ -202,10 +206,14 @@ place_runs(struct plan *plan, struct synth *synth)
 	if (synth->run_bytes + slot > plan->set_bytes)
 		return refuse(plan, "sequential streams need a working set of %.3g GB at least",
 		    (double)(synth->run_bytes + slot) / 1e9);
-	places = round((double)both * share / (double)synth->run_bytes);
-	synth->run_places = (uint64_t)fmin(fmax(places, 1), (double)synth->runs);
-	if (synth->run_places * synth->run_bytes > plan->set_bytes - slot)
-		synth->run_places = (plan->set_bytes - slot) / synth->run_bytes;
+	synth->run_area = (uint64_t)((double)both * share) / PAGE * PAGE;
+	if (synth->run_area > synth->ordered * synth->write_bytes)
+		synth->run_area = synth->ordered * synth->write_bytes / PAGE * PAGE;
+	if (synth->run_area < synth->run_bytes)
+		synth->run_area = synth->run_bytes;
+	if (synth->run_area > plan->set_bytes - slot)
+		synth->run_area = plan->set_bytes - slot;
+	synth->run_places = count_of(synth->run_area, synth->run_bytes);
 	return true;
 }
 
@@ -213,8 +221,8 @@ place_runs(struct plan *plan, struct synth *synth)
 static bool
 place_rest(struct plan *plan, struct synth *synth)
 {
-	uint64_t random = synth->writes - synth->ordered, runs = synth->run_places * synth->run_bytes;
-	uint64_t reads = synth->requests - synth->writes, left = plan->set_bytes - runs, slots = 0, pitch, end;
+	uint64_t random = synth->writes - synth->ordered, reads = synth->requests - synth->writes;
+	uint64_t left = plan->set_bytes - synth->run_area, slots = 0, pitch, end;
 
 	if (random > 0)
 		slots = left / synth->slot_bytes < random ? left / synth->slot_bytes : random;
@@ -222,7 +230,7 @@ place_rest(struct plan *plan, struct synth *synth)
 		return refuse(plan, "a working set of %.3g GB has no room for a write of %" PRIu32 " bytes",
 		    (double)plan->set_bytes / 1e9, synth->write_bytes);
 	pitch = count_of((uint64_t)synth->slot_bytes + detector.gap_bytes, PAGE) * PAGE + PAGE;
-	synth->slots = area_of(runs + pitch + RUN, pitch, slots);
+	synth->slots = area_of(synth->run_area + pitch + RUN, pitch, slots);
 	left -= slots * synth->slot_bytes;
 	if (reads == 0 && left > plan->set_bytes / 100)
 		return refuse(plan, "nothing is read, and what is written touches only %.3g GB of the working set",

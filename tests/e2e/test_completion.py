@@ -67,11 +67,14 @@ def test_files_and_folders(binary, tmp_path):
     assert completed("serve", "--state-dir", "=", "w", cwd=tmp_path) == ["where"]
 
 
-def test_commands_of_a_command(binary):
+def test_commands_of_a_command(binary, tmp_path):
     assert sorted(completed("flash", "")) == ["condition", "curve", "list", "show"]
     assert completed("flash", "sh") == ["show"]
     assert sorted(completed("flash", "show", "--")) == ["--help", "--json", "--size=", "--usage"]
     assert completed("flash", "nosuch", "--") == []
+    assert sorted(completed("trace", "")) == ["replay", "stat", "synth"]
+    assert completed("trace", "stat", "--format", "=", "s") == ["spc", "ssdsim"]
+    assert completed("trace", "replay", "nv", cwd=tmp_path) == ["nvme+tcp://"]
 
 
 def test_profiles(binary, tmp_path):

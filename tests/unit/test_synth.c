@@ -89,6 +89,9 @@ test_what_is_made_is_what_was_ordered(void **state)
 	check(&demand, 0.01);
 	demand.write_ratio = 1;
 	check(&demand, 0.01);
+	demand.working_set_gb = 0.1;
+	check(&demand, 0.01);
+	demand.working_set_gb = usual.working_set_gb;
 	demand.seq_ratio = 0.01;
 	check(&demand, 0.01);
 	demand.write_ratio = demand.write_gb_day = 0;
@@ -102,10 +105,10 @@ test_what_is_not_refused_is_right_whatever_it_is(void **state)
 	struct rng rng;
 
 	rng_seed(&rng, 11);
-	for (unsigned i = 0; i < 600; i++) {
+	for (unsigned i = 0; i < 1000; i++) {
 		struct synth_demand demand = {
-			.seq_ratio = (double)rng_below(&rng, 101) / 100,
-			.write_ratio = (double)rng_below(&rng, 101) / 100,
+			.seq_ratio = fmin((double)rng_below(&rng, 126) / 100, 1),
+			.write_ratio = fmin((double)rng_below(&rng, 126) / 100, 1),
 			.write_gb_day = pow(10, (double)rng_below(&rng, 500) / 100 - 1),
 			.working_set_gb = pow(10, (double)rng_below(&rng, 300) / 100 - 3),
 			.peak_iops = pow(10, (double)rng_below(&rng, 300) / 100 - 1),
@@ -123,7 +126,7 @@ test_what_is_not_refused_is_right_whatever_it_is(void **state)
 		check(&demand, 0.05);
 		made++;
 	}
-	assert_in_range(made, 100, 599);
+	assert_in_range(made, 150, 999);
 }
 
 static void
@@ -164,7 +167,8 @@ test_what_contradicts_itself_is_refused_in_words(void **state)
 		{ { 0.3, 10, 100, 1, 10, 0, 0, 0 }, "nothing is read, and what is written touches only 0.8" },
 		{ { 1e-4, 10, 100, 0.5, 1, 0, 0, 0 }, "no more than 1 MiB, which is no sequential stream" },
 		{ { 0.5, 10, 100, 0.5, 0.001, 0, 0, 0 }, "sequential streams need a working set of" },
-		{ { 0.5, 0.001, 100, 1e-6, 1, 0, 0, 0 }, "so few writes among them cannot be told" },
+		{ { 1e-6, 10, 100, 0.5, 1, 0, 0, 0 }, "so few writes in order cannot be told" },
+		{ { 1, 0.001, 100, 1e-6, 1, 0, 0, 0 }, "so few writes among them cannot be told" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
