@@ -38,6 +38,12 @@ heading_good(struct csv *csv)
 	return good;
 }
 
+static bool
+is_given(const struct csv *csv, enum column column)
+{
+	return csv_text(csv, column)[0] != '\0';
+}
+
 /* A number that must be there, from 0 to `most`. */
 static bool
 amount(struct csv *csv, enum column column, double most, const char *unit, double *value)
@@ -83,11 +89,12 @@ take_row(struct reading *r)
 		good = false;
 	}
 	good &= amount(csv, RATE, INFINITY, "", &w.write_gb_per_day);
-	good &= share(csv, SEQ_PCT, SEQ, &w.seq_ratio, &r->seq_most);
+	if (w.write_gb_per_day > 0 || is_given(csv, SEQ_PCT) || is_given(csv, SEQ)) /* else there is nothing to be so */
+		good &= share(csv, SEQ_PCT, SEQ, &w.seq_ratio, &r->seq_most);
 	good &= amount(csv, PEAK, INFINITY, "", &w.peak_iops);
 	good &= share(csv, WRITES_PCT, WRITES, &w.write_ratio, &r->writes_most);
 	good &= amount(csv, ROOM, INFINITY, "", &w.working_set_gb);
-	if (csv_text(csv, ARRIVAL)[0] != '\0')
+	if (is_given(csv, ARRIVAL))
 		good &= amount(csv, ARRIVAL, INFINITY, "", &w.arrival_days);
 	if (!good)
 		return;

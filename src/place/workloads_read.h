@@ -5,7 +5,7 @@
  *
  *   name                            each its own
  *   write_rate_gb_day               logical writes; GB are 10^9 bytes
- *   seq_ratio_pct | seq_ratio       of these bytes: 0 to 100, or 0 to 1
+ *   seq_ratio_pct | seq_ratio       of these bytes: 0 to 100, or 0 to 1; may be empty where nothing is written
  *   peak_iops                       reads and writes, in the busiest five minutes
  *   write_ratio_pct | write_ratio   of I/Os: 0 to 100, or 0 to 1
  *   working_set_gb                  room that it takes

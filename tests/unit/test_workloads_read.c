@@ -33,7 +33,7 @@ take(const char *text)
 static void
 rows_become_workloads(void **state)
 {
-	assert_int_equal(take(HEADING "# two\nmds0,31.52,21.04,207.02,88.11,6.43\n\"a, b\",0,0,0,0,0\n"), 0);
+	assert_int_equal(take(HEADING "# two\nmds0,31.52,21.04,207.02,88.11,6.43\n\"a, b\",,0,0,0,0\n"), 0);
 	assert_int_equal(workloads.count, 2);
 
 	const struct workload *w = &workloads.list[0];
