@@ -97,7 +97,7 @@ disk_seq_ratio(const struct disk *disk)
 {
 	double ratio = disk->rate_gb_per_day > 0 ? disk->seq_gb_per_day / disk->rate_gb_per_day : 0;
 
-	return ratio < 1 ? ratio : 1; /* sums are rounded */
+	return ratio <= 0 ? 0 : ratio < 1 ? ratio : 1; /* sums are rounded */
 }
 
 double
@@ -202,6 +202,7 @@ disk_put(struct disk *disk, const struct workload *workload, double now_days)
 	disk->used_gb += workload->working_set_gb;
 	disk->used_iops += disk_iops_for(disk->model, workload);
 	disk->workloads++;
+	disk->writers += workload->write_gb_per_day > 0;
 }
 
 void
@@ -213,8 +214,11 @@ disk_drop(struct disk *disk, const struct workload *workload, double now_days)
 	disk->seq_gb_per_day -= workload->write_gb_per_day * workload->seq_ratio;
 	disk->used_gb -= workload->working_set_gb;
 	disk->used_iops -= disk_iops_for(disk->model, workload);
+	disk->writers -= workload->write_gb_per_day > 0;
+	if (disk->writers == 0)
+		disk->rate_gb_per_day = disk->seq_gb_per_day = 0;
 	if (--disk->workloads == 0)
-		disk->rate_gb_per_day = disk->seq_gb_per_day = disk->used_gb = disk->used_iops = 0;
+		disk->used_gb = disk->used_iops = 0;
 }
 
 void
@@ -224,7 +228,7 @@ disk_bury(struct disk *disk)
 	disk->since_days = disk_death_days(disk);
 	disk->worn_gb = disk->model->endurance_gb;
 	disk->rate_gb_per_day = disk->seq_gb_per_day = disk->used_gb = disk->used_iops = 0;
-	disk->workloads = 0;
+	disk->workloads = disk->writers = 0;
 }
 
 void

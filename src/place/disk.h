@@ -45,7 +45,7 @@ struct disk {
 	double rate_gb_per_day;    /* [lambda_L] logical writes of all workloads on it */
 	double seq_gb_per_day;     /* of these the sequential ones */
 	double used_gb, used_iops; /* by working sets and peaks; I/Os as the model counts them */
-	unsigned workloads;
+	unsigned workloads, writers; /* of these those that write */
 	double first_days;         /* [T_I] when it got its first workload; of one that is unused no meaning */
 	double since_days;         /* [T_R] when its epoch began */
 	double worn_gb;            /* [w] physical writes until then */
@@ -86,7 +86,7 @@ enum disk_refusal disk_refuses(const struct disk *disk, const struct workload *w
 
 /* An epoch ends at `now_days`, which is not before it; the disk is not worn out by then. */
 void disk_put(struct disk *disk, const struct workload *workload, double now_days);
-/* The workload is on it.  As the last one leaves, rates are 0 again, exactly. */
+/* The workload is on it.  As the last one leaves, or the last one that writes, sums are 0 again, exactly. */
 void disk_drop(struct disk *disk, const struct workload *workload, double now_days);
 /* It is worn out: what it was until then is settled, and it has no workloads any more. */
 void disk_bury(struct disk *disk);

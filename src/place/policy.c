@@ -167,7 +167,7 @@ takes(const struct policy_query *q, uint32_t index)
 	const struct disk *disk = &q->pool->disks[index];
 	double until = q->pool->nodes.points[index][POOL_DEATH];
 
-	return until > (disk->rate_gb_per_day > 0 ? q->now_days : 0) &&
+	return index + 1 != q->options->except && until > (disk->rate_gb_per_day > 0 ? q->now_days : 0) &&
 	    disk->used_gb + q->workload->working_set_gb <= disk->model->capacity_gb * q->pool->room_max &&
 	    disk->used_iops + disk_iops_for(disk->model, q->workload) <= disk->model->iops * q->pool->iops_max;
 }

@@ -42,6 +42,7 @@ struct policy_options {
 	struct policy_weights weights;     /* of POLICY_MINTCO_PERF; */
 	double usd_per_gb_max;             /* a disk's own TCO', at most [Th_c]; INFINITY: any */
 	bool no_warm_up;                   /* of minTCO: disks without workloads are not filled first */
+	uint32_t except;                   /* 0: any disk; else not the one with that index, plus one */
 };
 
 /* What was decided, and what it was decided by. */
