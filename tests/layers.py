@@ -23,7 +23,7 @@ PUBLIC = {"lib", "cmd"}  # who sees include/weir
 LIBRARIES = {  # for one folder
     "conf": {"yaml", "arpa/inet"},  # of bytes and text alone
     "lab": {"math"},  # for what is made of figures; not for what is measured
-    "place": {"math"},
+    "place": {"float", "math"},
     "trace": {"math"},
     "lib": {"fcntl", "poll", "pthread", "semaphore", "signal", "sys/eventfd", "unistd"},
 }

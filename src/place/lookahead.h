@@ -3,9 +3,9 @@
  *
  * minTCO-v3 is greedy, and what it did once stays: what was right for the workloads that were there need not be for
  * those that came since.  Here, whenever a workload comes, it is placed as v3 does it, and then some of those that are
- * placed are looked at again: the disk that v3 would give such a one now is its new one if the pool's TCO' (Equation 3)
- * is less with it there until all disks are worn out, although its working set has to be copied, which wears out the new
- * disk, costs money, and does not count as served.
+ * placed are looked at again: the disk that v3 would give such a one now is its new one if the pool's TCO'
+ * (Equation 3) is less with it there until all disks are worn out, although its working set has to be copied, which
+ * wears out the new disk, costs money, and does not count as served.
  *
  * O(looks * log disks) for each workload that comes.
  */

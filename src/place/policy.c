@@ -94,9 +94,10 @@ balance_with(const struct pool *pool, enum cost_resource resource, double used, 
 }
 
 double
-policy_perf(const struct policy_query *q, double usd_per_gb, double room_used, double iops_used)
+policy_perf(const struct policy_query *q, double gain, double room_used, double iops_used)
 {
 	const struct policy_weights *weights = &q->options->weights;
+	double usd_per_gb = q->usd_per_gb + gain;
 	double writes = 2 * q->workload->write_ratio, reads = 2 * (1 - q->workload->write_ratio);
 	double room, room_cv, iops, iops_cv;
 
@@ -156,8 +157,7 @@ score_of(const struct policy_query *q, uint32_t index)
 
 	if (q->dearest)
 		return -gain;
-	return q->policy != POLICY_MINTCO_PERF ? gain :
-	    policy_perf(q, (q->cost.served_gb > 0 ? cost_usd_per_gb(&q->cost) : 0) + gain, disk->used_gb, disk->used_iops);
+	return q->policy == POLICY_MINTCO_PERF ? policy_perf(q, gain, disk->used_gb, disk->used_iops) : gain;
 }
 
 /* As disk_refuses() says, with what the pool knows. */
@@ -195,6 +195,8 @@ set_kind(struct policy_query *q, const struct disk_model *model)
 	q->model = model;
 	q->iops = disk_iops_for(model, q->workload);
 	q->own_waf = waf_at(&model->waf, q->workload->seq_ratio);
+	q->flat_rate = q->usd_per_gb > 0 ? sqrt(model->usd_per_day * q->workload->write_gb_per_day / q->usd_per_gb) -
+	    q->workload->write_gb_per_day : 0;
 }
 
 static void
@@ -321,7 +323,7 @@ choose(struct policy_query *q, void (*look)(struct policy_query *q), struct poli
 		q->dearest = true;
 		look(q);
 		q->dearest = false;
-		q->dearest_usd_per_gb = (q->cost.served_gb > 0 ? cost_usd_per_gb(&q->cost) : 0) - q->query.best_score;
+		q->dearest_usd_per_gb = q->usd_per_gb - q->query.best_score;
 	}
 	if (!choice->warm_up && q->policy != POLICY_ROUND_ROBIN && q->policy != POLICY_RANDOM)
 		look(q);
@@ -356,9 +358,12 @@ static struct policy_query
 question(const struct pool *pool, enum policy policy, const struct policy_options *options,
     const struct workload *workload, double now_days)
 {
+	struct cost cost = pool_cost(pool);
+
 	return (struct policy_query){
 		.pool = pool, .policy = policy, .options = options, .workload = workload, .now_days = now_days,
-		.cost = pool_cost(pool), .value = nearest_value(workload),
+		.cost = cost, .usd_per_gb = cost.served_gb > 0 ? cost_usd_per_gb(&cost) : 0,
+		.value = nearest_value(workload),
 	};
 }
 

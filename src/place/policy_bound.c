@@ -2,8 +2,8 @@
  * policy_bound.c - the least score that any disk in a box of a pool's tree can have.
  *
  * Intervals through policy.c's formulas, arranged so that what goes together stays together.  With r the days that a
- * disk has left, L its rate, l and S_j the workload's rate and sequential share, A and A' its write amplification before
- * and afterwards,
+ * disk has left, L its rate, l and S_j the workload's rate and sequential share, A and A' its write amplification
+ * before and afterwards,
  *
  *   V = r / (L + l)                      what it is worth; most of all narrow, by POOL_VALUE
  *   A - A' = f l (S_j - S) / (L + l)     f: how steeply A falls somewhere between (the mean value theorem)
@@ -36,7 +36,7 @@ times(struct range a, struct range b)
 static struct range
 over(struct range a, struct range b)
 {
-	return (struct range){ a.low / (a.low < 0 ? b.low : b.high), a.high / (a.high > 0 ? b.low : b.high) };
+	return times(a, (struct range){ 1 / b.high, 1 / b.low });
 }
 
 static struct range
@@ -101,23 +101,29 @@ worth(const struct policy_query *q, const struct tree_node *node, struct range r
 
 /* L (M / (L + l) - TCO'): concave in L, so it is most where it is flat, or at an end. */
 static struct range
-per_relief(const struct policy_query *q, struct range rate, double usd_per_gb)
+per_relief(const struct policy_query *q, struct range rate, struct range per_rate)
 {
-	double own = q->workload->write_gb_per_day, usd_per_day = q->model->usd_per_day;
-	double flat = lesser(greater(sqrt(usd_per_day * own / usd_per_gb) - own, rate.low), rate.high);
-	double low = rate.low * (usd_per_day / (rate.low + own) - usd_per_gb);
-	double high = rate.high * (usd_per_day / (rate.high + own) - usd_per_gb);
+	double usd_per_day = q->model->usd_per_day, flat = q->flat_rate;
+	double low = rate.low * (usd_per_day * per_rate.high - q->usd_per_gb);
+	double high = rate.high * (usd_per_day * per_rate.low - q->usd_per_gb);
 
-	return (struct range){ lesser(low, high), flat * (usd_per_day / (flat + own) - usd_per_gb) };
+	if (flat <= rate.low || flat >= rate.high)
+		return (struct range){ lesser(low, high), greater(low, high) };
+	return (struct range){ lesser(low, high),
+		flat * (usd_per_day / (flat + q->workload->write_gb_per_day) - q->usd_per_gb) };
 }
 
-/* Of (more_n) / (d + more_d), where that is how a ratio changes. */
+/* Of (more_n) / (all that is served + more_d), as a ratio changes; the end that is asked for alone. */
 static struct range
-ratio(double d, struct range more_n, struct range more_d)
+ratio(const struct policy_query *q, struct range more_n, struct range more_d)
 {
-	struct range below = plus(more_d, d);
+	double least = q->cost.served_gb + more_d.low, most = q->cost.served_gb + more_d.high;
 
-	return below.low > 0 ? over(more_n, below) : (struct range){ -INFINITY, INFINITY };
+	if (least <= 0)
+		return (struct range){ -INFINITY, INFINITY };
+	if (q->dearest)
+		return (struct range){ -INFINITY, more_n.high / (more_n.high > 0 ? least : most) };
+	return (struct range){ more_n.low / (more_n.low < 0 ? least : most), INFINITY };
 }
 
 /* minTCO's gain of one thing and its money alone: of more lifetime. */
@@ -132,36 +138,35 @@ lifetime_gain(const struct policy_query *q, struct range days)
 		return (struct range){ -INFINITY, INFINITY };
 	usd_per_day -= q->cost.usd / q->cost.lifetime_days;
 
-	/* days * c / (all days + days) rises or falls throughout, so its ends are those of the days */
-	struct range low = ratio(q->cost.lifetime_days, (struct range){ days.low * usd_per_day, days.low * usd_per_day },
-	    (struct range){ days.low, days.low });
-	struct range high = ratio(q->cost.lifetime_days, (struct range){ days.high * usd_per_day,
-		days.high * usd_per_day }, (struct range){ days.high, days.high });
+	if (q->cost.lifetime_days + days.low <= 0)
+		return (struct range){ -INFINITY, INFINITY };
 
-	return (struct range){ lesser(low.low, high.low), greater(low.high, high.high) };
+	/* days * c / (all days + days) rises or falls throughout, so its ends are those of the days */
+	double low = days.low * usd_per_day / (q->cost.lifetime_days + days.low);
+	double high = days.high * usd_per_day / (q->cost.lifetime_days + days.high);
+
+	return (struct range){ lesser(low, high), greater(low, high) };
 }
 
 static struct range
 gain_written(const struct policy_query *q, const struct tree_node *node)
 {
-	double own = q->workload->write_gb_per_day, usd_per_gb;
+	double own = q->workload->write_gb_per_day, usd_per_day = q->model->usd_per_day;
 	struct range rate = axis(node, POOL_RATE);
 	struct range per_rate = { 1 / (rate.high + own), 1 / (rate.low + own) };
-	struct range kept = { rate.low * per_rate.high, rate.high * per_rate.low };
 	struct range z = relief(q, axis(node, POOL_SEQ), (struct range){ own * per_rate.low, own * per_rate.high });
 	struct range value = worth(q, node, rate, per_rate);
 
 	value = (struct range){ value.low * own, value.high * own };
 	if (q->policy == POLICY_MINTCO_V1 || q->policy == POLICY_MINTCO_V2)
-		return lifetime_gain(q, times(value, plus(times(kept, z), -1)));
+		return lifetime_gain(q, times(value, plus(times(z, (struct range){ rate.low * per_rate.high,
+		    rate.high * per_rate.low }), -1)));
 	if (q->cost.served_gb == 0)
 		return (struct range){ -INFINITY, INFINITY };
 	if (z.low == 0 && z.high == 0)
-		return over((struct range){ -value.high * q->model->usd_per_day, -value.low * q->model->usd_per_day },
-		    (struct range){ q->cost.served_gb, q->cost.served_gb });
-	usd_per_gb = q->cost.usd / q->cost.served_gb;
-	return ratio(q->cost.served_gb,
-	    times(value, plus(times(z, per_relief(q, rate, usd_per_gb)), -q->model->usd_per_day)),
+		return ratio(q, (struct range){ -value.high * usd_per_day, -value.low * usd_per_day },
+		    (struct range){ 0, 0 });
+	return ratio(q, times(value, plus(times(z, per_relief(q, rate, per_rate)), -usd_per_day)),
 	    times(value, times(rate, z)));
 }
 
@@ -172,14 +177,13 @@ gain_unwritten(const struct policy_query *q, const struct tree_node *node)
 	double copies = q->model->write_copies, per_day = q->workload->write_gb_per_day * copies * q->own_waf;
 	struct range left = axis(node, POOL_DEATH), idle = { 0, q->state == POOL_UNUSED ? 0 : q->now_days };
 	struct range days = { left.low / per_day + idle.low, left.high / per_day + idle.high };
-	double usd_per_gb, a_gb, ends[4];
+	double a_gb, ends[4];
 
 	if (q->policy == POLICY_MINTCO_V1 || q->policy == POLICY_MINTCO_V2)
 		return lifetime_gain(q, days);
 	if (q->cost.served_gb == 0)
 		return (struct range){ -INFINITY, INFINITY };
-	usd_per_gb = q->cost.usd / q->cost.served_gb;
-	a_gb = q->model->usd_per_day / per_day - usd_per_gb / (q->own_waf * copies);
+	a_gb = q->model->usd_per_day / per_day - q->usd_per_gb / (q->own_waf * copies);
 	for (unsigned i = 0; i < 4; i++) { /* rises or falls throughout with what is left */
 		double gb = i & 1 ? left.high : left.low;
 
@@ -216,8 +220,7 @@ mintco_bound(const struct policy_query *q, const struct tree_node *node)
 		return -gain.high;
 	if (q->policy != POLICY_MINTCO_PERF)
 		return gain.low;
-	return policy_perf(q, (q->cost.served_gb > 0 ? cost_usd_per_gb(&q->cost) : 0) + gain.low,
-	    axis(node, POOL_ROOM).low, axis(node, POOL_IOPS).low);
+	return policy_perf(q, gain.low, axis(node, POOL_ROOM).low, axis(node, POOL_IOPS).low);
 }
 
 /* Least write amplification: where disks are most sequential with the workload. */

@@ -14,6 +14,7 @@ struct policy_query {
 	enum policy policy;
 	double now_days;
 	struct cost cost;                  /* the pool's */
+	double usd_per_gb;                 /* its TCO'; 0 where nothing is served yet */
 	unsigned value;                    /* which of pool_value_rates is nearest to the workload's rate */
 	bool warm_up;                      /* any disk without workloads will do */
 	bool dearest;                      /* looks for the most of minTCO-v3's score instead, negative */
@@ -23,12 +24,13 @@ struct policy_query {
 	enum pool_state state;
 	double iops;                       /* that it takes there */
 	double own_waf;                    /* write amplification of the workload alone */
+	double flat_rate;                  /* where L (M / (L + l) - TCO') is most (policy_bound.c) */
 };
 
 /* policy_bound.c: at most the score of any disk in the node; of a `dearest` question too. */
 double policy_bound(struct tree_query *query, const struct tree_node *node);
 
-/* policy.c: the objective of Perf, where these come of it. */
-double policy_perf(const struct policy_query *q, double usd_per_gb, double room_used, double iops_used);
+/* policy.c: the objective of Perf, of a disk that has so much used, where TCO' rises by `gain`. */
+double policy_perf(const struct policy_query *q, double gain, double room_used, double iops_used);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/list.h"
 
-static_assert(POOL_AXES == TREE_AXES, "an axis of the tree for each");
+static_assert((int)POOL_AXES == (int)TREE_AXES, "an axis of the tree for each");
 
 const double pool_value_rates[] = { 10, 100, 1000 };
 

@@ -7,9 +7,6 @@
 
 #include "base/arena.h"
 
-/* An AVL tree of height h has as many leaves at least as Fibonacci's sequence says: of 2^32 none is higher than this. */
-enum { HEIGHT_MAX = 48 };
-
 int
 tree_nodes_init(struct tree_nodes *nodes, struct arena *arena, uint32_t items,
     bool (*same)(const void *owner, uint32_t a, uint32_t b), const void *owner)
@@ -396,91 +393,6 @@ tree_remove(struct tree_nodes *nodes, struct tree *tree, uint32_t item)
 		mend(nodes, tree, leaf->parent);
 }
 
-void
-tree_query_init(struct tree_query *query, double (*bound)(struct tree_query *, const struct tree_node *),
-    double (*score)(struct tree_query *, uint32_t))
-{
-	*query = (struct tree_query){ .bound = bound, .score = score, .best = TREE_NONE, .best_score = INFINITY };
-}
-
-/* Whether something in a node with that bound may still be better, or as good and lower. */
-static bool
-may_win(const struct tree_query *query, const struct tree_node *node, double bound)
-{
-	return bound < query->best_score || (bound == query->best_score && bound < INFINITY && node->item < query->best);
-}
-
-static void
-look(struct tree_query *query, uint32_t item)
-{
-	double score = query->score(query, item);
-
-	if (score < query->best_score || (score == query->best_score && score < INFINITY && item < query->best)) {
-		query->best = item;
-		query->best_score = score;
-	}
-}
-
-/* Looks at a node whose items are equal, and answers INFINITY; else what its bound is. */
-static double
-meet(struct tree_query *query, const struct tree_node *node)
-{
-	query->opened++;
-	if (!node->same)
-		return query->bound(query, node);
-	look(query, node->item);
-	return INFINITY;
-}
-
-static void
-look_at_all(struct tree_query *query, const struct tree_node *leaf)
-{
-	for (unsigned i = 0; i < leaf->count && query->ahead != NULL; i++)
-		query->ahead(query, leaf->items[i]);
-	for (unsigned i = 0; i < leaf->count; i++)
-		look(query, leaf->items[i]);
-}
-
-static void
-fetch(const struct tree_node *node)
-{
-	__builtin_prefetch(node);
-	__builtin_prefetch((const char *)node + 64);
-}
-
-void
-tree_find(const struct tree_nodes *nodes, const struct tree *tree, struct tree_query *query)
-{
-	struct { uint32_t node; double bound; } stack[HEIGHT_MAX + 2];
-	unsigned depth = 0;
-
-	if (tree->root == TREE_NONE)
-		return;
-	stack[depth].node = tree->root;
-	stack[depth++].bound = meet(query, &nodes->nodes[tree->root]);
-	while (depth > 0) {
-		const struct tree_node *node = &nodes->nodes[stack[--depth].node];
-
-		if (!may_win(query, node, stack[depth].bound))
-			continue;
-		if (node->height == 0) {
-			look_at_all(query, node);
-			continue;
-		}
-
-		fetch(&nodes->nodes[node->right]);
-
-		double left = meet(query, &nodes->nodes[node->left]), right = meet(query, &nodes->nodes[node->right]);
-		bool left_first = left <= right;
-
-		assert(depth + 2 <= sizeof(stack) / sizeof(stack[0]));
-		stack[depth].node = left_first ? node->right : node->left;
-		stack[depth++].bound = left_first ? right : left;
-		stack[depth].node = left_first ? node->left : node->right;
-		stack[depth++].bound = left_first ? left : right;
-	}
-}
-
 static uint32_t
 check_leaf(const struct tree_nodes *nodes, uint32_t at)
 {
@@ -501,7 +413,7 @@ check(const struct tree_nodes *nodes, uint32_t at)
 {
 	const struct tree_node *node = &nodes->nodes[at];
 
-	assert(node->height <= HEIGHT_MAX);
+	assert(node->height <= TREE_HEIGHT);
 	if (node->height == 0)
 		return check_leaf(nodes, at);
 

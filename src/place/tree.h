@@ -1,12 +1,12 @@
 /*
  * tree.h - points in a few dimensions, in boxes in boxes: which one is best, without looking at all of them.
  *
- * Whoever asks can tell a bound for all points in a box; boxes whose bound is worse than what was found are not opened.
- * The smallest boxes have a handful of points, which are looked at one by one: of so few a bound hardly says more than of
- * one, and takes as long to compute.  Points come and go one by one: each goes where boxes grow least, a box that is too
- * full becomes two, and the tree is kept balanced by rotations on the way up, so that both take O(log points).  How many
- * boxes a question opens depends on how alike the points are; points that are equal in all that matters are looked at
- * once.
+ * Whoever asks can tell a bound for all points in a box; boxes whose bound is worse than what was found are not
+ * opened.  The smallest boxes have a handful of points, which are looked at one by one: of so few a bound hardly says
+ * more than of one, and takes as long to compute.  Points come and go one by one: each goes where boxes grow least, a
+ * box that is too full becomes two, and the tree is kept balanced by rotations on the way up, so that both take
+ * O(log points).  How many boxes a question opens depends on how alike the points are; points that are equal in all
+ * that matters are looked at once.
  *
  * It knows nothing of what the points are.
  */
@@ -18,7 +18,8 @@
 
 struct arena;
 
-enum { TREE_AXES = 9, TREE_LEAF = 16 /* points at most */ };
+/* An AVL tree of height h has as many leaves at least as Fibonacci's sequence says: of 2^32 none is higher. */
+enum { TREE_AXES = 9, TREE_LEAF = 16 /* points at most */, TREE_HEIGHT = 48 };
 
 #define TREE_NONE UINT32_MAX
 

@@ -60,8 +60,8 @@ waf_join(struct waf *waf)
 static void
 spread(double value, double *least, double *most)
 {
-	*least = fmin(*least, value);
-	*most = fmax(*most, value);
+	*least = value < *least ? value : *least;
+	*most = value > *most ? value : *most;
 }
 
 void

@@ -89,7 +89,7 @@ trees_find_what_a_scan_finds(void **state)
 			policy_scan(&scene.pool, policy, &options, &before, &scene.workloads[i], now, &by_scan);
 			scene.rng = rng;
 			policy_choose(&scene.pool, policy, &options, &scene.state, &scene.workloads[i], now, &by_tree);
-			if (by_tree.disk != by_scan.disk || (by_tree.disk != TREE_NONE && by_tree.score != by_scan.score))
+			if (by_tree.disk != by_scan.disk || by_tree.score != by_scan.score)
 				fail_msg("run %u, %s, workload %u: disk %u (%.17g), a scan finds %u (%.17g)", run,
 				    policy_names[policy], i, by_tree.disk, by_tree.score, by_scan.disk, by_scan.score);
 			assert_memory_equal(by_tree.refused, by_scan.refused, sizeof(by_tree.refused));
@@ -163,7 +163,8 @@ mintco_is_brute_force_of_equations_1_to_3(void **state)
 				fail_msg("%s: chosen %.17g, least %.17g", policy_names[policy], chosen, least);
 			assert_true(fabs(choice.after.usd - after.usd) <= 1e-9 * after.usd);
 			assert_true(fabs(choice.after.served_gb - after.served_gb) <= 1e-9 * after.served_gb);
-			assert_true(fabs(choice.after.lifetime_days - after.lifetime_days) <= 1e-9 * after.lifetime_days);
+			assert_true(fabs(choice.after.lifetime_days - after.lifetime_days) <=
+			    1e-9 * after.lifetime_days);
 			pool_put(&scene.pool, i, choice.disk, now);
 		}
 		close_scene(&scene);
