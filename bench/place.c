@@ -19,7 +19,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "cpu.h"
-#include "place/policy.h"
+#include "place/lookahead.h"
 
 /* As they may have been on the market in 2015: price, endurance, capacity and I/Os differ by a factor of ten. */
 static const struct disk_model models[] = {
@@ -39,8 +39,9 @@ enum { MODELS = sizeof(models) / sizeof(models[0]) };
 
 struct bench {
 	uint64_t disks, workloads, days, seed, kinds;
-	enum policy policy;
+	enum policy policy;        /* POLICIES: look-ahead */
 	struct policy_options options;
+	struct lookahead_state looks;
 	struct arena arena;
 	struct rng rng;
 	struct pool pool;
@@ -96,12 +97,16 @@ put(struct bench *bench, uint32_t workload, double now, struct policy_state *sta
 {
 	struct policy_choice choice;
 
-	policy_choose(&bench->pool, bench->policy, &bench->options, state, &bench->all[workload], now, &choice);
+	if (bench->policy == POLICIES) {
+		bench->refused += !lookahead_put(&bench->pool, &lookahead_usual, &bench->looks, workload, now, &choice);
+	} else {
+		policy_choose(&bench->pool, bench->policy, &bench->options, state, &bench->all[workload], now, &choice);
+		if (choice.disk == TREE_NONE)
+			bench->refused++;
+		else
+			pool_put(&bench->pool, workload, choice.disk, now);
+	}
 	bench->opened += choice.opened;
-	if (choice.disk == TREE_NONE)
-		bench->refused++;
-	else
-		pool_put(&bench->pool, workload, choice.disk, now);
 }
 
 static void
@@ -125,6 +130,12 @@ place_all(struct bench *bench)
 	}
 }
 
+static const char *
+name_of(enum policy policy)
+{
+	return policy == POLICIES ? "look-ahead" : policy_names[policy];
+}
+
 static void
 report(const struct bench *bench, uint64_t cpu_ns)
 {
@@ -134,7 +145,7 @@ report(const struct bench *bench, uint64_t cpu_ns)
 	getrusage(RUSAGE_SELF, &usage);
 	printf("{\"disks\": %" PRIu64 ", \"workloads\": %" PRIu64 ", \"policy\": \"%s\", \"seconds\": %.3f, "
 	    "\"gib\": %.4f, \"opened\": %.1f, \"placed\": %" PRIu32 ", \"refused\": %" PRIu64 ", \"again\": %" PRIu64
-	    ", \"usd_per_gb\": %.9g}\n", bench->disks, bench->workloads, policy_names[bench->policy],
+	    ", \"usd_per_gb\": %.9g}\n", bench->disks, bench->workloads, name_of(bench->policy),
 	    (double)cpu_ns / 1e9, (double)usage.ru_maxrss / 1048576,
 	    (double)bench->opened / (double)(bench->workloads + bench->again), bench->pool.placed, bench->refused,
 	    bench->again, cost_usd_per_gb(&cost));
@@ -170,15 +181,15 @@ main(int argc, char **argv)
 		case 's': bench.seed = number; break;
 		case 'k': bench.kinds = number; break;
 		case 'p':
-			for (bench.policy = 0; bench.policy < POLICIES; bench.policy++)
-				if (strcmp(policy_names[bench.policy], optarg) == 0)
+			for (bench.policy = 0; bench.policy <= POLICIES; bench.policy++)
+				if (strcmp(name_of(bench.policy), optarg) == 0)
 					break;
 			break;
 		default:
 			return usage_error();
 		}
 	}
-	if (optind < argc || bench.policy == POLICIES || bench.disks == 0 || bench.workloads == 0 ||
+	if (optind < argc || bench.policy > POLICIES || bench.disks == 0 || bench.workloads == 0 ||
 	    bench.disks > UINT32_MAX / 4 || bench.workloads > UINT32_MAX / 4)
 		return usage_error();
 	make(&bench);
