@@ -41,6 +41,9 @@ enum advice_way {
 
 extern const char *const advice_way_names[ADVICE_WAYS];
 
+/* Of more workloads all ways but the last are left out: they look at each disk for each workload. */
+enum { ADVICE_SIMPLE_MAX = 10000 };
+
 #define ADVICE_MIXED UINT32_MAX
 
 /* What the years cost. */

@@ -152,12 +152,13 @@ sort(struct advice *a)
 static int
 make_plain(struct advice *a, struct arena *arena, bool owned)
 {
+	enum advice_way first = a->problem.workload_count > ADVICE_SIMPLE_MAX ? ADVICE_SEARCHED : 0;
 	int error = 0;
 
-	for (enum advice_way way = 0; owned && error == 0 && way < ADVICE_GREEDY; way++)
+	for (enum advice_way way = first; owned && error == 0 && way < ADVICE_GREEDY; way++)
 		error = make_plan(a, arena, ADVICE_MIXED, way);
 	for (uint32_t kind = 0; !owned && kind < a->problem.kind_count; kind++)
-		for (enum advice_way way = 0; error == 0 && way < ADVICE_WAYS; way++)
+		for (enum advice_way way = first; error == 0 && way < ADVICE_WAYS; way++)
 			error = make_plan(a, arena, kind, way);
 	return error;
 }

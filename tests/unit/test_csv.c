@@ -38,11 +38,12 @@ static void
 columns_come_in_any_order_and_cells_as_they_were_meant(void **state)
 {
 	assert_true(begin("\xef\xbb\xbf# a comment, with commas\r\n\r\n B ,A\r\n1 , x y\t\r\n"
-	    "\"2, \"\"two\"\"\",\"  # kept \" \n,\n#,not a row\n\"over\nlines\",4"));
+	    "\"2, \"\"two\"\"\",\"  # kept \" \n,\n#,not a row\n\"over\nlines\",4\n5,6"));
 	assert_true(csv_has(&csv, A) && csv_has(&csv, B) && !csv_has(&csv, C));
 	row_is(4, "x y", "1");
 	row_is(5, "  # kept ", "2, \"two\"");
 	row_is(8, "4", "over lines");
+	row_is(10, "6", "5");
 	assert_string_equal(csv_text(&csv, C), "");
 	assert_false(csv_next(&csv));
 	assert_int_equal(said.wrong.count + said.odd.count, 0);
