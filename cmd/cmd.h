@@ -38,6 +38,7 @@ int cmd_sim(int argc, char **argv);
 int cmd_flash(int argc, char **argv);
 int cmd_lab(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
+int cmd_plan(int argc, char **argv);
 
 struct arena;
 struct conf;

@@ -27,6 +27,7 @@ static const struct command {
 	{ "flash", cmd_flash, "show modelled drives" },
 	{ "lab", cmd_lab, "run experiments in virtual time, and check what is claimed" },
 	{ "trace", cmd_trace, "tell what traces of I/O are like, make them, and play them" },
+	{ "plan", cmd_plan, "which drives to buy for workloads, and what goes where" },
 	{ "calibrate", cmd_calibrate, "measure what a volume can do, for sharing it" },
 	{ "check", cmd_check, "say what is wrong with a configuration" },
 	{ "diff", cmd_diff, "say what another configuration would change" },
