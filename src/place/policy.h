@@ -67,6 +67,12 @@ void policy_choose(const struct pool *pool, enum policy policy, const struct pol
 void policy_scan(const struct pool *pool, enum policy policy, const struct policy_options *options,
     struct policy_state *state, const struct workload *workload, double now_days, struct policy_choice *choice);
 
+/* Why, in plain words: what it is best at, what it comes to, and what the next best would; or what stopped each disk.
+ * Before anything was changed by the choice.  Words that there is no room for are left out. */
+enum { POLICY_WORDS = 512 };
+void policy_say(const struct pool *pool, enum policy policy, const struct policy_options *options,
+    const struct workload *workload, double now_days, const struct policy_choice *choice, char text[POLICY_WORDS]);
+
 /* By how much the pool's sums change if that disk, which takes it, gets the workload. */
 struct cost policy_change(const struct disk *disk, const struct workload *workload, double now_days);
 

@@ -272,6 +272,42 @@ few_disks_are_looked_at(void **state)
 	free(workloads);
 }
 
+/* What is decided is said with its reasons. */
+static void
+a_choice_says_why(void **state)
+{
+	struct policy_options options = plain;
+	struct policy_choice choice;
+	char text[POLICY_WORDS];
+	struct scene scene;
+
+	open_scene(&scene, 11, 3, 0, false);
+	scene.workloads[0] = (struct workload){ .name = "mail", .write_gb_per_day = 100, .seq_ratio = 0.2,
+		.peak_iops = 10, .write_ratio = 0.5, .working_set_gb = 900 };
+	policy_choose(&scene.pool, POLICY_MINTCO_V3, &options, NULL, &scene.workloads[0], 0, &choice);
+	policy_say(&scene.pool, POLICY_MINTCO_V3, &options, &scene.workloads[0], 0, &choice, text);
+	assert_string_equal(text, "mail: disk 0 (lasting) has no workload yet; all come to 0.002181 USD per GB");
+	options.no_warm_up = true;
+	policy_choose(&scene.pool, POLICY_MINTCO_V3, &options, NULL, &scene.workloads[0], 0, &choice);
+	policy_say(&scene.pool, POLICY_MINTCO_V3, &options, &scene.workloads[0], 0, &choice, text);
+	assert_non_null(strstr(text, "costs least per GB written; all come to "));
+	assert_non_null(strstr(text, "; the next best is disk "));
+	for (uint32_t i = 0; i < 3; i++)
+		pool_put(&scene.pool, i == 0 ? 0 : i + 5, i, 0);
+	scene.workloads[1] = scene.workloads[0];
+	scene.workloads[1].working_set_gb = 1000;
+	scene.workloads[1].name = "web";
+	policy_choose(&scene.pool, POLICY_MIN_RATE, &options, NULL, &scene.workloads[1], 0, &choice);
+	policy_say(&scene.pool, POLICY_MIN_RATE, &options, &scene.workloads[1], 0, &choice, text);
+	assert_string_equal(text, "no disk takes web: 3 are too full");
+	scene.workloads[1].peak_iops = 1e6;
+	scene.workloads[1].working_set_gb = 1;
+	policy_choose(&scene.pool, POLICY_MIN_RATE, &options, NULL, &scene.workloads[1], 1e6, &choice);
+	policy_say(&scene.pool, POLICY_MIN_RATE, &options, &scene.workloads[1], 1e6, &choice, text);
+	assert_non_null(strstr(text, "worn out"));
+	close_scene(&scene);
+}
+
 /* A move is a workload's leaving and coming, the wear of what is copied, and what that costs. */
 static void
 moves_are_charged(void **state)
@@ -349,6 +385,7 @@ main(void)
 		cmocka_unit_test(mintco_is_brute_force_of_equations_1_to_3),
 		cmocka_unit_test(perf_is_brute_force_of_equation_5),
 		cmocka_unit_test(few_disks_are_looked_at),
+		cmocka_unit_test(a_choice_says_why),
 		cmocka_unit_test(moves_are_charged),
 		cmocka_unit_test(order_and_currency_are_no_reasons),
 	};
