@@ -279,6 +279,7 @@ a_choice_says_why(void **state)
 	struct policy_options options = plain;
 	struct policy_choice choice;
 	char text[POLICY_WORDS];
+	const char *next;
 	struct scene scene;
 
 	open_scene(&scene, 11, 3, 0, false);
@@ -291,7 +292,9 @@ a_choice_says_why(void **state)
 	policy_choose(&scene.pool, POLICY_MINTCO_V3, &options, NULL, &scene.workloads[0], 0, &choice);
 	policy_say(&scene.pool, POLICY_MINTCO_V3, &options, &scene.workloads[0], 0, &choice, text);
 	assert_non_null(strstr(text, "costs least per GB written; all come to "));
-	assert_non_null(strstr(text, "; the next best is disk "));
+	next = strstr(text, "; the next best is disk ");
+	assert_non_null(next);
+	assert_true(strtoul(next + strlen("; the next best is disk "), NULL, 10) != choice.disk);
 	for (uint32_t i = 0; i < 3; i++)
 		pool_put(&scene.pool, i == 0 ? 0 : i + 5, i, 0);
 	scene.workloads[1] = scene.workloads[0];
