@@ -1,0 +1,30 @@
+/*
+ * trace_tell.h - what the workloads in files of traces are like, as rows.
+ */
+#ifndef WEIR_CMD_TRACE_TELL_H
+#define WEIR_CMD_TRACE_TELL_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "trace_rows.h"
+
+struct trace_tell {
+	struct trace_stat_options options;
+	int format;                                 /* enum trace_format, or TRACE_TEXT_GUESS */
+	bool per_volume, quiet;                     /* a row for each volume of a trace; no bar, on a terminal */
+	struct arena arena;
+	uint64_t room;                              /* of working sets (trace/working_set.h) */
+	struct trace_tally *tallies[TRACE_VOLUMES]; /* of each volume; or of all, the first */
+	struct trace_rows rows;
+	bool left;                                  /* there were lines that cannot be read */
+};
+
+/* For so many files; the caller may set all that stands before the arena.  NULL: no memory; _destroy() takes that. */
+struct trace_tell *trace_tell_create(unsigned files);
+void trace_tell_destroy(struct trace_tell *tell);
+
+/* Adds its rows.  0, or a negative errno after having said what is wrong; lines that cannot be read are said too. */
+int trace_tell_file(struct trace_tell *tell, const char *path) __attribute__((warn_unused_result));
+
+#endif
