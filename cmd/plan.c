@@ -101,8 +101,8 @@ parse_money(int key, char *arg, struct argp_state *state)
 static void
 check(struct argp_state *state, const struct plan_given *given, bool raid)
 {
-	if (!given->example && given->workloads == NULL)
-		argp_error(state, "which workloads? --workloads FILE; `weir plan --example' prints some");
+	if (!given->example && given->workloads == NULL && given->trace_count == 0)
+		argp_error(state, "which workloads? --workloads FILE, or traces; `weir plan --example' prints some");
 	if (given->set > 0 && !raid)
 		argp_error(state, "--set is of --raid");
 }
@@ -127,14 +127,14 @@ parse(int key, char *arg, struct argp_state *state)
 	case KEY_JSON: given->json = true; return 0;
 	case KEY_HTML: given->html = arg; return 0;
 	case KEY_EXAMPLE: given->example = true; return 0;
-	case ARGP_KEY_ARG: argp_error(state, "what is '%s'? --workloads names a file", arg); return 0;
+	case ARGP_KEY_ARG: given->traces[given->trace_count++] = arg; return 0;
 	case ARGP_KEY_END: check(state, given, given->raid != RAID_MODES); return 0;
 	default: return parse_money(key, arg, state);
 	}
 }
 
 static const struct argp argp = {
-	options, parse, "--workloads FILE\n--example",
+	options, parse, "--workloads FILE\nTRACE_FILE...\n--example",
 	"Says which drives to buy for workloads, or where to put these on drives that are there; what that costs over "
 	"the years, against every other way; and why.", NULL, NULL, NULL,
 };
@@ -208,7 +208,7 @@ plan(const struct plan_given *given)
 	if (error == 0 && given->html != NULL)
 		error = write_page(&p);
 	arena_drop(&p.arena);
-	return error != 0 ? EXIT_FAILED : p.advice.refused_count > 0 ? EXIT_LEFT : EXIT_OK;
+	return error != 0 ? EXIT_FAILED : p.advice.refused_count > 0 || p.lines_left ? EXIT_LEFT : EXIT_OK;
 }
 
 int
@@ -219,12 +219,20 @@ cmd_plan(int argc, char **argv)
 		.seed = 1,
 	};
 
+	int code = EXIT_OK;
+
 	argp_err_exit_status = EXIT_USAGE;
+	given.traces = calloc((size_t)argc + 1, sizeof(*given.traces));
+	if (given.traces == NULL)
+		fprintf(stderr, "weir plan: out of memory\n");
+	if (given.traces == NULL)
+		return EXIT_FAILED;
 	if (!options_parse(&argp, argc, argv, &given))
-		return EXIT_USAGE;
-	if (given.example) {
+		code = EXIT_USAGE;
+	else if (given.example)
 		plan_example(stdout, given.seed);
-		return EXIT_OK;
-	}
-	return plan(&given);
+	else
+		code = plan(&given);
+	free(given.traces);
+	return code;
 }

@@ -24,6 +24,8 @@ struct plan_limit {
 /* The command line. */
 struct plan_given {
 	const char *workloads, *catalogue, *pool, *html; /* files, or NULL */
+	char **traces;
+	unsigned trace_count;
 	struct plan_limit limits[PLAN_MODELS];
 	unsigned limit_count;
 	struct catalogue_terms terms;
@@ -45,10 +47,14 @@ struct planned {
 	struct advice_reason *reasons; /* by workload of the problem; NULL: there are too many */
 	const char **warnings;         /* as they were said, for reports */
 	unsigned warning_count;
+	bool lines_left;               /* of traces there are such as could not be read */
 };
 
 /* plan_read.c: what is to be planned, from files.  0, or a negative errno after it has been said what is wrong. */
 int plan_read(struct planned *p) __attribute__((warn_unused_result));
+
+/* plan_traces.c: adds workloads of traces; the same. */
+int plan_traces(struct planned *p) __attribute__((warn_unused_result));
 
 /* plan_example.c: workloads that could be, as a file of them. */
 void plan_example(FILE *out, uint64_t seed);

@@ -274,7 +274,7 @@ read_workloads(struct planned *p)
 	return error != 0 ? error : come_in_time(p);
 }
 
-/* Both files are read to their ends, so that all that is wrong is said at once. */
+/* All files are read to their ends, so that all that is wrong is said at once. */
 int
 plan_read(struct planned *p)
 {
@@ -284,7 +284,9 @@ plan_read(struct planned *p)
 	p->warnings = arena_alloc(&p->arena, 3 * CSV_SAID * sizeof(*p->warnings));
 	if (p->warnings == NULL)
 		return -ENOMEM;
-	error = read_workloads(p);
+	error = given->workloads != NULL ? read_workloads(p) : 0;
+	if (error == 0 && given->trace_count > 0)
+		error = plan_traces(p);
 	other = read_catalogue(p);
 	if (other == 0)
 		other = take_kinds(p);

@@ -138,6 +138,28 @@ def test_of_very_many_workloads_all_have_a_place_and_only_the_search_is_made(fil
         weir("plan", "--workloads", workloads, "--model", "PM9A3", "--why").stdout.decode()
 
 
+SYNTH = ["--seq-ratio", 50, "--write-rate", 40, "--write-ratio", 60, "--peak-iops", 60, "--working-set", 0.5]
+
+
+def test_traces_are_workloads_as_their_statistics_are(tmp_path, files):
+    """a trace that is told and planned, and the same by way of a file"""
+    traces = []
+    for name, seed in (("one", 1), ("two", 2)):
+        traces.append(str(tmp_path / (name + ".msr")))
+        made = weir("trace", "synth", "--seed", seed, "--duration", "1h", "--format", "msr", *SYNTH)
+        (tmp_path / (name + ".msr")).write_bytes(made.stdout)
+    (tmp_path / "told.csv").write_bytes(weir("trace", "stat", "--csv", *traces).stdout)
+    said, told = plan(*traces), plan("--workloads", tmp_path / "told.csv")
+    assert [place["workload"] for place in said["places"]] == ["one", "two"]
+    assert said["usd"] == pytest.approx(told["usd"], rel=1e-3)
+    assert said["disks"][0]["write_gb_day"] == pytest.approx(told["disks"][0]["write_gb_day"], rel=1e-3)
+    done = weir("plan", traces[0], traces[0], code=1)
+    assert done.words == "weir plan: one: there is another workload with this name\n"
+    with open(traces[0], "ab") as trace:
+        trace.write(b"nonsense\n")
+    assert "one.msr:" in weir("plan", traces[0], code=3).words
+
+
 # ---- what has no place ----
 
 def test_what_fits_nowhere_is_told_why_and_the_rest_is_planned(files):
@@ -245,7 +267,7 @@ def test_standard_input_and_what_comes_too_late(binary):
 
 
 @pytest.mark.parametrize("args, words", [
-    ([], "which workloads?"), (["x"], "what is 'x'?"), (["--years", "0"], "--years '0': not a number from 0.01 to 100"),
+    ([], "which workloads?"), (["--years", "0"], "--years '0': not a number from 0.01 to 100"),
     (["--years", "nan"], "--years 'nan': not a number"), (["--room", "101"], "--room '101': not a number"),
     (["--raid", "6"], "--raid '6': not 0, 1 or 5"), (["--set", "4"], "--set is of --raid"),
     (["--model", "x=y"], "--model 'y': not a number"), (["--pue", "0.5"], "--pue '0.5': not a number from 1 to 10")],

@@ -1,0 +1,85 @@
+/*
+ * plan_traces.c - workloads from traces of them: what each is like becomes what is to be placed.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "plan.h"
+#include "trace_tell.h"
+
+/* NULL, or why a trace does not say what a planner must know. */
+static const char *
+take(struct workload *w, const struct trace_stat *stat)
+{
+	if (isnan(stat->write_gb_day) || isnan(stat->peak_iops) || isnan(stat->write_ratio))
+		return "it is too short to say how much is written a day";
+	w->write_gb_per_day = stat->write_gb_day;
+	w->seq_ratio = isnan(stat->seq_ratio) ? 0 : stat->seq_ratio; /* nothing is written */
+	w->peak_iops = stat->peak_iops;
+	w->write_ratio = stat->write_ratio;
+	w->working_set_gb = stat->working_set_gb;
+	return workload_wrong(w);
+}
+
+static const char *
+add(struct planned *p, const struct trace_row *row)
+{
+	struct workload w = { .name = arena_strdup(&p->arena, row->name) };
+	const char *why = w.name == NULL ? "out of memory" : take(&w, &row->stat);
+
+	for (uint32_t i = 0; why == NULL && i < p->workloads.count; i++)
+		if (strcmp(p->workloads.list[i].name, w.name) == 0)
+			why = "there is another workload with this name";
+	if (why == NULL)
+		p->workloads.list[p->workloads.count++] = w;
+	return why;
+}
+
+static int
+add_rows(struct planned *p, const struct trace_rows *rows)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const char *why = add(p, &rows->rows[i]);
+
+		if (why != NULL)
+			fprintf(stderr, "weir plan: %s: %s\n", rows->rows[i].name, why);
+		error = why != NULL ? -EINVAL : error;
+	}
+	return error;
+}
+
+/* Behind those of a file, if there are any. */
+static int
+make_room(struct planned *p, size_t more)
+{
+	struct workloads *all = &p->workloads;
+	struct workload *list = arena_alloc(&p->arena, (all->count + more) * sizeof(*list));
+
+	if (list == NULL)
+		return -ENOMEM;
+	memcpy(list, all->list, all->count * sizeof(*list));
+	all->list = list;
+	return 0;
+}
+
+int
+plan_traces(struct planned *p)
+{
+	struct trace_tell *tell = trace_tell_create(p->given->trace_count);
+	int error = tell == NULL ? -ENOMEM : 0;
+
+	for (unsigned i = 0; error == 0 && i < p->given->trace_count; i++)
+		error = trace_tell_file(tell, p->given->traces[i]);
+	if (error == 0)
+		error = make_room(p, tell->rows.count);
+	if (error == 0)
+		error = add_rows(p, &tell->rows);
+	if (error == -ENOMEM)
+		fprintf(stderr, "weir plan: out of memory\n");
+	p->lines_left = tell != NULL && tell->left;
+	trace_tell_destroy(tell);
+	return error;
+}
