@@ -1,115 +1,23 @@
 /*
  * flash_waf_sequential.c - what does a share of sequential writes save?
  *
- * Runs of several streams, each of which goes round a part of the space, between runs of uniform random writes over
- * all of it: Figure 6 of the minTCO paper, and its Equation 7 fitted to it.
+ * Figure 6 of the minTCO paper on the modelled SSD (waf_curve.h), and its Equation 7 fitted to it.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "experiments.h"
-#include "place/stats.h"
 #include "place/waf_theory.h"
-#include "untimed.h"
-
-enum { DIES = 4, STREAMS = 8, RUN = 256 /* units: 1 MiB */ };
-
-/* In drive writes.  Where nearly all is sequential, blocks are for long as they were before. */
-enum { WARM_UP = 4, MEASURED = 3, LONG_FROM = 75 /* percent */, LONG_WARM_UP = 10, LONG_MEASURED = 20 };
+#include "waf_curve.h"
 
 static const unsigned spares[] = { 70, 120, 145, 200, 280 }; /* in thousandths */
-static const unsigned shares[] = { /* percent */
-	0, 10, 20, 30, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 100,
-};
 
-enum { SPARES = sizeof(spares) / sizeof(spares[0]), SHARES = sizeof(shares) / sizeof(shares[0]) };
+enum { SPARES = sizeof(spares) / sizeof(spares[0]), SHARES = WAF_CURVE_SHARES };
 enum { TYPICAL = 2, PLATEAU = 4 /* share of 40 % */ };
-
-static const double MOVES = 1.1;
-
-struct curve {
-	char name[32];
-	double spare, share[SHARES], amplification[SHARES], most;
-	struct stats_turning fit;
-};
-
-struct streams {
-	uint64_t part;        /* units that each of them goes round */
-	uint64_t at[STREAMS]; /* within its own */
-};
-
-/* Whose turn it is, is chance: streams that take turns keep step, and leave whole blocks empty, or never do. */
-static void
-write_run(struct untimed *u, struct streams *streams)
-{
-	uint64_t which = rng_below(&u->rng, STREAMS), *at = &streams->at[which];
-
-	for (unsigned i = 0; i < RUN; i++, *at = (*at + 1) % streams->part)
-		ftl_write(u->ftl, (uint32_t)(which * streams->part + *at));
-}
-
-static void
-write_mixed(struct untimed *u, struct streams *streams, unsigned share, uint64_t drive_writes)
-{
-	for (uint64_t done = 0; done < drive_writes * u->units; done += RUN)
-		if (rng_below(&u->rng, 100) < share)
-			write_run(u, streams);
-		else
-			untimed_random(u, RUN, 0, u->units);
-}
-
-static bool
-measure(struct lab *lab, unsigned spare, unsigned share, struct curve *curve, double *amplification)
-{
-	bool is_long = share >= LONG_FROM;
-	struct streams streams;
-	struct untimed u;
-
-	if (!untimed_open(&u, lab, "tlc-plp", DIES, spare, FLASH_GREEDY))
-		return false;
-	streams.part = u.units / STREAMS;
-	for (unsigned i = 0; i < STREAMS; i++)
-		streams.at[i] = rng_below(&u.rng, streams.part);
-	write_mixed(&u, &streams, share, is_long ? LONG_WARM_UP : WARM_UP);
-	untimed_mark(&u);
-	write_mixed(&u, &streams, share, is_long ? LONG_MEASURED : MEASURED);
-	*amplification = untimed_amplification(&u);
-	curve->spare = untimed_spare(&u);
-	untimed_close(&u);
-	return true;
-}
-
-/* Where hardly anything is moved any more there is nothing to fit: amplification is 1. */
-static bool
-fit(struct curve *curve)
-{
-	unsigned count = SHARES;
-
-	while (count > 0 && curve->amplification[count - 1] < MOVES)
-		count--;
-	return stats_turning(curve->share, curve->amplification, count, &curve->fit);
-}
-
-static bool
-trace(struct lab *lab, unsigned spare, struct curve *curve)
-{
-	curve->most = 0;
-	for (unsigned i = 0; i < SHARES; i++) {
-		curve->share[i] = shares[i] / 100.0;
-		if (!measure(lab, spare, shares[i], curve, &curve->amplification[i]))
-			return false;
-		curve->most = fmax(curve->most, curve->amplification[i]);
-	}
-	snprintf(curve->name, sizeof(curve->name), "spare %.1f %%", curve->spare * 100);
-	if (!fit(curve))
-		lab_refuse(lab, "%s: nothing can be fitted", curve->name);
-	return lab->why[0] == '\0';
-}
 
 /* ---- what is told of it ---- */
 
 static void
-tell_points(struct result *result, const struct curve curves[SPARES])
+tell_points(struct result *result, const struct waf_curve curves[SPARES])
 {
 	struct result_column columns[1 + SPARES] = { { "sequential share", "%", 0, false } };
 	struct result_table *table;
@@ -119,14 +27,14 @@ tell_points(struct result *result, const struct curve curves[SPARES])
 	table = result_table(result, "amplification", "Units programmed for each that was written", columns,
 	    1 + SPARES);
 	for (unsigned i = 0; i < SHARES; i++) {
-		result_cell_number(table, shares[i]);
+		result_cell_number(table, waf_curve_shares[i]);
 		for (unsigned s = 0; s < SPARES; s++)
 			result_cell_number(table, curves[s].amplification[i]);
 	}
 }
 
 static void
-tell_fits(struct result *result, const struct curve curves[SPARES])
+tell_fits(struct result *result, const struct waf_curve curves[SPARES])
 {
 	const struct result_column columns[] = {
 		{ "spare", "%", 2, false }, { "Lambert", "", 3, false }, { "e", "", 3, false },
@@ -155,13 +63,13 @@ figure_make(struct result *result, const char *name, const char *title, const ch
 	    (struct result_axis){ y, "", RESULT_LINEAR });
 
 	result_caption(figure, "%d streams in runs of 1 MiB, each round a part of the space, and uniform writes of "
-	    "4 KiB over all of it; greedy, %d dies as in tlc-plp, after %d drive writes (%d from %d %% on).", STREAMS,
-	    DIES, WARM_UP, LONG_WARM_UP, LONG_FROM);
+	    "4 KiB over all of it; greedy, %d dies as in tlc-plp, after %d drive writes (%d from %d %% on).",
+	    WAF_CURVE_STREAMS, WAF_CURVE_DIES, WAF_CURVE_WARM_UP, WAF_CURVE_LONG_WARM_UP, WAF_CURVE_LONG_FROM);
 	return figure;
 }
 
 static void
-draw(struct result *result, const struct curve curves[SPARES])
+draw(struct result *result, const struct waf_curve curves[SPARES])
 {
 	struct result_figure *plain = figure_make(result, "share", "Write amplification against the sequential share",
 	    "write amplification");
@@ -177,22 +85,24 @@ draw(struct result *result, const struct curve curves[SPARES])
 		struct result_series *fit = result_series(fitted, curves[s].name, false);
 
 		for (unsigned i = 0; i < SHARES; i++) {
-			result_point(line, shares[i], curves[s].amplification[i]);
-			result_point(over, shares[i], curves[s].amplification[i] / curves[s].most);
-			result_point(fit, shares[i], fmax(stats_turning_at(&curves[s].fit, curves[s].share[i]), 1));
+			unsigned share = waf_curve_shares[i];
+
+			result_point(line, share, curves[s].amplification[i]);
+			result_point(over, share, curves[s].amplification[i] / curves[s].most);
+			result_point(fit, share, fmax(stats_turning_at(&curves[s].fit, curves[s].share[i]), 1));
 		}
 	}
 	points = result_series(fitted, "measured", true);
 	for (unsigned s = 0; s < SPARES; s++)
 		for (unsigned i = 0; i < SHARES; i++)
-			result_point(points, shares[i], curves[s].amplification[i]);
+			result_point(points, waf_curve_shares[i], curves[s].amplification[i]);
 }
 
 static void
-conclude(struct result *result, const struct curve curves[SPARES])
+conclude(struct result *result, const struct waf_curve curves[SPARES])
 {
 	double flat = 1, end = 0, error = 0;
-	const struct curve *typical = &curves[TYPICAL];
+	const struct waf_curve *typical = &curves[TYPICAL];
 
 	for (unsigned s = 0; s < SPARES; s++) {
 		const double *a = curves[s].amplification;
@@ -218,12 +128,10 @@ conclude(struct result *result, const struct curve curves[SPARES])
 static void
 run(struct lab *lab, struct result *result)
 {
-	struct curve *curves = lab_alloc(lab, SPARES * sizeof(*curves));
+	struct waf_curve *curves = lab_alloc(lab, SPARES * sizeof(*curves));
 
-	lab_expect(lab, (uint64_t)SPARES * SHARES);
-	for (unsigned s = 0; s < SPARES; s++)
-		if (!trace(lab, spares[s], &curves[s]))
-			return;
+	if (!waf_curves_measure(lab, spares, SPARES, curves))
+		return;
 	tell_points(result, curves);
 	tell_fits(result, curves);
 	draw(result, curves);
