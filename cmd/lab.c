@@ -13,7 +13,7 @@
 #include "report.h"
 #include "table.h"
 
-enum key { KEY_SEED = 1000, KEY_OUT, KEY_JSON, KEY_SENSITIVITY, KEY_QUICK, KEY_JOBS };
+enum key { KEY_SEED = 1000, KEY_OUT, KEY_JSON, KEY_SENSITIVITY, KEY_QUICK, KEY_JOBS, KEY_WORKLOADS };
 
 static const struct argp_option options[] = {
 	{ "json", KEY_JSON, NULL, 0, "print one JSON object", 0 },
@@ -22,6 +22,8 @@ static const struct argp_option options[] = {
 	{ "sensitivity", KEY_SENSITIVITY, NULL, 0,
 	    "run it again with each constant 30 % less and 30 % more", 0 },
 	{ "quick", KEY_QUICK, NULL, 0, "a small part of what takes long: to see that it works", 0 },
+	{ "workloads", KEY_WORKLOADS, "FILE", 0, "take these, a CSV as of `weir plan', instead of its own, where an "
+	    "experiment takes workloads", 0 },
 	{ "jobs", KEY_JOBS, "N", 0, "so many measurements at a time, where that can be (default: one for each "
 	    "processor)", 0 },
 	{ 0 },
@@ -31,6 +33,7 @@ struct lab_given {
 	struct lab_order order;
 	const char *run_only;  /* the last option that is for `run` alone */
 	const char *action;
+	const char *workloads; /* a file */
 	char **names;
 	unsigned name_count;
 };
@@ -85,6 +88,7 @@ parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SENSITIVITY: given->run_only = "--sensitivity"; given->order.sensitivity = true; return 0;
 	case KEY_QUICK: given->run_only = "--quick"; given->order.quick = true; return 0;
+	case KEY_WORKLOADS: given->run_only = "--workloads"; given->workloads = arg; return 0;
 	case KEY_JOBS:
 		given->run_only = "--jobs";
 		given->order.jobs = (unsigned)option_number_of(state, "--jobs", arg, 1, LAB_CREW_MAX);
@@ -184,6 +188,34 @@ find(struct lab_order *order, const char *name)
 	return known;
 }
 
+/* All that are meant take workloads. */
+static bool
+all_take(const struct lab_order *order)
+{
+	for (unsigned i = 0; i < order->count; i++)
+		if (!order->chosen[i]->takes_workloads) {
+			fprintf(stderr, "weir lab: --workloads: %s takes none\n", order->chosen[i]->name);
+			return false;
+		}
+	return true;
+}
+
+static int
+run(struct lab_given *given)
+{
+	struct arena arena;
+	int code = EXIT_FAILED;
+
+	arena_init(&arena, 0);
+	if (given->workloads != NULL && !all_take(&given->order))
+		code = EXIT_USAGE;
+	else if (given->workloads == NULL ||
+	    lab_workloads_read(&given->order.workloads, &arena, given->workloads) == 0)
+		code = lab_order_run(&given->order);
+	arena_drop(&arena);
+	return code;
+}
+
 static int
 act(struct lab_given *given)
 {
@@ -192,7 +224,7 @@ act(struct lab_given *given)
 	for (unsigned i = 0; i < given->name_count; i++)
 		if (!find(&given->order, given->names[i]))
 			return EXIT_USAGE;
-	return lab_order_run(&given->order);
+	return run(given);
 }
 
 int

@@ -5,6 +5,7 @@
  *   lab_run.c     runs them, and says what came of it: to people, and to files
  *   lab_crew.c    measurements and repetitions side by side
  *   lab_json.c    a result as JSON
+ *   lab_workloads.c   a file of workloads, for experiments that take them
  */
 #ifndef WEIR_CMD_LAB_H
 #define WEIR_CMD_LAB_H
@@ -22,7 +23,13 @@ struct lab_order {
 	const char *out;       /* a folder; NULL: nothing is written */
 	bool json, sensitivity, quick;
 	unsigned jobs;         /* processes at a time */
+	struct lab_workloads workloads;
 };
+
+/* A file of them (place/workloads_read.h), into the arena; what is wrong with it, and what is odd, is said.  0, or a
+ * negative errno. */
+int lab_workloads_read(struct lab_workloads *workloads, struct arena *arena, const char *path)
+    __attribute__((warn_unused_result));
 
 /* Answers the exit code: EXIT_FAILED too where a check was not met. */
 int lab_order_run(const struct lab_order *order);

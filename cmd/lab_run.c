@@ -204,6 +204,7 @@ run(const struct lab_order *order, unsigned which, struct arena *arena, struct r
 	lab_init(&lab, arena, &lab_maker_flash, order->seed);
 	lab.crew = order->jobs > 1 ? &crew.lab : NULL;
 	lab.quick = order->quick;
+	lab.workloads = order->workloads;
 	lab.watch = show;
 	lab.watch_arg = &watched;
 	result_init(result, arena, experiment->name, order->seed);

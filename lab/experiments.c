@@ -35,6 +35,10 @@ const struct experiment *const experiments[] = {
 	&rio,
 	&rio_faster,
 	&rio_slower,
+	&mintco_rank,
+	&mintco_perf,
+	&mintco_raid,
+	&mintco_offline,
 };
 
 const unsigned experiment_count = sizeof(experiments) / sizeof(experiments[0]);

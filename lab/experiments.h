@@ -29,4 +29,8 @@ extern const struct experiment qos_dynamic, qos_sizes, qos_priorities, qos_crowd
 
 extern const struct experiment rio, rio_faster, rio_slower;
 
+/* ---- mintco: where workloads are placed, and what that costs ---- */
+
+extern const struct experiment mintco_rank, mintco_perf, mintco_raid, mintco_offline;
+
 #endif

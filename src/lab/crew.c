@@ -70,6 +70,7 @@ work(void *arg, unsigned i)
 	lab_init(&lab, &arena, pieces->lab->maker, pieces->lab->seed);
 	lab.variation = pieces->lab->variation;
 	lab.quick = pieces->lab->quick;
+	lab.workloads = pieces->lab->workloads;
 	lab.watch = watch;
 	lab.watch_arg = piece;
 	done = pieces->work(&lab, pieces->arg, i, piece->found);

@@ -126,6 +126,7 @@ repeat(void *arg, unsigned i)
 		v->lab->constants[i / WAYS], i % WAYS == LESS ? -v->percent : v->percent,
 	};
 	again.quick = v->lab->quick;
+	again.workloads = v->lab->workloads;
 	again.watch = watch;
 	again.watch_arg = &watched;
 	result_init(&result, v->scratch, v->first->name, v->first->seed);

@@ -15,6 +15,7 @@ struct experiment {
 	const char *name, *group; /* words with hyphens; no two of either are the same */
 	const char *question;     /* one line */
 	const char *known;        /* what the paper or the data sheet says, and where; or what would be wrong */
+	bool takes_workloads;     /* lab->workloads instead of its own */
 	/* Runs it and builds the result; where lab_run() cannot, it returns at once. */
 	void (*run)(struct lab *lab, struct result *result);
 };

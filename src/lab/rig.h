@@ -20,6 +20,7 @@ struct lab_variation {
 };
 
 struct lab_crew;
+struct workload;
 
 /* Where devices come from.  All but open() may be NULL. */
 struct lab_maker {
@@ -44,6 +45,13 @@ struct lab_progress {
 	uint64_t virtual_ns;   /* that have gone by in them */
 };
 
+/* Workloads that the user has, for experiments that take them (experiment.h); they stay the caller's. */
+struct lab_workloads {
+	const struct workload *list;
+	uint32_t count;               /* 0: the user has none */
+	const char *name;
+};
+
 /* Who experiments: with what, and what was used. */
 struct lab {
 	struct arena *arena;          /* of setups, outcomes and results */
@@ -52,6 +60,7 @@ struct lab {
 	struct lab_variation variation;
 	struct lab_crew *crew;        /* crew.h: for what can be done side by side; NULL: there is none */
 	bool quick;                   /* experiments that take long do a small part, which is said in the result */
+	struct lab_workloads workloads;
 	/* As sim_options.trace, of each run; NULL: nobody looks.  `arg` is whatever the rig has there. */
 	void (*trace)(void *arg, uint64_t now_ns, enum sim_kind kind, uint64_t actor, uint64_t a, uint64_t b);
 	/* Whenever that changes; NULL: nobody looks. */
