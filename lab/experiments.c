@@ -36,6 +36,7 @@ const struct experiment *const experiments[] = {
 	&rio_faster,
 	&rio_slower,
 	&mintco_rank,
+	&mintco_lookahead,
 	&mintco_perf,
 	&mintco_raid,
 	&mintco_offline,

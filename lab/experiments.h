@@ -31,6 +31,6 @@ extern const struct experiment rio, rio_faster, rio_slower;
 
 /* ---- mintco: where workloads are placed, and what that costs ---- */
 
-extern const struct experiment mintco_rank, mintco_perf, mintco_raid, mintco_offline;
+extern const struct experiment mintco_rank, mintco_lookahead, mintco_perf, mintco_raid, mintco_offline;
 
 #endif
