@@ -60,7 +60,8 @@ make_room(struct planned *p, size_t more)
 
 	if (list == NULL)
 		return -ENOMEM;
-	memcpy(list, all->list, all->count * sizeof(*list));
+	if (all->count > 0)
+		memcpy(list, all->list, all->count * sizeof(*list));
 	all->list = list;
 	return 0;
 }
