@@ -16,11 +16,12 @@
 void
 csv_remark(struct csv_remarks *remarks, uint32_t line, const char *format, ...)
 {
-	struct csv_remark *remark = &remarks->first[remarks->count];
+	struct csv_remark *remark;
 	va_list arguments;
 
 	if (remarks->count++ >= CSV_SAID)
 		return;
+	remark = &remarks->first[remarks->count - 1];
 	remark->line = line;
 	va_start(arguments, format);
 	vsnprintf(remark->why, sizeof(remark->why), format, arguments);
