@@ -193,15 +193,15 @@ static void
 ways(FILE *out, const struct planned *p)
 {
 	static const char *const heads[] = {
-		"Drives", ">Searched", ">Offline, grouped", ">Offline, greedy", ">Least used", ">First fit", ">Disks",
-		"First worn out in", "Best way against the cheapest"
+		"Drives", ">Searched", ">minTCO-Perf", ">minTCO-v3", ">Offline, grouped", ">Offline, greedy",
+		">Least used", ">First fit", ">Disks", "First worn out in", "Best way against the cheapest"
 	};
 
 	fputs("<h2>What each way costs</h2>\n<p class=\"soft\">US dollars in all the years, by the drives that are "
 	    "bought and by how workloads are placed on them; a dash where not all have a place. What is worn out is "
 	    "replaced in proportion.</p>\n", out);
 	ways_figure(out, p);
-	begin_table(out, heads, 9);
+	begin_table(out, heads, 11);
 	for (uint32_t i = 0; i < p->advice.plan_count; i++)
 		if (plan_is_best_of_kind(p, &p->advice.plans[i]))
 			way_row(out, p, &p->advice.plans[i]);

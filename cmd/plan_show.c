@@ -63,7 +63,7 @@ show_purchase(const struct planned *p)
 	    p->advice.plans[0].cost.usd, money->bought_usd, money->replaced_usd, money->power_usd, money->labour_usd);
 }
 
-/* Of each kind its best way, and of the best kind the other ways too. */
+/* Of each kind its best way, of the best kind the other ways too, and what comes of it one by one. */
 static int
 show_ways(const struct planned *p)
 {
@@ -80,9 +80,11 @@ show_ways(const struct planned *p)
 		bool all = plan->cost.nowhere == p->advice.plans[0].cost.nowhere;
 		char words[PLAN_WORDS];
 
-		if (!plan_is_best_of_kind(p, plan) && plan->kind != of)
+		bool online = plan->way == ADVICE_MINTCO_V3 || plan->way == ADVICE_MINTCO_PERF;
+
+		if (!plan_is_best_of_kind(p, plan) && plan->kind != of && !online)
 			continue;
-		if (shown++ >= WAYS) {
+		if (shown++ >= WAYS && !online) {
 			left_out++;
 			continue;
 		}

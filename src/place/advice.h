@@ -35,13 +35,15 @@ enum advice_way {
 	ADVICE_LEAST_USED,         /* to the emptiest one */
 	ADVICE_GREEDY,             /* minTCO-Offline (offline.h) in one zone; of one model */
 	ADVICE_GROUPED,            /* the same in two, by how sequential workloads are */
+	ADVICE_MINTCO_V3,          /* as they come, by minTCO-v3 (policy.h), on the drives of the best other plan */
+	ADVICE_MINTCO_PERF,        /* the same by minTCO-Perf */
 	ADVICE_SEARCHED,           /* by search.h */
 	ADVICE_WAYS
 };
 
 extern const char *const advice_way_names[ADVICE_WAYS];
 
-/* Of more workloads all ways but the last are left out: they look at each disk for each workload. */
+/* Of more workloads the ways before minTCO-v3 are left out: they look at each disk for each workload. */
 enum { ADVICE_SIMPLE_MAX = 10000 };
 
 #define ADVICE_MIXED UINT32_MAX

@@ -159,7 +159,30 @@ make_plain(struct advice *a, struct arena *arena, bool owned)
 		error = make_plan(a, arena, ADVICE_MIXED, way);
 	for (uint32_t kind = 0; !owned && kind < a->problem.kind_count; kind++)
 		for (enum advice_way way = first; error == 0 && way < ADVICE_WAYS; way++)
-			error = make_plan(a, arena, kind, way);
+			if (!advice_is_online(way))
+				error = make_plan(a, arena, kind, way);
+	return error;
+}
+
+/* On the drives of the plan that is first. */
+static int
+make_online(struct advice *a, struct arena *arena, enum advice_way way)
+{
+	struct advice_plan *p = &a->plans[a->plan_count];
+	uint32_t count = a->problem.workload_count;
+	int error;
+
+	*p = (struct advice_plan){ .kind = a->plans[0].kind, .way = way };
+	p->plan.disk_of = arena_alloc(arena, count * sizeof(*p->plan.disk_of));
+	p->plan.kind_of = arena_alloc(arena, count * sizeof(*p->plan.kind_of));
+	if (p->plan.disk_of == NULL || p->plan.kind_of == NULL)
+		return -ENOMEM;
+	error = advice_online(&p->plan, arena, &a->problem, &a->plans[0].plan, way);
+	if (error == 0)
+		error = search_cost(&p->cost, arena, &a->problem, &p->plan);
+	if (error == 0)
+		error = sum_up(a, arena, p);
+	a->plan_count += error == 0;
 	return error;
 }
 
@@ -178,6 +201,10 @@ advice_make_plans(struct advice *a, struct arena *arena)
 	error = make_plain(a, arena, owned);
 	if (error == 0 && (owned || a->problem.kind_count > 1))
 		error = make_plan(a, arena, ADVICE_MIXED, ADVICE_SEARCHED);
+	sort(a);
+	if (error == 0 && a->plan_count > 0 && a->plans[0].plan.disks > 0)
+		for (enum advice_way way = ADVICE_MINTCO_V3; error == 0 && way <= ADVICE_MINTCO_PERF; way++)
+			error = make_online(a, arena, way);
 	sort(a);
 	return error;
 }

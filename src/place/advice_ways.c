@@ -12,7 +12,8 @@
 
 const char *const advice_way_names[ADVICE_WAYS] = {
 	[ADVICE_FIRST_FIT] = "first fit", [ADVICE_LEAST_USED] = "least used", [ADVICE_GREEDY] = "offline, greedy",
-	[ADVICE_GROUPED] = "offline, grouped", [ADVICE_SEARCHED] = "searched",
+	[ADVICE_GROUPED] = "offline, grouped", [ADVICE_MINTCO_V3] = "minTCO-v3", [ADVICE_MINTCO_PERF] = "minTCO-Perf",
+	[ADVICE_SEARCHED] = "searched",
 };
 
 struct numbered {

@@ -71,7 +71,9 @@ def test_programs_are_told_all_of_it(example):
     parts = ("bought_usd", "replaced_usd", "power_usd", "labour_usd")
     assert sum(said[part] for part in parts) == pytest.approx(said["usd"], rel=1e-6)
     assert {way["placed_by"] for way in said["ways"]} == \
-        {"first fit", "least used", "offline, greedy", "offline, grouped", "searched"}
+        {"first fit", "least used", "offline, greedy", "offline, grouped", "minTCO-v3", "minTCO-Perf", "searched"}
+    online = [way for way in said["ways"] if way["placed_by"].startswith("minTCO")]
+    assert len(online) == 2 and all(way["disks"] <= len(said["disks"]) for way in online), "on the drives of the best"
     assert all(disk["room_pct"] <= 80 and disk["iops_pct"] <= 70 and disk["waf"] >= 1 for disk in said["disks"])
     assert said["assumed"] == {"years": 5, "room_max_pct": 80, "iops_max_pct": 70, "usd_per_kwh": 0.1, "pue": 1.58,
                                "labour_usd_per_day": 0.14, "setup_usd": 25, "raid": None, "set": 1, "seed": 1}
@@ -132,7 +134,8 @@ def test_of_very_many_workloads_all_have_a_place_and_only_the_search_is_made(fil
     workloads, = files(workloads=HEADING + "".join("w%d,%d,%d,100,50,%d\n" % (i, i % 100, 1 + i % 7, 1 + i % 9)
                                                    for i in range(10001)))
     said = plan("--workloads", workloads, "--model", "PM9A3")
-    assert [way["placed_by"] for way in said["ways"]] == ["searched"]
+    assert sorted(way["placed_by"] for way in said["ways"]) == ["minTCO-Perf", "minTCO-v3", "searched"]
+    assert said["ways"][0]["placed_by"] == "searched"
     assert len(said["places"]) == 10001 and "why" not in said["places"][0], "of so many nobody asks why"
     assert "... and 9941 more: --json and --html have all of them\n" in \
         weir("plan", "--workloads", workloads, "--model", "PM9A3", "--why").stdout.decode()
