@@ -19,7 +19,7 @@
 struct arena;
 
 /* An AVL tree of height h has as many leaves at least as Fibonacci's sequence says: of 2^32 none is higher. */
-enum { TREE_AXES = 9, TREE_LEAF = 16 /* points at most */, TREE_HEIGHT = 48 };
+enum { TREE_AXES = 9, TREE_LEAF = 32 /* points at most */, TREE_HEIGHT = 48 };
 
 #define TREE_NONE UINT32_MAX
 
