@@ -218,13 +218,11 @@ explore(struct search *s, struct keyed *keyed, struct kept *best, uint64_t evalu
 		    kind_alone(s, keyed, tries(each / 2, count * s->problem.kind_count)));
 		go_on(s, best, each / 2, WARM_AGAIN);
 	}
-	while (s->evaluations < evaluations_max) {
+	for (restore(s, best); s->open > 0 && s->evaluations < evaluations_max; restore(s, best)) {
 		uint64_t left = evaluations_max - s->evaluations;
 
-		restore(s, best);
 		go_on(s, best, left < each ? left : each, WARM_AGAIN);
 	}
-	restore(s, best);
 }
 
 static void

@@ -6,6 +6,16 @@
 /* What is more than any one workload does: then it is most likely a thousand times too much. */
 static const double RATE_ODD_GB_PER_DAY = 500e3, IOPS_ODD = 10e6, ROOM_ODD_GB = 1e6, ARRIVAL_ODD_DAYS = 36525;
 
+/* Of one write, by its rate and its peak: what is hardly meant, and what cannot be. */
+static const double WRITE_ODD_BYTES = 4e6, WRITE_MAX_BYTES = 100e6;
+
+/* How large its writes are at least: if it were at its peak all day. */
+static double
+write_bytes(const struct workload *w)
+{
+	return w->write_gb_per_day > 0 ? w->write_gb_per_day * 1e9 / 86400 / (w->peak_iops * w->write_ratio) : 0;
+}
+
 static int
 is_amount(double value)
 {
@@ -31,6 +41,10 @@ workload_wrong(const struct workload *w)
 		return "it writes, and none of its I/Os are writes";
 	if (w->write_gb_per_day > 0 && w->peak_iops == 0)
 		return "it writes, and its peak is 0 I/Os per second";
+	if (w->write_gb_per_day > 0 && w->working_set_gb == 0)
+		return "it writes, and its working set is 0";
+	if (write_bytes(w) > WRITE_MAX_BYTES)
+		return "for what it writes a day its peak is too low: each write would be more than 100 MB";
 	return NULL;
 }
 
@@ -45,7 +59,7 @@ workload_odd(const struct workload *w)
 		return "its working set is more than 1000 TB: is it in MB?";
 	if (w->arrival_days > ARRIVAL_ODD_DAYS)
 		return "it arrives after more than a hundred years: is that in seconds?";
-	if (w->write_gb_per_day > 0 && w->write_gb_per_day * 1e9 / 86400 / (w->peak_iops * w->write_ratio) > 64e6)
-		return "for what it writes a day its peak is too low: each write would be more than 64 MB";
+	if (write_bytes(w) > WRITE_ODD_BYTES)
+		return "for what it writes a day its peak is low: each write would be more than 4 MB";
 	return NULL;
 }

@@ -255,7 +255,7 @@ def test_all_that_is_wrong_is_said_by_file_and_line(files):
 
 
 def test_what_may_not_be_meant_is_warned_of(files):
-    workloads, = files(workloads=HEADING.replace("\n", ",colour\n") + "a,50,20000000,1000,50,10,red\n")
+    workloads, = files(workloads=HEADING.replace("\n", ",colour\n") + "a,50,600000,100000,50,10,red\n")
     done = weir("plan", "--workloads", workloads, code=0)
     assert done.words.splitlines() == [
         workloads + ":1: warning: column 'colour' is not known, and not used",

@@ -304,10 +304,12 @@ what_is_wrong_with_numbers_is_said(void **state)
 	WRONG(peak_iops, NAN);
 	WRONG(working_set_gb, -3);
 	WRONG(arrival_days, NAN);
+	WRONG(working_set_gb, 0);
+	WRONG(write_gb_per_day, 200 * 0.8 * 86400 * 0.11);
 #undef WRONG
 #define ODD(field, value) (w = good, w.field = (value), assert_non_null(workload_odd(&w)))
-	ODD(write_gb_per_day, 20e6);
-	ODD(write_gb_per_day, 20e3 * 60);
+	ODD(write_gb_per_day, 20e6 / 20);
+	ODD(write_gb_per_day, 200 * 0.8 * 86400 * 0.0041);
 	ODD(working_set_gb, 6e6);
 	ODD(peak_iops, 200e6);
 	ODD(arrival_days, 1e6);

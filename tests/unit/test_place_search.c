@@ -325,6 +325,24 @@ who_has_no_place_is_told_why(void **state)
 	arena_drop(&arena);
 }
 
+/* It ends, also where there is nothing to look for. */
+static void
+where_nobody_has_a_place_there_is_an_empty_plan(void **state)
+{
+	const struct search_kind kind = { .model = &plain, .disks_max = UINT32_MAX };
+	struct workload workload = sized(1, 2e5, 1);
+	struct search_problem problem = { .workloads = &workload, .kinds = &kind, .workload_count = 1, .kind_count = 1,
+		.aim = SEARCH_USD_YEARS, .horizon_days = 365, .room_max = 1, .iops_max = 1 };
+	struct search_found found;
+	struct arena arena;
+
+	arena_init(&arena, 0);
+	found = found_by(&arena, &problem, 1, EVALUATIONS);
+	assert_int_equal(found.cost.nowhere, 1);
+	assert_int_equal(found.plan.disks, 0);
+	arena_drop(&arena);
+}
+
 static void
 a_plan_to_begin_with_does_not_get_worse(void **state)
 {
@@ -400,6 +418,7 @@ main(void)
 		cmocka_unit_test(order_changes_nothing_and_prices_all_of_it),
 		cmocka_unit_test(as_many_disks_are_bought_as_are_needed),
 		cmocka_unit_test(who_has_no_place_is_told_why),
+		cmocka_unit_test(where_nobody_has_a_place_there_is_an_empty_plan),
 		cmocka_unit_test(a_plan_to_begin_with_does_not_get_worse),
 		cmocka_unit_test(what_is_no_problem_is_refused_and_no_memory_said),
 	};

@@ -91,7 +91,7 @@ all_that_is_wrong_is_said_by_line_and_column(void **state)
 static void
 units_that_are_off_by_a_thousand_are_warned_of(void **state)
 {
-	assert_int_equal(take(HEADING "a,30,2000000,200,80,6\nb,30,20,200,80,6000000\nc,30,20,20000000,80,6\n"), 0);
+	assert_int_equal(take(HEADING "a,30,600000,20000,80,6\nb,30,20,200,80,6000000\nc,30,20,20000000,80,6\n"), 0);
 	read_says(&said.odd, 2, "a: its write rate is more than 500 TB a day: is it in MB?");
 	read_says(&said.odd, 3, "b: its working set is more than 1000 TB");
 	read_says(&said.odd, 4, "c: its peak is more than ten million");
