@@ -6,22 +6,37 @@
 
 const char *const raid_names[RAID_MODES] = { [RAID_0] = "RAID 0", [RAID_1] = "RAID 1", [RAID_5] = "RAID 5" };
 
+/* What no drive is or has; dollars, GB, I/Os per second. */
+static const double MOST = 1e15;
+
+static bool
+is_from(double least, double value)
+{
+	return value >= least && value <= MOST;
+}
+
+static bool
+is_above_0(double value)
+{
+	return value > 0 && value <= MOST;
+}
+
 const char *
 disk_model_wrong(const struct disk_model *model)
 {
-	if (!(isfinite(model->initial_usd) && model->initial_usd >= 0))
+	if (!is_from(0, model->initial_usd))
 		return "its price is not a number of dollars from 0 up";
-	if (!(isfinite(model->usd_per_day) && model->usd_per_day >= 0))
+	if (!is_from(0, model->usd_per_day))
 		return "what it costs a day is not a number of dollars from 0 up";
-	if (!(isfinite(model->endurance_gb) && model->endurance_gb > 0))
+	if (!is_above_0(model->endurance_gb))
 		return "its endurance is not a number of GB above 0";
-	if (!(isfinite(model->capacity_gb) && model->capacity_gb > 0))
+	if (!is_above_0(model->capacity_gb))
 		return "its capacity is not a number of GB above 0";
-	if (!(isfinite(model->iops) && model->iops > 0))
+	if (!is_above_0(model->iops))
 		return "its I/Os per second are not a number above 0";
-	if (!(isfinite(model->write_penalty) && model->write_penalty > 0))
+	if (!is_above_0(model->write_penalty))
 		return "how many reads a write takes is not a number above 0";
-	if (!(isfinite(model->write_copies) && model->write_copies >= 1))
+	if (!is_from(1, model->write_copies))
 		return "how often it writes each byte is not a number from 1 up";
 	return waf_wrong(&model->waf);
 }
@@ -37,6 +52,8 @@ disk_model_odd(const struct disk_model *model)
 		return "its endurance is not 50 to 1,000,000 times its capacity: is one of them in another unit?";
 	if (model->iops < 100 || model->iops > 50e6)
 		return "its I/Os per second are not from 100 to 50 million: are they in thousands?";
+	if (model->initial_usd == 0)
+		return "it costs nothing";
 	if (model->initial_usd > 0 && (model->initial_usd / model->capacity_gb > 50 ||
 	    model->initial_usd / model->capacity_gb < 0.005))
 		return "it costs more than 50 dollars a GB, or less than half a cent";
@@ -215,10 +232,12 @@ disk_drop(struct disk *disk, const struct workload *workload, double now_days)
 	disk->used_gb -= workload->working_set_gb;
 	disk->used_iops -= disk_iops_for(disk->model, workload);
 	disk->writers -= workload->write_gb_per_day > 0;
-	if (disk->writers == 0)
-		disk->rate_gb_per_day = disk->seq_gb_per_day = 0;
-	if (--disk->workloads == 0)
-		disk->used_gb = disk->used_iops = 0;
+	disk->workloads--;
+	/* Sums are rounded: what is left is at least what so many have, and at most all of it. */
+	disk->rate_gb_per_day = disk->writers > 0 ? fmax(disk->rate_gb_per_day, disk->writers * WORKLOAD_RATE_MIN) : 0;
+	disk->seq_gb_per_day = fmin(fmax(disk->seq_gb_per_day, 0), disk->rate_gb_per_day);
+	disk->used_gb = disk->workloads > 0 ? fmax(disk->used_gb, 0) : 0;
+	disk->used_iops = disk->workloads > 0 ? fmax(disk->used_iops, 0) : 0;
 }
 
 void

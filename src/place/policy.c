@@ -104,7 +104,7 @@ policy_perf(const struct policy_query *q, double gain, double room_used, double 
 	balance_with(q->pool, COST_ROOM, room_used / q->model->capacity_gb,
 	    q->workload->working_set_gb / q->model->capacity_gb, &room, &room_cv);
 	balance_with(q->pool, COST_IOPS, iops_used / q->model->iops, q->iops / q->model->iops, &iops, &iops_cv);
-	return writes * weights->cost * usd_per_gb / q->dearest_usd_per_gb +
+	return (q->dearest_usd_per_gb > 0 ? writes * weights->cost * (usd_per_gb / q->dearest_usd_per_gb) : 0) +
 	    reads * (weights->room_cv * room_cv - weights->room * room + weights->iops_cv * iops_cv -
 	    weights->iops * iops);
 }
@@ -146,12 +146,14 @@ score_of(const struct policy_query *q, uint32_t index)
 	default:
 		break;
 	}
-	if (q->warm_up)
-		return disk->workloads == 0 ? 0 : INFINITY;
+	if (q->warm_up && disk->workloads > 0)
+		return INFINITY;
 	change = change_with(disk, waf_at(&disk->model->waf, point[POOL_SEQ]), point[POOL_DEATH], q->workload,
 	    q->now_days);
 	if (q->options->usd_per_gb_max < INFINITY && is_too_dear(q, disk, &change))
 		return INFINITY;
+	if (q->warm_up)
+		return 0;
 
 	double gain = policy_gain(q->policy, &q->cost, &change);
 
@@ -240,6 +242,7 @@ ask(struct policy_query *q)
 
 	tree_query_init(&q->query, policy_bound, score);
 	q->query.ahead = ahead;
+	q->query.except = q->options->except > 0 ? q->options->except - 1 : TREE_NONE;
 	likely = q->warm_up ? NULL : most_likely(q);
 	if (likely != NULL)
 		ask_tree(q, likely, POOL_FLAT);

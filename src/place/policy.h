@@ -4,7 +4,8 @@
  * minTCO in its versions (paper, 4.1 and 4.2, with the repairs of doc/placement.md), and what it is compared with
  * (5.2.2).  Each rule scores every disk that takes the workload, and the least score wins; of equal ones the disk with
  * the lowest index.  policy_choose() finds it by bounds, in the pool's trees; policy_scan() looks at every disk, and is
- * what that is held against: both score a disk with the same function, so they choose the same one.
+ * what that is held against: both score a disk with the same function, so they choose the same one (but for workloads
+ * that write less than a billionth of what a disk does, whose scores are rounding alone).
  */
 #ifndef WEIR_PLACE_POLICY_H
 #define WEIR_PLACE_POLICY_H

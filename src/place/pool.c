@@ -75,8 +75,8 @@ enter(struct pool *pool, uint32_t disk)
 		[POOL_RATE] = d->rate_gb_per_day,
 		[POOL_SEQ] = disk_seq_ratio(d),
 		[POOL_DEATH] = d->rate_gb_per_day > 0 ? disk_death_days(d) : left_gb > 0 ? left_gb : 0,
-		[POOL_ROOM] = fmax(d->used_gb, 0),
-		[POOL_IOPS] = fmax(d->used_iops, 0),
+		[POOL_ROOM] = d->used_gb,
+		[POOL_IOPS] = d->used_iops,
 		[POOL_WORKLOADS] = d->workloads,
 	};
 

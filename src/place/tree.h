@@ -74,6 +74,7 @@ struct tree_query {
 	double (*score)(struct tree_query *query, uint32_t item); /* INFINITY: it is no candidate */
 	/* It will be scored soon: what that takes may be fetched from memory meanwhile.  NULL: nothing. */
 	void (*ahead)(struct tree_query *query, uint32_t item);
+	uint32_t except;              /* no candidate, though equal to others that are; TREE_NONE: there is none such */
 	uint32_t best;                /* TREE_NONE: none yet; kept from tree to tree */
 	double best_score;
 	uint64_t opened;              /* nodes that were looked at */

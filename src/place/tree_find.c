@@ -12,7 +12,7 @@ tree_query_init(struct tree_query *query, double (*bound)(struct tree_query *, c
     double (*score)(struct tree_query *, uint32_t))
 {
 	*query = (struct tree_query){
-		.bound = bound, .score = score, .best = TREE_NONE, .best_score = INFINITY,
+		.bound = bound, .score = score, .except = TREE_NONE, .best = TREE_NONE, .best_score = INFINITY,
 	};
 }
 
@@ -40,7 +40,7 @@ static double
 meet(struct tree_query *query, const struct tree_node *node)
 {
 	query->opened++;
-	if (!node->same)
+	if (!node->same || node->item == query->except)
 		return query->bound(query, node);
 	look(query, node->item);
 	return INFINITY;

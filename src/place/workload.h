@@ -14,7 +14,10 @@ struct workload {
 	double arrival_days;       /* since the pool's beginning */
 };
 
-/* NULL, or the first thing that is wrong with it: no number, negative, a share above 1, contradictory. */
+/* A workload that writes less, a kilobyte a day, does not: sums of rates are rounded. */
+#define WORKLOAD_RATE_MIN 1e-6 /* GB a day */
+
+/* NULL, or the first thing that is wrong with it: no number, negative, absurd, a share above 1, contradictory. */
 const char *workload_wrong(const struct workload *workload);
 
 /* NULL, or what is possible, and perhaps not meant: a share that may be percent, a rate that may be in MB. */

@@ -60,7 +60,7 @@ put_v3(struct life *life, uint32_t workload, double now)
 		pool_put(&life->pool, workload, choice.disk, now);
 }
 
-/* All of them, and those whose disk is worn out again.  What it comes to per GB. */
+/* All of them; those whose disk is worn out stay away.  What it comes to per GB. */
 static double
 play(struct life *life, struct lookahead_state *state)
 {

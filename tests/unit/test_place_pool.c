@@ -222,6 +222,179 @@ perf_is_brute_force_of_equation_5(void **state)
 	}
 }
 
+/* What each of the others means by better, of a disk as it is and as it would be. */
+static double
+own_measure(enum policy policy, const struct disk *disk, const struct workload *w, double now)
+{
+	struct disk with = *disk;
+
+	disk_put(&with, w, now);
+	switch (policy) {
+	case POLICY_MAX_REM_CYCLE: return disk_worn_gb(disk, now) - disk->model->endurance_gb;
+	case POLICY_MIN_WAF: return disk_waf(&with);
+	case POLICY_MIN_RATE: return disk->rate_gb_per_day;
+	case POLICY_MIN_WORKLOADS: return disk->workloads;
+	default: return disk->used_gb / disk->model->capacity_gb;
+	}
+}
+
+static void
+the_others_are_brute_force_of_what_they_are_called(void **state)
+{
+	for (unsigned run = 0; run < 25; run++) {
+		enum policy policy = (enum policy)(POLICY_MAX_REM_CYCLE + run % 5);
+		struct scene scene;
+
+		open_scene(&scene, 400 + run, 12, 0, run % 2);
+		for (uint32_t i = 0; i < 80; i++) {
+			const struct workload *w = &scene.workloads[i];
+			double least = INFINITY, now = i * 3;
+			struct policy_choice choice;
+
+			bury_worn(&scene, now);
+			policy_choose(&scene.pool, policy, &plain, &scene.state, w, now, &choice);
+			for (uint32_t k = 0; k < scene.pool.count; k++)
+				if (disk_refuses(&scene.pool.disks[k], w, now, 1, 1) == DISK_TAKES)
+					least = fmin(least, own_measure(policy, &scene.pool.disks[k], w, now));
+			assert_true((choice.disk == TREE_NONE) == isinf(least));
+			if (choice.disk == TREE_NONE)
+				continue;
+			assert_true(own_measure(policy, &scene.pool.disks[choice.disk], w, now) <=
+			    least + 1e-12 * fabs(least));
+			pool_put(&scene.pool, i, choice.disk, now);
+		}
+		close_scene(&scene);
+	}
+}
+
+/* Round robin goes on with the next disk that takes it; random takes each of them about as often. */
+static void
+turns_and_chance_are_fair(void **state)
+{
+	unsigned drawn[10] = { 0 }, takers = 0;
+	struct policy_choice choice;
+	struct scene scene;
+	uint32_t last = 9;
+
+	open_scene(&scene, 12, 10, 0, false);
+	for (unsigned i = 0; i < WORKLOADS; i++)
+		scene.workloads[i] = (struct workload){ .name = "w", .write_gb_per_day = 1, .peak_iops = 10,
+			.write_ratio = 0.5, .working_set_gb = 100 }; /* tiny disks have 64 GB */
+	for (uint32_t i = 0; i < 30; i++) {
+		uint32_t next = (last + 1) % 10;
+
+		policy_choose(&scene.pool, POLICY_ROUND_ROBIN, &plain, &scene.state, &scene.workloads[i], 0, &choice);
+		while (disk_refuses(&scene.pool.disks[next], &scene.workloads[i], 0, 1, 1) != DISK_TAKES)
+			next = (next + 1) % 10;
+		assert_int_equal(choice.disk, next);
+		pool_put(&scene.pool, i, choice.disk, 0);
+		last = choice.disk;
+	}
+	for (unsigned i = 0; i < 8000; i++) {
+		policy_choose(&scene.pool, POLICY_RANDOM, &plain, &scene.state, &scene.workloads[40], 0, &choice);
+		drawn[choice.disk]++;
+	}
+	for (unsigned k = 0; k < 10; k++) {
+		bool takes = disk_refuses(&scene.pool.disks[k], &scene.workloads[40], 0, 1, 1) == DISK_TAKES;
+
+		takers += takes;
+		assert_true(takes == (drawn[k] > 0));
+	}
+	for (unsigned k = 0; k < 10; k++)
+		assert_true(drawn[k] == 0 || (drawn[k] > 6000 / takers && drawn[k] < 10000 / takers));
+	close_scene(&scene);
+}
+
+/* One that is not to have it does not speak for those that are equal to it. */
+static void
+except_one_of_equal_disks_the_others_are_there(void **state)
+{
+	struct policy_options options = plain;
+	struct policy_choice choice;
+	struct scene scene;
+
+	open_scene(&scene, 13, 40, 0, false);
+	options.no_warm_up = true;
+	for (unsigned step = 0; step < 2; step++) {
+		struct policy_choice by_scan;
+
+		options.except = 0;
+		policy_choose(&scene.pool, POLICY_MINTCO_V3, &options, NULL, &scene.workloads[1], 1, &choice);
+		options.except = choice.disk + 1;
+		policy_choose(&scene.pool, POLICY_MINTCO_V3, &options, NULL, &scene.workloads[1], 1, &choice);
+		policy_scan(&scene.pool, POLICY_MINTCO_V3, &options, NULL, &scene.workloads[1], 1, &by_scan);
+		assert_true(choice.disk != TREE_NONE && choice.disk != options.except - 1);
+		assert_int_equal(choice.disk, by_scan.disk);
+		for (uint32_t i = 0; i < 40 && step == 0; i++) { /* then they are all written alike */
+			scene.workloads[2 + i] = scene.workloads[0];
+			pool_put(&scene.pool, 2 + i, i, 0);
+		}
+	}
+	close_scene(&scene);
+}
+
+/* Disks that cost nothing at all have no largest cost, and workloads that write nothing none at all. */
+static void
+what_costs_nothing_has_a_place_too(void **state)
+{
+	struct disk_model free_of_charge = bench_models[1];
+	struct policy_options options = plain;
+	struct policy_choice choice;
+	struct disk disks[4];
+	struct scene scene;
+	struct pool pool;
+
+	open_scene(&scene, 14, 3, 0, false);
+	scene.workloads[0].write_gb_per_day = 0;
+	scene.workloads[0].write_ratio = 0.5;
+	options.no_warm_up = true;
+	policy_choose(&scene.pool, POLICY_MINTCO_PERF, &options, NULL, &scene.workloads[0], 0, &choice);
+	assert_true(choice.disk != TREE_NONE);
+	free_of_charge.initial_usd = free_of_charge.usd_per_day = 0;
+	for (unsigned i = 0; i < 4; i++)
+		disk_init(&disks[i], &free_of_charge, 0);
+	assert_int_equal(pool_init(&pool, &scene.arena, disks, 4, scene.workloads, WORKLOADS), 0);
+	for (uint32_t i = 1; i < 20; i++) {
+		policy_choose(&pool, POLICY_MINTCO_PERF, &options, NULL, &scene.workloads[i], 0, &choice);
+		assert_true(choice.disk != TREE_NONE);
+		pool_put(&pool, i, choice.disk, 0);
+	}
+	pool_fini(&pool);
+	close_scene(&scene);
+}
+
+/* However often large workloads come and go beside the smallest there are, sums stay what they stand for. */
+static void
+sums_survive_coming_and_going(void **state)
+{
+	struct scene scene;
+
+	open_scene(&scene, 15, 5, 0, false);
+	for (unsigned i = 0; i < 10; i++) {
+		scene.workloads[i].write_gb_per_day = WORKLOAD_RATE_MIN;
+		scene.workloads[i].write_ratio = 0.5;
+		scene.workloads[i].working_set_gb = 0.001;
+	}
+	for (unsigned i = 0; i < 10; i++)
+		pool_put(&scene.pool, i, i % 5, 0);
+	for (unsigned step = 0; step < 20000; step++) {
+		uint32_t w = 10 + (uint32_t)rng_below(&scene.rng, 40), disk = (uint32_t)rng_below(&scene.rng, 5);
+
+		if (scene.pool.places[w].disk != TREE_NONE)
+			pool_drop(&scene.pool, w, 0);
+		else if (disk_refuses(&scene.pool.disks[disk], &scene.workloads[w], 0, 1, 1) == DISK_TAKES)
+			pool_put(&scene.pool, w, disk, 0);
+	}
+	for (uint32_t w = 10; w < 50; w++)
+		if (scene.pool.places[w].disk != TREE_NONE)
+			pool_drop(&scene.pool, w, 0);
+	pool_check(&scene.pool);
+	for (unsigned k = 0; k < 5; k++)
+		assert_true(scene.pool.disks[k].rate_gb_per_day >= 2 * WORKLOAD_RATE_MIN &&
+		    scene.pool.disks[k].rate_gb_per_day < 1e-5 && scene.pool.disks[k].used_gb >= 0);
+	close_scene(&scene);
+}
+
 /* Of equal disks, one of a hundred is looked at; of unlike ones far fewer than there are. */
 static void
 few_disks_are_looked_at(void **state)
@@ -387,6 +560,11 @@ main(void)
 		cmocka_unit_test(trees_find_what_a_scan_finds),
 		cmocka_unit_test(mintco_is_brute_force_of_equations_1_to_3),
 		cmocka_unit_test(perf_is_brute_force_of_equation_5),
+		cmocka_unit_test(the_others_are_brute_force_of_what_they_are_called),
+		cmocka_unit_test(turns_and_chance_are_fair),
+		cmocka_unit_test(except_one_of_equal_disks_the_others_are_there),
+		cmocka_unit_test(what_costs_nothing_has_a_place_too),
+		cmocka_unit_test(sums_survive_coming_and_going),
 		cmocka_unit_test(few_disks_are_looked_at),
 		cmocka_unit_test(a_choice_says_why),
 		cmocka_unit_test(moves_are_charged),
