@@ -41,6 +41,12 @@ format_line(enum trace_format format, const char *at, const char *end, struct li
 	return formats[format].read(line, said);
 }
 
+const char *
+format_begin(const char *at, const char *end)
+{
+	return end - at >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0 ? at + 3 : at;
+}
+
 bool
 format_heads(const char *at)
 {

@@ -25,6 +25,9 @@ enum line_kind blkparse_line(struct line *line, struct line_said *said);
 enum line_kind format_line(enum trace_format format, const char *at, const char *end, struct line *line,
     struct line_said *said, bool *text);
 
+/* Where a trace begins: behind a byte order mark, which some programs write there. */
+const char *format_begin(const char *at, const char *end);
+
 /* Whether a line that cannot be read may be a heading: it names columns, as one that is first in its file may. */
 bool format_heads(const char *at);
 

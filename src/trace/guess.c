@@ -53,7 +53,7 @@ lone_score(struct score *score, const char *bytes, size_t length)
 bool
 trace_guess(const char *bytes, size_t length, enum trace_format *format)
 {
-	const char *at = bytes, *end = bytes + length, *newline;
+	const char *end = bytes + length, *begin = format_begin(bytes, end), *at = begin, *newline;
 	struct score score = { .lines = 0 };
 	enum trace_format best = 0;
 
@@ -63,8 +63,8 @@ trace_guess(const char *bytes, size_t length, enum trace_format *format)
 			break;
 		line_score(&score, at, newline);
 	}
-	if (at == bytes && length > 0)
-		lone_score(&score, bytes, length);
+	if (at == begin && at < end)
+		lone_score(&score, at, (size_t)(end - at));
 	for (enum trace_format other = 1; other < TRACE_FORMATS; other++)
 		if (score.read[other] > score.read[best])
 			best = other;

@@ -137,8 +137,11 @@ trace_read(struct trace_reader *reader, const char **bytes, size_t *length, bool
 	const char *at, *stop;
 	size_t count = 0;
 
-	while (count < room && line_found(reader, bytes, length, end, &at, &stop))
+	while (count < room && line_found(reader, bytes, length, end, &at, &stop)) {
+		if (reader->seen.lines == 0)
+			at = format_begin(at, stop);
 		count += request_found(reader, at, stop, &requests[count]);
+	}
 	return count;
 }
 

@@ -40,6 +40,22 @@ each_format_is_known_by_a_single_line(void **state)
 }
 
 static void
+a_byte_order_mark_is_no_part_of_it(void **state)
+{
+	enum trace_format found;
+
+	(void)state;
+	for (enum trace_format format = 0; format < TRACE_FORMATS; format++) {
+		char text[256] = "\xef\xbb\xbf";
+
+		strcat(text, lines[format]);
+		assert_true(guessed(text, &found) && found == format);
+		assert_true(trace_guess(text, strlen(text) - 1, &found) && found == format);
+	}
+	assert_false(guessed("\xef\xbb\xbf", &found));
+}
+
+static void
 most_lines_count_and_a_heading_does_not(void **state)
 {
 	enum trace_format found;
@@ -99,6 +115,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_format_is_known_by_a_single_line),
+		cmocka_unit_test(a_byte_order_mark_is_no_part_of_it),
 		cmocka_unit_test(most_lines_count_and_a_heading_does_not),
 		cmocka_unit_test(what_is_no_trace_is_none),
 		cmocka_unit_test(what_is_cut_off_at_the_end_does_not_count),

@@ -42,6 +42,22 @@ each_line_is_counted_once(void **state)
 }
 
 static void
+a_byte_order_mark_is_skipped_once(void **state)
+{
+	static const char text[] = "\xef\xbb\xbf" "1000 3 8 16 1\n\xef\xbb\xbf" "2000 4 0 1 0\n";
+
+	(void)state;
+	for (uint64_t seed = 0; seed <= 50; seed++) {
+		struct trace_outcome *all = trace_bench_read(TRACE_SSDSIM, text, strlen(text), seed);
+
+		assert_int_equal(all->count, 1);
+		assert_int_equal(all->requests[0].time_ns, 1000);
+		assert_int_equal(all->seen.bad, 1);
+		assert_int_equal(all->seen.bads[0].line, 2);
+	}
+}
+
+static void
 volumes_are_numbered_as_they_appear(void **state)
 {
 	struct trace_outcome *all = trace_bench_read(TRACE_SSDSIM, few, strlen(few), 0);
@@ -277,6 +293,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_line_is_counted_once),
+		cmocka_unit_test(a_byte_order_mark_is_skipped_once),
 		cmocka_unit_test(volumes_are_numbered_as_they_appear),
 		cmocka_unit_test(it_does_not_matter_where_the_text_is_cut),
 		cmocka_unit_test(half_a_line_waits_for_its_end),
