@@ -9,13 +9,19 @@
 
 enum { NAME_MAX_BYTES = 200 };
 
-enum column { NAME, RATE, SEQ_PCT, SEQ, PEAK, WRITES_PCT, WRITES, ROOM, ARRIVAL, COLUMNS };
+enum column { NAME, RATE, SEQ_PCT, SEQ, PEAK, WRITES_PCT, WRITES, ROOM, ARRIVAL, TOLD };
 
-static const char *const columns[COLUMNS] = {
+/* Those behind ARRIVAL `weir trace stat --csv` writes for other readers. */
+static const char *const columns[] = {
 	[NAME] = "name", [RATE] = "write_rate_gb_day", [SEQ_PCT] = "seq_ratio_pct", [SEQ] = "seq_ratio",
 	[PEAK] = "peak_iops", [WRITES_PCT] = "write_ratio_pct", [WRITES] = "write_ratio", [ROOM] = "working_set_gb",
 	[ARRIVAL] = "arrival_days",
+	[TOLD] = "working_set_error_pct", "duration_s", "reads", "writes", "read_gb", "written_gb",
+	"sequential_streams", "sequential_writes", "sequential_bytes", "written_bytes", "writes_inside",
+	"writes_at_end", "writes_in_gap", "writes_elsewhere", "backwards", "misplaced",
 };
+
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
 struct reading {
 	struct csv csv;

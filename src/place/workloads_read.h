@@ -10,6 +10,8 @@
  *   write_ratio_pct | write_ratio   of I/Os: 0 to 100, or 0 to 1
  *   working_set_gb                  room that it takes
  *   arrival_days                    since the beginning; this column may be absent, and its cells empty: 0
+ *
+ * What else `weir trace stat --csv` writes is passed over; of other columns it is said that nobody knows them.
  */
 #ifndef WEIR_PLACE_WORKLOADS_READ_H
 #define WEIR_PLACE_WORKLOADS_READ_H

@@ -89,6 +89,18 @@ all_that_is_wrong_is_said_by_line_and_column(void **state)
 }
 
 static void
+what_else_is_told_of_traces_is_passed_over(void **state)
+{
+	assert_int_equal(take("name,seq_ratio_pct,write_rate_gb_day,peak_iops,write_ratio_pct,working_set_gb,"
+	    "working_set_error_pct,duration_s,reads,writes,read_gb,written_gb,sequential_streams,sequential_writes,"
+	    "sequential_bytes,written_bytes,writes_inside,writes_at_end,writes_in_gap,writes_elsewhere,backwards,"
+	    "misplaced\n"
+	    "a,30,20,200,80,6,0,600,1,2,3,4,5,6,7,8,9,10,11,12,13,none\n"), 0);
+	assert_int_equal(said.odd.count, 0);
+	assert_true(workloads.list[0].working_set_gb == 6 && workloads.list[0].write_ratio == 0.8);
+}
+
+static void
 units_that_are_off_by_a_thousand_are_warned_of(void **state)
 {
 	assert_int_equal(take(HEADING "a,30,600000,20000,80,6\nb,30,20,200,80,6000000\nc,30,20,20000000,80,6\n"), 0);
@@ -138,6 +150,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_become_workloads),
 		cmocka_unit_test(all_that_is_wrong_is_said_by_line_and_column),
+		cmocka_unit_test(what_else_is_told_of_traces_is_passed_over),
 		cmocka_unit_test(units_that_are_off_by_a_thousand_are_warned_of),
 		cmocka_unit_test(where_there_is_no_memory_that_is_the_answer),
 	};
