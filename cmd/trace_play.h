@@ -37,7 +37,7 @@ struct play_outcome {
 };
 
 /* Until it ends, or is stopped (stop.h).  0, or a negative errno: -ENOMEM, or what trace_text_next() says; the outcome
- * is of what was played until then. */
+ * is of what was played until then: of -ENODATA nothing. */
 int play(const struct play_order *order, struct play_outcome *outcome) __attribute__((warn_unused_result));
 
 #endif

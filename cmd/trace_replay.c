@@ -187,8 +187,8 @@ no_such_volume(const struct play_order *order, const struct play_outcome *outcom
 {
 	if (order->only == NULL || outcome->elsewhere == 0 || outcome->played + outcome->left_out > 0)
 		return false;
-	fprintf(stderr, "weir: the trace has no volume '%s'; its first is '%s'\n", order->only,
-	    trace_reader_volume(trace_text_reader(order->text), 0));
+	fprintf(stderr, "weir: %s: it has no volume '%s'; its first is '%s'\n", trace_text_name(order->text),
+	    order->only, trace_reader_volume(trace_text_reader(order->text), 0));
 	return true;
 }
 
@@ -202,7 +202,7 @@ play_and_say(const struct replay_options *options, const struct play_order *orde
 
 	if (rc == -ENOMEM) {
 		fprintf(stderr, "weir: out of memory\n");
-	} else if (outcome->result.stopped || !no_such_volume(order, outcome)) {
+	} else if (outcome->result.stopped || (rc != -ENODATA && !no_such_volume(order, outcome))) {
 		if (options->json)
 			print_json(outcome, read);
 		else

@@ -101,6 +101,28 @@ trace_text_close(struct trace_text *text)
 	arena_free(text->arena, text);
 }
 
+/* Of another format than that which was said, or of nothing at all. */
+static bool
+is_nothing(const struct trace_read *seen)
+{
+	return seen->headings + seen->bad == seen->lines;
+}
+
+static int
+nothing_found(const struct trace_text *text, const struct trace_read *seen)
+{
+	const char *name = trace_text_name(text), *format = trace_format_names[text->format];
+
+	if (text->bytes == 0)
+		fprintf(stderr, "weir: %s: it is empty, and no trace\n", name);
+	else if (seen->bad == 0)
+		fprintf(stderr, "weir: %s: it has no requests (read as %s)\n", name, format);
+	else
+		fprintf(stderr, "weir: %s: no line of it can be read as %s; line %" PRIu64 ": %s\n", name, format,
+		    seen->bads[0].line, seen->bads[0].why);
+	return -ENODATA;
+}
+
 int
 trace_text_next(struct trace_text *text, struct trace_request *requests, size_t room, size_t *count)
 {
@@ -108,6 +130,8 @@ trace_text_next(struct trace_text *text, struct trace_request *requests, size_t 
 		int error;
 
 		*count = trace_read(text->reader, &text->at, &text->length, text->end, requests, room);
+		if (*count == 0 && text->end && is_nothing(trace_reader_seen(text->reader)))
+			return nothing_found(text, trace_reader_seen(text->reader));
 		if (*count > 0 || text->end)
 			return 0;
 		error = buffer_fill(text);
@@ -157,6 +181,8 @@ trace_text_complain(const struct trace_text *text, FILE *out)
 {
 	const struct trace_read *seen = trace_reader_seen(text->reader);
 
+	if (is_nothing(seen))
+		return;
 	for (uint64_t i = 0; i < seen->bad && i < TRACE_BAD_KEPT; i++)
 		fprintf(out, "%s:%" PRIu64 ": %s: %s\n", trace_text_name(text), seen->bads[i].line, seen->bads[i].why,
 		    seen->bads[i].text);

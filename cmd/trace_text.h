@@ -31,7 +31,8 @@ void trace_text_close(struct trace_text *text); /* NULL is ignored */
 
 /*
  * The next requests, `room` at most and not 0; 0 in `*count`: there are no more.  0, or a negative errno after having
- * said on stderr what is wrong: it cannot be read on, or what is packed is damaged or cut off.
+ * said on stderr what is wrong: it cannot be read on, or what is packed is damaged or cut off; -ENODATA: it has ended,
+ * and no line of it is a request of its format.
  */
 int trace_text_next(struct trace_text *text, struct trace_request *requests, size_t room, size_t *count)
     __attribute__((warn_unused_result));
@@ -48,7 +49,8 @@ const char *trace_text_name(const struct trace_text *text);
 enum trace_format trace_text_format(const struct trace_text *text);
 const struct trace_reader *trace_text_reader(const struct trace_text *text);
 
-/* "FILE:LINE: why: how it begins" for each bad line that was kept, and how many more there were; nothing for none. */
+/* "FILE:LINE: why: how it begins" for each bad line that was kept, and how many more there were; nothing for none, and
+ * nothing of a trace that has no other lines. */
 void trace_text_complain(const struct trace_text *text, FILE *out);
 
 #endif

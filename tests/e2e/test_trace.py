@@ -136,7 +136,17 @@ def test_what_is_no_trace_keeps_no_other_from_being_told(trace, tmp_path):
         done = weir("trace", "stat", other, trace, code=1)
         assert str(other) in done.words and done.stdout.decode().splitlines()[1].startswith("usr ")
     assert weir("trace", "stat", tmp_path / "letter", code=1).stdout == b""
-    assert weir("trace", "stat", "--format", "spc", trace, code=3).words.count("\n") == 17
+
+
+def test_of_a_format_that_reads_no_line_there_is_no_row(trace, tmp_path):
+    done = weir("trace", "stat", "--format", "spc", trace, code=1)
+    assert done.words == "weir: %s: no line of it can be read as spc; line 1: its LBA is not a whole number\n" % trace
+    assert done.stdout == b""
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "heads").write_text("# nothing\n")
+    for name, words in ("empty", "it is empty, and no trace"), ("heads", "it has no requests (read as spc)"):
+        done = weir("trace", "stat", "--format", "spc", tmp_path / name, code=1)
+        assert (done.words, done.stdout) == ("weir: %s: %s\n" % (tmp_path / name, words), b"")
 
 
 @pytest.mark.parametrize("args, words", [
@@ -264,7 +274,13 @@ def test_one_volume_of_a_trace(serve, trace, tmp_path):
     said = played(target, trace, "--volume", "usr.1")
     assert (said["requests"], said["other_volumes"], said["writes_left_out"]) == (256, 512, 0)
     done = weir("trace", "replay", trace, uri(target, 1), "--volume", "usr.2", "--as-fast-as-possible", code=1)
-    assert "the trace has no volume 'usr.2'; its first is 'usr.0'" in done.words and done.stdout == b""
+    assert "%s: it has no volume 'usr.2'; its first is 'usr.0'" % trace in done.words and done.stdout == b""
+
+
+def test_of_a_format_that_reads_no_line_nothing_is_played(serve, trace):
+    done = weir("trace", "replay", trace, uri(serve(ns=TARGET_NS), 1), "--format", "spc", code=1)
+    assert done.words == "weir: %s: no line of it can be read as spc; line 1: its LBA is not a whole number\n" % trace
+    assert done.stdout == b""
 
 
 def test_no_request_is_played_before_its_time(serve, tmp_path):

@@ -167,12 +167,15 @@ each_bad_line_that_was_kept_is_told_with_its_number(void **state)
 }
 
 static void
-what_is_no_trace_is_refused_unless_its_format_is_told(void **state)
+what_is_no_trace_is_refused_though_its_format_is_told(void **state)
 {
 	static const char words[] = "It was a dark and stormy night.\nThe rain fell in torrents.\n";
+	struct trace_request requests[ROOM];
+	char *said = NULL;
+	size_t count, said_bytes;
+	FILE *out = open_memstream(&said, &said_bytes);
 	struct trace_text *text;
 	struct arena arena;
-	uint64_t offsets;
 
 	(void)state;
 	arena_init(&arena, 0);
@@ -180,13 +183,17 @@ what_is_no_trace_is_refused_unless_its_format_is_told(void **state)
 	assert_int_equal(trace_text_open(&arena, path, TRACE_TEXT_GUESS, &text), -EINVAL);
 	assert_null(text);
 	assert_int_equal(trace_text_open(&arena, path, TRACE_MSR, &text), 0);
-	assert_int_equal(requests_read(text, &offsets), 0);
+	assert_int_equal(trace_text_next(text, requests, ROOM, &count), -ENODATA);
 	assert_int_equal(trace_reader_seen(trace_text_reader(text))->bad, 1);
+	trace_text_complain(text, out);
+	fclose(out);
+	assert_string_equal(said, "");
+	free(said);
 	trace_text_close(text);
 	file_write("", 0);
 	assert_int_equal(trace_text_open(&arena, path, TRACE_TEXT_GUESS, &text), -EINVAL);
 	assert_int_equal(trace_text_open(&arena, path, TRACE_MSR, &text), 0);
-	assert_int_equal(requests_read(text, &offsets), 0);
+	assert_int_equal(trace_text_next(text, requests, ROOM, &count), -ENODATA);
 	trace_text_close(text);
 	assert_int_equal(arena.bytes, 0);
 }
@@ -271,7 +278,7 @@ main(void)
 		cmocka_unit_test(a_trace_is_read_from_a_file_and_its_format_is_seen),
 		cmocka_unit_test(packed_it_is_the_same_and_how_far_it_is_counts_packed_bytes),
 		cmocka_unit_test(each_bad_line_that_was_kept_is_told_with_its_number),
-		cmocka_unit_test(what_is_no_trace_is_refused_unless_its_format_is_told),
+		cmocka_unit_test(what_is_no_trace_is_refused_though_its_format_is_told),
 		cmocka_unit_test(what_cannot_be_opened_or_read_is_an_error),
 		cmocka_unit_test(what_is_packed_and_cut_off_is_an_error_behind_what_is_there),
 		cmocka_unit_test(a_pipe_has_no_size),
