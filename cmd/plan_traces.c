@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cmd.h"
 #include "plan.h"
 #include "trace_tell.h"
 
@@ -22,18 +23,34 @@ take(struct workload *w, const struct trace_stat *stat)
 	return workload_wrong(w);
 }
 
-static const char *
+/* Traces have names that differ; one of the file that workloads are in may be the same. */
+static bool
+is_called_so(const struct planned *p, const char *name)
+{
+	for (uint32_t i = 0; i < p->workloads.count; i++)
+		if (strcmp(p->workloads.list[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static int
 add(struct planned *p, const struct trace_row *row)
 {
+	const char *file = config_shown(row->path), *why;
 	struct workload w = { .name = arena_strdup(&p->arena, row->name) };
-	const char *why = w.name == NULL ? "out of memory" : take(&w, &row->stat);
 
-	for (uint32_t i = 0; why == NULL && i < p->workloads.count; i++)
-		if (strcmp(p->workloads.list[i].name, w.name) == 0)
-			why = "there is another workload with this name";
-	if (why == NULL)
+	if (w.name == NULL)
+		return -ENOMEM;
+	why = take(&w, &row->stat);
+	if (why == NULL && !is_called_so(p, w.name)) {
 		p->workloads.list[p->workloads.count++] = w;
-	return why;
+		return 0;
+	}
+	if (why != NULL)
+		fprintf(stderr, "weir plan: %s: %s\n", file, why);
+	else
+		fprintf(stderr, "weir plan: %s: the file of workloads has one that is called %s\n", file, w.name);
+	return -EINVAL;
 }
 
 static int
@@ -42,11 +59,9 @@ add_rows(struct planned *p, const struct trace_rows *rows)
 	int error = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		const char *why = add(p, &rows->rows[i]);
+		int failed = add(p, &rows->rows[i]);
 
-		if (why != NULL)
-			fprintf(stderr, "weir plan: %s: %s\n", rows->rows[i].name, why);
-		error = why != NULL ? -EINVAL : error;
+		error = failed != 0 ? failed : error;
 	}
 	return error;
 }
@@ -72,8 +87,12 @@ plan_traces(struct planned *p)
 	struct trace_tell *tell = trace_tell_create(p->given->trace_count);
 	int error = tell == NULL ? -ENOMEM : 0;
 
+	if (tell != NULL) {
+		tell->paths = p->given->traces;
+		tell->count = p->given->trace_count;
+	}
 	for (unsigned i = 0; error == 0 && i < p->given->trace_count; i++)
-		error = trace_tell_file(tell, p->given->traces[i]);
+		error = trace_tell_file(tell, i);
 	if (error == 0)
 		error = make_room(p, tell->rows.count);
 	if (error == 0)

@@ -15,7 +15,7 @@
 enum { NUMBER = 32, PATH = 4096 };
 
 int
-trace_rows_add(struct trace_rows *rows, const char *name, const struct trace_stat *stat)
+trace_rows_add(struct trace_rows *rows, const char *name, const char *path, const struct trace_stat *stat)
 {
 	if (rows->count == rows->room) {
 		size_t room = rows->room > 0 ? 2 * rows->room : 16;
@@ -27,6 +27,7 @@ trace_rows_add(struct trace_rows *rows, const char *name, const struct trace_sta
 		rows->room = room;
 	}
 	rows->rows[rows->count].stat = *stat;
+	rows->rows[rows->count].path = path;
 	rows->rows[rows->count].name = strdup(name);
 	return rows->rows[rows->count].name == NULL ? -ENOMEM : (rows->count++, 0);
 }

@@ -12,6 +12,7 @@
 
 struct trace_row {
 	char *name;
+	const char *path; /* of its file */
 	struct trace_stat stat;
 };
 
@@ -29,8 +30,8 @@ struct trace_rows {
 	size_t source_count;
 };
 
-/* 0 or -ENOMEM. */
-int trace_rows_add(struct trace_rows *rows, const char *name, const struct trace_stat *stat)
+/* 0 or -ENOMEM.  The path stays the caller's. */
+int trace_rows_add(struct trace_rows *rows, const char *name, const char *path, const struct trace_stat *stat)
     __attribute__((warn_unused_result));
 void trace_rows_free(struct trace_rows *rows);
 

@@ -31,8 +31,6 @@ enum { WINDOW_MIN_MS = 1000, WINDOW_MAX_MS = 7 * 86400000 };
 struct stat_order {
 	struct trace_tell *tell;
 	bool csv, json;
-	char **paths;
-	unsigned path_count;
 };
 
 static error_t
@@ -50,9 +48,9 @@ parse(int key, char *arg, struct argp_state *state)
 	case KEY_CSV: order->csv = true; return 0;
 	case KEY_JSON: order->json = true; return 0;
 	case KEY_QUIET: order->tell->quiet = true; return 0;
-	case ARGP_KEY_ARG: order->paths[order->path_count++] = arg; return 0;
+	case ARGP_KEY_ARG: order->tell->paths[order->tell->count++] = arg; return 0;
 	case ARGP_KEY_END:
-		if (order->path_count == 0)
+		if (order->tell->count == 0)
 			argp_error(state, "of which trace? `-' is standard input");
 		else if (order->csv && order->json)
 			argp_error(state, "either --csv or --json");
@@ -85,8 +83,8 @@ stat_all(const struct stat_order *order)
 {
 	bool failed = false;
 
-	for (unsigned i = 0; i < order->path_count; i++)
-		failed |= trace_tell_file(order->tell, order->paths[i]) < 0;
+	for (unsigned i = 0; i < order->tell->count; i++)
+		failed |= trace_tell_file(order->tell, i) < 0;
 	if (order->tell->rows.source_count > 0 && print(order) < 0) {
 		fprintf(stderr, "weir trace stat: out of memory\n");
 		failed = true;
@@ -97,17 +95,18 @@ stat_all(const struct stat_order *order)
 int
 trace_stat(int argc, char **argv)
 {
-	struct stat_order order = {
-		.tell = trace_tell_create((unsigned)argc), .paths = calloc((size_t)argc + 1, sizeof(*order.paths)),
-	};
+	struct stat_order order = { .tell = trace_tell_create((unsigned)argc) };
+	char **paths = calloc((size_t)argc + 1, sizeof(*paths));
 	int code = EXIT_FAILED;
 
 	argp_err_exit_status = EXIT_USAGE;
-	if (order.paths == NULL || order.tell == NULL)
+	if (paths == NULL || order.tell == NULL) {
 		fprintf(stderr, "weir trace stat: out of memory\n");
-	else
+	} else {
+		order.tell->paths = paths;
 		code = options_parse(&argp, argc, argv, &order) ? stat_all(&order) : EXIT_USAGE;
+	}
 	trace_tell_destroy(order.tell);
-	free(order.paths);
+	free(paths);
 	return code;
 }

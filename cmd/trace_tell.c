@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "bar.h"
-#include "cmd.h"
 #include "trace/rates.h"
 #include "trace/working_set.h"
 #include "trace_text.h"
 
-enum { BATCH = 1024, AHEAD = 16, NAME = 256 };
+enum { BATCH = 1024, AHEAD = 16 };
 
 struct trace_tell *
 trace_tell_create(unsigned files)
@@ -37,6 +36,7 @@ trace_tell_destroy(struct trace_tell *tell)
 	if (tell == NULL)
 		return;
 	trace_rows_free(&tell->rows);
+	free(tell->names);
 	arena_drop(&tell->arena);
 	free(tell);
 }
@@ -94,19 +94,18 @@ tally_all(struct trace_tell *tell, struct trace_text *text)
 
 /* The row of what was counted; of a volume, which has a name of its own, or NULL. */
 static int
-add_row(struct trace_tell *tell, const char *path, const struct trace_tally *tally, const char *volume)
+add_row(struct trace_tell *tell, const struct trace_name *name, const struct trace_tally *tally, const char *volume)
 {
-	char name[NAME], whole[2 * NAME];
+	char whole[TRACE_NAME + 1 + TRACE_VOLUME_NAME];
 	struct trace_stat stat;
 
-	name_of_path(path, "stdin", name, sizeof(name));
-	snprintf(whole, sizeof(whole), "%s%s%s", name, volume != NULL ? ":" : "", volume != NULL ? volume : "");
+	snprintf(whole, sizeof(whole), "%s%s%s", name->text, volume != NULL ? ":" : "", volume != NULL ? volume : "");
 	trace_tally_stat(tally, &stat);
-	return trace_rows_add(&tell->rows, whole, &stat);
+	return trace_rows_add(&tell->rows, whole, name->path, &stat);
 }
 
 static int
-add_rows(struct trace_tell *tell, const char *path, const struct trace_text *text)
+add_rows(struct trace_tell *tell, const struct trace_name *name, const struct trace_text *text)
 {
 	const struct trace_reader *reader = trace_text_reader(text);
 	const struct trace_read *read = trace_reader_seen(reader);
@@ -114,28 +113,36 @@ add_rows(struct trace_tell *tell, const char *path, const struct trace_text *tex
 
 	for (uint32_t i = 0; i < TRACE_VOLUMES && rc == 0; i++)
 		if (tell->tallies[i] != NULL)
-			rc = add_row(tell, path, tell->tallies[i],
+			rc = add_row(tell, name, tell->tallies[i],
 			    tell->per_volume ? trace_reader_volume(reader, i) : NULL);
 	if (rc < 0)
 		fprintf(stderr, "weir: out of memory\n");
 	tell->rows.sources[tell->rows.source_count++] = (struct trace_source) {
-		.path = path, .format = trace_text_format(text), .read = *read,
+		.path = name->path, .format = trace_text_format(text), .read = *read,
 	};
 	tell->left |= read->bad > 0;
 	return rc;
 }
 
 int
-trace_tell_file(struct trace_tell *tell, const char *path)
+trace_tell_file(struct trace_tell *tell, unsigned file)
 {
 	struct trace_text *text;
-	int rc = trace_text_open(&tell->arena, path, tell->format, &text);
+	int rc;
 
+	assert(file < tell->count);
+	if (tell->names == NULL)
+		tell->names = trace_names_create(tell->paths, tell->count);
+	if (tell->names == NULL)
+		fprintf(stderr, "weir: out of memory\n");
+	if (tell->names == NULL)
+		return -ENOMEM;
+	rc = trace_text_open(&tell->arena, tell->paths[file], tell->format, &text);
 	if (rc < 0)
 		return rc;
 	rc = tally_all(tell, text);
 	if (rc == 0)
-		rc = add_rows(tell, path, text);
+		rc = add_rows(tell, &tell->names[file], text);
 	trace_text_complain(text, stderr);
 	trace_text_close(text);
 	for (unsigned i = 0; i < TRACE_VOLUMES; i++) {

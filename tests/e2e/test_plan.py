@@ -18,8 +18,8 @@ def said(*args, code=0, **how):
     return weir("plan", *args, code=code, **how).stdout.decode()
 
 
-def plan(*args, code=0):
-    return answer("plan", *args, code=code)
+def plan(*args, code=0, **how):
+    return answer("plan", *args, code=code, **how)
 
 
 @pytest.fixture(scope="module")
@@ -156,11 +156,30 @@ def test_traces_are_workloads_as_their_statistics_are(tmp_path, files):
     assert [place["workload"] for place in said["places"]] == ["one", "two"]
     assert said["usd"] == pytest.approx(told["usd"], rel=1e-3)
     assert said["disks"][0]["write_gb_day"] == pytest.approx(told["disks"][0]["write_gb_day"], rel=1e-3)
-    done = weir("plan", traces[0], traces[0], code=1)
-    assert done.words == "weir plan: one: there is another workload with this name\n"
+    assert [place["workload"] for place in plan(traces[0], traces[0])["places"]] == ["one", "one#2"]
+    done = weir("plan", "--workloads", tmp_path / "told.csv", traces[0], code=1)
+    assert done.words == "weir plan: %s: the file of workloads has one that is called one\n" % traces[0]
     with open(traces[0], "ab") as trace:
         trace.write(b"nonsense\n")
     assert "one.msr:" in weir("plan", traces[0], code=3).words
+
+
+def test_what_is_told_of_traces_is_planned_without_a_word(tmp_path):
+    """also of traces that are called alike, and each volume of its own"""
+    for folder in "d1", "d2":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.msr").write_bytes(weir("trace", "synth", "--duration", "1h", *SYNTH).stdout)
+    told = weir("trace", "stat", "--csv", "--per-volume", "d1/a.msr", "d2/a.msr", cwd=tmp_path).stdout
+    done = weir("plan", "--workloads", "-", "--json", stdin=told)
+    assert done.words == "" and len(json.loads(done.stdout)["places"]) == 2
+    names = [place["workload"] for place in plan("d1/a.msr", "d2/a.msr", cwd=tmp_path)["places"]]
+    assert names == ["d1/a", "d2/a"]
+
+
+def test_a_trace_that_says_too_little_is_named(tmp_path):
+    (tmp_path / "short.csv").write_text("128166372003061629,usr,0,Read,0,4096,0\n")
+    done = weir("plan", tmp_path / "short.csv", code=1)
+    assert done.words == "weir plan: %s/short.csv: it is too short to say how much is written a day\n" % tmp_path
 
 
 # ---- what has no place ----

@@ -149,6 +149,28 @@ def test_of_a_format_that_reads_no_line_there_is_no_row(trace, tmp_path):
         assert (done.words, done.stdout) == ("weir: %s: %s\n" % (tmp_path / name, words), b"")
 
 
+def names_of(*paths, cwd=None):
+    return [row["name"] for row in rows(*paths, cwd=cwd)]
+
+
+@pytest.mark.parametrize("paths, names", [
+    (["d1/a.msr", "d1/b.msr"], ["a", "b"]), (["d1/a.msr", "d2/a.msr"], ["d1/a", "d2/a"]),
+    (["d1/a.msr", "d1/a.spc"], ["a.msr", "a.spc"]), (["d1/a.msr", "d2/a.msr", "d1/a.spc", "b"],
+                                                     ["d1/a.msr", "d2/a.msr", "d1/a.spc", "b"]),
+    (["d1/a.msr", "d1/a.msr", "d2/a.msr"], ["d1/a", "d1/a#2", "d2/a"]), (["d1/b.msr", "d1/b.msr"], ["b", "b#2"]),
+    (["e1/d1/a.msr", "d1/a.msr"], ["e1/d1/a", "d1/a"]), (["#d/a.msr", "d2/a.msr"], ["-d/a", "d2/a"]),
+    (["d1/" + "x" * 250, "d2/" + "x" * 250], ["d1/" + "x" * 112, "d2/" + "x" * 112]),
+    (["d1/" + "x" * 250, "d1/" + "x" * 249 + "y"], ["x" * 115, "x" * 115 + "#2"])],
+    ids=lambda words: " ".join(words)[:40])
+def test_no_two_workloads_have_one_name(binary, tmp_path, paths, names):
+    for path in paths:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(two_disks())
+    assert names_of(*paths, cwd=tmp_path) == names
+    each = names_of("--per-volume", *paths, cwd=tmp_path)
+    assert each == [name + volume for name in names for volume in (":usr.0", ":usr.1")]
+
+
 @pytest.mark.parametrize("args, words", [
     ([], "which command?"), (["synt"], "'synth' is meant?"), (["stat"], "of which trace?"),
     (["stat", "--csv", "--json", "x"], "either --csv or --json"), (["stat", "--format", "cvs", "x"], "msr, spc, fiu"),
