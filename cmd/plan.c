@@ -69,19 +69,25 @@ add_model(struct argp_state *state, struct plan_given *given, char *arg)
 	given->limit_count++;
 }
 
-static void
-set_raid(struct argp_state *state, struct plan_given *given, const char *arg)
+static enum raid
+raid_of(struct argp_state *state, const char *arg)
 {
 	static const char *const modes[RAID_MODES] = { [RAID_0] = "0", [RAID_1] = "1", [RAID_5] = "5" };
-	static const unsigned least[RAID_MODES] = { [RAID_0] = 1, [RAID_1] = 2, [RAID_5] = 3 };
 
 	for (enum raid mode = 0; mode < RAID_MODES; mode++)
-		if (strcmp(arg, modes[mode]) == 0) {
-			given->raid = mode;
-			given->set = given->set > 0 ? given->set : least[mode];
-			return;
-		}
+		if (strcmp(arg, modes[mode]) == 0)
+			return mode;
 	argp_error(state, "--raid '%s': not 0, 1 or 5", arg);
+	return RAID_MODES;
+}
+
+/* One of two files would not be looked at. */
+static const char *
+once(struct argp_state *state, const char *option, const char *before, const char *arg)
+{
+	if (before != NULL)
+		argp_error(state, "%s is given twice: '%s' and '%s'", option, before, arg);
+	return arg;
 }
 
 static error_t
@@ -98,13 +104,50 @@ parse_money(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* The drives of a set: as many as are said, or as few as the mode can be. */
 static void
-check(struct argp_state *state, const struct plan_given *given, bool raid)
+check_set(struct argp_state *state, struct plan_given *given)
 {
+	static const unsigned least[RAID_MODES] = { [RAID_0] = 1, [RAID_1] = 2, [RAID_5] = 3 };
+	struct disk_model set, any = { 0 };
+	const char *why;
+
+	if (given->raid == RAID_MODES && given->set > 0)
+		argp_error(state, "--set is of --raid");
+	if (given->raid == RAID_MODES)
+		return;
+	given->set = given->set > 0 ? given->set : least[given->raid];
+	why = disk_model_raid(&set, &any, given->raid, given->set);
+	if (why != NULL)
+		argp_error(state, "--set %u: %s", given->set, why);
+}
+
+/* It has one text, which is of one of them. */
+static void
+check_stdin(struct argp_state *state, const struct plan_given *given)
+{
+	const char *const files[] = { given->workloads, given->catalogue, given->pool };
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		count += files[i] != NULL && strcmp(files[i], "-") == 0;
+	for (unsigned i = 0; i < given->trace_count; i++)
+		count += strcmp(given->traces[i], "-") == 0;
+	if (count > 1)
+		argp_error(state, "standard input is one file, and `-' is given %u times", count);
+}
+
+static void
+check(struct argp_state *state, struct plan_given *given)
+{
+	if (given->example && given->plans)
+		argp_error(state, "--example prints workloads and plans nothing: it goes with --seed alone");
 	if (!given->example && given->workloads == NULL && given->trace_count == 0)
 		argp_error(state, "which workloads? --workloads FILE, or traces; `weir plan --example' prints some");
-	if (given->set > 0 && !raid)
-		argp_error(state, "--set is of --raid");
+	if (given->html != NULL && strcmp(given->html, "-") == 0)
+		argp_error(state, "--html '-': a page is written to a file");
+	check_stdin(state, given);
+	check_set(state, given);
 }
 
 static error_t
@@ -112,23 +155,24 @@ parse(int key, char *arg, struct argp_state *state)
 {
 	struct plan_given *given = state->input;
 
+	given->plans |= key == ARGP_KEY_ARG || (key >= KEY_WORKLOADS && key < KEY_EXAMPLE && key != KEY_SEED);
 	switch (key) {
-	case KEY_WORKLOADS: given->workloads = arg; return 0;
-	case KEY_DISKS: given->catalogue = arg; return 0;
-	case KEY_POOL: given->pool = arg; return 0;
+	case KEY_WORKLOADS: given->workloads = once(state, "--workloads", given->workloads, arg); return 0;
+	case KEY_DISKS: given->catalogue = once(state, "--disks", given->catalogue, arg); return 0;
+	case KEY_POOL: given->pool = once(state, "--pool", given->pool, arg); return 0;
 	case KEY_MODEL: add_model(state, given, arg); return 0;
 	case KEY_YEARS: given->years = number_of(state, "--years", arg, 0.01, 100); return 0;
 	case KEY_ROOM: given->room_max = number_of(state, "--room", arg, 1, 100) / 100; return 0;
 	case KEY_IOPS: given->iops_max = number_of(state, "--iops", arg, 1, 100) / 100; return 0;
-	case KEY_RAID: set_raid(state, given, arg); return 0;
+	case KEY_RAID: given->raid = raid_of(state, arg); return 0;
 	case KEY_SET: given->set = (unsigned)option_number_of(state, "--set", arg, 1, 64); return 0;
 	case KEY_SEED: given->seed = option_number_of(state, "--seed", arg, 0, UINT64_MAX); return 0;
 	case KEY_WHY: given->why = true; return 0;
 	case KEY_JSON: given->json = true; return 0;
-	case KEY_HTML: given->html = arg; return 0;
+	case KEY_HTML: given->html = once(state, "--html", given->html, arg); return 0;
 	case KEY_EXAMPLE: given->example = true; return 0;
 	case ARGP_KEY_ARG: given->traces[given->trace_count++] = arg; return 0;
-	case ARGP_KEY_END: check(state, given, given->raid != RAID_MODES); return 0;
+	case ARGP_KEY_END: check(state, given); return 0;
 	default: return parse_money(key, arg, state);
 	}
 }

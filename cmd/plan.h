@@ -34,6 +34,7 @@ struct plan_given {
 	enum raid raid;
 	uint64_t seed;
 	bool json, why, example;
+	bool plans; /* there is an option or an argument that is of plans */
 };
 
 struct planned {

@@ -33,6 +33,16 @@ struct stat_order {
 	bool csv, json;
 };
 
+static unsigned
+stdin_count(const struct trace_tell *tell)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < tell->count; i++)
+		count += strcmp(tell->paths[i], "-") == 0;
+	return count;
+}
+
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
@@ -54,6 +64,9 @@ parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "of which trace? `-' is standard input");
 		else if (order->csv && order->json)
 			argp_error(state, "either --csv or --json");
+		else if (stdin_count(order->tell) > 1)
+			argp_error(state, "standard input is one file, and `-' is given %u times",
+			    stdin_count(order->tell));
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}

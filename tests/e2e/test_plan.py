@@ -292,6 +292,13 @@ def test_standard_input_and_what_comes_too_late(binary):
     ([], "which workloads?"), (["--years", "0"], "--years '0': not a number from 0.01 to 100"),
     (["--years", "nan"], "--years 'nan': not a number"), (["--room", "101"], "--room '101': not a number"),
     (["--raid", "6"], "--raid '6': not 0, 1 or 5"), (["--set", "4"], "--set is of --raid"),
+    (["--workloads", "x"], "--workloads is given twice: '"), (["--disks", "x", "--disks", "y"], "--disks is given twice: 'x' "),
+    (["--pool", "x", "--pool", "x"], "--pool is given twice: "), (["--html", "x", "--html", "y"], "--html is given twice: "),
+    (["--pool", "-", "--disks", "-"], "standard input is one file, and `-' is given 2 times"),
+    (["-", "a", "-", "--pool", "-"], "standard input is one file, and `-' is given 3 times"),
+    (["--html", "-"], "--html '-': a page is written to a file"), (["--example"], "--example prints workloads and plans nothing"),
+    (["--raid", "1", "--set", "3"], "--set 3: RAID 1 takes an even number of disks, 2 at least"),
+    (["--set", "2", "--raid", "5"], "--set 2: RAID 5 takes 3 disks at least"),
     (["--model", "x=y"], "--model 'y': not a number"), (["--pue", "0.5"], "--pue '0.5': not a number from 1 to 10")],
     ids=lambda words: str(words)[:30])
 def test_what_is_not_understood_says_why(example, args, words):
@@ -299,11 +306,16 @@ def test_what_is_not_understood_says_why(example, args, words):
     assert done.stdout == b"" and "weir plan: " + words in done.words
 
 
+@pytest.mark.parametrize("args", [["--json"], ["x.csv"], ["--years", "2"], ["--pool", "x"], ["--setup", "1"]], ids=str)
+def test_an_example_plans_nothing(binary, args):
+    done = weir("plan", "--example", "--seed", 2, *args, code=2)
+    assert done.stdout == b"" and "weir plan: --example prints workloads and plans nothing" in done.words
+
+
 def test_what_cannot_be_planned_says_why(example, tmp_path):
     path, _ = example
     for args, words in (["--model", "PM9A4"], "--model 'PM9A4': the catalogue has none that is called so alone"), \
             (["--model", "Intel"], "--model 'Intel': the catalogue has none that is called so alone"), \
-            (["--raid", "1", "--set", "3"], "RAID 1 takes an even number of disks"), \
             (["--disks", tmp_path / "none"], "%s/none: No such file or directory" % tmp_path), \
             (["--disks", tmp_path], "%s: Is a directory" % tmp_path):
         done = weir("plan", "--workloads", path, *args, code=1)

@@ -173,6 +173,7 @@ def test_no_two_workloads_have_one_name(binary, tmp_path, paths, names):
 
 @pytest.mark.parametrize("args, words", [
     ([], "which command?"), (["synt"], "'synth' is meant?"), (["stat"], "of which trace?"),
+    (["stat", "-", "x", "-"], "standard input is one file, and `-' is given 2 times"),
     (["stat", "--csv", "--json", "x"], "either --csv or --json"), (["stat", "--format", "cvs", "x"], "msr, spc, fiu"),
     (["stat", "--window", "1ms", "x"], "--window '1ms'"), (["synth"], "--write-rate is missing"),
     (["synth", "--seq-ratio", "101"], "100 percent at most"), (["synth", "--write-rate", "-1"], "a number of 0 or more"),
