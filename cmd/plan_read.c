@@ -130,36 +130,85 @@ read_catalogue(struct planned *p)
 	return tell(p, path, &said, error);
 }
 
+/* The names that this one is a part of; how many. */
+static unsigned
+models_fit(const struct planned *p, const char *name, const char *words[CATALOGUE_MODELS])
+{
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < p->catalogue.count; i++)
+		if (strcasestr(p->catalogue.list[i].disk.name, name) != NULL)
+			words[count++] = p->catalogue.list[i].disk.name;
+	return count;
+}
+
 /* By its name, or by a part of it that no other has. */
 static const struct catalogue_model *
 find_model(const struct planned *p, const char *name)
 {
 	const struct catalogue_model *found = catalogue_find(&p->catalogue, name);
-	unsigned matches = 0;
+	const char *words[CATALOGUE_MODELS];
 
-	for (uint32_t i = 0; found == NULL && matches < 2 && i < p->catalogue.count; i++)
-		matches += strcasestr(p->catalogue.list[i].disk.name, name) != NULL;
-	for (uint32_t i = 0; matches == 1 && i < p->catalogue.count; i++)
-		if (strcasestr(p->catalogue.list[i].disk.name, name) != NULL)
-			return &p->catalogue.list[i];
-	return found;
+	return found == NULL && models_fit(p, name, words) == 1 ? catalogue_find(&p->catalogue, words[0]) : found;
 }
 
 static int
 no_such_model(const struct planned *p, const char *name)
 {
 	const char *words[CATALOGUE_MODELS];
-	unsigned meant;
+	unsigned fit = models_fit(p, name, words), meant;
 
+	if (fit > 1) {
+		fprintf(stderr, "weir plan: --model '%s' fits %u models:", name, fit);
+		for (unsigned i = 0; i < fit; i++)
+			fprintf(stderr, "%s %s", i > 0 ? "," : "", words[i]);
+		fprintf(stderr, "\n");
+		return -EINVAL;
+	}
 	for (uint32_t i = 0; i < p->catalogue.count; i++)
 		words[i] = p->catalogue.list[i].disk.name;
 	meant = nearest(name, words, p->catalogue.count);
-	fprintf(stderr, "weir plan: --model '%s': the catalogue has none that is called so alone", name);
+	fprintf(stderr, "weir plan: --model '%s': the catalogue has none that is called so", name);
 	if (meant < p->catalogue.count)
 		fprintf(stderr, "; is '%s' meant?\n", words[meant]);
 	else
 		fprintf(stderr, "; it has %s\n", wordlist(words, p->catalogue.count).text);
 	return -EINVAL;
+}
+
+/* "PM9A3=2", as it was given. */
+static void
+limit_say(const struct plan_limit *limit, char *text, size_t bytes)
+{
+	if (limit->disks_max == UINT32_MAX)
+		snprintf(text, bytes, "%s", limit->name);
+	else
+		snprintf(text, bytes, "%s=%u", limit->name, limit->disks_max);
+}
+
+/* Each is a model's, and the only one that says another number of it. */
+static int
+limits_check(const struct planned *p)
+{
+	const struct plan_limit *limits = p->given->limits;
+	char one[PLACE], other[PLACE];
+
+	for (unsigned i = 0; i < p->given->limit_count; i++) {
+		const struct catalogue_model *model = find_model(p, limits[i].name);
+
+		if (model == NULL)
+			return no_such_model(p, limits[i].name);
+		for (unsigned j = 0; j < i; j++) {
+			if (find_model(p, limits[j].name) != model || limits[i].disks_max == limits[j].disks_max)
+				continue;
+			limit_say(&limits[j], one, sizeof(one));
+			limit_say(&limits[i], other, sizeof(other));
+			fprintf(stderr, "weir plan: --model '%s' and --model '%s' contradict each other: both are %s\n",
+			    one, other, model->disk.name);
+			return -EINVAL;
+		}
+	}
+	return 0;
 }
 
 /* How many of a model may be bought.  Models that are named are the only ones, unless all that is said of them is 0. */
@@ -216,12 +265,9 @@ take_kinds(struct planned *p)
 {
 	struct catalogue_pool pool = { 0 };
 	struct advice_kind *kinds;
-	int error = 0;
+	int error = limits_check(p);
 
-	for (unsigned i = 0; i < p->given->limit_count; i++)
-		if (find_model(p, p->given->limits[i].name) == NULL)
-			return no_such_model(p, p->given->limits[i].name);
-	if (p->given->pool != NULL)
+	if (error == 0 && p->given->pool != NULL)
 		error = read_pool(p, &pool);
 	kinds = arena_alloc(&p->arena, ((size_t)pool.count + p->catalogue.count) * sizeof(*kinds));
 	if (error != 0 || kinds == NULL)

@@ -314,8 +314,13 @@ def test_an_example_plans_nothing(binary, args):
 
 def test_what_cannot_be_planned_says_why(example, tmp_path):
     path, _ = example
-    for args, words in (["--model", "PM9A4"], "--model 'PM9A4': the catalogue has none that is called so alone"), \
-            (["--model", "Intel"], "--model 'Intel': the catalogue has none that is called so alone"), \
+    with open(REPO + "/catalogue/ssds.csv") as text:
+        intel = [line.split(",")[0] for line in text if line.startswith("Intel ")]
+    for args, words in (["--model", "PM9A4"], "--model 'PM9A4': the catalogue has none that is called so; "), \
+            (["--model", "intel"], "--model 'intel' fits %d models: %s\n" % (len(intel), ", ".join(intel))), \
+            (["--model", "PM9A3=0", "--model", "Samsung PM9A3 960GB=2"], "--model 'PM9A3=0' and --model 'Samsung PM9A3 960GB=2' "
+             "contradict each other: both are Samsung PM9A3 960GB\n"), \
+            (["--model", "PM9A3=3", "--model", "PM9A3"], "--model 'PM9A3=3' and --model 'PM9A3' contradict"), \
             (["--disks", tmp_path / "none"], "%s/none: No such file or directory" % tmp_path), \
             (["--disks", tmp_path], "%s: Is a directory" % tmp_path):
         done = weir("plan", "--workloads", path, *args, code=1)
