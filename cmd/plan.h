@@ -75,7 +75,7 @@ void plan_against(const struct planned *p, const struct advice_plan *plan, char 
 double plan_more_pct(const struct planned *p, const struct advice_plan *plan);
 /* Whether it is the cheapest way of its kind. */
 bool plan_is_best_of_kind(const struct planned *p, const struct advice_plan *plan);
-/* "6.1 years", "never". */
+/* "6.1 years", "3.2 days", "never". */
 void plan_years(double years, char words[32]);
 /* How many disks of a kind the best plan has. */
 uint32_t plan_disks(const struct planned *p, uint32_t kind);

@@ -49,6 +49,8 @@ plan_years(double years, char words[32])
 {
 	if (isinf(years))
 		snprintf(words, 32, "never");
+	else if (years < 0.1)
+		snprintf(words, 32, "%.2g days", years * 365);
 	else if (years >= 100)
 		snprintf(words, 32, "over 100 years");
 	else

@@ -100,6 +100,13 @@ def test_one_model_by_hand(files):
     assert mirrored["disks"][0]["room_pct"] == pytest.approx(35) and mirrored["assumed"]["raid"] == "RAID 1"
 
 
+def test_what_is_soon_worn_out_is_said_in_days(files):
+    workloads, disks = files(workloads=HEADING + "a,0,2000,1000,50,400\n",
+                             disks=MODELS + "one,900,100,1000,100000,50000,1e5,9,3,20\n")
+    text = said("--workloads", workloads, "--disks", disks, "--years", 1)
+    assert re.search(r"^ +1 +one .* 12 days +\d+$", text, re.M) and "0.0 years" not in text, "1e5 GB, 8000 a day"
+
+
 def test_models_are_chosen_limited_and_left_out(example):
     path, _ = example
     models = {way["model"] for way in plan("--workloads", path)["ways"]}
