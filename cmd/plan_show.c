@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "plan.h"
 #include "table.h"
@@ -23,6 +24,20 @@ show_workloads(const struct planned *p)
 	}
 	printf("%u workload%s: %.6g GB, %.6g GB written a day, peaks of %.0f I/Os per second; %g year%s\n", all->count,
 	    all->count == 1 ? "" : "s", room_gb, rate, peak, p->order.years, p->order.years == 1 ? "" : "s");
+}
+
+/* Whether it is one of words with blanks between them. */
+static bool
+has_word(const char *words, const char *word)
+{
+	size_t length = strlen(word), run;
+
+	for (words += strspn(words, " "); *words != '\0'; words += run + strspn(words + run, " ")) {
+		run = strcspn(words, " ");
+		if (run == length && strncasecmp(words, word, run) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* Those that are there, or those that are bought. */
@@ -47,7 +62,8 @@ show_drives(const struct planned *p, bool owned, const char *what)
 		if (owned)
 			printf("worn by %.0f %%\n", k->worn_gb / k->model->disk.endurance_gb * 100);
 		else
-			printf("%.2f USD\n", disks * p->advice.models[kind].initial_usd);
+			printf("%.2f USD%s\n", disks * p->advice.models[kind].initial_usd,
+			    has_word(k->model->estimated, "usd") ? " (price estimated)" : "");
 	}
 }
 

@@ -51,7 +51,7 @@ def test_the_example_is_the_same_each_time_and_of_a_seed(example):
 def test_people_are_told_what_to_buy_and_why(example):
     path, names = example
     text = said("--workloads", path, "--why")
-    assert re.search(r"\nBuy:\n +\d+ x \S.*, \d+\.\d\d USD\n", text)
+    assert re.search(r"\nBuy:\n +\d+ x \S.*, \d+\.\d\d USD", text)
     assert re.search(r"\nCost: (\d+\.\d\d) USD, of these [\d.]+ to buy, [\d.]+ to replace", text)
     places = text.split("\nWhat goes where\n")[1].splitlines()[1:]
     assert [line.split()[0] for line in places] == names
@@ -98,6 +98,14 @@ def test_one_model_by_hand(files):
     mirrored = plan("--workloads", workloads, "--disks", disks, "--raid", 1, "--set", 4)
     assert mirrored["drives"][0]["drives"] == 4 and mirrored["bought_usd"] == 4000
     assert mirrored["disks"][0]["room_pct"] == pytest.approx(35) and mirrored["assumed"]["raid"] == "RAID 1"
+
+
+def test_a_price_that_is_estimated_is_marked(files):
+    workloads, disks = files(workloads=HEADING + "a,0,2,100,50,700\nb,0,3,100,50,1500\n",
+                             disks=MODELS.replace("\n", ",estimated\n") + "one,900,100,1000,100000,50000,1e5,9,3,20,idle_w\n"
+                             "two,1800,100,2000,100000,50000,1e5,9,3,20,active_w USD\n")
+    text = said("--workloads", workloads, "--disks", disks)
+    assert "\n    1 x one, 1000.00 USD\n" in text and "\n    1 x two, 1900.00 USD (price estimated)\n" in text, text
 
 
 def test_what_is_soon_worn_out_is_said_in_days(files):
