@@ -82,7 +82,8 @@ print_result(const struct experiment *experiment, const struct result *result)
 	result_each(&result->metrics, struct result_metric, metric)
 		printf("  %s: %s %s\n", metric->name, result_number(metric->value, metric->decimals, text),
 		    metric->unit);
-	printf("\nChecks\n");
+	if (result->checks.head != NULL)
+		printf("\nChecks\n");
 	result_each(&result->checks, struct result_check, check)
 		print_check(check);
 	return 0;

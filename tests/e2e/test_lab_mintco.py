@@ -79,6 +79,8 @@ def test_workloads_that_somebody_has_are_taken_where_an_experiment_takes_any(fea
     said = [given["text"] for given in results["mintco-raid"]["given"] if given["name"] == "workloads"]
     assert said == [f"drawn from {path} (4)"]
     assert results["mintco-raid"]["metrics"] and not results["mintco-raid"]["checks"]
+    shown = lab("mintco-raid", "--quick", "--workloads", path).stdout
+    assert "\nMetrics\n" in shown and "Checks" not in shown, "there is nothing to hold them to"
     refused = lab("known-delay", "mintco-raid", "--workloads", path)
     assert refused.returncode == 2 and refused.stderr == "weir lab: --workloads: known-delay takes none\n"
     path.write_text("name,write_rate_gb_day\na,1\n")
