@@ -13,7 +13,7 @@
 #include "base/uuid.h"
 #include "cmd.h"
 
-enum { DAY_MS = 86400000 };
+enum { DAY_MS = 86400000, DURATION = 32 };
 
 enum key {
 	KEY_HOSTNQN = 2000, KEY_HOSTID, KEY_HDGST, KEY_DDGST, KEY_FLOW, KEY_POLICY, KEY_KATO, KEY_CONNECT, KEY_TIMEOUT,
@@ -64,16 +64,32 @@ duration(const char *text, uint64_t *ms)
 	return false;
 }
 
+/* "24h": in the largest unit that it is a whole number of. */
+static void
+duration_say(uint64_t ms, char text[DURATION])
+{
+	if (ms % 3600000 == 0 && ms > 0)
+		snprintf(text, DURATION, "%" PRIu64 "h", ms / 3600000);
+	else if (ms % 60000 == 0 && ms > 0)
+		snprintf(text, DURATION, "%" PRIu64 "m", ms / 60000);
+	else if (ms % 1000 == 0)
+		snprintf(text, DURATION, "%" PRIu64 "s", ms / 1000);
+	else
+		snprintf(text, DURATION, "%" PRIu64 "ms", ms);
+}
+
 uint64_t
 option_duration_of(struct argp_state *state, const char *option, const char *arg, uint64_t min, uint64_t max)
 {
+	char least[DURATION], most[DURATION];
 	uint64_t ms = 0;
 
 	if (!duration(arg, &ms))
-		argp_error(state, "%s '%s': not a time like 5s, 200ms or 0.5", option, arg);
+		argp_error(state, "%s '%s': not a time like 200ms, 5s, 10m, 24h or 0.5", option, arg);
+	duration_say(min, least);
+	duration_say(max, most);
 	if (ms < min || ms > max)
-		argp_error(state, "%s '%s': it must be from %" PRIu64 " ms to %" PRIu64 " s", option, arg, min,
-		    max / 1000);
+		argp_error(state, "%s '%s': it must be from %s to %s", option, arg, least, most);
 	return ms;
 }
 
