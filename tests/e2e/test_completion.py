@@ -65,6 +65,11 @@ def test_files_and_folders(binary, tmp_path):
                   ["apply", ""]):
         assert sorted(completed(*words, cwd=tmp_path)) == ["weir.yaml", "where"], words
     assert completed("serve", "--state-dir", "=", "w", cwd=tmp_path) == ["where"]
+    for option in "-o", "--output":
+        assert sorted(completed("trace", "synth", option, "", cwd=tmp_path)) == ["weir.yaml", "where"]
+        assert completed("trace", "synth", option, "we", cwd=tmp_path) == ["weir.yaml"]
+    assert completed("ping", "-i", "w", cwd=tmp_path) == [], "a time, and no file"
+    assert completed("trace", "synth", "-x", "w", cwd=tmp_path) == [], "no option"
 
 
 def test_commands_of_a_command(binary, tmp_path):
