@@ -276,6 +276,13 @@ def test_reads_alone_are_played_and_the_volume_stays_as_it_is(serve, trace):
     assert re.search(r"^read +\d+ ", words, re.M) and "256 requests of 597.7 s, 512 writes left out" in words
 
 
+def test_what_programs_are_told_of_playing_is_in_the_manual(serve, trace):
+    said = played(serve(ns=TARGET_NS), trace)
+    with open(targets.REPO + "/doc/man/weir-trace.1") as page:
+        listed = re.search(r"\nOf\n\.Cm replay\nit has\n(.*?)\n\.El\n", page.read(), re.S).group(1)
+    assert [name for line in re.findall(r"^\.It Cm (.*)$", listed, re.M) for name in line.split(" , ")] == list(said)
+
+
 def test_a_request_lies_where_it_is_folded_to(serve, tmp_path):
     """modulo the volume's size, in whole blocks, and around its end"""
     target = serve(ns=TARGET_NS)
