@@ -8,8 +8,12 @@
 #include "base/arena.h"
 #include "place/advice_inside.h"
 
-/* Of a search among all kinds, of one disk with one set of workloads each; a search of one kind has a tenth. */
-enum { EVALUATIONS_EACH = 2000, EVALUATIONS_MIN = 200000, EVALUATIONS_MAX = 20000000, ALONE_PART = 10 };
+/* Of one disk with one set of workloads each: so many for each workload, within bounds. */
+struct effort {
+	uint64_t each, min, max;
+};
+
+static const struct effort mixed = { 20000, 6000000, 20000000 }, alone = { 200, 100000, 2000000 };
 
 static int
 sum_up(struct advice *a, struct arena *arena, struct advice_plan *p)
@@ -39,14 +43,16 @@ static int
 search(const struct advice *a, struct arena *arena, const struct search_problem *problem,
     const struct search_plan *from, struct search_plan *plan)
 {
-	uint64_t effort = (uint64_t)problem->workload_count * EVALUATIONS_EACH;
+	const struct effort *effort = problem->kind_count > 1 ? &mixed : &alone;
 	struct search_effort how = { .seed = a->order->seed, .from = from->disk_of != NULL ? from : NULL };
 	struct search_found found;
 	int error;
 
-	effort = effort < EVALUATIONS_MIN ? EVALUATIONS_MIN : effort;
-	effort = effort > EVALUATIONS_MAX ? EVALUATIONS_MAX : effort;
-	how.evaluations_max = problem->kind_count > 1 ? effort : effort / ALONE_PART;
+	how.evaluations_max = problem->workload_count * effort->each;
+	if (how.evaluations_max < effort->min)
+		how.evaluations_max = effort->min;
+	if (how.evaluations_max > effort->max)
+		how.evaluations_max = effort->max;
 	error = search_run(&found, arena, problem, &how);
 	*plan = found.plan;
 	return error;

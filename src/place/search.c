@@ -8,9 +8,10 @@
 #include "base/arena.h"
 #include "place/search_change.h"
 
-/* How many disks in use a workload looks at while a plan is begun; how warm it is to begin with, and in the end, where
- * a plan begins and where the best one is gone on with. */
-enum { TRIES_MIN = 16, TRIES_MAX = 4096 };
+/* How many disks in use a workload looks at while a plan is begun, and how many evaluations a start has for each
+ * workload where there are more starts than the first ones; how warm it is to begin with, and in the end, where a plan
+ * begins and where the best one is gone on with. */
+enum { TRIES_MIN = 16, TRIES_MAX = 4096, EACH_START = 1000 };
 static const double WARM = 1, WARM_AGAIN = 0.1, COLD = 1e-4;
 
 const char *
@@ -139,7 +140,7 @@ by_key(const void *left, const void *right)
 
 /* One after the other in some order, each to where it costs least then. */
 static void
-begin(struct search *s, struct keyed *keyed, enum start start, uint32_t tries_max, uint32_t only)
+begin(struct search *s, struct keyed *keyed, enum start start, uint32_t tries_max)
 {
 	clear(s);
 	for (uint32_t i = 0; i < s->problem.workload_count; i++) {
@@ -158,8 +159,7 @@ begin(struct search *s, struct keyed *keyed, enum start start, uint32_t tries_ma
 	}
 	qsort(keyed, s->problem.workload_count, sizeof(*keyed), by_key);
 	for (uint32_t i = 0; i < s->problem.workload_count; i++)
-		if (!search_insert(s, keyed[i].workload, tries_max, only) && only != SEARCH_NOWHERE)
-			(void)search_insert(s, keyed[i].workload, tries_max, SEARCH_NOWHERE); /* or it stays nowhere */
+		(void)search_insert(s, keyed[i].workload, tries_max); /* or it stays nowhere */
 }
 
 static void
@@ -185,7 +185,8 @@ kind_alone(struct search *s, struct keyed *keyed, uint32_t tries_max)
 	double least = INFINITY;
 
 	for (uint32_t kind = 0; kind < s->problem.kind_count; kind++) {
-		begin(s, keyed, BY_SEQ, tries_max, kind);
+		search_narrow_to(s, kind);
+		begin(s, keyed, BY_SEQ, tries_max);
 		if (s->nowhere < nowhere || (s->nowhere == nowhere && search_value(s) < least)) {
 			nowhere = s->nowhere;
 			least = search_value(s);
@@ -203,24 +204,47 @@ tries(uint64_t evaluations, uint64_t inserted)
 	return each < TRIES_MIN ? TRIES_MIN : each > TRIES_MAX ? TRIES_MAX : (uint32_t)each;
 }
 
+/* From each order of workloads, and with the cheapest kind; then with few kinds by chance, of which there are many
+ * sets: what is a good plan with some is none with others, and no small change leads from one to the other. */
+static void
+start_over(struct search *s, struct keyed *keyed, struct kept *best, uint64_t each, uint32_t starts)
+{
+	uint32_t count = s->problem.workload_count;
+
+	for (enum start start = 0; start < STARTS; start++) {
+		begin(s, keyed, start, tries(each / 2, count));
+		go_on(s, best, each / 2, WARM);
+	}
+	if (s->problem.aim == SEARCH_USD_PER_GB)
+		return; /* all are paid for */
+	search_narrow_to(s, kind_alone(s, keyed, tries(each / 2, (uint64_t)count * s->problem.kind_count)));
+	begin(s, keyed, BY_SEQ, tries(each / 2, count));
+	search_widen(s);
+	go_on(s, best, each / 2, WARM_AGAIN);
+	for (uint32_t i = STARTS + 1; i < starts; i++) {
+		search_narrow(s);
+		begin(s, keyed, (enum start)rng_below(&s->rng, STARTS), tries(each / 2, count));
+		go_on(s, best, each / 2, WARM);
+		search_widen(s);
+		go_on(s, best, each / 2, WARM_AGAIN);
+	}
+}
+
 /* The first half of the effort for all starts, what is left for the best of them. */
 static void
 explore(struct search *s, struct keyed *keyed, struct kept *best, uint64_t evaluations_max)
 {
-	uint64_t each = evaluations_max / (2 * (STARTS + 1)), count = s->problem.workload_count;
+	uint64_t starts = evaluations_max / 2 / ((uint64_t)s->problem.workload_count * EACH_START), each;
 
-	for (enum start start = 0; start < STARTS; start++) {
-		begin(s, keyed, start, tries(each / 2, count), SEARCH_NOWHERE);
-		go_on(s, best, each / 2, WARM);
-	}
-	if (s->problem.aim == SEARCH_USD_YEARS) {
-		begin(s, keyed, BY_SEQ, tries(each / 2, count),
-		    kind_alone(s, keyed, tries(each / 2, count * s->problem.kind_count)));
-		go_on(s, best, each / 2, WARM_AGAIN);
-	}
+	if (starts < STARTS + 1 || s->problem.aim == SEARCH_USD_PER_GB)
+		starts = STARTS + 1;
+	each = evaluations_max / (2 * starts);
+	start_over(s, keyed, best, each, (uint32_t)starts);
 	for (restore(s, best); s->open > 0 && s->evaluations < evaluations_max; restore(s, best)) {
 		uint64_t left = evaluations_max - s->evaluations;
 
+		if (s->problem.aim == SEARCH_USD_YEARS)
+			search_shake(s);
 		go_on(s, best, left < each ? left : each, WARM_AGAIN);
 	}
 }

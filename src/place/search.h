@@ -3,8 +3,10 @@
  *
  * What a placer that sees one workload at a time cannot know.  Local search: from several starts workloads change
  * their disks, are exchanged, and disks are opened, closed and replaced by those of another kind, first at random and
- * ever more greedily.  The same numbers and the same seed give the same plan, in whatever order workloads and kinds
- * are named.  It knows nothing of moving what has arrived: a workload stays where it is.  Pure.
+ * ever more greedily.  No small change leads from some kinds to others that are far better: so where disks are bought
+ * plans begin with few kinds each, and whole disks of the best one are taken apart.  The same numbers and the same
+ * seed give the same plan, in whatever order workloads and kinds are named.  It knows nothing of moving what has
+ * arrived: a workload stays where it is.  Pure.
  */
 #ifndef WEIR_PLACE_SEARCH_H
 #define WEIR_PLACE_SEARCH_H

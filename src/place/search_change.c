@@ -6,6 +6,8 @@
 /* How many disks a workload looks at that was taken from where it was; how many are taken at most, and of these how
  * many from anywhere. */
 enum { TRIES_MAX = 48, RUIN_MAX = 24, OTHERS_MAX = 6 };
+/* How many disks are shaken at most. */
+enum { SHAKEN_MAX = 3 };
 
 static uint32_t
 below(struct search *s, uint32_t limit)
@@ -43,8 +45,8 @@ aim_after(const struct search *s, struct price was, struct price now, struct pri
 	    s->sum.gb - was.gb + now.gb - other_was.gb + other_now.gb);
 }
 
-bool
-search_insert(struct search *s, uint32_t w, uint32_t tries_max, uint32_t only)
+static bool
+insert(struct search *s, uint32_t w, uint32_t tries_max)
 {
 	uint32_t best = SEARCH_NOWHERE, best_kind = SEARCH_NOWHERE, tries = s->open < tries_max ? s->open : tries_max;
 	double least = INFINITY;
@@ -59,8 +61,9 @@ search_insert(struct search *s, uint32_t w, uint32_t tries_max, uint32_t only)
 			best = slot;
 		}
 	}
-	for (uint32_t kind = 0; kind < s->problem.kind_count; kind++) {
-		bool is_left = search_kind_is_left(s, kind) && (only == SEARCH_NOWHERE || only == kind);
+	for (uint32_t i = 0; i < s->kinds_open; i++) {
+		uint32_t kind = s->kind_at[i];
+		bool is_left = search_kind_is_left(s, kind);
 		struct price price = is_left ? search_try_list(s, kind, &w, 1) : (struct price){ 0 };
 		double aim = aim_after(s, nothing, price, nothing, nothing);
 
@@ -76,6 +79,20 @@ search_insert(struct search *s, uint32_t w, uint32_t tries_max, uint32_t only)
 	search_move(s, w, best);
 	search_settle(s, best);
 	return true;
+}
+
+bool
+search_insert(struct search *s, uint32_t w, uint32_t tries_max)
+{
+	uint32_t kinds = s->kinds_open;
+	bool has_room = insert(s, w, tries_max);
+
+	if (has_room || kinds == s->problem.kind_count)
+		return has_room;
+	search_widen(s);
+	has_room = insert(s, w, tries_max);
+	s->kinds_open = kinds;
+	return has_room;
 }
 
 /* Two slots, or one and a disk that would be new, with other workloads or of another kind. */
@@ -181,7 +198,7 @@ static void
 change_disks(struct search *s, double warmth)
 {
 	enum disks_change what = below(s, DISKS_CHANGES);
-	uint32_t kind = below(s, s->problem.kind_count), *all = s->list[3], count;
+	uint32_t kind = search_some_kind(s), *all = s->list[3], count;
 	struct proposal p = { .a = some_slot(s), .b = SEARCH_NOWHERE, .list_a = s->list[1], .list_b = s->list[2] };
 
 	p.kind_a = s->slots[p.a].kind;
@@ -224,10 +241,11 @@ static void
 change_place(struct search *s, double warmth)
 {
 	uint32_t w = below(s, s->problem.workload_count), from = s->slot_of[w];
-	uint32_t to = below(s, s->open + s->problem.kind_count), kind = to - s->open;
+	uint32_t to = below(s, s->open + s->kinds_open), kind = 0;
 	struct price left = nothing, got, was_from = nothing, was_to = nothing;
 
 	if (to >= s->open) {
+		kind = s->kind_at[to - s->open];
 		if (!search_kind_is_left(s, kind) || (from != SEARCH_NOWHERE && s->slots[from].workloads == 1))
 			return;
 		to = SEARCH_NOWHERE;
@@ -348,7 +366,7 @@ ruin(struct search *s, double warmth)
 	for (uint32_t left = taken.count; left > 0; left--) { /* in any order */
 		uint32_t n = below(s, left), w = taken.w[n], from = taken.slot[n], kind = taken.kind[n];
 
-		(void)search_insert(s, w, TRIES_MAX, SEARCH_NOWHERE);
+		(void)search_insert(s, w, TRIES_MAX);
 		taken.w[n] = taken.w[left - 1];
 		taken.slot[n] = taken.slot[left - 1];
 		taken.kind[n] = taken.kind[left - 1];
@@ -358,6 +376,28 @@ ruin(struct search *s, double warmth)
 	}
 	if (s->nowhere > nowhere || (s->nowhere == nowhere && !is_kept(s, was, search_value(s), warmth)))
 		take_back(s, &taken);
+}
+
+void
+search_shake(struct search *s)
+{
+	uint32_t *list = s->list[1], count = 0;
+
+	for (uint32_t disks = 1 + below(s, SHAKEN_MAX); disks > 0 && s->open > 0; disks--) {
+		uint32_t slot = some_slot(s), n = search_list(s, slot, &list[count]);
+
+		for (; n > 0; n--)
+			search_move(s, list[count++], SEARCH_NOWHERE);
+		search_settle(s, slot);
+	}
+	search_narrow(s);
+	for (; count > 0; count--) { /* in any order */
+		uint32_t n = below(s, count), w = list[n];
+
+		list[n] = list[count - 1];
+		(void)search_insert(s, w, TRIES_MAX);
+	}
+	search_widen(s);
 }
 
 void

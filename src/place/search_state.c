@@ -10,6 +10,9 @@
 /* Sums are rounded: what fills a disk exactly fits. */
 static const double ROUNDING = 1e-12;
 
+/* A plan of few disks seldom has more; of more there are too many sets to try. */
+enum { KINDS_MAX = 3 };
+
 static int
 by_value(double a, double b)
 {
@@ -100,6 +103,7 @@ search_state_make(struct search *s, struct arena *arena, const struct search_pro
 	have = (s->kinds = arena_alloc(arena, problem->kind_count * sizeof(*s->kinds))) && have;
 	have = (s->kind_order = arena_alloc(arena, problem->kind_count * sizeof(*s->kind_order))) && have;
 	have = (s->kind_used = arena_alloc(arena, problem->kind_count * sizeof(*s->kind_used))) && have;
+	have = (s->kind_at = arena_alloc(arena, problem->kind_count * sizeof(*s->kind_at))) && have;
 	have = (s->slots = arena_alloc(arena, count * sizeof(*s->slots))) && have;
 	for (size_t i = 0; i < 5; i++) {
 		uint32_t **array[] = { &s->order, &s->slot_at, &s->slot_of, &s->next, &s->previous };
@@ -118,6 +122,9 @@ search_state_make(struct search *s, struct arena *arena, const struct search_pro
 		s->slot_at[i] = s->slots[i].at = i;
 		s->slot_of[i] = SEARCH_NOWHERE;
 	}
+	for (uint32_t k = 0; k < problem->kind_count; k++)
+		s->kind_at[k] = k;
+	search_widen(s);
 	for (uint32_t k = 0; problem->aim == SEARCH_USD_PER_GB && k < problem->kind_count; k++)
 		s->paid_usd += s->kinds[k].model->initial_usd * s->kinds[k].disks_max;
 	s->at_once = s->workloads[0].arrival_days == s->workloads[count - 1].arrival_days;
@@ -127,8 +134,8 @@ search_state_make(struct search *s, struct arena *arena, const struct search_pro
 void
 search_state_drop(struct search *s, struct arena *arena)
 {
-	void *arrays[] = { s->workloads, s->kinds, s->kind_order, s->kind_used, s->slots, s->order, s->slot_at,
-		s->slot_of, s->next, s->previous, s->list[0], s->list[1], s->list[2], s->list[3] };
+	void *arrays[] = { s->workloads, s->kinds, s->kind_order, s->kind_used, s->kind_at, s->slots, s->order,
+		s->slot_at, s->slot_of, s->next, s->previous, s->list[0], s->list[1], s->list[2], s->list[3] };
 
 	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
 		arena_free(arena, arrays[i]);
@@ -244,6 +251,49 @@ search_try(struct search *s, const struct slot *slot, uint32_t out, uint32_t in)
 	if (in != SEARCH_NOWHERE)
 		list[count++] = in;
 	return search_price(&disk, &s->problem, &s->kinds[slot->kind], list, count);
+}
+
+static void
+exchange_kinds(struct search *s, uint32_t at, uint32_t other)
+{
+	uint32_t kind = s->kind_at[at];
+
+	s->kind_at[at] = s->kind_at[other];
+	s->kind_at[other] = kind;
+}
+
+void
+search_narrow_to(struct search *s, uint32_t kind)
+{
+	uint32_t at = 0;
+
+	while (s->kind_at[at] != kind)
+		at++;
+	exchange_kinds(s, 0, at);
+	s->kinds_open = 1;
+}
+
+void
+search_narrow(struct search *s)
+{
+	uint32_t most = s->problem.kind_count < KINDS_MAX ? s->problem.kind_count : KINDS_MAX;
+	uint32_t kinds = 1 + (uint32_t)rng_below(&s->rng, most);
+
+	for (uint32_t i = 0; i < kinds; i++)
+		exchange_kinds(s, i, i + (uint32_t)rng_below(&s->rng, s->problem.kind_count - i));
+	s->kinds_open = kinds;
+}
+
+void
+search_widen(struct search *s)
+{
+	s->kinds_open = s->problem.kind_count;
+}
+
+uint32_t
+search_some_kind(struct search *s)
+{
+	return s->kind_at[rng_below(&s->rng, s->kinds_open)];
 }
 
 bool

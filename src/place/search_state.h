@@ -34,6 +34,7 @@ struct search {
 	uint32_t *slot_at, open;   /* slots, those in use first */
 	uint32_t *slot_of, *next, *previous; /* of workloads */
 	uint32_t *kind_used;
+	uint32_t *kind_at, kinds_open; /* kinds, those first of which a new disk may be */
 	uint32_t *list[4];         /* for whoever tries a change: room for all workloads */
 	struct price sum;          /* of all slots */
 	double paid_usd;           /* C_I of the pool (USD_PER_GB) */
@@ -57,6 +58,12 @@ struct price search_try(struct search *search, const struct slot *slot, uint32_t
 /* Of a disk of the kind with these workloads alone, in order. */
 struct price search_try_list(struct search *search, uint32_t kind, const uint32_t *list, uint32_t count);
 uint32_t search_list(const struct search *search, uint32_t slot, uint32_t *list);
+
+/* What a new disk may be of: one kind, one to three by chance, or any. */
+void search_narrow_to(struct search *search, uint32_t kind);
+void search_narrow(struct search *search);
+void search_widen(struct search *search);
+uint32_t search_some_kind(struct search *search);
 
 bool search_kind_is_left(const struct search *search, uint32_t kind);
 /* A slot that was not in use; the kind has a disk left. */
