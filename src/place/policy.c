@@ -24,40 +24,48 @@ is_mintco(enum policy policy)
 
 /*
  * With R the endurance left now, P physical and A amplified as before, P' and A' as afterwards: R lasts for R/P' days
- * instead of R/P, in which R/A' is written instead of R/A.  `waf` and `death_days` are what disk_waf() and
- * disk_death_days() say of a disk that is written.
+ * instead of R/P, in which R/A' is written instead of R/A.  The point is that of a disk that is written (pool.h).
  */
 static struct cost
-change_with(const struct disk *disk, double waf, double death_days, const struct workload *w, double now_days)
+change_written(const struct disk_model *model, const double *point, const struct workload *w, double now_days)
 {
-	const struct disk_model *model = disk->model;
-	double rate = disk->rate_gb_per_day, rate_after = rate + w->write_gb_per_day, seq, waf_after, physical_after;
-	struct cost change = { 0 };
+	double rate = point[POOL_RATE], rate_after = rate + w->write_gb_per_day;
+	double seq = (rate * point[POOL_SEQ] + w->write_gb_per_day * w->seq_ratio) / rate_after;
+	double waf = waf_at(&model->waf, point[POOL_SEQ]), waf_after = waf_at(&model->waf, seq < 1 ? seq : 1);
+	double left_days = point[POOL_DEATH] - now_days;
+	struct cost change = {
+		.lifetime_days = left_days * (rate * waf / (rate_after * waf_after) - 1),
+		.served_gb = left_days * rate * (waf / waf_after - 1),
+	};
 
-	if (rate_after == 0)
-		return change;
-	seq = (disk->seq_gb_per_day + w->write_gb_per_day * w->seq_ratio) / rate_after;
-	waf_after = waf_at(&model->waf, seq < 1 ? seq : 1);
-	physical_after = rate_after * model->write_copies * waf_after;
-	if (rate > 0) {
-		double left_days = death_days - now_days;
-
-		change.lifetime_days = left_days * (rate * model->write_copies * waf / physical_after - 1);
-		change.served_gb = left_days * rate * (waf / waf_after - 1);
-	} else {
-		double left_gb = model->endurance_gb - disk->worn_gb;
-
-		change.lifetime_days = left_gb / physical_after + (disk->used ? now_days - disk->since_days : 0);
-		change.served_gb = left_gb / (waf_after * model->write_copies);
-	}
 	change.usd = model->usd_per_day * change.lifetime_days;
 	return change;
 }
 
 struct cost
-policy_change(const struct disk *disk, const struct workload *workload, double now_days)
+policy_change(const struct disk *disk, const struct workload *w, double now_days)
 {
-	return change_with(disk, disk_waf(disk), disk_death_days(disk), workload, now_days);
+	const struct disk_model *model = disk->model;
+	struct cost change = { 0 };
+	double waf, left_gb;
+
+	if (disk->rate_gb_per_day > 0) {
+		const double point[TREE_AXES] = {
+			[POOL_RATE] = disk->rate_gb_per_day, [POOL_SEQ] = disk_seq_ratio(disk),
+			[POOL_DEATH] = disk_death_days(disk),
+		};
+
+		return change_written(model, point, w, now_days);
+	}
+	if (w->write_gb_per_day == 0)
+		return change;
+	waf = waf_at(&model->waf, w->seq_ratio);
+	left_gb = model->endurance_gb - disk->worn_gb;
+	change.lifetime_days = left_gb / (w->write_gb_per_day * model->write_copies * waf) +
+	    (disk->used ? now_days - disk->since_days : 0);
+	change.served_gb = left_gb / (waf * model->write_copies);
+	change.usd = model->usd_per_day * change.lifetime_days;
+	return change;
 }
 
 /* The change of (n / d) as n and d change, without the two large numbers that are nearly equal. */
@@ -148,8 +156,8 @@ score_of(const struct policy_query *q, uint32_t index)
 	}
 	if (q->warm_up && disk->workloads > 0)
 		return INFINITY;
-	change = change_with(disk, waf_at(&disk->model->waf, point[POOL_SEQ]), point[POOL_DEATH], q->workload,
-	    q->now_days);
+	change = point[POOL_RATE] > 0 ? change_written(q->model, point, q->workload, q->now_days) :
+	    policy_change(disk, q->workload, q->now_days);
 	if (q->options->usd_per_gb_max < INFINITY && is_too_dear(q, disk, &change))
 		return INFINITY;
 	if (q->warm_up)
@@ -162,16 +170,15 @@ score_of(const struct policy_query *q, uint32_t index)
 	return q->policy == POLICY_MINTCO_PERF ? policy_perf(q, gain, disk->used_gb, disk->used_iops) : gain;
 }
 
-/* As disk_refuses() says, with what the pool knows. */
+/* As disk_refuses() says, of a disk of the kind that is looked at, with what the pool knows. */
 static bool
 takes(const struct policy_query *q, uint32_t index)
 {
-	const struct disk *disk = &q->pool->disks[index];
-	double until = q->pool->nodes.points[index][POOL_DEATH];
+	const double *point = q->pool->nodes.points[index];
 
-	return index + 1 != q->options->except && until > (disk->rate_gb_per_day > 0 ? q->now_days : 0) &&
-	    disk->used_gb + q->workload->working_set_gb <= disk->model->capacity_gb * q->pool->room_max &&
-	    disk->used_iops + disk_iops_for(disk->model, q->workload) <= disk->model->iops * q->pool->iops_max;
+	return index + 1 != q->options->except && point[POOL_DEATH] > (point[POOL_RATE] > 0 ? q->now_days : 0) &&
+	    point[POOL_ROOM] + q->workload->working_set_gb <= q->model->capacity_gb * q->pool->room_max &&
+	    point[POOL_IOPS] + q->iops <= q->model->iops * q->pool->iops_max;
 }
 
 static double
@@ -180,15 +187,6 @@ score(struct tree_query *query, uint32_t item)
 	const struct policy_query *q = container_of(query, struct policy_query, query);
 
 	return takes(q, item) ? score_of(q, item) : INFINITY;
-}
-
-static void
-ahead(struct tree_query *query, uint32_t item)
-{
-	const struct policy_query *q = container_of(query, struct policy_query, query);
-
-	__builtin_prefetch(&q->pool->disks[item]);
-	__builtin_prefetch(&q->pool->nodes.points[item]);
 }
 
 static void
@@ -241,7 +239,6 @@ ask(struct policy_query *q)
 	const struct pool_kind *likely;
 
 	tree_query_init(&q->query, policy_bound, score);
-	q->query.ahead = ahead;
 	q->query.except = q->options->except > 0 ? q->options->except - 1 : TREE_NONE;
 	likely = q->warm_up ? NULL : most_likely(q);
 	if (likely != NULL)
@@ -252,6 +249,13 @@ ask(struct policy_query *q)
 				ask_tree(q, &pool->kinds[k], (enum pool_state)state);
 }
 
+static bool
+is_taker(struct policy_query *q, uint32_t disk)
+{
+	set_kind(q, q->pool->disks[disk].model);
+	return takes(q, disk);
+}
+
 /* The same by looking at all. */
 static void
 scan(struct policy_query *q)
@@ -260,9 +264,8 @@ scan(struct policy_query *q)
 	for (uint32_t i = 0; i < q->pool->count; i++) {
 		double found;
 
-		if (!takes(q, i))
+		if (!is_taker(q, i))
 			continue;
-		set_kind(q, q->pool->disks[i].model);
 		q->query.opened++;
 		found = score_of(q, i);
 		if (found < q->query.best_score) {
@@ -280,7 +283,7 @@ deal(struct policy_query *q, struct policy_state *state)
 
 	if (q->policy == POLICY_ROUND_ROBIN) {
 		for (uint32_t i = 0; i < n && q->query.best == TREE_NONE; i++)
-			if (takes(q, (state->next + i) % n))
+			if (is_taker(q, (state->next + i) % n))
 				q->query.best = (state->next + i) % n;
 		if (q->query.best != TREE_NONE)
 			state->next = (q->query.best + 1) % n;
@@ -289,13 +292,13 @@ deal(struct policy_query *q, struct policy_state *state)
 	for (unsigned i = 0; i < 64 && n > 0; i++) {
 		uint32_t disk = (uint32_t)rng_below(state->rng, n);
 
-		if (takes(q, disk)) {
+		if (is_taker(q, disk)) {
 			q->query.best = disk;
 			return;
 		}
 	}
 	for (uint32_t i = 0; i < n; i++) /* few take it: each of them with the same chance */
-		if (takes(q, i) && rng_below(state->rng, ++takers) == 0)
+		if (is_taker(q, i) && rng_below(state->rng, ++takers) == 0)
 			q->query.best = i;
 }
 

@@ -9,12 +9,12 @@
 
 static_assert((int)POOL_AXES == (int)TREE_AXES, "an axis of the tree for each");
 
-const double pool_value_rates[] = { 10, 100, 1000 };
+const double pool_value_rates[] = { 30, 300 };
 
 /* Boxes are by what a disk is worth to workloads of a medium rate; and by what it depends on how much that changes. */
 static const float weights[POOL_STATES][TREE_AXES] = {
-	[POOL_FLAT] = { [POOL_RATE] = 0.1f, [POOL_SEQ] = 0.03f, [POOL_VALUE + 1] = 1 },
-	[POOL_STEEP] = { [POOL_RATE] = 1, [POOL_SEQ] = 8, [POOL_VALUE + 1] = 1 },
+	[POOL_FLAT] = { [POOL_RATE] = 0.1f, [POOL_SEQ] = 0.03f, [POOL_VALUE] = 1 },
+	[POOL_STEEP] = { [POOL_RATE] = 1, [POOL_SEQ] = 8, [POOL_VALUE] = 1 },
 	[POOL_UNWRITTEN] = { [POOL_DEATH] = 1 },
 	[POOL_UNUSED] = { [POOL_DEATH] = 1 },
 };

@@ -21,12 +21,12 @@ static inline double pool_sum(const struct pool_sum *sum) { return sum->sum + su
 
 /*
  * What disks are found by.  POOL_DEATH is when a disk is worn out, and of those that are not written how many GB of
- * endurance are left.  POOL_VALUE and the next ones are by how much it is worth to give a disk a workload, for some
+ * endurance are left.  POOL_VALUE and the next ones are by how much it is worth to give a disk a workload, for two
  * rates of that: T_D / (L + l).  That follows from others, but of a box its range is much narrower than they would say.
  */
 enum pool_axis {
 	POOL_RATE, POOL_SEQ, POOL_DEATH, POOL_ROOM, POOL_IOPS, POOL_WORKLOADS, POOL_VALUE,
-	POOL_AXES = POOL_VALUE + 3
+	POOL_AXES = POOL_VALUE + 2
 };
 
 extern const double pool_value_rates[POOL_AXES - POOL_VALUE]; /* GB a day */

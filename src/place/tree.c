@@ -13,11 +13,13 @@ tree_nodes_init(struct tree_nodes *nodes, struct arena *arena, uint32_t items,
 {
 	*nodes = (struct tree_nodes){
 		.nodes = arena_alloc(arena, (size_t)items * 2 * sizeof(struct tree_node)),
-		.points = arena_alloc(arena, (size_t)items * sizeof(*nodes->points)),
+		.in = arena_alloc(arena, (size_t)items * 2 * sizeof(*nodes->in)),
+		.points = arena_alloc_aligned(arena, (size_t)items * sizeof(*nodes->points), sizeof(*nodes->points)),
 		.leaf = arena_alloc(arena, (size_t)items * sizeof(uint32_t)),
 		.items = items, .same = same, .owner = owner, .free = TREE_NONE,
 	};
-	if (items > 0 && (nodes->nodes == NULL || nodes->points == NULL || nodes->leaf == NULL)) {
+	if (items > 0 && (nodes->nodes == NULL || nodes->in == NULL || nodes->points == NULL ||
+	    nodes->leaf == NULL)) {
 		tree_nodes_fini(nodes, arena);
 		return -ENOMEM;
 	}
@@ -30,9 +32,11 @@ void
 tree_nodes_fini(struct tree_nodes *nodes, struct arena *arena)
 {
 	arena_free(arena, nodes->nodes);
+	arena_free(arena, nodes->in);
 	arena_free(arena, nodes->points);
 	arena_free(arena, nodes->leaf);
 	nodes->nodes = NULL;
+	nodes->in = NULL;
 	nodes->points = NULL;
 	nodes->leaf = NULL;
 }
@@ -122,18 +126,19 @@ static void
 refit_leaf(struct tree_nodes *nodes, uint32_t at)
 {
 	struct tree_node *leaf = &nodes->nodes[at];
+	const uint32_t *items = nodes->in[at];
 
 	leaf->height = 0;
-	leaf->item = leaf->items[0];
+	leaf->item = items[0];
 	leaf->box = around(nodes->points[leaf->item]);
 	leaf->same = true;
 	nodes->leaf[leaf->item] = at;
 	for (unsigned i = 1; i < leaf->count; i++) {
-		uint32_t item = leaf->items[i];
+		uint32_t item = items[i];
 		struct tree_box box = around(nodes->points[item]);
 
 		leaf->same = leaf->same && memcmp(&leaf->box, &box, sizeof(box)) == 0 &&
-		    nodes->same(nodes->owner, leaf->items[0], item);
+		    nodes->same(nodes->owner, items[0], item);
 		leaf->box = join(&leaf->box, &box);
 		leaf->item = item < leaf->item ? item : leaf->item;
 		nodes->leaf[item] = at;
@@ -284,7 +289,7 @@ new_leaf(struct tree_nodes *nodes, const uint32_t *items, unsigned count)
 
 	leaf->parent = TREE_NONE;
 	leaf->count = (uint16_t)count;
-	memcpy(leaf->items, items, count * sizeof(*items));
+	memcpy(nodes->in[at], items, count * sizeof(*items));
 	refit_leaf(nodes, at);
 	return at;
 }
@@ -296,7 +301,7 @@ split(struct tree_nodes *nodes, struct tree *tree, uint32_t at, uint32_t item)
 	uint32_t items[TREE_LEAF + 1], first, second;
 	unsigned count;
 
-	memcpy(items, nodes->nodes[at].items, sizeof(nodes->nodes[at].items));
+	memcpy(items, nodes->in[at], sizeof(nodes->in[at]));
 	items[TREE_LEAF] = item;
 	sort_for_split(nodes, tree, items, TREE_LEAF + 1);
 	count = split_at(nodes, tree, items, TREE_LEAF + 1);
@@ -324,7 +329,7 @@ tree_insert(struct tree_nodes *nodes, struct tree *tree, uint32_t item, const do
 		split(nodes, tree, at, item);
 		return;
 	}
-	nodes->nodes[at].items[nodes->nodes[at].count++] = item;
+	nodes->in[at][nodes->nodes[at].count++] = item;
 	refit_leaf(nodes, at);
 	mend(nodes, tree, nodes->nodes[at].parent);
 }
@@ -361,13 +366,13 @@ merge(struct tree_nodes *nodes, struct tree *tree, uint32_t leaf)
 	count = nodes->nodes[left].count;
 	if (count + nodes->nodes[right].count > TREE_LEAF / 2)
 		return false;
-	memcpy(items, nodes->nodes[left].items, count * sizeof(*items));
-	memcpy(items + count, nodes->nodes[right].items, nodes->nodes[right].count * sizeof(*items));
+	memcpy(items, nodes->in[left], count * sizeof(*items));
+	memcpy(items + count, nodes->in[right], nodes->nodes[right].count * sizeof(*items));
 	count += nodes->nodes[right].count;
 	give(nodes, left);
 	give(nodes, right);
 	nodes->nodes[parent].count = (uint16_t)count;
-	memcpy(nodes->nodes[parent].items, items, count * sizeof(*items));
+	memcpy(nodes->in[parent], items, count * sizeof(*items));
 	refit_leaf(nodes, parent);
 	mend(nodes, tree, nodes->nodes[parent].parent);
 	return true;
@@ -381,9 +386,9 @@ tree_remove(struct tree_nodes *nodes, struct tree *tree, uint32_t item)
 	unsigned i = 0;
 
 	nodes->leaf[item] = TREE_NONE;
-	while (leaf->items[i] != item)
+	while (nodes->in[at][i] != item)
 		i++;
-	leaf->items[i] = leaf->items[--leaf->count];
+	nodes->in[at][i] = nodes->in[at][--leaf->count];
 	if (leaf->count == 0) {
 		remove_leaf(nodes, tree, at);
 		return;
@@ -400,9 +405,9 @@ check_leaf(const struct tree_nodes *nodes, uint32_t at)
 
 	assert(leaf->count > 0 && leaf->count <= TREE_LEAF);
 	for (unsigned i = 0; i < leaf->count; i++) {
-		struct tree_box box = around(nodes->points[leaf->items[i]]), joint = join(&box, &leaf->box);
+		struct tree_box box = around(nodes->points[nodes->in[at][i]]), joint = join(&box, &leaf->box);
 
-		assert(nodes->leaf[leaf->items[i]] == at && leaf->items[i] >= leaf->item);
+		assert(nodes->leaf[nodes->in[at][i]] == at && nodes->in[at][i] >= leaf->item);
 		assert(memcmp(&joint, &leaf->box, sizeof(joint)) == 0);
 	}
 	return leaf->count;

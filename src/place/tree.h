@@ -19,7 +19,7 @@
 struct arena;
 
 /* An AVL tree of height h has as many leaves at least as Fibonacci's sequence says: of 2^32 none is higher. */
-enum { TREE_AXES = 9, TREE_LEAF = 32 /* points at most */, TREE_HEIGHT = 48 };
+enum { TREE_AXES = 8, TREE_LEAF = 32 /* points at most */, TREE_HEIGHT = 48 };
 
 #define TREE_NONE UINT32_MAX
 
@@ -33,16 +33,14 @@ struct tree_node {
 	uint16_t height;              /* 0: a leaf */
 	uint16_t count;               /* of a leaf's items */
 	bool same;                    /* all below are equal in all that matters */
-	union {
-		struct { uint32_t left, right; };
-		uint32_t items[TREE_LEAF];
-	};
+	uint32_t left, right;
 };
 
 /* The nodes of several trees, which have disjoint items below `items`. */
 struct tree_nodes {
 	struct tree_node *nodes;
-	double (*points)[TREE_AXES];  /* of each item */
+	uint32_t (*in)[TREE_LEAF];    /* of each node that is a leaf its items */
+	double (*points)[TREE_AXES];  /* of each item, exactly; each is a line of the cache */
 	uint32_t *leaf;               /* of each item; TREE_NONE: it is in no tree */
 	uint32_t free;                /* the first that was given back, linked by `parent`; TREE_NONE */
 	uint32_t taken;               /* nodes from here on never were */
@@ -72,8 +70,6 @@ struct tree_query {
 	/* At most the score of any item in the node; INFINITY: none of them is a candidate. */
 	double (*bound)(struct tree_query *query, const struct tree_node *node);
 	double (*score)(struct tree_query *query, uint32_t item); /* INFINITY: it is no candidate */
-	/* It will be scored soon: what that takes may be fetched from memory meanwhile.  NULL: nothing. */
-	void (*ahead)(struct tree_query *query, uint32_t item);
 	uint32_t except;              /* no candidate, though equal to others that are; TREE_NONE: there is none such */
 	uint32_t best;                /* TREE_NONE: none yet; kept from tree to tree */
 	double best_score;

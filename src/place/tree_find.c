@@ -47,12 +47,15 @@ meet(struct tree_query *query, const struct tree_node *node)
 }
 
 static void
-look_at_all(struct tree_query *query, const struct tree_node *leaf)
+look_at_all(const struct tree_nodes *nodes, struct tree_query *query, uint32_t leaf)
 {
-	for (unsigned i = 0; i < leaf->count && query->ahead != NULL; i++)
-		query->ahead(query, leaf->items[i]);
-	for (unsigned i = 0; i < leaf->count; i++)
-		look(query, leaf->items[i]);
+	const uint32_t *items = nodes->in[leaf];
+	unsigned count = nodes->nodes[leaf].count;
+
+	for (unsigned i = 0; i < count; i++)
+		__builtin_prefetch(nodes->points[items[i]]);
+	for (unsigned i = 0; i < count; i++)
+		look(query, items[i]);
 }
 
 static void
@@ -78,7 +81,7 @@ tree_find(const struct tree_nodes *nodes, const struct tree *tree, struct tree_q
 		if (!may_win(query, node, stack[depth].bound))
 			continue;
 		if (node->height == 0) {
-			look_at_all(query, node);
+			look_at_all(nodes, query, stack[depth].node);
 			continue;
 		}
 
