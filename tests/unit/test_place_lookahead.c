@@ -103,7 +103,7 @@ on_the_whole_it_costs_less_than_v3(void **state)
 		sum_v3 += v3;
 		worst = fmax(worst, again / v3);
 	}
-	print_message("look-ahead over v3: mean %.4f, worst %.4f, %.1f moves a run\n", sum / sum_v3, worst,
+	print_message("# look-ahead over v3: mean %.4f, worst %.4f, %.1f moves a run\n", sum / sum_v3, worst,
 	    (double)moves / SEEDS);
 	assert_true(moves > 0 && sum <= sum_v3);
 }

@@ -203,7 +203,7 @@ worst_ratio(enum search_aim aim, unsigned cases, uint64_t seed)
 		}
 		arena_drop(&arena);
 	}
-	print_message("of %u cases %u are optimal; mean %.6f, most %.6f\n", cases, optimal, sum / cases, most);
+	print_message("# of %u cases %u are optimal; mean %.6f, most %.6f\n", cases, optimal, sum / cases, most);
 	return most;
 }
 
@@ -212,7 +212,7 @@ what_is_found_is_within_5_percent_of_the_best_there_is(void **state)
 {
 	double per_gb = worst_ratio(SEARCH_USD_PER_GB, 200, 1), years = worst_ratio(SEARCH_USD_YEARS, 200, 2);
 
-	print_message("lookahead_vs_optimum_max %.6f\n", fmax(per_gb, years));
+	print_message("# lookahead_vs_optimum_max %.6f\n", fmax(per_gb, years));
 	assert_true(per_gb <= 1.05 && years <= 1.05);
 }
 
@@ -298,7 +298,7 @@ of_more_workloads_nothing_else_that_is_found_is_5_percent_cheaper(void **state)
 		most = fmax(most, ratio);
 		sum += ratio;
 	}
-	print_message("%u problems of %u workloads and %u models: against the best of %u others mean %.4f, most %.4f\n",
+	print_message("# %u problems of %u workloads, %u models: against the best of %u others mean %.4f, most %.4f\n",
 	    PROBLEMS, MANY, MODELS, SEEDS + MODELS, sum / PROBLEMS, most);
 	assert_true(most <= 1.05);
 }
