@@ -96,7 +96,7 @@ show_ways(const struct planned *p)
 		bool all = plan->cost.nowhere == p->advice.plans[0].cost.nowhere;
 		char words[PLAN_WORDS];
 
-		bool online = plan->way == ADVICE_MINTCO_V3 || plan->way == ADVICE_MINTCO_PERF;
+		bool online = advice_is_online(plan->way);
 
 		if (!plan_is_best_of_kind(p, plan) && plan->kind != of && !online)
 			continue;

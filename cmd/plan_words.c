@@ -21,7 +21,7 @@ plan_drives(const struct planned *p)
 void
 plan_what(const struct planned *p, const struct advice_plan *plan, char words[PLAN_WORDS])
 {
-	if (plan != p->advice.plans && (plan->way == ADVICE_MINTCO_V3 || plan->way == ADVICE_MINTCO_PERF))
+	if (plan != p->advice.plans && advice_is_online(plan->way))
 		snprintf(words, PLAN_WORDS, "the same drives");
 	else if (plan->kind == ADVICE_MIXED)
 		snprintf(words, PLAN_WORDS, "%s", p->order.kinds[0].owned ? "the drives there are" : "a mix of models");

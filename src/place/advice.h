@@ -43,6 +43,13 @@ enum advice_way {
 
 extern const char *const advice_way_names[ADVICE_WAYS];
 
+/* Whether it has the drives of the best plan of the others. */
+static inline bool
+advice_is_online(enum advice_way way)
+{
+	return way == ADVICE_MINTCO_V3 || way == ADVICE_MINTCO_PERF;
+}
+
 /* Of more workloads the ways before minTCO-v3 are left out: they look at each disk for each workload. */
 enum { ADVICE_SIMPLE_MAX = 10000 };
 

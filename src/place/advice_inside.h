@@ -33,11 +33,4 @@ int advice_offline(struct search_plan *plan, struct arena *arena, const struct s
 int advice_online(struct search_plan *plan, struct arena *arena, const struct search_problem *problem,
     const struct search_plan *on, enum advice_way way) __attribute__((warn_unused_result));
 
-/* Whether it has the drives of the best plan of the others. */
-static inline bool
-advice_is_online(enum advice_way way)
-{
-	return way == ADVICE_MINTCO_V3 || way == ADVICE_MINTCO_PERF;
-}
-
 #endif
